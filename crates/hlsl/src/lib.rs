@@ -1,0 +1,31 @@
+//! Text to [`Shader`]: preprocessor, tree-sitter parse, names, types, constants, entry points.
+//!
+//! **Invariants.** No I/O: included files come through [`Includes`]. No panic and no failure on any input: what could
+//! not be read is a [`Problem`] with its place, and the rest of the unit is still read. This crate knows no lint word.
+
+mod intrinsic;
+mod preprocess;
+mod span;
+mod tree;
+mod types;
+
+pub use intrinsic::Intrinsic;
+pub use preprocess::Origins;
+pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};
+pub use tree::*;
+pub use types::{ResourceKind, Scalar, StructId, Type};
+
+/// How the preprocessor gets at included files.
+pub trait Includes {
+    /// The file that `#include "path"` (or `<path>`, then `angled`) in the file `from` means: its path and bytes.
+    fn resolve(&self, from: &str, path: &str, angled: bool) -> Option<SourceFile>;
+}
+
+/// No included file is ever found.
+pub struct NoIncludes;
+
+impl Includes for NoIncludes {
+    fn resolve(&self, _: &str, _: &str, _: bool) -> Option<SourceFile> {
+        None
+    }
+}

@@ -1,0 +1,71 @@
+//! Places: in the expanded text the parser sees, and in the files people edit.
+
+/// A byte range of the *expanded* text of one translation unit.
+///
+/// [`crate::Origins`] maps it to the file it came from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Span {
+    pub start: u32,
+    pub end: u32,
+}
+
+impl Span {
+    /// The smallest span that holds both.
+    #[must_use]
+    pub fn to(self, other: Span) -> Span {
+        Span {
+            start: self.start.min(other.start),
+            end: self.end.max(other.end),
+        }
+    }
+
+    /// The bytes of `text` under this span; empty where the span leaves the text.
+    #[must_use]
+    pub fn slice(self, text: &[u8]) -> &[u8] {
+        text.get(self.start as usize..self.end as usize)
+            .unwrap_or_default()
+    }
+}
+
+/// Index of a file in [`crate::Sources`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileId(pub u32);
+
+/// A byte range of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileSpan {
+    pub file: FileId,
+    pub start: u32,
+    pub end: u32,
+}
+
+/// One file of a translation unit, as its bytes were when it was read.
+#[derive(Clone, Debug)]
+pub struct SourceFile {
+    /// The path as the caller or the include resolver named it.
+    pub path: String,
+    /// Raw bytes: real files are Latin-1 or Shift-JIS too.
+    pub text: std::sync::Arc<[u8]>,
+}
+
+/// The files of one translation unit; the first is the one that was asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    pub files: Vec<SourceFile>,
+}
+
+impl Sources {
+    /// The file behind an id, if the id is one of these sources'.
+    #[must_use]
+    pub fn get(&self, id: FileId) -> Option<&SourceFile> {
+        self.files.get(id.0 as usize)
+    }
+}
+
+/// Something that could not be read, with its place. Never fatal: the rest goes on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    pub message: String,
+    /// `None` where the whole translation unit is meant.
+    pub place: Option<FileSpan>,
+}

@@ -1,0 +1,310 @@
+//! The typed tree: what a translation unit means, every node with its [`Span`].
+//!
+//! Conversions are explicit. Wherever HLSL converts silently the tree holds a [`ExprKind::Cast`], so that
+//! both operands of a [`ExprKind::Binary`] have the same type and readers need no conversion rules of their own.
+
+use crate::span::Span;
+use crate::types::{StructId, Type};
+
+macro_rules! index {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $name(pub u32);
+    };
+}
+
+index!(
+    /// Index into [`Shader::globals`].
+    GlobalId
+);
+index!(
+    /// Index into [`Shader::functions`].
+    FunctionId
+);
+index!(
+    /// Index into [`Function::locals`] of the function at hand.
+    LocalId
+);
+
+/// One translation unit, typed.
+#[derive(Clone, Debug, Default)]
+pub struct Shader {
+    pub structs: Vec<Struct>,
+    pub globals: Vec<Global>,
+    pub functions: Vec<Function>,
+    /// What the parser saw; every [`Span`] is a range of it.
+    pub text: Vec<u8>,
+    pub origins: crate::Origins,
+    pub sources: crate::Sources,
+}
+
+impl Shader {
+    /// The functions that carry `[numthreads]`, in order of their text.
+    pub fn entry_points(&self) -> impl Iterator<Item = (FunctionId, &Function)> {
+        (0u32..)
+            .zip(&self.functions)
+            .filter(|(_, function)| function.group_size.is_some() && function.body.is_some())
+            .map(|(index, function)| (FunctionId(index), function))
+    }
+
+    /// Number of scalar components a value of `ty` is made of; 0 for resources and unknown types.
+    #[must_use]
+    pub fn components(&self, ty: &Type) -> usize {
+        match ty {
+            Type::Void | Type::Resource(..) | Type::Unknown => 0,
+            Type::Scalar(_) => 1,
+            Type::Vector(_, n) => usize::from(*n),
+            Type::Matrix(_, rows, columns) => usize::from(*rows) * usize::from(*columns),
+            Type::Struct(StructId(id)) => self
+                .structs
+                .get(*id as usize)
+                .map_or(0, |s| s.fields.iter().map(|field| self.components(&field.ty)).sum()),
+            Type::Array(element, length) => self.components(element).saturating_mul(*length as usize),
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub struct Struct {
+    pub name: String,
+    pub fields: Vec<Field>,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub struct Field {
+    pub name: String,
+    pub ty: Type,
+    /// The semantic after the colon, as written.
+    pub semantic: Option<String>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Storage {
+    Groupshared,
+    /// `static const`: its initialiser is its value.
+    Const,
+    /// `static` and mutable: one a thread.
+    Static,
+    /// A member of a `cbuffer` or a plain global: the same for every thread of a dispatch, set by the host.
+    Uniform,
+    Resource,
+}
+
+#[derive(Clone, Debug)]
+pub struct Global {
+    pub name: String,
+    pub ty: Type,
+    pub storage: Storage,
+    pub init: Option<Expr>,
+    /// The whole declaration, to its semicolon.
+    pub span: Span,
+    pub name_span: Span,
+    /// `globallycoherent` was written.
+    pub coherent: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Function {
+    pub name: String,
+    pub name_span: Span,
+    /// From the first attribute or the return type to the closing brace.
+    pub span: Span,
+    pub parameters: Vec<Parameter>,
+    pub locals: Vec<Local>,
+    pub returns: Type,
+    /// `None` for a declaration without a body.
+    pub body: Option<Vec<Stmt>>,
+    /// `[numthreads(x, y, z)]`, evaluated. Not checked against any limit.
+    pub group_size: Option<[u32; 3]>,
+    /// Span of the numthreads attribute.
+    pub group_size_span: Span,
+    /// `[WaveSize(min, max)]`; a single size is both.
+    pub wave_size: Option<(u32, u32)>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    In,
+    Out,
+    InOut,
+}
+
+#[derive(Clone, Debug)]
+pub struct Parameter {
+    /// The local that holds it in the body.
+    pub local: LocalId,
+    pub direction: Direction,
+    /// As written, e.g. `SV_GroupIndex`.
+    pub semantic: Option<String>,
+    pub default: Option<Expr>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Local {
+    pub name: String,
+    pub ty: Type,
+    /// The declarator's name.
+    pub span: Span,
+    /// `static` locals keep their value between calls; a `static const` one is a constant.
+    pub is_static: bool,
+}
+
+#[derive(Clone, Debug)]
+pub struct Stmt {
+    pub kind: StmtKind,
+    pub span: Span,
+}
+
+#[derive(Clone, Debug)]
+pub enum StmtKind {
+    Declare {
+        local: LocalId,
+        init: Option<Expr>,
+    },
+    Expr(Expr),
+    Block(Vec<Stmt>),
+    If {
+        condition: Expr,
+        then: Box<Stmt>,
+        otherwise: Option<Box<Stmt>>,
+    },
+    Loop(Box<Loop>),
+    Switch {
+        value: Expr,
+        cases: Vec<Case>,
+    },
+    Return(Option<Expr>),
+    Break,
+    Continue,
+    Discard,
+    /// Text that could not be understood: anything may have happened.
+    Opaque,
+}
+
+/// `for`, `while` and `do` alike.
+#[derive(Clone, Debug)]
+pub struct Loop {
+    pub init: Vec<Stmt>,
+    /// `None`: always true.
+    pub condition: Option<Expr>,
+    pub step: Option<Expr>,
+    pub body: Stmt,
+    /// `false` for `do … while`.
+    pub tests_first: bool,
+}
+
+/// One arm of a `switch`; falls through to the next unless its body breaks.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// `None` is `default`.
+    pub label: Option<Expr>,
+    pub body: Vec<Stmt>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Expr {
+    pub kind: ExprKind,
+    pub ty: Type,
+    pub span: Span,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum UnaryOp {
+    Negate,
+    /// `!`, on bool.
+    Not,
+    /// `~`
+    Complement,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum BinaryOp {
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Mod,
+    And,
+    Or,
+    Xor,
+    /// The right operand has the left one's type; its low 5 bits count.
+    Shl,
+    Shr,
+    Less,
+    LessEqual,
+    Greater,
+    GreaterEqual,
+    Equal,
+    NotEqual,
+    /// `&&` on bool operands.
+    LogicalAnd,
+    LogicalOr,
+}
+
+impl BinaryOp {
+    #[must_use]
+    pub fn is_comparison(self) -> bool {
+        matches!(
+            self,
+            BinaryOp::Less
+                | BinaryOp::LessEqual
+                | BinaryOp::Greater
+                | BinaryOp::GreaterEqual
+                | BinaryOp::Equal
+                | BinaryOp::NotEqual
+        )
+    }
+}
+
+#[derive(Clone, Debug)]
+pub enum ExprKind {
+    /// The 32-bit pattern of a value of the node's scalar type (bool: 0 or 1). Literals wider than 32 bits are `Opaque`.
+    Literal(u32),
+    Local(LocalId),
+    Global(GlobalId),
+    /// The operand has the node's type.
+    Unary(UnaryOp, Box<Expr>),
+    /// Operands of one type. The node's type is theirs, or bool of the same shape for a comparison.
+    Binary(BinaryOp, Box<Expr>, Box<Expr>),
+    /// Condition is a scalar bool, or a bool vector that selects by component.
+    Ternary(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `target = value`, or `target op= value`: then the operation happens in `value`'s type and the result is
+    /// converted to the target's.
+    Assign {
+        target: Box<Expr>,
+        op: Option<BinaryOp>,
+        value: Box<Expr>,
+    },
+    /// `++x`, `x++`, `--x`, `x--`.
+    Step {
+        target: Box<Expr>,
+        increment: bool,
+        /// The value is the new one.
+        prefix: bool,
+    },
+    /// Element of an array, vector, matrix (a row) or buffer. The index is a scalar int or uint
+    /// (a vector for a texture).
+    Index(Box<Expr>, Box<Expr>),
+    /// Field of a struct, by its position.
+    Field(Box<Expr>, u32),
+    /// Components of a vector or scalar, each 0..4; of a matrix, row * columns + column.
+    Swizzle(Box<Expr>, Vec<u8>),
+    /// Conversion to the node's type: between scalars, scalar to vector or matrix (splat), to fewer components
+    /// (truncation), int literal 0 to a struct or array (zero).
+    Cast(Box<Expr>),
+    /// `float3(a, b)` or `{a, b}`: the arguments' components in order.
+    Construct(Vec<Expr>),
+    Call(FunctionId, Vec<Expr>),
+    Intrinsic(crate::Intrinsic, Vec<Expr>),
+    /// A method of a resource, e.g. `b.Load(i)`.
+    Method {
+        object: Box<Expr>,
+        name: String,
+        arguments: Vec<Expr>,
+    },
+    Comma(Box<Expr>, Box<Expr>),
+    /// Not understood. Its value is unknown; it may write to what its operands name as places.
+    Opaque(Vec<Expr>),
+}

@@ -1,0 +1,135 @@
+//! HLSL's types, as far as compute kernels need them.
+
+use std::sync::Arc;
+
+/// A scalar type. `half`, `min16float` and their kin are kept apart from `float`:
+/// their width is the target's business.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Scalar {
+    Bool,
+    Int,
+    Uint,
+    Float,
+    /// `half`, `float16_t`, `min16float`, `min10float`: a float of at least 10 bits.
+    Half,
+    /// `int16_t`, `min16int`, `min12int`.
+    Int16,
+    /// `uint16_t`, `min16uint`.
+    Uint16,
+    Int64,
+    Uint64,
+    Double,
+}
+
+impl Scalar {
+    /// Whether values of this type are exactly 32 bits (`bool` counts: it is 0 or 1).
+    #[must_use]
+    pub fn is_word(self) -> bool {
+        matches!(self, Scalar::Bool | Scalar::Int | Scalar::Uint | Scalar::Float)
+    }
+
+    #[must_use]
+    pub fn is_float(self) -> bool {
+        matches!(self, Scalar::Float | Scalar::Half | Scalar::Double)
+    }
+
+    /// The name HLSL gives it.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Scalar::Bool => "bool",
+            Scalar::Int => "int",
+            Scalar::Uint => "uint",
+            Scalar::Float => "float",
+            Scalar::Half => "half",
+            Scalar::Int16 => "int16_t",
+            Scalar::Uint16 => "uint16_t",
+            Scalar::Int64 => "int64_t",
+            Scalar::Uint64 => "uint64_t",
+            Scalar::Double => "double",
+        }
+    }
+}
+
+/// Index into [`crate::Shader::structs`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct StructId(pub u32);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ResourceKind {
+    StructuredBuffer,
+    RwStructuredBuffer,
+    AppendStructuredBuffer,
+    ConsumeStructuredBuffer,
+    /// `Buffer<T>`, a typed buffer.
+    Buffer,
+    RwBuffer,
+    ByteAddressBuffer,
+    RwByteAddressBuffer,
+    ConstantBuffer,
+    /// Any `Texture*`.
+    Texture,
+    /// Any `RWTexture*`.
+    RwTexture,
+    Sampler,
+}
+
+impl ResourceKind {
+    /// Whether a shader may write through it.
+    #[must_use]
+    pub fn is_writable(self) -> bool {
+        matches!(
+            self,
+            ResourceKind::RwStructuredBuffer
+                | ResourceKind::AppendStructuredBuffer
+                | ResourceKind::ConsumeStructuredBuffer
+                | ResourceKind::RwBuffer
+                | ResourceKind::RwByteAddressBuffer
+                | ResourceKind::RwTexture
+        )
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Type {
+    Void,
+    Scalar(Scalar),
+    /// Component type and count, 1 to 4.
+    Vector(Scalar, u8),
+    /// Component type, rows, columns.
+    Matrix(Scalar, u8, u8),
+    Struct(StructId),
+    /// Element type and length. A length of 0 is an unsized or unreadable one.
+    Array(Arc<Type>, u32),
+    /// A resource and the type of its elements, where it has one.
+    Resource(ResourceKind, Option<Arc<Type>>),
+    /// A type this front end does not know.
+    Unknown,
+}
+
+impl Type {
+    pub const BOOL: Type = Type::Scalar(Scalar::Bool);
+    pub const INT: Type = Type::Scalar(Scalar::Int);
+    pub const UINT: Type = Type::Scalar(Scalar::Uint);
+    pub const FLOAT: Type = Type::Scalar(Scalar::Float);
+
+    /// The component type of a scalar, vector or matrix.
+    #[must_use]
+    pub fn scalar(&self) -> Option<Scalar> {
+        match self {
+            Type::Scalar(scalar) | Type::Vector(scalar, _) | Type::Matrix(scalar, ..) => Some(*scalar),
+            _ => None,
+        }
+    }
+
+    /// The same shape over another component type; unchanged where there is none.
+    #[must_use]
+    pub fn with_scalar(&self, scalar: Scalar) -> Type {
+        match self {
+            Type::Scalar(_) => Type::Scalar(scalar),
+            Type::Vector(_, n) => Type::Vector(scalar, *n),
+            Type::Matrix(_, rows, columns) => Type::Matrix(scalar, *rows, *columns),
+            other => other.clone(),
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! What a run found out, in terms a rule can report.
+
+use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Span};
+
+/// What one entry point's run showed.
+#[derive(Clone, Debug, Default)]
+pub struct Analysis {
+    /// `numthreads`.
+    pub group_size: [u32; 3],
+    pub collectives: Vec<Collective>,
+    pub races: Vec<Race>,
+    /// Where the run had to stop early, and why. What was found before then still holds.
+    pub stopped: Option<Stop>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stop {
+    pub reason: String,
+    pub span: Span,
+}
+
+/// A computation the threads of a group do together, proved for every input.
+#[derive(Clone, Debug)]
+pub struct Collective {
+    pub kind: Kind,
+    pub operator: Operator,
+    pub element: Scalar,
+    /// Where the scanned elements are at the start, and where the result is at the end.
+    pub input: Elements,
+    pub output: Elements,
+    /// Number of elements, one a thread.
+    pub lanes: u32,
+    pub shape: Shape,
+    /// Steps in which partial results were combined across threads, counted in the run.
+    pub rounds: u32,
+    /// Group barriers passed, counted in the run.
+    pub barriers: u32,
+    /// Each barrier in the text of the construct, once.
+    pub barrier_spans: Vec<Span>,
+    /// The groupshared arrays through which elements went.
+    pub arrays: Vec<GlobalId>,
+    /// From the first to the last statement of the construct.
+    pub span: Span,
+    /// The function whose text holds `span`.
+    pub function: FunctionId,
+    /// Set where the construct can be replaced in place.
+    pub rewrite: Option<Rewrite>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    InclusiveScan,
+    ExclusiveScan,
+}
+
+/// The shape of the computation, told from the partial results at its barriers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// Hillis–Steele (Kogge–Stone): windows whose width doubles.
+    Doubling,
+    Other,
+}
+
+/// An associative, commutative operator. Those of floats are so only up to rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Operator {
+    Add,
+    FloatAdd,
+    Mul,
+    FloatMul,
+    MinUint,
+    MaxUint,
+    MinInt,
+    MaxInt,
+    MinFloat,
+    MaxFloat,
+    And,
+    Or,
+    Xor,
+}
+
+/// Where the elements of a collective lie.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Elements {
+    /// Thread `i`'s element is `array[offset + i]`.
+    Array { global: GlobalId, offset: u32 },
+    /// Thread `i`'s element is its own variable.
+    Register { local: LocalId },
+}
+
+/// What a replacement in place has to know of the construct's surroundings.
+#[derive(Clone, Debug)]
+pub struct Rewrite {
+    /// An expression in scope whose value is the thread's element index, e.g. `gi` or `tid.x`.
+    pub lane: String,
+    /// Variables that live on after the construct and the value it leaves in them, as HLSL text.
+    pub settled: Vec<(LocalId, String)>,
+}
+
+/// Two threads, one cell, one barrier interval, at least one write.
+#[derive(Clone, Debug)]
+pub struct Race {
+    pub array: GlobalId,
+    /// Element of the array that both touch.
+    pub index: u32,
+    pub first: Access,
+    pub second: Access,
+    /// Number of group barriers passed before.
+    pub interval: u32,
+    /// The innermost loop around the second access.
+    pub iteration: Option<Iteration>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// `SV_GroupIndex` of the thread.
+    pub thread: u32,
+    pub is_write: bool,
+    pub span: Span,
+}
+
+/// One pass through a loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Iteration {
+    /// From 0.
+    pub number: u32,
+    /// The loop's variable and its value in that pass, where it has one.
+    pub variable: Option<(String, u32)>,
+}
