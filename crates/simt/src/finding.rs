@@ -95,6 +95,10 @@ pub struct Rewrite {
     pub lane: String,
     /// Variables that live on after the construct and the value it leaves in them, as HLSL text.
     pub settled: Vec<(LocalId, String)>,
+    /// Other places in which the construct leaves the same result.
+    pub also: Vec<Elements>,
+    /// Whether a barrier comes after the construct's last access to groupshared memory.
+    pub ends_with_barrier: bool,
 }
 
 /// Two threads, one cell, one barrier interval, at least one write.

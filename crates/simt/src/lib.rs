@@ -2,8 +2,24 @@
 //!
 //! **Invariants.** No I/O, no panic, every run bounded by a step budget. This crate knows no rule.
 
+mod analyze;
+mod column;
+mod effects;
+mod equivalence;
+mod eval;
 mod finding;
+mod fold;
+mod intrinsic;
+mod machine;
+mod memory;
+mod probe;
+mod rewrite;
+mod value;
+mod wave;
 
+pub use analyze::analyze;
+pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use finding::{
     Access, Analysis, Collective, Elements, Iteration, Kind, Operator, Race, Rewrite, Shape, Stop,
 };
+pub use wave::{LaneMap, WAVE_SIZES};

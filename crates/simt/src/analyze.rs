@@ -1,0 +1,48 @@
+//! One entry point, run and looked at.
+
+use shaderlint_hlsl::{FunctionId, Shader};
+
+use crate::finding::{Analysis, Race};
+use crate::machine::Machine;
+use crate::value::Terms;
+use crate::wave::{LaneMap, WAVE_SIZES, Waves};
+
+/// Runs an entry point's thread group and says what it computes together and where it races.
+///
+/// Code with wave intrinsics is run at every wave size under the linear map; a race is one only if it is there in all
+/// of these runs.
+#[must_use]
+pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
+    let group = shader.functions.get(entry.0 as usize).and_then(|function| function.group_size).unwrap_or_default();
+    let mut analysis = Analysis { group_size: group, ..Analysis::default() };
+    let size: u64 = group.iter().map(|size| u64::from(*size)).product();
+    if !(1..=1024).contains(&size) {
+        return analysis;
+    }
+    let mut uses_waves = false;
+    for (number, wave_size) in WAVE_SIZES.into_iter().enumerate() {
+        let mut terms = Terms::default();
+        let waves = Waves::new(group, wave_size, LaneMap::Linear);
+        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves) else {
+            return analysis;
+        };
+        machine.prober.enabled = number == 0;
+        let stopped = machine.run();
+        let races = std::mem::take(&mut machine.report.races);
+        if number == 0 {
+            analysis.stopped = stopped;
+            analysis.collectives = machine.prober.finish();
+            analysis.races = races;
+            uses_waves = machine.report.used_waves;
+        } else {
+            let same = |a: &Race, b: &Race| {
+                a.array == b.array && (a.first.span, a.second.span) == (b.first.span, b.second.span)
+            };
+            analysis.races.retain(|race| races.iter().any(|other| same(race, other)));
+        }
+        if !uses_waves || (analysis.races.is_empty() && number == 0) {
+            break;
+        }
+    }
+    analysis
+}

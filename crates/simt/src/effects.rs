@@ -1,0 +1,258 @@
+//! What statements may touch, read off their text: which variables, arrays and barriers.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shaderlint_hlsl::{
+    Direction, Expr, ExprKind, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Storage, Type,
+};
+
+/// An upper bound on what running some statements reads and writes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Effects {
+    /// Locals of the function at hand.
+    pub read: BTreeSet<LocalId>,
+    pub written: BTreeSet<LocalId>,
+    pub declared: BTreeSet<LocalId>,
+    /// Groupshared arrays.
+    pub shared_read: BTreeSet<GlobalId>,
+    pub shared_written: BTreeSet<GlobalId>,
+    /// `static` globals.
+    pub statics: BTreeSet<GlobalId>,
+    /// Resources written to or changed atomically.
+    pub device_written: BTreeSet<GlobalId>,
+    /// A group barrier.
+    pub barrier: bool,
+    pub wave: bool,
+    /// Returns from, or discards in, the function at hand.
+    pub leaves: bool,
+    /// Something that was not understood and may write to anything its text could name.
+    pub opaque: bool,
+}
+
+impl Effects {
+    pub fn touches_shared(&self) -> bool {
+        !self.shared_read.is_empty() || !self.shared_written.is_empty()
+    }
+
+    /// Whether evaluating changes anything that outlives the evaluation.
+    pub fn has_side_effects(&self) -> bool {
+        !self.written.is_empty()
+            || !self.shared_written.is_empty()
+            || !self.statics.is_empty()
+            || !self.device_written.is_empty()
+            || self.barrier
+            || self.opaque
+    }
+
+    pub fn add(&mut self, other: &Effects) {
+        self.read.extend(&other.read);
+        self.written.extend(&other.written);
+        self.declared.extend(&other.declared);
+        self.add_globals(other);
+        self.leaves |= other.leaves;
+    }
+
+    /// What a call passes on to its caller.
+    fn add_globals(&mut self, other: &Effects) {
+        self.shared_read.extend(&other.shared_read);
+        self.shared_written.extend(&other.shared_written);
+        self.statics.extend(&other.statics);
+        self.device_written.extend(&other.device_written);
+        self.barrier |= other.barrier;
+        self.wave |= other.wave;
+        self.opaque |= other.opaque;
+    }
+}
+
+/// Effects of statements and, once each, of the functions they call.
+#[derive(Default)]
+pub(crate) struct EffectsCache {
+    functions: BTreeMap<FunctionId, Option<Effects>>,
+    /// Statements under this span do not count.
+    outside: Option<Span>,
+}
+
+impl EffectsCache {
+    pub fn of_statements(&mut self, shader: &Shader, statements: &[Stmt]) -> Effects {
+        let mut effects = Effects::default();
+        for statement in statements {
+            self.statement(shader, statement, &mut effects);
+        }
+        effects
+    }
+
+    /// Of those statements, in all blocks, that do not lie under `span`.
+    pub fn of_statements_outside(&mut self, shader: &Shader, statements: &[Stmt], span: Span) -> Effects {
+        let mut effects = Effects::default();
+        self.outside = Some(span);
+        for statement in statements {
+            self.statement(shader, statement, &mut effects);
+        }
+        self.outside = None;
+        effects
+    }
+
+    pub fn of_expression(&mut self, shader: &Shader, expr: &Expr) -> Effects {
+        let mut effects = Effects::default();
+        self.expression(shader, expr, false, &mut effects);
+        effects
+    }
+
+    fn statement(&mut self, shader: &Shader, statement: &Stmt, effects: &mut Effects) {
+        if self.outside.is_some_and(|span| span.start <= statement.span.start && statement.span.end <= span.end) {
+            return;
+        }
+        match &statement.kind {
+            StmtKind::Declare { local, init } => {
+                effects.declared.insert(*local);
+                if let Some(init) = init {
+                    effects.written.insert(*local);
+                    self.expression(shader, init, false, effects);
+                }
+            }
+            StmtKind::Expr(expr) => self.expression(shader, expr, false, effects),
+            StmtKind::Block(body) => {
+                for statement in body {
+                    self.statement(shader, statement, effects);
+                }
+            }
+            StmtKind::If { condition, then, otherwise } => {
+                self.expression(shader, condition, false, effects);
+                self.statement(shader, then, effects);
+                if let Some(otherwise) = otherwise {
+                    self.statement(shader, otherwise, effects);
+                }
+            }
+            StmtKind::Loop(l) => {
+                for statement in &l.init {
+                    self.statement(shader, statement, effects);
+                }
+                for expr in l.condition.iter().chain(&l.step) {
+                    self.expression(shader, expr, false, effects);
+                }
+                self.statement(shader, &l.body, effects);
+            }
+            StmtKind::Switch { value, cases } => {
+                self.expression(shader, value, false, effects);
+                for case in cases {
+                    for statement in &case.body {
+                        self.statement(shader, statement, effects);
+                    }
+                }
+            }
+            StmtKind::Return(value) => {
+                effects.leaves = true;
+                if let Some(value) = value {
+                    self.expression(shader, value, false, effects);
+                }
+            }
+            StmtKind::Discard => effects.leaves = true,
+            StmtKind::Break | StmtKind::Continue => {}
+            StmtKind::Opaque => effects.opaque = true,
+        }
+    }
+
+    fn expression(&mut self, shader: &Shader, expr: &Expr, written: bool, effects: &mut Effects) {
+        match &expr.kind {
+            ExprKind::Literal(_) => {}
+            ExprKind::Local(local) => {
+                effects.read.insert(*local);
+                if written {
+                    effects.written.insert(*local);
+                }
+            }
+            ExprKind::Global(global) => {
+                let storage = shader.globals.get(global.0 as usize).map(|g| g.storage);
+                match storage {
+                    Some(Storage::Groupshared) => {
+                        effects.shared_read.insert(*global);
+                        if written {
+                            effects.shared_written.insert(*global);
+                        }
+                    }
+                    Some(Storage::Static) if written => {
+                        effects.statics.insert(*global);
+                    }
+                    Some(Storage::Resource) if written => {
+                        effects.device_written.insert(*global);
+                    }
+                    _ => {}
+                }
+            }
+            ExprKind::Unary(_, a) | ExprKind::Cast(a) => self.expression(shader, a, false, effects),
+            ExprKind::Field(a, _) | ExprKind::Swizzle(a, _) => self.expression(shader, a, written, effects),
+            ExprKind::Index(a, b) => {
+                self.expression(shader, a, written, effects);
+                self.expression(shader, b, false, effects);
+            }
+            ExprKind::Binary(_, a, b) | ExprKind::Comma(a, b) => {
+                self.expression(shader, a, false, effects);
+                self.expression(shader, b, false, effects);
+            }
+            ExprKind::Ternary(a, b, c) => {
+                for part in [a, b, c] {
+                    self.expression(shader, part, false, effects);
+                }
+            }
+            ExprKind::Assign { target, value, .. } => {
+                self.expression(shader, target, true, effects);
+                self.expression(shader, value, false, effects);
+            }
+            ExprKind::Step { target, .. } => self.expression(shader, target, true, effects),
+            ExprKind::Construct(arguments) => {
+                for argument in arguments {
+                    self.expression(shader, argument, false, effects);
+                }
+            }
+            ExprKind::Opaque(arguments) => {
+                for argument in arguments {
+                    self.expression(shader, argument, true, effects);
+                }
+            }
+            ExprKind::Call(function, arguments) => {
+                let callee = shader.functions.get(function.0 as usize);
+                for (index, argument) in arguments.iter().enumerate() {
+                    let written = callee
+                        .and_then(|f| f.parameters.get(index))
+                        .is_none_or(|p| p.direction != Direction::In || matches!(argument.ty, Type::Resource(..)));
+                    self.expression(shader, argument, written, effects);
+                }
+                let of_callee = self.of_function(shader, *function);
+                effects.add_globals(&of_callee);
+            }
+            ExprKind::Intrinsic(intrinsic, arguments) => {
+                effects.barrier |= intrinsic.is_group_barrier();
+                effects.wave |= intrinsic.is_wave();
+                for (index, argument) in arguments.iter().enumerate() {
+                    // The place of an atomic, and its last argument: the old value.
+                    let out = intrinsic.is_atomic() && (index == 0 || index >= 2);
+                    self.expression(shader, argument, out, effects);
+                }
+            }
+            ExprKind::Method { object, name, arguments } => {
+                let writes = !(name.starts_with("Load") || name.starts_with("Sample") || name.starts_with("Gather"));
+                self.expression(shader, object, writes, effects);
+                for argument in arguments {
+                    self.expression(shader, argument, writes, effects);
+                }
+            }
+        }
+    }
+
+    fn of_function(&mut self, shader: &Shader, function: FunctionId) -> Effects {
+        match self.functions.get(&function) {
+            Some(Some(effects)) => effects.clone(),
+            // Recursion, which HLSL forbids: nothing more to add on this path.
+            Some(None) => Effects::default(),
+            None => {
+                self.functions.insert(function, None);
+                let effects = match shader.functions.get(function.0 as usize).and_then(|f| f.body.as_ref()) {
+                    Some(body) => self.of_statements(shader, body),
+                    None => Effects { opaque: true, ..Effects::default() },
+                };
+                self.functions.insert(function, Some(effects.clone()));
+                effects
+            }
+        }
+    }
+}

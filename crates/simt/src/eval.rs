@@ -1,0 +1,785 @@
+//! Expressions: values of all active threads, and the places they are stored in.
+
+use std::rc::Rc;
+
+use shaderlint_hlsl::{
+    BinaryOp, Direction, Expr, ExprKind, FunctionId, GlobalId, LocalId, ResourceKind, Scalar, Span, Storage, Type,
+};
+
+use crate::column::{Column, Mask};
+use crate::fold;
+use crate::machine::{Frame, MAX_COMPONENTS, Machine, Run, Write};
+use crate::value::{Op, Value};
+
+/// What an expression names, rather than its value.
+#[derive(Clone)]
+pub(crate) struct Place {
+    root: Root,
+    /// Components from the root's start, by thread.
+    base: Column,
+    /// Components from `base` on.
+    components: Vec<u32>,
+}
+
+#[derive(Clone)]
+enum Root {
+    Local(LocalId),
+    Static(GlobalId),
+    Shared(GlobalId),
+    /// An element of a resource.
+    Device { resource: GlobalId, index: Vec<Column> },
+    /// Not a place: its components.
+    Value(Vec<Column>),
+}
+
+/// An index that is certainly outside.
+const OUTSIDE: Value = Value::Known(u32::MAX);
+
+impl<'a> Machine<'a> {
+    /// The components of an expression's value; those of threads that are not active mean nothing.
+    pub fn eval(&mut self, expr: &'a Expr) -> Run<Vec<Column>> {
+        match &expr.kind {
+            ExprKind::Literal(word) => {
+                let count = self.shader.components(&expr.ty).max(1);
+                Ok(vec![Column::Uniform(Value::Known(*word)); count])
+            }
+            ExprKind::Local(local) => Ok(self.state.frame.locals.get(local.0 as usize).cloned().unwrap_or_default()),
+            ExprKind::Global(_) | ExprKind::Index(..) | ExprKind::Field(..) | ExprKind::Swizzle(..) => {
+                let place = self.place(expr)?;
+                self.load(&place, expr.span)
+            }
+            ExprKind::Unary(op, operand) => {
+                let scalar = operand.ty.scalar().unwrap_or(Scalar::Uint);
+                let value = self.eval(operand)?;
+                let op = *op;
+                Ok(value
+                    .iter()
+                    .map(|column| self.map(&[column], |m, values| fold::unary(m.terms, op, scalar, values[0])))
+                    .collect())
+            }
+            ExprKind::Binary(op @ (BinaryOp::LogicalAnd | BinaryOp::LogicalOr), a, b) => self.logical(*op, a, b),
+            ExprKind::Binary(op, a, b) => {
+                self.spend(expr.span)?;
+                let left = self.eval(a)?;
+                let right = self.eval(b)?;
+                Ok(self.binary(*op, a.ty.scalar(), &left, &right))
+            }
+            ExprKind::Ternary(condition, a, b) => self.ternary(condition, a, b),
+            ExprKind::Assign { target, op, value } => self.assign(target, *op, value),
+            ExprKind::Step { target, increment, prefix } => {
+                let place = self.place(target)?;
+                let old = self.load(&place, target.span)?;
+                let one = if target.ty.scalar().is_some_and(Scalar::is_float) { 1.0f32.to_bits() } else { 1 };
+                let one = vec![Column::Uniform(Value::Known(one)); old.len()];
+                let op = if *increment { BinaryOp::Add } else { BinaryOp::Sub };
+                let new = self.binary(op, target.ty.scalar(), &old, &one);
+                self.store(&place, &new, target.span)?;
+                Ok(if *prefix { new } else { old })
+            }
+            ExprKind::Cast(operand) => {
+                let value = self.eval(operand)?;
+                Ok(self.convert(&value, &operand.ty, &expr.ty))
+            }
+            ExprKind::Construct(arguments) => {
+                let mut components = Vec::new();
+                for argument in arguments {
+                    components.extend(self.eval(argument)?);
+                }
+                let count = self.shader.components(&expr.ty).min(MAX_COMPONENTS);
+                components.resize(count, Column::ZERO);
+                Ok(components)
+            }
+            ExprKind::Call(function, arguments) => self.call(*function, arguments, expr),
+            ExprKind::Intrinsic(intrinsic, arguments) => self.intrinsic(*intrinsic, arguments, expr),
+            ExprKind::Method { object, name, arguments } => self.method(object, name, arguments, expr),
+            ExprKind::Comma(a, b) => {
+                self.eval(a)?;
+                self.eval(b)
+            }
+            ExprKind::Opaque(operands) => self.opaque(operands, expr),
+        }
+    }
+
+    /// Applies `f` thread by thread; once where all columns are uniform.
+    pub fn map(&mut self, columns: &[&Column], mut f: impl FnMut(&mut Self, &[&Value]) -> Value) -> Column {
+        let mut values: Vec<&Value> = Vec::with_capacity(columns.len());
+        if columns.iter().all(|column| matches!(column, Column::Uniform(_))) {
+            values.extend(columns.iter().map(|column| column.at(0)));
+            return Column::Uniform(f(self, &values));
+        }
+        let (active, lanes) = (self.state.active, self.lanes);
+        Column::from_fn(lanes, |thread| {
+            if !active.contains(thread) {
+                return Value::Known(0);
+            }
+            values.clear();
+            values.extend(columns.iter().map(|column| column.at(thread)));
+            f(self, &values)
+        })
+    }
+
+    pub fn binary(&mut self, op: BinaryOp, scalar: Option<Scalar>, a: &[Column], b: &[Column]) -> Vec<Column> {
+        let scalar = scalar.unwrap_or(Scalar::Uint);
+        a.iter()
+            .zip(b)
+            .map(|(a, b)| self.map(&[a, b], |m, values| fold::binary(m.terms, op, scalar, values[0], values[1])))
+            .collect()
+    }
+
+    pub fn fresh_columns(&mut self, count: usize) -> Vec<Column> {
+        let lanes = self.lanes;
+        (0..count).map(|_| Column::from_fn(lanes, |_| self.terms.fresh())).collect()
+    }
+
+    /// `&&` and `||`. Whether the right side runs where the left one decides depends on the language version, so a
+    /// right side with effects is not followed; without effects it makes no difference.
+    fn logical(&mut self, op: BinaryOp, a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
+        let left = self.eval(a)?;
+        if self.effects.of_expression(self.shader, b).has_side_effects() {
+            return self.stop("a side effect behind && or ||", b.span);
+        }
+        let Some(condition) = left.first().filter(|_| left.len() == 1).cloned() else {
+            let right = self.eval(b)?;
+            return Ok(self.binary(op, Some(Scalar::Bool), &left, &right));
+        };
+        let (yes, no, maybe) = self.split(&condition);
+        let undecided = if op == BinaryOp::LogicalAnd { yes } else { no }.or(maybe);
+        if undecided.is_empty() {
+            return Ok(left);
+        }
+        let (then_guard, else_guard) = self.guards(&condition, maybe);
+        let guard = if op == BinaryOp::LogicalAnd { then_guard } else { else_guard };
+        let right = self.under(undecided, guard, |m| m.eval(b))?;
+        let lanes = self.lanes;
+        let right = right.first().cloned().unwrap_or(Column::ZERO);
+        if let (Column::Uniform(l), Column::Uniform(r)) = (&condition, &right) {
+            return Ok(vec![Column::Uniform(fold::binary(self.terms, op, Scalar::Bool, l, r))]);
+        }
+        Ok(vec![Column::from_fn(lanes, |thread| {
+            let value = condition.at(thread);
+            if undecided.contains(thread) {
+                fold::binary(self.terms, op, Scalar::Bool, value, right.at(thread))
+            } else {
+                value.clone()
+            }
+        })])
+    }
+
+    /// Runs `f` with only the threads of `mask` active, under `guard`.
+    fn under<T>(&mut self, mask: Mask, guard: Column, f: impl FnOnce(&mut Self) -> Run<T>) -> Run<T> {
+        let active = std::mem::replace(&mut self.state.active, mask);
+        let guard = std::mem::replace(&mut self.state.guard, guard);
+        let result = f(self);
+        self.state.active = active;
+        self.state.guard = guard;
+        result
+    }
+
+    /// `?:`. Before HLSL 2021 both arms are evaluated; an arm without effects that is not selected cannot be told
+    /// from one that is not evaluated (an out-of-bounds read there gives an undefined value, which is dropped).
+    fn ternary(&mut self, condition: &'a Expr, a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
+        let condition = self.eval(condition)?;
+        for arm in [a, b] {
+            if self.effects.of_expression(self.shader, arm).has_side_effects() {
+                return self.stop("a side effect in an arm of ?:", arm.span);
+            }
+        }
+        if condition.len() != 1 {
+            let (a, b) = (self.eval(a)?, self.eval(b)?);
+            return Ok(condition
+                .iter()
+                .zip(a.iter().zip(&b))
+                .map(|(c, (a, b))| self.map(&[c, a, b], |m, v| m.terms.select(v[0], v[1], v[2])))
+                .collect());
+        }
+        let condition = &condition[0];
+        let (yes, no, maybe) = self.split(condition);
+        let (then_guard, else_guard) =
+            if maybe.is_empty() { (self.state.guard.clone(), self.state.guard.clone()) } else { self.guards(condition, maybe) };
+        let (for_a, for_b) = (yes.or(maybe), no.or(maybe));
+        let a = if for_a.is_empty() { None } else { Some(self.under(for_a, then_guard, |m| m.eval(a))?) };
+        let b = if for_b.is_empty() { None } else { Some(self.under(for_b, else_guard, |m| m.eval(b))?) };
+        Ok(match (a, b) {
+            (Some(a), Some(b)) => a
+                .iter()
+                .zip(&b)
+                .map(|(a, b)| self.map(&[condition, a, b], |m, v| m.terms.select(v[0], v[1], v[2])))
+                .collect(),
+            (Some(only), None) | (None, Some(only)) => only,
+            (None, None) => Vec::new(),
+        })
+    }
+
+    fn assign(&mut self, target: &'a Expr, op: Option<BinaryOp>, value: &'a Expr) -> Run<Vec<Column>> {
+        self.spend(target.span)?;
+        let place = self.place(target)?;
+        let Some(op) = op else {
+            let value = self.eval(value)?;
+            self.store(&place, &value, target.span)?;
+            return Ok(value);
+        };
+        let operand = self.eval(value)?;
+        let old = self.load(&place, target.span)?;
+        let old = self.convert(&old, &target.ty, &value.ty);
+        let new = self.binary(op, value.ty.scalar(), &old, &operand);
+        let new = self.convert(&new, &value.ty, &target.ty);
+        self.store(&place, &new, target.span)?;
+        Ok(new)
+    }
+
+    /// Conversion between types, as [`ExprKind::Cast`] says.
+    fn convert(&mut self, value: &[Column], from: &Type, to: &Type) -> Vec<Column> {
+        if from == to {
+            return value.to_vec();
+        }
+        let count = self.shader.components(to).min(MAX_COMPONENTS);
+        let (Some(source), Some(target)) = (from.scalar(), to.scalar()) else {
+            // `(S)0` and `(S)s`.
+            let fill = value.first().cloned().unwrap_or(Column::ZERO);
+            return (0..count).map(|index| value.get(index).unwrap_or(&fill).clone()).collect();
+        };
+        let converted: Vec<Column> = value
+            .iter()
+            .take(count.max(1))
+            .map(|column| self.map(&[column], |m, v| fold::cast(m.terms, source, target, v[0])))
+            .collect();
+        let fill = converted.first().cloned().unwrap_or(Column::ZERO);
+        (0..count).map(|index| converted.get(index).unwrap_or(&fill).clone()).collect()
+    }
+
+    /// The place an expression names; its value where it names none.
+    pub fn place(&mut self, expr: &'a Expr) -> Run<Place> {
+        let count = self.shader.components(&expr.ty).min(MAX_COMPONENTS) as u32;
+        let whole = |root| Place { root, base: Column::ZERO, components: (0..count).collect() };
+        match &expr.kind {
+            ExprKind::Local(local) => Ok(match self.state.frame.aliases.get(local) {
+                Some(resource) => whole(Root::Device { resource: *resource, index: Vec::new() }),
+                None => whole(Root::Local(*local)),
+            }),
+            ExprKind::Global(global) => {
+                let Some(declared) = self.shader.globals.get(global.0 as usize) else {
+                    return self.stop("an unknown name", expr.span);
+                };
+                Ok(whole(match declared.storage {
+                    Storage::Groupshared => Root::Shared(*global),
+                    Storage::Static => Root::Static(*global),
+                    Storage::Resource => Root::Device { resource: *global, index: Vec::new() },
+                    Storage::Const => {
+                        // An array is as long as its declaration says: no cap here.
+                        let place = self.constant(*global)?;
+                        return Ok(Place { components: (0..place.len() as u32).collect(), ..whole(Root::Value(place)) });
+                    }
+                    Storage::Uniform => {
+                        let name = self.terms.symbol(&declared.name);
+                        let values = (0..count)
+                            .map(|component| Column::Uniform(self.terms.apply(Op::Uniform { name, component }, &[])))
+                            .collect();
+                        Root::Value(values)
+                    }
+                }))
+            }
+            ExprKind::Index(base, index) => {
+                let mut place = self.place(base)?;
+                let index_value = self.eval(index)?;
+                if let Root::Device { index: indices, .. } = &mut place.root
+                    && matches!(base.ty, Type::Resource(..))
+                {
+                    indices.extend(index_value);
+                    place.components = (0..count).collect();
+                    return Ok(place);
+                }
+                let Some(index) = index_value.into_iter().next() else {
+                    return self.stop("an index that is not understood", expr.span);
+                };
+                let (stride, length) = match &base.ty {
+                    Type::Array(_, length) => (count, *length),
+                    Type::Vector(_, length) => (1, u32::from(*length)),
+                    Type::Matrix(_, rows, columns) => (u32::from(*columns), u32::from(*rows)),
+                    _ => return self.stop("an index into something that is not understood", expr.span),
+                };
+                // Swizzled or strided components are picked through the list, whole ones through the base.
+                let start = place.components.first().copied().unwrap_or(0);
+                let contiguous = (start..).zip(&place.components).all(|(expected, component)| expected == *component);
+                if !contiguous {
+                    let columns = self.load(&place, expr.span)?;
+                    place = Place { root: Root::Value(columns), base: Column::ZERO, components: Vec::new() };
+                }
+                let base_offset = place.base.clone();
+                place.base = self.map(&[&base_offset, &index], |m, v| match (v[0], v[1]) {
+                    (Value::Known(base), Value::Known(index)) if *base != u32::MAX => {
+                        if *index < length {
+                            Value::Known(base + start + index * stride)
+                        } else {
+                            OUTSIDE
+                        }
+                    }
+                    (Value::Known(_), Value::Known(_)) => OUTSIDE,
+                    _ => m.terms.apply(Op::Same, &[v[0].clone(), v[1].clone(), Value::Known(stride)]),
+                });
+                place.components = (0..count).collect();
+                Ok(place)
+            }
+            ExprKind::Field(base, field) => {
+                let place = self.place(base)?;
+                let Type::Struct(id) = &base.ty else {
+                    return self.stop("a field of something that is not understood", expr.span);
+                };
+                let fields = &self.shader.structs[id.0 as usize].fields;
+                let skip: usize =
+                    fields.iter().take(*field as usize).map(|field| self.shader.components(&field.ty)).sum();
+                let components = place.components.iter().copied().skip(skip).take(count as usize).collect();
+                Ok(Place { components, ..place })
+            }
+            ExprKind::Swizzle(base, picks) => {
+                let place = self.place(base)?;
+                let components = picks
+                    .iter()
+                    .map(|pick| place.components.get(usize::from(*pick)).or(place.components.first()).copied())
+                    .collect::<Option<Vec<u32>>>()
+                    .unwrap_or_default();
+                Ok(Place { components, ..place })
+            }
+            _ => {
+                let value = self.eval(expr)?;
+                Ok(Place { components: (0..value.len() as u32).collect(), ..whole(Root::Value(value)) })
+            }
+        }
+    }
+
+    /// The value of a `static const`.
+    fn constant(&mut self, global: GlobalId) -> Run<Vec<Column>> {
+        if let Some(value) = self.constants.get(&global) {
+            return Ok(value.clone());
+        }
+        let declared = &self.shader.globals[global.0 as usize];
+        let value = match &declared.init {
+            Some(init) => {
+                // A constant that names itself, however far round, is worth nothing.
+                self.constants.insert(global, vec![Column::Uniform(Value::Known(0)); 0]);
+                self.eval(init)?
+            }
+            None => vec![Column::ZERO; self.shader.components(&declared.ty).min(MAX_COMPONENTS)],
+        };
+        self.constants.insert(global, value.clone());
+        Ok(value)
+    }
+
+    /// The values in a place.
+    pub fn load(&mut self, place: &Place, span: Span) -> Run<Vec<Column>> {
+        match &place.root {
+            Root::Local(local) => {
+                let columns = self.state.frame.locals.get(local.0 as usize).cloned().unwrap_or_default();
+                Ok(self.gather(&columns, place))
+            }
+            Root::Static(global) => {
+                let columns = self.state.statics.get(global).cloned().unwrap_or_default();
+                Ok(self.gather(&columns, place))
+            }
+            Root::Value(columns) => Ok(self.gather(columns, place)),
+            Root::Shared(global) => {
+                let site = self.site(span);
+                Ok(place.components.iter().map(|component| self.load_shared(*global, &place.base, *component, site)).collect())
+            }
+            Root::Device { resource, index } => {
+                Ok(place.components.iter().map(|component| self.load_device(*resource, index, *component)).collect())
+            }
+        }
+    }
+
+    /// Components of a variable at an offset that may differ by thread.
+    fn gather(&mut self, columns: &[Column], place: &Place) -> Vec<Column> {
+        place
+            .components
+            .iter()
+            .map(|component| {
+                if let Column::Uniform(Value::Known(base)) = &place.base {
+                    return match columns.get(base.wrapping_add(*component) as usize) {
+                        Some(column) => column.clone(),
+                        None => self.fresh_columns(1).pop().unwrap_or(Column::ZERO),
+                    };
+                }
+                let lanes = self.lanes;
+                Column::from_fn(lanes, |thread| {
+                    let index = place.base.at(thread).known();
+                    match index.and_then(|base| columns.get(base.wrapping_add(*component) as usize)) {
+                        Some(column) => column.at(thread).clone(),
+                        // Among the values there are, but which one is not known.
+                        None if index.is_none() => {
+                            let mut arguments: Vec<Value> = vec![place.base.at(thread).clone()];
+                            arguments.extend(columns.iter().map(|column| column.at(thread).clone()));
+                            self.terms.apply(Op::Same, &arguments)
+                        }
+                        None => self.terms.fresh(),
+                    }
+                })
+            })
+            .collect()
+    }
+
+    fn load_shared(&mut self, global: GlobalId, base: &Column, component: u32, site: u32) -> Column {
+        let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
+            return self.fresh_columns(1).pop().unwrap_or(Column::ZERO);
+        };
+        self.prober.accessed();
+        let (active, interval, lanes) = (self.state.active, self.state.interval, self.lanes);
+        if self.state.shared[number].is_blurred(interval) {
+            self.report.unproved = true;
+        }
+        Column::from_fn(lanes, |thread| {
+            if !active.contains(thread) {
+                return Value::Known(0);
+            }
+            let Some(cell) = base.at(thread).known().and_then(|base| base.checked_add(component)) else {
+                if base.at(thread).known().is_none() {
+                    // Read somewhere in the array: it may meet any write of this interval.
+                    self.state.shared[number].blur(interval);
+                    self.report.unproved = true;
+                }
+                return self.terms.fresh();
+            };
+            let touch = self.touch(thread, site);
+            let array = &mut self.state.shared[number];
+            let Some(value) = array.cells().get(cell as usize).cloned() else {
+                // Outside: an undefined value.
+                return self.terms.fresh();
+            };
+            if let Some(conflict) = array.read(cell, interval, touch) {
+                self.conflict(global, conflict, true);
+                return self.terms.fresh();
+            }
+            let guard = self.state.guard.at(thread);
+            if *guard == Value::TRUE { value } else { self.terms.assuming(guard, &value) }
+        })
+    }
+
+    fn load_device(&mut self, resource: GlobalId, index: &[Column], component: u32) -> Column {
+        let declared = &self.shader.globals[resource.0 as usize];
+        let writable = match &declared.ty {
+            Type::Resource(kind, _) => kind.is_writable(),
+            Type::Array(element, _) => matches!(&**element, Type::Resource(kind, _) if kind.is_writable()),
+            _ => true,
+        };
+        let name = self.terms.symbol(&declared.name);
+        let columns: Vec<&Column> = index.iter().collect();
+        if !writable {
+            let op = Op::Load { resource: name, component };
+            return self.map(&columns, |m, values| {
+                let arguments: Vec<Value> = values.iter().map(|value| (*value).clone()).collect();
+                m.terms.apply(op, &arguments)
+            });
+        }
+        self.state.events += 1;
+        let op = Op::VolatileLoad { resource: name, component, event: self.state.events };
+        let lanes = self.lanes;
+        Column::from_fn(lanes, |thread| {
+            let mut arguments: Vec<Value> = columns.iter().map(|column| column.at(thread).clone()).collect();
+            arguments.push(Value::Known(thread as u32));
+            self.terms.apply(op, &arguments)
+        })
+    }
+
+    /// Stores a value's components for the active threads.
+    pub fn store(&mut self, place: &Place, values: &[Column], span: Span) -> Run<()> {
+        match &place.root {
+            Root::Local(local) => {
+                let index = local.0 as usize;
+                let mut columns = self.state.frame.locals.get_mut(index).map(std::mem::take).unwrap_or_default();
+                self.scatter(&mut columns, place, values);
+                if let Some(slot) = self.state.frame.locals.get_mut(index) {
+                    *slot = columns;
+                }
+                Ok(())
+            }
+            Root::Static(global) => {
+                let mut columns = self.state.statics.get_mut(global).map(std::mem::take).unwrap_or_default();
+                self.scatter(&mut columns, place, values);
+                self.state.statics.insert(*global, columns);
+                Ok(())
+            }
+            Root::Shared(global) => {
+                let site = self.site(span);
+                for (component, value) in place.components.iter().zip(values) {
+                    self.store_shared(*global, &place.base, *component, value, site);
+                }
+                Ok(())
+            }
+            Root::Device { resource, index } => {
+                for (component, value) in place.components.iter().zip(values) {
+                    self.store_device(*resource, index, *component, value);
+                }
+                Ok(())
+            }
+            Root::Value(_) => self.stop("an assignment to something that is no place", span),
+        }
+    }
+
+    fn scatter(&mut self, columns: &mut [Column], place: &Place, values: &[Column]) {
+        let (active, all, lanes) = (self.state.active, self.all, self.lanes);
+        for (component, value) in place.components.iter().zip(values) {
+            if let Column::Uniform(Value::Known(base)) = &place.base {
+                if let Some(column) = columns.get_mut(base.wrapping_add(*component) as usize) {
+                    *column = column.overlay(value, active, all, lanes);
+                }
+                continue;
+            }
+            for (index, column) in columns.iter_mut().enumerate() {
+                let old = column.clone();
+                *column = Column::from_fn(lanes, |thread| {
+                    if !active.contains(thread) {
+                        return old.at(thread).clone();
+                    }
+                    match place.base.at(thread) {
+                        Value::Known(base) if base.wrapping_add(*component) as usize == index => value.at(thread).clone(),
+                        Value::Known(_) => old.at(thread).clone(),
+                        // Perhaps this one.
+                        _ => self.terms.fresh(),
+                    }
+                });
+            }
+        }
+    }
+
+    pub fn store_shared(&mut self, global: GlobalId, base: &Column, component: u32, value: &Column, site: u32) {
+        let Some(number) = self.state.shared.iter().position(|array| array.global == global) else { return };
+        self.prober.accessed();
+        let (active, interval) = (self.state.active, self.state.interval);
+        if self.state.shared[number].is_blurred(interval) {
+            self.report.unproved = true;
+        }
+        for thread in active.threads() {
+            let Some(base) = base.at(thread).known() else {
+                // Written somewhere in the array: nothing in it is known any more.
+                self.report.unproved = true;
+                let array = &mut self.state.shared[number];
+                array.blur(interval);
+                let count = array.cells().len();
+                let cells = (0..count).map(|_| self.terms.fresh()).collect();
+                *self.state.shared[number].cells_mut() = cells;
+                continue;
+            };
+            let touch = self.touch(thread, site);
+            let guard = self.state.guard.at(thread).clone();
+            let array = &mut self.state.shared[number];
+            let cell = base.saturating_add(component);
+            let Some(old) = array.cells().get(cell as usize).cloned() else {
+                if touch.definite {
+                    let span = self.sites.get(site as usize).map(|site| site.span).unwrap_or_default();
+                    self.report.out_of_bounds.push((global, span, thread as u32, base));
+                } else {
+                    self.report.unproved = true;
+                }
+                continue;
+            };
+            let new = value.at(thread);
+            let new = if guard == Value::TRUE { new.clone() } else { self.terms.select(&guard, new, &old) };
+            let conflict = array.write(cell, interval, touch, &new);
+            let mut stored = new;
+            if let Some(conflict) = conflict {
+                // Two writes whose values are not understood may well be of the same value.
+                let distinct = !(conflict.first_writes && (self.terms.is_opaque(&stored) || self.terms.is_opaque(&old)));
+                self.conflict(global, conflict, distinct);
+                stored = self.terms.fresh();
+            }
+            if let Some(slot) = self.state.shared[number].cells_mut().get_mut(cell as usize) {
+                *slot = stored;
+            }
+        }
+    }
+
+    pub fn store_device(&mut self, resource: GlobalId, index: &[Column], component: u32, value: &Column) {
+        let name = self.terms.symbol(&self.shader.globals[resource.0 as usize].name);
+        let state = &mut self.state;
+        let writes = Rc::make_mut(&mut state.writes);
+        for thread in state.active.threads() {
+            writes.push(Write {
+                resource: name,
+                component,
+                index: index.iter().map(|column| column.at(thread).clone()).collect(),
+                thread: thread as u16,
+                guard: state.guard.at(thread).clone(),
+                value: value.at(thread).clone(),
+            });
+        }
+    }
+
+    /// The groupshared variable and cell offsets, or the resource and index, that an expression names.
+    pub fn shared_place(&self, place: &Place) -> Option<(GlobalId, Column)> {
+        match &place.root {
+            Root::Shared(global) => Some((*global, place.base.clone())),
+            _ => None,
+        }
+    }
+
+    pub fn device_place(&self, place: &Place) -> Option<(GlobalId, Vec<Column>)> {
+        match &place.root {
+            Root::Device { resource, index } => Some((*resource, index.clone())),
+            _ => None,
+        }
+    }
+
+    fn call(&mut self, id: FunctionId, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
+        self.spend(expr.span)?;
+        let shader = self.shader;
+        let Some(function) = shader.functions.get(id.0 as usize) else {
+            return self.stop("a call that is not understood", expr.span);
+        };
+        let Some(body) = &function.body else {
+            return self.stop("a call of a function without a body", expr.span);
+        };
+        if !self.state.frame.may_call() {
+            return self.stop("calls nested too deeply", expr.span);
+        }
+        let mut frame = Frame::new(id, self.state.frame.depth + 1);
+        let mut values: Vec<Option<Vec<Column>>> = Vec::new();
+        let mut outs: Vec<(Place, LocalId, Span)> = Vec::new();
+        for (parameter, argument) in function.parameters.iter().zip(arguments) {
+            let place = self.place(argument)?;
+            let ty = function.locals.get(parameter.local.0 as usize).map(|local| &local.ty);
+            if matches!(ty, Some(Type::Resource(..))) {
+                let Some((resource, _)) = self.device_place(&place) else {
+                    return self.stop("a resource argument that is not understood", argument.span);
+                };
+                frame.aliases.insert(parameter.local, resource);
+                values.push(None);
+                continue;
+            }
+            if matches!(argument.ty, Type::Array(..)) && self.shared_place(&place).is_some() {
+                return self.stop("a groupshared array as an argument", argument.span);
+            }
+            values.push(match parameter.direction {
+                Direction::Out => None,
+                Direction::In | Direction::InOut => Some(self.load(&place, argument.span)?),
+            });
+            if parameter.direction != Direction::In {
+                outs.push((place, parameter.local, argument.span));
+            }
+        }
+        let caller = std::mem::replace(&mut self.state.frame, frame);
+        self.open_frame();
+        for (parameter, value) in function.parameters.iter().zip(values) {
+            if let (Some(slot), Some(value)) = (self.state.frame.locals.get_mut(parameter.local.0 as usize), value) {
+                *slot = value;
+            }
+        }
+        let (active, guard) = (self.state.active, self.state.guard.clone());
+        let ran = self.block(body);
+        let callee = std::mem::replace(&mut self.state.frame, caller);
+        ran?;
+        self.state.active = active;
+        self.state.guard = guard;
+        for (place, local, span) in outs {
+            let value = callee.locals.get(local.0 as usize).cloned().unwrap_or_default();
+            self.store(&place, &value, span)?;
+        }
+        let mut result = callee.result;
+        let count = self.shader.components(&function.returns).min(MAX_COMPONENTS);
+        while result.len() < count {
+            result.push(Column::Uniform(self.terms.fresh()));
+        }
+        Ok(result)
+    }
+
+    /// Methods of resources.
+    fn method(&mut self, object: &'a Expr, name: &str, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
+        let place = self.place(object)?;
+        let count = self.shader.components(&expr.ty).min(MAX_COMPONENTS);
+        let Some((resource, mut index)) = self.device_place(&place) else {
+            return self.opaque(arguments, expr);
+        };
+        let Type::Resource(kind, _) = &object.ty else {
+            return self.opaque(arguments, expr);
+        };
+        let by_address = matches!(kind, ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer);
+        match (name, arguments) {
+            ("Load" | "Load2" | "Load3" | "Load4", [at]) if *kind != ResourceKind::Texture => {
+                index.extend(self.eval(at)?);
+                Ok((0..count as u32).map(|component| self.load_device(resource, &index, component)).collect())
+            }
+            ("Store" | "Store2" | "Store3" | "Store4", [at, value]) if by_address => {
+                index.extend(self.eval(at)?);
+                let value = self.eval(value)?;
+                for (component, value) in (0u32..).zip(&value) {
+                    self.store_device(resource, &index, component, value);
+                }
+                Ok(Vec::new())
+            }
+            _ if name.starts_with("Interlocked") && by_address => {
+                let Some((at, operands)) = arguments.split_first() else {
+                    return self.opaque(arguments, expr);
+                };
+                index.extend(self.eval(at)?);
+                self.atomic_on_device(name, resource, &index, operands)
+            }
+            _ => {
+                if kind.is_writable() && !name.starts_with("Load") && name != "GetDimensions" {
+                    // Counters, Append and Consume: what the device does, in an order of its own.
+                    let mut all = Vec::new();
+                    for argument in arguments {
+                        all.extend(self.eval(argument)?);
+                    }
+                    for (component, value) in (0u32..).zip(&all) {
+                        self.store_device(resource, &[], component, value);
+                    }
+                    self.store_device(resource, &[], u32::MAX, &Column::ZERO);
+                    return Ok(self.atomic_results(count));
+                }
+                self.opaque(arguments, expr)
+            }
+        }
+    }
+
+    /// Something not understood: a term of its text and operands, which it may also have written to.
+    pub fn opaque(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
+        let text = String::from_utf8_lossy(expr.span.slice(&self.shader.text)).into_owned();
+        let text = self.terms.symbol(&text);
+        let mut columns: Vec<Column> = Vec::new();
+        let mut places = Vec::new();
+        for operand in operands {
+            let is_place = matches!(
+                operand.kind,
+                ExprKind::Local(_) | ExprKind::Global(_) | ExprKind::Index(..) | ExprKind::Field(..) | ExprKind::Swizzle(..)
+            );
+            let place = self.place(operand)?;
+            if matches!(operand.ty, Type::Resource(..)) {
+                continue;
+            }
+            if matches!(operand.ty, Type::Array(..)) && self.shared_place(&place).is_some() {
+                return self.stop("a groupshared array passed to something that is not understood", operand.span);
+            }
+            columns.extend(self.load(&place, operand.span)?);
+            if is_place && !matches!(place.root, Root::Value(_)) {
+                places.push((place, operand.span));
+            }
+        }
+        let known_read = match &expr.kind {
+            ExprKind::Method { name, .. } => ["Load", "Sample", "Gather"].iter().any(|read| name.starts_with(read)),
+            ExprKind::Intrinsic(..) => true,
+            _ => false,
+        };
+        if !known_read {
+            // A barrier may hide behind an unknown name.
+            self.state.epoch += 1;
+        }
+        let arguments: Vec<&Column> = columns.iter().collect();
+        let result = |machine: &mut Self, component: u8| {
+            let op = Op::Opaque { text, component };
+            machine.map(&arguments, |m, values| {
+                let values: Vec<Value> = values.iter().map(|value| (*value).clone()).collect();
+                m.terms.apply(op, &values)
+            })
+        };
+        let count = self.shader.components(&expr.ty).clamp(1, 64);
+        let value = (0..count).map(|component| result(self, component as u8)).collect();
+        if !known_read {
+            for (number, (place, span)) in places.into_iter().enumerate() {
+                let changed = place
+                    .components
+                    .iter()
+                    .map(|component| result(self, (64 + number * 16 + *component as usize % 16).min(255) as u8))
+                    .collect::<Vec<_>>();
+                self.store(&place, &changed, span)?;
+            }
+        }
+        Ok(value)
+    }
+}

@@ -1,0 +1,227 @@
+//! HLSL's arithmetic on single words: folded where the result is certain, a term where it is not.
+
+use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
+
+use crate::finding::Operator;
+use crate::value::{Op, Terms, Value};
+
+/// The commutative operator an addition, multiplication or bit operation on `scalar` is.
+fn operator_of(op: BinaryOp, scalar: Scalar) -> Option<Operator> {
+    let float = matches!(scalar, Scalar::Float | Scalar::Half);
+    if !(float || scalar.is_word()) {
+        return None;
+    }
+    Some(match op {
+        BinaryOp::Add if float => Operator::FloatAdd,
+        BinaryOp::Mul if float => Operator::FloatMul,
+        BinaryOp::Add => Operator::Add,
+        BinaryOp::Mul => Operator::Mul,
+        BinaryOp::And if !float => Operator::And,
+        BinaryOp::Or if !float => Operator::Or,
+        BinaryOp::Xor if !float => Operator::Xor,
+        _ => return None,
+    })
+}
+
+/// `min` or `max` on `scalar`.
+pub(crate) fn extremum(intrinsic: Intrinsic, scalar: Scalar) -> Option<Operator> {
+    Some(match (intrinsic, scalar) {
+        (Intrinsic::Min, Scalar::Uint | Scalar::Bool) => Operator::MinUint,
+        (Intrinsic::Max, Scalar::Uint | Scalar::Bool) => Operator::MaxUint,
+        (Intrinsic::Min, Scalar::Int) => Operator::MinInt,
+        (Intrinsic::Max, Scalar::Int) => Operator::MaxInt,
+        (Intrinsic::Min, Scalar::Float | Scalar::Half) => Operator::MinFloat,
+        (Intrinsic::Max, Scalar::Float | Scalar::Half) => Operator::MaxFloat,
+        _ => return None,
+    })
+}
+
+pub(crate) fn unary(terms: &mut Terms, op: UnaryOp, scalar: Scalar, value: &Value) -> Value {
+    match (op, value) {
+        (UnaryOp::Not, _) => terms.not(value),
+        (UnaryOp::Negate, _) if matches!(scalar, Scalar::Int | Scalar::Uint) => terms.negate(value),
+        (UnaryOp::Negate, Value::Known(word)) if scalar == Scalar::Float => Value::Known(word ^ 0x8000_0000),
+        (UnaryOp::Complement, Value::Known(word)) if scalar.is_word() => Value::Known(!word),
+        _ => terms.apply(Op::Unary(op, scalar), std::slice::from_ref(value)),
+    }
+}
+
+pub(crate) fn binary(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &Value) -> Value {
+    if let (Value::Known(x), Value::Known(y)) = (a, b)
+        && let Some(word) = fold(op, scalar, *x, *y)
+    {
+        return Value::Known(word);
+    }
+    // Known floats that `fold` left alone must not be folded by the operator's form either.
+    let inexact = scalar.is_float() && a.known().is_some() && b.known().is_some();
+    if let Some(operator) = operator_of(op, scalar)
+        && !inexact
+    {
+        return terms.combine(operator, a, b);
+    }
+    let integer = matches!(scalar, Scalar::Int | Scalar::Uint);
+    match (op, b) {
+        (BinaryOp::Sub, _) if integer => {
+            let minus = terms.negate(b);
+            return terms.combine(Operator::Add, a, &minus);
+        }
+        (BinaryOp::Shl, Value::Known(amount)) if integer => return terms.shift_left(a, *amount),
+        (BinaryOp::Shr, Value::Known(amount)) if integer && amount & 31 == 0 => return a.clone(),
+        (BinaryOp::Div, Value::Known(1)) if integer => return a.clone(),
+        (BinaryOp::LogicalAnd, _) => return terms.and(a, b),
+        (BinaryOp::LogicalOr, _) => return terms.or(a, b),
+        (BinaryOp::Equal | BinaryOp::LessEqual | BinaryOp::GreaterEqual, _) if a == b && !scalar.is_float() => {
+            return Value::TRUE;
+        }
+        (BinaryOp::NotEqual | BinaryOp::Less | BinaryOp::Greater, _) if a == b && !scalar.is_float() => {
+            return Value::FALSE;
+        }
+        _ => {}
+    }
+    // One spelling for each comparison: a > b is b < a, a >= b is not a < b (integers are totally ordered).
+    match op {
+        BinaryOp::Greater => terms.apply(Op::Binary(BinaryOp::Less, scalar), &[b.clone(), a.clone()]),
+        BinaryOp::GreaterEqual if !scalar.is_float() => {
+            let less = terms.apply(Op::Binary(BinaryOp::Less, scalar), &[a.clone(), b.clone()]);
+            terms.not(&less)
+        }
+        BinaryOp::LessEqual if !scalar.is_float() => {
+            let less = terms.apply(Op::Binary(BinaryOp::Less, scalar), &[b.clone(), a.clone()]);
+            terms.not(&less)
+        }
+        BinaryOp::NotEqual => {
+            let equal = terms.apply(Op::Binary(BinaryOp::Equal, scalar), &[a.clone(), b.clone()]);
+            terms.not(&equal)
+        }
+        _ => terms.apply(Op::Binary(op, scalar), &[a.clone(), b.clone()]),
+    }
+}
+
+/// The result on two known words, where HLSL defines it exactly.
+///
+/// Float `+ - *` and comparisons are IEEE 754 with round-to-nearest in D3D (functional spec 3.1); division is not,
+/// so it folds only where the quotient is exact. Denormal operands or results are flushed or not: left alone.
+fn fold(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> {
+    match scalar {
+        Scalar::Uint | Scalar::Bool => Some(match op {
+            BinaryOp::Add => x.wrapping_add(y),
+            BinaryOp::Sub => x.wrapping_sub(y),
+            BinaryOp::Mul => x.wrapping_mul(y),
+            BinaryOp::Div => x.checked_div(y)?,
+            BinaryOp::Mod => x.checked_rem(y)?,
+            BinaryOp::And => x & y,
+            BinaryOp::Or => x | y,
+            BinaryOp::Xor => x ^ y,
+            BinaryOp::Shl => x << (y & 31),
+            BinaryOp::Shr => x >> (y & 31),
+            BinaryOp::Less => u32::from(x < y),
+            BinaryOp::LessEqual => u32::from(x <= y),
+            BinaryOp::Greater => u32::from(x > y),
+            BinaryOp::GreaterEqual => u32::from(x >= y),
+            BinaryOp::Equal => u32::from(x == y),
+            BinaryOp::NotEqual => u32::from(x != y),
+            BinaryOp::LogicalAnd => u32::from(x != 0 && y != 0),
+            BinaryOp::LogicalOr => u32::from(x != 0 || y != 0),
+        }),
+        Scalar::Int => {
+            let (a, b) = (x.cast_signed(), y.cast_signed());
+            Some(match op {
+                BinaryOp::Div => a.checked_div(b)?.cast_unsigned(),
+                BinaryOp::Mod => a.checked_rem(b)?.cast_unsigned(),
+                BinaryOp::Shr => (a >> (y & 31)).cast_unsigned(),
+                BinaryOp::Less => u32::from(a < b),
+                BinaryOp::LessEqual => u32::from(a <= b),
+                BinaryOp::Greater => u32::from(a > b),
+                BinaryOp::GreaterEqual => u32::from(a >= b),
+                _ => return fold(op, Scalar::Uint, x, y),
+            })
+        }
+        Scalar::Float | Scalar::Half => {
+            let (a, b) = (f32::from_bits(x), f32::from_bits(y));
+            if a.is_subnormal() || b.is_subnormal() {
+                return None;
+            }
+            #[expect(clippy::float_cmp, reason = "HLSL's == on floats is exact")]
+            let word = match op {
+                BinaryOp::Less => u32::from(a < b),
+                BinaryOp::LessEqual => u32::from(a <= b),
+                BinaryOp::Greater => u32::from(a > b),
+                BinaryOp::GreaterEqual => u32::from(a >= b),
+                BinaryOp::Equal => u32::from(a == b),
+                BinaryOp::NotEqual => u32::from(a != b),
+                BinaryOp::Add => normal(a + b)?,
+                BinaryOp::Sub => normal(a - b)?,
+                BinaryOp::Mul => normal(a * b)?,
+                BinaryOp::Div if a / b * b == a && b.to_bits() & 0x007F_FFFF == 0 => normal(a / b)?,
+                _ => return None,
+            };
+            Some(word)
+        }
+        _ => None,
+    }
+}
+
+fn normal(value: f32) -> Option<u32> {
+    (value.is_normal() || value == 0.0).then(|| value.to_bits())
+}
+
+/// Conversion of one component.
+pub(crate) fn cast(terms: &mut Terms, from: Scalar, to: Scalar, value: &Value) -> Value {
+    use Scalar::{Bool, Float, Half, Int, Uint};
+    if from == to {
+        return value.clone();
+    }
+    match (from, to, value) {
+        (Int | Uint, Int | Uint, _) | (Bool, Int | Uint, _) | (Float, Half, _) | (Half, Float, _) => value.clone(),
+        (Int | Uint, Bool, Value::Known(word)) => Value::Known(u32::from(*word != 0)),
+        (Float, Bool, Value::Known(word)) => Value::Known(u32::from(f32::from_bits(*word) != 0.0)),
+        (Bool | Uint, Float | Half, Value::Known(word)) if *word < 1 << 24 => Value::Known((*word as f32).to_bits()),
+        (Int, Float | Half, Value::Known(word)) if word.cast_signed().unsigned_abs() < 1 << 24 => {
+            Value::Known((word.cast_signed() as f32).to_bits())
+        }
+        (Float | Half, Uint, Value::Known(word)) if (0.0..4_294_967_040.0).contains(&f32::from_bits(*word)) => {
+            Value::Known(f32::from_bits(*word) as u32)
+        }
+        (Float | Half, Int, Value::Known(word)) if f32::from_bits(*word).abs() < 2_147_483_520.0 => {
+            Value::Known((f32::from_bits(*word) as i32).cast_unsigned())
+        }
+        (Int | Uint, Bool, _) => binary(terms, BinaryOp::NotEqual, from, value, &Value::Known(0)),
+        _ => terms.apply(Op::Cast { from, to }, std::slice::from_ref(value)),
+    }
+}
+
+/// Intrinsics on known words that are exact everywhere.
+pub(crate) fn intrinsic(intrinsic: Intrinsic, scalar: Scalar, arguments: &[u32]) -> Option<u32> {
+    let float = scalar.is_float();
+    match (intrinsic, arguments) {
+        (Intrinsic::CountBits, [x]) => Some(x.count_ones()),
+        (Intrinsic::ReverseBits, [x]) => Some(x.reverse_bits()),
+        (Intrinsic::FirstBitLow, [0]) => Some(u32::MAX),
+        (Intrinsic::FirstBitLow, [x]) => Some(x.trailing_zeros()),
+        (Intrinsic::FirstBitHigh, [x]) if scalar == Scalar::Uint => Some(x.checked_ilog2().unwrap_or(u32::MAX)),
+        (Intrinsic::Abs, [x]) if scalar == Scalar::Int => Some(x.cast_signed().wrapping_abs().cast_unsigned()),
+        (Intrinsic::Abs, [x]) if float => Some(x & 0x7FFF_FFFF),
+        (Intrinsic::Floor, [x]) if float => normal(f32::from_bits(*x).floor()),
+        (Intrinsic::Ceil, [x]) if float => normal(f32::from_bits(*x).ceil()),
+        (Intrinsic::Trunc, [x]) if float => normal(f32::from_bits(*x).trunc()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_fold_as_hlsl_says() {
+        let f = |op, scalar, x, y| fold(op, scalar, x, y);
+        assert_eq!(f(BinaryOp::Shl, Scalar::Uint, 1, 33), Some(2));
+        assert_eq!(f(BinaryOp::Div, Scalar::Uint, 1, 0), None);
+        assert_eq!(f(BinaryOp::Div, Scalar::Int, (-7i32).cast_unsigned(), 2), Some((-3i32).cast_unsigned()));
+        assert_eq!(f(BinaryOp::Shr, Scalar::Int, (-8i32).cast_unsigned(), 1), Some((-4i32).cast_unsigned()));
+        assert_eq!(f(BinaryOp::Less, Scalar::Int, u32::MAX, 0), Some(1));
+        assert_eq!(f(BinaryOp::Less, Scalar::Uint, u32::MAX, 0), Some(0));
+        assert_eq!(f(BinaryOp::Div, Scalar::Float, 1f32.to_bits(), 3f32.to_bits()), None);
+        assert_eq!(f(BinaryOp::Div, Scalar::Float, 8f32.to_bits(), 2f32.to_bits()), Some(4f32.to_bits()));
+    }
+}

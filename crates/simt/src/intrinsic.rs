@@ -1,0 +1,454 @@
+//! Intrinsic functions: barriers, atomics, waves, arithmetic; and what an entry point's parameters hold.
+
+use shaderlint_hlsl::{BinaryOp, Expr, Function, GlobalId, Intrinsic, Scalar, Type};
+
+use crate::column::Column;
+use crate::finding::Operator;
+use crate::fold;
+use crate::machine::{Machine, Run};
+use crate::value::{Op, Value};
+
+impl<'a> Machine<'a> {
+    /// Gives the frame at hand its variables.
+    pub fn open_frame(&mut self) {
+        let count = self.function().map_or(0, |function| function.locals.len());
+        self.state.frame.locals =
+            (0..count as u32).map(|local| self.uninitialised(shaderlint_hlsl::LocalId(local))).collect();
+    }
+
+    /// Gives the entry point's variables and parameters their values, and `static` globals theirs.
+    pub fn bind_parameters(&mut self, function: &'a Function) {
+        self.open_frame();
+        for parameter in &function.parameters {
+            let index = parameter.local.0 as usize;
+            let Some(ty) = function.locals.get(index).map(|local| &local.ty) else { continue };
+            let value = match (ty, &parameter.semantic) {
+                (Type::Struct(id), None) => {
+                    let fields = self.shader.structs.get(id.0 as usize).map_or(&[][..], |s| &s.fields);
+                    let mut columns = Vec::new();
+                    for field in fields {
+                        columns.extend(self.system_value(field.semantic.as_deref(), &field.ty));
+                    }
+                    columns
+                }
+                (ty, semantic) => self.system_value(semantic.as_deref(), ty),
+            };
+            if let Some(slot) = self.state.frame.locals.get_mut(index) {
+                *slot = value;
+            }
+        }
+        for (id, global) in (0u32..).zip(&self.shader.globals) {
+            if global.storage == shaderlint_hlsl::Storage::Static {
+                let count = self.shader.components(&global.ty).min(crate::machine::MAX_COMPONENTS);
+                let value = match &global.init {
+                    Some(init) => self.eval(init).unwrap_or_default(),
+                    None => vec![Column::ZERO; count],
+                };
+                self.state.statics.insert(GlobalId(id), value);
+            }
+        }
+    }
+
+    /// What a parameter with this semantic holds, component by component.
+    fn system_value(&mut self, semantic: Option<&str>, ty: &Type) -> Vec<Column> {
+        let count = self.shader.components(ty) as u32;
+        let [width, height, _] = self.group.map(|size| size as usize);
+        let lanes = self.lanes;
+        let of_thread = |component: u32, thread: usize| match component {
+            0 => thread % width,
+            1 => thread / width % height,
+            _ => thread / (width * height),
+        } as u32;
+        let semantic = semantic.unwrap_or_default().to_ascii_lowercase();
+        (0..count)
+            .map(|component| match semantic.as_str() {
+                "sv_groupindex" => Column::from_fn(lanes, |thread| Value::Known(thread as u32)),
+                "sv_groupthreadid" => {
+                    if self.group.get(component as usize) == Some(&1) {
+                        return Column::ZERO;
+                    }
+                    Column::from_fn(lanes, |thread| Value::Known(of_thread(component, thread)))
+                }
+                "sv_groupid" => Column::Uniform(self.terms.apply(Op::GroupId(component as u8), &[])),
+                "sv_dispatchthreadid" => {
+                    let group = self.terms.apply(Op::GroupId(component as u8), &[]);
+                    let size = self.group.get(component as usize).copied().unwrap_or(1);
+                    let first = self.terms.combine(Operator::Mul, &group, &Value::Known(size));
+                    if size == 1 {
+                        return Column::Uniform(first);
+                    }
+                    Column::from_fn(lanes, |thread| {
+                        self.terms.combine(Operator::Add, &first, &Value::Known(of_thread(component, thread)))
+                    })
+                }
+                _ => {
+                    let name = self.terms.symbol(&semantic);
+                    Column::from_fn(lanes, |thread| {
+                        self.terms.apply(Op::Uniform { name, component }, &[Value::Known(thread as u32)])
+                    })
+                }
+            })
+            .collect()
+    }
+
+    pub fn intrinsic(&mut self, intrinsic: Intrinsic, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
+        self.spend(expr.span)?;
+        if intrinsic.is_group_barrier() {
+            self.barrier(expr.span, intrinsic == Intrinsic::DeviceMemoryBarrierWithGroupSync)?;
+            return Ok(Vec::new());
+        }
+        if intrinsic.is_atomic() {
+            return self.atomic(intrinsic.name(), arguments, expr);
+        }
+        if matches!(
+            intrinsic,
+            Intrinsic::AllMemoryBarrier | Intrinsic::DeviceMemoryBarrier | Intrinsic::GroupMemoryBarrier
+        ) {
+            return Ok(Vec::new());
+        }
+        let mut values = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            values.push(self.eval(argument)?);
+        }
+        if intrinsic.is_wave() {
+            self.report.used_waves = true;
+            return Ok(self.wave(intrinsic, arguments, &values, expr));
+        }
+        let count = self.shader.components(&expr.ty);
+        let scalar = arguments.first().and_then(|argument| argument.ty.scalar()).unwrap_or(Scalar::Uint);
+        if let Some(columns) = self.arithmetic(intrinsic, scalar, &values) {
+            return Ok(columns);
+        }
+        // Component by component where the shapes say so, else a term of everything.
+        let by_component = values.iter().all(|value| value.len() == count || value.len() == 1);
+        Ok((0..count)
+            .map(|component| {
+                let columns: Vec<&Column> = values
+                    .iter()
+                    .flat_map(|value| {
+                        if by_component {
+                            std::slice::from_ref(value.get(component).unwrap_or(&value[0]))
+                        } else {
+                            value.as_slice()
+                        }
+                    })
+                    .collect();
+                let component = if by_component { 0 } else { component as u8 };
+                self.map(&columns, |m, v| {
+                    let known: Option<Vec<u32>> = v.iter().map(|value| value.known()).collect();
+                    if let Some(word) = known.and_then(|known| fold::intrinsic(intrinsic, scalar, &known)) {
+                        return Value::Known(word);
+                    }
+                    let arguments: Vec<Value> = v.iter().map(|value| (*value).clone()).collect();
+                    m.terms.apply(Op::Intrinsic { intrinsic, scalar, component }, &arguments)
+                })
+            })
+            .collect())
+    }
+
+    /// Intrinsics that are ordinary arithmetic in another spelling.
+    fn arithmetic(&mut self, intrinsic: Intrinsic, scalar: Scalar, values: &[Vec<Column>]) -> Option<Vec<Column>> {
+        let zip = |machine: &mut Self, operator: Operator, a: &[Column], b: &[Column]| -> Vec<Column> {
+            a.iter()
+                .zip(b)
+                .map(|(a, b)| machine.map(&[a, b], |m, v| m.terms.combine(operator, v[0], v[1])))
+                .collect()
+        };
+        Some(match (intrinsic, values) {
+            (Intrinsic::Min | Intrinsic::Max, [a, b]) => zip(self, fold::extremum(intrinsic, scalar)?, a, b),
+            (Intrinsic::Clamp, [value, low, high]) => {
+                let raised = zip(self, fold::extremum(Intrinsic::Max, scalar)?, value, low);
+                zip(self, fold::extremum(Intrinsic::Min, scalar)?, &raised, high)
+            }
+            (Intrinsic::Mad, [a, b, c]) => {
+                let product = self.binary(BinaryOp::Mul, Some(scalar), a, b);
+                self.binary(BinaryOp::Add, Some(scalar), &product, c)
+            }
+            (Intrinsic::Mul, [a, b]) if a.len() == 1 && b.len() == 1 => self.binary(BinaryOp::Mul, Some(scalar), a, b),
+            (Intrinsic::AsUint | Intrinsic::AsInt | Intrinsic::AsFloat, [a]) if scalar.is_word() => a.clone(),
+            (Intrinsic::And, [a, b]) => self.binary(BinaryOp::LogicalAnd, Some(Scalar::Bool), a, b),
+            (Intrinsic::Or, [a, b]) => self.binary(BinaryOp::LogicalOr, Some(Scalar::Bool), a, b),
+            (Intrinsic::Select, [condition, a, b]) => a
+                .iter()
+                .zip(b)
+                .enumerate()
+                .map(|(index, (a, b))| {
+                    let condition = condition.get(index).or(condition.first()).unwrap_or(&Column::ZERO);
+                    self.map(&[condition, a, b], |m, v| m.terms.select(v[0], v[1], v[2]))
+                })
+                .collect(),
+            (Intrinsic::Any | Intrinsic::All, [a]) => {
+                let zero = vec![Column::ZERO; a.len()];
+                let bits = if scalar == Scalar::Bool {
+                    a.clone()
+                } else {
+                    self.binary(BinaryOp::NotEqual, Some(scalar), a, &zero)
+                };
+                let op = if intrinsic == Intrinsic::Any { BinaryOp::LogicalOr } else { BinaryOp::LogicalAnd };
+                let mut bits = bits.into_iter();
+                let mut result = bits.next()?;
+                for bit in bits {
+                    result = self.binary(op, Some(Scalar::Bool), &[result], &[bit]).pop()?;
+                }
+                vec![result]
+            }
+            _ => return None,
+        })
+    }
+
+    /// `count` columns of what atomics returned: the order in which the device serves them is its own.
+    pub fn atomic_results(&mut self, count: usize) -> Vec<Column> {
+        let lanes = self.lanes;
+        (0..count)
+            .map(|_| {
+                self.state.events += 1;
+                let event = self.state.events;
+                Column::from_fn(lanes, |thread| {
+                    self.terms.apply(Op::AtomicResult { event }, &[Value::Known(thread as u32)])
+                })
+            })
+            .collect()
+    }
+
+    fn atomic(&mut self, name: &str, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
+        let Some((target, operands)) = arguments.split_first() else {
+            return self.stop("an atomic without a place", expr.span);
+        };
+        let place = self.place(target)?;
+        if let Some((resource, index)) = self.device_place(&place) {
+            return self.atomic_on_device(name, resource, &index, operands);
+        }
+        let Some((array, base)) = self.shared_place(&place) else {
+            return self.stop("an atomic on something that is not shared", expr.span);
+        };
+        // The operands' own effects; what they are does not matter, the cell's value is not followed.
+        let (inputs, out) = split_operands(name, operands);
+        for operand in inputs {
+            self.eval(operand)?;
+        }
+        self.state.events += 1;
+        let site = self.site(target.span);
+        let interval = self.state.interval;
+        let number = self.state.shared.iter().position(|shared| shared.global == array);
+        self.prober.accessed();
+        for thread in self.state.active.threads() {
+            let Some(number) = number else { break };
+            let new = self.terms.fresh();
+            let mut touch = self.touch(thread, site);
+            touch.atomic = true;
+            let shared = &mut self.state.shared[number];
+            let Some(cell) = base.at(thread).known() else {
+                shared.blur(interval);
+                self.report.unproved = true;
+                let count = shared.cells().len();
+                let cells = (0..count).map(|_| self.terms.fresh()).collect();
+                *self.state.shared[number].cells_mut() = cells;
+                continue;
+            };
+            if let Some(conflict) = shared.write(cell, interval, touch, &new) {
+                self.conflict(array, conflict, true);
+            }
+            if let Some(slot) = self.state.shared[number].cells_mut().get_mut(cell as usize) {
+                *slot = new;
+            }
+        }
+        self.store_old_value(out)
+    }
+
+    pub fn atomic_on_device(
+        &mut self,
+        name: &str,
+        resource: GlobalId,
+        index: &[Column],
+        operands: &'a [Expr],
+    ) -> Run<Vec<Column>> {
+        let (inputs, out) = split_operands(name, operands);
+        for operand in inputs {
+            let value = self.eval(operand)?;
+            for value in &value {
+                self.store_device(resource, index, 0, value);
+            }
+        }
+        self.store_old_value(out)
+    }
+
+    /// Stores the value an atomic found into its out argument.
+    fn store_old_value(&mut self, out: Option<&'a Expr>) -> Run<Vec<Column>> {
+        if let Some(out) = out {
+            let place = self.place(out)?;
+            let old = self.atomic_results(1);
+            self.store(&place, &old, out.span)?;
+        }
+        Ok(Vec::new())
+    }
+
+    /// Operations across the active lanes of each wave.
+    fn wave(&mut self, intrinsic: Intrinsic, arguments: &[Expr], values: &[Vec<Column>], expr: &Expr) -> Vec<Column> {
+        let count = self.shader.components(&expr.ty);
+        let lanes = self.lanes;
+        match intrinsic {
+            Intrinsic::WaveGetLaneCount => return vec![Column::Uniform(Value::Known(self.waves.size))],
+            Intrinsic::WaveGetLaneIndex => {
+                let place = &self.waves.place;
+                return vec![Column::from_fn(lanes, |thread| {
+                    Value::Known(place.get(thread).map_or(0, |(_, lane)| *lane))
+                })];
+            }
+            _ => {}
+        }
+        let active = self.state.active;
+        // Who takes part must be certain.
+        if active.threads().any(|thread| *self.state.guard.at(thread) != Value::TRUE) {
+            return self.fresh_columns(count);
+        }
+        let waves: Vec<Vec<(u32, usize)>> = self
+            .waves
+            .waves
+            .iter()
+            .map(|wave| wave.iter().copied().filter(|(_, thread)| active.contains(*thread)).collect())
+            .collect();
+        let scalar = arguments.first().and_then(|argument| argument.ty.scalar()).unwrap_or(Scalar::Uint);
+        let float = matches!(scalar, Scalar::Float | Scalar::Half);
+        let first = values.first().map_or(&[][..], |value| value);
+        let operator = match intrinsic {
+            Intrinsic::WaveActiveSum | Intrinsic::WavePrefixSum if float => Operator::FloatAdd,
+            Intrinsic::WaveActiveSum
+            | Intrinsic::WavePrefixSum
+            | Intrinsic::WaveActiveCountBits
+            | Intrinsic::WavePrefixCountBits => Operator::Add,
+            Intrinsic::WaveActiveProduct | Intrinsic::WavePrefixProduct if float => Operator::FloatMul,
+            Intrinsic::WaveActiveProduct | Intrinsic::WavePrefixProduct => Operator::Mul,
+            Intrinsic::WaveActiveMin => fold::extremum(Intrinsic::Min, scalar).unwrap_or(Operator::MinUint),
+            Intrinsic::WaveActiveMax => fold::extremum(Intrinsic::Max, scalar).unwrap_or(Operator::MaxUint),
+            Intrinsic::WaveActiveBitAnd => Operator::And,
+            Intrinsic::WaveActiveBitOr | Intrinsic::WaveActiveAnyTrue => Operator::Or,
+            Intrinsic::WaveActiveBitXor => Operator::Xor,
+            _ => Operator::Add,
+        };
+        let spread = |machine: &mut Self, column: &Column, f: &mut dyn FnMut(&mut Self, &[(u32, usize)], &Column, &mut [Value])| {
+            let mut result = vec![Value::Known(0); lanes];
+            for wave in waves.iter().filter(|wave| !wave.is_empty()) {
+                f(machine, wave, column, &mut result);
+            }
+            Column::Lanes(result.into())
+        };
+        match intrinsic {
+            Intrinsic::WaveActiveSum
+            | Intrinsic::WaveActiveCountBits
+            | Intrinsic::WaveActiveProduct
+            | Intrinsic::WaveActiveMin
+            | Intrinsic::WaveActiveMax
+            | Intrinsic::WaveActiveBitAnd
+            | Intrinsic::WaveActiveBitOr
+            | Intrinsic::WaveActiveBitXor => first
+                .iter()
+                .map(|column| {
+                    spread(self, column, &mut |m, wave, column, result| {
+                        let mut total = Value::Known(operator.identity());
+                        for (_, thread) in wave {
+                            total = m.terms.combine(operator, &total, column.at(*thread));
+                        }
+                        for (_, thread) in wave {
+                            result[*thread] = total.clone();
+                        }
+                    })
+                })
+                .collect(),
+            Intrinsic::WavePrefixSum | Intrinsic::WavePrefixCountBits | Intrinsic::WavePrefixProduct => first
+                .iter()
+                .map(|column| {
+                    spread(self, column, &mut |m, wave, column, result| {
+                        let mut total = Value::Known(operator.identity());
+                        for (_, thread) in wave {
+                            result[*thread] = total.clone();
+                            total = m.terms.combine(operator, &total, column.at(*thread));
+                        }
+                    })
+                })
+                .collect(),
+            Intrinsic::WaveIsFirstLane => vec![spread(self, &Column::ZERO, &mut |_, wave, _, result| {
+                if let Some((_, thread)) = wave.first() {
+                    result[*thread] = Value::TRUE;
+                }
+            })],
+            Intrinsic::WaveReadLaneFirst => first
+                .iter()
+                .map(|column| {
+                    spread(self, column, &mut |_, wave, column, result| {
+                        for (_, thread) in wave {
+                            result[*thread] = column.at(wave[0].1).clone();
+                        }
+                    })
+                })
+                .collect(),
+            Intrinsic::WaveReadLaneAt => {
+                let at = values.get(1).and_then(|value| value.first()).cloned().unwrap_or(Column::ZERO);
+                first
+                    .iter()
+                    .map(|column| {
+                        spread(self, column, &mut |m, wave, column, result| {
+                            for (_, thread) in wave {
+                                let source = at.at(*thread).known();
+                                let source = wave.iter().find(|(lane, _)| Some(*lane) == source);
+                                result[*thread] = match source {
+                                    Some((_, source)) => column.at(*source).clone(),
+                                    // A lane that is not active, or not known: undefined.
+                                    None => m.terms.fresh(),
+                                };
+                            }
+                        })
+                    })
+                    .collect()
+            }
+            Intrinsic::WaveActiveAnyTrue | Intrinsic::WaveActiveAllTrue => first
+                .iter()
+                .map(|column| {
+                    spread(self, column, &mut |m, wave, column, result| {
+                        let all = intrinsic == Intrinsic::WaveActiveAllTrue;
+                        let mut total = if all { Value::TRUE } else { Value::FALSE };
+                        for (_, thread) in wave {
+                            total = if all {
+                                m.terms.and(&total, column.at(*thread))
+                            } else {
+                                m.terms.or(&total, column.at(*thread))
+                            };
+                        }
+                        for (_, thread) in wave {
+                            result[*thread] = total.clone();
+                        }
+                    })
+                })
+                .collect(),
+            Intrinsic::WaveActiveBallot => (0..4u32)
+                .map(|word| {
+                    spread(self, first.first().unwrap_or(&Column::ZERO), &mut |m, wave, column, result| {
+                        let mut bits = Some(0u32);
+                        for (lane, thread) in wave {
+                            bits = match column.at(*thread) {
+                                Value::Known(set) if lane / 32 == word => {
+                                    bits.map(|bits| bits | u32::from(*set != 0) << (lane % 32))
+                                }
+                                Value::Known(_) => bits,
+                                _ => None,
+                            };
+                        }
+                        let value = match bits {
+                            Some(bits) => Value::Known(bits),
+                            None => m.terms.fresh(),
+                        };
+                        for (_, thread) in wave {
+                            result[*thread] = value.clone();
+                        }
+                    })
+                })
+                .collect(),
+            _ => self.fresh_columns(count),
+        }
+    }
+}
+
+/// The operands of an atomic after its place: what goes in, and where the old value goes.
+fn split_operands<'a>(name: &str, operands: &'a [Expr]) -> (&'a [Expr], Option<&'a Expr>) {
+    let inputs = if name.starts_with("InterlockedCompare") { 2 } else { 1 };
+    (&operands[..operands.len().min(inputs)], operands.get(inputs))
+}

@@ -1,0 +1,834 @@
+//! The thread group: its state, and how statements change it.
+//!
+//! All threads run side by side: a statement runs once for all active threads. Conditions on known values split the
+//! threads; a condition that is not known runs both arms and joins what they leave with a select, and what is written
+//! to memory meanwhile carries the condition as its guard. A loop whose condition is not known is not followed: what
+//! it may write becomes a term of all it may read ([`Op::Havoc`]), which is sound because a loop is a deterministic
+//! function of what it reads.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use shaderlint_hlsl::{
+    Case, Expr, Function, FunctionId, GlobalId, LocalId, Loop, Shader, Span, Stmt, StmtKind, Storage,
+};
+
+use crate::column::{Column, MAX_THREADS, Mask};
+use crate::effects::{Effects, EffectsCache};
+use crate::finding::{Access, Iteration, Race, Stop};
+use crate::memory::{Conflict, Shared, Site, Touch};
+use crate::probe::Prober;
+use crate::value::{Op, Symbol, Terms, Value};
+use crate::wave::Waves;
+
+/// A write to a resource, in program order of its thread.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Write {
+    pub resource: Symbol,
+    /// Component within the element; for byte-address buffers the word after the address.
+    pub component: u32,
+    pub index: Box<[Value]>,
+    pub thread: u16,
+    pub guard: Value,
+    pub value: Value,
+}
+
+/// Everything a statement can change.
+#[derive(Clone)]
+pub(crate) struct State {
+    pub frame: Frame,
+    pub statics: BTreeMap<GlobalId, Vec<Column>>,
+    pub shared: Vec<Shared>,
+    pub writes: Rc<Vec<Write>>,
+    /// Counts what happened that another thread or the device could have had a part in.
+    pub events: u32,
+    pub active: Mask,
+    /// Threads that have not certainly left the kernel.
+    pub alive: Mask,
+    /// By thread: the condition under which it really is here.
+    pub guard: Column,
+    pub interval: u32,
+    pub epoch: u32,
+}
+
+/// The variables of one call.
+#[derive(Clone)]
+pub(crate) struct Frame {
+    pub function: FunctionId,
+    /// By local: its components.
+    pub locals: Vec<Vec<Column>>,
+    /// Parameters that stand for a resource.
+    pub aliases: BTreeMap<LocalId, GlobalId>,
+    pub result: Vec<Column>,
+    pub depth: u32,
+    loops: Vec<LoopState>,
+}
+
+#[derive(Clone)]
+struct LoopState {
+    breaks: Mask,
+    continues: Mask,
+    /// The guard at its entry: leaving it under another one cannot be followed.
+    guard: Column,
+    number: u32,
+    variable: Option<LocalId>,
+}
+
+/// Why a run does not go on.
+pub(crate) enum Halt {
+    Stop(Stop),
+    /// The innermost loop cannot be followed.
+    LeaveLoop,
+}
+
+pub(crate) type Run<T> = Result<T, Halt>;
+
+/// What a run noticed on its way.
+#[derive(Default)]
+pub(crate) struct Report {
+    pub races: Vec<Race>,
+    /// A race that may or may not be one: nothing about this run's groupshared memory is proved.
+    pub unproved: bool,
+    /// Writes outside an array: span, thread and index.
+    pub out_of_bounds: Vec<(GlobalId, Span, u32, u32)>,
+    pub used_waves: bool,
+}
+
+/// Statements a run may execute, times threads: about half a second.
+const BUDGET: u64 = 24_000_000;
+/// Atoms a run may make: about 100 MB.
+const MAX_ATOMS: usize = 2_000_000;
+const MAX_CALL_DEPTH: u32 = 32;
+/// Passes after which a loop counts as one that cannot be followed.
+const MAX_PASSES: u32 = 1 << 16;
+/// Components a variable may have to be followed one by one.
+pub(crate) const MAX_COMPONENTS: usize = 4096;
+
+pub(crate) struct Machine<'a> {
+    pub shader: &'a Shader,
+    pub terms: &'a mut Terms,
+    pub group: [u32; 3],
+    pub lanes: usize,
+    pub all: Mask,
+    pub waves: Waves,
+    pub state: State,
+    pub report: Report,
+    pub effects: EffectsCache,
+    pub prober: Prober,
+    pub sites: Vec<Site>,
+    pub constants: FxHashMap<GlobalId, Vec<Column>>,
+    budget: u64,
+}
+
+impl<'a> Machine<'a> {
+    /// A group about to enter `entry`. `None` where the function is no entry point, or its group is empty or
+    /// larger than D3D allows.
+    pub fn new(shader: &'a Shader, terms: &'a mut Terms, entry: FunctionId, waves: Waves) -> Option<Machine<'a>> {
+        let function = shader.functions.get(entry.0 as usize)?;
+        let group = function.group_size?;
+        let threads = group.iter().try_fold(1u32, |product, size| product.checked_mul(*size))?;
+        let lanes = usize::try_from(threads).ok().filter(|lanes| (1..=MAX_THREADS).contains(lanes))?;
+        let shared = (0u32..)
+            .zip(&shader.globals)
+            .filter(|(_, global)| global.storage == Storage::Groupshared)
+            .filter_map(|(id, global)| {
+                let cells = shader.components(&global.ty);
+                let array = terms.symbol(&global.name);
+                (1..=1 << 16).contains(&cells).then(|| {
+                    let cells = (0..cells as u32)
+                        .map(|index| terms.apply(Op::Uninitialised { array, index }, &[]))
+                        .collect();
+                    Shared::new(GlobalId(id), cells)
+                })
+            })
+            .collect();
+        let all = Mask::first(lanes);
+        let state = State {
+            frame: Frame::new(entry, 0),
+            statics: BTreeMap::new(),
+            shared,
+            writes: Rc::default(),
+            events: 0,
+            active: all,
+            alive: all,
+            guard: Column::Uniform(Value::TRUE),
+            interval: 0,
+            epoch: 0,
+        };
+        Some(Machine {
+            shader,
+            terms,
+            group,
+            lanes,
+            all,
+            waves,
+            state,
+            report: Report::default(),
+            effects: EffectsCache::default(),
+            prober: Prober::default(),
+            sites: Vec::new(),
+            constants: FxHashMap::default(),
+            budget: BUDGET,
+        })
+    }
+
+    /// Runs the entry point to its end.
+    pub fn run(&mut self) -> Option<Stop> {
+        let shader = self.shader;
+        let entry = self.state.frame.function;
+        let function = shader.functions.get(entry.0 as usize)?;
+        let body = function.body.as_ref()?;
+        self.bind_parameters(function);
+        match self.block(body) {
+            Ok(()) => None,
+            Err(Halt::Stop(stop)) => Some(stop),
+            Err(Halt::LeaveLoop) => Some(Stop { reason: "a jump out of a loop that is not followed".to_owned(), span: function.span }),
+        }
+    }
+
+    pub fn function(&self) -> Option<&'a Function> {
+        self.shader.functions.get(self.state.frame.function.0 as usize)
+    }
+
+    pub fn stop<T>(&self, reason: &str, span: Span) -> Run<T> {
+        Err(Halt::Stop(Stop { reason: reason.to_owned(), span }))
+    }
+
+    pub fn spend(&mut self, span: Span) -> Run<()> {
+        let cost = self.lanes as u64;
+        if self.budget < cost || self.terms.len() > MAX_ATOMS {
+            return self.stop("the run takes too many steps", span);
+        }
+        self.budget -= cost;
+        Ok(())
+    }
+
+    /// Runs the statements of a block, looking at each for a construct that starts there.
+    pub fn block(&mut self, statements: &'a [Stmt]) -> Run<()> {
+        for (index, statement) in statements.iter().enumerate() {
+            if self.state.active.is_empty() {
+                return Ok(());
+            }
+            self.probe(&statements[index..]);
+            self.statement(statement)?;
+            self.prober.passed(statement.span);
+        }
+        Ok(())
+    }
+
+    pub fn statement(&mut self, statement: &'a Stmt) -> Run<()> {
+        self.spend(statement.span)?;
+        match &statement.kind {
+            StmtKind::Declare { local, init } => {
+                let value = match init {
+                    Some(init) => self.eval(init)?,
+                    None => self.uninitialised(*local),
+                };
+                let (active, all, lanes) = (self.state.active, self.all, self.lanes);
+                if let Some(slot) = self.state.frame.locals.get_mut(local.0 as usize) {
+                    for (component, new) in slot.iter_mut().zip(value) {
+                        *component = component.overlay(&new, active, all, lanes);
+                    }
+                }
+                Ok(())
+            }
+            StmtKind::Expr(expr) => self.eval(expr).map(drop),
+            StmtKind::Block(body) => self.block(body),
+            StmtKind::If { condition, then, otherwise } => {
+                let condition = self.condition(condition)?;
+                let then = std::slice::from_ref(&**then);
+                let otherwise = otherwise.as_ref().map_or(&[][..], |s| std::slice::from_ref(&**s));
+                self.branch(&condition, then, otherwise)
+            }
+            StmtKind::Loop(l) => self.follow_loop(statement, l),
+            StmtKind::Switch { value, cases } => self.switch(statement, value, cases),
+            StmtKind::Return(value) => {
+                let value = match value {
+                    Some(value) => self.eval(value)?,
+                    None => Vec::new(),
+                };
+                self.leave(&value);
+                Ok(())
+            }
+            StmtKind::Discard => {
+                self.leave(&[]);
+                Ok(())
+            }
+            StmtKind::Break | StmtKind::Continue => {
+                let active = self.state.active;
+                let guard = self.state.guard.clone();
+                let Some(innermost) = self.state.frame.loops.last_mut() else {
+                    return self.stop("a break or continue outside a loop", statement.span);
+                };
+                if !active.threads().all(|thread| guard.at(thread) == innermost.guard.at(thread)) {
+                    return Err(Halt::LeaveLoop);
+                }
+                if matches!(statement.kind, StmtKind::Break) {
+                    innermost.breaks = innermost.breaks.or(active);
+                } else {
+                    innermost.continues = innermost.continues.or(active);
+                }
+                self.state.active = Mask::EMPTY;
+                Ok(())
+            }
+            StmtKind::Opaque => self.stop("a statement that is not understood", statement.span),
+        }
+    }
+
+    /// What a variable holds before anything was assigned to it.
+    pub fn uninitialised(&mut self, local: LocalId) -> Vec<Column> {
+        let Some(variable) = self.function().and_then(|f| f.locals.get(local.0 as usize)) else {
+            return Vec::new();
+        };
+        let array = self.terms.symbol(&variable.name);
+        (0..self.shader.components(&variable.ty).min(MAX_COMPONENTS) as u32)
+            .map(|index| Column::Uniform(self.terms.apply(Op::Uninitialised { array, index }, &[])))
+            .collect()
+    }
+
+    /// The bool value of a condition for every active thread.
+    fn condition(&mut self, condition: &'a Expr) -> Run<Column> {
+        let value = self.eval(condition)?;
+        Ok(value.into_iter().next().unwrap_or_else(|| Column::Uniform(self.terms.fresh())))
+    }
+
+    /// Active threads for which `condition` is true, false, unknown.
+    pub fn split(&self, condition: &Column) -> (Mask, Mask, Mask) {
+        let active = self.state.active;
+        if let Column::Uniform(value) = condition {
+            return match value {
+                Value::Known(0) => (Mask::EMPTY, active, Mask::EMPTY),
+                Value::Known(_) => (active, Mask::EMPTY, Mask::EMPTY),
+                _ => (Mask::EMPTY, Mask::EMPTY, active),
+            };
+        }
+        let (mut yes, mut no, mut maybe) = (Mask::EMPTY, Mask::EMPTY, Mask::EMPTY);
+        for thread in active.threads() {
+            match condition.at(thread) {
+                Value::Known(0) => no.insert(thread),
+                Value::Known(_) => yes.insert(thread),
+                _ => maybe.insert(thread),
+            }
+        }
+        (yes, no, maybe)
+    }
+
+    fn branch(&mut self, condition: &Column, then: &'a [Stmt], otherwise: &'a [Stmt]) -> Run<()> {
+        let (yes, no, maybe) = self.split(condition);
+        if maybe.is_empty() {
+            let mut after = Mask::EMPTY;
+            for (mask, arm) in [(yes, then), (no, otherwise)] {
+                if !mask.is_empty() {
+                    self.state.active = mask;
+                    self.block(arm)?;
+                    after = after.or(self.state.active);
+                }
+            }
+            self.state.active = after;
+            return Ok(());
+        }
+        let before = (self.state.frame.locals.clone(), self.state.statics.clone(), self.state.guard.clone());
+        let (then_guard, else_guard) = self.guards(condition, maybe);
+
+        self.state.active = yes.or(maybe);
+        self.state.guard = then_guard.clone();
+        self.block(then)?;
+        let then_active = self.state.active;
+        let then_locals = std::mem::replace(&mut self.state.frame.locals, before.0);
+        let then_statics = std::mem::replace(&mut self.state.statics, before.1);
+        let then_end = std::mem::replace(&mut self.state.guard, else_guard.clone());
+
+        self.state.active = no.or(maybe);
+        self.block(otherwise)?;
+        let else_active = self.state.active;
+        let else_end = std::mem::replace(&mut self.state.guard, before.2.clone());
+
+        let (lanes, terms) = (self.lanes, &mut *self.terms);
+        let pick = |terms: &mut Terms, thread: usize, a: &Value, b: &Value| {
+            let (in_then, in_else) = (then_active.contains(thread), else_active.contains(thread));
+            match (in_then, in_else) {
+                (true, true) => terms.select(condition.at(thread), a, b),
+                (true, false) => a.clone(),
+                _ => b.clone(),
+            }
+        };
+        let mut join = |mine: &mut Vec<Column>, theirs: &[Column]| {
+            for (else_column, then_column) in mine.iter_mut().zip(theirs) {
+                if else_column != then_column {
+                    let joined = Column::from_fn(lanes, |thread| {
+                        pick(terms, thread, then_column.at(thread), else_column.at(thread))
+                    });
+                    *else_column = joined;
+                }
+            }
+        };
+        for (mine, theirs) in self.state.frame.locals.iter_mut().zip(&then_locals) {
+            join(mine, theirs);
+        }
+        for (global, theirs) in &then_statics {
+            match self.state.statics.get_mut(global) {
+                Some(mine) => join(mine, theirs),
+                None => debug_assert!(false, "every static has its columns from the start"),
+            }
+        }
+        self.state.active = then_active.or(else_active);
+        if then_end != then_guard || else_end != else_guard || then_active != else_active || !yes.or(no).is_empty() {
+            let old = before.2;
+            let terms = &mut *self.terms;
+            self.state.guard = Column::from_fn(lanes, |thread| {
+                let (a, b) = (then_end.at(thread), else_end.at(thread));
+                match (then_active.contains(thread), else_active.contains(thread)) {
+                    (true, true) if a == then_guard.at(thread) && b == else_guard.at(thread) => old.at(thread).clone(),
+                    (true, true) => terms.or(a, b),
+                    (true, false) => a.clone(),
+                    _ => b.clone(),
+                }
+            });
+        }
+        Ok(())
+    }
+
+    /// The guards inside the arms of a branch: strengthened where the condition is not known.
+    pub fn guards(&mut self, condition: &Column, maybe: Mask) -> (Column, Column) {
+        let guard = self.state.guard.clone();
+        if let (Column::Uniform(guard), Column::Uniform(condition)) = (&guard, condition) {
+            let not = self.terms.not(condition);
+            return (
+                Column::Uniform(self.terms.and(guard, condition)),
+                Column::Uniform(self.terms.and(guard, &not)),
+            );
+        }
+        let mut strengthen = |negate: bool| {
+            Column::from_fn(self.lanes, |thread| {
+                let old = guard.at(thread);
+                if !maybe.contains(thread) {
+                    return old.clone();
+                }
+                let condition = condition.at(thread).clone();
+                let condition = if negate { self.terms.not(&condition) } else { condition };
+                self.terms.and(old, &condition)
+            })
+        };
+        (strengthen(false), strengthen(true))
+    }
+
+    /// Active threads leave the function with `value`.
+    fn leave(&mut self, value: &[Column]) {
+        let (active, lanes) = (self.state.active, self.lanes);
+        let guard = self.state.guard.clone();
+        let old = std::mem::take(&mut self.state.frame.result);
+        self.state.frame.result = value
+            .iter()
+            .enumerate()
+            .map(|(component, new)| {
+                let old = old.get(component).unwrap_or(&Column::ZERO);
+                if active == self.all && guard == Column::Uniform(Value::TRUE) {
+                    return new.clone();
+                }
+                Column::from_fn(lanes, |thread| {
+                    if !active.contains(thread) {
+                        return old.at(thread).clone();
+                    }
+                    self.terms.select(guard.at(thread), new.at(thread), old.at(thread))
+                })
+            })
+            .collect();
+        if value.is_empty() {
+            self.state.frame.result = old;
+        }
+        if self.state.frame.depth == 0 {
+            let mut gone = Mask::EMPTY;
+            for thread in active.threads().filter(|thread| *guard.at(*thread) == Value::TRUE) {
+                gone.insert(thread);
+            }
+            self.state.alive = self.state.alive.without(gone);
+        }
+        self.state.active = Mask::EMPTY;
+    }
+
+    fn follow_loop(&mut self, statement: &'a Stmt, l: &'a Loop) -> Run<()> {
+        let entry_active = self.state.active;
+        for statement in &l.init {
+            self.statement(statement)?;
+        }
+        let variable = loop_variable(l);
+        let depth = self.state.frame.loops.len();
+        self.state.frame.loops.push(LoopState {
+            breaks: Mask::EMPTY,
+            continues: Mask::EMPTY,
+            guard: self.state.guard.clone(),
+            number: 0,
+            variable,
+        });
+        let function_depth = self.state.frame.depth;
+        let guard = self.state.guard.clone();
+        let ran = self.passes(l);
+        // A halt may have left calls half-way: `call` restores its caller's frame on every path.
+        debug_assert_eq!(self.state.frame.depth, function_depth);
+        self.state.frame.loops.truncate(depth);
+        match ran {
+            Ok(after) => {
+                self.state.active = after;
+                Ok(())
+            }
+            Err(Halt::LeaveLoop) => {
+                self.state.active = entry_active.and(self.state.alive);
+                self.state.guard = guard;
+                self.havoc(std::slice::from_ref(statement), statement.span)
+            }
+            Err(halt) => Err(halt),
+        }
+    }
+
+    /// Runs the passes of the innermost loop; the threads active after it.
+    fn passes(&mut self, l: &'a Loop) -> Run<Mask> {
+        let mut left = Mask::EMPTY;
+        let mut tested = l.tests_first;
+        loop {
+            if tested && let Some(condition) = &l.condition {
+                self.spend(condition.span)?;
+                let value = self.condition(condition)?;
+                let (yes, no, maybe) = self.split(&value);
+                if !maybe.is_empty() {
+                    return Err(Halt::LeaveLoop);
+                }
+                left = left.or(no);
+                self.state.active = yes;
+            }
+            tested = true;
+            if self.state.active.is_empty() {
+                break;
+            }
+            self.statement(&l.body)?;
+            let Some(innermost) = self.state.frame.loops.last_mut() else { break };
+            innermost.number += 1;
+            if innermost.number > MAX_PASSES {
+                return Err(Halt::LeaveLoop);
+            }
+            let continues = std::mem::replace(&mut innermost.continues, Mask::EMPTY);
+            self.state.active = self.state.active.or(continues);
+            if self.state.active.is_empty() {
+                break;
+            }
+            if let Some(step) = &l.step {
+                self.eval(step)?;
+            }
+        }
+        let breaks = self.state.frame.loops.last().map_or(Mask::EMPTY, |innermost| innermost.breaks);
+        Ok(left.or(breaks))
+    }
+
+    fn switch(&mut self, statement: &'a Stmt, value: &'a Expr, cases: &'a [Case]) -> Run<()> {
+        let value = self.condition(value)?;
+        let active = self.state.active;
+        if active.threads().any(|thread| value.at(thread).known().is_none()) {
+            return self.havoc(std::slice::from_ref(statement), statement.span);
+        }
+        let depth = self.state.frame.loops.len();
+        let guard = self.state.guard.clone();
+        // `break` leaves the switch; a `continue` inside belongs to the loop around.
+        let outer = self.state.frame.loops.last().cloned();
+        self.state.frame.loops.push(LoopState {
+            breaks: Mask::EMPTY,
+            continues: Mask::EMPTY,
+            guard: outer.as_ref().map_or_else(|| self.state.guard.clone(), |outer| outer.guard.clone()),
+            number: outer.as_ref().map_or(0, |outer| outer.number),
+            variable: outer.as_ref().and_then(|outer| outer.variable),
+        });
+        let mut waiting = active;
+        let mut default = None;
+        let mut entries = vec![Mask::EMPTY; cases.len()];
+        for (index, case) in cases.iter().enumerate() {
+            let Some(label) = &case.label else {
+                default = Some(index);
+                continue;
+            };
+            self.state.active = active;
+            let label = self.condition(label)?;
+            for thread in waiting.threads() {
+                if value.at(thread) == label.at(thread) {
+                    entries[index].insert(thread);
+                }
+            }
+            waiting = waiting.without(entries[index]);
+        }
+        if let Some(default) = default {
+            entries[default] = waiting;
+            waiting = Mask::EMPTY;
+        }
+        self.state.active = Mask::EMPTY;
+        for (case, entry) in cases.iter().zip(entries) {
+            self.state.active = self.state.active.or(entry);
+            if !self.state.active.is_empty()
+                && let Err(halt) = self.block(&case.body)
+            {
+                self.state.frame.loops.truncate(depth);
+                if matches!(halt, Halt::LeaveLoop) && outer.is_none() {
+                    self.state.active = active;
+                    self.state.guard = guard;
+                    return self.havoc(std::slice::from_ref(statement), statement.span);
+                }
+                return Err(halt);
+            }
+        }
+        let inner = self.state.frame.loops.drain(depth..).next();
+        if let Some(inner) = inner {
+            self.state.active = self.state.active.or(waiting).or(inner.breaks);
+            if let Some(outer) = self.state.frame.loops.last_mut() {
+                outer.continues = outer.continues.or(inner.continues);
+            }
+        }
+        Ok(())
+    }
+
+    /// Every thread that may still be in the kernel must be here, and all or none really are.
+    pub fn barrier(&mut self, span: Span, device_only: bool) -> Run<()> {
+        let state = &self.state;
+        if state.active != state.alive || state.guard.uniform(state.alive).is_none() {
+            return self.stop("a barrier that not every thread may reach", span);
+        }
+        if device_only {
+            // It synchronises the threads, but promises nothing about groupshared memory.
+            self.state.epoch += 1;
+        } else {
+            self.state.interval += 1;
+        }
+        self.prober.at_barrier(span);
+        self.observe_partial_results();
+        Ok(())
+    }
+
+    /// Leaves in everything the statements may write a term of everything they may read.
+    pub fn havoc(&mut self, statements: &[Stmt], span: Span) -> Run<()> {
+        let effects = self.effects.of_statements(self.shader, statements);
+        if effects.opaque {
+            return self.stop("a loop or switch that is not understood", span);
+        }
+        if effects.barrier && (self.state.active != self.state.alive || self.state.guard.uniform(self.state.alive).is_none()) {
+            return self.stop("a barrier that not every thread may reach", span);
+        }
+        let text = String::from_utf8_lossy(span.slice(&self.shader.text)).into_owned();
+        let text = self.terms.symbol(&text);
+        self.state.events += 1;
+        let digests = self.digests(&effects);
+        let names: Vec<(LocalId, Symbol)> = effects
+            .written
+            .iter()
+            .filter_map(|local| {
+                let name = &self.function()?.locals.get(local.0 as usize)?.name;
+                Some((*local, name.clone()))
+            })
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|(local, name)| (local, self.terms.symbol(&name)))
+            .collect();
+        let (active, all, lanes) = (self.state.active, self.all, self.lanes);
+        for (local, place) in names {
+            let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
+            for component in 0..count {
+                let op = Op::Havoc { text, place, component: component as u32 };
+                let new = Column::from_fn(lanes, |thread| self.terms.apply(op, &digests[thread..=thread]));
+                if let Some(column) = self.state.frame.locals[local.0 as usize].get_mut(component) {
+                    *column = column.overlay(&new, active, all, lanes);
+                }
+            }
+        }
+        for global in &effects.statics {
+            let count = self.shader.components(&self.shader.globals[global.0 as usize].ty);
+            let place = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
+            let new = (0..count.min(MAX_COMPONENTS))
+                .map(|component| {
+                    let op = Op::Havoc { text, place, component: component as u32 };
+                    Column::from_fn(lanes, |thread| self.terms.apply(op, &digests[thread..=thread]))
+                })
+                .collect();
+            self.state.statics.insert(*global, new);
+        }
+        if effects.barrier {
+            self.state.interval += 1;
+            self.report.unproved = true;
+        }
+        let shared: Vec<GlobalId> = effects.shared_read.union(&effects.shared_written).copied().collect();
+        for global in shared {
+            let written = effects.shared_written.contains(&global);
+            let place = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
+            let interval = self.state.interval;
+            let Some(array) = self.state.shared.iter_mut().find(|array| array.global == global) else {
+                continue;
+            };
+            array.blur(interval);
+            if written {
+                let everything: Vec<Value> = digests.iter().cloned().collect();
+                for (component, cell) in (0u32..).zip(array.cells_mut()) {
+                    *cell = self.terms.apply(Op::Havoc { text, place, component }, &everything[..1.min(everything.len())]);
+                }
+                self.report.unproved = true;
+            }
+        }
+        for global in &effects.device_written {
+            let resource = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
+            let guards = self.state.guard.clone();
+            let writes = Rc::make_mut(&mut self.state.writes);
+            for thread in active.threads() {
+                let value = self.terms.apply(Op::Havoc { text, place: resource, component: u32::MAX }, &digests[thread..=thread]);
+                writes.push(Write {
+                    resource,
+                    component: u32::MAX,
+                    index: Box::default(),
+                    thread: thread as u16,
+                    guard: guards.at(thread).clone(),
+                    value,
+                });
+            }
+        }
+        if effects.leaves {
+            // Some threads may be gone now: whatever is proved from here on would be under an unknown guard.
+            self.state.guard = Column::from_fn(lanes, |_| self.terms.fresh());
+        }
+        Ok(())
+    }
+
+    /// One value a thread that stands for all it reads in statements of these effects.
+    fn digests(&mut self, effects: &Effects) -> Vec<Value> {
+        let events = Value::Known(self.state.events);
+        let alone = !effects.barrier && !effects.wave && effects.shared_read.is_empty();
+        let mut of_thread: Vec<Vec<Value>> = vec![Vec::new(); self.lanes];
+        for (thread, values) in of_thread.iter_mut().enumerate() {
+            values.push(events.clone());
+            values.push(Value::Known(thread as u32));
+            values.push(self.state.guard.at(thread).clone());
+            for local in effects.read.iter().chain(&effects.written) {
+                for column in self.state.frame.locals.get(local.0 as usize).into_iter().flatten() {
+                    values.push(column.at(thread).clone());
+                }
+            }
+            for columns in self.state.statics.values() {
+                values.extend(columns.iter().map(|column| column.at(thread).clone()));
+            }
+        }
+        let mut digests: Vec<Value> = of_thread.iter().map(|values| self.terms.apply(Op::Same, values)).collect();
+        if !alone {
+            let mut everything = digests.clone();
+            for array in &self.state.shared {
+                if effects.shared_read.contains(&array.global) {
+                    everything.extend(array.cells().iter().cloned());
+                }
+            }
+            let everything = self.terms.apply(Op::Same, &everything);
+            for (thread, digest) in digests.iter_mut().enumerate() {
+                *digest = self.terms.apply(Op::Same, &[Value::Known(thread as u32), everything.clone()]);
+            }
+        }
+        digests
+    }
+
+    /// A new site for an access at `span`, in the current pass of the innermost loop.
+    pub fn site(&mut self, span: Span) -> u32 {
+        let iteration = self.state.frame.loops.last().map(|innermost| Iteration {
+            number: innermost.number,
+            variable: innermost.variable.and_then(|local| {
+                let column = self.state.frame.locals.get(local.0 as usize)?.first()?;
+                let value = column.uniform(self.state.active)?.known()?;
+                Some((self.function()?.locals.get(local.0 as usize)?.name.clone(), value))
+            }),
+        });
+        self.sites.push(Site { span, iteration, interval: self.state.interval });
+        (self.sites.len() - 1) as u32
+    }
+
+    pub fn touch(&self, thread: usize, site: u32) -> Touch {
+        Touch {
+            thread: thread as u16,
+            definite: *self.state.guard.at(thread) == Value::TRUE,
+            atomic: false,
+            idle: false,
+            site,
+            epoch: self.state.epoch,
+        }
+    }
+
+    /// Two threads met on a cell: a race to report where both accesses are certain, else only no proof.
+    pub fn conflict(&mut self, array: GlobalId, conflict: Conflict, distinct: bool) {
+        self.report.unproved = true;
+        let Conflict { first, second, .. } = conflict;
+        let certain = first.definite && second.definite && first.epoch == second.epoch && distinct;
+        if !certain || self.prober.is_probing() {
+            return;
+        }
+        let global = &self.shader.globals[array.0 as usize];
+        let components = match &global.ty {
+            shaderlint_hlsl::Type::Array(element, _) => self.shader.components(element).max(1),
+            _ => self.shader.components(&global.ty).max(1),
+        };
+        let access = |touch: Touch, is_write| {
+            let span = self.sites.get(touch.site as usize).map(|site| site.span).unwrap_or_default();
+            Access { thread: u32::from(touch.thread), is_write, span }
+        };
+        let race = Race {
+            array,
+            index: conflict.cell / components as u32,
+            first: access(first, conflict.first_writes),
+            second: access(second, conflict.second_writes),
+            interval: self.state.interval,
+            iteration: self.sites.get(second.site as usize).and_then(|site| site.iteration.clone()),
+        };
+        let seen = self.report.races.iter().any(|known| {
+            known.array == race.array
+                && (known.first.span, known.second.span) == (race.first.span, race.second.span)
+        });
+        if !seen {
+            self.report.races.push(race);
+        }
+    }
+}
+
+impl Frame {
+    pub fn new(id: FunctionId, depth: u32) -> Frame {
+        Frame {
+            function: id,
+            locals: Vec::new(),
+            aliases: BTreeMap::new(),
+            result: Vec::new(),
+            depth,
+            loops: Vec::new(),
+        }
+    }
+
+    pub fn is_in_loop(&self) -> bool {
+        !self.loops.is_empty()
+    }
+
+    pub fn may_call(&self) -> bool {
+        self.depth < MAX_CALL_DEPTH
+    }
+}
+
+/// The variable that counts a loop's passes: the one its step changes, or its first one declared.
+fn loop_variable(l: &Loop) -> Option<LocalId> {
+    use shaderlint_hlsl::ExprKind;
+    fn target(expr: &Expr) -> Option<LocalId> {
+        match &expr.kind {
+            ExprKind::Assign { target, .. } | ExprKind::Step { target, .. } => match target.kind {
+                ExprKind::Local(local) => Some(local),
+                _ => None,
+            },
+            ExprKind::Comma(a, b) => target(a).or_else(|| target(b)),
+            _ => None,
+        }
+    }
+    fn first_local(expr: &Expr) -> Option<LocalId> {
+        match &expr.kind {
+            ExprKind::Local(local) => Some(*local),
+            ExprKind::Binary(_, a, b) => first_local(a).or_else(|| first_local(b)),
+            ExprKind::Cast(a) => first_local(a),
+            _ => None,
+        }
+    }
+    l.step.as_ref().and_then(target).or_else(|| {
+        l.init.iter().find_map(|statement| match statement.kind {
+            StmtKind::Declare { local, .. } => Some(local),
+            _ => None,
+        })
+    }).or_else(|| l.condition.as_ref().and_then(first_local))
+}

@@ -1,0 +1,165 @@
+//! Groupshared memory, with who touched what since the last barrier.
+//!
+//! # Why one lock-step run finds every race
+//!
+//! Within a barrier interval each cell remembers its accesses. If no cell is touched by two threads of which one
+//! writes, each thread's run is a function of the memory at the interval's start, so every schedule leaves the same
+//! memory (induct over the intervals). The order in which the lock-step run happens to meet the two accesses of a pair
+//! does not matter: the pair is seen when the later one comes.
+
+use std::rc::Rc;
+
+use shaderlint_hlsl::{GlobalId, Span};
+
+use crate::finding::Iteration;
+use crate::value::Value;
+
+/// One evaluation of one access in the text, by all the threads that take part.
+#[derive(Clone, Debug)]
+pub(crate) struct Site {
+    pub span: Span,
+    pub iteration: Option<Iteration>,
+    pub interval: u32,
+}
+
+/// One thread's access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Touch {
+    pub thread: u16,
+    /// It certainly happens.
+    pub definite: bool,
+    pub atomic: bool,
+    /// A write that left the cell's value as it was.
+    pub idle: bool,
+    /// Index into the run's sites.
+    pub site: u32,
+    /// Counts the points after which it is no longer certain that no barrier came between.
+    pub epoch: u32,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Track {
+    /// The interval the rest speaks of.
+    interval: u32,
+    /// Two different threads of each kind are all that matter.
+    writes: [Option<Touch>; 2],
+    reads: [Option<Touch>; 2],
+}
+
+/// One groupshared variable, flattened into 32-bit cells.
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
+    pub global: GlobalId,
+    cells: Rc<Vec<Value>>,
+    tracks: Rc<Vec<Track>>,
+    /// An access at an unknown place in this interval: nothing can be proved about the array until the next barrier.
+    blurred_in: Option<u32>,
+}
+
+/// Two accesses of one cell that no barrier orders, one of them a write.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Conflict {
+    pub cell: u32,
+    pub first: Touch,
+    pub second: Touch,
+    pub first_writes: bool,
+    pub second_writes: bool,
+}
+
+impl Shared {
+    pub fn new(global: GlobalId, cells: Vec<Value>) -> Shared {
+        let tracks = vec![Track::default(); cells.len()];
+        Shared {
+            global,
+            cells: Rc::new(cells),
+            tracks: Rc::new(tracks),
+            blurred_in: None,
+        }
+    }
+
+    pub fn cells(&self) -> &[Value] {
+        &self.cells
+    }
+
+    pub fn cells_mut(&mut self) -> &mut Vec<Value> {
+        Rc::make_mut(&mut self.cells)
+    }
+
+    /// An access at an unknown index. Any other access in the interval may meet it.
+    pub fn blur(&mut self, interval: u32) {
+        self.blurred_in = Some(interval);
+    }
+
+    pub fn is_blurred(&self, interval: u32) -> bool {
+        self.blurred_in == Some(interval)
+    }
+
+    /// Records a read; what it conflicts with.
+    pub fn read(&mut self, cell: u32, interval: u32, touch: Touch) -> Option<Conflict> {
+        let track = Rc::make_mut(&mut self.tracks).get_mut(cell as usize)?;
+        track.enter(interval);
+        let conflict = track
+            .writes
+            .into_iter()
+            .flatten()
+            .find(|write| write.thread != touch.thread && !write.idle)
+            .map(|first| Conflict { cell, first, second: touch, first_writes: true, second_writes: false });
+        remember(&mut track.reads, touch);
+        conflict
+    }
+
+    /// Records a write of `value`; what it conflicts with. Does not store.
+    ///
+    /// Threads that write the value the cell already has, or that another has just written, do not race in any way
+    /// that could show.
+    pub fn write(&mut self, cell: u32, interval: u32, mut touch: Touch, value: &Value) -> Option<Conflict> {
+        let same = self.cells.get(cell as usize)? == value;
+        touch.idle = same && !touch.atomic;
+        let track = Rc::make_mut(&mut self.tracks).get_mut(cell as usize)?;
+        track.enter(interval);
+        let clash = |first: Touch, first_writes: bool| Conflict {
+            cell,
+            first,
+            second: touch,
+            first_writes,
+            second_writes: true,
+        };
+        let others = |touches: [Option<Touch>; 2]| {
+            touches
+                .into_iter()
+                .flatten()
+                .find(|other| other.thread != touch.thread && !touch.idle && !(other.atomic && touch.atomic))
+        };
+        let conflict = match others(track.writes) {
+            Some(write) => Some(clash(write, true)),
+            None => others(track.reads).map(|read| clash(read, false)),
+        };
+        remember(&mut track.writes, touch);
+        conflict
+    }
+}
+
+/// Keeps up to two touches by different threads; one that changed something replaces an idle one.
+fn remember(touches: &mut [Option<Touch>; 2], touch: Touch) {
+    for slot in touches {
+        match slot {
+            Some(kept) if kept.thread != touch.thread => {}
+            Some(kept) => {
+                kept.idle &= touch.idle;
+                return;
+            }
+            None => {
+                *slot = Some(touch);
+                return;
+            }
+        }
+    }
+}
+
+impl Track {
+    fn enter(&mut self, interval: u32) {
+        if self.interval != interval {
+            *self = Track { interval, ..Track::default() };
+        }
+    }
+}

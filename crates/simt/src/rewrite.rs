@@ -1,0 +1,141 @@
+//! What code that takes a construct's place can use and has to leave.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{LocalId, Scalar, Span, Stmt, StmtKind, Type};
+
+use crate::column::Column;
+use crate::effects::Effects;
+use crate::finding::{Elements, Rewrite};
+use crate::machine::Machine;
+use crate::value::Value;
+
+impl Machine<'_> {
+    /// `None` where other code cannot take the place of the statements under `span`.
+    pub fn rewrite(
+        &mut self,
+        effects: &Effects,
+        output: &Elements,
+        also: Vec<Elements>,
+        span: Span,
+        ends_with_barrier: bool,
+    ) -> Option<Rewrite> {
+        // The wave form relies on linear packing, which is practice for 1-D groups alone.
+        if self.group[1] != 1 || self.group[2] != 1 {
+            return None;
+        }
+        let function = self.function()?;
+        let body = function.body.as_ref()?;
+        let outside = self.effects.of_statements_outside(self.shader, body, span);
+        let used_outside: BTreeSet<LocalId> = outside.read.union(&outside.written).copied().collect();
+        if effects.declared.iter().any(|local| used_outside.contains(local)) {
+            return None;
+        }
+        let mut settled = Vec::new();
+        for local in effects.written.difference(&effects.declared) {
+            let is_result = |elements: &Elements| *elements == Elements::Register { local: *local };
+            if !used_outside.contains(local) || is_result(output) || also.iter().any(is_result) {
+                continue;
+            }
+            let variable = function.locals.get(local.0 as usize)?;
+            let Type::Scalar(scalar) = variable.ty else { return None };
+            let word = self.state.frame.locals.get(local.0 as usize)?.first()?.uniform(self.all)?.known()?;
+            settled.push((*local, literal(scalar, word)?));
+        }
+        let mut scope = Vec::new();
+        scope.extend(function.parameters.iter().map(|parameter| parameter.local));
+        in_scope(body, span, &mut scope);
+        // A later declaration hides an earlier one of the same name.
+        let visible = scope.iter().enumerate().filter(|(index, local)| {
+            let name = |local: &LocalId| function.locals.get(local.0 as usize).map(|l| &l.name);
+            !scope[index + 1..].iter().any(|later| name(later) == name(local))
+        });
+        let lane = visible
+            .filter(|(_, local)| !effects.written.contains(local))
+            .filter_map(|(_, local)| self.lane_expression(*local))
+            .min_by_key(String::len)?;
+        Some(Rewrite { lane, settled, also, ends_with_barrier })
+    }
+
+    /// How to write the thread's index within the group by this variable, if it holds it.
+    fn lane_expression(&self, local: LocalId) -> Option<String> {
+        let variable = self.function()?.locals.get(local.0 as usize)?;
+        let columns = self.state.frame.locals.get(local.0 as usize)?;
+        let component = columns.iter().position(|column| match column {
+            Column::Lanes(values) => {
+                (0u32..).zip(values.iter()).all(|(thread, value)| *value == Value::Known(thread))
+            }
+            Column::Uniform(value) => self.lanes == 1 && *value == Value::Known(0),
+        })?;
+        let mut path = variable.name.clone();
+        let mut ty = &variable.ty;
+        let mut component = component;
+        loop {
+            match ty {
+                Type::Scalar(Scalar::Uint) => return Some(path),
+                // The wave form compares and divides the index: keep it unsigned.
+                Type::Scalar(Scalar::Int) => return Some(format!("uint({path})")),
+                Type::Vector(scalar, _) => {
+                    path.push('.');
+                    path.push(char::from(*b"xyzw".get(component)?));
+                    return Some(if *scalar == Scalar::Uint { path } else { format!("uint({path})") });
+                }
+                Type::Struct(id) => {
+                    let field = self.shader.structs.get(id.0 as usize)?.fields.iter().find(|field| {
+                        let count = self.shader.components(&field.ty);
+                        let here = component < count;
+                        if !here {
+                            component -= count;
+                        }
+                        here
+                    })?;
+                    path.push('.');
+                    path.push_str(&field.name);
+                    ty = &field.ty;
+                }
+                _ => return None,
+            }
+        }
+    }
+}
+
+/// A word as HLSL text of its type.
+fn literal(scalar: Scalar, word: u32) -> Option<String> {
+    match scalar {
+        Scalar::Uint => Some(format!("{word}u")),
+        Scalar::Int => Some(word.cast_signed().to_string()),
+        Scalar::Bool => Some((word != 0).to_string()),
+        _ => None,
+    }
+}
+
+/// The variables declared before `span` in the blocks around it.
+fn in_scope(statements: &[Stmt], span: Span, scope: &mut Vec<LocalId>) {
+    for statement in statements {
+        if statement.span.start >= span.start {
+            return;
+        }
+        let around = statement.span.end >= span.end;
+        match &statement.kind {
+            StmtKind::Declare { local, .. } => scope.push(*local),
+            StmtKind::Block(body) if around => in_scope(body, span, scope),
+            StmtKind::If { then, otherwise, .. } if around => {
+                for arm in std::iter::once(then).chain(otherwise) {
+                    if arm.span.start <= span.start && arm.span.end >= span.end {
+                        in_scope(std::slice::from_ref(arm), span, scope);
+                    }
+                }
+            }
+            StmtKind::Loop(l) if around => {
+                in_scope(&l.init, span, scope);
+                in_scope(std::slice::from_ref(&l.body), span, scope);
+            }
+            StmtKind::Switch { cases, .. } if around => {
+                for case in cases {
+                    in_scope(&case.body, span, scope);
+                }
+            }
+            _ => {}
+        }
+    }
+}

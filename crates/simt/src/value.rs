@@ -1,0 +1,575 @@
+//! The values of a symbolic run: exact, canonical terms over free atoms.
+//!
+//! # Why equal terms mean equal values, for every input
+//!
+//! An [`Value`] is an element of a free algebra over *atoms* (unknown 32-bit words): for `+` on 32-bit integers the
+//! free Z/2^32-module with a constant, for the other operators the free commutative monoid (idempotent for `min`,
+//! `max`, `and`, `or`; nilpotent for `xor`). Both are kept in one normal form, a sorted list of runs of consecutive
+//! atoms with a factor each, so that equality of values is equality of data. A kernel whose control flow and addresses
+//! are concrete is correct for all inputs exactly when its run on the free algebra ends in the specified terms
+//! (Chong, Donaldson, Ketema, *A sound and complete abstraction for reasoning about parallel prefix sums*, POPL 2014;
+//! there with intervals, which are the one-run case of the form used here). An operation without a normal form is
+//! *interned*: the same operation on equal operands is the same atom. That is sound for every deterministic operation.
+//!
+//! Float `+` and `*` are put in the same form although they are not associative: equal forms then mean equal up to
+//! the order of operations, which [`Operator::is_exact`] tells.
+
+use std::rc::Rc;
+
+use rustc_hash::FxHashMap;
+use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
+
+use crate::finding::Operator;
+
+/// A 32-bit word: known, or a term over atoms.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Value {
+    Known(u32),
+    /// `operator` folded over the atoms `start..end`, each once. A single atom has the operator [`Operator::Add`],
+    /// whatever it is later combined with.
+    Run {
+        operator: Operator,
+        start: u32,
+        end: u32,
+    },
+    Sum(Rc<Sum>),
+}
+
+/// A term of more than one run, or with a constant or factors.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Sum {
+    pub operator: Operator,
+    /// The operator's identity where there is none.
+    pub constant: u32,
+    /// Sorted, disjoint; neighbours with one factor are merged.
+    pub parts: Vec<Part>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Part {
+    pub start: u32,
+    pub end: u32,
+    /// How often each atom occurs; modulo 2^32 for integer `+`.
+    pub factor: u32,
+}
+
+/// What an atom stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Term {
+    /// Element `index` of a block of free inputs, e.g. a groupshared array as a probe finds it.
+    Input { block: u32, index: u32 },
+    /// A deterministic operation on values.
+    Apply(Op, Box<[Value]>),
+    /// Nothing is known of it, not even whether it equals another.
+    Fresh(u32),
+}
+
+/// Interned operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Op {
+    /// The value itself, as an atom of another operator's form.
+    Same,
+    Unary(UnaryOp, Scalar),
+    Binary(BinaryOp, Scalar),
+    Cast { from: Scalar, to: Scalar },
+    Select,
+    Intrinsic { intrinsic: Intrinsic, scalar: Scalar, component: u8 },
+    /// Component of an element of a read-only resource; arguments: index (and byte or dimension parts).
+    Load { resource: Symbol, component: u32 },
+    /// The `event`-th load from a resource others may write; arguments: index, thread.
+    VolatileLoad { resource: Symbol, component: u32, event: u32 },
+    /// The old value an atomic returned; arguments: thread.
+    AtomicResult { event: u32 },
+    /// A member of a `cbuffer`.
+    Uniform { name: Symbol, component: u32 },
+    /// `SV_GroupID` component.
+    GroupId(u8),
+    /// A groupshared cell before anything was written to it.
+    Uninitialised { array: Symbol, index: u32 },
+    /// An expression that is not understood, by its text.
+    Opaque { text: Symbol, component: u8 },
+    /// What statements that were not followed leave in a place, by their text; arguments: all they read.
+    Havoc { text: Symbol, place: Symbol, component: u32 },
+}
+
+/// An interned name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Symbol(pub u32);
+
+/// The atoms of one or several runs whose terms are to be compared.
+#[derive(Default)]
+pub(crate) struct Terms {
+    /// By atom number: what it stands for, and whether its value depends on something not understood.
+    atoms: Vec<(Term, bool)>,
+    interned: FxHashMap<Term, u32>,
+    names: Vec<Box<str>>,
+    symbols: FxHashMap<Box<str>, Symbol>,
+    fresh: u32,
+    blocks: u32,
+}
+
+impl Operator {
+    /// Whether regrouping its operands never changes the result.
+    #[must_use]
+    pub fn is_exact(self) -> bool {
+        !matches!(self, Operator::FloatAdd | Operator::FloatMul)
+    }
+
+    /// The value that changes nothing, as a bit pattern.
+    #[must_use]
+    pub fn identity(self) -> u32 {
+        match self {
+            Operator::Add | Operator::FloatAdd | Operator::MaxUint | Operator::Or | Operator::Xor => 0,
+            Operator::Mul => 1,
+            Operator::FloatMul => 1.0f32.to_bits(),
+            Operator::MinUint | Operator::And => u32::MAX,
+            Operator::MinInt => i32::MAX.cast_unsigned(),
+            Operator::MaxInt => i32::MIN.cast_unsigned(),
+            Operator::MinFloat => f32::INFINITY.to_bits(),
+            Operator::MaxFloat => f32::NEG_INFINITY.to_bits(),
+        }
+    }
+
+    /// The result on two words.
+    pub(crate) fn fold(self, a: u32, b: u32) -> u32 {
+        let (fa, fb) = (f32::from_bits(a), f32::from_bits(b));
+        match self {
+            Operator::Add => a.wrapping_add(b),
+            Operator::FloatAdd => (fa + fb).to_bits(),
+            Operator::Mul => a.wrapping_mul(b),
+            Operator::FloatMul => (fa * fb).to_bits(),
+            Operator::MinUint => a.min(b),
+            Operator::MaxUint => a.max(b),
+            Operator::MinInt => a.cast_signed().min(b.cast_signed()).cast_unsigned(),
+            Operator::MaxInt => a.cast_signed().max(b.cast_signed()).cast_unsigned(),
+            Operator::MinFloat => fa.min(fb).to_bits(),
+            Operator::MaxFloat => fa.max(fb).to_bits(),
+            Operator::And => a & b,
+            Operator::Or => a | b,
+            Operator::Xor => a ^ b,
+        }
+    }
+
+    /// How often an atom counts that occurs `a` and `b` times in two operands.
+    fn add_factors(self, a: u32, b: u32) -> u32 {
+        match self {
+            Operator::Add => a.wrapping_add(b),
+            Operator::Xor => (a ^ b) & 1,
+            Operator::FloatAdd | Operator::Mul | Operator::FloatMul => a.saturating_add(b),
+            _ => u32::from(a | b != 0),
+        }
+    }
+
+    /// A word that makes the result known whatever the other operand.
+    fn absorbs(self, a: u32) -> bool {
+        match self {
+            Operator::Mul | Operator::And | Operator::MinUint => a == 0,
+            Operator::Or | Operator::MaxUint => a == u32::MAX,
+            Operator::MinInt => a == i32::MIN.cast_unsigned(),
+            Operator::MaxInt => a == i32::MAX.cast_unsigned(),
+            _ => false,
+        }
+    }
+
+    /// Whether a word changes nothing. For float addition both zeros count: the sign of a zero sum is
+    /// part of what reassociation may change.
+    fn is_identity(self, a: u32) -> bool {
+        a == self.identity() || (self == Operator::FloatAdd && a == (-0.0f32).to_bits())
+    }
+}
+
+impl Value {
+    pub const FALSE: Value = Value::Known(0);
+    pub const TRUE: Value = Value::Known(1);
+
+    pub fn atom(atom: u32) -> Value {
+        Value::Run {
+            operator: Operator::Add,
+            start: atom,
+            end: atom + 1,
+        }
+    }
+
+    pub fn known(&self) -> Option<u32> {
+        match self {
+            Value::Known(word) => Some(*word),
+            _ => None,
+        }
+    }
+
+    /// The atoms it is made of.
+    pub fn parts(&self) -> &[Part] {
+        match self {
+            Value::Sum(sum) => &sum.parts,
+            _ => &[],
+        }
+    }
+}
+
+impl Terms {
+    pub fn symbol(&mut self, name: &str) -> Symbol {
+        if let Some(symbol) = self.symbols.get(name) {
+            return *symbol;
+        }
+        let symbol = Symbol(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
+        self.names.push(name.into());
+        self.symbols.insert(name.into(), symbol);
+        symbol
+    }
+
+    pub fn name(&self, symbol: Symbol) -> &str {
+        self.names.get(symbol.0 as usize).map_or("?", |name| name)
+    }
+
+    pub fn term(&self, atom: u32) -> Option<&Term> {
+        self.atoms.get(atom as usize).map(|(term, _)| term)
+    }
+
+    /// Number of atoms made so far: what keeps a run's memory bounded.
+    pub fn len(&self) -> usize {
+        self.atoms.len()
+    }
+
+    fn push(&mut self, term: Term, opaque: bool) -> u32 {
+        let atom = u32::try_from(self.atoms.len()).unwrap_or(u32::MAX - 1);
+        self.atoms.push((term, opaque));
+        atom
+    }
+
+    /// A new block of `length` free inputs with consecutive atoms; the first atom's number.
+    pub fn inputs(&mut self, length: u32) -> u32 {
+        let block = self.blocks;
+        self.blocks += 1;
+        let first = u32::try_from(self.atoms.len()).unwrap_or(u32::MAX - 1);
+        for index in 0..length {
+            self.push(Term::Input { block, index }, false);
+        }
+        first
+    }
+
+    /// A value of which nothing is known.
+    pub fn fresh(&mut self) -> Value {
+        self.fresh += 1;
+        Value::atom(self.push(Term::Fresh(self.fresh), true))
+    }
+
+    /// The atom for a deterministic operation on `arguments`.
+    pub fn apply(&mut self, op: Op, arguments: &[Value]) -> Value {
+        let term = Term::Apply(op, arguments.into());
+        if let Some(atom) = self.interned.get(&term) {
+            return Value::atom(*atom);
+        }
+        let opaque = matches!(op, Op::Opaque { .. } | Op::Havoc { .. } | Op::AtomicResult { .. } | Op::VolatileLoad { .. })
+            || arguments.iter().any(|value| self.is_opaque(value));
+        let atom = self.push(term.clone(), opaque);
+        self.interned.insert(term, atom);
+        Value::atom(atom)
+    }
+
+    /// Whether the value depends on something that was not understood, so that different terms
+    /// may well be equal values.
+    pub fn is_opaque(&self, value: &Value) -> bool {
+        let any = |start: u32, end: u32| {
+            self.atoms
+                .get(start as usize..end as usize)
+                .is_none_or(|atoms| atoms.iter().any(|(_, opaque)| *opaque))
+        };
+        match value {
+            Value::Known(_) => false,
+            Value::Run { start, end, .. } => any(*start, *end),
+            Value::Sum(sum) => sum.parts.iter().any(|part| any(part.start, part.end)),
+        }
+    }
+
+    /// `a operator b`.
+    pub fn combine(&mut self, operator: Operator, a: &Value, b: &Value) -> Value {
+        match (a, b) {
+            (Value::Known(x), Value::Known(y)) => return Value::Known(operator.fold(*x, *y)),
+            (Value::Known(x), other) | (other, Value::Known(x)) => {
+                if operator.is_identity(*x) {
+                    return other.clone();
+                }
+                if operator.absorbs(*x) {
+                    return Value::Known(*x);
+                }
+                if operator == Operator::Mul && !is_product(other) {
+                    return self.scale(other, *x);
+                }
+            }
+            (
+                Value::Run { operator: left, start, end },
+                Value::Run {
+                    operator: right,
+                    start: next_start,
+                    end: next_end,
+                },
+            ) if (*left == operator || end - start == 1) && (*right == operator || next_end - next_start == 1) => {
+                if end == next_start {
+                    return Value::Run { operator, start: *start, end: *next_end };
+                }
+                if next_end == start {
+                    return Value::Run { operator, start: *next_start, end: *end };
+                }
+            }
+            _ => {}
+        }
+        let (left, left_constant) = self.parts_under(operator, a);
+        let (right, right_constant) = self.parts_under(operator, b);
+        let parts = merge(operator, &left, &right);
+        normalise(operator, operator.fold(left_constant, right_constant), parts)
+    }
+
+    /// `value * factor` as integers.
+    fn scale(&mut self, value: &Value, factor: u32) -> Value {
+        let (mut parts, constant) = self.parts_under(Operator::Add, value);
+        for part in &mut parts {
+            part.factor = part.factor.wrapping_mul(factor);
+        }
+        normalise(Operator::Add, constant.wrapping_mul(factor), parts)
+    }
+
+    pub fn negate(&mut self, value: &Value) -> Value {
+        match value {
+            Value::Known(word) => Value::Known(word.wrapping_neg()),
+            _ => self.scale(value, u32::MAX),
+        }
+    }
+
+    /// `value << amount`, exact modulo 2^32.
+    pub fn shift_left(&mut self, value: &Value, amount: u32) -> Value {
+        match value {
+            Value::Known(word) => Value::Known(word << (amount & 31)),
+            _ => self.scale(value, 1 << (amount & 31)),
+        }
+    }
+
+    /// The value as runs and a constant of `operator`'s form; interned as one atom if it has another operator's.
+    fn parts_under(&mut self, operator: Operator, value: &Value) -> (Vec<Part>, u32) {
+        let identity = operator.identity();
+        match value {
+            Value::Known(word) => (Vec::new(), *word),
+            Value::Run { operator: own, start, end } if *own == operator || end - start == 1 => (
+                vec![Part { start: *start, end: *end, factor: 1 }],
+                identity,
+            ),
+            Value::Sum(sum) if sum.operator == operator => (sum.parts.clone(), sum.constant),
+            _ => match self.apply(Op::Same, std::slice::from_ref(value)) {
+                Value::Run { start, end, .. } => (vec![Part { start, end, factor: 1 }], identity),
+                _ => (Vec::new(), identity),
+            },
+        }
+    }
+
+    /// `condition ? a : b` for a bool condition.
+    pub fn select(&mut self, condition: &Value, a: &Value, b: &Value) -> Value {
+        match condition {
+            Value::Known(0) => b.clone(),
+            Value::Known(_) => a.clone(),
+            _ if a == b => a.clone(),
+            _ => {
+                if let Some(inner) = self.negated(condition) {
+                    let inner = inner.clone();
+                    return self.apply(Op::Select, &[inner, b.clone(), a.clone()]);
+                }
+                self.apply(Op::Select, &[condition.clone(), a.clone(), b.clone()])
+            }
+        }
+    }
+
+    /// What `value` is if `condition` is known to hold: the taken arm of a select on it.
+    pub fn assuming(&self, condition: &Value, value: &Value) -> Value {
+        if let Some(Term::Apply(Op::Select, arguments)) = self.single(value)
+            && let [on, then, _] = &**arguments
+            && on == condition
+        {
+            return then.clone();
+        }
+        value.clone()
+    }
+
+    pub fn not(&mut self, condition: &Value) -> Value {
+        match condition {
+            Value::Known(word) => Value::Known(u32::from(*word == 0)),
+            _ => match self.negated(condition) {
+                Some(inner) => inner.clone(),
+                None => self.apply(Op::Unary(UnaryOp::Not, Scalar::Bool), std::slice::from_ref(condition)),
+            },
+        }
+    }
+
+    pub fn and(&mut self, a: &Value, b: &Value) -> Value {
+        match (a, b) {
+            (Value::Known(0), _) | (_, Value::Known(0)) => Value::FALSE,
+            (Value::Known(_), other) | (other, Value::Known(_)) => other.clone(),
+            _ if a == b => a.clone(),
+            _ => self.apply(Op::Binary(BinaryOp::LogicalAnd, Scalar::Bool), &[a.clone(), b.clone()]),
+        }
+    }
+
+    pub fn or(&mut self, a: &Value, b: &Value) -> Value {
+        match (a, b) {
+            (Value::Known(0), other) | (other, Value::Known(0)) => other.clone(),
+            (Value::Known(_), _) | (_, Value::Known(_)) => Value::TRUE,
+            _ if a == b => a.clone(),
+            _ => self.apply(Op::Binary(BinaryOp::LogicalOr, Scalar::Bool), &[a.clone(), b.clone()]),
+        }
+    }
+
+    /// The term behind a value that is a single atom.
+    pub fn single(&self, value: &Value) -> Option<&Term> {
+        match value {
+            Value::Run { start, end, .. } if end - start == 1 => self.term(*start),
+            _ => None,
+        }
+    }
+
+    fn negated(&self, condition: &Value) -> Option<&Value> {
+        match self.single(condition) {
+            Some(Term::Apply(Op::Unary(UnaryOp::Not, _), arguments)) => arguments.first(),
+            _ => None,
+        }
+    }
+}
+
+fn is_product(value: &Value) -> bool {
+    match value {
+        Value::Run { operator, start, end } => *operator == Operator::Mul && end - start > 1,
+        Value::Sum(sum) => sum.operator == Operator::Mul,
+        Value::Known(_) => false,
+    }
+}
+
+/// Adds up the factors of two sorted lists of runs.
+fn merge(operator: Operator, left: &[Part], right: &[Part]) -> Vec<Part> {
+    let mut merged: Vec<Part> = Vec::with_capacity(left.len() + right.len());
+    let mut push = |part: Part| {
+        if part.factor == 0 || part.start == part.end {
+            return;
+        }
+        match merged.last_mut() {
+            Some(last) if last.end == part.start && last.factor == part.factor => last.end = part.end,
+            _ => merged.push(part),
+        }
+    };
+    let (mut left, mut right) = (left.iter().copied(), right.iter().copied());
+    let (mut a, mut b) = (left.next(), right.next());
+    loop {
+        match (&mut a, &mut b) {
+            (None, None) => return merged,
+            (Some(part), None) => {
+                push(*part);
+                a = left.next();
+            }
+            (None, Some(part)) => {
+                push(*part);
+                b = right.next();
+            }
+            (Some(first), Some(second)) => {
+                if first.end <= second.start {
+                    push(*first);
+                    a = left.next();
+                } else if second.end <= first.start {
+                    push(*second);
+                    b = right.next();
+                } else if first.start < second.start {
+                    push(Part { end: second.start, ..*first });
+                    first.start = second.start;
+                } else if second.start < first.start {
+                    push(Part { end: first.start, ..*second });
+                    second.start = first.start;
+                } else {
+                    let end = first.end.min(second.end);
+                    push(Part {
+                        start: first.start,
+                        end,
+                        factor: operator.add_factors(first.factor, second.factor),
+                    });
+                    first.start = end;
+                    second.start = end;
+                    if first.start == first.end {
+                        a = left.next();
+                    }
+                    if second.start == second.end {
+                        b = right.next();
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The one way each value is written.
+fn normalise(operator: Operator, constant: u32, mut parts: Vec<Part>) -> Value {
+    parts.retain(|part| part.factor != 0);
+    if parts.is_empty() {
+        return Value::Known(constant);
+    }
+    if operator.absorbs(constant) {
+        return Value::Known(constant);
+    }
+    match parts.as_slice() {
+        [Part { start, end, factor: 1 }] if operator.is_identity(constant) => Value::Run {
+            operator: if end - start == 1 { Operator::Add } else { operator },
+            start: *start,
+            end: *end,
+        },
+        _ => Value::Sum(Rc::new(Sum { operator, constant, parts })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn terms() -> (Terms, Vec<Value>) {
+        let mut terms = Terms::default();
+        let first = terms.inputs(8);
+        let atoms = (first..first + 8).map(Value::atom).collect();
+        (terms, atoms)
+    }
+
+    #[test]
+    fn sums_have_one_form_whatever_the_order() {
+        let (mut terms, x) = terms();
+        for operator in [Operator::Add, Operator::FloatAdd, Operator::MaxInt, Operator::Xor, Operator::Mul] {
+            let left = x[..4].iter().cloned().reduce(|a, b| terms.combine(operator, &a, &b)).unwrap();
+            let odd = terms.combine(operator, &x[1], &x[3]);
+            let even = terms.combine(operator, &x[2], &x[0]);
+            assert_eq!(left, terms.combine(operator, &odd, &even), "{operator:?}");
+            assert!(matches!(left, Value::Run { start: 0, end: 4, .. }));
+        }
+    }
+
+    #[test]
+    fn factors_follow_the_operator() {
+        let (mut terms, x) = terms();
+        let twice = terms.combine(Operator::Add, &x[0], &x[0]);
+        assert_eq!(twice, terms.shift_left(&x[0], 1));
+        assert_ne!(twice, x[0]);
+        let minus = terms.negate(&x[0]);
+        assert_eq!(terms.combine(Operator::Add, &twice, &minus), x[0]);
+        assert_eq!(terms.combine(Operator::Xor, &x[0], &x[0]), Value::Known(0));
+        assert_eq!(terms.combine(Operator::MaxUint, &x[0], &x[0]), x[0]);
+        assert_ne!(terms.combine(Operator::FloatAdd, &x[0], &x[0]), x[0]);
+    }
+
+    #[test]
+    fn operators_do_not_mix() {
+        let (mut terms, x) = terms();
+        let sum = terms.combine(Operator::Add, &x[0], &x[1]);
+        let max = terms.combine(Operator::MaxUint, &sum, &x[2]);
+        let other = terms.combine(Operator::MaxUint, &x[0], &x[1]);
+        let other = terms.combine(Operator::MaxUint, &other, &x[2]);
+        assert_ne!(max, other);
+        let product = terms.combine(Operator::Mul, &sum, &sum);
+        assert_ne!(product, sum);
+    }
+
+    #[test]
+    fn constants_fold_and_cancel() {
+        let (mut terms, x) = terms();
+        let plus = terms.combine(Operator::Add, &x[0], &Value::Known(5));
+        assert_eq!(terms.combine(Operator::Add, &plus, &Value::Known(5u32.wrapping_neg())), x[0]);
+        assert_eq!(terms.combine(Operator::And, &x[0], &Value::Known(0)), Value::Known(0));
+    }
+}
