@@ -1,0 +1,152 @@
+//! The linear wave form of a scan, to stand where the ladder stood.
+//!
+//! # Why it is right, and what it assumes
+//!
+//! Each wave scans its own elements (`WavePrefixSum`), its first lane stores the wave's total, and after a barrier each
+//! thread adds the totals of the waves before its own, summed a wave's width at a time. `wave = index / lanes` numbers
+//! the waves in the order of their elements if the group is packed linearly: what every implementation seen does with
+//! 1-D groups, and the one assumption. `wave` is at most (N - 1) / 4 because no wave is smaller than 4 lanes
+//! (hlsl-specs, `HLSL_SM_6_6_WaveSize.md`), whatever the packing: so ceil(N / 4) totals are never run out of.
+//! The loop's `WaveActiveSum` needs all lanes of the wave: they agree on `wave`. In a partly filled last wave fewer
+//! lanes fetch totals than `WaveGetLaneCount()` says; where that would skip some, the form steps by the active lanes.
+//!
+//! None of this is believed: the fixed kernel is compared with the flagged one at every wave size before it is offered.
+
+use std::fmt::Write;
+
+use shaderlint_hlsl::{Scalar, Shader};
+use shaderlint_simt::{Collective, Elements, Kind, Operator, Rewrite, WAVE_SIZES};
+
+/// Text that replaces a scan, and what it needs declared.
+pub(crate) struct WaveForm {
+    /// Statements, four spaces an indentation step, without a line break at the end.
+    pub block: String,
+    /// A groupshared declaration.
+    pub totals: String,
+}
+
+/// The names the form introduces.
+struct Names {
+    totals: String,
+    element: String,
+    scan: String,
+    total: String,
+    wave: String,
+    lane: String,
+    first: String,
+}
+
+/// The wave form for a collective; `None` for operators without a wave prefix.
+pub(crate) fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: bool) -> Option<WaveForm> {
+    let (prefix, active, sign) = match scan.operator {
+        Operator::Add | Operator::FloatAdd => ("WavePrefixSum", "WaveActiveSum", "+"),
+        Operator::Mul | Operator::FloatMul => ("WavePrefixProduct", "WaveActiveProduct", "*"),
+        _ => return None,
+    };
+    if !matches!(scan.element, Scalar::Uint | Scalar::Int | Scalar::Float) {
+        return None;
+    }
+    let neutral = match (scan.operator, scan.element) {
+        (Operator::Add, Scalar::Uint) => "0u",
+        (Operator::Add, _) => "0",
+        (Operator::FloatAdd, _) => "0.0",
+        (Operator::Mul, Scalar::Uint) => "1u",
+        (Operator::Mul, _) => "1",
+        _ => "1.0",
+    };
+    let function = shader.functions.get(scan.function.0 as usize)?;
+    let place = |elements: &Elements| -> Option<String> {
+        Some(match elements {
+            Elements::Array { global, offset } => {
+                let array = &shader.globals.get(global.0 as usize)?.name;
+                match offset {
+                    0 => format!("{array}[{}]", rewrite.lane),
+                    offset => format!("{array}[{offset} + {}]", rewrite.lane),
+                }
+            }
+            Elements::Register { local } => function.locals.get(local.0 as usize)?.name.clone(),
+        })
+    };
+    let names = names(shader, scan);
+    let Names { totals, element, scan: result, total, wave, lane, first } = &names;
+    let ty = scan.element.name();
+    let index = &rewrite.lane;
+    let kind = if scan.kind == Kind::InclusiveScan { "Inclusive" } else { "Exclusive" };
+    let own = if scan.kind == Kind::InclusiveScan { format!(" {sign} {element}") } else { String::new() };
+    let step = if every_total_is_fetched(scan.lanes) { "WaveGetLaneCount()" } else { "WaveActiveCountBits(true)" };
+
+    let mut block = format!(
+        "{{\n    // {kind} scan by waves; assumes a 1-D group packed into waves in order.\n\
+         \x20   {ty} {element} = {input};\n\
+         \x20   {ty} {result} = {prefix}({element}){own};\n\
+         \x20   {ty} {total} = {active}({element});\n\
+         \x20   uint {wave} = {index} / WaveGetLaneCount();\n\
+         \x20   uint {lane} = WaveGetLaneIndex();\n\
+         \x20   if (WaveIsFirstLane())\n\
+         \x20       {totals}[{wave}] = {total};\n\
+         \x20   GroupMemoryBarrierWithGroupSync();\n\
+         \x20   for (uint {first} = 0; {first} < {wave}; {first} += {step})\n\
+         \x20       {result} {sign}= {active}({first} + {lane} < {wave} ? {totals}[{first} + {lane}] : {neutral});\n",
+        input = place(&scan.input)?,
+    );
+    for output in std::iter::once(&scan.output).chain(&rewrite.also) {
+        let _ = writeln!(block, "    {} = {result};", place(output)?);
+    }
+    for (local, value) in &rewrite.settled {
+        let _ = writeln!(block, "    {} = {value};", function.locals.get(local.0 as usize)?.name);
+    }
+    if end_barrier {
+        block.push_str("    GroupMemoryBarrierWithGroupSync();\n");
+    }
+    block.push('}');
+    Some(WaveForm {
+        block,
+        totals: format!("groupshared {ty} {totals}[{}];", scan.lanes.div_ceil(4)),
+    })
+}
+
+/// Whether the active lanes of a partly filled last wave are enough to fetch the totals before it in the
+/// passes that stepping by the wave's size makes.
+fn every_total_is_fetched(lanes: u32) -> bool {
+    WAVE_SIZES.into_iter().all(|size| {
+        let (waves, rest) = (lanes / size, lanes % size);
+        rest == 0 || rest >= waves.min(size)
+    })
+}
+
+/// Names that are neither used where the form stands nor macros anywhere in the unit.
+fn names(shader: &Shader, scan: &Collective) -> Names {
+    let contains = |text: &[u8], name: &str| text.windows(name.len()).any(|window| window == name.as_bytes());
+    let anywhere = |name: &str| {
+        contains(&shader.text, name) || shader.sources.files.iter().any(|file| contains(&file.text, name))
+    };
+    let function = shader.functions.get(scan.function.0 as usize);
+    // A local hides nothing that the form does not use itself: variables and arrays of the function are enough.
+    let hides = |name: &str| {
+        shader.globals.iter().any(|global| global.name == name)
+            || function.is_some_and(|function| function.locals.iter().any(|local| local.name == name))
+            || shader.sources.files.iter().any(|file| contains(&file.text, &format!("define {name}")))
+    };
+    let array = scan
+        .arrays
+        .first()
+        .and_then(|array| shader.globals.get(array.0 as usize))
+        .map_or("g_Scan", |global| &global.name);
+    let snake = array.contains('_') && array.chars().nth(1) != Some('_');
+    let totals = if snake { format!("{array}_wave_totals") } else { format!("{array}WaveTotals") };
+    Names {
+        totals: free(&totals, anywhere),
+        element: free("waveElement", hides),
+        scan: free("waveScan", hides),
+        total: free("waveTotal", hides),
+        wave: free("waveIndex", hides),
+        lane: free("waveLane", hides),
+        first: free("firstWave", hides),
+    }
+}
+
+/// `wanted`, or with the first number after it that makes it free.
+fn free(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2u32..1000).map(|number| format!("{wanted}{number}"));
+    std::iter::once(wanted.to_owned()).chain(numbered).find(|name| !taken(name)).unwrap_or_default()
+}
