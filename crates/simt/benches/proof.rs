@@ -28,6 +28,8 @@ void main(uint gi : SV_GroupIndex) {{
 #[divan::bench(args = [64, 256, 1024])]
 fn analyze(bencher: divan::Bencher, lanes: u32) {
     let shader = ladder(lanes);
-    let Some((entry, _)) = shader.entry_points().next() else { return };
+    let Some((entry, _)) = shader.entry_points().next() else {
+        return;
+    };
     bencher.bench_local(|| shaderlint_simt::analyze(&shader, entry));
 }

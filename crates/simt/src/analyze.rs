@@ -13,8 +13,15 @@ use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 /// of these runs.
 #[must_use]
 pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
-    let group = shader.functions.get(entry.0 as usize).and_then(|function| function.group_size).unwrap_or_default();
-    let mut analysis = Analysis { group_size: group, ..Analysis::default() };
+    let group = shader
+        .functions
+        .get(entry.0 as usize)
+        .and_then(|function| function.group_size)
+        .unwrap_or_default();
+    let mut analysis = Analysis {
+        group_size: group,
+        ..Analysis::default()
+    };
     let size: u64 = group.iter().map(|size| u64::from(*size)).product();
     if !(1..=1024).contains(&size) {
         return analysis;
@@ -38,7 +45,9 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
             let same = |a: &Race, b: &Race| {
                 a.array == b.array && (a.first.span, a.second.span) == (b.first.span, b.second.span)
             };
-            analysis.races.retain(|race| races.iter().any(|other| same(race, other)));
+            analysis
+                .races
+                .retain(|race| races.iter().any(|other| same(race, other)));
         }
         if !uses_waves || (analysis.races.is_empty() && number == 0) {
             break;

@@ -25,7 +25,9 @@ impl Mask {
     }
 
     pub fn contains(&self, thread: usize) -> bool {
-        self.0.get(thread / 64).is_some_and(|word| word >> (thread % 64) & 1 == 1)
+        self.0
+            .get(thread / 64)
+            .is_some_and(|word| word >> (thread % 64) & 1 == 1)
     }
 
     pub fn insert(&mut self, thread: usize) {
@@ -36,10 +38,6 @@ impl Mask {
 
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)
-    }
-
-    pub fn count(&self) -> usize {
-        self.0.iter().map(|word| word.count_ones() as usize).sum()
     }
 
     pub fn or(mut self, other: Mask) -> Mask {
@@ -124,7 +122,11 @@ impl Column {
             return self.clone();
         }
         Column::from_fn(lanes, |thread| {
-            if mask.contains(thread) { other.at(thread).clone() } else { self.at(thread).clone() }
+            if mask.contains(thread) {
+                other.at(thread).clone()
+            } else {
+                self.at(thread).clone()
+            }
         })
     }
 }

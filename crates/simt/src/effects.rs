@@ -99,7 +99,10 @@ impl EffectsCache {
     }
 
     fn statement(&mut self, shader: &Shader, statement: &Stmt, effects: &mut Effects) {
-        if self.outside.is_some_and(|span| span.start <= statement.span.start && statement.span.end <= span.end) {
+        if self
+            .outside
+            .is_some_and(|span| span.start <= statement.span.start && statement.span.end <= span.end)
+        {
             return;
         }
         match &statement.kind {
@@ -116,7 +119,11 @@ impl EffectsCache {
                     self.statement(shader, statement, effects);
                 }
             }
-            StmtKind::If { condition, then, otherwise } => {
+            StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
                 self.expression(shader, condition, false, effects);
                 self.statement(shader, then, effects);
                 if let Some(otherwise) = otherwise {
@@ -212,9 +219,9 @@ impl EffectsCache {
             ExprKind::Call(function, arguments) => {
                 let callee = shader.functions.get(function.0 as usize);
                 for (index, argument) in arguments.iter().enumerate() {
-                    let written = callee
-                        .and_then(|f| f.parameters.get(index))
-                        .is_none_or(|p| p.direction != Direction::In || matches!(argument.ty, Type::Resource(..)));
+                    let written = callee.and_then(|f| f.parameters.get(index)).is_none_or(|p| {
+                        p.direction != Direction::In || matches!(argument.ty, Type::Resource(..))
+                    });
                     self.expression(shader, argument, written, effects);
                 }
                 let of_callee = self.of_function(shader, *function);
@@ -229,8 +236,13 @@ impl EffectsCache {
                     self.expression(shader, argument, out, effects);
                 }
             }
-            ExprKind::Method { object, name, arguments } => {
-                let writes = !(name.starts_with("Load") || name.starts_with("Sample") || name.starts_with("Gather"));
+            ExprKind::Method {
+                object,
+                name,
+                arguments,
+            } => {
+                let writes =
+                    !(name.starts_with("Load") || name.starts_with("Sample") || name.starts_with("Gather"));
                 self.expression(shader, object, writes, effects);
                 for argument in arguments {
                     self.expression(shader, argument, writes, effects);
@@ -246,9 +258,16 @@ impl EffectsCache {
             Some(None) => Effects::default(),
             None => {
                 self.functions.insert(function, None);
-                let effects = match shader.functions.get(function.0 as usize).and_then(|f| f.body.as_ref()) {
+                let effects = match shader
+                    .functions
+                    .get(function.0 as usize)
+                    .and_then(|f| f.body.as_ref())
+                {
                     Some(body) => self.of_statements(shader, body),
-                    None => Effects { opaque: true, ..Effects::default() },
+                    None => Effects {
+                        opaque: true,
+                        ..Effects::default()
+                    },
                 };
                 self.functions.insert(function, Some(effects.clone()));
                 effects

@@ -33,9 +33,17 @@ pub enum Outcome {
     Reassociates,
     Differs(Difference),
     /// The second kernel writes outside a groupshared array.
-    OutOfBounds { array: String, length: u32, index: u32, thread: u32 },
+    OutOfBounds {
+        array: String,
+        length: u32,
+        index: u32,
+        thread: u32,
+    },
     /// The second kernel races.
-    Races { array: String, race: Race },
+    Races {
+        array: String,
+        race: Race,
+    },
     NotProved(String),
 }
 
@@ -68,7 +76,11 @@ pub fn compare(
     for map in maps {
         for wave_size in WAVE_SIZES {
             let outcome = compare_at(first, second, wave_size, *map);
-            runs.push(WaveRun { wave_size, map: *map, outcome });
+            runs.push(WaveRun {
+                wave_size,
+                map: *map,
+                outcome,
+            });
         }
     }
     runs
@@ -101,11 +113,19 @@ fn compare_at(
 
 fn describe(outcome: &Outcome) -> String {
     match outcome {
-        Outcome::OutOfBounds { array, length, index, thread } => {
+        Outcome::OutOfBounds {
+            array,
+            length,
+            index,
+            thread,
+        } => {
             format!("thread {thread} writes {array}[{index}], past its {length} elements")
         }
         Outcome::Races { array, race } => {
-            format!("threads {} and {} race on {array}[{}]", race.first.thread, race.second.thread, race.index)
+            format!(
+                "threads {} and {} race on {array}[{}]",
+                race.first.thread, race.second.thread, race.index
+            )
         }
         Outcome::NotProved(why) => why.clone(),
         _ => String::new(),
@@ -134,11 +154,19 @@ fn trace(
             Type::Array(_, length) => *length,
             _ => 1,
         };
-        return Err(Outcome::OutOfBounds { array: array.name.clone(), length, index: *index, thread: *thread });
+        return Err(Outcome::OutOfBounds {
+            array: array.name.clone(),
+            length,
+            index: *index,
+            thread: *thread,
+        });
     }
     if let Some(race) = machine.report.races.first() {
         let array = shader.globals[race.array.0 as usize].name.clone();
-        return Err(Outcome::Races { array, race: race.clone() });
+        return Err(Outcome::Races {
+            array,
+            race: race.clone(),
+        });
     }
     if let Some(Stop { reason, .. }) = stopped {
         return Err(Outcome::NotProved(reason));
@@ -146,7 +174,9 @@ fn trace(
     if machine.report.unproved {
         return Err(Outcome::NotProved("it may race on groupshared memory".to_owned()));
     }
-    Ok(Trace { writes: machine.state.writes.to_vec() })
+    Ok(Trace {
+        writes: machine.state.writes.to_vec(),
+    })
 }
 
 /// By resource, component, index and thread: what is written there, in program order.
@@ -163,11 +193,17 @@ fn compare_writes(terms: &mut Terms, expected: &[Write], got: &[Write]) -> Outco
     let (expected, got) = (per_thread(expected), per_thread(got));
     let equal = expected.len() == got.len()
         && expected.iter().zip(&got).all(|(a, b)| {
-            (a.resource, a.component, a.thread) == (b.resource, b.component, b.thread) && a.index == b.index && same(a, b)
+            (a.resource, a.component, a.thread) == (b.resource, b.component, b.thread)
+                && a.index == b.index
+                && same(a, b)
         });
     if equal {
         let inexact = got.iter().any(|write| terms.reassociated(&write.value));
-        return if inexact { Outcome::Reassociates } else { Outcome::Equal };
+        return if inexact {
+            Outcome::Reassociates
+        } else {
+            Outcome::Equal
+        };
     }
     for seed in 1..=8 {
         let mut sample = Sample::new(terms, seed);
@@ -176,7 +212,10 @@ fn compare_writes(terms: &mut Terms, expected: &[Write], got: &[Write]) -> Outco
         let mut differences: Vec<(u16, u32, Option<&Write>, Option<&Write>)> = Vec::new();
         for (place, writes) in &expected_at {
             let others = got_at.get(place);
-            let (a, b) = (writes.last().copied(), others.and_then(|writes| writes.last()).copied());
+            let (a, b) = (
+                writes.last().copied(),
+                others.and_then(|writes| writes.last()).copied(),
+            );
             if sample.outcome(a) != sample.outcome(b) {
                 differences.push((place.3, place.0, a, b));
             }
@@ -191,10 +230,17 @@ fn compare_writes(terms: &mut Terms, expected: &[Write], got: &[Write]) -> Outco
         let certain = |write: Option<&Write>| {
             write.is_none_or(|write| !terms.is_opaque(&write.value) && !terms.is_opaque(&write.guard))
         };
-        if let Some((thread, _, a, b)) = differences.into_iter().find(|(_, _, a, b)| certain(*a) && certain(*b)) {
+        if let Some((thread, _, a, b)) = differences
+            .into_iter()
+            .find(|(_, _, a, b)| certain(*a) && certain(*b))
+        {
             let Some(any) = a.or(b) else { continue };
             let mut sample = Sample::new(terms, 0);
-            let index: Vec<String> = any.index.iter().map(|value| sample.value(value).to_string()).collect();
+            let index: Vec<String> = any
+                .index
+                .iter()
+                .map(|value| sample.value(value).to_string())
+                .collect();
             let place = format!("{}[{}]", terms.name(any.resource), index.join("]["));
             let formula = |write: Option<&Write>| {
                 write.map_or_else(|| "nothing".to_owned(), |write| terms.formula(&write.value))
@@ -220,14 +266,26 @@ struct Sample<'t> {
 
 impl<'t> Sample<'t> {
     fn new(terms: &'t Terms, seed: u64) -> Sample<'t> {
-        Sample { terms, seed, depth: 0, known: FxHashMap::default() }
+        Sample {
+            terms,
+            seed,
+            depth: 0,
+            known: FxHashMap::default(),
+        }
     }
 
     fn places<'w>(&mut self, writes: &'w [Write]) -> ByPlace<'w> {
         let mut places = ByPlace::new();
         for write in writes {
-            let index = write.index.iter().map(|value| u64::from(self.value(value))).collect();
-            places.entry((write.resource.0, write.component, index, write.thread)).or_default().push(write);
+            let index = write
+                .index
+                .iter()
+                .map(|value| u64::from(self.value(value)))
+                .collect();
+            places
+                .entry((write.resource.0, write.component, index, write.thread))
+                .or_default()
+                .push(write);
         }
         places
     }
@@ -245,7 +303,11 @@ impl<'t> Sample<'t> {
                 for atom in part.start..part.end {
                     let word = sample.atom(atom);
                     // Small whole numbers: float sums of them are exact in any order.
-                    let word = if operator.is_exact() { word } else { ((word % 64) as f32).to_bits() };
+                    let word = if operator.is_exact() {
+                        word
+                    } else {
+                        ((word % 64) as f32).to_bits()
+                    };
                     match operator {
                         Operator::Add => total = total.wrapping_add(word.wrapping_mul(part.factor)),
                         _ => {
@@ -264,7 +326,16 @@ impl<'t> Sample<'t> {
                 if end - start == 1 {
                     return self.atom(*start);
                 }
-                fold(self, *operator, operator.identity(), &[Part { start: *start, end: *end, factor: 1 }])
+                fold(
+                    self,
+                    *operator,
+                    operator.identity(),
+                    &[Part {
+                        start: *start,
+                        end: *end,
+                        factor: 1,
+                    }],
+                )
             }
             Value::Sum(sum) => fold(self, sum.operator, sum.constant, &sum.parts),
         }
@@ -304,9 +375,12 @@ impl<'t> Sample<'t> {
             (Op::Binary(BinaryOp::LogicalOr, _), [a, b]) => Some(scratch.or(a, b)),
             (Op::Binary(op, scalar), [a, b]) => Some(fold::binary(&mut scratch, *op, *scalar, a, b)),
             (Op::Cast { from, to }, [value]) => Some(fold::cast(&mut scratch, *from, *to, value)),
-            (Op::Intrinsic { intrinsic, scalar, .. }, _) => {
-                fold::intrinsic(*intrinsic, *scalar, &words).map(Value::Known)
-            }
+            (
+                Op::Intrinsic {
+                    intrinsic, scalar, ..
+                },
+                _,
+            ) => fold::intrinsic(*intrinsic, *scalar, &words).map(Value::Known),
             _ => None,
         };
         if let Some(Value::Known(word)) = computed {
@@ -339,15 +413,18 @@ impl Terms {
                 }
                 match self.term(*start) {
                     Some(Term::Apply(Op::Load { .. } | Op::VolatileLoad { .. }, _)) | None => false,
-                    Some(Term::Apply(_, arguments)) => arguments.iter().any(|argument| self.reassociated(argument)),
+                    Some(Term::Apply(_, arguments)) => {
+                        arguments.iter().any(|argument| self.reassociated(argument))
+                    }
                     Some(_) => false,
                 }
             }
             Value::Sum(sum) => {
                 !sum.operator.is_exact()
-                    || sum.parts.iter().any(|part| {
-                        (part.start..part.end).any(|atom| self.reassociated(&Value::atom(atom)))
-                    })
+                    || sum
+                        .parts
+                        .iter()
+                        .any(|part| (part.start..part.end).any(|atom| self.reassociated(&Value::atom(atom))))
             }
         }
     }
@@ -386,8 +463,16 @@ impl Terms {
         let sign = operator_sign(operator);
         match end - start {
             1 => self.atom_formula(start),
-            2 => format!("{}{sign}{}", self.atom_formula(start), self.atom_formula(start + 1)),
-            _ => format!("{}{sign}…{sign}{}", self.atom_formula(start), self.atom_formula(end - 1)),
+            2 => format!(
+                "{}{sign}{}",
+                self.atom_formula(start),
+                self.atom_formula(start + 1)
+            ),
+            _ => format!(
+                "{}{sign}…{sign}{}",
+                self.atom_formula(start),
+                self.atom_formula(end - 1)
+            ),
         }
     }
 
@@ -398,17 +483,32 @@ impl Terms {
         let mut sample = Sample::new(self, 0);
         match op {
             Op::Load { resource, .. } | Op::VolatileLoad { resource, .. } => {
-                let index = arguments.first().map(|index| sample.value(index)).unwrap_or_default();
+                let index = arguments
+                    .first()
+                    .map(|index| sample.value(index))
+                    .unwrap_or_default();
                 format!("{}[{index}]", self.name(*resource))
             }
             Op::Uniform { name, .. } => self.name(*name).to_owned(),
             Op::GroupId(_) => "0".to_owned(),
-            Op::Uninitialised { array, index } => format!("{}[{index}] (never written)", self.name(*array)),
-            Op::Opaque { text, .. } => self.name(*text).to_owned(),
-            Op::Cast { to: Scalar::Float, .. } | Op::Same => {
-                arguments.first().map(|value| self.formula(value)).unwrap_or_default()
+            Op::Uninitialised { array, index } => {
+                format!("{}[{index}] (never written)", self.name(*array))
             }
-            _ => format!("a function of {}", arguments.first().map(|value| self.formula(value)).unwrap_or_default()),
+            Op::Opaque { text, .. } => self.name(*text).to_owned(),
+            Op::Cast {
+                to: Scalar::Float, ..
+            }
+            | Op::Same => arguments
+                .first()
+                .map(|value| self.formula(value))
+                .unwrap_or_default(),
+            _ => format!(
+                "a function of {}",
+                arguments
+                    .first()
+                    .map(|value| self.formula(value))
+                    .unwrap_or_default()
+            ),
         }
     }
 }

@@ -1,39 +1,14 @@
 //! Expressions: values of all active threads, and the places they are stored in.
 
-use std::rc::Rc;
-
 use shaderlint_hlsl::{
-    BinaryOp, Direction, Expr, ExprKind, FunctionId, GlobalId, LocalId, ResourceKind, Scalar, Span, Storage, Type,
+    BinaryOp, Direction, Expr, ExprKind, FunctionId, LocalId, ResourceKind, Scalar, Span, Type,
 };
 
 use crate::column::{Column, Mask};
 use crate::fold;
-use crate::machine::{Frame, MAX_COMPONENTS, Machine, Run, Write};
+use crate::machine::{Frame, MAX_COMPONENTS, Machine, Run};
+use crate::place::{Place, Root};
 use crate::value::{Op, Value};
-
-/// What an expression names, rather than its value.
-#[derive(Clone)]
-pub(crate) struct Place {
-    root: Root,
-    /// Components from the root's start, by thread.
-    base: Column,
-    /// Components from `base` on.
-    components: Vec<u32>,
-}
-
-#[derive(Clone)]
-enum Root {
-    Local(LocalId),
-    Static(GlobalId),
-    Shared(GlobalId),
-    /// An element of a resource.
-    Device { resource: GlobalId, index: Vec<Column> },
-    /// Not a place: its components.
-    Value(Vec<Column>),
-}
-
-/// An index that is certainly outside.
-const OUTSIDE: Value = Value::Known(u32::MAX);
 
 impl<'a> Machine<'a> {
     /// The components of an expression's value; those of threads that are not active mean nothing.
@@ -43,7 +18,13 @@ impl<'a> Machine<'a> {
                 let count = self.shader.components(&expr.ty).max(1);
                 Ok(vec![Column::Uniform(Value::Known(*word)); count])
             }
-            ExprKind::Local(local) => Ok(self.state.frame.locals.get(local.0 as usize).cloned().unwrap_or_default()),
+            ExprKind::Local(local) => Ok(self
+                .state
+                .frame
+                .locals
+                .get(local.0 as usize)
+                .cloned()
+                .unwrap_or_default()),
             ExprKind::Global(_) | ExprKind::Index(..) | ExprKind::Field(..) | ExprKind::Swizzle(..) => {
                 let place = self.place(expr)?;
                 self.load(&place, expr.span)
@@ -54,10 +35,14 @@ impl<'a> Machine<'a> {
                 let op = *op;
                 Ok(value
                     .iter()
-                    .map(|column| self.map(&[column], |m, values| fold::unary(m.terms, op, scalar, values[0])))
+                    .map(|column| {
+                        self.map(&[column], |m, values| fold::unary(m.terms, op, scalar, values[0]))
+                    })
                     .collect())
             }
-            ExprKind::Binary(op @ (BinaryOp::LogicalAnd | BinaryOp::LogicalOr), a, b) => self.logical(*op, a, b),
+            ExprKind::Binary(op @ (BinaryOp::LogicalAnd | BinaryOp::LogicalOr), a, b) => {
+                self.logical(*op, a, b)
+            }
             ExprKind::Binary(op, a, b) => {
                 self.spend(expr.span)?;
                 let left = self.eval(a)?;
@@ -66,10 +51,18 @@ impl<'a> Machine<'a> {
             }
             ExprKind::Ternary(condition, a, b) => self.ternary(condition, a, b),
             ExprKind::Assign { target, op, value } => self.assign(target, *op, value),
-            ExprKind::Step { target, increment, prefix } => {
+            ExprKind::Step {
+                target,
+                increment,
+                prefix,
+            } => {
                 let place = self.place(target)?;
                 let old = self.load(&place, target.span)?;
-                let one = if target.ty.scalar().is_some_and(Scalar::is_float) { 1.0f32.to_bits() } else { 1 };
+                let one = if target.ty.scalar().is_some_and(Scalar::is_float) {
+                    1.0f32.to_bits()
+                } else {
+                    1
+                };
                 let one = vec![Column::Uniform(Value::Known(one)); old.len()];
                 let op = if *increment { BinaryOp::Add } else { BinaryOp::Sub };
                 let new = self.binary(op, target.ty.scalar(), &old, &one);
@@ -91,7 +84,11 @@ impl<'a> Machine<'a> {
             }
             ExprKind::Call(function, arguments) => self.call(*function, arguments, expr),
             ExprKind::Intrinsic(intrinsic, arguments) => self.intrinsic(*intrinsic, arguments, expr),
-            ExprKind::Method { object, name, arguments } => self.method(object, name, arguments, expr),
+            ExprKind::Method {
+                object,
+                name,
+                arguments,
+            } => self.method(object, name, arguments, expr),
             ExprKind::Comma(a, b) => {
                 self.eval(a)?;
                 self.eval(b)
@@ -118,17 +115,29 @@ impl<'a> Machine<'a> {
         })
     }
 
-    pub fn binary(&mut self, op: BinaryOp, scalar: Option<Scalar>, a: &[Column], b: &[Column]) -> Vec<Column> {
+    pub fn binary(
+        &mut self,
+        op: BinaryOp,
+        scalar: Option<Scalar>,
+        a: &[Column],
+        b: &[Column],
+    ) -> Vec<Column> {
         let scalar = scalar.unwrap_or(Scalar::Uint);
         a.iter()
             .zip(b)
-            .map(|(a, b)| self.map(&[a, b], |m, values| fold::binary(m.terms, op, scalar, values[0], values[1])))
+            .map(|(a, b)| {
+                self.map(&[a, b], |m, values| {
+                    fold::binary(m.terms, op, scalar, values[0], values[1])
+                })
+            })
             .collect()
     }
 
     pub fn fresh_columns(&mut self, count: usize) -> Vec<Column> {
         let lanes = self.lanes;
-        (0..count).map(|_| Column::from_fn(lanes, |_| self.terms.fresh())).collect()
+        (0..count)
+            .map(|_| Column::from_fn(lanes, |_| self.terms.fresh()))
+            .collect()
     }
 
     /// `&&` and `||`. Whether the right side runs where the left one decides depends on the language version, so a
@@ -148,12 +157,22 @@ impl<'a> Machine<'a> {
             return Ok(left);
         }
         let (then_guard, else_guard) = self.guards(&condition, maybe);
-        let guard = if op == BinaryOp::LogicalAnd { then_guard } else { else_guard };
+        let guard = if op == BinaryOp::LogicalAnd {
+            then_guard
+        } else {
+            else_guard
+        };
         let right = self.under(undecided, guard, |m| m.eval(b))?;
         let lanes = self.lanes;
         let right = right.first().cloned().unwrap_or(Column::ZERO);
         if let (Column::Uniform(l), Column::Uniform(r)) = (&condition, &right) {
-            return Ok(vec![Column::Uniform(fold::binary(self.terms, op, Scalar::Bool, l, r))]);
+            return Ok(vec![Column::Uniform(fold::binary(
+                self.terms,
+                op,
+                Scalar::Bool,
+                l,
+                r,
+            ))]);
         }
         Ok(vec![Column::from_fn(lanes, |thread| {
             let value = condition.at(thread);
@@ -194,11 +213,22 @@ impl<'a> Machine<'a> {
         }
         let condition = &condition[0];
         let (yes, no, maybe) = self.split(condition);
-        let (then_guard, else_guard) =
-            if maybe.is_empty() { (self.state.guard.clone(), self.state.guard.clone()) } else { self.guards(condition, maybe) };
+        let (then_guard, else_guard) = if maybe.is_empty() {
+            (self.state.guard.clone(), self.state.guard.clone())
+        } else {
+            self.guards(condition, maybe)
+        };
         let (for_a, for_b) = (yes.or(maybe), no.or(maybe));
-        let a = if for_a.is_empty() { None } else { Some(self.under(for_a, then_guard, |m| m.eval(a))?) };
-        let b = if for_b.is_empty() { None } else { Some(self.under(for_b, else_guard, |m| m.eval(b))?) };
+        let a = if for_a.is_empty() {
+            None
+        } else {
+            Some(self.under(for_a, then_guard, |m| m.eval(a))?)
+        };
+        let b = if for_b.is_empty() {
+            None
+        } else {
+            Some(self.under(for_b, else_guard, |m| m.eval(b))?)
+        };
         Ok(match (a, b) {
             (Some(a), Some(b)) => a
                 .iter()
@@ -236,7 +266,9 @@ impl<'a> Machine<'a> {
         let (Some(source), Some(target)) = (from.scalar(), to.scalar()) else {
             // `(S)0` and `(S)s`.
             let fill = value.first().cloned().unwrap_or(Column::ZERO);
-            return (0..count).map(|index| value.get(index).unwrap_or(&fill).clone()).collect();
+            return (0..count)
+                .map(|index| value.get(index).unwrap_or(&fill).clone())
+                .collect();
         };
         let converted: Vec<Column> = value
             .iter()
@@ -244,377 +276,9 @@ impl<'a> Machine<'a> {
             .map(|column| self.map(&[column], |m, v| fold::cast(m.terms, source, target, v[0])))
             .collect();
         let fill = converted.first().cloned().unwrap_or(Column::ZERO);
-        (0..count).map(|index| converted.get(index).unwrap_or(&fill).clone()).collect()
-    }
-
-    /// The place an expression names; its value where it names none.
-    pub fn place(&mut self, expr: &'a Expr) -> Run<Place> {
-        let count = self.shader.components(&expr.ty).min(MAX_COMPONENTS) as u32;
-        let whole = |root| Place { root, base: Column::ZERO, components: (0..count).collect() };
-        match &expr.kind {
-            ExprKind::Local(local) => Ok(match self.state.frame.aliases.get(local) {
-                Some(resource) => whole(Root::Device { resource: *resource, index: Vec::new() }),
-                None => whole(Root::Local(*local)),
-            }),
-            ExprKind::Global(global) => {
-                let Some(declared) = self.shader.globals.get(global.0 as usize) else {
-                    return self.stop("an unknown name", expr.span);
-                };
-                Ok(whole(match declared.storage {
-                    Storage::Groupshared => Root::Shared(*global),
-                    Storage::Static => Root::Static(*global),
-                    Storage::Resource => Root::Device { resource: *global, index: Vec::new() },
-                    Storage::Const => {
-                        // An array is as long as its declaration says: no cap here.
-                        let place = self.constant(*global)?;
-                        return Ok(Place { components: (0..place.len() as u32).collect(), ..whole(Root::Value(place)) });
-                    }
-                    Storage::Uniform => {
-                        let name = self.terms.symbol(&declared.name);
-                        let values = (0..count)
-                            .map(|component| Column::Uniform(self.terms.apply(Op::Uniform { name, component }, &[])))
-                            .collect();
-                        Root::Value(values)
-                    }
-                }))
-            }
-            ExprKind::Index(base, index) => {
-                let mut place = self.place(base)?;
-                let index_value = self.eval(index)?;
-                if let Root::Device { index: indices, .. } = &mut place.root
-                    && matches!(base.ty, Type::Resource(..))
-                {
-                    indices.extend(index_value);
-                    place.components = (0..count).collect();
-                    return Ok(place);
-                }
-                let Some(index) = index_value.into_iter().next() else {
-                    return self.stop("an index that is not understood", expr.span);
-                };
-                let (stride, length) = match &base.ty {
-                    Type::Array(_, length) => (count, *length),
-                    Type::Vector(_, length) => (1, u32::from(*length)),
-                    Type::Matrix(_, rows, columns) => (u32::from(*columns), u32::from(*rows)),
-                    _ => return self.stop("an index into something that is not understood", expr.span),
-                };
-                // Swizzled or strided components are picked through the list, whole ones through the base.
-                let start = place.components.first().copied().unwrap_or(0);
-                let contiguous = (start..).zip(&place.components).all(|(expected, component)| expected == *component);
-                if !contiguous {
-                    let columns = self.load(&place, expr.span)?;
-                    place = Place { root: Root::Value(columns), base: Column::ZERO, components: Vec::new() };
-                }
-                let base_offset = place.base.clone();
-                place.base = self.map(&[&base_offset, &index], |m, v| match (v[0], v[1]) {
-                    (Value::Known(base), Value::Known(index)) if *base != u32::MAX => {
-                        if *index < length {
-                            Value::Known(base + start + index * stride)
-                        } else {
-                            OUTSIDE
-                        }
-                    }
-                    (Value::Known(_), Value::Known(_)) => OUTSIDE,
-                    _ => m.terms.apply(Op::Same, &[v[0].clone(), v[1].clone(), Value::Known(stride)]),
-                });
-                place.components = (0..count).collect();
-                Ok(place)
-            }
-            ExprKind::Field(base, field) => {
-                let place = self.place(base)?;
-                let Type::Struct(id) = &base.ty else {
-                    return self.stop("a field of something that is not understood", expr.span);
-                };
-                let fields = &self.shader.structs[id.0 as usize].fields;
-                let skip: usize =
-                    fields.iter().take(*field as usize).map(|field| self.shader.components(&field.ty)).sum();
-                let components = place.components.iter().copied().skip(skip).take(count as usize).collect();
-                Ok(Place { components, ..place })
-            }
-            ExprKind::Swizzle(base, picks) => {
-                let place = self.place(base)?;
-                let components = picks
-                    .iter()
-                    .map(|pick| place.components.get(usize::from(*pick)).or(place.components.first()).copied())
-                    .collect::<Option<Vec<u32>>>()
-                    .unwrap_or_default();
-                Ok(Place { components, ..place })
-            }
-            _ => {
-                let value = self.eval(expr)?;
-                Ok(Place { components: (0..value.len() as u32).collect(), ..whole(Root::Value(value)) })
-            }
-        }
-    }
-
-    /// The value of a `static const`.
-    fn constant(&mut self, global: GlobalId) -> Run<Vec<Column>> {
-        if let Some(value) = self.constants.get(&global) {
-            return Ok(value.clone());
-        }
-        let declared = &self.shader.globals[global.0 as usize];
-        let value = match &declared.init {
-            Some(init) => {
-                // A constant that names itself, however far round, is worth nothing.
-                self.constants.insert(global, vec![Column::Uniform(Value::Known(0)); 0]);
-                self.eval(init)?
-            }
-            None => vec![Column::ZERO; self.shader.components(&declared.ty).min(MAX_COMPONENTS)],
-        };
-        self.constants.insert(global, value.clone());
-        Ok(value)
-    }
-
-    /// The values in a place.
-    pub fn load(&mut self, place: &Place, span: Span) -> Run<Vec<Column>> {
-        match &place.root {
-            Root::Local(local) => {
-                let columns = self.state.frame.locals.get(local.0 as usize).cloned().unwrap_or_default();
-                Ok(self.gather(&columns, place))
-            }
-            Root::Static(global) => {
-                let columns = self.state.statics.get(global).cloned().unwrap_or_default();
-                Ok(self.gather(&columns, place))
-            }
-            Root::Value(columns) => Ok(self.gather(columns, place)),
-            Root::Shared(global) => {
-                let site = self.site(span);
-                Ok(place.components.iter().map(|component| self.load_shared(*global, &place.base, *component, site)).collect())
-            }
-            Root::Device { resource, index } => {
-                Ok(place.components.iter().map(|component| self.load_device(*resource, index, *component)).collect())
-            }
-        }
-    }
-
-    /// Components of a variable at an offset that may differ by thread.
-    fn gather(&mut self, columns: &[Column], place: &Place) -> Vec<Column> {
-        place
-            .components
-            .iter()
-            .map(|component| {
-                if let Column::Uniform(Value::Known(base)) = &place.base {
-                    return match columns.get(base.wrapping_add(*component) as usize) {
-                        Some(column) => column.clone(),
-                        None => self.fresh_columns(1).pop().unwrap_or(Column::ZERO),
-                    };
-                }
-                let lanes = self.lanes;
-                Column::from_fn(lanes, |thread| {
-                    let index = place.base.at(thread).known();
-                    match index.and_then(|base| columns.get(base.wrapping_add(*component) as usize)) {
-                        Some(column) => column.at(thread).clone(),
-                        // Among the values there are, but which one is not known.
-                        None if index.is_none() => {
-                            let mut arguments: Vec<Value> = vec![place.base.at(thread).clone()];
-                            arguments.extend(columns.iter().map(|column| column.at(thread).clone()));
-                            self.terms.apply(Op::Same, &arguments)
-                        }
-                        None => self.terms.fresh(),
-                    }
-                })
-            })
+        (0..count)
+            .map(|index| converted.get(index).unwrap_or(&fill).clone())
             .collect()
-    }
-
-    fn load_shared(&mut self, global: GlobalId, base: &Column, component: u32, site: u32) -> Column {
-        let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
-            return self.fresh_columns(1).pop().unwrap_or(Column::ZERO);
-        };
-        self.prober.accessed();
-        let (active, interval, lanes) = (self.state.active, self.state.interval, self.lanes);
-        if self.state.shared[number].is_blurred(interval) {
-            self.report.unproved = true;
-        }
-        Column::from_fn(lanes, |thread| {
-            if !active.contains(thread) {
-                return Value::Known(0);
-            }
-            let Some(cell) = base.at(thread).known().and_then(|base| base.checked_add(component)) else {
-                if base.at(thread).known().is_none() {
-                    // Read somewhere in the array: it may meet any write of this interval.
-                    self.state.shared[number].blur(interval);
-                    self.report.unproved = true;
-                }
-                return self.terms.fresh();
-            };
-            let touch = self.touch(thread, site);
-            let array = &mut self.state.shared[number];
-            let Some(value) = array.cells().get(cell as usize).cloned() else {
-                // Outside: an undefined value.
-                return self.terms.fresh();
-            };
-            if let Some(conflict) = array.read(cell, interval, touch) {
-                self.conflict(global, conflict, true);
-                return self.terms.fresh();
-            }
-            let guard = self.state.guard.at(thread);
-            if *guard == Value::TRUE { value } else { self.terms.assuming(guard, &value) }
-        })
-    }
-
-    fn load_device(&mut self, resource: GlobalId, index: &[Column], component: u32) -> Column {
-        let declared = &self.shader.globals[resource.0 as usize];
-        let writable = match &declared.ty {
-            Type::Resource(kind, _) => kind.is_writable(),
-            Type::Array(element, _) => matches!(&**element, Type::Resource(kind, _) if kind.is_writable()),
-            _ => true,
-        };
-        let name = self.terms.symbol(&declared.name);
-        let columns: Vec<&Column> = index.iter().collect();
-        if !writable {
-            let op = Op::Load { resource: name, component };
-            return self.map(&columns, |m, values| {
-                let arguments: Vec<Value> = values.iter().map(|value| (*value).clone()).collect();
-                m.terms.apply(op, &arguments)
-            });
-        }
-        self.state.events += 1;
-        let op = Op::VolatileLoad { resource: name, component, event: self.state.events };
-        let lanes = self.lanes;
-        Column::from_fn(lanes, |thread| {
-            let mut arguments: Vec<Value> = columns.iter().map(|column| column.at(thread).clone()).collect();
-            arguments.push(Value::Known(thread as u32));
-            self.terms.apply(op, &arguments)
-        })
-    }
-
-    /// Stores a value's components for the active threads.
-    pub fn store(&mut self, place: &Place, values: &[Column], span: Span) -> Run<()> {
-        match &place.root {
-            Root::Local(local) => {
-                let index = local.0 as usize;
-                let mut columns = self.state.frame.locals.get_mut(index).map(std::mem::take).unwrap_or_default();
-                self.scatter(&mut columns, place, values);
-                if let Some(slot) = self.state.frame.locals.get_mut(index) {
-                    *slot = columns;
-                }
-                Ok(())
-            }
-            Root::Static(global) => {
-                let mut columns = self.state.statics.get_mut(global).map(std::mem::take).unwrap_or_default();
-                self.scatter(&mut columns, place, values);
-                self.state.statics.insert(*global, columns);
-                Ok(())
-            }
-            Root::Shared(global) => {
-                let site = self.site(span);
-                for (component, value) in place.components.iter().zip(values) {
-                    self.store_shared(*global, &place.base, *component, value, site);
-                }
-                Ok(())
-            }
-            Root::Device { resource, index } => {
-                for (component, value) in place.components.iter().zip(values) {
-                    self.store_device(*resource, index, *component, value);
-                }
-                Ok(())
-            }
-            Root::Value(_) => self.stop("an assignment to something that is no place", span),
-        }
-    }
-
-    fn scatter(&mut self, columns: &mut [Column], place: &Place, values: &[Column]) {
-        let (active, all, lanes) = (self.state.active, self.all, self.lanes);
-        for (component, value) in place.components.iter().zip(values) {
-            if let Column::Uniform(Value::Known(base)) = &place.base {
-                if let Some(column) = columns.get_mut(base.wrapping_add(*component) as usize) {
-                    *column = column.overlay(value, active, all, lanes);
-                }
-                continue;
-            }
-            for (index, column) in columns.iter_mut().enumerate() {
-                let old = column.clone();
-                *column = Column::from_fn(lanes, |thread| {
-                    if !active.contains(thread) {
-                        return old.at(thread).clone();
-                    }
-                    match place.base.at(thread) {
-                        Value::Known(base) if base.wrapping_add(*component) as usize == index => value.at(thread).clone(),
-                        Value::Known(_) => old.at(thread).clone(),
-                        // Perhaps this one.
-                        _ => self.terms.fresh(),
-                    }
-                });
-            }
-        }
-    }
-
-    pub fn store_shared(&mut self, global: GlobalId, base: &Column, component: u32, value: &Column, site: u32) {
-        let Some(number) = self.state.shared.iter().position(|array| array.global == global) else { return };
-        self.prober.accessed();
-        let (active, interval) = (self.state.active, self.state.interval);
-        if self.state.shared[number].is_blurred(interval) {
-            self.report.unproved = true;
-        }
-        for thread in active.threads() {
-            let Some(base) = base.at(thread).known() else {
-                // Written somewhere in the array: nothing in it is known any more.
-                self.report.unproved = true;
-                let array = &mut self.state.shared[number];
-                array.blur(interval);
-                let count = array.cells().len();
-                let cells = (0..count).map(|_| self.terms.fresh()).collect();
-                *self.state.shared[number].cells_mut() = cells;
-                continue;
-            };
-            let touch = self.touch(thread, site);
-            let guard = self.state.guard.at(thread).clone();
-            let array = &mut self.state.shared[number];
-            let cell = base.saturating_add(component);
-            let Some(old) = array.cells().get(cell as usize).cloned() else {
-                if touch.definite {
-                    let span = self.sites.get(site as usize).map(|site| site.span).unwrap_or_default();
-                    self.report.out_of_bounds.push((global, span, thread as u32, base));
-                } else {
-                    self.report.unproved = true;
-                }
-                continue;
-            };
-            let new = value.at(thread);
-            let new = if guard == Value::TRUE { new.clone() } else { self.terms.select(&guard, new, &old) };
-            let conflict = array.write(cell, interval, touch, &new);
-            let mut stored = new;
-            if let Some(conflict) = conflict {
-                // Two writes whose values are not understood may well be of the same value.
-                let distinct = !(conflict.first_writes && (self.terms.is_opaque(&stored) || self.terms.is_opaque(&old)));
-                self.conflict(global, conflict, distinct);
-                stored = self.terms.fresh();
-            }
-            if let Some(slot) = self.state.shared[number].cells_mut().get_mut(cell as usize) {
-                *slot = stored;
-            }
-        }
-    }
-
-    pub fn store_device(&mut self, resource: GlobalId, index: &[Column], component: u32, value: &Column) {
-        let name = self.terms.symbol(&self.shader.globals[resource.0 as usize].name);
-        let state = &mut self.state;
-        let writes = Rc::make_mut(&mut state.writes);
-        for thread in state.active.threads() {
-            writes.push(Write {
-                resource: name,
-                component,
-                index: index.iter().map(|column| column.at(thread).clone()).collect(),
-                thread: thread as u16,
-                guard: state.guard.at(thread).clone(),
-                value: value.at(thread).clone(),
-            });
-        }
-    }
-
-    /// The groupshared variable and cell offsets, or the resource and index, that an expression names.
-    pub fn shared_place(&self, place: &Place) -> Option<(GlobalId, Column)> {
-        match &place.root {
-            Root::Shared(global) => Some((*global, place.base.clone())),
-            _ => None,
-        }
-    }
-
-    pub fn device_place(&self, place: &Place) -> Option<(GlobalId, Vec<Column>)> {
-        match &place.root {
-            Root::Device { resource, index } => Some((*resource, index.clone())),
-            _ => None,
-        }
     }
 
     fn call(&mut self, id: FunctionId, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
@@ -634,7 +298,10 @@ impl<'a> Machine<'a> {
         let mut outs: Vec<(Place, LocalId, Span)> = Vec::new();
         for (parameter, argument) in function.parameters.iter().zip(arguments) {
             let place = self.place(argument)?;
-            let ty = function.locals.get(parameter.local.0 as usize).map(|local| &local.ty);
+            let ty = function
+                .locals
+                .get(parameter.local.0 as usize)
+                .map(|local| &local.ty);
             if matches!(ty, Some(Type::Resource(..))) {
                 let Some((resource, _)) = self.device_place(&place) else {
                     return self.stop("a resource argument that is not understood", argument.span);
@@ -657,7 +324,9 @@ impl<'a> Machine<'a> {
         let caller = std::mem::replace(&mut self.state.frame, frame);
         self.open_frame();
         for (parameter, value) in function.parameters.iter().zip(values) {
-            if let (Some(slot), Some(value)) = (self.state.frame.locals.get_mut(parameter.local.0 as usize), value) {
+            if let (Some(slot), Some(value)) =
+                (self.state.frame.locals.get_mut(parameter.local.0 as usize), value)
+            {
                 *slot = value;
             }
         }
@@ -680,7 +349,13 @@ impl<'a> Machine<'a> {
     }
 
     /// Methods of resources.
-    fn method(&mut self, object: &'a Expr, name: &str, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
+    fn method(
+        &mut self,
+        object: &'a Expr,
+        name: &str,
+        arguments: &'a [Expr],
+        expr: &'a Expr,
+    ) -> Run<Vec<Column>> {
         let place = self.place(object)?;
         let count = self.shader.components(&expr.ty).min(MAX_COMPONENTS);
         let Some((resource, mut index)) = self.device_place(&place) else {
@@ -689,11 +364,16 @@ impl<'a> Machine<'a> {
         let Type::Resource(kind, _) = &object.ty else {
             return self.opaque(arguments, expr);
         };
-        let by_address = matches!(kind, ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer);
+        let by_address = matches!(
+            kind,
+            ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer
+        );
         match (name, arguments) {
             ("Load" | "Load2" | "Load3" | "Load4", [at]) if *kind != ResourceKind::Texture => {
                 index.extend(self.eval(at)?);
-                Ok((0..count as u32).map(|component| self.load_device(resource, &index, component)).collect())
+                Ok((0..count as u32)
+                    .map(|component| self.load_device(resource, &index, component))
+                    .collect())
             }
             ("Store" | "Store2" | "Store3" | "Store4", [at, value]) if by_address => {
                 index.extend(self.eval(at)?);
@@ -737,14 +417,21 @@ impl<'a> Machine<'a> {
         for operand in operands {
             let is_place = matches!(
                 operand.kind,
-                ExprKind::Local(_) | ExprKind::Global(_) | ExprKind::Index(..) | ExprKind::Field(..) | ExprKind::Swizzle(..)
+                ExprKind::Local(_)
+                    | ExprKind::Global(_)
+                    | ExprKind::Index(..)
+                    | ExprKind::Field(..)
+                    | ExprKind::Swizzle(..)
             );
             let place = self.place(operand)?;
             if matches!(operand.ty, Type::Resource(..)) {
                 continue;
             }
             if matches!(operand.ty, Type::Array(..)) && self.shared_place(&place).is_some() {
-                return self.stop("a groupshared array passed to something that is not understood", operand.span);
+                return self.stop(
+                    "a groupshared array passed to something that is not understood",
+                    operand.span,
+                );
             }
             columns.extend(self.load(&place, operand.span)?);
             if is_place && !matches!(place.root, Root::Value(_)) {
@@ -752,7 +439,9 @@ impl<'a> Machine<'a> {
             }
         }
         let known_read = match &expr.kind {
-            ExprKind::Method { name, .. } => ["Load", "Sample", "Gather"].iter().any(|read| name.starts_with(read)),
+            ExprKind::Method { name, .. } => ["Load", "Sample", "Gather"]
+                .iter()
+                .any(|read| name.starts_with(read)),
             ExprKind::Intrinsic(..) => true,
             _ => false,
         };
@@ -769,13 +458,17 @@ impl<'a> Machine<'a> {
             })
         };
         let count = self.shader.components(&expr.ty).clamp(1, 64);
-        let value = (0..count).map(|component| result(self, component as u8)).collect();
+        let value = (0..count)
+            .map(|component| result(self, component as u8))
+            .collect();
         if !known_read {
             for (number, (place, span)) in places.into_iter().enumerate() {
                 let changed = place
                     .components
                     .iter()
-                    .map(|component| result(self, (64 + number * 16 + *component as usize % 16).min(255) as u8))
+                    .map(|component| {
+                        result(self, (64 + number * 16 + *component as usize % 16).min(255) as u8)
+                    })
                     .collect::<Vec<_>>();
                 self.store(&place, &changed, span)?;
             }

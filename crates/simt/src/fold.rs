@@ -70,7 +70,9 @@ pub(crate) fn binary(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value,
         (BinaryOp::Div, Value::Known(1)) if integer => return a.clone(),
         (BinaryOp::LogicalAnd, _) => return terms.and(a, b),
         (BinaryOp::LogicalOr, _) => return terms.or(a, b),
-        (BinaryOp::Equal | BinaryOp::LessEqual | BinaryOp::GreaterEqual, _) if a == b && !scalar.is_float() => {
+        (BinaryOp::Equal | BinaryOp::LessEqual | BinaryOp::GreaterEqual, _)
+            if a == b && !scalar.is_float() =>
+        {
             return Value::TRUE;
         }
         (BinaryOp::NotEqual | BinaryOp::Less | BinaryOp::Greater, _) if a == b && !scalar.is_float() => {
@@ -172,14 +174,20 @@ pub(crate) fn cast(terms: &mut Terms, from: Scalar, to: Scalar, value: &Value) -
         return value.clone();
     }
     match (from, to, value) {
-        (Int | Uint, Int | Uint, _) | (Bool, Int | Uint, _) | (Float, Half, _) | (Half, Float, _) => value.clone(),
+        (Int | Uint, Int | Uint, _) | (Bool, Int | Uint, _) | (Float, Half, _) | (Half, Float, _) => {
+            value.clone()
+        }
         (Int | Uint, Bool, Value::Known(word)) => Value::Known(u32::from(*word != 0)),
         (Float, Bool, Value::Known(word)) => Value::Known(u32::from(f32::from_bits(*word) != 0.0)),
-        (Bool | Uint, Float | Half, Value::Known(word)) if *word < 1 << 24 => Value::Known((*word as f32).to_bits()),
+        (Bool | Uint, Float | Half, Value::Known(word)) if *word < 1 << 24 => {
+            Value::Known((*word as f32).to_bits())
+        }
         (Int, Float | Half, Value::Known(word)) if word.cast_signed().unsigned_abs() < 1 << 24 => {
             Value::Known((word.cast_signed() as f32).to_bits())
         }
-        (Float | Half, Uint, Value::Known(word)) if (0.0..4_294_967_040.0).contains(&f32::from_bits(*word)) => {
+        (Float | Half, Uint, Value::Known(word))
+            if (0.0..4_294_967_040.0).contains(&f32::from_bits(*word)) =>
+        {
             Value::Known(f32::from_bits(*word) as u32)
         }
         (Float | Half, Int, Value::Known(word)) if f32::from_bits(*word).abs() < 2_147_483_520.0 => {
@@ -198,8 +206,12 @@ pub(crate) fn intrinsic(intrinsic: Intrinsic, scalar: Scalar, arguments: &[u32])
         (Intrinsic::ReverseBits, [x]) => Some(x.reverse_bits()),
         (Intrinsic::FirstBitLow, [0]) => Some(u32::MAX),
         (Intrinsic::FirstBitLow, [x]) => Some(x.trailing_zeros()),
-        (Intrinsic::FirstBitHigh, [x]) if scalar == Scalar::Uint => Some(x.checked_ilog2().unwrap_or(u32::MAX)),
-        (Intrinsic::Abs, [x]) if scalar == Scalar::Int => Some(x.cast_signed().wrapping_abs().cast_unsigned()),
+        (Intrinsic::FirstBitHigh, [x]) if scalar == Scalar::Uint => {
+            Some(x.checked_ilog2().unwrap_or(u32::MAX))
+        }
+        (Intrinsic::Abs, [x]) if scalar == Scalar::Int => {
+            Some(x.cast_signed().wrapping_abs().cast_unsigned())
+        }
         (Intrinsic::Abs, [x]) if float => Some(x & 0x7FFF_FFFF),
         (Intrinsic::Floor, [x]) if float => normal(f32::from_bits(*x).floor()),
         (Intrinsic::Ceil, [x]) if float => normal(f32::from_bits(*x).ceil()),
@@ -217,11 +229,23 @@ mod tests {
         let f = |op, scalar, x, y| fold(op, scalar, x, y);
         assert_eq!(f(BinaryOp::Shl, Scalar::Uint, 1, 33), Some(2));
         assert_eq!(f(BinaryOp::Div, Scalar::Uint, 1, 0), None);
-        assert_eq!(f(BinaryOp::Div, Scalar::Int, (-7i32).cast_unsigned(), 2), Some((-3i32).cast_unsigned()));
-        assert_eq!(f(BinaryOp::Shr, Scalar::Int, (-8i32).cast_unsigned(), 1), Some((-4i32).cast_unsigned()));
+        assert_eq!(
+            f(BinaryOp::Div, Scalar::Int, (-7i32).cast_unsigned(), 2),
+            Some((-3i32).cast_unsigned())
+        );
+        assert_eq!(
+            f(BinaryOp::Shr, Scalar::Int, (-8i32).cast_unsigned(), 1),
+            Some((-4i32).cast_unsigned())
+        );
         assert_eq!(f(BinaryOp::Less, Scalar::Int, u32::MAX, 0), Some(1));
         assert_eq!(f(BinaryOp::Less, Scalar::Uint, u32::MAX, 0), Some(0));
-        assert_eq!(f(BinaryOp::Div, Scalar::Float, 1f32.to_bits(), 3f32.to_bits()), None);
-        assert_eq!(f(BinaryOp::Div, Scalar::Float, 8f32.to_bits(), 2f32.to_bits()), Some(4f32.to_bits()));
+        assert_eq!(
+            f(BinaryOp::Div, Scalar::Float, 1f32.to_bits(), 3f32.to_bits()),
+            None
+        );
+        assert_eq!(
+            f(BinaryOp::Div, Scalar::Float, 8f32.to_bits(), 2f32.to_bits()),
+            Some(4f32.to_bits())
+        );
     }
 }

@@ -12,8 +12,9 @@ impl<'a> Machine<'a> {
     /// Gives the frame at hand its variables.
     pub fn open_frame(&mut self) {
         let count = self.function().map_or(0, |function| function.locals.len());
-        self.state.frame.locals =
-            (0..count as u32).map(|local| self.uninitialised(shaderlint_hlsl::LocalId(local))).collect();
+        self.state.frame.locals = (0..count as u32)
+            .map(|local| self.uninitialised(shaderlint_hlsl::LocalId(local)))
+            .collect();
     }
 
     /// Gives the entry point's variables and parameters their values, and `static` globals theirs.
@@ -21,10 +22,16 @@ impl<'a> Machine<'a> {
         self.open_frame();
         for parameter in &function.parameters {
             let index = parameter.local.0 as usize;
-            let Some(ty) = function.locals.get(index).map(|local| &local.ty) else { continue };
+            let Some(ty) = function.locals.get(index).map(|local| &local.ty) else {
+                continue;
+            };
             let value = match (ty, &parameter.semantic) {
                 (Type::Struct(id), None) => {
-                    let fields = self.shader.structs.get(id.0 as usize).map_or(&[][..], |s| &s.fields);
+                    let fields = self
+                        .shader
+                        .structs
+                        .get(id.0 as usize)
+                        .map_or(&[][..], |s| &s.fields);
                     let mut columns = Vec::new();
                     for field in fields {
                         columns.extend(self.system_value(field.semantic.as_deref(), &field.ty));
@@ -39,7 +46,10 @@ impl<'a> Machine<'a> {
         }
         for (id, global) in (0u32..).zip(&self.shader.globals) {
             if global.storage == shaderlint_hlsl::Storage::Static {
-                let count = self.shader.components(&global.ty).min(crate::machine::MAX_COMPONENTS);
+                let count = self
+                    .shader
+                    .components(&global.ty)
+                    .min(crate::machine::MAX_COMPONENTS);
                 let value = match &global.init {
                     Some(init) => self.eval(init).unwrap_or_default(),
                     None => vec![Column::ZERO; count],
@@ -78,23 +88,33 @@ impl<'a> Machine<'a> {
                         return Column::Uniform(first);
                     }
                     Column::from_fn(lanes, |thread| {
-                        self.terms.combine(Operator::Add, &first, &Value::Known(of_thread(component, thread)))
+                        self.terms
+                            .combine(Operator::Add, &first, &Value::Known(of_thread(component, thread)))
                     })
                 }
                 _ => {
                     let name = self.terms.symbol(&semantic);
                     Column::from_fn(lanes, |thread| {
-                        self.terms.apply(Op::Uniform { name, component }, &[Value::Known(thread as u32)])
+                        self.terms
+                            .apply(Op::Uniform { name, component }, &[Value::Known(thread as u32)])
                     })
                 }
             })
             .collect()
     }
 
-    pub fn intrinsic(&mut self, intrinsic: Intrinsic, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
+    pub fn intrinsic(
+        &mut self,
+        intrinsic: Intrinsic,
+        arguments: &'a [Expr],
+        expr: &'a Expr,
+    ) -> Run<Vec<Column>> {
         self.spend(expr.span)?;
         if intrinsic.is_group_barrier() {
-            self.barrier(expr.span, intrinsic == Intrinsic::DeviceMemoryBarrierWithGroupSync)?;
+            self.barrier(
+                expr.span,
+                intrinsic == Intrinsic::DeviceMemoryBarrierWithGroupSync,
+            )?;
             return Ok(Vec::new());
         }
         if intrinsic.is_atomic() {
@@ -115,12 +135,17 @@ impl<'a> Machine<'a> {
             return Ok(self.wave(intrinsic, arguments, &values, expr));
         }
         let count = self.shader.components(&expr.ty);
-        let scalar = arguments.first().and_then(|argument| argument.ty.scalar()).unwrap_or(Scalar::Uint);
+        let scalar = arguments
+            .first()
+            .and_then(|argument| argument.ty.scalar())
+            .unwrap_or(Scalar::Uint);
         if let Some(columns) = self.arithmetic(intrinsic, scalar, &values) {
             return Ok(columns);
         }
         // Component by component where the shapes say so, else a term of everything.
-        let by_component = values.iter().all(|value| value.len() == count || value.len() == 1);
+        let by_component = values
+            .iter()
+            .all(|value| value.len() == count || value.len() == 1);
         Ok((0..count)
             .map(|component| {
                 let columns: Vec<&Column> = values
@@ -140,14 +165,26 @@ impl<'a> Machine<'a> {
                         return Value::Known(word);
                     }
                     let arguments: Vec<Value> = v.iter().map(|value| (*value).clone()).collect();
-                    m.terms.apply(Op::Intrinsic { intrinsic, scalar, component }, &arguments)
+                    m.terms.apply(
+                        Op::Intrinsic {
+                            intrinsic,
+                            scalar,
+                            component,
+                        },
+                        &arguments,
+                    )
                 })
             })
             .collect())
     }
 
     /// Intrinsics that are ordinary arithmetic in another spelling.
-    fn arithmetic(&mut self, intrinsic: Intrinsic, scalar: Scalar, values: &[Vec<Column>]) -> Option<Vec<Column>> {
+    fn arithmetic(
+        &mut self,
+        intrinsic: Intrinsic,
+        scalar: Scalar,
+        values: &[Vec<Column>],
+    ) -> Option<Vec<Column>> {
         let zip = |machine: &mut Self, operator: Operator, a: &[Column], b: &[Column]| -> Vec<Column> {
             a.iter()
                 .zip(b)
@@ -164,7 +201,9 @@ impl<'a> Machine<'a> {
                 let product = self.binary(BinaryOp::Mul, Some(scalar), a, b);
                 self.binary(BinaryOp::Add, Some(scalar), &product, c)
             }
-            (Intrinsic::Mul, [a, b]) if a.len() == 1 && b.len() == 1 => self.binary(BinaryOp::Mul, Some(scalar), a, b),
+            (Intrinsic::Mul, [a, b]) if a.len() == 1 && b.len() == 1 => {
+                self.binary(BinaryOp::Mul, Some(scalar), a, b)
+            }
             (Intrinsic::AsUint | Intrinsic::AsInt | Intrinsic::AsFloat, [a]) if scalar.is_word() => a.clone(),
             (Intrinsic::And, [a, b]) => self.binary(BinaryOp::LogicalAnd, Some(Scalar::Bool), a, b),
             (Intrinsic::Or, [a, b]) => self.binary(BinaryOp::LogicalOr, Some(Scalar::Bool), a, b),
@@ -173,7 +212,10 @@ impl<'a> Machine<'a> {
                 .zip(b)
                 .enumerate()
                 .map(|(index, (a, b))| {
-                    let condition = condition.get(index).or(condition.first()).unwrap_or(&Column::ZERO);
+                    let condition = condition
+                        .get(index)
+                        .or(condition.first())
+                        .unwrap_or(&Column::ZERO);
                     self.map(&[condition, a, b], |m, v| m.terms.select(v[0], v[1], v[2]))
                 })
                 .collect(),
@@ -184,7 +226,11 @@ impl<'a> Machine<'a> {
                 } else {
                     self.binary(BinaryOp::NotEqual, Some(scalar), a, &zero)
                 };
-                let op = if intrinsic == Intrinsic::Any { BinaryOp::LogicalOr } else { BinaryOp::LogicalAnd };
+                let op = if intrinsic == Intrinsic::Any {
+                    BinaryOp::LogicalOr
+                } else {
+                    BinaryOp::LogicalAnd
+                };
                 let mut bits = bits.into_iter();
                 let mut result = bits.next()?;
                 for bit in bits {
@@ -204,7 +250,8 @@ impl<'a> Machine<'a> {
                 self.state.events += 1;
                 let event = self.state.events;
                 Column::from_fn(lanes, |thread| {
-                    self.terms.apply(Op::AtomicResult { event }, &[Value::Known(thread as u32)])
+                    self.terms
+                        .apply(Op::AtomicResult { event }, &[Value::Known(thread as u32)])
                 })
             })
             .collect()
@@ -283,11 +330,19 @@ impl<'a> Machine<'a> {
     }
 
     /// Operations across the active lanes of each wave.
-    fn wave(&mut self, intrinsic: Intrinsic, arguments: &[Expr], values: &[Vec<Column>], expr: &Expr) -> Vec<Column> {
+    fn wave(
+        &mut self,
+        intrinsic: Intrinsic,
+        arguments: &[Expr],
+        values: &[Vec<Column>],
+        expr: &Expr,
+    ) -> Vec<Column> {
         let count = self.shader.components(&expr.ty);
         let lanes = self.lanes;
         match intrinsic {
-            Intrinsic::WaveGetLaneCount => return vec![Column::Uniform(Value::Known(self.waves.size))],
+            Intrinsic::WaveGetLaneCount => {
+                return vec![Column::Uniform(Value::Known(self.waves.size))];
+            }
             Intrinsic::WaveGetLaneIndex => {
                 let place = &self.waves.place;
                 return vec![Column::from_fn(lanes, |thread| {
@@ -298,16 +353,27 @@ impl<'a> Machine<'a> {
         }
         let active = self.state.active;
         // Who takes part must be certain.
-        if active.threads().any(|thread| *self.state.guard.at(thread) != Value::TRUE) {
+        if active
+            .threads()
+            .any(|thread| *self.state.guard.at(thread) != Value::TRUE)
+        {
             return self.fresh_columns(count);
         }
         let waves: Vec<Vec<(u32, usize)>> = self
             .waves
             .waves
             .iter()
-            .map(|wave| wave.iter().copied().filter(|(_, thread)| active.contains(*thread)).collect())
+            .map(|wave| {
+                wave.iter()
+                    .copied()
+                    .filter(|(_, thread)| active.contains(*thread))
+                    .collect()
+            })
             .collect();
-        let scalar = arguments.first().and_then(|argument| argument.ty.scalar()).unwrap_or(Scalar::Uint);
+        let scalar = arguments
+            .first()
+            .and_then(|argument| argument.ty.scalar())
+            .unwrap_or(Scalar::Uint);
         let float = matches!(scalar, Scalar::Float | Scalar::Half);
         let first = values.first().map_or(&[][..], |value| value);
         let operator = match intrinsic {
@@ -325,13 +391,16 @@ impl<'a> Machine<'a> {
             Intrinsic::WaveActiveBitXor => Operator::Xor,
             _ => Operator::Add,
         };
-        let spread = |machine: &mut Self, column: &Column, f: &mut dyn FnMut(&mut Self, &[(u32, usize)], &Column, &mut [Value])| {
-            let mut result = vec![Value::Known(0); lanes];
-            for wave in waves.iter().filter(|wave| !wave.is_empty()) {
-                f(machine, wave, column, &mut result);
-            }
-            Column::Lanes(result.into())
-        };
+        let spread =
+            |machine: &mut Self,
+             column: &Column,
+             f: &mut dyn FnMut(&mut Self, &[(u32, usize)], &Column, &mut [Value])| {
+                let mut result = vec![Value::Known(0); lanes];
+                for wave in waves.iter().filter(|wave| !wave.is_empty()) {
+                    f(machine, wave, column, &mut result);
+                }
+                Column::Lanes(result.into())
+            };
         match intrinsic {
             Intrinsic::WaveActiveSum
             | Intrinsic::WaveActiveCountBits
@@ -366,11 +435,13 @@ impl<'a> Machine<'a> {
                     })
                 })
                 .collect(),
-            Intrinsic::WaveIsFirstLane => vec![spread(self, &Column::ZERO, &mut |_, wave, _, result| {
-                if let Some((_, thread)) = wave.first() {
-                    result[*thread] = Value::TRUE;
-                }
-            })],
+            Intrinsic::WaveIsFirstLane => {
+                vec![spread(self, &Column::ZERO, &mut |_, wave, _, result| {
+                    if let Some((_, thread)) = wave.first() {
+                        result[*thread] = Value::TRUE;
+                    }
+                })]
+            }
             Intrinsic::WaveReadLaneFirst => first
                 .iter()
                 .map(|column| {
@@ -382,7 +453,11 @@ impl<'a> Machine<'a> {
                 })
                 .collect(),
             Intrinsic::WaveReadLaneAt => {
-                let at = values.get(1).and_then(|value| value.first()).cloned().unwrap_or(Column::ZERO);
+                let at = values
+                    .get(1)
+                    .and_then(|value| value.first())
+                    .cloned()
+                    .unwrap_or(Column::ZERO);
                 first
                     .iter()
                     .map(|column| {
@@ -421,25 +496,29 @@ impl<'a> Machine<'a> {
                 .collect(),
             Intrinsic::WaveActiveBallot => (0..4u32)
                 .map(|word| {
-                    spread(self, first.first().unwrap_or(&Column::ZERO), &mut |m, wave, column, result| {
-                        let mut bits = Some(0u32);
-                        for (lane, thread) in wave {
-                            bits = match column.at(*thread) {
-                                Value::Known(set) if lane / 32 == word => {
-                                    bits.map(|bits| bits | u32::from(*set != 0) << (lane % 32))
-                                }
-                                Value::Known(_) => bits,
-                                _ => None,
+                    spread(
+                        self,
+                        first.first().unwrap_or(&Column::ZERO),
+                        &mut |m, wave, column, result| {
+                            let mut bits = Some(0u32);
+                            for (lane, thread) in wave {
+                                bits = match column.at(*thread) {
+                                    Value::Known(set) if lane / 32 == word => {
+                                        bits.map(|bits| bits | u32::from(*set != 0) << (lane % 32))
+                                    }
+                                    Value::Known(_) => bits,
+                                    _ => None,
+                                };
+                            }
+                            let value = match bits {
+                                Some(bits) => Value::Known(bits),
+                                None => m.terms.fresh(),
                             };
-                        }
-                        let value = match bits {
-                            Some(bits) => Value::Known(bits),
-                            None => m.terms.fresh(),
-                        };
-                        for (_, thread) in wave {
-                            result[*thread] = value.clone();
-                        }
-                    })
+                            for (_, thread) in wave {
+                                result[*thread] = value.clone();
+                            }
+                        },
+                    )
                 })
                 .collect(),
             _ => self.fresh_columns(count),
@@ -449,6 +528,10 @@ impl<'a> Machine<'a> {
 
 /// The operands of an atomic after its place: what goes in, and where the old value goes.
 fn split_operands<'a>(name: &str, operands: &'a [Expr]) -> (&'a [Expr], Option<&'a Expr>) {
-    let inputs = if name.starts_with("InterlockedCompare") { 2 } else { 1 };
+    let inputs = if name.starts_with("InterlockedCompare") {
+        2
+    } else {
+        1
+    };
     (&operands[..operands.len().min(inputs)], operands.get(inputs))
 }

@@ -4,14 +4,17 @@
 
 mod analyze;
 mod column;
+mod control;
 mod effects;
 mod equivalence;
 mod eval;
 mod finding;
 mod fold;
+mod havoc;
 mod intrinsic;
 mod machine;
 mod memory;
+mod place;
 mod probe;
 mod rewrite;
 mod value;

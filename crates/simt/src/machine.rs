@@ -10,12 +10,10 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
-use shaderlint_hlsl::{
-    Case, Expr, Function, FunctionId, GlobalId, LocalId, Loop, Shader, Span, Stmt, StmtKind, Storage,
-};
+use shaderlint_hlsl::{Expr, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Storage};
 
 use crate::column::{Column, MAX_THREADS, Mask};
-use crate::effects::{Effects, EffectsCache};
+use crate::effects::EffectsCache;
 use crate::finding::{Access, Iteration, Race, Stop};
 use crate::memory::{Conflict, Shared, Site, Touch};
 use crate::probe::Prober;
@@ -62,17 +60,17 @@ pub(crate) struct Frame {
     pub aliases: BTreeMap<LocalId, GlobalId>,
     pub result: Vec<Column>,
     pub depth: u32,
-    loops: Vec<LoopState>,
+    pub loops: Vec<LoopState>,
 }
 
 #[derive(Clone)]
-struct LoopState {
-    breaks: Mask,
-    continues: Mask,
+pub(crate) struct LoopState {
+    pub breaks: Mask,
+    pub continues: Mask,
     /// The guard at its entry: leaving it under another one cannot be followed.
-    guard: Column,
-    number: u32,
-    variable: Option<LocalId>,
+    pub guard: Column,
+    pub number: u32,
+    pub variable: Option<LocalId>,
 }
 
 /// Why a run does not go on.
@@ -100,8 +98,6 @@ const BUDGET: u64 = 24_000_000;
 /// Atoms a run may make: about 100 MB.
 const MAX_ATOMS: usize = 2_000_000;
 const MAX_CALL_DEPTH: u32 = 32;
-/// Passes after which a loop counts as one that cannot be followed.
-const MAX_PASSES: u32 = 1 << 16;
 /// Components a variable may have to be followed one by one.
 pub(crate) const MAX_COMPONENTS: usize = 4096;
 
@@ -124,11 +120,20 @@ pub(crate) struct Machine<'a> {
 impl<'a> Machine<'a> {
     /// A group about to enter `entry`. `None` where the function is no entry point, or its group is empty or
     /// larger than D3D allows.
-    pub fn new(shader: &'a Shader, terms: &'a mut Terms, entry: FunctionId, waves: Waves) -> Option<Machine<'a>> {
+    pub fn new(
+        shader: &'a Shader,
+        terms: &'a mut Terms,
+        entry: FunctionId,
+        waves: Waves,
+    ) -> Option<Machine<'a>> {
         let function = shader.functions.get(entry.0 as usize)?;
         let group = function.group_size?;
-        let threads = group.iter().try_fold(1u32, |product, size| product.checked_mul(*size))?;
-        let lanes = usize::try_from(threads).ok().filter(|lanes| (1..=MAX_THREADS).contains(lanes))?;
+        let threads = group
+            .iter()
+            .try_fold(1u32, |product, size| product.checked_mul(*size))?;
+        let lanes = usize::try_from(threads)
+            .ok()
+            .filter(|lanes| (1..=MAX_THREADS).contains(lanes))?;
         let shared = (0u32..)
             .zip(&shader.globals)
             .filter(|(_, global)| global.storage == Storage::Groupshared)
@@ -183,7 +188,10 @@ impl<'a> Machine<'a> {
         match self.block(body) {
             Ok(()) => None,
             Err(Halt::Stop(stop)) => Some(stop),
-            Err(Halt::LeaveLoop) => Some(Stop { reason: "a jump out of a loop that is not followed".to_owned(), span: function.span }),
+            Err(Halt::LeaveLoop) => Some(Stop {
+                reason: "a jump out of a loop that is not followed".to_owned(),
+                span: function.span,
+            }),
         }
     }
 
@@ -192,7 +200,10 @@ impl<'a> Machine<'a> {
     }
 
     pub fn stop<T>(&self, reason: &str, span: Span) -> Run<T> {
-        Err(Halt::Stop(Stop { reason: reason.to_owned(), span }))
+        Err(Halt::Stop(Stop {
+            reason: reason.to_owned(),
+            span,
+        }))
     }
 
     pub fn spend(&mut self, span: Span) -> Run<()> {
@@ -235,7 +246,11 @@ impl<'a> Machine<'a> {
             }
             StmtKind::Expr(expr) => self.eval(expr).map(drop),
             StmtKind::Block(body) => self.block(body),
-            StmtKind::If { condition, then, otherwise } => {
+            StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
                 let condition = self.condition(condition)?;
                 let then = std::slice::from_ref(&**then);
                 let otherwise = otherwise.as_ref().map_or(&[][..], |s| std::slice::from_ref(&**s));
@@ -261,7 +276,10 @@ impl<'a> Machine<'a> {
                 let Some(innermost) = self.state.frame.loops.last_mut() else {
                     return self.stop("a break or continue outside a loop", statement.span);
                 };
-                if !active.threads().all(|thread| guard.at(thread) == innermost.guard.at(thread)) {
+                if !active
+                    .threads()
+                    .all(|thread| guard.at(thread) == innermost.guard.at(thread))
+                {
                     return Err(Halt::LeaveLoop);
                 }
                 if matches!(statement.kind, StmtKind::Break) {
@@ -288,9 +306,12 @@ impl<'a> Machine<'a> {
     }
 
     /// The bool value of a condition for every active thread.
-    fn condition(&mut self, condition: &'a Expr) -> Run<Column> {
+    pub fn condition(&mut self, condition: &'a Expr) -> Run<Column> {
         let value = self.eval(condition)?;
-        Ok(value.into_iter().next().unwrap_or_else(|| Column::Uniform(self.terms.fresh())))
+        Ok(value
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| Column::Uniform(self.terms.fresh())))
     }
 
     /// Active threads for which `condition` is true, false, unknown.
@@ -314,81 +335,6 @@ impl<'a> Machine<'a> {
         (yes, no, maybe)
     }
 
-    fn branch(&mut self, condition: &Column, then: &'a [Stmt], otherwise: &'a [Stmt]) -> Run<()> {
-        let (yes, no, maybe) = self.split(condition);
-        if maybe.is_empty() {
-            let mut after = Mask::EMPTY;
-            for (mask, arm) in [(yes, then), (no, otherwise)] {
-                if !mask.is_empty() {
-                    self.state.active = mask;
-                    self.block(arm)?;
-                    after = after.or(self.state.active);
-                }
-            }
-            self.state.active = after;
-            return Ok(());
-        }
-        let before = (self.state.frame.locals.clone(), self.state.statics.clone(), self.state.guard.clone());
-        let (then_guard, else_guard) = self.guards(condition, maybe);
-
-        self.state.active = yes.or(maybe);
-        self.state.guard = then_guard.clone();
-        self.block(then)?;
-        let then_active = self.state.active;
-        let then_locals = std::mem::replace(&mut self.state.frame.locals, before.0);
-        let then_statics = std::mem::replace(&mut self.state.statics, before.1);
-        let then_end = std::mem::replace(&mut self.state.guard, else_guard.clone());
-
-        self.state.active = no.or(maybe);
-        self.block(otherwise)?;
-        let else_active = self.state.active;
-        let else_end = std::mem::replace(&mut self.state.guard, before.2.clone());
-
-        let (lanes, terms) = (self.lanes, &mut *self.terms);
-        let pick = |terms: &mut Terms, thread: usize, a: &Value, b: &Value| {
-            let (in_then, in_else) = (then_active.contains(thread), else_active.contains(thread));
-            match (in_then, in_else) {
-                (true, true) => terms.select(condition.at(thread), a, b),
-                (true, false) => a.clone(),
-                _ => b.clone(),
-            }
-        };
-        let mut join = |mine: &mut Vec<Column>, theirs: &[Column]| {
-            for (else_column, then_column) in mine.iter_mut().zip(theirs) {
-                if else_column != then_column {
-                    let joined = Column::from_fn(lanes, |thread| {
-                        pick(terms, thread, then_column.at(thread), else_column.at(thread))
-                    });
-                    *else_column = joined;
-                }
-            }
-        };
-        for (mine, theirs) in self.state.frame.locals.iter_mut().zip(&then_locals) {
-            join(mine, theirs);
-        }
-        for (global, theirs) in &then_statics {
-            match self.state.statics.get_mut(global) {
-                Some(mine) => join(mine, theirs),
-                None => debug_assert!(false, "every static has its columns from the start"),
-            }
-        }
-        self.state.active = then_active.or(else_active);
-        if then_end != then_guard || else_end != else_guard || then_active != else_active || !yes.or(no).is_empty() {
-            let old = before.2;
-            let terms = &mut *self.terms;
-            self.state.guard = Column::from_fn(lanes, |thread| {
-                let (a, b) = (then_end.at(thread), else_end.at(thread));
-                match (then_active.contains(thread), else_active.contains(thread)) {
-                    (true, true) if a == then_guard.at(thread) && b == else_guard.at(thread) => old.at(thread).clone(),
-                    (true, true) => terms.or(a, b),
-                    (true, false) => a.clone(),
-                    _ => b.clone(),
-                }
-            });
-        }
-        Ok(())
-    }
-
     /// The guards inside the arms of a branch: strengthened where the condition is not known.
     pub fn guards(&mut self, condition: &Column, maybe: Mask) -> (Column, Column) {
         let guard = self.state.guard.clone();
@@ -406,7 +352,11 @@ impl<'a> Machine<'a> {
                     return old.clone();
                 }
                 let condition = condition.at(thread).clone();
-                let condition = if negate { self.terms.not(&condition) } else { condition };
+                let condition = if negate {
+                    self.terms.not(&condition)
+                } else {
+                    condition
+                };
                 self.terms.and(old, &condition)
             })
         };
@@ -414,7 +364,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Active threads leave the function with `value`.
-    fn leave(&mut self, value: &[Column]) {
+    pub fn leave(&mut self, value: &[Column]) {
         let (active, lanes) = (self.state.active, self.lanes);
         let guard = self.state.guard.clone();
         let old = std::mem::take(&mut self.state.frame.result);
@@ -430,7 +380,8 @@ impl<'a> Machine<'a> {
                     if !active.contains(thread) {
                         return old.at(thread).clone();
                     }
-                    self.terms.select(guard.at(thread), new.at(thread), old.at(thread))
+                    self.terms
+                        .select(guard.at(thread), new.at(thread), old.at(thread))
                 })
             })
             .collect();
@@ -439,147 +390,15 @@ impl<'a> Machine<'a> {
         }
         if self.state.frame.depth == 0 {
             let mut gone = Mask::EMPTY;
-            for thread in active.threads().filter(|thread| *guard.at(*thread) == Value::TRUE) {
+            for thread in active
+                .threads()
+                .filter(|thread| *guard.at(*thread) == Value::TRUE)
+            {
                 gone.insert(thread);
             }
             self.state.alive = self.state.alive.without(gone);
         }
         self.state.active = Mask::EMPTY;
-    }
-
-    fn follow_loop(&mut self, statement: &'a Stmt, l: &'a Loop) -> Run<()> {
-        let entry_active = self.state.active;
-        for statement in &l.init {
-            self.statement(statement)?;
-        }
-        let variable = loop_variable(l);
-        let depth = self.state.frame.loops.len();
-        self.state.frame.loops.push(LoopState {
-            breaks: Mask::EMPTY,
-            continues: Mask::EMPTY,
-            guard: self.state.guard.clone(),
-            number: 0,
-            variable,
-        });
-        let function_depth = self.state.frame.depth;
-        let guard = self.state.guard.clone();
-        let ran = self.passes(l);
-        // A halt may have left calls half-way: `call` restores its caller's frame on every path.
-        debug_assert_eq!(self.state.frame.depth, function_depth);
-        self.state.frame.loops.truncate(depth);
-        match ran {
-            Ok(after) => {
-                self.state.active = after;
-                Ok(())
-            }
-            Err(Halt::LeaveLoop) => {
-                self.state.active = entry_active.and(self.state.alive);
-                self.state.guard = guard;
-                self.havoc(std::slice::from_ref(statement), statement.span)
-            }
-            Err(halt) => Err(halt),
-        }
-    }
-
-    /// Runs the passes of the innermost loop; the threads active after it.
-    fn passes(&mut self, l: &'a Loop) -> Run<Mask> {
-        let mut left = Mask::EMPTY;
-        let mut tested = l.tests_first;
-        loop {
-            if tested && let Some(condition) = &l.condition {
-                self.spend(condition.span)?;
-                let value = self.condition(condition)?;
-                let (yes, no, maybe) = self.split(&value);
-                if !maybe.is_empty() {
-                    return Err(Halt::LeaveLoop);
-                }
-                left = left.or(no);
-                self.state.active = yes;
-            }
-            tested = true;
-            if self.state.active.is_empty() {
-                break;
-            }
-            self.statement(&l.body)?;
-            let Some(innermost) = self.state.frame.loops.last_mut() else { break };
-            innermost.number += 1;
-            if innermost.number > MAX_PASSES {
-                return Err(Halt::LeaveLoop);
-            }
-            let continues = std::mem::replace(&mut innermost.continues, Mask::EMPTY);
-            self.state.active = self.state.active.or(continues);
-            if self.state.active.is_empty() {
-                break;
-            }
-            if let Some(step) = &l.step {
-                self.eval(step)?;
-            }
-        }
-        let breaks = self.state.frame.loops.last().map_or(Mask::EMPTY, |innermost| innermost.breaks);
-        Ok(left.or(breaks))
-    }
-
-    fn switch(&mut self, statement: &'a Stmt, value: &'a Expr, cases: &'a [Case]) -> Run<()> {
-        let value = self.condition(value)?;
-        let active = self.state.active;
-        if active.threads().any(|thread| value.at(thread).known().is_none()) {
-            return self.havoc(std::slice::from_ref(statement), statement.span);
-        }
-        let depth = self.state.frame.loops.len();
-        let guard = self.state.guard.clone();
-        // `break` leaves the switch; a `continue` inside belongs to the loop around.
-        let outer = self.state.frame.loops.last().cloned();
-        self.state.frame.loops.push(LoopState {
-            breaks: Mask::EMPTY,
-            continues: Mask::EMPTY,
-            guard: outer.as_ref().map_or_else(|| self.state.guard.clone(), |outer| outer.guard.clone()),
-            number: outer.as_ref().map_or(0, |outer| outer.number),
-            variable: outer.as_ref().and_then(|outer| outer.variable),
-        });
-        let mut waiting = active;
-        let mut default = None;
-        let mut entries = vec![Mask::EMPTY; cases.len()];
-        for (index, case) in cases.iter().enumerate() {
-            let Some(label) = &case.label else {
-                default = Some(index);
-                continue;
-            };
-            self.state.active = active;
-            let label = self.condition(label)?;
-            for thread in waiting.threads() {
-                if value.at(thread) == label.at(thread) {
-                    entries[index].insert(thread);
-                }
-            }
-            waiting = waiting.without(entries[index]);
-        }
-        if let Some(default) = default {
-            entries[default] = waiting;
-            waiting = Mask::EMPTY;
-        }
-        self.state.active = Mask::EMPTY;
-        for (case, entry) in cases.iter().zip(entries) {
-            self.state.active = self.state.active.or(entry);
-            if !self.state.active.is_empty()
-                && let Err(halt) = self.block(&case.body)
-            {
-                self.state.frame.loops.truncate(depth);
-                if matches!(halt, Halt::LeaveLoop) && outer.is_none() {
-                    self.state.active = active;
-                    self.state.guard = guard;
-                    return self.havoc(std::slice::from_ref(statement), statement.span);
-                }
-                return Err(halt);
-            }
-        }
-        let inner = self.state.frame.loops.drain(depth..).next();
-        if let Some(inner) = inner {
-            self.state.active = self.state.active.or(waiting).or(inner.breaks);
-            if let Some(outer) = self.state.frame.loops.last_mut() {
-                outer.continues = outer.continues.or(inner.continues);
-            }
-        }
-        Ok(())
     }
 
     /// Every thread that may still be in the kernel must be here, and all or none really are.
@@ -599,130 +418,6 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Leaves in everything the statements may write a term of everything they may read.
-    pub fn havoc(&mut self, statements: &[Stmt], span: Span) -> Run<()> {
-        let effects = self.effects.of_statements(self.shader, statements);
-        if effects.opaque {
-            return self.stop("a loop or switch that is not understood", span);
-        }
-        if effects.barrier && (self.state.active != self.state.alive || self.state.guard.uniform(self.state.alive).is_none()) {
-            return self.stop("a barrier that not every thread may reach", span);
-        }
-        let text = String::from_utf8_lossy(span.slice(&self.shader.text)).into_owned();
-        let text = self.terms.symbol(&text);
-        self.state.events += 1;
-        let digests = self.digests(&effects);
-        let names: Vec<(LocalId, Symbol)> = effects
-            .written
-            .iter()
-            .filter_map(|local| {
-                let name = &self.function()?.locals.get(local.0 as usize)?.name;
-                Some((*local, name.clone()))
-            })
-            .collect::<Vec<_>>()
-            .into_iter()
-            .map(|(local, name)| (local, self.terms.symbol(&name)))
-            .collect();
-        let (active, all, lanes) = (self.state.active, self.all, self.lanes);
-        for (local, place) in names {
-            let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
-            for component in 0..count {
-                let op = Op::Havoc { text, place, component: component as u32 };
-                let new = Column::from_fn(lanes, |thread| self.terms.apply(op, &digests[thread..=thread]));
-                if let Some(column) = self.state.frame.locals[local.0 as usize].get_mut(component) {
-                    *column = column.overlay(&new, active, all, lanes);
-                }
-            }
-        }
-        for global in &effects.statics {
-            let count = self.shader.components(&self.shader.globals[global.0 as usize].ty);
-            let place = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
-            let new = (0..count.min(MAX_COMPONENTS))
-                .map(|component| {
-                    let op = Op::Havoc { text, place, component: component as u32 };
-                    Column::from_fn(lanes, |thread| self.terms.apply(op, &digests[thread..=thread]))
-                })
-                .collect();
-            self.state.statics.insert(*global, new);
-        }
-        if effects.barrier {
-            self.state.interval += 1;
-            self.report.unproved = true;
-        }
-        let shared: Vec<GlobalId> = effects.shared_read.union(&effects.shared_written).copied().collect();
-        for global in shared {
-            let written = effects.shared_written.contains(&global);
-            let place = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
-            let interval = self.state.interval;
-            let Some(array) = self.state.shared.iter_mut().find(|array| array.global == global) else {
-                continue;
-            };
-            array.blur(interval);
-            if written {
-                let everything: Vec<Value> = digests.iter().cloned().collect();
-                for (component, cell) in (0u32..).zip(array.cells_mut()) {
-                    *cell = self.terms.apply(Op::Havoc { text, place, component }, &everything[..1.min(everything.len())]);
-                }
-                self.report.unproved = true;
-            }
-        }
-        for global in &effects.device_written {
-            let resource = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
-            let guards = self.state.guard.clone();
-            let writes = Rc::make_mut(&mut self.state.writes);
-            for thread in active.threads() {
-                let value = self.terms.apply(Op::Havoc { text, place: resource, component: u32::MAX }, &digests[thread..=thread]);
-                writes.push(Write {
-                    resource,
-                    component: u32::MAX,
-                    index: Box::default(),
-                    thread: thread as u16,
-                    guard: guards.at(thread).clone(),
-                    value,
-                });
-            }
-        }
-        if effects.leaves {
-            // Some threads may be gone now: whatever is proved from here on would be under an unknown guard.
-            self.state.guard = Column::from_fn(lanes, |_| self.terms.fresh());
-        }
-        Ok(())
-    }
-
-    /// One value a thread that stands for all it reads in statements of these effects.
-    fn digests(&mut self, effects: &Effects) -> Vec<Value> {
-        let events = Value::Known(self.state.events);
-        let alone = !effects.barrier && !effects.wave && effects.shared_read.is_empty();
-        let mut of_thread: Vec<Vec<Value>> = vec![Vec::new(); self.lanes];
-        for (thread, values) in of_thread.iter_mut().enumerate() {
-            values.push(events.clone());
-            values.push(Value::Known(thread as u32));
-            values.push(self.state.guard.at(thread).clone());
-            for local in effects.read.iter().chain(&effects.written) {
-                for column in self.state.frame.locals.get(local.0 as usize).into_iter().flatten() {
-                    values.push(column.at(thread).clone());
-                }
-            }
-            for columns in self.state.statics.values() {
-                values.extend(columns.iter().map(|column| column.at(thread).clone()));
-            }
-        }
-        let mut digests: Vec<Value> = of_thread.iter().map(|values| self.terms.apply(Op::Same, values)).collect();
-        if !alone {
-            let mut everything = digests.clone();
-            for array in &self.state.shared {
-                if effects.shared_read.contains(&array.global) {
-                    everything.extend(array.cells().iter().cloned());
-                }
-            }
-            let everything = self.terms.apply(Op::Same, &everything);
-            for (thread, digest) in digests.iter_mut().enumerate() {
-                *digest = self.terms.apply(Op::Same, &[Value::Known(thread as u32), everything.clone()]);
-            }
-        }
-        digests
-    }
-
     /// A new site for an access at `span`, in the current pass of the innermost loop.
     pub fn site(&mut self, span: Span) -> u32 {
         let iteration = self.state.frame.loops.last().map(|innermost| Iteration {
@@ -733,7 +428,7 @@ impl<'a> Machine<'a> {
                 Some((self.function()?.locals.get(local.0 as usize)?.name.clone(), value))
             }),
         });
-        self.sites.push(Site { span, iteration, interval: self.state.interval });
+        self.sites.push(Site { span, iteration });
         (self.sites.len() - 1) as u32
     }
 
@@ -762,8 +457,16 @@ impl<'a> Machine<'a> {
             _ => self.shader.components(&global.ty).max(1),
         };
         let access = |touch: Touch, is_write| {
-            let span = self.sites.get(touch.site as usize).map(|site| site.span).unwrap_or_default();
-            Access { thread: u32::from(touch.thread), is_write, span }
+            let span = self
+                .sites
+                .get(touch.site as usize)
+                .map(|site| site.span)
+                .unwrap_or_default();
+            Access {
+                thread: u32::from(touch.thread),
+                is_write,
+                span,
+            }
         };
         let race = Race {
             array,
@@ -771,7 +474,10 @@ impl<'a> Machine<'a> {
             first: access(first, conflict.first_writes),
             second: access(second, conflict.second_writes),
             interval: self.state.interval,
-            iteration: self.sites.get(second.site as usize).and_then(|site| site.iteration.clone()),
+            iteration: self
+                .sites
+                .get(second.site as usize)
+                .and_then(|site| site.iteration.clone()),
         };
         let seen = self.report.races.iter().any(|known| {
             known.array == race.array
@@ -795,40 +501,7 @@ impl Frame {
         }
     }
 
-    pub fn is_in_loop(&self) -> bool {
-        !self.loops.is_empty()
-    }
-
     pub fn may_call(&self) -> bool {
         self.depth < MAX_CALL_DEPTH
     }
-}
-
-/// The variable that counts a loop's passes: the one its step changes, or its first one declared.
-fn loop_variable(l: &Loop) -> Option<LocalId> {
-    use shaderlint_hlsl::ExprKind;
-    fn target(expr: &Expr) -> Option<LocalId> {
-        match &expr.kind {
-            ExprKind::Assign { target, .. } | ExprKind::Step { target, .. } => match target.kind {
-                ExprKind::Local(local) => Some(local),
-                _ => None,
-            },
-            ExprKind::Comma(a, b) => target(a).or_else(|| target(b)),
-            _ => None,
-        }
-    }
-    fn first_local(expr: &Expr) -> Option<LocalId> {
-        match &expr.kind {
-            ExprKind::Local(local) => Some(*local),
-            ExprKind::Binary(_, a, b) => first_local(a).or_else(|| first_local(b)),
-            ExprKind::Cast(a) => first_local(a),
-            _ => None,
-        }
-    }
-    l.step.as_ref().and_then(target).or_else(|| {
-        l.init.iter().find_map(|statement| match statement.kind {
-            StmtKind::Declare { local, .. } => Some(local),
-            _ => None,
-        })
-    }).or_else(|| l.condition.as_ref().and_then(first_local))
 }

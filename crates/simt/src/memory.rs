@@ -19,7 +19,6 @@ use crate::value::Value;
 pub(crate) struct Site {
     pub span: Span,
     pub iteration: Option<Iteration>,
-    pub interval: u32,
 }
 
 /// One thread's access.
@@ -103,7 +102,13 @@ impl Shared {
             .into_iter()
             .flatten()
             .find(|write| write.thread != touch.thread && !write.idle)
-            .map(|first| Conflict { cell, first, second: touch, first_writes: true, second_writes: false });
+            .map(|first| Conflict {
+                cell,
+                first,
+                second: touch,
+                first_writes: true,
+                second_writes: false,
+            });
         remember(&mut track.reads, touch);
         conflict
     }
@@ -159,7 +164,10 @@ fn remember(touches: &mut [Option<Touch>; 2], touch: Touch) {
 impl Track {
     fn enter(&mut self, interval: u32) {
         if self.interval != interval {
-            *self = Track { interval, ..Track::default() };
+            *self = Track {
+                interval,
+                ..Track::default()
+            };
         }
     }
 }

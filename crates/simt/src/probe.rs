@@ -109,7 +109,10 @@ impl Prober {
     /// The collectives found: of two of which one contains the other, the inner one.
     pub fn finish(&mut self) -> Vec<Collective> {
         let found = std::mem::take(&mut self.found);
-        let ends: Vec<(u64, u64)> = found.iter().map(|f| (f.started, f.ended.unwrap_or(u64::MAX))).collect();
+        let ends: Vec<(u64, u64)> = found
+            .iter()
+            .map(|f| (f.started, f.ended.unwrap_or(u64::MAX)))
+            .collect();
         found
             .into_iter()
             .enumerate()
@@ -125,7 +128,9 @@ impl Prober {
 impl<'a> Machine<'a> {
     /// Tries the statements from the first on as a collective.
     pub fn probe(&mut self, statements: &'a [Stmt]) {
-        let Some(first) = statements.first() else { return };
+        let Some(first) = statements.first() else {
+            return;
+        };
         if !self.prober.enabled || self.prober.is_probing() || self.prober.tried.len() >= MAX_PROBES {
             return;
         }
@@ -133,7 +138,9 @@ impl<'a> Machine<'a> {
         if self.prober.tried.contains(&key) {
             return;
         }
-        let of_first = self.effects.of_statements(self.shader, std::slice::from_ref(first));
+        let of_first = self
+            .effects
+            .of_statements(self.shader, std::slice::from_ref(first));
         if !of_first.touches_shared() || self.state.active != self.all || self.state.alive != self.all {
             return;
         }
@@ -142,7 +149,10 @@ impl<'a> Machine<'a> {
         }
         let effects: Vec<Effects> = statements
             .iter()
-            .map(|statement| self.effects.of_statements(self.shader, std::slice::from_ref(statement)))
+            .map(|statement| {
+                self.effects
+                    .of_statements(self.shader, std::slice::from_ref(statement))
+            })
             .take_while(is_replaceable)
             .collect();
         if !effects.iter().any(|e| e.barrier) {
@@ -160,7 +170,12 @@ impl<'a> Machine<'a> {
         self.report.used_waves = used_waves;
         if let Some((collective, last_statement)) = found {
             let started = self.prober.tick;
-            self.prober.found.push(Found { collective, last_statement, started, ended: None });
+            self.prober.found.push(Found {
+                collective,
+                last_statement,
+                started,
+                ended: None,
+            });
         }
     }
 
@@ -171,7 +186,12 @@ impl<'a> Machine<'a> {
         }
         let touched: BTreeSet<GlobalId> = all.shared_read.union(&all.shared_written).copied().collect();
         let interval = self.state.interval;
-        if self.state.shared.iter().any(|array| touched.contains(&array.global) && array.is_blurred(interval)) {
+        if self
+            .state
+            .shared
+            .iter()
+            .any(|array| touched.contains(&array.global) && array.is_blurred(interval))
+        {
             return None;
         }
         let atoms = self.free(&touched, &all);
@@ -218,7 +238,8 @@ impl<'a> Machine<'a> {
                 continue;
             }
             self.observe_partial_results();
-            let Some(collective) = self.classify(&atoms, &so_far, statements[0].span.to(statement.span)) else {
+            let Some(collective) = self.classify(&atoms, &so_far, statements[0].span.to(statement.span))
+            else {
                 continue;
             };
             let news = best.as_ref().is_none_or(|(known, _)| {
@@ -235,7 +256,12 @@ impl<'a> Machine<'a> {
     fn free(&mut self, touched: &BTreeSet<GlobalId>, effects: &Effects) -> Atoms {
         let mut origins: Vec<(Home, u32)> = Vec::new();
         let mut known: FxHashMap<Value, u32> = FxHashMap::default();
-        for array in self.state.shared.iter().filter(|array| touched.contains(&array.global)) {
+        for array in self
+            .state
+            .shared
+            .iter()
+            .filter(|array| touched.contains(&array.global))
+        {
             for (index, cell) in (0u32..).zip(array.cells()) {
                 if cell.known().is_none() {
                     known.entry(cell.clone()).or_insert(origins.len() as u32);
@@ -245,15 +271,31 @@ impl<'a> Machine<'a> {
         }
         // A variable that differs by thread: its values are atoms, those it shares with a cell the cell's.
         let mut shares: Vec<(LocalId, usize, Vec<Option<u32>>)> = Vec::new();
-        for local in effects.read.iter().chain(&effects.written).collect::<BTreeSet<_>>() {
-            let columns = self.state.frame.locals.get(local.0 as usize).map_or(&[][..], |columns| columns);
+        for local in effects
+            .read
+            .iter()
+            .chain(&effects.written)
+            .collect::<BTreeSet<_>>()
+        {
+            let columns = self
+                .state
+                .frame
+                .locals
+                .get(local.0 as usize)
+                .map_or(&[][..], |columns| columns);
             for (component, column) in columns.iter().enumerate() {
-                let Column::Lanes(values) = column else { continue };
+                let Column::Lanes(values) = column else {
+                    continue;
+                };
                 if values.iter().any(|value| value.known().is_some()) {
                     continue;
                 }
                 let shared: Vec<Option<u32>> = values.iter().map(|value| known.get(value).copied()).collect();
-                let shared = if shared.iter().all(Option::is_some) { shared } else { vec![None; shared.len()] };
+                let shared = if shared.iter().all(Option::is_some) {
+                    shared
+                } else {
+                    vec![None; shared.len()]
+                };
                 shares.push((*local, component, shared));
             }
         }
@@ -272,7 +314,12 @@ impl<'a> Machine<'a> {
         }
         let first = self.terms.inputs(origins.len() as u32);
         let mut next = first;
-        for array in self.state.shared.iter_mut().filter(|array| touched.contains(&array.global)) {
+        for array in self
+            .state
+            .shared
+            .iter_mut()
+            .filter(|array| touched.contains(&array.global))
+        {
             for cell in array.cells_mut() {
                 if cell.known().is_none() {
                     *cell = Value::atom(next);
@@ -290,20 +337,28 @@ impl<'a> Machine<'a> {
 
     /// Notes how wide the windows are that some place holds: x(i-w+1) ⊕ … ⊕ x(i) in thread i's element.
     pub fn observe_partial_results(&mut self) {
-        let Some(watch) = &self.prober.watch else { return };
+        let Some(watch) = &self.prober.watch else {
+            return;
+        };
         let lanes = self.lanes;
         let last = watch.widths.last().copied().unwrap_or(1);
         let mut widest = last;
         for (id, _) in &watch.arrays {
-            let Some(array) = self.state.shared.iter().find(|array| array.global == *id) else { continue };
+            let Some(array) = self.state.shared.iter().find(|array| array.global == *id) else {
+                continue;
+            };
             for row in array.cells().chunks_exact(lanes) {
                 widest = widest.max(window(row).unwrap_or(0));
             }
         }
         if watch.depth == self.state.frame.depth {
             for (id, _) in &watch.registers {
-                if let Some(Column::Lanes(values)) =
-                    self.state.frame.locals.get(id.0 as usize).and_then(|columns| columns.first())
+                if let Some(Column::Lanes(values)) = self
+                    .state
+                    .frame
+                    .locals
+                    .get(id.0 as usize)
+                    .and_then(|columns| columns.first())
                 {
                     widest = widest.max(window(values).unwrap_or(0));
                 }
@@ -326,7 +381,14 @@ impl<'a> Machine<'a> {
             let cells = array.cells();
             for offset in 0..(cells.len() + 1).saturating_sub(lanes) {
                 if let Some(scan) = scan_in(&cells[offset..offset + lanes]) {
-                    results.push((Elements::Array { global: *id, offset: offset as u32 }, *scalar, scan));
+                    results.push((
+                        Elements::Array {
+                            global: *id,
+                            offset: offset as u32,
+                        },
+                        *scalar,
+                        scan,
+                    ));
                 }
             }
         }
@@ -334,8 +396,12 @@ impl<'a> Machine<'a> {
             if effects.declared.contains(id) {
                 continue;
             }
-            if let Some(Column::Lanes(values)) =
-                self.state.frame.locals.get(id.0 as usize).and_then(|columns| columns.first())
+            if let Some(Column::Lanes(values)) = self
+                .state
+                .frame
+                .locals
+                .get(id.0 as usize)
+                .and_then(|columns| columns.first())
                 && let Some(scan) = scan_in(values)
             {
                 results.push((Elements::Register { local: *id }, *scalar, scan));
@@ -344,7 +410,9 @@ impl<'a> Machine<'a> {
         let (output, element, scan) = results.first()?;
         let input = atoms.elements(scan.first, lanes)?;
         let widths: Vec<u32> = watch.widths.iter().copied().filter(|width| *width > 1).collect();
-        let doubling = (1u32..).zip(&widths).all(|(round, width)| *width == (1 << round.min(31)).min(lanes as u32))
+        let doubling = (1u32..)
+            .zip(&widths)
+            .all(|(round, width)| *width == (1 << round.min(31)).min(lanes as u32))
             && widths.last() == Some(&(lanes as u32));
         let also = results
             .iter()
@@ -364,7 +432,11 @@ impl<'a> Machine<'a> {
             rounds: widths.len() as u32,
             barriers: watch.barriers,
             barrier_spans: watch.barrier_spans.clone(),
-            arrays: effects.shared_read.union(&effects.shared_written).copied().collect(),
+            arrays: effects
+                .shared_read
+                .union(&effects.shared_written)
+                .copied()
+                .collect(),
             span,
             function: self.state.frame.function,
         };
@@ -380,7 +452,10 @@ impl Atoms {
         let start = first.checked_sub(self.first)? as usize;
         let origins = self.origins.get(start..start + lanes)?;
         let (home, offset) = *origins.first()?;
-        if !(offset..).zip(origins).all(|(index, origin)| *origin == (home, index)) {
+        if !(offset..)
+            .zip(origins)
+            .all(|(index, origin)| *origin == (home, index))
+        {
             return None;
         }
         match home {
@@ -428,7 +503,11 @@ fn scan_in(row: &[Value]) -> Option<Scan> {
             start == first && end == first + length && own.is_none_or(|own| own == operator)
         })
     });
-    holds.then_some(Scan { kind, operator, first })
+    holds.then_some(Scan {
+        kind,
+        operator,
+        first,
+    })
 }
 
 /// The width of the windows a row holds, if it holds windows of one width (cut off at the first element).
@@ -447,7 +526,9 @@ fn window(row: &[Value]) -> Option<u32> {
                 return true;
             }
             run(value).is_some_and(|(own, start, end)| {
-                end == first + to && start == first + to.saturating_sub(width) && (own.is_none() || own == operator)
+                end == first + to
+                    && start == first + to.saturating_sub(width)
+                    && (own.is_none() || own == operator)
             })
         })
         .then_some(width)

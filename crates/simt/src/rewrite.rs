@@ -38,8 +38,17 @@ impl Machine<'_> {
                 continue;
             }
             let variable = function.locals.get(local.0 as usize)?;
-            let Type::Scalar(scalar) = variable.ty else { return None };
-            let word = self.state.frame.locals.get(local.0 as usize)?.first()?.uniform(self.all)?.known()?;
+            let Type::Scalar(scalar) = variable.ty else {
+                return None;
+            };
+            let word = self
+                .state
+                .frame
+                .locals
+                .get(local.0 as usize)?
+                .first()?
+                .uniform(self.all)?
+                .known()?;
             settled.push((*local, literal(scalar, word)?));
         }
         let mut scope = Vec::new();
@@ -54,7 +63,12 @@ impl Machine<'_> {
             .filter(|(_, local)| !effects.written.contains(local))
             .filter_map(|(_, local)| self.lane_expression(*local))
             .min_by_key(String::len)?;
-        Some(Rewrite { lane, settled, also, ends_with_barrier })
+        Some(Rewrite {
+            lane,
+            settled,
+            also,
+            ends_with_barrier,
+        })
     }
 
     /// How to write the thread's index within the group by this variable, if it holds it.
@@ -62,9 +76,9 @@ impl Machine<'_> {
         let variable = self.function()?.locals.get(local.0 as usize)?;
         let columns = self.state.frame.locals.get(local.0 as usize)?;
         let component = columns.iter().position(|column| match column {
-            Column::Lanes(values) => {
-                (0u32..).zip(values.iter()).all(|(thread, value)| *value == Value::Known(thread))
-            }
+            Column::Lanes(values) => (0u32..)
+                .zip(values.iter())
+                .all(|(thread, value)| *value == Value::Known(thread)),
             Column::Uniform(value) => self.lanes == 1 && *value == Value::Known(0),
         })?;
         let mut path = variable.name.clone();
@@ -78,17 +92,27 @@ impl Machine<'_> {
                 Type::Vector(scalar, _) => {
                     path.push('.');
                     path.push(char::from(*b"xyzw".get(component)?));
-                    return Some(if *scalar == Scalar::Uint { path } else { format!("uint({path})") });
+                    return Some(if *scalar == Scalar::Uint {
+                        path
+                    } else {
+                        format!("uint({path})")
+                    });
                 }
                 Type::Struct(id) => {
-                    let field = self.shader.structs.get(id.0 as usize)?.fields.iter().find(|field| {
-                        let count = self.shader.components(&field.ty);
-                        let here = component < count;
-                        if !here {
-                            component -= count;
-                        }
-                        here
-                    })?;
+                    let field = self
+                        .shader
+                        .structs
+                        .get(id.0 as usize)?
+                        .fields
+                        .iter()
+                        .find(|field| {
+                            let count = self.shader.components(&field.ty);
+                            let here = component < count;
+                            if !here {
+                                component -= count;
+                            }
+                            here
+                        })?;
                     path.push('.');
                     path.push_str(&field.name);
                     ty = &field.ty;

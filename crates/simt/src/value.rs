@@ -71,25 +71,54 @@ pub(crate) enum Op {
     Same,
     Unary(UnaryOp, Scalar),
     Binary(BinaryOp, Scalar),
-    Cast { from: Scalar, to: Scalar },
+    Cast {
+        from: Scalar,
+        to: Scalar,
+    },
     Select,
-    Intrinsic { intrinsic: Intrinsic, scalar: Scalar, component: u8 },
+    Intrinsic {
+        intrinsic: Intrinsic,
+        scalar: Scalar,
+        component: u8,
+    },
     /// Component of an element of a read-only resource; arguments: index (and byte or dimension parts).
-    Load { resource: Symbol, component: u32 },
+    Load {
+        resource: Symbol,
+        component: u32,
+    },
     /// The `event`-th load from a resource others may write; arguments: index, thread.
-    VolatileLoad { resource: Symbol, component: u32, event: u32 },
+    VolatileLoad {
+        resource: Symbol,
+        component: u32,
+        event: u32,
+    },
     /// The old value an atomic returned; arguments: thread.
-    AtomicResult { event: u32 },
+    AtomicResult {
+        event: u32,
+    },
     /// A member of a `cbuffer`.
-    Uniform { name: Symbol, component: u32 },
+    Uniform {
+        name: Symbol,
+        component: u32,
+    },
     /// `SV_GroupID` component.
     GroupId(u8),
     /// A groupshared cell before anything was written to it.
-    Uninitialised { array: Symbol, index: u32 },
+    Uninitialised {
+        array: Symbol,
+        index: u32,
+    },
     /// An expression that is not understood, by its text.
-    Opaque { text: Symbol, component: u8 },
+    Opaque {
+        text: Symbol,
+        component: u8,
+    },
     /// What statements that were not followed leave in a place, by their text; arguments: all they read.
-    Havoc { text: Symbol, place: Symbol, component: u32 },
+    Havoc {
+        text: Symbol,
+        place: Symbol,
+        component: u32,
+    },
 }
 
 /// An interned name.
@@ -196,14 +225,6 @@ impl Value {
             _ => None,
         }
     }
-
-    /// The atoms it is made of.
-    pub fn parts(&self) -> &[Part] {
-        match self {
-            Value::Sum(sum) => &sum.parts,
-            _ => &[],
-        }
-    }
 }
 
 impl Terms {
@@ -259,8 +280,10 @@ impl Terms {
         if let Some(atom) = self.interned.get(&term) {
             return Value::atom(*atom);
         }
-        let opaque = matches!(op, Op::Opaque { .. } | Op::Havoc { .. } | Op::AtomicResult { .. } | Op::VolatileLoad { .. })
-            || arguments.iter().any(|value| self.is_opaque(value));
+        let opaque = matches!(
+            op,
+            Op::Opaque { .. } | Op::Havoc { .. } | Op::AtomicResult { .. } | Op::VolatileLoad { .. }
+        ) || arguments.iter().any(|value| self.is_opaque(value));
         let atom = self.push(term.clone(), opaque);
         self.interned.insert(term, atom);
         Value::atom(atom)
@@ -297,18 +320,32 @@ impl Terms {
                 }
             }
             (
-                Value::Run { operator: left, start, end },
+                Value::Run {
+                    operator: left,
+                    start,
+                    end,
+                },
                 Value::Run {
                     operator: right,
                     start: next_start,
                     end: next_end,
                 },
-            ) if (*left == operator || end - start == 1) && (*right == operator || next_end - next_start == 1) => {
+            ) if (*left == operator || end - start == 1)
+                && (*right == operator || next_end - next_start == 1) =>
+            {
                 if end == next_start {
-                    return Value::Run { operator, start: *start, end: *next_end };
+                    return Value::Run {
+                        operator,
+                        start: *start,
+                        end: *next_end,
+                    };
                 }
                 if next_end == start {
-                    return Value::Run { operator, start: *next_start, end: *end };
+                    return Value::Run {
+                        operator,
+                        start: *next_start,
+                        end: *end,
+                    };
                 }
             }
             _ => {}
@@ -348,13 +385,28 @@ impl Terms {
         let identity = operator.identity();
         match value {
             Value::Known(word) => (Vec::new(), *word),
-            Value::Run { operator: own, start, end } if *own == operator || end - start == 1 => (
-                vec![Part { start: *start, end: *end, factor: 1 }],
+            Value::Run {
+                operator: own,
+                start,
+                end,
+            } if *own == operator || end - start == 1 => (
+                vec![Part {
+                    start: *start,
+                    end: *end,
+                    factor: 1,
+                }],
                 identity,
             ),
             Value::Sum(sum) if sum.operator == operator => (sum.parts.clone(), sum.constant),
             _ => match self.apply(Op::Same, std::slice::from_ref(value)) {
-                Value::Run { start, end, .. } => (vec![Part { start, end, factor: 1 }], identity),
+                Value::Run { start, end, .. } => (
+                    vec![Part {
+                        start,
+                        end,
+                        factor: 1,
+                    }],
+                    identity,
+                ),
                 _ => (Vec::new(), identity),
             },
         }
@@ -392,7 +444,10 @@ impl Terms {
             Value::Known(word) => Value::Known(u32::from(*word == 0)),
             _ => match self.negated(condition) {
                 Some(inner) => inner.clone(),
-                None => self.apply(Op::Unary(UnaryOp::Not, Scalar::Bool), std::slice::from_ref(condition)),
+                None => self.apply(
+                    Op::Unary(UnaryOp::Not, Scalar::Bool),
+                    std::slice::from_ref(condition),
+                ),
             },
         }
     }
@@ -402,7 +457,10 @@ impl Terms {
             (Value::Known(0), _) | (_, Value::Known(0)) => Value::FALSE,
             (Value::Known(_), other) | (other, Value::Known(_)) => other.clone(),
             _ if a == b => a.clone(),
-            _ => self.apply(Op::Binary(BinaryOp::LogicalAnd, Scalar::Bool), &[a.clone(), b.clone()]),
+            _ => self.apply(
+                Op::Binary(BinaryOp::LogicalAnd, Scalar::Bool),
+                &[a.clone(), b.clone()],
+            ),
         }
     }
 
@@ -411,7 +469,10 @@ impl Terms {
             (Value::Known(0), other) | (other, Value::Known(0)) => other.clone(),
             (Value::Known(_), _) | (_, Value::Known(_)) => Value::TRUE,
             _ if a == b => a.clone(),
-            _ => self.apply(Op::Binary(BinaryOp::LogicalOr, Scalar::Bool), &[a.clone(), b.clone()]),
+            _ => self.apply(
+                Op::Binary(BinaryOp::LogicalOr, Scalar::Bool),
+                &[a.clone(), b.clone()],
+            ),
         }
     }
 
@@ -472,10 +533,16 @@ fn merge(operator: Operator, left: &[Part], right: &[Part]) -> Vec<Part> {
                     push(*second);
                     b = right.next();
                 } else if first.start < second.start {
-                    push(Part { end: second.start, ..*first });
+                    push(Part {
+                        end: second.start,
+                        ..*first
+                    });
                     first.start = second.start;
                 } else if second.start < first.start {
-                    push(Part { end: first.start, ..*second });
+                    push(Part {
+                        end: first.start,
+                        ..*second
+                    });
                     second.start = first.start;
                 } else {
                     let end = first.end.min(second.end);
@@ -508,12 +575,22 @@ fn normalise(operator: Operator, constant: u32, mut parts: Vec<Part>) -> Value {
         return Value::Known(constant);
     }
     match parts.as_slice() {
-        [Part { start, end, factor: 1 }] if operator.is_identity(constant) => Value::Run {
+        [
+            Part {
+                start,
+                end,
+                factor: 1,
+            },
+        ] if operator.is_identity(constant) => Value::Run {
             operator: if end - start == 1 { Operator::Add } else { operator },
             start: *start,
             end: *end,
         },
-        _ => Value::Sum(Rc::new(Sum { operator, constant, parts })),
+        _ => Value::Sum(Rc::new(Sum {
+            operator,
+            constant,
+            parts,
+        })),
     }
 }
 
@@ -531,8 +608,18 @@ mod tests {
     #[test]
     fn sums_have_one_form_whatever_the_order() {
         let (mut terms, x) = terms();
-        for operator in [Operator::Add, Operator::FloatAdd, Operator::MaxInt, Operator::Xor, Operator::Mul] {
-            let left = x[..4].iter().cloned().reduce(|a, b| terms.combine(operator, &a, &b)).unwrap();
+        for operator in [
+            Operator::Add,
+            Operator::FloatAdd,
+            Operator::MaxInt,
+            Operator::Xor,
+            Operator::Mul,
+        ] {
+            let left = x[..4]
+                .iter()
+                .cloned()
+                .reduce(|a, b| terms.combine(operator, &a, &b))
+                .unwrap();
             let odd = terms.combine(operator, &x[1], &x[3]);
             let even = terms.combine(operator, &x[2], &x[0]);
             assert_eq!(left, terms.combine(operator, &odd, &even), "{operator:?}");
@@ -569,7 +656,13 @@ mod tests {
     fn constants_fold_and_cancel() {
         let (mut terms, x) = terms();
         let plus = terms.combine(Operator::Add, &x[0], &Value::Known(5));
-        assert_eq!(terms.combine(Operator::Add, &plus, &Value::Known(5u32.wrapping_neg())), x[0]);
-        assert_eq!(terms.combine(Operator::And, &x[0], &Value::Known(0)), Value::Known(0));
+        assert_eq!(
+            terms.combine(Operator::Add, &plus, &Value::Known(5u32.wrapping_neg())),
+            x[0]
+        );
+        assert_eq!(
+            terms.combine(Operator::And, &x[0], &Value::Known(0)),
+            Value::Known(0)
+        );
     }
 }

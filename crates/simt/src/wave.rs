@@ -128,13 +128,24 @@ mod tests {
 
     #[test]
     fn every_thread_is_in_one_wave_under_every_map() {
-        for group in [[64, 1, 1], [8, 8, 1], [6, 6, 1], [4, 4, 4], [100, 1, 1], [2, 32, 1]] {
+        for group in [
+            [64, 1, 1],
+            [8, 8, 1],
+            [6, 6, 1],
+            [4, 4, 4],
+            [100, 1, 1],
+            [2, 32, 1],
+        ] {
             for size in WAVE_SIZES {
                 for map in LaneMap::ALL {
                     let waves = Waves::new(group, size, map);
-                    let mut seen: Vec<usize> = waves.waves.iter().flatten().map(|(_, thread)| *thread).collect();
+                    let mut seen: Vec<usize> =
+                        waves.waves.iter().flatten().map(|(_, thread)| *thread).collect();
                     seen.sort_unstable();
-                    assert_eq!(seen, (0..group.iter().product::<u32>() as usize).collect::<Vec<_>>());
+                    assert_eq!(
+                        seen,
+                        (0..group.iter().product::<u32>() as usize).collect::<Vec<_>>()
+                    );
                     assert!(waves.waves.iter().flatten().all(|(lane, _)| *lane < size));
                 }
             }

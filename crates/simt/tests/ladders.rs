@@ -10,7 +10,10 @@ fn shader(source: &str) -> Shader {
 }
 
 fn first_entry(shader: &Shader) -> Analysis {
-    let (entry, _) = shader.entry_points().next().expect("the test's kernel has an entry point");
+    let (entry, _) = shader
+        .entry_points()
+        .next()
+        .expect("the test's kernel has an entry point");
     analyze(shader, entry)
 }
 
@@ -22,10 +25,12 @@ fn summary(source: &str) -> String {
     let line_of = |offset: u32| source[..offset as usize].matches('\n').count() + 1;
     for c in &analysis.collectives {
         let place = |elements: &Elements| match elements {
-            Elements::Array { global, offset } => format!("{}+{offset}", shader.globals[global.0 as usize].name),
-            Elements::Register { local } => {
-                shader.functions[c.function.0 as usize].locals[local.0 as usize].name.clone()
+            Elements::Array { global, offset } => {
+                format!("{}+{offset}", shader.globals[global.0 as usize].name)
             }
+            Elements::Register { local } => shader.functions[c.function.0 as usize].locals[local.0 as usize]
+                .name
+                .clone(),
         };
         writeln!(
             text,
@@ -57,7 +62,10 @@ fn summary(source: &str) -> String {
             if r.second.is_write { "writes" } else { "reads" },
             line_of(r.second.span.start),
             r.interval,
-            r.iteration.as_ref().and_then(|i| i.variable.as_ref()).map_or(String::new(), |(n, v)| format!("{n} = {v}")),
+            r.iteration
+                .as_ref()
+                .and_then(|i| i.variable.as_ref())
+                .map_or(String::new(), |(n, v)| format!("{n} = {v}")),
         )
         .unwrap();
     }
@@ -110,7 +118,10 @@ fn an_unrolled_ladder_is_found_whole() {
     for s in [1, 2, 4, 8, 16, 32] {
         write!(ladder, "v = gi >= {s} ? g[gi - {s}] : 0; GroupMemoryBarrierWithGroupSync(); g[gi] += v; GroupMemoryBarrierWithGroupSync();\n").unwrap();
     }
-    check(&around(&ladder), &FOUND.replace("7-7", "8-13").replace("barriers 12", "barriers 11"));
+    check(
+        &around(&ladder),
+        &FOUND.replace("7-7", "8-13").replace("barriers 12", "barriers 11"),
+    );
 }
 
 #[test]
@@ -129,7 +140,10 @@ void main(uint gi : SV_GroupIndex) {
     }
     Out[gi] = a[gi];
 }";
-    check(two_arrays, "InclusiveScan Add uint a+0 -> a+0 Doubling rounds 6 barriers 6 lines 7-12 lane gi");
+    check(
+        two_arrays,
+        "InclusiveScan Add uint a+0 -> a+0 Doubling rounds 6 barriers 6 lines 7-12 lane gi",
+    );
     let halves = "StructuredBuffer<float> Src; RWStructuredBuffer<float> Out;
 groupshared float t[128];
 [numthreads(64, 1, 1)]
@@ -144,7 +158,10 @@ void main(uint3 tid : SV_GroupThreadID) {
     }
     Out[tid.x] = t[dst * 64 + tid.x];
 }";
-    check(halves, "InclusiveScan FloatAdd float t+0 -> t+0 Doubling rounds 6 barriers 6 lines 7-12 lane tid.x");
+    check(
+        halves,
+        "InclusiveScan FloatAdd float t+0 -> t+0 Doubling rounds 6 barriers 6 lines 7-12 lane tid.x",
+    );
 }
 
 #[test]
@@ -207,14 +224,19 @@ fn what_is_no_scan_is_none() {
 #[test]
 fn the_single_barrier_form_races() {
     check(
-        &around("for (uint s = 1; s < 64; s <<= 1) { if (gi >= s) g[gi] += g[gi - s]; GroupMemoryBarrierWithGroupSync(); }"),
+        &around(
+            "for (uint s = 1; s < 64; s <<= 1) { if (gi >= s) g[gi] += g[gi - s]; GroupMemoryBarrierWithGroupSync(); }",
+        ),
         "race on g[1]: 2 reads line 7 and 1 writes line 7, interval 1, s = 1",
     );
 }
 
 #[test]
 fn writes_of_one_value_do_not_race() {
-    check(&around("g[0] = 7; GroupMemoryBarrierWithGroupSync(); g[gi] = g[gi];"), "");
+    check(
+        &around("g[0] = 7; GroupMemoryBarrierWithGroupSync(); g[gi] = g[gi];"),
+        "",
+    );
     check(
         &around("g[0] = gi;"),
         "race on g[0]: 0 writes line 7 and 1 writes line 7, interval 1,",

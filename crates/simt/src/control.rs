@@ -1,0 +1,274 @@
+//! Branches, loops and switches over threads that may go different ways.
+
+use shaderlint_hlsl::{Case, Expr, LocalId, Loop, Stmt, StmtKind};
+
+use crate::column::{Column, Mask};
+use crate::machine::{Halt, LoopState, Machine, Run};
+use crate::value::{Terms, Value};
+
+/// Passes after which a loop counts as one that cannot be followed.
+const MAX_PASSES: u32 = 1 << 16;
+
+impl<'a> Machine<'a> {
+    pub fn branch(&mut self, condition: &Column, then: &'a [Stmt], otherwise: &'a [Stmt]) -> Run<()> {
+        let (yes, no, maybe) = self.split(condition);
+        if maybe.is_empty() {
+            let mut after = Mask::EMPTY;
+            for (mask, arm) in [(yes, then), (no, otherwise)] {
+                if !mask.is_empty() {
+                    self.state.active = mask;
+                    self.block(arm)?;
+                    after = after.or(self.state.active);
+                }
+            }
+            self.state.active = after;
+            return Ok(());
+        }
+        let before = (
+            self.state.frame.locals.clone(),
+            self.state.statics.clone(),
+            self.state.guard.clone(),
+        );
+        let (then_guard, else_guard) = self.guards(condition, maybe);
+
+        self.state.active = yes.or(maybe);
+        self.state.guard = then_guard.clone();
+        self.block(then)?;
+        let then_active = self.state.active;
+        let then_locals = std::mem::replace(&mut self.state.frame.locals, before.0);
+        let then_statics = std::mem::replace(&mut self.state.statics, before.1);
+        let then_end = std::mem::replace(&mut self.state.guard, else_guard.clone());
+
+        self.state.active = no.or(maybe);
+        self.block(otherwise)?;
+        let else_active = self.state.active;
+        let else_end = std::mem::replace(&mut self.state.guard, before.2.clone());
+
+        let (lanes, terms) = (self.lanes, &mut *self.terms);
+        let pick = |terms: &mut Terms, thread: usize, a: &Value, b: &Value| {
+            let (in_then, in_else) = (then_active.contains(thread), else_active.contains(thread));
+            match (in_then, in_else) {
+                (true, true) => terms.select(condition.at(thread), a, b),
+                (true, false) => a.clone(),
+                _ => b.clone(),
+            }
+        };
+        let mut join = |mine: &mut Vec<Column>, theirs: &[Column]| {
+            for (else_column, then_column) in mine.iter_mut().zip(theirs) {
+                if else_column != then_column {
+                    let joined = Column::from_fn(lanes, |thread| {
+                        pick(terms, thread, then_column.at(thread), else_column.at(thread))
+                    });
+                    *else_column = joined;
+                }
+            }
+        };
+        for (mine, theirs) in self.state.frame.locals.iter_mut().zip(&then_locals) {
+            join(mine, theirs);
+        }
+        for (global, theirs) in &then_statics {
+            match self.state.statics.get_mut(global) {
+                Some(mine) => join(mine, theirs),
+                None => debug_assert!(false, "every static has its columns from the start"),
+            }
+        }
+        self.state.active = then_active.or(else_active);
+        if then_end != then_guard
+            || else_end != else_guard
+            || then_active != else_active
+            || !yes.or(no).is_empty()
+        {
+            let old = before.2;
+            let terms = &mut *self.terms;
+            self.state.guard = Column::from_fn(lanes, |thread| {
+                let (a, b) = (then_end.at(thread), else_end.at(thread));
+                match (then_active.contains(thread), else_active.contains(thread)) {
+                    (true, true) if a == then_guard.at(thread) && b == else_guard.at(thread) => {
+                        old.at(thread).clone()
+                    }
+                    (true, true) => terms.or(a, b),
+                    (true, false) => a.clone(),
+                    _ => b.clone(),
+                }
+            });
+        }
+        Ok(())
+    }
+
+    pub fn follow_loop(&mut self, statement: &'a Stmt, l: &'a Loop) -> Run<()> {
+        let entry_active = self.state.active;
+        for statement in &l.init {
+            self.statement(statement)?;
+        }
+        let variable = loop_variable(l);
+        let depth = self.state.frame.loops.len();
+        self.state.frame.loops.push(LoopState {
+            breaks: Mask::EMPTY,
+            continues: Mask::EMPTY,
+            guard: self.state.guard.clone(),
+            number: 0,
+            variable,
+        });
+        let function_depth = self.state.frame.depth;
+        let guard = self.state.guard.clone();
+        let ran = self.passes(l);
+        // A halt may have left calls half-way: `call` restores its caller's frame on every path.
+        debug_assert_eq!(self.state.frame.depth, function_depth);
+        self.state.frame.loops.truncate(depth);
+        match ran {
+            Ok(after) => {
+                self.state.active = after;
+                Ok(())
+            }
+            Err(Halt::LeaveLoop) => {
+                self.state.active = entry_active.and(self.state.alive);
+                self.state.guard = guard;
+                self.havoc(std::slice::from_ref(statement), statement.span)
+            }
+            Err(halt) => Err(halt),
+        }
+    }
+
+    /// Runs the passes of the innermost loop; the threads active after it.
+    fn passes(&mut self, l: &'a Loop) -> Run<Mask> {
+        let mut left = Mask::EMPTY;
+        let mut tested = l.tests_first;
+        loop {
+            if tested && let Some(condition) = &l.condition {
+                self.spend(condition.span)?;
+                let value = self.condition(condition)?;
+                let (yes, no, maybe) = self.split(&value);
+                if !maybe.is_empty() {
+                    return Err(Halt::LeaveLoop);
+                }
+                left = left.or(no);
+                self.state.active = yes;
+            }
+            tested = true;
+            if self.state.active.is_empty() {
+                break;
+            }
+            self.statement(&l.body)?;
+            let Some(innermost) = self.state.frame.loops.last_mut() else {
+                break;
+            };
+            innermost.number += 1;
+            if innermost.number > MAX_PASSES {
+                return Err(Halt::LeaveLoop);
+            }
+            let continues = std::mem::replace(&mut innermost.continues, Mask::EMPTY);
+            self.state.active = self.state.active.or(continues);
+            if self.state.active.is_empty() {
+                break;
+            }
+            if let Some(step) = &l.step {
+                self.eval(step)?;
+            }
+        }
+        let breaks = self
+            .state
+            .frame
+            .loops
+            .last()
+            .map_or(Mask::EMPTY, |innermost| innermost.breaks);
+        Ok(left.or(breaks))
+    }
+
+    pub fn switch(&mut self, statement: &'a Stmt, value: &'a Expr, cases: &'a [Case]) -> Run<()> {
+        let value = self.condition(value)?;
+        let active = self.state.active;
+        if active.threads().any(|thread| value.at(thread).known().is_none()) {
+            return self.havoc(std::slice::from_ref(statement), statement.span);
+        }
+        let depth = self.state.frame.loops.len();
+        let guard = self.state.guard.clone();
+        // `break` leaves the switch; a `continue` inside belongs to the loop around.
+        let outer = self.state.frame.loops.last().cloned();
+        self.state.frame.loops.push(LoopState {
+            breaks: Mask::EMPTY,
+            continues: Mask::EMPTY,
+            guard: outer
+                .as_ref()
+                .map_or_else(|| self.state.guard.clone(), |outer| outer.guard.clone()),
+            number: outer.as_ref().map_or(0, |outer| outer.number),
+            variable: outer.as_ref().and_then(|outer| outer.variable),
+        });
+        let mut waiting = active;
+        let mut default = None;
+        let mut entries = vec![Mask::EMPTY; cases.len()];
+        for (index, case) in cases.iter().enumerate() {
+            let Some(label) = &case.label else {
+                default = Some(index);
+                continue;
+            };
+            self.state.active = active;
+            let label = self.condition(label)?;
+            for thread in waiting.threads() {
+                if value.at(thread) == label.at(thread) {
+                    entries[index].insert(thread);
+                }
+            }
+            waiting = waiting.without(entries[index]);
+        }
+        if let Some(default) = default {
+            entries[default] = waiting;
+            waiting = Mask::EMPTY;
+        }
+        self.state.active = Mask::EMPTY;
+        for (case, entry) in cases.iter().zip(entries) {
+            self.state.active = self.state.active.or(entry);
+            if !self.state.active.is_empty()
+                && let Err(halt) = self.block(&case.body)
+            {
+                self.state.frame.loops.truncate(depth);
+                if matches!(halt, Halt::LeaveLoop) && outer.is_none() {
+                    self.state.active = active;
+                    self.state.guard = guard;
+                    return self.havoc(std::slice::from_ref(statement), statement.span);
+                }
+                return Err(halt);
+            }
+        }
+        let inner = self.state.frame.loops.drain(depth..).next();
+        if let Some(inner) = inner {
+            self.state.active = self.state.active.or(waiting).or(inner.breaks);
+            if let Some(outer) = self.state.frame.loops.last_mut() {
+                outer.continues = outer.continues.or(inner.continues);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The variable that counts a loop's passes: the one its step changes, or its first one declared.
+fn loop_variable(l: &Loop) -> Option<LocalId> {
+    use shaderlint_hlsl::ExprKind;
+    fn target(expr: &Expr) -> Option<LocalId> {
+        match &expr.kind {
+            ExprKind::Assign { target, .. } | ExprKind::Step { target, .. } => match target.kind {
+                ExprKind::Local(local) => Some(local),
+                _ => None,
+            },
+            ExprKind::Comma(a, b) => target(a).or_else(|| target(b)),
+            _ => None,
+        }
+    }
+    fn first_local(expr: &Expr) -> Option<LocalId> {
+        match &expr.kind {
+            ExprKind::Local(local) => Some(*local),
+            ExprKind::Binary(_, a, b) => first_local(a).or_else(|| first_local(b)),
+            ExprKind::Cast(a) => first_local(a),
+            _ => None,
+        }
+    }
+    l.step
+        .as_ref()
+        .and_then(target)
+        .or_else(|| {
+            l.init.iter().find_map(|statement| match statement.kind {
+                StmtKind::Declare { local, .. } => Some(local),
+                _ => None,
+            })
+        })
+        .or_else(|| l.condition.as_ref().and_then(first_local))
+}

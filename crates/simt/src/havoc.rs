@@ -1,0 +1,180 @@
+//! Statements that are not followed: what they may write becomes a term of all they may read.
+//!
+//! Sound because statements are a deterministic function of what they read: equal statements that read equal values
+//! leave equal values. What other threads could have a part in (barriers, waves, groupshared reads) makes the values of
+//! *all* threads part of what is read.
+
+use std::rc::Rc;
+
+use shaderlint_hlsl::{GlobalId, LocalId, Span, Stmt};
+
+use crate::column::Column;
+use crate::effects::Effects;
+use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
+use crate::value::{Op, Symbol, Value};
+
+impl Machine<'_> {
+    /// Leaves in everything the statements may write a term of everything they may read.
+    pub fn havoc(&mut self, statements: &[Stmt], span: Span) -> Run<()> {
+        let effects = self.effects.of_statements(self.shader, statements);
+        if effects.opaque {
+            return self.stop("a loop or switch that is not understood", span);
+        }
+        if effects.barrier
+            && (self.state.active != self.state.alive || self.state.guard.uniform(self.state.alive).is_none())
+        {
+            return self.stop("a barrier that not every thread may reach", span);
+        }
+        let text = String::from_utf8_lossy(span.slice(&self.shader.text)).into_owned();
+        let text = self.terms.symbol(&text);
+        self.state.events += 1;
+        let digests = self.digests(&effects);
+        let names: Vec<(LocalId, Symbol)> = effects
+            .written
+            .iter()
+            .filter_map(|local| {
+                let name = &self.function()?.locals.get(local.0 as usize)?.name;
+                Some((*local, name.clone()))
+            })
+            .collect::<Vec<_>>()
+            .into_iter()
+            .map(|(local, name)| (local, self.terms.symbol(&name)))
+            .collect();
+        let (active, all, lanes) = (self.state.active, self.all, self.lanes);
+        for (local, place) in names {
+            let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
+            for component in 0..count {
+                let op = Op::Havoc {
+                    text,
+                    place,
+                    component: component as u32,
+                };
+                let new = Column::from_fn(lanes, |thread| self.terms.apply(op, &digests[thread..=thread]));
+                if let Some(column) = self.state.frame.locals[local.0 as usize].get_mut(component) {
+                    *column = column.overlay(&new, active, all, lanes);
+                }
+            }
+        }
+        for global in &effects.statics {
+            let count = self.shader.components(&self.shader.globals[global.0 as usize].ty);
+            let place = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
+            let new = (0..count.min(MAX_COMPONENTS))
+                .map(|component| {
+                    let op = Op::Havoc {
+                        text,
+                        place,
+                        component: component as u32,
+                    };
+                    Column::from_fn(lanes, |thread| self.terms.apply(op, &digests[thread..=thread]))
+                })
+                .collect();
+            self.state.statics.insert(*global, new);
+        }
+        if effects.barrier {
+            self.state.interval += 1;
+            self.report.unproved = true;
+        }
+        let shared: Vec<GlobalId> = effects
+            .shared_read
+            .union(&effects.shared_written)
+            .copied()
+            .collect();
+        for global in shared {
+            let written = effects.shared_written.contains(&global);
+            let place = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
+            let interval = self.state.interval;
+            let Some(array) = self.state.shared.iter_mut().find(|array| array.global == global) else {
+                continue;
+            };
+            array.blur(interval);
+            if written {
+                let everything: Vec<Value> = digests.iter().cloned().collect();
+                for (component, cell) in (0u32..).zip(array.cells_mut()) {
+                    *cell = self.terms.apply(
+                        Op::Havoc {
+                            text,
+                            place,
+                            component,
+                        },
+                        &everything[..1.min(everything.len())],
+                    );
+                }
+                self.report.unproved = true;
+            }
+        }
+        for global in &effects.device_written {
+            let resource = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
+            let guards = self.state.guard.clone();
+            let writes = Rc::make_mut(&mut self.state.writes);
+            for thread in active.threads() {
+                let value = self.terms.apply(
+                    Op::Havoc {
+                        text,
+                        place: resource,
+                        component: u32::MAX,
+                    },
+                    &digests[thread..=thread],
+                );
+                writes.push(Write {
+                    resource,
+                    component: u32::MAX,
+                    index: Box::default(),
+                    thread: thread as u16,
+                    guard: guards.at(thread).clone(),
+                    value,
+                });
+            }
+        }
+        if effects.leaves {
+            // Some threads may be gone now: whatever is proved from here on would be under an unknown guard.
+            self.state.guard = Column::from_fn(lanes, |_| self.terms.fresh());
+        }
+        Ok(())
+    }
+
+    /// One value a thread that stands for all it reads in statements of these effects.
+    fn digests(&mut self, effects: &Effects) -> Vec<Value> {
+        let events = Value::Known(self.state.events);
+        let alone = !effects.barrier && !effects.wave && effects.shared_read.is_empty();
+        let mut of_thread: Vec<Vec<Value>> = vec![Vec::new(); self.lanes];
+        for (thread, values) in of_thread.iter_mut().enumerate() {
+            values.push(events.clone());
+            values.push(Value::Known(thread as u32));
+            values.push(self.state.guard.at(thread).clone());
+            for local in effects.read.iter().chain(&effects.written) {
+                for column in self
+                    .state
+                    .frame
+                    .locals
+                    .get(local.0 as usize)
+                    .into_iter()
+                    .flatten()
+                {
+                    values.push(column.at(thread).clone());
+                }
+            }
+            for columns in self.state.statics.values() {
+                values.extend(columns.iter().map(|column| column.at(thread).clone()));
+            }
+        }
+        let mut digests: Vec<Value> = of_thread
+            .iter()
+            .map(|values| self.terms.apply(Op::Same, values))
+            .collect();
+        if !alone {
+            let mut everything = digests.clone();
+            for array in &self.state.shared {
+                if effects.shared_read.contains(&array.global) {
+                    everything.extend(array.cells().iter().cloned());
+                }
+            }
+            let everything = self.terms.apply(Op::Same, &everything);
+            for (thread, digest) in digests.iter_mut().enumerate() {
+                *digest = self
+                    .terms
+                    .apply(Op::Same, &[Value::Known(thread as u32), everything.clone()]);
+            }
+        }
+        digests
+    }
+}

@@ -1,0 +1,514 @@
+//! Places: what an expression names, and loading and storing there.
+
+use std::rc::Rc;
+
+use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, Span, Storage, Type};
+
+use crate::column::Column;
+use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
+use crate::value::{Op, Value};
+
+/// What an expression names, rather than its value.
+#[derive(Clone)]
+pub(crate) struct Place {
+    pub root: Root,
+    /// Components from the root's start, by thread.
+    pub base: Column,
+    /// Components from `base` on.
+    pub components: Vec<u32>,
+}
+
+#[derive(Clone)]
+pub(crate) enum Root {
+    Local(LocalId),
+    Static(GlobalId),
+    Shared(GlobalId),
+    /// An element of a resource.
+    Device {
+        resource: GlobalId,
+        index: Vec<Column>,
+    },
+    /// Not a place: its components.
+    Value(Vec<Column>),
+}
+
+/// An index that is certainly outside.
+const OUTSIDE: Value = Value::Known(u32::MAX);
+
+impl<'a> Machine<'a> {
+    /// The place an expression names; its value where it names none.
+    pub fn place(&mut self, expr: &'a Expr) -> Run<Place> {
+        let count = self.shader.components(&expr.ty).min(MAX_COMPONENTS) as u32;
+        let whole = |root| Place {
+            root,
+            base: Column::ZERO,
+            components: (0..count).collect(),
+        };
+        match &expr.kind {
+            ExprKind::Local(local) => Ok(match self.state.frame.aliases.get(local) {
+                Some(resource) => whole(Root::Device {
+                    resource: *resource,
+                    index: Vec::new(),
+                }),
+                None => whole(Root::Local(*local)),
+            }),
+            ExprKind::Global(global) => {
+                let Some(declared) = self.shader.globals.get(global.0 as usize) else {
+                    return self.stop("an unknown name", expr.span);
+                };
+                Ok(whole(match declared.storage {
+                    Storage::Groupshared => Root::Shared(*global),
+                    Storage::Static => Root::Static(*global),
+                    Storage::Resource => Root::Device {
+                        resource: *global,
+                        index: Vec::new(),
+                    },
+                    Storage::Const => {
+                        // An array is as long as its declaration says: no cap here.
+                        let place = self.constant(*global)?;
+                        return Ok(Place {
+                            components: (0..place.len() as u32).collect(),
+                            ..whole(Root::Value(place))
+                        });
+                    }
+                    Storage::Uniform => {
+                        let name = self.terms.symbol(&declared.name);
+                        let values = (0..count)
+                            .map(|component| {
+                                Column::Uniform(self.terms.apply(Op::Uniform { name, component }, &[]))
+                            })
+                            .collect();
+                        Root::Value(values)
+                    }
+                }))
+            }
+            ExprKind::Index(base, index) => {
+                let mut place = self.place(base)?;
+                let index_value = self.eval(index)?;
+                if let Root::Device { index: indices, .. } = &mut place.root
+                    && matches!(base.ty, Type::Resource(..))
+                {
+                    indices.extend(index_value);
+                    place.components = (0..count).collect();
+                    return Ok(place);
+                }
+                let Some(index) = index_value.into_iter().next() else {
+                    return self.stop("an index that is not understood", expr.span);
+                };
+                let (stride, length) = match &base.ty {
+                    Type::Array(_, length) => (count, *length),
+                    Type::Vector(_, length) => (1, u32::from(*length)),
+                    Type::Matrix(_, rows, columns) => (u32::from(*columns), u32::from(*rows)),
+                    _ => {
+                        return self.stop("an index into something that is not understood", expr.span);
+                    }
+                };
+                // Swizzled or strided components are picked through the list, whole ones through the base.
+                let start = place.components.first().copied().unwrap_or(0);
+                let contiguous = (start..)
+                    .zip(&place.components)
+                    .all(|(expected, component)| expected == *component);
+                if !contiguous {
+                    let columns = self.load(&place, expr.span)?;
+                    place = Place {
+                        root: Root::Value(columns),
+                        base: Column::ZERO,
+                        components: Vec::new(),
+                    };
+                }
+                let base_offset = place.base.clone();
+                place.base = self.map(&[&base_offset, &index], |m, v| match (v[0], v[1]) {
+                    (Value::Known(base), Value::Known(index)) if *base != u32::MAX => {
+                        if *index < length {
+                            Value::Known(base + start + index * stride)
+                        } else {
+                            OUTSIDE
+                        }
+                    }
+                    (Value::Known(_), Value::Known(_)) => OUTSIDE,
+                    _ => m
+                        .terms
+                        .apply(Op::Same, &[v[0].clone(), v[1].clone(), Value::Known(stride)]),
+                });
+                place.components = (0..count).collect();
+                Ok(place)
+            }
+            ExprKind::Field(base, field) => {
+                let place = self.place(base)?;
+                let Type::Struct(id) = &base.ty else {
+                    return self.stop("a field of something that is not understood", expr.span);
+                };
+                let fields = &self.shader.structs[id.0 as usize].fields;
+                let skip: usize = fields
+                    .iter()
+                    .take(*field as usize)
+                    .map(|field| self.shader.components(&field.ty))
+                    .sum();
+                let components = place
+                    .components
+                    .iter()
+                    .copied()
+                    .skip(skip)
+                    .take(count as usize)
+                    .collect();
+                Ok(Place { components, ..place })
+            }
+            ExprKind::Swizzle(base, picks) => {
+                let place = self.place(base)?;
+                let components = picks
+                    .iter()
+                    .map(|pick| {
+                        place
+                            .components
+                            .get(usize::from(*pick))
+                            .or(place.components.first())
+                            .copied()
+                    })
+                    .collect::<Option<Vec<u32>>>()
+                    .unwrap_or_default();
+                Ok(Place { components, ..place })
+            }
+            _ => {
+                let value = self.eval(expr)?;
+                Ok(Place {
+                    components: (0..value.len() as u32).collect(),
+                    ..whole(Root::Value(value))
+                })
+            }
+        }
+    }
+
+    /// The value of a `static const`.
+    fn constant(&mut self, global: GlobalId) -> Run<Vec<Column>> {
+        if let Some(value) = self.constants.get(&global) {
+            return Ok(value.clone());
+        }
+        let declared = &self.shader.globals[global.0 as usize];
+        let value = match &declared.init {
+            Some(init) => {
+                // A constant that names itself, however far round, is worth nothing.
+                self.constants
+                    .insert(global, vec![Column::Uniform(Value::Known(0)); 0]);
+                self.eval(init)?
+            }
+            None => vec![Column::ZERO; self.shader.components(&declared.ty).min(MAX_COMPONENTS)],
+        };
+        self.constants.insert(global, value.clone());
+        Ok(value)
+    }
+
+    /// The values in a place.
+    pub fn load(&mut self, place: &Place, span: Span) -> Run<Vec<Column>> {
+        match &place.root {
+            Root::Local(local) => {
+                let columns = self
+                    .state
+                    .frame
+                    .locals
+                    .get(local.0 as usize)
+                    .cloned()
+                    .unwrap_or_default();
+                Ok(self.gather(&columns, place))
+            }
+            Root::Static(global) => {
+                let columns = self.state.statics.get(global).cloned().unwrap_or_default();
+                Ok(self.gather(&columns, place))
+            }
+            Root::Value(columns) => Ok(self.gather(columns, place)),
+            Root::Shared(global) => {
+                let site = self.site(span);
+                Ok(place
+                    .components
+                    .iter()
+                    .map(|component| self.load_shared(*global, &place.base, *component, site))
+                    .collect())
+            }
+            Root::Device { resource, index } => Ok(place
+                .components
+                .iter()
+                .map(|component| self.load_device(*resource, index, *component))
+                .collect()),
+        }
+    }
+
+    /// Components of a variable at an offset that may differ by thread.
+    fn gather(&mut self, columns: &[Column], place: &Place) -> Vec<Column> {
+        place
+            .components
+            .iter()
+            .map(|component| {
+                if let Column::Uniform(Value::Known(base)) = &place.base {
+                    return match columns.get(base.wrapping_add(*component) as usize) {
+                        Some(column) => column.clone(),
+                        None => self.fresh_columns(1).pop().unwrap_or(Column::ZERO),
+                    };
+                }
+                let lanes = self.lanes;
+                Column::from_fn(lanes, |thread| {
+                    let index = place.base.at(thread).known();
+                    match index.and_then(|base| columns.get(base.wrapping_add(*component) as usize)) {
+                        Some(column) => column.at(thread).clone(),
+                        // Among the values there are, but which one is not known.
+                        None if index.is_none() => {
+                            let mut arguments: Vec<Value> = vec![place.base.at(thread).clone()];
+                            arguments.extend(columns.iter().map(|column| column.at(thread).clone()));
+                            self.terms.apply(Op::Same, &arguments)
+                        }
+                        None => self.terms.fresh(),
+                    }
+                })
+            })
+            .collect()
+    }
+
+    fn load_shared(&mut self, global: GlobalId, base: &Column, component: u32, site: u32) -> Column {
+        let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
+            return self.fresh_columns(1).pop().unwrap_or(Column::ZERO);
+        };
+        self.prober.accessed();
+        let (active, interval, lanes) = (self.state.active, self.state.interval, self.lanes);
+        if self.state.shared[number].is_blurred(interval) {
+            self.report.unproved = true;
+        }
+        Column::from_fn(lanes, |thread| {
+            if !active.contains(thread) {
+                return Value::Known(0);
+            }
+            let Some(cell) = base
+                .at(thread)
+                .known()
+                .and_then(|base| base.checked_add(component))
+            else {
+                if base.at(thread).known().is_none() {
+                    // Read somewhere in the array: it may meet any write of this interval.
+                    self.state.shared[number].blur(interval);
+                    self.report.unproved = true;
+                }
+                return self.terms.fresh();
+            };
+            let touch = self.touch(thread, site);
+            let array = &mut self.state.shared[number];
+            let Some(value) = array.cells().get(cell as usize).cloned() else {
+                // Outside: an undefined value.
+                return self.terms.fresh();
+            };
+            if let Some(conflict) = array.read(cell, interval, touch) {
+                self.conflict(global, conflict, true);
+                return self.terms.fresh();
+            }
+            let guard = self.state.guard.at(thread);
+            if *guard == Value::TRUE {
+                value
+            } else {
+                self.terms.assuming(guard, &value)
+            }
+        })
+    }
+
+    pub fn load_device(&mut self, resource: GlobalId, index: &[Column], component: u32) -> Column {
+        let declared = &self.shader.globals[resource.0 as usize];
+        let writable = match &declared.ty {
+            Type::Resource(kind, _) => kind.is_writable(),
+            Type::Array(element, _) => {
+                matches!(&**element, Type::Resource(kind, _) if kind.is_writable())
+            }
+            _ => true,
+        };
+        let name = self.terms.symbol(&declared.name);
+        let columns: Vec<&Column> = index.iter().collect();
+        if !writable {
+            let op = Op::Load {
+                resource: name,
+                component,
+            };
+            return self.map(&columns, |m, values| {
+                let arguments: Vec<Value> = values.iter().map(|value| (*value).clone()).collect();
+                m.terms.apply(op, &arguments)
+            });
+        }
+        self.state.events += 1;
+        let op = Op::VolatileLoad {
+            resource: name,
+            component,
+            event: self.state.events,
+        };
+        let lanes = self.lanes;
+        Column::from_fn(lanes, |thread| {
+            let mut arguments: Vec<Value> = columns.iter().map(|column| column.at(thread).clone()).collect();
+            arguments.push(Value::Known(thread as u32));
+            self.terms.apply(op, &arguments)
+        })
+    }
+
+    /// Stores a value's components for the active threads.
+    pub fn store(&mut self, place: &Place, values: &[Column], span: Span) -> Run<()> {
+        match &place.root {
+            Root::Local(local) => {
+                let index = local.0 as usize;
+                let mut columns = self
+                    .state
+                    .frame
+                    .locals
+                    .get_mut(index)
+                    .map(std::mem::take)
+                    .unwrap_or_default();
+                self.scatter(&mut columns, place, values);
+                if let Some(slot) = self.state.frame.locals.get_mut(index) {
+                    *slot = columns;
+                }
+                Ok(())
+            }
+            Root::Static(global) => {
+                let mut columns = self
+                    .state
+                    .statics
+                    .get_mut(global)
+                    .map(std::mem::take)
+                    .unwrap_or_default();
+                self.scatter(&mut columns, place, values);
+                self.state.statics.insert(*global, columns);
+                Ok(())
+            }
+            Root::Shared(global) => {
+                let site = self.site(span);
+                for (component, value) in place.components.iter().zip(values) {
+                    self.store_shared(*global, &place.base, *component, value, site);
+                }
+                Ok(())
+            }
+            Root::Device { resource, index } => {
+                for (component, value) in place.components.iter().zip(values) {
+                    self.store_device(*resource, index, *component, value);
+                }
+                Ok(())
+            }
+            Root::Value(_) => self.stop("an assignment to something that is no place", span),
+        }
+    }
+
+    fn scatter(&mut self, columns: &mut [Column], place: &Place, values: &[Column]) {
+        let (active, all, lanes) = (self.state.active, self.all, self.lanes);
+        for (component, value) in place.components.iter().zip(values) {
+            if let Column::Uniform(Value::Known(base)) = &place.base {
+                if let Some(column) = columns.get_mut(base.wrapping_add(*component) as usize) {
+                    *column = column.overlay(value, active, all, lanes);
+                }
+                continue;
+            }
+            for (index, column) in columns.iter_mut().enumerate() {
+                let old = column.clone();
+                *column = Column::from_fn(lanes, |thread| {
+                    if !active.contains(thread) {
+                        return old.at(thread).clone();
+                    }
+                    match place.base.at(thread) {
+                        Value::Known(base) if base.wrapping_add(*component) as usize == index => {
+                            value.at(thread).clone()
+                        }
+                        Value::Known(_) => old.at(thread).clone(),
+                        // Perhaps this one.
+                        _ => self.terms.fresh(),
+                    }
+                });
+            }
+        }
+    }
+
+    pub fn store_shared(
+        &mut self,
+        global: GlobalId,
+        base: &Column,
+        component: u32,
+        value: &Column,
+        site: u32,
+    ) {
+        let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
+            return;
+        };
+        self.prober.accessed();
+        let (active, interval) = (self.state.active, self.state.interval);
+        if self.state.shared[number].is_blurred(interval) {
+            self.report.unproved = true;
+        }
+        for thread in active.threads() {
+            let Some(base) = base.at(thread).known() else {
+                // Written somewhere in the array: nothing in it is known any more.
+                self.report.unproved = true;
+                let array = &mut self.state.shared[number];
+                array.blur(interval);
+                let count = array.cells().len();
+                let cells = (0..count).map(|_| self.terms.fresh()).collect();
+                *self.state.shared[number].cells_mut() = cells;
+                continue;
+            };
+            let touch = self.touch(thread, site);
+            let guard = self.state.guard.at(thread).clone();
+            let array = &mut self.state.shared[number];
+            let cell = base.saturating_add(component);
+            let Some(old) = array.cells().get(cell as usize).cloned() else {
+                if touch.definite {
+                    let span = self
+                        .sites
+                        .get(site as usize)
+                        .map(|site| site.span)
+                        .unwrap_or_default();
+                    self.report
+                        .out_of_bounds
+                        .push((global, span, thread as u32, base));
+                } else {
+                    self.report.unproved = true;
+                }
+                continue;
+            };
+            let new = value.at(thread);
+            let new = if guard == Value::TRUE {
+                new.clone()
+            } else {
+                self.terms.select(&guard, new, &old)
+            };
+            let conflict = array.write(cell, interval, touch, &new);
+            let mut stored = new;
+            if let Some(conflict) = conflict {
+                // Two writes whose values are not understood may well be of the same value.
+                let distinct =
+                    !(conflict.first_writes && (self.terms.is_opaque(&stored) || self.terms.is_opaque(&old)));
+                self.conflict(global, conflict, distinct);
+                stored = self.terms.fresh();
+            }
+            if let Some(slot) = self.state.shared[number].cells_mut().get_mut(cell as usize) {
+                *slot = stored;
+            }
+        }
+    }
+
+    pub fn store_device(&mut self, resource: GlobalId, index: &[Column], component: u32, value: &Column) {
+        let name = self.terms.symbol(&self.shader.globals[resource.0 as usize].name);
+        let state = &mut self.state;
+        let writes = Rc::make_mut(&mut state.writes);
+        for thread in state.active.threads() {
+            writes.push(Write {
+                resource: name,
+                component,
+                index: index.iter().map(|column| column.at(thread).clone()).collect(),
+                thread: thread as u16,
+                guard: state.guard.at(thread).clone(),
+                value: value.at(thread).clone(),
+            });
+        }
+    }
+
+    /// The groupshared variable and cell offsets, or the resource and index, that an expression names.
+    pub fn shared_place(&self, place: &Place) -> Option<(GlobalId, Column)> {
+        match &place.root {
+            Root::Shared(global) => Some((*global, place.base.clone())),
+            _ => None,
+        }
+    }
+
+    pub fn device_place(&self, place: &Place) -> Option<(GlobalId, Vec<Column>)> {
+        match &place.root {
+            Root::Device { resource, index } => Some((*resource, index.clone())),
+            _ => None,
+        }
+    }
+}
