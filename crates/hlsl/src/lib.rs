@@ -6,12 +6,14 @@
 mod intrinsic;
 mod preprocess;
 mod span;
+mod stub;
 mod tree;
 mod types;
 
 pub use intrinsic::Intrinsic;
 pub use preprocess::Origins;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};
+pub use stub::read;
 pub use tree::*;
 pub use types::{ResourceKind, Scalar, StructId, Type};
 
