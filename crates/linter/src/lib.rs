@@ -1,1 +1,20 @@
+//! What a rule is and how rules run: rules, findings, fixes, settings, suppressions.
+//!
+//! A [`Rule`] looks at what one entry point's run showed ([`Context`]) and says what it found ([`Finding`]), in spans of
+//! the expanded text. [`check_shader`] runs every rule over every entry point and maps the findings to files
+//! ([`Diagnostic`]), once a place. [`apply`] and [`settle`] make the edits.
+//!
+//! **Invariants.** No I/O. No panic and no failure on any input. This crate knows no rule by name.
 
+mod check;
+mod finding;
+mod fix;
+mod place;
+mod reach;
+mod rule;
+mod suppress;
+
+pub use check::{Report, check_shader};
+pub use finding::{At, Diagnostic, Edit, FileEdit, Finding, Fix, Label, Safety};
+pub use fix::{Applied, MAX_PASSES, Settled, apply, settle};
+pub use rule::{Category, Context, Rule, Settings, ShaderModel};

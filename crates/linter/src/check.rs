@@ -1,0 +1,157 @@
+//! Every rule over every entry point, once a place.
+
+use shaderlint_hlsl::{FunctionId, Problem, Shader, Span};
+use shaderlint_simt::{Analysis, analyze};
+
+use crate::finding::{Diagnostic, Finding};
+use crate::place;
+use crate::reach;
+use crate::rule::{Context, Rule, Settings, ShaderModel};
+use crate::suppress;
+
+/// D3D allows this many threads in a group (D3D11.3 functional spec, 18.6).
+const MAX_THREADS: u64 = 1024;
+
+/// What the rules say of one translation unit.
+#[derive(Clone, Debug, Default)]
+pub struct Report {
+    /// In order of file and place; no two of one rule at one place.
+    pub findings: Vec<Diagnostic>,
+    /// What kept an entry point from being run at all.
+    pub problems: Vec<Problem>,
+    /// Where a run had to stop early. What was found before then is in `findings`.
+    pub stops: Vec<Problem>,
+}
+
+/// Runs every rule over every entry point.
+#[must_use]
+pub fn check_shader(shader: &Shader, rules: &[Rule], settings: &Settings) -> Report {
+    let mut problems = Vec::new();
+    let mut analyses = Vec::new();
+    for (entry, function) in shader.entry_points() {
+        let group_size = function.group_size.unwrap_or_default();
+        match bad_group_size(group_size) {
+            Some(message) => problems.push(Problem {
+                message: format!("{message}: `{}` is not analysed", function.name),
+                place: shader.origins.locate(function.group_size_span),
+            }),
+            None => analyses.push((entry, analyze(shader, entry))),
+        }
+    }
+    Report {
+        problems,
+        ..check_analyses(shader, &analyses, rules, settings)
+    }
+}
+
+fn bad_group_size(size: [u32; 3]) -> Option<String> {
+    let threads: u64 = size.into_iter().map(u64::from).fold(1, u64::saturating_mul);
+    match threads {
+        0 => Some("a thread group without threads".to_owned()),
+        1..=MAX_THREADS => None,
+        _ => Some(format!(
+            "a thread group of {threads} threads, where D3D allows {MAX_THREADS}"
+        )),
+    }
+}
+
+/// The part after the runs.
+fn check_analyses(
+    shader: &Shader,
+    analyses: &[(FunctionId, Analysis)],
+    rules: &[Rule],
+    settings: &Settings,
+) -> Report {
+    let shader_model = settings.shader_model.unwrap_or_else(|| ShaderModel::of(shader));
+    let mut report = Report::default();
+    let mut raw = Vec::new();
+    for (entry, analysis) in analyses {
+        let context = Context {
+            shader,
+            entry: *entry,
+            analysis,
+            shader_model,
+        };
+        for rule in rules {
+            let mut findings = Vec::new();
+            (rule.check)(&context, &mut findings);
+            raw.extend(findings.into_iter().map(|finding| (rule, finding)));
+        }
+        report.stops.extend(analysis.stopped.as_ref().map(|stop| Problem {
+            message: stop.reason.clone(),
+            place: shader.origins.locate(stop.span),
+        }));
+    }
+    let entries: Vec<FunctionId> = analyses.iter().map(|(entry, _)| *entry).collect();
+    keep_fixes_all_entries_agree_on(shader, &entries, &mut raw);
+    for (rule, finding) in raw {
+        let Some(diagnostic) = place::diagnostic(shader, rule, finding) else {
+            continue;
+        };
+        if suppress::is_allowed(&shader.sources, rule, diagnostic.primary.place) {
+            continue;
+        }
+        let known = report
+            .findings
+            .iter()
+            .any(|other| other.rule == diagnostic.rule && other.primary.place == diagnostic.primary.place);
+        if !known {
+            report.findings.push(diagnostic);
+        }
+    }
+    report
+        .findings
+        .sort_by_key(|diagnostic| (diagnostic.primary.place.file, diagnostic.primary.place.start));
+    report
+}
+
+/// A fix in a function that several entry points call was proved in the run of one. It stays only if every
+/// entry point that gets there came to the same fix.
+fn keep_fixes_all_entries_agree_on(
+    shader: &Shader,
+    entries: &[FunctionId],
+    findings: &mut [(&Rule, Finding)],
+) {
+    let mut contested = Vec::new();
+    for (number, (rule, finding)) in findings.iter().enumerate() {
+        let holder = function_at(shader, finding.primary.place);
+        let Some(holder) = holder.filter(|holder| *holder != finding.entry && finding.fix.is_some()) else {
+            continue;
+        };
+        let agrees = |entry: FunctionId| {
+            findings.iter().any(|(other_rule, other)| {
+                other.entry == entry
+                    && other_rule.id == rule.id
+                    && other.primary.place == finding.primary.place
+                    && other.fix == finding.fix
+            })
+        };
+        if !entries
+            .iter()
+            .all(|entry| agrees(*entry) || !reach::reaches(shader, *entry, holder))
+        {
+            contested.push(number);
+        }
+    }
+    for number in contested {
+        if let Some((_, finding)) = findings.get_mut(number) {
+            finding.fix = None;
+            finding
+                .notes
+                .push("no automatic fix: another entry point uses this function differently".to_owned());
+        }
+    }
+}
+
+/// The function whose text holds `span`.
+fn function_at(shader: &Shader, span: Span) -> Option<FunctionId> {
+    let holds = |function: Span| function.start <= span.start && span.end <= function.end;
+    (0u32..)
+        .zip(&shader.functions)
+        .find(|(_, function)| holds(function.span))
+        .map(|(index, _)| FunctionId(index))
+}
+
+#[cfg(test)]
+#[path = "check_tests.rs"]
+mod tests;

@@ -1,0 +1,152 @@
+use shaderlint_hlsl::{Expr, ExprKind, Function, NoIncludes, Stmt, StmtKind, Type};
+
+use super::*;
+use crate::finding::{At, Edit, Fix, Label, Safety};
+use crate::fix::settle;
+use crate::rule::Category;
+
+/// Finds every `old` and replaces it by `new;`, on two lines.
+const RULE: Rule = Rule {
+    id: "old-word",
+    category: Category::Perf,
+    summary: "",
+    aliases: &["old-alias"],
+    explanation: "",
+    check: |context, findings| {
+        let text = String::from_utf8_lossy(&context.shader.text);
+        for (start, word) in text.match_indices("old;") {
+            let start = u32::try_from(start).unwrap_or(0);
+            let place = Span {
+                start,
+                end: start + 4,
+            };
+            findings.push(Finding {
+                rule: "old-word",
+                entry: context.entry,
+                message: word.to_owned(),
+                primary: Label {
+                    place,
+                    text: String::new(),
+                },
+                secondary: Vec::new(),
+                notes: Vec::new(),
+                fix: Some(Fix {
+                    title: "use the new word".to_owned(),
+                    safety: Safety::Safe,
+                    edits: vec![Edit {
+                        at: At::Over(place),
+                        // Groups of different sizes come to different fixes.
+                        text: format!("{{\n    new{};\n}}", context.analysis.group_size[0]),
+                    }],
+                }),
+            });
+        }
+    },
+};
+
+fn shader(text: &str) -> Shader {
+    shaderlint_hlsl::read("a.hlsl", text.as_bytes(), &[], &NoIncludes).0
+}
+
+/// A run of the entry point at `index` with a group of `threads`.
+fn run(index: u32, threads: u32) -> (FunctionId, Analysis) {
+    let analysis = Analysis {
+        group_size: [threads, 1, 1],
+        ..Analysis::default()
+    };
+    (FunctionId(index), analysis)
+}
+
+fn check(text: &str, runs: &[(FunctionId, Analysis)]) -> Report {
+    check_analyses(&shader(text), runs, &[RULE], &Settings::default())
+}
+
+#[test]
+fn what_two_entry_points_show_is_said_once() {
+    let report = check("old; x; old;", &[run(0, 64), run(1, 64)]);
+    let starts: Vec<u32> = report
+        .findings
+        .iter()
+        .map(|finding| finding.primary.place.start)
+        .collect();
+    assert_eq!(starts, [0, 8]);
+}
+
+#[test]
+fn an_allowed_finding_is_not_said() {
+    let report = check(
+        "// shaderlint: allow(old-alias): measured\nold;\nold; // shaderlint: allow(old-word)\nold;",
+        &[run(0, 64)],
+    );
+    assert_eq!(report.findings.len(), 1);
+}
+
+#[test]
+fn fixes_keep_line_endings_and_indentation_and_settle() {
+    let text = "void f()\r\n{\r\n\told;\r\n\told; // \u{e9}\r\n}\r\n";
+    let look = |text: &[u8]| check(&String::from_utf8_lossy(text), &[run(0, 64)]);
+    let settled = settle(text.as_bytes(), false, look, |report| &report.findings);
+    let expected = "void f()\r\n{\r\n\t{\r\n\t\tnew64;\r\n\t}\r\n\t{\r\n\t\tnew64;\r\n\t} // \u{e9}\r\n}\r\n";
+    assert_eq!(String::from_utf8_lossy(&settled.text), expected);
+    assert_eq!((settled.fixed, settled.last.findings.len()), (2, 0));
+}
+
+/// `void helper() { old; } void a() { helper(); } void b() { … }`, where `b` calls too if told so.
+fn with_helper(b_calls: bool) -> Shader {
+    let text = "void helper() { old; } void a() {} void b() {}";
+    let function = |name: &str, calls: bool| {
+        let start = text
+            .find(&format!("void {name}"))
+            .map_or(0, |start| u32::try_from(start).unwrap_or(0));
+        let call = Stmt {
+            kind: StmtKind::Expr(Expr {
+                kind: ExprKind::Call(FunctionId(0), Vec::new()),
+                ty: Type::Void,
+                span: Span::default(),
+            }),
+            span: Span::default(),
+        };
+        Function {
+            name: name.to_owned(),
+            name_span: Span::default(),
+            span: Span {
+                start,
+                end: start + if name == "helper" { 22 } else { 11 },
+            },
+            parameters: Vec::new(),
+            locals: Vec::new(),
+            returns: Type::Void,
+            body: Some(if calls { vec![call] } else { Vec::new() }),
+            group_size: None,
+            group_size_span: Span::default(),
+            wave_size: None,
+        }
+    };
+    Shader {
+        functions: vec![
+            function("helper", false),
+            function("a", true),
+            function("b", b_calls),
+        ],
+        ..shader(text)
+    }
+}
+
+#[test]
+fn a_fix_in_a_shared_function_needs_every_entry_point_to_agree() {
+    let is_fixed = |shader: &Shader, runs: &[(FunctionId, Analysis)]| {
+        let report = check_analyses(shader, runs, &[RULE], &Settings::default());
+        report.findings.iter().all(|finding| finding.fix.is_some())
+    };
+    assert!(is_fixed(&with_helper(true), &[run(1, 64), run(2, 64)]));
+    assert!(!is_fixed(&with_helper(true), &[run(1, 64), run(2, 128)]));
+}
+
+#[test]
+fn group_sizes_out_of_bounds_are_named() {
+    assert_eq!(bad_group_size([64, 1, 1]), None);
+    assert_eq!(bad_group_size([1024, 1, 1]), None);
+    assert!(bad_group_size([0, 1, 1]).is_some());
+    assert!(bad_group_size([2048, 1, 1]).is_some());
+    assert!(bad_group_size([u32::MAX; 3]).is_some());
+}

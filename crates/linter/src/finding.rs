@@ -1,0 +1,90 @@
+//! What rules say ([`Finding`]) and what becomes of it in files ([`Diagnostic`]).
+
+use shaderlint_hlsl::{FileSpan, FunctionId, Span};
+
+use crate::rule::Category;
+
+/// A place and what there is to say about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Label<P = Span> {
+    pub place: P,
+    /// May be empty: then the place is only underlined.
+    pub text: String,
+}
+
+/// Something a rule found, in places of the expanded text.
+#[derive(Clone, Debug)]
+pub struct Finding {
+    /// The rule's id.
+    pub rule: &'static str,
+    /// The kernel in whose run it was found.
+    pub entry: FunctionId,
+    /// One line without a full stop.
+    pub message: String,
+    pub primary: Label,
+    pub secondary: Vec<Label>,
+    /// The evidence, and what to do; a line each.
+    pub notes: Vec<String>,
+    pub fix: Option<Fix>,
+}
+
+/// A finding in places of files: what reporters show.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// The rule's id.
+    pub rule: &'static str,
+    pub category: Category,
+    pub message: String,
+    pub primary: Label<FileSpan>,
+    pub secondary: Vec<Label<FileSpan>>,
+    pub notes: Vec<String>,
+    /// Every edit lies in the file that was asked for.
+    pub fix: Option<Fix<FileEdit>>,
+}
+
+/// Edits that belong together: all of them or none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fix<E = Edit> {
+    /// What the fix does, in the imperative.
+    pub title: String,
+    pub safety: Safety,
+    pub edits: Vec<E>,
+}
+
+/// Whether a fix may be applied without a look at it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Safety {
+    /// Bit for bit the same results.
+    Safe,
+    /// The same results up to rounding.
+    Unsafe,
+}
+
+/// One edit, in a place of the expanded text.
+///
+/// The text has `\n` between its lines and four spaces for an indentation step; its first line starts at the margin.
+/// The linter gives it the file's line endings and the indentation of where it lands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Edit {
+    pub at: At,
+    pub text: String,
+}
+
+/// Where an edit goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// In place of this.
+    Over(Span),
+    /// On lines of its own before this.
+    Before(Span),
+    /// On lines of its own after this.
+    After(Span),
+}
+
+/// One edit of a file: `text` in place of the bytes under `place`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FileEdit {
+    pub place: FileSpan,
+    pub text: String,
+}

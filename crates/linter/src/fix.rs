@@ -1,0 +1,172 @@
+//! Making the edits of fixes, on bytes.
+
+use crate::finding::{Diagnostic, FileEdit, Fix, Safety};
+use crate::place::MAIN_FILE;
+
+/// How often [`settle`] looks again: a fix may make room for another that it was in conflict with.
+pub const MAX_PASSES: usize = 8;
+
+/// A file's text after some fixes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Applied {
+    pub text: Vec<u8>,
+    /// Number of fixes made; the others were in conflict with these.
+    pub count: usize,
+}
+
+/// Makes those fixes that do not touch the same text, the first of two in conflict.
+#[must_use]
+pub fn apply<'a>(text: &[u8], fixes: impl IntoIterator<Item = &'a Fix<FileEdit>>) -> Applied {
+    let mut accepted: Vec<&FileEdit> = Vec::new();
+    let mut count = 0;
+    for fix in fixes {
+        let inside = |edit: &FileEdit| {
+            let (start, end) = (edit.place.start as usize, edit.place.end as usize);
+            edit.place.file == MAIN_FILE && start <= end && end <= text.len()
+        };
+        let conflicts = |edit: &FileEdit| accepted.iter().any(|other| in_conflict(edit, other));
+        if fix.edits.is_empty() || !fix.edits.iter().all(inside) || fix.edits.iter().any(conflicts) {
+            continue;
+        }
+        let clashes_with_itself = |(number, edit): (usize, &FileEdit)| {
+            fix.edits
+                .iter()
+                .skip(number + 1)
+                .any(|other| in_conflict(edit, other))
+        };
+        if fix.edits.iter().enumerate().any(clashes_with_itself) {
+            continue;
+        }
+        accepted.extend(&fix.edits);
+        count += 1;
+    }
+    accepted.sort_by_key(|edit| (edit.place.start, edit.place.end));
+    let mut edited = Vec::with_capacity(text.len());
+    let mut done = 0;
+    for edit in accepted {
+        edited.extend_from_slice(text.get(done..edit.place.start as usize).unwrap_or_default());
+        edited.extend_from_slice(edit.text.as_bytes());
+        done = edit.place.end as usize;
+    }
+    edited.extend_from_slice(text.get(done..).unwrap_or_default());
+    Applied { text: edited, count }
+}
+
+/// Whether two edits overlap. Two insertions at one place do: either could declare the other's names.
+fn in_conflict(a: &FileEdit, b: &FileEdit) -> bool {
+    let (a, b) = (a.place, b.place);
+    (a.start < b.end && b.start < a.end) || (a.start == b.start && (a.start == a.end || b.start == b.end))
+}
+
+/// A file's text once no fix is left to make, or after [`MAX_PASSES`].
+#[derive(Clone, Debug)]
+pub struct Settled<T> {
+    pub text: Vec<u8>,
+    /// Number of fixes made.
+    pub fixed: usize,
+    /// What the last look at the text showed.
+    pub last: T,
+}
+
+/// Looks at the text, makes the fixes, and looks again until nothing changes.
+///
+/// `look` reads a text, `diagnostics` gets at what it found.
+pub fn settle<T>(
+    text: &[u8],
+    unsafe_too: bool,
+    mut look: impl FnMut(&[u8]) -> T,
+    diagnostics: impl Fn(&T) -> &[Diagnostic],
+) -> Settled<T> {
+    let mut text = text.to_vec();
+    let mut last = look(&text);
+    let mut fixed = 0;
+    for _ in 0..MAX_PASSES {
+        let fixes = diagnostics(&last)
+            .iter()
+            .filter_map(|diagnostic| diagnostic.fix.as_ref());
+        let applied = apply(
+            &text,
+            fixes.filter(|fix| unsafe_too || fix.safety == Safety::Safe),
+        );
+        if applied.count == 0 || applied.text == text {
+            break;
+        }
+        fixed += applied.count;
+        text = applied.text;
+        last = look(&text);
+    }
+    Settled { text, fixed, last }
+}
+
+#[cfg(test)]
+mod tests {
+    use shaderlint_hlsl::FileSpan;
+
+    use super::*;
+
+    fn fix(edits: &[(u32, u32, &str)]) -> Fix<FileEdit> {
+        let edits = edits.iter().map(|&(start, end, text)| FileEdit {
+            place: FileSpan {
+                file: MAIN_FILE,
+                start,
+                end,
+            },
+            text: text.to_owned(),
+        });
+        Fix {
+            title: String::new(),
+            safety: Safety::Safe,
+            edits: edits.collect(),
+        }
+    }
+
+    #[track_caller]
+    fn check(text: &[u8], fixes: &[Fix<FileEdit>], expected: &[u8], count: usize) {
+        let applied = apply(text, fixes);
+        assert_eq!(
+            applied.text.escape_ascii().to_string(),
+            expected.escape_ascii().to_string()
+        );
+        assert_eq!(applied.count, count);
+    }
+
+    #[test]
+    fn edits_are_made_in_order_of_place() {
+        check(
+            b"abcdef",
+            &[fix(&[(4, 5, "E")]), fix(&[(0, 1, "A"), (2, 2, "!")])],
+            b"Ab!cdEf",
+            2,
+        );
+        check(b"abc", &[], b"abc", 0);
+    }
+
+    #[test]
+    fn the_first_of_two_in_conflict_is_made_whole() {
+        let (first, second) = (fix(&[(0, 2, "X")]), fix(&[(1, 3, "Y"), (4, 5, "Z")]));
+        check(b"abcdef", &[first.clone(), second.clone()], b"Xcdef", 1);
+        check(b"abcdef", &[second, first], b"aYdZf", 1);
+        check(b"ab", &[fix(&[(1, 1, "x")]), fix(&[(1, 1, "x")])], b"axb", 1);
+        check(b"abcd", &[fix(&[(0, 2, "x")]), fix(&[(2, 4, "y")])], b"xy", 2);
+    }
+
+    #[test]
+    fn edits_that_leave_the_text_are_not_made() {
+        check(
+            b"ab",
+            &[fix(&[(1, 9, "x")]), fix(&[(2, 1, "x")]), fix(&[])],
+            b"ab",
+            0,
+        );
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_stay() {
+        check(
+            b"\xff\x83\r\nab",
+            &[fix(&[(4, 5, "\u{e9}")])],
+            b"\xff\x83\r\n\xc3\xa9b",
+            1,
+        );
+    }
+}

@@ -1,0 +1,186 @@
+//! From places of the expanded text to places of files.
+
+use shaderlint_hlsl::{FileId, FileSpan, Shader, Span};
+
+use crate::finding::{At, Diagnostic, Edit, FileEdit, Finding, Fix, Label};
+use crate::rule::Rule;
+
+/// The file that was asked for; the others came by `#include` and are not edited.
+pub(crate) const MAIN_FILE: FileId = FileId(0);
+
+/// The finding in files' places; `None` where there is no file to show.
+pub(crate) fn diagnostic(shader: &Shader, rule: &Rule, finding: Finding) -> Option<Diagnostic> {
+    let locate = |span: Span| -> Option<FileSpan> {
+        let place = shader.origins.locate(span)?;
+        let length = u32::try_from(shader.sources.get(place.file)?.text.len()).ok()?;
+        Some(FileSpan {
+            file: place.file,
+            start: place.start.min(length),
+            end: place.end.clamp(place.start.min(length), length),
+        })
+    };
+    let primary = Label {
+        place: locate(finding.primary.place)?,
+        text: finding.primary.text,
+    };
+    let secondary = finding.secondary.into_iter().filter_map(|label| {
+        Some(Label {
+            place: locate(label.place)?,
+            text: label.text,
+        })
+    });
+    let secondary = secondary.collect();
+    let mut notes = finding.notes;
+    let fix = finding.fix.and_then(|fix| {
+        let placed = place_fix(shader, fix);
+        if placed.is_none() {
+            notes.push("no automatic fix: the text comes from a macro or an included file".to_owned());
+        }
+        placed
+    });
+    Some(Diagnostic {
+        rule: rule.id,
+        category: rule.category,
+        message: finding.message,
+        primary,
+        secondary,
+        notes,
+        fix,
+    })
+}
+
+fn place_fix(shader: &Shader, fix: Fix) -> Option<Fix<FileEdit>> {
+    let edits = fix.edits.into_iter().map(|edit| place_edit(shader, edit));
+    Some(Fix {
+        title: fix.title,
+        safety: fix.safety,
+        edits: edits.collect::<Option<Vec<_>>>()?,
+    })
+}
+
+fn place_edit(shader: &Shader, edit: Edit) -> Option<FileEdit> {
+    let (At::Over(span) | At::Before(span) | At::After(span)) = edit.at;
+    let place = shader
+        .origins
+        .editable(span)
+        .filter(|place| place.file == MAIN_FILE)?;
+    let text: &[u8] = &shader.sources.get(place.file)?.text;
+    let style = Style::at(text, place.start as usize)?;
+    let at = |offset: u32| FileSpan {
+        file: place.file,
+        start: offset,
+        end: offset,
+    };
+    Some(match edit.at {
+        At::Over(_) => FileEdit {
+            place,
+            text: style.lay_out(&edit.text),
+        },
+        At::Before(_) => FileEdit {
+            place: at(place.start),
+            text: style.lay_out(&(edit.text + "\n")),
+        },
+        At::After(_) => FileEdit {
+            place: at(end_of_line(text, place.end)),
+            text: style.lay_out(&format!("\n{}", edit.text)),
+        },
+    })
+}
+
+/// The end of the line that holds `offset` if nothing but a `//` comment stands there, else `offset`.
+fn end_of_line(text: &[u8], offset: u32) -> u32 {
+    let rest = text.get(offset as usize..).unwrap_or_default();
+    let line = rest.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let trimmed = line.trim_ascii();
+    // A backslash at its end would draw the next line into the comment.
+    let skippable = trimmed.is_empty() || (trimmed.starts_with(b"//") && !trimmed.ends_with(b"\\"));
+    match u32::try_from(line.len()) {
+        Ok(length) if skippable => offset + length,
+        _ => offset,
+    }
+}
+
+/// How the file writes its lines where an edit lands.
+struct Style<'a> {
+    newline: &'static str,
+    /// The white space that the line starts with.
+    margin: &'a str,
+}
+
+impl<'a> Style<'a> {
+    fn at(text: &'a [u8], offset: usize) -> Option<Style<'a>> {
+        let start = text
+            .get(..offset)?
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |newline| newline + 1);
+        let line = text.get(start..)?;
+        let width = line
+            .iter()
+            .position(|byte| !matches!(byte, b' ' | b'\t'))
+            .unwrap_or(line.len());
+        let first_newline = text.iter().position(|byte| *byte == b'\n');
+        let is_crlf =
+            first_newline.is_some_and(|newline| text.get(..newline).is_some_and(|l| l.ends_with(b"\r")));
+        Some(Style {
+            newline: if is_crlf { "\r\n" } else { "\n" },
+            margin: std::str::from_utf8(line.get(..width)?).ok()?,
+        })
+    }
+
+    /// `text` with the file's line endings, each line but the first behind the margin; tabs where the margin has them.
+    fn lay_out(&self, text: &str) -> String {
+        let mut laid_out = String::with_capacity(text.len());
+        for (number, line) in text.split('\n').enumerate() {
+            if number > 0 {
+                laid_out.push_str(self.newline);
+                // The last, empty line of `Before` needs the margin too: the old text follows on it.
+                laid_out.push_str(self.margin);
+            }
+            if self.margin.starts_with('\t') {
+                let body = line.trim_start_matches("    ");
+                laid_out.extend(std::iter::repeat_n('\t', (line.len() - body.len()) / 4));
+                laid_out.push_str(body);
+            } else {
+                laid_out.push_str(line);
+            }
+        }
+        laid_out
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lay_out(file: &str, at: &str, text: &str) -> String {
+        let style = file
+            .find(at)
+            .and_then(|offset| Style::at(file.as_bytes(), offset));
+        style.map_or_else(String::new, |style| style.lay_out(text))
+    }
+
+    #[test]
+    fn new_text_takes_the_line_endings_and_the_margin() {
+        assert_eq!(lay_out("a\n  b\n", "b", "{\n    x\n}"), "{\n      x\n  }");
+        assert_eq!(
+            lay_out("a\r\n\t\tb\r\n", "b", "{\n    x\n}"),
+            "{\r\n\t\t\tx\r\n\t\t}"
+        );
+        assert_eq!(lay_out("b", "b", "x\ny"), "x\ny");
+    }
+
+    #[test]
+    fn text_goes_after_a_trailing_comment() {
+        let at_semicolon = |file: &str| {
+            let offset = file.find(';').map_or(0, |offset| offset + 1);
+            end_of_line(file.as_bytes(), u32::try_from(offset).unwrap_or(0)) as usize - offset
+        };
+        assert_eq!(at_semicolon("uint g[4]; // why\r\nx"), 7);
+        assert_eq!(at_semicolon("uint g[4];"), 0);
+        assert_eq!(at_semicolon("uint g[4]; uint h;\n"), 0);
+        assert_eq!(at_semicolon("uint g[4]; // goes on \\\nhere\n"), 0);
+        assert_eq!(at_semicolon("uint g[4]; /* opens\n here */"), 0);
+    }
+}

@@ -1,0 +1,193 @@
+//! What a rule is, and what it gets to see.
+
+use std::fmt;
+use std::str::FromStr;
+
+use shaderlint_hlsl::{Function, FunctionId, Global, GlobalId, Shader};
+use shaderlint_simt::Analysis;
+
+use crate::finding::Finding;
+
+/// What a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Category {
+    /// The code is right and could be faster.
+    Perf,
+    /// The code is wrong.
+    Correctness,
+}
+
+impl fmt::Display for Category {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Category::Perf => "perf",
+            Category::Correctness => "correctness",
+        })
+    }
+}
+
+/// A rule is data and a function.
+#[derive(Debug)]
+pub struct Rule {
+    /// Kebab-case; reads well after "allow".
+    pub id: &'static str,
+    pub category: Category,
+    /// One line, without a full stop.
+    pub summary: &'static str,
+    /// Ids under which others have published a rule for the same thing. One may stand for several of our rules.
+    pub aliases: &'static [&'static str],
+    /// The rule's page, in Markdown.
+    pub explanation: &'static str,
+    /// Adds what it finds in one entry point's run.
+    pub check: fn(&Context<'_>, &mut Vec<Finding>),
+}
+
+impl Rule {
+    /// Whether `id` is this rule's id or one of its aliases.
+    #[must_use]
+    pub fn is_named(&self, id: &str) -> bool {
+        self.id == id || self.aliases.contains(&id)
+    }
+}
+
+/// What a rule sees: one entry point and what its run showed.
+#[derive(Clone, Copy)]
+pub struct Context<'a> {
+    pub shader: &'a Shader,
+    pub entry: FunctionId,
+    pub analysis: &'a Analysis,
+    /// The target's, whichever way it was found out.
+    pub shader_model: ShaderModel,
+}
+
+impl<'a> Context<'a> {
+    /// A global by its id.
+    #[must_use]
+    pub fn global(&self, id: GlobalId) -> Option<&'a Global> {
+        self.shader.globals.get(id.0 as usize)
+    }
+
+    /// A function by its id.
+    #[must_use]
+    pub fn function(&self, id: FunctionId) -> Option<&'a Function> {
+        self.shader.functions.get(id.0 as usize)
+    }
+
+    /// Whether the group has more than one row: then nothing is known of which threads share a wave
+    /// (`HLSL_SM_6_6_Derivatives.md`).
+    #[must_use]
+    pub fn has_rows(&self) -> bool {
+        let [_, y, z] = self.analysis.group_size;
+        y > 1 || z > 1
+    }
+}
+
+/// What the caller sets for a whole run.
+#[derive(Clone, Debug, Default)]
+pub struct Settings {
+    /// The shader model compiled for; `None` leaves it to what the file itself says, else 6.0.
+    pub shader_model: Option<ShaderModel>,
+}
+
+/// A shader model, e.g. 6.5. Ordered by age.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ShaderModel {
+    pub major: u8,
+    pub minor: u8,
+}
+
+impl ShaderModel {
+    /// The first with wave intrinsics.
+    pub const WAVES: ShaderModel = ShaderModel { major: 6, minor: 0 };
+    /// The first with prefixes of `&`, `|` and `^` (`WaveMultiPrefix*`, `HLSL_ShaderModel6_5.md`).
+    pub const MULTI_PREFIX: ShaderModel = ShaderModel { major: 6, minor: 5 };
+    /// The first with `[WaveSize]` (`HLSL_SM_6_6_WaveSize.md`).
+    pub const WAVE_SIZE: ShaderModel = ShaderModel { major: 6, minor: 6 };
+
+    /// The model a file asks for: by `#pragma target`, `[WaveSize]` or the wave intrinsics it uses; else 6.0.
+    #[must_use]
+    pub fn of(shader: &Shader) -> ShaderModel {
+        let text = shader.sources.files.first().map_or(&[][..], |file| &file.text);
+        let stated = text.split(|byte| *byte == b'\n').find_map(pragma_target);
+        let names = |word: &[u8]| shader.text.windows(word.len()).any(|window| window == word);
+        let used = if shader
+            .functions
+            .iter()
+            .any(|function| function.wave_size.is_some())
+        {
+            Some(Self::WAVE_SIZE)
+        } else if names(b"WaveMultiPrefix") || names(b"WaveMatch") {
+            Some(Self::MULTI_PREFIX)
+        } else if names(b"WaveGet") || names(b"WaveActive") || names(b"WavePrefix") || names(b"WaveRead") {
+            Some(Self::WAVES)
+        } else {
+            None
+        };
+        stated.max(used).unwrap_or(Self::WAVES)
+    }
+}
+
+impl fmt::Display for ShaderModel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.major, self.minor)
+    }
+}
+
+impl FromStr for ShaderModel {
+    type Err = String;
+
+    /// Reads `cs_6_6`, `lib_6_6`, `6_6` and `6.6`.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let numbers = text.trim_start_matches(|c: char| !c.is_ascii_digit());
+        let parsed = numbers
+            .split_once(['_', '.'])
+            .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+        match parsed {
+            Some((major, minor)) => Ok(ShaderModel { major, minor }),
+            None => Err("expected a profile such as cs_6_6".to_owned()),
+        }
+    }
+}
+
+/// The model in a line `#pragma target 5.0`.
+fn pragma_target(line: &[u8]) -> Option<ShaderModel> {
+    let line = std::str::from_utf8(line).ok()?.trim().strip_prefix('#')?;
+    let target = line
+        .trim_start()
+        .strip_prefix("pragma")?
+        .trim_start()
+        .strip_prefix("target")?;
+    target.split_whitespace().next()?.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn profiles_are_read() {
+        for (text, expected) in [
+            ("cs_6_6", "6.6"),
+            ("6.0", "6.0"),
+            ("lib_6_8", "6.8"),
+            ("cs_5_0", "5.0"),
+        ] {
+            assert_eq!(
+                text.parse::<ShaderModel>().map(|model| model.to_string()),
+                Ok(expected.to_owned())
+            );
+        }
+        for text in ["", "cs", "cs_6", "6_x", "cs_999_0"] {
+            assert!(text.parse::<ShaderModel>().is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn pragma_target_is_read() {
+        let five = Some(ShaderModel { major: 5, minor: 0 });
+        assert_eq!(pragma_target(b"#pragma target 5.0"), five);
+        assert_eq!(pragma_target(b"  # pragma  target 5.0 // why\r"), five);
+        assert_eq!(pragma_target(b"#pragma once"), None);
+    }
+}
