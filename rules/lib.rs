@@ -1,1 +1,21 @@
+//! The rules, one a file, and the only list of them.
+//!
+//! **Invariants.** No I/O. A rule knows no other rule; what two rules need is in `simt`, or here in `wave_form`.
 
+#[path = "performance/hillis_steele_scan.rs"]
+mod hillis_steele_scan;
+
+#[path = "correctness/groupshared_race.rs"]
+mod groupshared_race;
+
+mod wave_form;
+
+use shaderlint_linter::Rule;
+
+/// Every rule, in the order in which they are listed and run.
+pub static RULES: &[Rule] = &[hillis_steele_scan::RULE, groupshared_race::RULE];
+
+/// The rules that `id` means: one by its own id, or all that share an alias.
+pub fn named(id: &str) -> impl Iterator<Item = &'static Rule> {
+    RULES.iter().filter(move |rule| rule.is_named(id))
+}

@@ -37,7 +37,12 @@ struct Names {
 }
 
 /// The wave form for a collective; `None` for operators without a wave prefix.
-pub(crate) fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: bool) -> Option<WaveForm> {
+pub(crate) fn write(
+    shader: &Shader,
+    scan: &Collective,
+    rewrite: &Rewrite,
+    end_barrier: bool,
+) -> Option<WaveForm> {
     let (prefix, active, sign) = match scan.operator {
         Operator::Add | Operator::FloatAdd => ("WavePrefixSum", "WaveActiveSum", "+"),
         Operator::Mul | Operator::FloatMul => ("WavePrefixProduct", "WaveActiveProduct", "*"),
@@ -68,12 +73,32 @@ pub(crate) fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_b
         })
     };
     let names = names(shader, scan);
-    let Names { totals, element, scan: result, total, wave, lane, first } = &names;
+    let Names {
+        totals,
+        element,
+        scan: result,
+        total,
+        wave,
+        lane,
+        first,
+    } = &names;
     let ty = scan.element.name();
     let index = &rewrite.lane;
-    let kind = if scan.kind == Kind::InclusiveScan { "Inclusive" } else { "Exclusive" };
-    let own = if scan.kind == Kind::InclusiveScan { format!(" {sign} {element}") } else { String::new() };
-    let step = if every_total_is_fetched(scan.lanes) { "WaveGetLaneCount()" } else { "WaveActiveCountBits(true)" };
+    let kind = if scan.kind == Kind::InclusiveScan {
+        "Inclusive"
+    } else {
+        "Exclusive"
+    };
+    let own = if scan.kind == Kind::InclusiveScan {
+        format!(" {sign} {element}")
+    } else {
+        String::new()
+    };
+    let step = if every_total_is_fetched(scan.lanes) {
+        "WaveGetLaneCount()"
+    } else {
+        "WaveActiveCountBits(true)"
+    };
 
     let mut block = format!(
         "{{\n    // {kind} scan by waves; assumes a 1-D group packed into waves in order.\n\
@@ -93,7 +118,11 @@ pub(crate) fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_b
         let _ = writeln!(block, "    {} = {result};", place(output)?);
     }
     for (local, value) in &rewrite.settled {
-        let _ = writeln!(block, "    {} = {value};", function.locals.get(local.0 as usize)?.name);
+        let _ = writeln!(
+            block,
+            "    {} = {value};",
+            function.locals.get(local.0 as usize)?.name
+        );
     }
     if end_barrier {
         block.push_str("    GroupMemoryBarrierWithGroupSync();\n");
@@ -125,7 +154,11 @@ fn names(shader: &Shader, scan: &Collective) -> Names {
     let hides = |name: &str| {
         shader.globals.iter().any(|global| global.name == name)
             || function.is_some_and(|function| function.locals.iter().any(|local| local.name == name))
-            || shader.sources.files.iter().any(|file| contains(&file.text, &format!("define {name}")))
+            || shader
+                .sources
+                .files
+                .iter()
+                .any(|file| contains(&file.text, &format!("define {name}")))
     };
     let array = scan
         .arrays
@@ -133,7 +166,11 @@ fn names(shader: &Shader, scan: &Collective) -> Names {
         .and_then(|array| shader.globals.get(array.0 as usize))
         .map_or("g_Scan", |global| &global.name);
     let snake = array.contains('_') && array.chars().nth(1) != Some('_');
-    let totals = if snake { format!("{array}_wave_totals") } else { format!("{array}WaveTotals") };
+    let totals = if snake {
+        format!("{array}_wave_totals")
+    } else {
+        format!("{array}WaveTotals")
+    };
     Names {
         totals: free(&totals, anywhere),
         element: free("waveElement", hides),
@@ -148,5 +185,17 @@ fn names(shader: &Shader, scan: &Collective) -> Names {
 /// `wanted`, or with the first number after it that makes it free.
 fn free(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2u32..1000).map(|number| format!("{wanted}{number}"));
-    std::iter::once(wanted.to_owned()).chain(numbered).find(|name| !taken(name)).unwrap_or_default()
+    std::iter::once(wanted.to_owned())
+        .chain(numbered)
+        .find(|name| !taken(name))
+        .unwrap_or_default()
+}
+
+/// The fix that puts the wave form in place of a scan; `None` where none is proved.
+#[expect(clippy::unnecessary_wraps, reason = "the proof is not wired yet")]
+pub(crate) fn fix(
+    _context: &shaderlint_linter::Context<'_>,
+    _collective: &Collective,
+) -> Option<shaderlint_linter::Fix> {
+    None
 }
