@@ -46,7 +46,6 @@ fn finding(context: &Context<'_>, scan: &Collective) -> Option<Finding> {
     if is_rounded(scan.operator) {
         notes.push("floats are combined in another order: results differ in their last bits".to_owned());
     }
-    notes.extend(fix.as_ref().map(|fix| format!("fix: {}", fix.title)));
     Some(Finding {
         rule: RULE.id,
         entry: context.entry,

@@ -1,1 +1,60 @@
-fn main() {}
+//! The command line of shaderlint. All input and output of the linter is in this crate.
+//!
+//! [`walk`] turns arguments into files, [`lint`] reads and checks them, [`report`] shows what was found, [`write`] puts
+//! fixed files in place.
+
+mod args;
+mod explain;
+mod includes;
+mod lint;
+mod report;
+mod run;
+mod scan;
+mod source_text;
+mod terminal;
+mod verify;
+mod walk;
+mod wgsl;
+mod write;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+/// What the process says to its caller.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Outcome {
+    /// Everything was looked at and nothing found.
+    Clean,
+    /// There are findings.
+    Findings,
+    /// Something could not be done.
+    Failure,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> ExitCode {
+        ExitCode::from(match outcome {
+            Outcome::Clean => 0,
+            Outcome::Findings => 1,
+            Outcome::Failure => 2,
+        })
+    }
+}
+
+fn main() -> ExitCode {
+    let args = args::Args::parse();
+    let outcome = match args.command {
+        None => run::run(&args.check),
+        Some(args::Command::Explain { rule }) => explain::run(&rule),
+        Some(args::Command::Wgsl(args)) => wgsl::run(&args),
+        Some(args::Command::Verify(args)) => verify::run(&args),
+    };
+    match outcome {
+        Ok(outcome) => outcome.into(),
+        Err(error) => {
+            terminal::complain(&format!("{error:#}"));
+            Outcome::Failure.into()
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! The command line's grammar.
+
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use shaderlint_linter::ShaderModel;
+
+const EXAMPLES: &str = "\
+Examples:
+  shaderlint                              Look at every shader below this folder
+  shaderlint 'src/**/*.hlsl' -I include   Expand the pattern, find headers in include/
+  shaderlint --diff scan.hlsl             Show what --fix would change
+  shaderlint --fix shaders                Change it
+  shaderlint explain hillis-steele-scan   What the rule finds, why, and what to write instead
+
+Exit status: 0 nothing found, 1 findings, 2 could not do the job.
+A finding is allowed by `// shaderlint: allow(rule-id): reason` on its line or the line before.";
+
+/// Proves what HLSL compute shaders compute, and says where they race or scan by hand
+#[derive(Debug, Parser)]
+#[command(
+    name = "shaderlint",
+    version,
+    after_help = EXAMPLES,
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true,
+    max_term_width = 100
+)]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    #[command(flatten)]
+    pub check: CheckArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Print a rule's page
+    Explain {
+        /// The rule's id, e.g. groupshared-race
+        #[arg(value_name = "RULE")]
+        rule: String,
+    },
+    /// Translate a kernel to WGSL
+    Wgsl(crate::wgsl::WgslArgs),
+    /// Prove and run a file's fixes against the kernels they replace
+    Verify(crate::verify::VerifyArgs),
+}
+
+#[derive(Debug, ClapArgs)]
+pub(crate) struct CheckArgs {
+    /// Files, folders and patterns [default: .]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub source: SourceArgs,
+    /// Shader model compiled for, e.g. cs_6_6; below cs_6_0 only defects are reported
+    #[arg(long, value_name = "PROFILE")]
+    pub profile: Option<ShaderModel>,
+    /// Apply safe fixes
+    #[arg(long)]
+    pub fix: bool,
+    /// Show safe fixes as a diff, change nothing
+    #[arg(long, conflicts_with = "fix")]
+    pub diff: bool,
+    /// With --fix or --diff: also fixes that reorder float arithmetic
+    #[arg(long)]
+    pub unsafe_fixes: bool,
+    /// How findings are printed
+    #[arg(
+        long,
+        value_enum,
+        default_value = "full",
+        value_name = "FORMAT",
+        hide_possible_values = true,
+        help = "full, concise or json [default: full]",
+        hide_default_value = true
+    )]
+    pub output_format: OutputFormat,
+    /// When to use color
+    #[arg(
+        long,
+        value_enum,
+        default_value = "auto",
+        value_name = "WHEN",
+        hide_possible_values = true,
+        help = "auto, always or never [default: auto]",
+        hide_default_value = true
+    )]
+    pub color: ColorChoice,
+    /// Exit with 0 even if there are findings
+    #[arg(long)]
+    pub exit_zero: bool,
+    /// Print findings only
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Also say what could not be read or proved
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// How source files become translation units.
+#[derive(Clone, Debug, ClapArgs)]
+pub(crate) struct SourceArgs {
+    /// Define a macro (as 1 without a value)
+    #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]", value_parser = definition)]
+    pub defines: Vec<(String, String)>,
+    /// Folder in which to look for included files
+    #[arg(short = 'I', long = "include", value_name = "DIR")]
+    pub include_dirs: Vec<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    Full,
+    Concise,
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColorChoice {
+    Auto,
+    Always,
+    Never,
+}
+
+/// Reads `NAME` or `NAME=VALUE`.
+fn definition(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, "1"));
+    let mut characters = name.chars();
+    let starts_well = characters
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    if starts_well && characters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        Ok((name.to_owned(), value.to_owned()))
+    } else {
+        Err(format!("`{name}` is not a name"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_grammar_is_sound() {
+        Args::command().debug_assert();
+    }
+
+    #[test]
+    fn definitions_are_read() {
+        let pair = |name: &str, value: &str| Ok((name.to_owned(), value.to_owned()));
+        assert_eq!(definition("A"), pair("A", "1"));
+        assert_eq!(definition("A=b=c"), pair("A", "b=c"));
+        assert_eq!(definition("A="), pair("A", ""));
+        assert!(definition("=1").is_err() && definition("1A").is_err() && definition("F(x)=x").is_err());
+    }
+}

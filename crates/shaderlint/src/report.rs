@@ -1,0 +1,9 @@
+//! Showing what was found.
+
+mod diff;
+mod json;
+mod text;
+
+pub(crate) use diff::diff;
+pub(crate) use json::json;
+pub(crate) use text::{Detail, concise, full, problems, problems_of};

@@ -1,0 +1,195 @@
+//! Findings and problems for people.
+
+use std::fmt::Write;
+
+use anyhow::Result;
+use codespan_reporting::diagnostic::{Diagnostic as Snippet, Label, Severity};
+use codespan_reporting::term::termcolor::Buffer;
+use codespan_reporting::term::{self, Config, Styles, StylesWriter};
+use shaderlint_hlsl::{FileId, FileSpan, Problem};
+use shaderlint_linter::{Category, Diagnostic, Safety};
+
+use crate::lint::{Looked, Unit};
+use crate::source_text::SourceTexts;
+use crate::terminal;
+
+/// Notes are wrapped here; lines of source are not.
+const WIDTH: usize = 80;
+
+/// How much is said beside findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Detail {
+    Nothing,
+    /// What kept entry points from being looked at.
+    WhatMatters,
+    /// Also each part of a file that was not understood: most are of no consequence.
+    Everything,
+}
+
+/// A file's findings with their source.
+pub(crate) fn full(looked: &Looked, is_colored: bool) -> Result<Vec<u8>> {
+    if looked.report.findings.is_empty() {
+        return Ok(Vec::new());
+    }
+    let texts = SourceTexts::new(&looked.sources);
+    let mut output = Vec::new();
+    for finding in &looked.report.findings {
+        output.extend(render(&texts, &snippet(&texts, finding), is_colored)?);
+    }
+    Ok(output)
+}
+
+/// A file's findings, a line each.
+pub(crate) fn concise(looked: &Looked) -> String {
+    let mut output = String::new();
+    if looked.report.findings.is_empty() {
+        return output;
+    }
+    let texts = SourceTexts::new(&looked.sources);
+    for finding in &looked.report.findings {
+        let place = finding.primary.place;
+        let Some(file) = texts.get(place.file) else {
+            continue;
+        };
+        let start = file.place(place.start);
+        let _ = writeln!(
+            output,
+            "{}:{}:{}: {} {}",
+            file.name, start.line, start.column, finding.rule, finding.message
+        );
+    }
+    output
+}
+
+fn snippet(texts: &SourceTexts, finding: &Diagnostic) -> Snippet<FileId> {
+    let severity = match finding.category {
+        Category::Perf => Severity::Warning,
+        Category::Correctness => Severity::Error,
+    };
+    let label = |label: &shaderlint_linter::Label<FileSpan>, is_primary: bool| {
+        let range = texts.range(label.place);
+        let new = if is_primary {
+            Label::primary
+        } else {
+            Label::secondary
+        };
+        new(label.place.file, range).with_message(&label.text)
+    };
+    let labels = std::iter::once(label(&finding.primary, true))
+        .chain(finding.secondary.iter().map(|secondary| label(secondary, false)));
+    let fix = finding.fix.as_ref().map(|fix| match fix.safety {
+        Safety::Safe => format!("fix: {} (--fix)", fix.title),
+        Safety::Unsafe => format!("fix: {} (--fix --unsafe-fixes)", fix.title),
+    });
+    let last_line = std::iter::once(&finding.primary)
+        .chain(&finding.secondary)
+        .filter_map(|label| Some(texts.get(label.place.file)?.place(label.place.end).line))
+        .max();
+    // A note stands behind the line numbers and ` = `.
+    let width = WIDTH - 4 - last_line.unwrap_or(1).to_string().len();
+    Snippet::new(severity)
+        .with_code(finding.rule)
+        .with_message(&finding.message)
+        .with_labels(labels.collect())
+        .with_notes(
+            finding
+                .notes
+                .iter()
+                .cloned()
+                .chain(fix)
+                .map(|note| wrap(&note, width))
+                .collect(),
+        )
+}
+
+/// Breaks lines at spaces so that none is wider than `width` characters, if words allow.
+fn wrap(text: &str, width: usize) -> String {
+    let mut wrapped = String::with_capacity(text.len());
+    let mut column = 0;
+    for word in text.split(' ') {
+        let length = word.chars().count();
+        if column > 0 && column + 1 + length > width {
+            wrapped.push('\n');
+            column = 0;
+        } else if column > 0 {
+            wrapped.push(' ');
+            column += 1;
+        }
+        wrapped.push_str(word);
+        column += length;
+    }
+    wrapped
+}
+
+/// What could not be read or run in a file, as far as it is to be said.
+pub(crate) fn problems_of(looked: &Looked, detail: Detail, is_colored: bool) -> Vec<u8> {
+    let everything = detail == Detail::Everything;
+    let unread = looked.problems.iter().filter(|_| everything || looked.is_in_vain);
+    let stops = looked.report.stops.iter().filter(|_| everything);
+    let problems: Vec<&Problem> = unread.chain(&looked.report.problems).chain(stops).collect();
+    if detail == Detail::Nothing || problems.is_empty() {
+        return Vec::new();
+    }
+    let texts = SourceTexts::new(&looked.sources);
+    let rendered = problems.into_iter().filter_map(|problem| {
+        render(
+            &texts,
+            &problem_snippet(&texts, &looked.path, problem),
+            is_colored,
+        )
+        .ok()
+    });
+    rendered.flatten().collect()
+}
+
+/// Says on standard error what could not be read of a file.
+pub(crate) fn problems(unit: &Unit) {
+    let path = unit.shader.sources.files.first().map_or("", |file| &file.path);
+    let texts = SourceTexts::new(&unit.shader.sources);
+    for problem in &unit.problems {
+        if let Ok(rendered) = render(&texts, &problem_snippet(&texts, path, problem), false) {
+            terminal::print_error(&rendered);
+        }
+    }
+}
+
+fn problem_snippet(texts: &SourceTexts, path: &str, problem: &Problem) -> Snippet<FileId> {
+    match problem.place {
+        Some(place) => Snippet::warning()
+            .with_message(&problem.message)
+            .with_label(Label::primary(place.file, texts.range(place))),
+        None => Snippet::warning().with_message(format!("{path}: {}", problem.message)),
+    }
+}
+
+fn render(texts: &SourceTexts, snippet: &Snippet<FileId>, is_colored: bool) -> Result<Vec<u8>> {
+    let mut buffer = if is_colored {
+        Buffer::ansi()
+    } else {
+        Buffer::no_color()
+    };
+    let styles = Styles::default();
+    let config = Config {
+        start_context_lines: 2,
+        ..Config::default()
+    };
+    term::emit_to_write_style(
+        &mut StylesWriter::new(&mut buffer, &styles),
+        &config,
+        texts,
+        snippet,
+    )?;
+    Ok(buffer.into_inner())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn notes_are_wrapped_at_words() {
+        assert_eq!(wrap("a bc def", 4), "a bc\ndef");
+        assert_eq!(wrap("averylongword b", 4), "averylongword\nb");
+        assert_eq!(wrap("", 4), "");
+    }
+}

@@ -1,0 +1,114 @@
+//! The byte scan that spares most files the parse.
+
+use std::collections::HashSet;
+
+use shaderlint_hlsl::Includes;
+
+/// A file that contains none of these, nor includes one that does, holds nothing that a rule could find.
+const WORDS: [&[u8]; 6] = [
+    b"Barrier",
+    b"Interlocked",
+    b"Wave",
+    b"Quad",
+    b"IncrementCounter",
+    b"DecrementCounter",
+];
+
+/// Whether the file has to be parsed.
+pub(crate) fn needs_parse(path: &str, text: &[u8], includes: &dyn Includes) -> bool {
+    names_one(text) || {
+        let mut seen = HashSet::from([path.to_owned()]);
+        includes_one(path, text, includes, &mut seen)
+    }
+}
+
+fn includes_one(path: &str, text: &[u8], includes: &dyn Includes, seen: &mut HashSet<String>) -> bool {
+    let mut left = included(text)
+        .into_iter()
+        .map(|name| (path.to_owned(), name))
+        .collect::<Vec<_>>();
+    while let Some((from, name)) = left.pop() {
+        // An include through a macro: only the preprocessor knows where it leads.
+        let Some((name, angled)) = name else {
+            return true;
+        };
+        let Some(file) = includes.resolve(&from, &name, angled) else {
+            continue;
+        };
+        if !seen.insert(file.path.clone()) {
+            continue;
+        }
+        if names_one(&file.text) {
+            return true;
+        }
+        left.extend(
+            included(&file.text)
+                .into_iter()
+                .map(|name| (file.path.clone(), name)),
+        );
+    }
+    false
+}
+
+fn names_one(text: &[u8]) -> bool {
+    // One pass for the first letters, which are rare enough.
+    text.iter().enumerate().any(|(start, byte)| {
+        matches!(byte, b'B' | b'I' | b'W' | b'Q' | b'D')
+            && text
+                .get(start..)
+                .is_some_and(|rest| WORDS.iter().any(|word| rest.starts_with(word)))
+    })
+}
+
+/// The names in the `#include` lines, and whether in angle brackets; `None` for a name that is a macro.
+fn included(text: &[u8]) -> Vec<Option<(String, bool)>> {
+    let directive = |line: &[u8]| {
+        let line = line
+            .trim_ascii_start()
+            .strip_prefix(b"#")?
+            .trim_ascii_start()
+            .strip_prefix(b"include")?;
+        let line = String::from_utf8_lossy(line.trim_ascii()).into_owned();
+        let quoted = |open: char, close: char| Some(line.strip_prefix(open)?.split_once(close)?.0.to_owned());
+        let name = quoted('"', '"').map(|name| (name, false));
+        Some(name.or_else(|| quoted('<', '>').map(|name| (name, true))))
+    };
+    text.split(|byte| *byte == b'\n').filter_map(directive).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use shaderlint_hlsl::{NoIncludes, SourceFile};
+
+    use super::*;
+
+    /// Two headers that include each other; `wave.hlsli` is harmful, `plain.hlsli` is not.
+    struct Headers;
+
+    impl Includes for Headers {
+        fn resolve(&self, _: &str, path: &str, _: bool) -> Option<SourceFile> {
+            let text: &[u8] = match path {
+                "plain.hlsli" => b"#include \"plain2.hlsli\"\n",
+                "plain2.hlsli" => b"#include <plain.hlsli>\n",
+                "wave.hlsli" => b"#include \"plain.hlsli\"\nWaveActiveSum(1)",
+                _ => return None,
+            };
+            Some(SourceFile {
+                path: path.to_owned(),
+                text: Arc::from(text),
+            })
+        }
+    }
+
+    #[test]
+    fn only_files_that_could_hold_a_finding_are_parsed() {
+        let check = |text: &[u8]| needs_parse("a.hlsl", text, &Headers);
+        assert!(!check(b"") && !check(b"float4 main() : SV_Target { return 1; }"));
+        assert!(check(b"GroupMemoryBarrierWithGroupSync();") && check(b"InterlockedAdd(a, 1)"));
+        assert!(!check(b"#include \"plain.hlsli\"") && !check(b"#include \"gone.hlsli\""));
+        assert!(check(b"  #  include \"wave.hlsli\"\r\n") && check(b"#include HEADER"));
+        assert!(!needs_parse("a.hlsl", b"#include \"wave.hlsli\"", &NoIncludes));
+    }
+}

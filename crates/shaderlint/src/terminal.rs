@@ -1,0 +1,38 @@
+//! Writing to the terminal, or to whatever stands in its place.
+
+use std::io::{self, ErrorKind, IsTerminal, Write};
+
+use crate::args::ColorChoice;
+
+/// Whether output to `stream` is colored: as told, else if it is a terminal and nothing speaks against it.
+pub(crate) fn is_colored(choice: ColorChoice, stream: &impl IsTerminal) -> bool {
+    match choice {
+        ColorChoice::Always => true,
+        ColorChoice::Never => false,
+        ColorChoice::Auto => {
+            let is_set = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+            let is_dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+            // https://no-color.org: any value but the empty one counts.
+            !is_set("NO_COLOR") && !is_dumb && stream.is_terminal()
+        }
+    }
+}
+
+/// Writes to standard output. A reader that has gone away (`| head`) is not an error.
+pub(crate) fn print(text: &[u8]) -> anyhow::Result<()> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
+/// Writes to standard error; there is nowhere to complain if that fails.
+pub(crate) fn print_error(text: &[u8]) {
+    let _ = io::stderr().lock().write_all(text);
+}
+
+/// One line that says why something could not be done.
+pub(crate) fn complain(message: &str) {
+    print_error(format!("error: {message}\n").as_bytes());
+}

@@ -1,0 +1,128 @@
+//! From arguments to files.
+
+use std::collections::HashSet;
+use std::path::{Component, Path, PathBuf};
+
+use globset::{GlobBuilder, GlobMatcher};
+use ignore::WalkBuilder;
+
+/// What a folder is searched for. Files that are named are read whatever they are called.
+const EXTENSIONS: [&str; 12] = [
+    "hlsl", "hlsli", "ihlsl", "fx", "fxh", "compute", "cginc", "usf", "ush", "csh", "azsl", "azsli",
+];
+
+/// A file to look at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Input {
+    pub path: PathBuf,
+    /// Named by its path, rather than found in a folder or by a pattern.
+    pub is_named: bool,
+}
+
+/// The files that the arguments mean, each once, in the order of the arguments and by name within folders; and what is
+/// wrong with the arguments.
+pub(crate) fn walk(arguments: &[PathBuf]) -> (Vec<Input>, Vec<String>) {
+    let default = [PathBuf::from(".")];
+    let arguments = if arguments.is_empty() { &default } else { arguments };
+    let mut inputs = Vec::new();
+    let mut problems = Vec::new();
+    for argument in arguments {
+        if argument.is_dir() {
+            folder(argument, &mut inputs, &mut problems);
+        } else if argument.exists() {
+            inputs.push(Input {
+                path: argument.clone(),
+                is_named: true,
+            });
+        } else if is_pattern(argument) {
+            pattern(argument, &mut inputs, &mut problems);
+        } else {
+            problems.push(format!("{}: no such file or folder", argument.display()));
+        }
+    }
+    let mut seen = HashSet::new();
+    inputs.retain(|input| seen.insert(input.path.canonicalize().unwrap_or_else(|_| input.path.clone())));
+    (inputs, problems)
+}
+
+/// Respects `.gitignore` and `.ignore` files, inside and outside of repositories, and leaves out hidden files.
+fn folder(root: &Path, inputs: &mut Vec<Input>, problems: &mut Vec<String>) {
+    let walk = WalkBuilder::new(root)
+        .require_git(false)
+        .sort_by_file_name(Ord::cmp)
+        .build();
+    for entry in walk {
+        match entry {
+            Ok(entry) if entry.file_type().is_some_and(|kind| !kind.is_dir()) && is_shader(entry.path()) => {
+                // A link to a folder is not followed; a link to a file is.
+                if entry.path().is_file() {
+                    inputs.push(found(entry.path()));
+                }
+            }
+            Ok(_) => {}
+            Err(error) => problems.push(error.to_string()),
+        }
+    }
+}
+
+fn found(path: &Path) -> Input {
+    Input {
+        path: path.strip_prefix(".").unwrap_or(path).to_owned(),
+        is_named: false,
+    }
+}
+
+fn is_shader(path: &Path) -> bool {
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str()))
+}
+
+fn is_pattern(argument: &Path) -> bool {
+    argument.to_string_lossy().contains(['*', '?', '[', '{'])
+}
+
+/// Expands a pattern as a shell with `globstar` would: `*` and `?` stay within a folder, `**` does not, hidden files
+/// are left out, ignored files are not.
+fn pattern(argument: &Path, inputs: &mut Vec<Input>, problems: &mut Vec<String>) {
+    let matcher = match matcher(argument) {
+        Ok(matcher) => matcher,
+        Err(error) => {
+            problems.push(format!("{}: {error}", argument.display()));
+            return;
+        }
+    };
+    // Everything before the first component that is a pattern is a folder to start in.
+    let root: PathBuf = argument
+        .components()
+        .take_while(|component| !matches!(component, Component::Normal(name) if is_pattern(Path::new(name))))
+        .collect();
+    let is_here = root.as_os_str().is_empty();
+    let walk = WalkBuilder::new(if is_here { Path::new(".") } else { &root })
+        .standard_filters(false)
+        .hidden(true)
+        .sort_by_file_name(Ord::cmp)
+        .build();
+    let before = inputs.len();
+    for entry in walk.filter_map(Result::ok) {
+        let path = if is_here {
+            entry.path().strip_prefix(".").unwrap_or(entry.path())
+        } else {
+            entry.path()
+        };
+        if matcher.is_match(path) && path.is_file() {
+            inputs.push(found(path));
+        }
+    }
+    if inputs.len() == before {
+        problems.push(format!("{}: no file matches", argument.display()));
+    }
+}
+
+fn matcher(argument: &Path) -> Result<GlobMatcher, String> {
+    let pattern = argument.to_str().ok_or("not a pattern in UTF-8")?;
+    // Walked paths have no `.` components.
+    let pattern = pattern.strip_prefix("./").unwrap_or(pattern);
+    let glob = GlobBuilder::new(pattern).literal_separator(true).build();
+    glob.map(|glob| glob.compile_matcher())
+        .map_err(|error| error.kind().to_string())
+}

@@ -1,0 +1,34 @@
+//! Putting a fixed file in place.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+
+/// Puts `new` in place of a file that still holds `old`: whole or not at all, with the file's permissions.
+pub(crate) fn replace(path: &Path, old: &[u8], new: &[u8]) -> Result<()> {
+    // What a link points to is replaced, not the link.
+    let target = path.canonicalize()?;
+    ensure!(
+        fs::read(&target)? == old,
+        "the file changed while it was looked at"
+    );
+    let permissions = fs::metadata(&target)?.permissions();
+    ensure!(!permissions.readonly(), "the file is read-only");
+    let name = target.file_name().context("not a file")?.to_string_lossy();
+    let temporary = target.with_file_name(format!(".{name}.shaderlint-{}", std::process::id()));
+    let written = write_new(&temporary, new, permissions).and_then(|()| Ok(fs::rename(&temporary, &target)?));
+    if written.is_err() {
+        let _ = fs::remove_file(&temporary);
+    }
+    written
+}
+
+fn write_new(path: &Path, text: &[u8], permissions: fs::Permissions) -> Result<()> {
+    let mut file: File = OpenOptions::new().write(true).create_new(true).open(path)?;
+    file.write_all(text)?;
+    file.set_permissions(permissions)?;
+    file.sync_all()?;
+    Ok(())
+}
