@@ -50,6 +50,8 @@ pub struct Binding {
     pub element: Element,
     /// The global behind it; `None` for the uniforms, which are many.
     pub global: Option<GlobalId>,
+    /// Whether some of its cells are accessed atomically.
+    pub is_atomic: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

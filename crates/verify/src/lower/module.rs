@@ -426,7 +426,9 @@ impl Unit<'_> {
             },
             naga::Span::UNDEFINED,
         );
+        let is_atomic = global.is_some_and(|global| self.reach.atomics.contains_key(&global));
         self.bindings.push(Binding {
+            is_atomic: is_atomic || kind == BindingKind::Counter,
             name,
             group: 0,
             binding,
