@@ -192,7 +192,6 @@ fn free(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
 }
 
 /// The fix that puts the wave form in place of a scan; `None` where none is proved.
-#[expect(clippy::unnecessary_wraps, reason = "the proof is not wired yet")]
 pub(crate) fn fix(
     _context: &shaderlint_linter::Context<'_>,
     _collective: &Collective,

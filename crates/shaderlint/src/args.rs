@@ -54,7 +54,7 @@ pub(crate) struct CheckArgs {
     pub paths: Vec<PathBuf>,
     #[command(flatten)]
     pub source: SourceArgs,
-    /// Shader model compiled for, e.g. cs_6_6; below cs_6_0 only defects are reported
+    /// Shader model, e.g. cs_6_6; below cs_6_0 only defects
     #[arg(long, value_name = "PROFILE")]
     pub profile: Option<ShaderModel>,
     /// Apply safe fixes

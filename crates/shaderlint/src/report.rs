@@ -4,6 +4,9 @@ mod diff;
 mod json;
 mod text;
 
+#[cfg(test)]
+mod tests;
+
 pub(crate) use diff::diff;
 pub(crate) use json::json;
 pub(crate) use text::{Detail, concise, full, problems, problems_of};

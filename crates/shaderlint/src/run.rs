@@ -109,45 +109,51 @@ fn show(args: &CheckArgs, looked: &[Looked], failures: &[String]) -> Result<()> 
     for failure in failures {
         terminal::complain(failure);
     }
-    if !args.quiet {
+    // Where nothing could be looked at, "nothing found" would mislead.
+    let could_not_look = looked.is_empty() && !failures.is_empty();
+    if !args.quiet && !could_not_look {
         terminal::print_error(summary(args, looked).as_bytes());
     }
     Ok(())
 }
 
+/// One line: what was found in how many files, and what can be done about it.
 fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
+    if looked.is_empty() {
+        return "no shader files found\n".to_owned();
+    }
     let findings = || looked.iter().flat_map(|one| &one.report.findings);
     let count = |safety: Safety| {
         let fixes = findings().filter_map(|finding| finding.fix.as_ref());
         fixes.filter(|fix| fix.safety == safety).count()
     };
     let counted =
-        |number: usize, what: &str| format!("{number} {what}{}", if number == 1 { "" } else { "s" });
-    let files = counted(looked.len(), "file");
+        |number: usize, one: &str, many: &str| format!("{number} {}", if number == 1 { one } else { many });
+    let files = counted(looked.len(), "file", "files");
     let fixed: usize = looked.iter().map(|one| one.fixed.count).sum();
-    let mut line = String::new();
-    if fixed > 0 {
-        let verb = if args.fix { "made" } else { "to make" };
-        line.push_str(&format!(
-            "{} {verb}; ",
-            counted(fixed, "fix").replace("fixs", "fixes")
-        ));
-    }
+    let done = match fixed {
+        0 => String::new(),
+        _ => format!(
+            "{} {}; ",
+            counted(fixed, "fix", "fixes"),
+            if args.fix { "made" } else { "to make" }
+        ),
+    };
     let found = findings().count();
     if found == 0 {
-        let left = if fixed > 0 {
-            "nothing left"
-        } else {
-            "nothing found"
-        };
-        return format!("{line}{left} in {files}\n");
+        return format!(
+            "{done}nothing {} in {files}\n",
+            if fixed > 0 { "left" } else { "found" }
+        );
     }
-    line.push_str(&format!("{} in {files}", counted(found, "finding")));
     let fixable = match (count(Safety::Safe), count(Safety::Unsafe)) {
         (0, 0) => String::new(),
         (safe, 0) => format!(" ({safe} fixable with --fix)"),
-        (0, unsafe_) => format!(" ({unsafe_} fixable with --fix --unsafe-fixes)"),
-        (safe, unsafe_) => format!(" ({safe} fixable with --fix, {unsafe_} more with --unsafe-fixes)"),
+        (0, reordering) => format!(" ({reordering} fixable with --fix --unsafe-fixes)"),
+        (safe, reordering) => format!(" ({safe} fixable with --fix, {reordering} more with --unsafe-fixes)"),
     };
-    format!("{line}{fixable}\n")
+    format!(
+        "{done}{} in {files}{fixable}\n",
+        counted(found, "finding", "findings")
+    )
 }

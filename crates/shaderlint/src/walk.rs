@@ -94,21 +94,17 @@ fn pattern(argument: &Path, inputs: &mut Vec<Input>, problems: &mut Vec<String>)
     // Everything before the first component that is a pattern is a folder to start in.
     let root: PathBuf = argument
         .components()
-        .take_while(|component| !matches!(component, Component::Normal(name) if is_pattern(Path::new(name))))
+        .take_while(|component| !matches!(component, Component::Normal(name) if is_pattern(name.as_ref())))
         .collect();
     let is_here = root.as_os_str().is_empty();
-    let walk = WalkBuilder::new(if is_here { Path::new(".") } else { &root })
+    let walk = WalkBuilder::new(if is_here { Path::new(".") } else { root.as_path() })
         .standard_filters(false)
         .hidden(true)
         .sort_by_file_name(Ord::cmp)
         .build();
     let before = inputs.len();
     for entry in walk.filter_map(Result::ok) {
-        let path = if is_here {
-            entry.path().strip_prefix(".").unwrap_or(entry.path())
-        } else {
-            entry.path()
-        };
+        let path = entry.path().strip_prefix(".").unwrap_or(entry.path());
         if matcher.is_match(path) && path.is_file() {
             inputs.push(found(path));
         }

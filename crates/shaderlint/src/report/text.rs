@@ -179,7 +179,13 @@ fn render(texts: &SourceTexts, snippet: &Snippet<FileId>, is_colored: bool) -> R
         texts,
         snippet,
     )?;
-    Ok(buffer.into_inner())
+    let mut rendered = Vec::new();
+    for line in buffer.into_inner().split_inclusive(|byte| *byte == b'\n') {
+        // Borders leave spaces at the ends of lines.
+        rendered.extend_from_slice(line.trim_ascii_end());
+        rendered.extend_from_slice(if line.ends_with(b"\n") { b"\n" } else { b"" });
+    }
+    Ok(rendered)
 }
 
 #[cfg(test)]
