@@ -40,9 +40,23 @@ fn check(main: &str, files: &[(&str, &str)], cases: &[(&str, &str, &str)]) {
             start: u32::try_from(start).expect("short"),
             end: u32::try_from(start + part.len()).expect("short"),
         };
-        let expected = |wanted: &str| if wanted == "=" { (*part).to_owned() } else { wanted.to_owned() };
-        assert_eq!(shown(&unit, unit.origins.locate(span)), expected(located), "locate {part:?} in {text:?}");
-        assert_eq!(shown(&unit, unit.origins.editable(span)), expected(editable), "editable {part:?} in {text:?}");
+        let expected = |wanted: &str| {
+            if wanted == "=" {
+                (*part).to_owned()
+            } else {
+                wanted.to_owned()
+            }
+        };
+        assert_eq!(
+            shown(&unit, unit.origins.locate(span)),
+            expected(located),
+            "locate {part:?} in {text:?}"
+        );
+        assert_eq!(
+            shown(&unit, unit.origins.editable(span)),
+            expected(editable),
+            "editable {part:?} in {text:?}"
+        );
     }
 }
 
@@ -56,7 +70,11 @@ fn verbatim_text() {
             ("int a;", "=", "="),
             ("a", "=", "="),
             ("b;", "=", "="),
-            ("int  b", "-", "-").min(("int a; \nint  ", "int a; // c\nint /* d */ ", "int a; // c\nint /* d */ ")),
+            ("int  b", "-", "-").min((
+                "int a; \nint  ",
+                "int a; // c\nint /* d */ ",
+                "int a; // c\nint /* d */ ",
+            )),
             ("a; \nint", "a; // c\nint", "a; // c\nint"),
             ("cd;", "c\\\nd;", "c\\\nd;"),
             ("int cd", "int c\\\nd", "int c\\\nd"),
@@ -72,9 +90,21 @@ fn macro_calls() {
         &[],
         &[
             // Whole calls may be replaced, with and without what is around them.
-            ("((left) > (64 + 1) ? (left) : (64 + 1))", "MAX(left, N + 1)", "MAX(left, N + 1)"),
-            ("x = ((left) > (64 + 1) ? (left) : (64 + 1)) * 64", "x = MAX(left, N + 1) * N", "x = MAX(left, N + 1) * N"),
-            ("((left) > (64 + 1) ? (left) : (64 + 1)) * ", "MAX(left, N + 1) * ", "MAX(left, N + 1) * "),
+            (
+                "((left) > (64 + 1) ? (left) : (64 + 1))",
+                "MAX(left, N + 1)",
+                "MAX(left, N + 1)",
+            ),
+            (
+                "x = ((left) > (64 + 1) ? (left) : (64 + 1)) * 64",
+                "x = MAX(left, N + 1) * N",
+                "x = MAX(left, N + 1) * N",
+            ),
+            (
+                "((left) > (64 + 1) ? (left) : (64 + 1)) * ",
+                "MAX(left, N + 1) * ",
+                "MAX(left, N + 1) * ",
+            ),
             // A part of one may not.
             ("left", "=", "-"),
             ("(left)", "MAX(left, N + 1)", "-"),
@@ -96,13 +126,21 @@ fn calls_that_reach_past_their_name() {
         "#define NAME f\n#define f(x) x.y\na NAME /* c */ (1) b NAME c -NAME",
         &[],
         &[
-            ("1.y", "NAME /* c */ (1)", "NAME /* c */ (1)").min(("1 .y", "NAME /* c */ (1)", "NAME /* c */ (1)")),
+            ("1.y", "NAME /* c */ (1)", "NAME /* c */ (1)").min((
+                "1 .y",
+                "NAME /* c */ (1)",
+                "NAME /* c */ (1)",
+            )),
             ("f c", "NAME c", "NAME c"),
             ("-f", "-NAME", "-NAME"),
         ],
     );
     // Blanks put in to keep tokens apart belong to no call.
-    check("#define N -1\n-N-E", &[], &[("-1-E", "N-E", "N-E"), ("- -1", "-N", "-N"), ("-E", "=", "=")]);
+    check(
+        "#define N -1\n-N-E",
+        &[],
+        &[("-1-E", "N-E", "N-E"), ("- -1", "-N", "-N"), ("-E", "=", "=")],
+    );
     check("#define E\na E b", &[], &[("a  b", "a E b", "a E b")]);
 }
 
@@ -136,12 +174,20 @@ fn includes() {
             ("in a;\nin b", "a: in a;\n#include \"b\"", "-"),
             ("in b; 3;\nend", "a: \"b\"\nend", "-"),
             ("before;\nin a", "before;\n#include \"a\"", "-"),
-            ("before;\nin a;\nin b; 3;\nend a;\nafter", "before;\n#include \"a\" // c\nafter", "-"),
+            (
+                "before;\nin a;\nin b; 3;\nend a;\nafter",
+                "before;\n#include \"a\" // c\nafter",
+                "-",
+            ),
             ("; 3;\nend a;\nafter", "\"a\" // c\nafter", "-"),
         ],
     );
     // The same file twice: no edit reaches from one reading into the other.
-    check("#include \"b\"\n#include \"b\"\n", &files, &[("N;\nin b", "\"b\"\n#include \"b\"", "-")]);
+    check(
+        "#include \"b\"\n#include \"b\"\n",
+        &files,
+        &[("N;\nin b", "\"b\"\n#include \"b\"", "-")],
+    );
 }
 
 #[test]
@@ -154,15 +200,26 @@ fn definitions() {
         let end = start + u32::try_from(part.len()).expect("short");
         shown(&unit, unit.origins.definition(Span { start, end }))
     };
-    assert_eq!((find("+ step").as_str(), find("1").as_str(), find("x").as_str()), ("+ step", "-", "-"));
+    assert_eq!(
+        (find("+ step").as_str(), find("1").as_str(), find("x").as_str()),
+        ("+ step", "-", "-")
+    );
 }
 
 #[test]
 fn spans_outside_the_text() {
     let (unit, _) = preprocess("main", b"int x;", &[], &Files(&[]));
     let place = |start, end| shown(&unit, unit.origins.locate(Span { start, end }));
-    assert_eq!((place(0, 6), place(0, 7), place(7, 7), place(3, 3)), ("int x;".into(), "-".into(), "-".into(), String::new()));
-    assert_eq!(unit.origins.editable(Span { start: 3, end: 3 }).map(|place| place.start), Some(3));
+    assert_eq!(
+        (place(0, 6), place(0, 7), place(7, 7), place(3, 3)),
+        ("int x;".into(), "-".into(), "-".into(), String::new())
+    );
+    assert_eq!(
+        unit.origins
+            .editable(Span { start: 3, end: 3 })
+            .map(|place| place.start),
+        Some(3)
+    );
     let empty = preprocess("main", b"", &[], &Files(&[])).0;
     assert_eq!(empty.origins.locate(Span { start: 0, end: 0 }), None);
 }

@@ -103,9 +103,7 @@ pub(super) fn number_end(bytes: &[u8], at: usize) -> usize {
     let mut at = at;
     loop {
         match bytes.get(at) {
-            Some(b'e' | b'E' | b'p' | b'P') if matches!(bytes.get(at + 1), Some(b'+' | b'-')) => {
-                at += 2
-            }
+            Some(b'e' | b'E' | b'p' | b'P') if matches!(bytes.get(at + 1), Some(b'+' | b'-')) => at += 2,
             Some(&byte) if is_word(byte) || byte == b'.' => at += 1,
             _ => return at,
         }
@@ -241,9 +239,8 @@ fn punctuator(bytes: &[u8]) -> usize {
             ..,
         ] => 2,
         [
-            b'[' | b']' | b'(' | b')' | b'{' | b'}' | b'.' | b'&' | b'*' | b'+' | b'-' | b'~'
-            | b'!' | b'/' | b'%' | b'<' | b'>' | b'^' | b'|' | b'?' | b':' | b';' | b'=' | b','
-            | b'#',
+            b'[' | b']' | b'(' | b')' | b'{' | b'}' | b'.' | b'&' | b'*' | b'+' | b'-' | b'~' | b'!' | b'/'
+            | b'%' | b'<' | b'>' | b'^' | b'|' | b'?' | b':' | b';' | b'=' | b',' | b'#',
             ..,
         ] => 1,
         _ => 0,
