@@ -6,16 +6,20 @@
 #![forbid(unsafe_code)]
 
 mod intrinsic;
+mod lexical;
+mod lower;
 mod preprocess;
+mod print;
 mod span;
-mod stub;
 mod tree;
+mod type_names;
 mod types;
 
 pub use intrinsic::Intrinsic;
+pub use lower::{TextProblem, parse};
 pub use preprocess::{Branch, Inactive, Origins, Preprocessed, preprocess};
+pub use print::outline;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};
-pub use stub::{TextProblem, parse};
 pub use tree::*;
 pub use types::{ResourceKind, Scalar, StructId, Type};
 
