@@ -118,7 +118,7 @@ fn body(parameters: &'static [&'static str]) -> BoxedStrategy<String> {
         1 => (parameter(), parameter()).prop_map(|(left, right)| format!("{left} ## {right}")),
         1 => parameter().prop_map(|name| format!("{name}##_n")),
     ];
-    prop::collection::vec(part, 0..4)
+    prop::collection::vec(part, 0..6)
         .prop_map(|parts| parts.join(" "))
         .boxed()
 }
@@ -194,12 +194,12 @@ fn program() -> impl Strategy<Value = String> {
         2 => condition,
         1 => (prop::sample::select(vec!["A", "f", "U"]), piece(&[])).prop_map(|(name, piece)| format!("#undef {name}\n{piece}\n")),
     ];
-    (definitions, prop::collection::vec(line, 1..6))
+    (definitions, prop::collection::vec(line, 4..16))
         .prop_map(|(definitions, lines)| definitions + &lines.concat())
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 200, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn same_tokens_as_cpp(program in program()) {
@@ -209,9 +209,12 @@ proptest! {
         };
         let (unit, problems) = preprocess("-", program.as_bytes(), &[], &NoIncludes);
         let text = String::from_utf8_lossy(&unit.text).into_owned();
-        // What is wrong is not mended the same way.
         if problems.is_empty() {
             prop_assert_eq!(tokens(&text), tokens(&expected), "\n{}\n=> {}\n{}", program, text, expected);
+        }
+        // A wrong call is not mended the same way. After a wrong `##` cpp may leave its operands side by side.
+        if problems.iter().all(|problem| problem.message.contains("not a token")) {
+            prop_assert_eq!(tokens(&text).concat(), tokens(&expected).concat(), "\n{}\n=> {}\n{}", program, text, expected);
         }
     }
 
