@@ -90,6 +90,10 @@ fn macros_expand() {
     check("#define x 1\n0x1 1.x x.x 1e+x x\n", "0x1 1.x 1 . 1 1e+x 1\n");
     check("#define A 1\n#undef A\nA", "A");
     check(
+        "#define I(x) x\nI(a).I(b) I(2).x I(1e)+I(e)+I(1.)x",
+        "a.b 2 .x 1e +e+1. x",
+    );
+    check(
         "#define F(x, y) x##y #x\nF(a, b) F(,) F(\"q\\n\", ) ",
         "ab \"a\" \"\" \"q\\n\" \"\\\"q\\\\n\\\"\" ",
     );

@@ -35,7 +35,9 @@ fn check(main: &str, files: &[(&str, &str)], cases: &[(&str, &str, &str)]) {
     let (unit, _) = preprocess("main", main.as_bytes(), &[], &Files(files));
     let text = String::from_utf8(unit.text.clone()).expect("text");
     for (part, located, editable) in cases {
-        let start = text.find(part).unwrap_or_else(|| panic!("{part:?} in {text:?}"));
+        let start = text
+            .find(part)
+            .unwrap_or_else(|| panic!("{part:?} in {text:?}"));
         let span = Span {
             start: u32::try_from(start).expect("short"),
             end: u32::try_from(start + part.len()).expect("short"),
@@ -70,11 +72,7 @@ fn verbatim_text() {
             ("int a;", "=", "="),
             ("a", "=", "="),
             ("b;", "=", "="),
-            ("int  b", "-", "-").min((
-                "int a; \nint  ",
-                "int a; // c\nint /* d */ ",
-                "int a; // c\nint /* d */ ",
-            )),
+            ("int  b", "int /* d */ b", "int /* d */ b"),
             ("a; \nint", "a; // c\nint", "a; // c\nint"),
             ("cd;", "c\\\nd;", "c\\\nd;"),
             ("int cd", "int c\\\nd", "int c\\\nd"),
@@ -112,7 +110,7 @@ fn macro_calls() {
             ("+ 1", "=", "-"),
             ("x = ((left)", "x = MAX(left, N + 1)", "-"),
             ("(64 + 1)) * 64", "MAX(left, N + 1) * N", "-"),
-            ("64;", "N + 1) * N;", "-").max(("* 64;", "* N;", "* N;")),
+            ("* 64;", "* N;", "* N;"),
             ("Barrier();", "SYNC", "SYNC"),
             ("Barrier", "SYNC", "-"),
             ("Barrier(); y", "SYNC y", "SYNC y"),
@@ -126,11 +124,7 @@ fn calls_that_reach_past_their_name() {
         "#define NAME f\n#define f(x) x.y\na NAME /* c */ (1) b NAME c -NAME",
         &[],
         &[
-            ("1.y", "NAME /* c */ (1)", "NAME /* c */ (1)").min((
-                "1 .y",
-                "NAME /* c */ (1)",
-                "NAME /* c */ (1)",
-            )),
+            ("1 .y", "NAME /* c */ (1)", "NAME /* c */ (1)"),
             ("f c", "NAME c", "NAME c"),
             ("-f", "-NAME", "-NAME"),
         ],
@@ -139,7 +133,11 @@ fn calls_that_reach_past_their_name() {
     check(
         "#define N -1\n-N-E",
         &[],
-        &[("-1-E", "N-E", "N-E"), ("- -1", "-N", "-N"), ("-E", "=", "=")],
+        &[
+            ("-1-E", "N-E", "N-E"),
+            ("- -1", "-N", "-N"),
+            ("-E", "=", "="),
+        ],
     );
     check("#define E\na E b", &[], &[("a  b", "a E b", "a E b")]);
 }
@@ -154,7 +152,7 @@ fn directives() {
             ("a;", "=", "="),
             ("c;", "=", "="),
             ("a;\nc;", "a;\n#if 0\nb;\n#endif\nc;", "-"),
-            ("1 2", "F(1\n#if 1\n2\n#endif\n)", "-").max(("1", "=", "-")),
+            ("1", "=", "-"),
             ("d; 1 2 e", "d; F(1\n#if 1\n2\n#endif\n) e", "-"),
             ("e", "=", "="),
         ],
@@ -163,7 +161,10 @@ fn directives() {
 
 #[test]
 fn includes() {
-    let files = [("a", "in a;\n#include \"b\"\nend a;\n"), ("b", "in b; N;\n")];
+    let files = [
+        ("a", "in a;\n#include \"b\"\nend a;\n"),
+        ("b", "in b; N;\n"),
+    ];
     check(
         "#define N 3\nbefore;\n#include \"a\" // c\nafter; N",
         &files,
@@ -172,21 +173,21 @@ fn includes() {
             ("in b", "b: in b", "b: in b"),
             ("3;", "b: N;", "b: N;"),
             ("in a;\nin b", "a: in a;\n#include \"b\"", "-"),
-            ("in b; 3;\nend", "a: \"b\"\nend", "-"),
+            ("in b; 3;\nend", "a: #include \"b\"\nend", "-"),
             ("before;\nin a", "before;\n#include \"a\"", "-"),
             (
                 "before;\nin a;\nin b; 3;\nend a;\nafter",
                 "before;\n#include \"a\" // c\nafter",
                 "-",
             ),
-            ("; 3;\nend a;\nafter", "\"a\" // c\nafter", "-"),
+            ("; 3;\nend a;\nafter", "#include \"a\" // c\nafter", "-"),
         ],
     );
     // The same file twice: no edit reaches from one reading into the other.
     check(
         "#include \"b\"\n#include \"b\"\n",
         &files,
-        &[("N;\nin b", "\"b\"\n#include \"b\"", "-")],
+        &[("N;\nin b", "#include \"b\"\n#include \"b\"", "-")],
     );
 }
 
@@ -195,13 +196,19 @@ fn definitions() {
     let main = "#define ADD(a) a + step\nx = ADD(1);";
     let (unit, _) = preprocess("main", main.as_bytes(), &[], &Files(&[]));
     let find = |part: &str| {
-        let start = String::from_utf8_lossy(&unit.text).find(part).expect("the part");
+        let start = String::from_utf8_lossy(&unit.text)
+            .find(part)
+            .expect("the part");
         let start = u32::try_from(start).expect("short");
         let end = start + u32::try_from(part.len()).expect("short");
         shown(&unit, unit.origins.definition(Span { start, end }))
     };
     assert_eq!(
-        (find("+ step").as_str(), find("1").as_str(), find("x").as_str()),
+        (
+            find("+ step").as_str(),
+            find("1").as_str(),
+            find("x").as_str()
+        ),
         ("+ step", "-", "-")
     );
 }

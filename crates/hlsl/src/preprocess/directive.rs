@@ -66,14 +66,12 @@ impl Unit<'_> {
                 self.problem(format!("`#error`: {}", text.trim()), Some(place));
             }
             b"line" | b"warning" | b"ident" => {}
+            // A `#` alone, or a line marker, which gives a number.
+            b"" if lex::space(rest, 0, true).end == rest.len() => {}
+            [b'0'..=b'9', ..] => {}
             _ => {
-                // Alone, or with the number of a line.
-                let begin = lex::space(rest, 0, true).end;
-                let is_empty = keyword.is_empty() && rest.get(begin).is_none_or(u8::is_ascii_digit);
-                if !is_empty && !keyword.starts_with(b"0") {
-                    let place = source.place(line.hash, line.end);
-                    self.problem("unknown directive".to_owned(), Some(place));
-                }
+                let place = source.place(line.hash, line.end);
+                self.problem("unknown directive".to_owned(), Some(place));
             }
         }
     }
@@ -315,7 +313,8 @@ impl Unit<'_> {
             self.problem(message.to_owned(), Some(place));
             return;
         }
-        self.follow(path, angled, place);
+        let directive = source.file_start(line.hash);
+        self.follow(path, angled, place, directive);
     }
 
     /// The path that the expansion of an `#include` spells, and whether in angle brackets.
@@ -339,7 +338,7 @@ impl Unit<'_> {
         Some((path, true))
     }
 
-    fn follow(&mut self, path: Vec<u8>, angled: bool, place: FileSpan) {
+    fn follow(&mut self, path: Vec<u8>, angled: bool, place: FileSpan, directive: u32) {
         let shown = String::from_utf8_lossy(&path).into_owned();
         let from = self.frame.source.id;
         let key = (from, path, angled);
@@ -381,7 +380,13 @@ impl Unit<'_> {
             }
             return;
         }
-        self.included = self.open(file, Some(place));
+        self.included = self.open(
+            file,
+            Some(FileSpan {
+                start: directive,
+                ..place
+            }),
+        );
     }
 }
 

@@ -387,9 +387,7 @@ impl<'a> Unit<'a> {
 
     /// Keeps what an expansion ended with apart from what follows in the file.
     fn separate(&mut self, next: Option<u8>) {
-        if let (Some(&last), Some(next)) = (self.out.text.last(), next)
-            && lex::pastes(last, next)
-        {
+        if next.is_some_and(|next| lex::pastes(&self.out.text, next)) {
             let place = self.frame.source.file_end(self.frame.at);
             self.out.gap(self.frame.inclusion, place, b' ');
         }
@@ -469,19 +467,15 @@ impl<'a> Unit<'a> {
     /// Writes a token of an expansion; the first one sets `begin`.
     fn write_token(&mut self, call: u32, token: Token, begin: &mut Option<usize>) {
         let text = self.names.text(token.symbol);
-        let (Some(&first), last) = (text.first(), self.out.text.last().copied()) else {
+        let Some(&first) = text.first() else {
             return;
         };
         if self.out.text.len() + text.len() >= MAX_TEXT {
             self.stop_for_size();
             return;
         }
-        let mut white = last.is_some_and(|last| {
-            lex::pastes(last, first)
-                || (token.white
-                    && !matches!(lex::class(last), Class::Blank | Class::Newline)
-                    && begin.is_some())
-        });
+        let wants_blank = token.white && begin.is_some() && !self.ends_blank();
+        let mut white = wants_blank || lex::pastes(&self.out.text, first);
         if begin.is_none() {
             // This blank is not part of the expansion: an edit may start with the call.
             if std::mem::take(&mut white) {
