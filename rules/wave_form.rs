@@ -14,15 +14,55 @@
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::{Scalar, Shader};
-use shaderlint_simt::{Collective, Elements, Kind, Operator, Rewrite, WAVE_SIZES};
+use shaderlint_hlsl::{FileId, Scalar, Shader};
+use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
+use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES, compare};
 
 /// Text that replaces a scan, and what it needs declared.
-pub(crate) struct WaveForm {
+struct WaveForm {
     /// Statements, four spaces an indentation step, without a line break at the end.
-    pub block: String,
+    block: String,
     /// A groupshared declaration.
-    pub totals: String,
+    totals: String,
+}
+
+/// A replacement for a scan that is proved to leave the whole kernel's results as they were, at every wave size under
+/// linear packing. `None` where there is none, or no proof.
+pub(crate) fn fix(context: &Context<'_>, scan: &Collective) -> Option<Fix> {
+    let shader = context.shader;
+    let rewrite = scan.rewrite.as_ref()?;
+    // In a register nothing after the ladder waits for it; in an array the next reader may.
+    let in_register = matches!(scan.output, Elements::Register { .. }) && rewrite.also.is_empty();
+    let barriers = if in_register { [false, true] } else { [rewrite.ends_with_barrier, true] };
+    let is_exact = scan.operator.is_exact();
+    barriers.into_iter().find_map(|end_barrier| {
+        let form = write(shader, scan, rewrite, end_barrier)?;
+        let totals = Edit { at: totals_place(shader, scan)?, text: form.totals };
+        let block = Edit { at: At::Over(scan.span), text: form.block };
+        let fix = Fix {
+            title: "replace the ladder by wave intrinsics".to_owned(),
+            safety: if is_exact { Safety::Safe } else { Safety::Unsafe },
+            edits: vec![totals, block],
+        };
+        is_proved(context, &fix).then_some(fix)
+    })
+}
+
+/// Beside the array the elements went through if that is in the file at hand, else before the function.
+fn totals_place(shader: &Shader, scan: &Collective) -> Option<At> {
+    let beside = scan.arrays.iter().filter_map(|array| shader.globals.get(array.0 as usize)).find(|array| {
+        shader.origins.editable(array.span).is_some_and(|place| place.file == FileId(0))
+    });
+    match beside {
+        Some(array) => Some(At::After(array.span)),
+        None => Some(At::Before(shader.functions.get(scan.function.0 as usize)?.span)),
+    }
+}
+
+fn is_proved(context: &Context<'_>, fix: &Fix) -> bool {
+    let Some((fixed, entry)) = fixed_shader(context.shader, context.entry, &fix.edits) else { return false };
+    let flagged = (context.shader, context.entry);
+    compare(flagged, (&fixed, entry), &[LaneMap::Linear]).iter().all(|run| run.outcome.is_equal())
 }
 
 /// The names the form introduces.
@@ -37,7 +77,7 @@ struct Names {
 }
 
 /// The wave form for a collective; `None` for operators without a wave prefix.
-pub(crate) fn write(
+fn write(
     shader: &Shader,
     scan: &Collective,
     rewrite: &Rewrite,

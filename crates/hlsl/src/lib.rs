@@ -11,7 +11,7 @@ mod tree;
 mod types;
 
 pub use intrinsic::Intrinsic;
-pub use preprocess::Origins;
+pub use preprocess::{Branch, Inactive, Origins, Preprocessed, preprocess};
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};
 pub use stub::read;
 pub use tree::*;

@@ -25,7 +25,10 @@ impl Scalar {
     /// Whether values of this type are exactly 32 bits (`bool` counts: it is 0 or 1).
     #[must_use]
     pub fn is_word(self) -> bool {
-        matches!(self, Scalar::Bool | Scalar::Int | Scalar::Uint | Scalar::Float)
+        matches!(
+            self,
+            Scalar::Bool | Scalar::Int | Scalar::Uint | Scalar::Float
+        )
     }
 
     #[must_use]
@@ -117,7 +120,9 @@ impl Type {
     #[must_use]
     pub fn scalar(&self) -> Option<Scalar> {
         match self {
-            Type::Scalar(scalar) | Type::Vector(scalar, _) | Type::Matrix(scalar, ..) => Some(*scalar),
+            Type::Scalar(scalar) | Type::Vector(scalar, _) | Type::Matrix(scalar, ..) => {
+                Some(*scalar)
+            }
             _ => None,
         }
     }

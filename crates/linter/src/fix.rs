@@ -1,10 +1,44 @@
 //! Making the edits of fixes, on bytes.
 
-use crate::finding::{Diagnostic, FileEdit, Fix, Safety};
+use shaderlint_hlsl::{FunctionId, Shader};
+
+use crate::finding::{At, Diagnostic, Edit, FileEdit, Fix, Safety};
 use crate::place::MAIN_FILE;
 
 /// How often [`settle`] looks again: a fix may make room for another that it was in conflict with.
 pub const MAX_PASSES: usize = 8;
+
+/// The translation unit with edits made in its *expanded* text, and the entry point `entry` in it: what a proof of a
+/// fix is about. `None` where an edit lies outside the text, or the entry point is not there any more.
+#[must_use]
+pub fn fixed_shader(shader: &Shader, entry: FunctionId, edits: &[Edit]) -> Option<(Shader, FunctionId)> {
+    let mut splices: Vec<(usize, usize, String)> = edits
+        .iter()
+        .map(|edit| match edit.at {
+            At::Over(span) => (span.start as usize, span.end as usize, edit.text.clone()),
+            At::Before(span) => (span.start as usize, span.start as usize, format!("{}\n", edit.text)),
+            At::After(span) => (span.end as usize, span.end as usize, format!("\n{}\n", edit.text)),
+        })
+        .collect();
+    splices.sort();
+    let mut text = Vec::with_capacity(shader.text.len() + 1024);
+    let mut done = 0;
+    for (start, end, new) in splices {
+        text.extend_from_slice(shader.text.get(done..start)?);
+        text.extend_from_slice(new.as_bytes());
+        done = end;
+    }
+    text.extend_from_slice(shader.text.get(done..)?);
+    let (fixed, _) = shaderlint_hlsl::parse(text);
+    let wanted = shader.functions.get(entry.0 as usize)?;
+    // Overloads may share the name: it is the one with as many entry points of that name before it.
+    let of_name = |shader: &Shader| -> Vec<FunctionId> {
+        shader.entry_points().filter(|(_, function)| function.name == wanted.name).map(|(id, _)| id).collect()
+    };
+    let number = of_name(shader).iter().position(|id| *id == entry)?;
+    let entry = of_name(&fixed).get(number).copied()?;
+    Some((fixed, entry))
+}
 
 /// A file's text after some fixes.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -16,5 +16,5 @@ mod suppress;
 
 pub use check::{Report, check_shader};
 pub use finding::{At, Diagnostic, Edit, FileEdit, Finding, Fix, Label, Safety};
-pub use fix::{Applied, MAX_PASSES, Settled, apply, settle};
+pub use fix::{Applied, MAX_PASSES, Settled, apply, fixed_shader, settle};
 pub use rule::{Category, Context, Rule, Settings, ShaderModel};

@@ -42,7 +42,9 @@ pub(crate) enum Command {
         rule: String,
     },
     /// Translate a kernel to WGSL
+    #[cfg(feature = "gpu")]
     Wgsl(crate::wgsl::WgslArgs),
+    #[cfg(feature = "gpu")]
     /// Prove and run a file's fixes against the kernels they replace
     Verify(crate::verify::VerifyArgs),
 }

@@ -6,14 +6,18 @@
 mod args;
 mod explain;
 mod includes;
+#[cfg(feature = "gpu")]
+mod kernel;
 mod lint;
 mod report;
 mod run;
 mod scan;
 mod source_text;
 mod terminal;
+#[cfg(feature = "gpu")]
 mod verify;
 mod walk;
+#[cfg(feature = "gpu")]
 mod wgsl;
 mod write;
 
@@ -47,7 +51,9 @@ fn main() -> ExitCode {
     let outcome = match args.command {
         None => run::run(&args.check),
         Some(args::Command::Explain { rule }) => explain::run(&rule),
+        #[cfg(feature = "gpu")]
         Some(args::Command::Wgsl(args)) => wgsl::run(&args),
+        #[cfg(feature = "gpu")]
         Some(args::Command::Verify(args)) => verify::run(&args),
     };
     match outcome {

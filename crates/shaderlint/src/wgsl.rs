@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
-use crate::Outcome;
 use crate::args::SourceArgs;
+use crate::{Outcome, kernel, lint, terminal};
 
 /// Arguments of `shaderlint wgsl`.
 #[derive(Debug, clap::Args)]
@@ -15,17 +15,20 @@ pub(crate) struct WgslArgs {
     /// The entry point, where the file has several
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// Write `enable subgroups;`, which browsers want
+    /// Write `enable subgroups;`, which browsers and Tint want
     #[arg(long)]
     pub enable_subgroups: bool,
     #[command(flatten)]
     pub source: SourceArgs,
 }
 
-/// Prints the kernel in WGSL. Seam: [`crate::lint::read_unit`] gives the shader, the verify crate the text.
+/// Prints the kernel in WGSL, once naga has validated it.
 pub(crate) fn run(args: &WgslArgs) -> Result<Outcome> {
-    let _ = (&args.entry, args.enable_subgroups);
-    let unit = crate::lint::read_unit(&args.file, &args.source)?;
-    crate::report::problems(&unit);
-    bail!("{}: this build cannot write WGSL", args.file.display())
+    let unit = lint::read_unit(&args.file, &args.source)?;
+    let path = kernel::path(&unit).to_owned();
+    let entry = kernel::entry(&unit.shader, &path, args.entry.as_deref())
+        .inspect_err(|_| crate::report::problems(&unit))?;
+    let lowered = kernel::lower(&unit, entry)?;
+    terminal::print(shaderlint_verify::wgsl(&lowered, args.enable_subgroups)?.as_bytes())?;
+    Ok(Outcome::Clean)
 }

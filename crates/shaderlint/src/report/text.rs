@@ -6,7 +6,7 @@ use anyhow::Result;
 use codespan_reporting::diagnostic::{Diagnostic as Snippet, Label, Severity};
 use codespan_reporting::term::termcolor::Buffer;
 use codespan_reporting::term::{self, Config, Styles, StylesWriter};
-use shaderlint_hlsl::{FileId, FileSpan, Problem};
+use shaderlint_hlsl::{FileId, FileSpan, Problem, Sources};
 use shaderlint_linter::{Category, Diagnostic, Safety};
 
 use crate::lint::{Looked, Unit};
@@ -144,12 +144,17 @@ pub(crate) fn problems_of(looked: &Looked, detail: Detail, is_colored: bool) -> 
 
 /// Says on standard error what could not be read of a file.
 pub(crate) fn problems(unit: &Unit) {
-    let path = unit.shader.sources.files.first().map_or("", |file| &file.path);
-    let texts = SourceTexts::new(&unit.shader.sources);
-    for problem in &unit.problems {
-        if let Ok(rendered) = render(&texts, &problem_snippet(&texts, path, problem), false) {
-            terminal::print_error(&rendered);
-        }
+    for one in &unit.problems {
+        problem(&unit.shader.sources, one);
+    }
+}
+
+/// Says on standard error what is wrong at a place.
+pub(crate) fn problem(sources: &Sources, problem: &Problem) {
+    let path = sources.files.first().map_or("", |file| &file.path);
+    let texts = SourceTexts::new(sources);
+    if let Ok(rendered) = render(&texts, &problem_snippet(&texts, path, problem), false) {
+        terminal::print_error(&rendered);
     }
 }
 

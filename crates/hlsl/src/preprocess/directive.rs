@@ -1,0 +1,526 @@
+//! Lines that start with `#`: definitions, includes, and the regions that conditions leave out.
+
+use std::rc::Rc;
+
+use super::lex::{self, Class, Comment, Kind};
+use super::macros;
+use super::names::{Symbol, Token};
+use super::text::SourceText;
+use super::unit::{Condition, Unit};
+use super::{Branch, MAX_INCLUDE_DEPTH, MAX_INCLUSIONS};
+use crate::span::{FileId, FileSpan};
+
+/// A directive's line: positions in the joined text.
+#[derive(Clone, Copy)]
+struct Line {
+    hash: usize,
+    /// The keyword is `hash..keyword_end`, with the `#`.
+    keyword_end: usize,
+    /// The newline behind it. Block comments in it may hold others.
+    end: usize,
+    open_comment: Option<usize>,
+}
+
+impl Unit<'_> {
+    /// Obeys the directive whose `#` is next in the file, and leaves the file at the end of its line; or of the line
+    /// that ends the region which it leaves out.
+    pub fn directive(&mut self, in_call: bool) {
+        let source = Rc::clone(&self.frame.source);
+        let bytes = source.bytes();
+        let (line, keyword) = line(bytes, self.frame.at);
+        self.frame.at = line.end;
+        self.out.broken = true;
+        if let Some(at) = line.open_comment {
+            self.open_comment(at);
+        }
+        if let Some(branch) = branch(keyword) {
+            self.branch(&source, line, branch);
+            return;
+        }
+        let rest = bytes.get(line.keyword_end..line.end).unwrap_or_default();
+        let place = source.place(line.hash, line.keyword_end);
+        match keyword {
+            b"define" => self.define(&source, line),
+            b"undef" => match self.tokens(rest, Some(line.keyword_end)).first() {
+                Some(name) if name.kind == Kind::Ident => self.names.define(name.symbol, None),
+                _ => self.problem("`#undef` without a name".to_owned(), Some(place)),
+            },
+            b"include" | b"include_with_pragmas" => self.include(&source, line, in_call),
+            b"pragma" => {
+                let begin = lex::space(rest, 0, true).end;
+                let word = rest
+                    .get(begin..lex::word_end(rest, begin))
+                    .unwrap_or_default();
+                if word == b"once" {
+                    self.once.insert(source.id);
+                }
+            }
+            b"endif" => match self.frame.conditions.last().copied() {
+                Some(condition) => {
+                    self.close_taken(&source, condition, line);
+                    self.frame.conditions.pop();
+                }
+                None => self.problem("`#endif` without `#if`".to_owned(), Some(place)),
+            },
+            b"error" => {
+                let text = String::from_utf8_lossy(rest);
+                let place = source.place(line.hash, line.end);
+                self.problem(format!("`#error`: {}", text.trim()), Some(place));
+            }
+            b"line" | b"warning" | b"ident" => {}
+            _ => {
+                // Alone, or with the number of a line.
+                let begin = lex::space(rest, 0, true).end;
+                let is_empty = keyword.is_empty() && rest.get(begin).is_none_or(u8::is_ascii_digit);
+                if !is_empty && !keyword.starts_with(b"0") {
+                    let place = source.place(line.hash, line.end);
+                    self.problem("unknown directive".to_owned(), Some(place));
+                }
+            }
+        }
+    }
+
+    fn define(&mut self, source: &SourceText, line: Line) {
+        let rest = source
+            .bytes()
+            .get(line.keyword_end..line.end)
+            .unwrap_or_default();
+        let tokens = self.tokens(rest, Some(line.keyword_end));
+        let mut complaints = Vec::new();
+        match macros::definition(&tokens, &mut complaints) {
+            Ok((name, definition)) => self.names.define(name, Some(definition)),
+            Err(complaint) => complaints.push(complaint),
+        }
+        for (message, token) in complaints {
+            let place = match token {
+                Some(token) => self.place_of(source.id, &[token]),
+                None => None,
+            };
+            let place = place.unwrap_or_else(|| source.place(line.hash, line.keyword_end));
+            self.problem(message.to_owned(), Some(place));
+        }
+    }
+
+    /// From the first of these tokens, which stand in this file, to the last.
+    fn place_of(&self, file: FileId, tokens: &[Token]) -> Option<FileSpan> {
+        let (first, last) = (tokens.first()?, tokens.last()?);
+        let (_, start) = first.place?;
+        let (_, end) = last.place?;
+        let length = super::text::offset(self.names.text(last.symbol).len());
+        Some(FileSpan {
+            file,
+            start,
+            end: end.saturating_add(length),
+        })
+    }
+
+    /// `#if` and its kin, `#elif` and its kin, and `#else`, met in a region that is taken.
+    fn branch(&mut self, source: &SourceText, line: Line, branch: Branch) {
+        let place = source.place(line.hash, line.keyword_end);
+        if matches!(branch, Branch::If | Branch::Ifdef | Branch::Ifndef) {
+            let (holds, asks) = self.holds(source, line, branch);
+            let group = self.groups.len();
+            self.groups.push(None);
+            let mut condition = Condition {
+                place,
+                asks,
+                taken: None,
+                saw_else: false,
+                group,
+            };
+            if holds {
+                condition.taken = Some(self.take(source, line));
+                self.frame.conditions.push(condition);
+            } else {
+                self.frame.conditions.push(condition);
+                self.skip(source, line, branch, asks);
+            }
+            return;
+        }
+        let Some(condition) = self.frame.conditions.last().copied() else {
+            self.problem(format!("`{}` without `#if`", name(branch)), Some(place));
+            return;
+        };
+        self.close_taken(source, condition, line);
+        let asks = self.next_branch(source, line, branch, condition);
+        self.skip(source, line, branch, asks);
+    }
+
+    /// Notes that the branch at `line` belongs to `condition`; what it asks.
+    fn next_branch(
+        &mut self,
+        source: &SourceText,
+        line: Line,
+        branch: Branch,
+        condition: Condition,
+    ) -> FileSpan {
+        let place = source.place(line.hash, line.keyword_end);
+        if condition.saw_else {
+            self.problem(format!("`{}` after `#else`", name(branch)), Some(place));
+        }
+        if branch == Branch::Else {
+            if let Some(condition) = self.frame.conditions.last_mut() {
+                condition.saw_else = true;
+            }
+            return condition.asks;
+        }
+        let tokens = self.tokens_of(source, line);
+        self.place_of(source.id, &tokens).unwrap_or(place)
+    }
+
+    fn tokens_of(&mut self, source: &SourceText, line: Line) -> Vec<Token> {
+        let rest = source
+            .bytes()
+            .get(line.keyword_end..line.end)
+            .unwrap_or_default();
+        self.tokens(rest, Some(line.keyword_end))
+    }
+
+    /// Whether the condition at `line` holds, and the place of what it asks.
+    fn holds(&mut self, source: &SourceText, line: Line, branch: Branch) -> (bool, FileSpan) {
+        let tokens = self.tokens_of(source, line);
+        let keyword = source.place(line.hash, line.keyword_end);
+        let place = self.place_of(source.id, &tokens).unwrap_or(keyword);
+        let wants = match branch {
+            Branch::Ifdef | Branch::Elifdef => true,
+            Branch::Ifndef | Branch::Elifndef => false,
+            Branch::Else => return (true, place),
+            Branch::If | Branch::Elif => {
+                return (self.evaluate(source, line, tokens, place), place);
+            }
+        };
+        match tokens.first() {
+            Some(name) if name.kind == Kind::Ident => {
+                let is_defined = self.names.definition(name.symbol).is_some();
+                let place = self.place_of(source.id, &[*name]).unwrap_or(place);
+                (is_defined == wants, place)
+            }
+            _ => {
+                self.problem("condition without a name".to_owned(), Some(place));
+                (false, place)
+            }
+        }
+    }
+
+    fn evaluate(
+        &mut self,
+        source: &SourceText,
+        line: Line,
+        tokens: Vec<Token>,
+        place: FileSpan,
+    ) -> bool {
+        debug_assert_eq!(source.id, self.frame.source.id);
+        let result = match self.expand_list(tokens, line.hash, true) {
+            Ok(tokens) => super::condition::holds(&tokens, &self.names),
+            Err(why) => Err(format!("a macro in this condition {why}")),
+        };
+        result.unwrap_or_else(|message| {
+            self.problem(message, Some(place));
+            false
+        })
+    }
+
+    /// Starts a region that is taken, behind `line`; gives its start in the file.
+    fn take(&mut self, source: &SourceText, line: Line) -> u32 {
+        let start = source.file_start(lex::past_newline(source.bytes(), line.end));
+        self.active.insert((source.id, start));
+        start
+    }
+
+    /// Notes that the region being taken ends before `line`.
+    fn close_taken(&mut self, source: &SourceText, condition: Condition, line: Line) {
+        let end = source.file_end(line_start(source.bytes(), line.hash));
+        if let (Some(start), Some(group)) = (condition.taken, self.groups.get_mut(condition.group))
+        {
+            group.get_or_insert(FileSpan {
+                file: source.id,
+                start,
+                end: end.max(start),
+            });
+        }
+    }
+
+    /// Leaves out what is behind `line`, to the directive that starts a region that is taken or ends the `#if`.
+    fn skip(
+        &mut self,
+        source: &SourceText,
+        line_of_branch: Line,
+        branch_of_line: Branch,
+        asks: FileSpan,
+    ) {
+        let bytes = source.bytes();
+        let (mut opened_by, mut asks) = (branch_of_line, asks);
+        let mut start = lex::past_newline(bytes, line_of_branch.end);
+        let mut at = start;
+        let mut depth = 0_usize;
+        while let Some(hash) = next_hash(bytes, at) {
+            let (line, keyword) = line(bytes, hash);
+            at = line.end;
+            let branch = branch(keyword);
+            match branch {
+                Some(Branch::If | Branch::Ifdef | Branch::Ifndef) => {
+                    depth += 1;
+                    continue;
+                }
+                None if keyword == b"endif" && depth > 0 => {
+                    depth -= 1;
+                    continue;
+                }
+                None if keyword != b"endif" => continue,
+                _ if depth > 0 => continue,
+                _ => {}
+            }
+            let Some(condition) = self.frame.conditions.last().copied() else {
+                break;
+            };
+            self.leave_out(
+                source,
+                (start, line_start(bytes, hash)),
+                asks,
+                opened_by,
+                condition.group,
+            );
+            start = lex::past_newline(bytes, line.end);
+            self.frame.at = line.end;
+            let Some(branch) = branch else {
+                self.frame.conditions.pop();
+                return;
+            };
+            opened_by = branch;
+            asks = self.next_branch(source, line, branch, condition);
+            // After an `#else` nothing more is taken.
+            if condition.taken.is_none()
+                && !condition.saw_else
+                && self.holds(source, line, branch).0
+            {
+                let taken = self.take(source, line);
+                if let Some(condition) = self.frame.conditions.last_mut() {
+                    condition.taken = Some(taken);
+                }
+                return;
+            }
+        }
+        if let Some(condition) = self.frame.conditions.last().copied() {
+            self.leave_out(
+                source,
+                (start, bytes.len()),
+                asks,
+                opened_by,
+                condition.group,
+            );
+        }
+        self.frame.at = bytes.len();
+    }
+
+    fn include(&mut self, source: &SourceText, line: Line, in_call: bool) {
+        let bytes = source.bytes();
+        let begin = lex::space(bytes, line.keyword_end, false).end;
+        let rest = bytes.get(begin..line.end).unwrap_or_default();
+        let close = match rest.first() {
+            Some(b'"') => Some(b'"'),
+            Some(b'<') => Some(b'>'),
+            _ => None,
+        };
+        let written = close.and_then(|close| {
+            let length = rest.iter().skip(1).position(|&byte| byte == close)?;
+            Some((rest.get(1..=length)?.to_vec(), length + 2))
+        });
+        let (path, angled, place) = if let Some((path, length)) = written {
+            (
+                path,
+                close == Some(b'>'),
+                source.place(begin, begin + length),
+            )
+        } else {
+            let tokens = self.tokens_of(source, line);
+            let keyword = source.place(line.hash, line.keyword_end);
+            let place = self.place_of(source.id, &tokens).unwrap_or(keyword);
+            let tokens = self
+                .expand_list(tokens, line.hash, false)
+                .unwrap_or_default();
+            match self.made_path(&tokens) {
+                Some((path, angled)) => (path, angled, place),
+                None => {
+                    self.problem("`#include` without a path".to_owned(), Some(place));
+                    return;
+                }
+            }
+        };
+        if in_call {
+            let message = "`#include` among the arguments of a macro call is not followed";
+            self.problem(message.to_owned(), Some(place));
+            return;
+        }
+        self.follow(path, angled, place);
+    }
+
+    /// The path that the expansion of an `#include` spells, and whether in angle brackets.
+    fn made_path(&self, tokens: &[Token]) -> Option<(Vec<u8>, bool)> {
+        let (first, rest) = tokens.split_first()?;
+        if first.kind == Kind::String {
+            let text = self.names.text(first.symbol);
+            return Some((text.get(1..text.len() - 1)?.to_vec(), false));
+        }
+        let length = rest
+            .iter()
+            .position(|token| token.symbol == Symbol::GREATER)?;
+        if first.symbol != Symbol::LESS {
+            return None;
+        }
+        let mut path = Vec::new();
+        for (index, token) in rest.iter().take(length).enumerate() {
+            if token.white && index > 0 {
+                path.push(b' ');
+            }
+            path.extend_from_slice(self.names.text(token.symbol));
+        }
+        Some((path, true))
+    }
+
+    fn follow(&mut self, path: Vec<u8>, angled: bool, place: FileSpan) {
+        let shown = String::from_utf8_lossy(&path).into_owned();
+        let from = self.frame.source.id;
+        let key = (from, path, angled);
+        let resolved = if let Some(&known) = self.resolved.get(&key) {
+            known
+        } else {
+            let found = self.includes.resolve(self.path(), &shown, angled);
+            let file = found.map(|found| self.add_file(&found.path, &found.text));
+            self.resolved.insert(key, file);
+            file
+        };
+        let Some(file) = resolved else {
+            self.problem(format!("cannot find `{shown}`"), Some(place));
+            return;
+        };
+        if self.once.contains(&file) {
+            return;
+        }
+        let is_open = file == from || self.parents.iter().any(|parent| parent.source.id == file);
+        let is_full = self.parents.len() + 1 >= MAX_INCLUDE_DEPTH;
+        if is_full && self.too_deep.insert(file) {
+            let why = if is_open {
+                "includes itself"
+            } else {
+                "is included too deeply"
+            };
+            self.problem(format!("`{shown}` {why}"), Some(place));
+        }
+        // Told once, such a file is no longer included in itself at all: 64 levels of two includes each would
+        // never end.
+        if is_full || (is_open && self.too_deep.contains(&file)) {
+            return;
+        }
+        self.inclusions += 1;
+        if self.inclusions >= MAX_INCLUSIONS {
+            if self.inclusions == MAX_INCLUSIONS {
+                let message =
+                    format!("more than {MAX_INCLUSIONS} includes: none is followed from here on");
+                self.problem(message, Some(place));
+            }
+            return;
+        }
+        self.included = self.open(file, Some(place));
+    }
+}
+
+fn branch(keyword: &[u8]) -> Option<Branch> {
+    Some(match keyword {
+        b"if" => Branch::If,
+        b"ifdef" => Branch::Ifdef,
+        b"ifndef" => Branch::Ifndef,
+        b"elif" => Branch::Elif,
+        b"elifdef" => Branch::Elifdef,
+        b"elifndef" => Branch::Elifndef,
+        b"else" => Branch::Else,
+        _ => return None,
+    })
+}
+
+fn name(branch: Branch) -> &'static str {
+    match branch {
+        Branch::If => "#if",
+        Branch::Ifdef => "#ifdef",
+        Branch::Ifndef => "#ifndef",
+        Branch::Elif => "#elif",
+        Branch::Elifdef => "#elifdef",
+        Branch::Elifndef => "#elifndef",
+        Branch::Else => "#else",
+    }
+}
+
+/// The directive whose `#` is at `hash`, and its keyword.
+fn line(bytes: &[u8], hash: usize) -> (Line, &[u8]) {
+    let begin = lex::space(bytes, hash + 1, false);
+    let keyword_end = lex::word_end(bytes, begin.end);
+    let keyword = bytes.get(begin.end..keyword_end).unwrap_or_default();
+    let mut line = Line {
+        hash,
+        keyword_end,
+        end: keyword_end,
+        open_comment: begin.open_comment,
+    };
+    while let Some(&byte) = bytes.get(line.end) {
+        line.end = match lex::class(byte) {
+            Class::Newline => break,
+            Class::Quote => lex::literal_end(bytes, line.end).0,
+            Class::Slash => match lex::comment(bytes, line.end) {
+                Some((Comment::Line, _)) => {
+                    // Not part of the line's text, but of the line.
+                    lex::newline(bytes, line.end)
+                }
+                Some((kind, end)) => {
+                    if kind == Comment::Open {
+                        line.open_comment = Some(line.end);
+                    }
+                    end
+                }
+                None => line.end + 1,
+            },
+            _ => line.end + 1,
+        };
+    }
+    (line, keyword)
+}
+
+/// The start of the blanks before `at`.
+fn line_start(bytes: &[u8], at: usize) -> usize {
+    let before = bytes.get(..at).unwrap_or_default();
+    let blanks = before
+        .iter()
+        .rev()
+        .take_while(|&&byte| lex::class(byte) == Class::Blank);
+    at - blanks.count()
+}
+
+/// The next `#` that only blanks and comments precede on its line. `at` must be a line's start or end.
+fn next_hash(bytes: &[u8], at: usize) -> Option<usize> {
+    let mut at = at;
+    let mut is_first = true;
+    while let Some(&byte) = bytes.get(at) {
+        at = match lex::class(byte) {
+            Class::Newline => {
+                is_first = true;
+                at + 1
+            }
+            Class::Blank => at + 1,
+            Class::Hash if is_first => return Some(at),
+            Class::Slash => match lex::comment(bytes, at) {
+                Some((_, end)) => end,
+                None => {
+                    is_first = false;
+                    at + 1
+                }
+            },
+            Class::Quote => {
+                is_first = false;
+                lex::literal_end(bytes, at).0
+            }
+            _ => {
+                is_first = false;
+                at + 1
+            }
+        };
+    }
+    None
+}

@@ -1,0 +1,525 @@
+//! Macro expansion.
+//!
+//! A stack of token lists being read, each under the name of the macro it is the expansion of. While a list is on
+//! the stack its macro is disabled, and its name, when read, is painted for good. A list that is read to its end is
+//! popped only when more is asked for, so that a macro whose name ends an expansion may take its arguments from
+//! what follows: just the rules of C, with gcc's answers where C gives none.
+
+use std::rc::Rc;
+
+use super::lex::{self, Kind};
+use super::macros::{Body, Macro, Part, Role};
+use super::names::{Symbol, Token};
+use super::unit::Unit;
+use super::{MAX_ARGUMENT_DEPTH, MAX_CALL_WORK, MAX_UNIT_WORK};
+
+pub(super) struct Context {
+    tokens: Rc<Vec<Token>>,
+    next: usize,
+    name: Option<Symbol>,
+    /// Whether white space stands before the first token: what the macro's name had, not what its body has.
+    white: Option<bool>,
+}
+
+/// The state of the expansion at hand.
+#[derive(Default)]
+pub(super) struct Expansion {
+    contexts: Vec<Context>,
+    /// Contexts below this are not to be read: an argument is expanded on its own.
+    floor: usize,
+    /// When the contexts are used up, reading goes on in the file.
+    reads_file: bool,
+    depth: usize,
+    /// Tokens handled for this outermost call, and for all of the unit.
+    call_work: usize,
+    unit_work: usize,
+    /// Why this expansion was given up.
+    pub aborted: Option<&'static str>,
+    /// A directive stood among the arguments of the outermost call.
+    pub saw_directive: bool,
+}
+
+impl Expansion {
+    /// The unit has had its share: no macro is expanded any more.
+    pub fn is_spent(&self) -> bool {
+        self.unit_work > MAX_UNIT_WORK
+    }
+
+    pub fn charge(&mut self, tokens: usize) {
+        self.call_work += tokens;
+        self.unit_work += tokens;
+        if self.call_work > MAX_CALL_WORK || self.unit_work > MAX_UNIT_WORK {
+            self.aborted.get_or_insert("expands to too much");
+        }
+    }
+}
+
+/// An argument of a call.
+#[derive(Default)]
+struct Argument {
+    tokens: Vec<Token>,
+    expanded: Option<Vec<Token>>,
+}
+
+impl Unit<'_> {
+    /// Makes ready to read an outermost macro call, from the file or from a list of tokens alone.
+    pub fn begin_expansion(&mut self, reads_file: bool) {
+        self.end_expansion();
+        let unit_work = self.expansion.unit_work;
+        self.expansion = Expansion {
+            reads_file,
+            unit_work,
+            ..Expansion::default()
+        };
+    }
+
+    /// Leaves no macro disabled.
+    pub fn end_expansion(&mut self) {
+        while !self.expansion.contexts.is_empty() {
+            self.pop_context();
+        }
+    }
+
+    pub fn push_context(
+        &mut self,
+        tokens: Rc<Vec<Token>>,
+        name: Option<Symbol>,
+        white: Option<bool>,
+    ) {
+        self.expansion.charge(1);
+        if let Some(name) = name {
+            self.names.disable(name);
+        }
+        self.expansion.contexts.push(Context {
+            tokens,
+            next: 0,
+            name,
+            white,
+        });
+    }
+
+    fn pop_context(&mut self) {
+        if let Some(Context {
+            name: Some(name), ..
+        }) = self.expansion.contexts.pop()
+        {
+            self.names.enable(name);
+        }
+    }
+
+    /// The next token of the contexts as it stands, painted if its macro is disabled.
+    pub fn read(&mut self) -> Option<Token> {
+        while self.expansion.contexts.len() > self.expansion.floor {
+            let context = self.expansion.contexts.last_mut()?;
+            let Some(mut token) = context.tokens.get(context.next).copied() else {
+                self.pop_context();
+                continue;
+            };
+            if let (0, Some(white)) = (context.next, context.white) {
+                token.white = white;
+            }
+            context.next += 1;
+            if token.kind == Kind::Ident && self.names.is_disabled(token.symbol) {
+                token.painted = true;
+            }
+            self.expansion.charge(1);
+            return Some(token);
+        }
+        None
+    }
+
+    /// The next token of the contexts, macros expanded.
+    pub fn expand_next(&mut self) -> Option<Token> {
+        while self.expansion.aborted.is_none() {
+            let token = self.read()?;
+            if token.kind != Kind::Ident || token.painted {
+                return Some(token);
+            }
+            match self.names.definition(token.symbol) {
+                Some(definition) => {
+                    let definition = Rc::clone(definition);
+                    if !self.enter(token, &definition) {
+                        return Some(token);
+                    }
+                }
+                None => return Some(token),
+            }
+        }
+        None
+    }
+
+    /// Starts the expansion of the macro that `name` names. `false` if it is function-like and not called.
+    pub fn enter(&mut self, name: Token, definition: &Macro) -> bool {
+        let (parameters, variadic, body) = match definition {
+            Macro::Line => {
+                let line = self.line_of_call();
+                return self.enter_made(name, Kind::Number, line.to_string().as_bytes());
+            }
+            Macro::File => {
+                let path = quoted(self.path().as_bytes());
+                return self.enter_made(name, Kind::String, &path);
+            }
+            Macro::Defined {
+                parameters,
+                variadic,
+                body,
+            } => (*parameters, *variadic, body),
+        };
+        let mut arguments = Vec::new();
+        if let Some(count) = parameters {
+            match self.arguments(name, count, variadic) {
+                Some(found) => arguments = found,
+                None => return false,
+            }
+        }
+        let tokens = match body {
+            Body::Plain(tokens) => Rc::clone(tokens),
+            Body::Parts(parts) => {
+                let variadic = parameters.filter(|_| variadic);
+                Rc::new(self.substitute(parts, arguments, variadic))
+            }
+        };
+        self.push_context(tokens, Some(name.symbol), Some(name.white));
+        true
+    }
+
+    fn enter_made(&mut self, name: Token, kind: Kind, text: &[u8]) -> bool {
+        let token = self.made(kind, text, name.white);
+        self.push_context(Rc::new(vec![token]), None, None);
+        true
+    }
+
+    /// A token that stands in no file.
+    pub fn made(&mut self, kind: Kind, text: &[u8], white: bool) -> Token {
+        self.expansion.charge(1 + text.len() / 8);
+        Token {
+            symbol: self.names.intern(text),
+            kind,
+            white,
+            painted: false,
+            place: None,
+        }
+    }
+
+    /// Reads past an opening parenthesis, if that comes next.
+    fn take_open(&mut self) -> Option<Token> {
+        while self.expansion.contexts.len() > self.expansion.floor {
+            let context = self.expansion.contexts.last_mut()?;
+            match context.tokens.get(context.next) {
+                Some(&token) => {
+                    let is_open = token.symbol == Symbol::OPEN;
+                    context.next += usize::from(is_open);
+                    return is_open.then_some(token);
+                }
+                None => self.pop_context(),
+            }
+        }
+        if self.expansion.reads_file {
+            self.file_open()
+        } else {
+            None
+        }
+    }
+
+    /// The arguments of a call of `name`. If it is no call, or one that cannot be read, everything is as before:
+    /// what was taken from contexts is put back, and the file is read again from where it was.
+    fn arguments(&mut self, name: Token, count: usize, variadic: bool) -> Option<Vec<Argument>> {
+        let begin = self.file_position();
+        let open = self.take_open()?;
+        let is_in_context = self.expansion.contexts.len() > self.expansion.floor;
+        let mut taken = if is_in_context {
+            vec![open]
+        } else {
+            Vec::new()
+        };
+        let mut arguments = vec![Argument::default()];
+        let mut depth = 0_usize;
+        let failure = loop {
+            if self.expansion.aborted.is_some() {
+                return None;
+            }
+            let token = match self.read() {
+                Some(token) => {
+                    taken.push(token);
+                    token
+                }
+                None if self.expansion.reads_file => match self.file_token() {
+                    Some(token) => token,
+                    None => break "is called without a closing parenthesis",
+                },
+                None => break "is called without a closing parenthesis",
+            };
+            match token.symbol {
+                Symbol::OPEN => depth += 1,
+                Symbol::CLOSE if depth == 0 => {
+                    let given = arguments.len();
+                    let is_empty =
+                        given == 1 && arguments.iter().all(|argument| argument.tokens.is_empty());
+                    if count == 0 && is_empty {
+                        return Some(Vec::new());
+                    }
+                    if given > count {
+                        break "is called with too many arguments";
+                    }
+                    // Like FXC, go on with empty ones. A variadic one may be missing.
+                    if given + usize::from(variadic) < count {
+                        self.complain(name, "is called with too few arguments");
+                    }
+                    // `F()` of `F(...)` has no variable arguments, `F(a,)` of `F(a, ...)` has an empty one.
+                    if variadic && count == 1 && is_empty {
+                        arguments.clear();
+                    }
+                    return Some(arguments);
+                }
+                Symbol::CLOSE => depth -= 1,
+                Symbol::COMMA if depth == 0 && !(variadic && arguments.len() >= count) => {
+                    arguments.push(Argument::default());
+                    continue;
+                }
+                _ => {}
+            }
+            if let Some(argument) = arguments.last_mut() {
+                argument.tokens.push(token);
+            }
+        };
+        self.complain(name, failure);
+        if self.expansion.reads_file {
+            self.return_to(begin);
+        }
+        if !taken.is_empty() {
+            self.push_context(Rc::new(taken), None, None);
+        }
+        None
+    }
+
+    /// `tokens` with all macros in them expanded, as if they stood alone.
+    fn expand_alone(&mut self, tokens: &[Token]) -> Vec<Token> {
+        let has_macro = |token: &Token| {
+            token.kind == Kind::Ident
+                && !token.painted
+                && self.names.definition(token.symbol).is_some()
+        };
+        if !tokens.iter().any(has_macro) {
+            self.expansion.charge(tokens.len());
+            return tokens.to_vec();
+        }
+        if self.expansion.depth >= MAX_ARGUMENT_DEPTH {
+            self.expansion
+                .aborted
+                .get_or_insert("has calls nested too deeply in its arguments");
+            return Vec::new();
+        }
+        let outer = (self.expansion.floor, self.expansion.reads_file);
+        self.expansion.depth += 1;
+        self.expansion.floor = self.expansion.contexts.len();
+        self.expansion.reads_file = false;
+        self.push_context(Rc::new(tokens.to_vec()), None, None);
+        let mut expanded = Vec::new();
+        while let Some(token) = self.expand_next() {
+            expanded.push(token);
+        }
+        // Not empty if it was aborted.
+        while self.expansion.contexts.len() > self.expansion.floor {
+            self.pop_context();
+        }
+        self.expansion.depth -= 1;
+        (self.expansion.floor, self.expansion.reads_file) = outer;
+        expanded
+    }
+
+    /// The tokens of a directive's line with all macros in them expanded, or why that was given up. In a condition
+    /// each `defined` is replaced by its value. `hash` is where the line starts.
+    pub fn expand_list(
+        &mut self,
+        tokens: Vec<Token>,
+        hash: usize,
+        is_condition: bool,
+    ) -> Result<Vec<Token>, &'static str> {
+        // The line may stand among the arguments of a macro call. As these are read from the file, all contexts are
+        // used up then.
+        let unit_work = self.expansion.unit_work;
+        let begun = Expansion {
+            unit_work,
+            ..Expansion::default()
+        };
+        let outer = std::mem::replace(&mut self.expansion, begun);
+        let outer_conditions = self.saved_conditions.take();
+        let outer_start = self.call_start;
+        self.set_call_start(hash);
+        self.push_context(Rc::new(tokens), None, None);
+        let mut expanded = Vec::new();
+        while let Some(token) = self.expand_next() {
+            let is_defined = is_condition && token.symbol == Symbol::DEFINED;
+            expanded.push(if is_defined {
+                self.defined(token)
+            } else {
+                token
+            });
+        }
+        self.end_expansion();
+        self.call_start = outer_start;
+        self.saved_conditions = outer_conditions;
+        let done = std::mem::replace(&mut self.expansion, outer);
+        self.expansion.unit_work = done.unit_work;
+        match done.aborted {
+            Some(why) => Err(why),
+            None => Ok(expanded),
+        }
+    }
+
+    /// The value of `defined NAME` or `defined(NAME)`, whose `defined` has been read.
+    fn defined(&mut self, keyword: Token) -> Token {
+        let mut name = self.read();
+        let is_open = name.is_some_and(|token| token.symbol == Symbol::OPEN);
+        if is_open {
+            name = self.read();
+        }
+        let name = name.filter(|token| token.kind == Kind::Ident);
+        let is_closed = !is_open
+            || self
+                .read()
+                .is_some_and(|token| token.symbol == Symbol::CLOSE);
+        if name.is_none() || !is_closed {
+            self.complain_of_call("`defined` without a name".to_owned());
+        }
+        let value = name.is_some_and(|name| self.names.definition(name.symbol).is_some());
+        Token {
+            symbol: if value { Symbol::ONE } else { Symbol::ZERO },
+            kind: Kind::Number,
+            ..keyword
+        }
+    }
+
+    /// The body with its parameters replaced. `variadic`: the number of parameters, if the last one is.
+    fn substitute(
+        &mut self,
+        parts: &[Part],
+        mut arguments: Vec<Argument>,
+        variadic: Option<usize>,
+    ) -> Vec<Token> {
+        let mut out: Vec<Token> = Vec::with_capacity(parts.len());
+        let mut after_paste = false;
+        // The left operand of the `##` at hand is empty.
+        let mut left_is_empty = false;
+        let mut after_comma = false;
+        for part in parts {
+            if self.expansion.aborted.is_some() {
+                break;
+            }
+            // Beside `##` an argument stands as it was written.
+            let beside_paste = part.pastes || after_paste;
+            if let (Role::Parameter(index), false) = (part.role, beside_paste)
+                && let Some(argument) = arguments.get_mut(index)
+                && argument.expanded.is_none()
+            {
+                argument.expanded = Some(self.expand_alone(&argument.tokens));
+            }
+            let mut single = [part.token];
+            let items: &[Token] = match part.role {
+                Role::Plain => &single,
+                Role::Stringized(index) => {
+                    let text = self.stringize(
+                        arguments
+                            .get(index)
+                            .map_or(&[], |argument| &argument.tokens),
+                    );
+                    single = [self.made(Kind::String, &text, part.token.white)];
+                    &single
+                }
+                Role::Parameter(index) => match arguments.get(index) {
+                    None => &[],
+                    Some(argument) if beside_paste => &argument.tokens,
+                    Some(argument) => argument.expanded.as_deref().unwrap_or_default(),
+                },
+            };
+            self.expansion.charge(items.len());
+            let begin = out.len();
+            let (first, rest) = match items.split_first() {
+                Some((first, rest)) => (Some(first), rest),
+                None => (None, items),
+            };
+            let first = first.map(|&first| Token {
+                white: part.token.white,
+                ..first
+            });
+            let is_variable =
+                matches!(part.role, Role::Parameter(index) if variadic == Some(index + 1));
+            if after_paste && after_comma && is_variable {
+                // `, ## __VA_ARGS__` is no paste: the comma goes where there are no variable arguments.
+                if variadic.is_some_and(|count| arguments.len() < count) {
+                    out.pop();
+                }
+                out.extend(first);
+            } else if let (true, false, Some(right)) = (after_paste, left_is_empty, first) {
+                match out.pop() {
+                    Some(left) => match self.paste(left, right) {
+                        Some(token) => out.push(token),
+                        None => out.extend([left, right]),
+                    },
+                    None => out.push(right),
+                }
+            } else {
+                out.extend(first);
+            }
+            out.extend_from_slice(rest);
+            left_is_empty = items.is_empty() && (left_is_empty || !after_paste);
+            after_paste = part.pastes;
+            after_comma = part.role == Role::Plain
+                && part.token.symbol == Symbol::COMMA
+                && out.len() == begin + 1;
+        }
+        out
+    }
+
+    fn paste(&mut self, left: Token, right: Token) -> Option<Token> {
+        let text = [self.names.text(left.symbol), self.names.text(right.symbol)].concat();
+        let (kind, end) = lex::token(&text, 0);
+        if end == text.len() && kind != Kind::Other && lex::comment(&text, 0).is_none() {
+            return Some(self.made(kind, &text, left.white));
+        }
+        let text = String::from_utf8_lossy(&text).into_owned();
+        self.complain_of_call(format!("`##` makes `{text}`, which is not a token"));
+        None
+    }
+
+    fn stringize(&self, tokens: &[Token]) -> Vec<u8> {
+        let mut text = vec![b'"'];
+        for (index, token) in tokens.iter().enumerate() {
+            if token.white && index > 0 {
+                text.push(b' ');
+            }
+            for &byte in self.names.text(token.symbol) {
+                if matches!(byte, b'"' | b'\\') && matches!(token.kind, Kind::String | Kind::Char)
+                    || byte == b'"'
+                {
+                    text.push(b'\\');
+                }
+                text.push(byte);
+            }
+        }
+        // A stray backslash at the end must not take the quote with it.
+        let backslashes = text.iter().rev().take_while(|&&byte| byte == b'\\').count();
+        if backslashes % 2 == 1 {
+            text.pop();
+        }
+        text.push(b'"');
+        text
+    }
+
+    fn complain(&mut self, name: Token, what: &str) {
+        let text = String::from_utf8_lossy(self.names.text(name.symbol)).into_owned();
+        self.complain_of_call(format!("macro `{text}` {what}"));
+    }
+}
+
+fn quoted(text: &[u8]) -> Vec<u8> {
+    let mut quoted = vec![b'"'];
+    for &byte in text {
+        if matches!(byte, b'"' | b'\\') {
+            quoted.push(b'\\');
+        }
+        quoted.push(byte);
+    }
+    quoted.push(b'"');
+    quoted
+}

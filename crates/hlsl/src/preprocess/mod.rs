@@ -1,0 +1,92 @@
+//! The C preprocessor: a file and its includes to one expanded text, and where each byte of that came from.
+//!
+//! Bytes, not characters: real shaders are Latin-1 and Shift-JIS too. A file is scanned once ([`unit`]): text without
+//! macros is copied in stretches and only words that may name a macro are looked at. Directives ([`directive`]) and
+//! macro calls ([`expand`]) are read token by token.
+//!
+//! **Invariants.** Nothing is fatal and nothing panics. Nothing recurses with the depth of the input beyond a fixed
+//! limit, and every input ends in bounded time and memory: what goes over a limit is a [`Problem`] and the rest is
+//! still read.
+
+mod condition;
+mod directive;
+mod expand;
+mod lex;
+mod macros;
+mod names;
+mod origins;
+mod text;
+mod unit;
+
+use crate::Includes;
+use crate::span::{FileSpan, Problem, Sources};
+
+pub use origins::Origins;
+
+/// How deep `#include` nests.
+const MAX_INCLUDE_DEPTH: usize = 64;
+/// How often `#include` is followed in a unit. Fits `u16`, as does the number of files.
+const MAX_INCLUSIONS: usize = 2_000;
+/// Bytes of expanded text, and bytes of files scanned for it.
+const MAX_TEXT: usize = 64 << 20;
+/// Tokens handled for one outermost macro call, and for all calls of a unit.
+const MAX_CALL_WORK: usize = 1 << 20;
+const MAX_UNIT_WORK: usize = 1 << 25;
+/// How deep macro calls nest in each other's arguments. This one costs stack.
+const MAX_ARGUMENT_DEPTH: usize = 200;
+/// How deep parentheses, `!` and `?:` nest in an `#if`. This one costs stack.
+const MAX_CONDITION_DEPTH: usize = 200;
+/// Problems told of one unit.
+const MAX_PROBLEMS: usize = 1_000;
+
+/// A translation unit after preprocessing.
+#[derive(Clone, Debug, Default)]
+pub struct Preprocessed {
+    /// The expanded text: no directives and comments, all macros expanded. Every [`crate::Span`] is a range of it.
+    pub text: Vec<u8>,
+    pub origins: Origins,
+    /// The files read, the one asked for first.
+    pub sources: Sources,
+    /// The regions that an `#if` left out in this configuration, in order of the scan. Regions inside such a region
+    /// are not listed, nor are those that another inclusion of the same file took in (as under an include guard).
+    pub inactive: Vec<Inactive>,
+}
+
+/// A region of a file that conditional compilation left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Inactive {
+    /// From the line after the directive that opens it to the line of the directive that closes it.
+    pub region: FileSpan,
+    /// What `opened_by` asks: `X > 1` of `#if X > 1`, the name of `#ifdef`. For an `#else` that of the `#if` it
+    /// belongs to.
+    pub condition: FileSpan,
+    pub opened_by: Branch,
+    /// The region of the same `#if` that was taken instead, if one was.
+    pub taken: Option<FileSpan>,
+}
+
+/// A directive that opens a region.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Branch {
+    If,
+    Ifdef,
+    Ifndef,
+    Elif,
+    Elifdef,
+    Elifndef,
+    Else,
+}
+
+/// Preprocesses the file `path` that holds `text`.
+///
+/// `defines` are macros defined before it: name (or `NAME(parameters)`) and value; `-D NAME` means
+/// `("NAME", "1")`. The problems are in order of the scan. A file included twice tells its problems once.
+#[must_use]
+pub fn preprocess(
+    path: &str,
+    text: &[u8],
+    defines: &[(String, String)],
+    includes: &dyn Includes,
+) -> (Preprocessed, Vec<Problem>) {
+    unit::Unit::new(includes).run(path, text, defines)
+}

@@ -1,0 +1,369 @@
+//! Where the bytes of the expanded text came from, and how that is written down.
+
+use crate::span::{FileId, FileSpan, Span};
+
+use super::text::offset;
+
+/// `Segment::call` of text taken over as it stands.
+const VERBATIM: u32 = u32::MAX;
+/// `Segment::call` of a blank this preprocessor put in, also in place of a comment.
+const GAP: u32 = u32::MAX - 1;
+/// `Segment::source` of a token that is spelled nowhere, like one pasted together.
+const NOWHERE: u16 = u16::MAX;
+
+/// A run of expanded text, to the start of the next segment.
+#[derive(Clone, Copy, Debug)]
+struct Segment {
+    /// Where it starts in the expanded text.
+    at: u32,
+    /// Where it starts in the file.
+    start: u32,
+    /// Index into `calls`, or `VERBATIM` or `GAP`.
+    call: u32,
+    /// Inclusion for `VERBATIM` and `GAP`. In a call the [`FileId`] in which the text is spelled: in a definition,
+    /// or in the call's own arguments.
+    source: u16,
+    /// A directive or the boundary of an included file stands just before it.
+    broken: bool,
+}
+
+/// An outermost macro call as written, with its arguments.
+#[derive(Clone, Copy, Debug)]
+struct Call {
+    inclusion: u16,
+    /// There is a directive among its arguments.
+    broken: bool,
+    start: u32,
+    end: u32,
+    /// What it became, in the expanded text.
+    expansion: Span,
+}
+
+/// One reading of a file.
+#[derive(Clone, Copy, Debug)]
+struct Inclusion {
+    file: FileId,
+    parent: u16,
+    /// The `#include` in the parent's file.
+    start: u32,
+    end: u32,
+}
+
+/// Where each byte of the expanded text came from.
+///
+/// A table of segments sorted by their place in the expanded text: runs taken over verbatim, and pieces of macro
+/// expansions with the call as written and, where there is one, the place in the macro's definition.
+#[derive(Clone, Debug, Default)]
+pub struct Origins {
+    segments: Vec<Segment>,
+    calls: Vec<Call>,
+    inclusions: Vec<Inclusion>,
+    /// Length of the expanded text.
+    length: u32,
+}
+
+/// A range of the file of an inclusion.
+#[derive(Clone, Copy)]
+struct Range {
+    inclusion: u16,
+    start: u32,
+    end: u32,
+}
+
+impl Origins {
+    /// The file range that `span` came from: exact where the text was taken over as it stands, else the macro call
+    /// that it was expanded from (or the place in that call's arguments, if all of `span` was written there).
+    /// A span that reaches across an include boundary gives the range of the including file, with the `#include`.
+    /// `None` for an empty table and for a span outside the text.
+    #[must_use]
+    pub fn locate(&self, span: Span) -> Option<FileSpan> {
+        let segments = self.segments_in(span)?;
+        if let Some(place) = self.argument(segments, span) {
+            return Some(place);
+        }
+        let first = self.range(segments.first()?, span.start)?;
+        let last = self.range(segments.last()?, span.end.saturating_sub(1).max(span.start))?;
+        let (mut from, mut to) = (first, last);
+        // A parent has a smaller index than its children.
+        while from.inclusion != to.inclusion {
+            if from.inclusion > to.inclusion {
+                from = self.include_of(from)?;
+            } else {
+                to = self.include_of(to)?;
+            }
+        }
+        let start = from.start.min(to.start);
+        // Where nothing is covered, there is a point.
+        let is_point =
+            span.start >= span.end && matches!(segments, [segment] if segment.call == VERBATIM);
+        let end = if is_point {
+            start
+        } else {
+            from.end.max(to.end)
+        };
+        let file = self.inclusions.get(usize::from(from.inclusion))?.file;
+        Some(FileSpan { file, start, end })
+    }
+
+    /// Like [`Origins::locate`], but only where replacing that file range would replace just what `span` holds:
+    /// both ends lie in one file outside any macro body, no macro call straddles an end, and no directive or
+    /// include stands between them. Whole macro calls and comments inside are fine.
+    #[must_use]
+    pub fn editable(&self, span: Span) -> Option<FileSpan> {
+        let segments = self.segments_in(span)?;
+        let (first, last) = (segments.first()?, segments.last()?);
+        for segment in segments {
+            if segment.broken && segment.at > span.start {
+                return None;
+            }
+            let call = self.calls.get(segment.call as usize);
+            if call.is_some_and(|call| {
+                call.broken || call.expansion.start < span.start || call.expansion.end > span.end
+            }) {
+                return None;
+            }
+        }
+        let from = self.range(first, span.start)?;
+        let to = self.range(last, span.end.saturating_sub(1).max(span.start))?;
+        let file = self.inclusions.get(usize::from(from.inclusion))?.file;
+        let end = if span.start >= span.end {
+            from.start
+        } else {
+            to.end
+        };
+        (from.inclusion == to.inclusion && from.start <= end).then_some(FileSpan {
+            file,
+            start: from.start,
+            end,
+        })
+    }
+
+    /// Where in a macro's definition the text of `span` is spelled, if all of it comes from one place in one.
+    #[must_use]
+    pub fn definition(&self, span: Span) -> Option<FileSpan> {
+        let [segment] = self.segments_in(span)? else {
+            return None;
+        };
+        let call = self.calls.get(segment.call as usize)?;
+        let place = self.spelled(segment, span)?;
+        (!self.is_inside(call, place)).then_some(place)
+    }
+
+    /// The segments that hold a byte of `span`; for an empty span the one it stands in.
+    fn segments_in(&self, span: Span) -> Option<&[Segment]> {
+        if span.start.max(span.end) > self.length {
+            return None;
+        }
+        let first = self
+            .segments
+            .partition_point(|segment| segment.at <= span.start)
+            .checked_sub(1)?;
+        let end = self
+            .segments
+            .partition_point(|segment| segment.at < span.end)
+            .max(first + 1);
+        self.segments.get(first..end)
+    }
+
+    /// The file range behind the one byte at `at` of this segment.
+    fn range(&self, segment: &Segment, at: u32) -> Option<Range> {
+        let here = |start: u32, length: u32| Range {
+            inclusion: segment.source,
+            start,
+            end: start.saturating_add(length),
+        };
+        match segment.call {
+            VERBATIM => Some(here(
+                segment.start.saturating_add(at.saturating_sub(segment.at)),
+                1,
+            )),
+            GAP => Some(here(segment.start, 0)),
+            call => self.calls.get(call as usize).map(|call| Range {
+                inclusion: call.inclusion,
+                start: call.start,
+                end: call.end,
+            }),
+        }
+    }
+
+    fn include_of(&self, range: Range) -> Option<Range> {
+        let inclusion = self.inclusions.get(usize::from(range.inclusion))?;
+        // The root is its own parent.
+        (inclusion.parent < range.inclusion).then_some(Range {
+            inclusion: inclusion.parent,
+            start: inclusion.start,
+            end: inclusion.end,
+        })
+    }
+
+    /// The place in a call's arguments where the whole of `span` was written.
+    fn argument(&self, segments: &[Segment], span: Span) -> Option<FileSpan> {
+        let index = segments.first()?.call;
+        let call = self.calls.get(index as usize)?;
+        let mut place: Option<FileSpan> = None;
+        for (segment, next) in segments
+            .iter()
+            .zip(segments.iter().skip(1).map(Some).chain([None]))
+        {
+            let part = Span {
+                start: span.start.max(segment.at),
+                end: next.map_or(span.end, |next| next.at),
+            };
+            let here = self.spelled(segment, part)?;
+            if segment.call != index || !self.is_inside(call, here) {
+                return None;
+            }
+            place = Some(place.map_or(here, |place| FileSpan {
+                file: here.file,
+                start: place.start.min(here.start),
+                end: place.end.max(here.end),
+            }));
+        }
+        place
+    }
+
+    fn spelled(&self, segment: &Segment, span: Span) -> Option<FileSpan> {
+        self.calls.get(segment.call as usize)?;
+        let place = |at: u32| segment.start.saturating_add(at.saturating_sub(segment.at));
+        (segment.source != NOWHERE).then(|| FileSpan {
+            file: FileId(u32::from(segment.source)),
+            start: place(span.start),
+            end: place(span.end),
+        })
+    }
+
+    fn is_inside(&self, call: &Call, place: FileSpan) -> bool {
+        let file = self
+            .inclusions
+            .get(usize::from(call.inclusion))
+            .map(|inclusion| inclusion.file);
+        file == Some(place.file) && call.start <= place.start && place.end <= call.end
+    }
+}
+
+/// The expanded text under construction, with its origins.
+#[derive(Default)]
+pub(super) struct Output {
+    pub text: Vec<u8>,
+    pub origins: Origins,
+    /// Something that no edit may reach across came since the last byte.
+    pub broken: bool,
+}
+
+/// A state of the output to come back to.
+#[derive(Clone, Copy)]
+pub(super) struct Mark {
+    text: usize,
+    segments: usize,
+    calls: usize,
+    broken: bool,
+}
+
+impl Output {
+    pub fn mark(&self) -> Mark {
+        Mark {
+            text: self.text.len(),
+            segments: self.origins.segments.len(),
+            calls: self.origins.calls.len(),
+            broken: self.broken,
+        }
+    }
+
+    pub fn rewind(&mut self, mark: Mark) {
+        self.text.truncate(mark.text);
+        self.origins.segments.truncate(mark.segments);
+        self.origins.calls.truncate(mark.calls);
+        self.broken = mark.broken;
+    }
+
+    /// Starts the reading of a file that the `#include` at `place` of the inclusion `parent` asked for.
+    pub fn include(&mut self, file: FileId, parent: u16, place: Option<FileSpan>) -> u16 {
+        let inclusion = u16::try_from(self.origins.inclusions.len()).unwrap_or(NOWHERE);
+        self.broken = true;
+        self.origins.inclusions.push(Inclusion {
+            file,
+            parent,
+            start: place.map_or(0, |place| place.start),
+            end: place.map_or(0, |place| place.end),
+        });
+        inclusion
+    }
+
+    /// Adds bytes that stand so at `start` of the file.
+    pub fn verbatim(&mut self, inclusion: u16, start: u32, bytes: &[u8]) {
+        if !bytes.is_empty() {
+            self.segment(VERBATIM, inclusion, start);
+            self.text.extend_from_slice(bytes);
+        }
+    }
+
+    /// Adds a blank that the file does not have at `start`.
+    pub fn gap(&mut self, inclusion: u16, start: u32, byte: u8) {
+        self.segment(GAP, inclusion, start);
+        self.text.push(byte);
+    }
+
+    pub fn call(&mut self, inclusion: u16, place: FileSpan) -> u32 {
+        let index = offset(self.origins.calls.len());
+        self.origins.calls.push(Call {
+            inclusion,
+            broken: false,
+            start: place.start,
+            end: place.end,
+            expansion: Span::default(),
+        });
+        index
+    }
+
+    /// Adds a token of a call's expansion, after a blank if `white` (which counts as
+    /// part of what is before it); `place` is where it is spelled.
+    pub fn token(&mut self, call: u32, place: Option<(FileId, u32)>, white: bool, bytes: &[u8]) {
+        if white {
+            self.text.push(b' ');
+        }
+        let source = place
+            .and_then(|(file, _)| u16::try_from(file.0).ok())
+            .unwrap_or(NOWHERE);
+        self.segment(call, source, place.map_or(0, |(_, start)| start));
+        self.text.extend_from_slice(bytes);
+    }
+
+    /// Where the expansion of `call` began and that it is complete; the call ends at `end` of its file.
+    pub fn end_call(&mut self, call: u32, begin: usize, end: u32, broken: bool) {
+        let expansion = Span {
+            start: offset(begin),
+            end: offset(self.text.len()),
+        };
+        if let Some(call) = self.origins.calls.get_mut(call as usize) {
+            call.expansion = expansion;
+            call.end = end.max(call.start);
+            call.broken = broken;
+        }
+    }
+
+    pub fn finish(mut self) -> (Vec<u8>, Origins) {
+        self.origins.length = offset(self.text.len());
+        (self.text, self.origins)
+    }
+
+    fn segment(&mut self, call: u32, source: u16, start: u32) {
+        let at = offset(self.text.len());
+        let broken = std::mem::take(&mut self.broken);
+        if let Some(last) = self.origins.segments.last()
+            && !broken
+            && (last.call, last.source) == (call, source)
+            && source != NOWHERE
+            && call != GAP
+            && last.start.checked_add(at - last.at) == Some(start)
+        {
+            return;
+        }
+        self.origins.segments.push(Segment {
+            at,
+            start,
+            call,
+            source,
+            broken,
+        });
+    }
+}

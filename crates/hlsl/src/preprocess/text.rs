@@ -1,0 +1,176 @@
+//! A file's bytes made ready for the scanner: decoded, and its continued lines joined.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use crate::span::{FileId, FileSpan};
+
+use super::lex::{is_newline, past_newline};
+
+/// The bytes that a [`crate::SourceFile`] holds for a file: as they are, but UTF-16 with a byte order mark as UTF-8.
+/// `None` for a binary file.
+pub(super) fn decode(bytes: &[u8]) -> Option<Arc<[u8]>> {
+    let unit: fn([u8; 2]) -> u16 = match bytes {
+        [0xff, 0xfe, ..] => u16::from_le_bytes,
+        [0xfe, 0xff, ..] => u16::from_be_bytes,
+        _ => return (!bytes.contains(&0)).then(|| Arc::from(bytes)),
+    };
+    let units = bytes
+        .chunks_exact(2)
+        .skip(1)
+        .filter_map(|pair| pair.try_into().ok().map(unit));
+    let text: String = char::decode_utf16(units)
+        .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
+        .collect();
+    (!text.contains('\0')).then(|| Arc::from(text.into_bytes()))
+}
+
+/// From the joined position `at` on, a file position is `removed` bytes further along.
+struct Splice {
+    at: usize,
+    removed: usize,
+}
+
+/// A file as the scanner sees it. Its positions are those of the joined text; [`SourceText::place`] gives the file's.
+pub(super) struct SourceText {
+    pub id: FileId,
+    raw: Arc<[u8]>,
+    /// The text without its backslash-newlines, where it has any.
+    joined: Option<Vec<u8>>,
+    splices: Vec<Splice>,
+    /// Where in the file its lines start, all but the first. Only `__LINE__` needs them.
+    line_starts: OnceCell<Vec<u32>>,
+}
+
+impl SourceText {
+    pub fn new(id: FileId, raw: Arc<[u8]>) -> Self {
+        let (joined, splices) = join(&raw);
+        SourceText {
+            id,
+            raw,
+            joined,
+            splices,
+            line_starts: OnceCell::new(),
+        }
+    }
+
+    pub fn bytes(&self) -> &[u8] {
+        self.joined.as_deref().unwrap_or(&self.raw)
+    }
+
+    /// Where the text begins: after a UTF-8 byte order mark.
+    pub fn start(&self) -> usize {
+        if self.raw.starts_with(b"\xef\xbb\xbf") {
+            3
+        } else {
+            0
+        }
+    }
+
+    /// File position of the byte at `at`.
+    pub fn file_start(&self, at: usize) -> u32 {
+        offset(at + self.removed_before(at))
+    }
+
+    /// File position just after the byte before `at`: differs from [`SourceText::file_start`] where lines are joined
+    /// at `at`.
+    pub fn file_end(&self, at: usize) -> u32 {
+        match at.checked_sub(1) {
+            Some(last) => offset(at + self.removed_before(last)),
+            None => 0,
+        }
+    }
+
+    pub fn place(&self, start: usize, end: usize) -> FileSpan {
+        let from = self.file_start(start);
+        FileSpan {
+            file: self.id,
+            start: from,
+            end: self.file_end(end).max(from),
+        }
+    }
+
+    fn removed_before(&self, at: usize) -> usize {
+        let count = self.splices.partition_point(|splice| splice.at <= at);
+        let last = count
+            .checked_sub(1)
+            .and_then(|index| self.splices.get(index));
+        last.map_or(0, |splice| splice.removed)
+    }
+
+    /// The joins strictly inside `start..end`, in order.
+    pub fn joins(&self, start: usize, end: usize) -> impl Iterator<Item = usize> {
+        let first = self.splices.partition_point(|splice| splice.at <= start);
+        let inside = self.splices.get(first..).unwrap_or_default();
+        inside
+            .iter()
+            .map(|splice| splice.at)
+            .take_while(move |&at| at < end)
+    }
+
+    /// The number, from 1, of the line that holds this position of the file.
+    pub fn line(&self, file_position: u32) -> usize {
+        let starts = self.line_starts.get_or_init(|| {
+            let mut starts = Vec::new();
+            let mut at = 0;
+            while let Some(&byte) = self.raw.get(at) {
+                at = past_newline(&self.raw, at).max(at + 1);
+                if is_newline(byte) {
+                    starts.push(offset(at));
+                }
+            }
+            starts
+        });
+        starts.partition_point(|&start| start <= file_position) + 1
+    }
+}
+
+/// Positions fit: files beyond the limits of [`super`] are not read.
+pub(super) fn offset(at: usize) -> u32 {
+    u32::try_from(at).unwrap_or(u32::MAX)
+}
+
+/// `raw` without its continued line ends, if it has any. Blanks between the backslash and the newline do not count,
+/// as in every compiler.
+fn join(raw: &[u8]) -> (Option<Vec<u8>>, Vec<Splice>) {
+    let mut joined: Option<Vec<u8>> = None;
+    let mut splices = Vec::new();
+    let mut copied = 0;
+    let mut at = 0;
+    let mut is_utf8 = None;
+    let rest = |from: usize| raw.get(from..).unwrap_or_default();
+    while let Some(length) = rest(at).iter().position(|&byte| byte == b'\\') {
+        let backslash = at + length;
+        let line_end = super::lex::blanks_end(raw, backslash + 1);
+        at = past_newline(raw, line_end);
+        if at == line_end {
+            continue;
+        }
+        // The second byte of a Shift-JIS character may be a backslash. At the end of a comment it must not swallow
+        // the line below.
+        let lead = backslash.checked_sub(1).and_then(|before| raw.get(before));
+        if matches!(lead, Some(0x81..=0x9f | 0xe0..=0xfc))
+            && !*is_utf8.get_or_insert_with(|| std::str::from_utf8(raw).is_ok())
+        {
+            continue;
+        }
+        let text = joined.get_or_insert_with(|| Vec::with_capacity(raw.len()));
+        text.extend_from_slice(raw.get(copied..backslash).unwrap_or_default());
+        copied = at;
+        // Two joins in a row are one.
+        if splices
+            .last()
+            .is_some_and(|last: &Splice| last.at == text.len())
+        {
+            splices.pop();
+        }
+        splices.push(Splice {
+            at: text.len(),
+            removed: at - text.len(),
+        });
+    }
+    if let Some(text) = &mut joined {
+        text.extend_from_slice(rest(copied));
+    }
+    (joined, splices)
+}

@@ -1,0 +1,561 @@
+//! What the preprocessor makes of text, includes and broken input.
+
+use std::sync::Arc;
+
+use shaderlint_hlsl::{
+    Branch, FileSpan, Includes, NoIncludes, Preprocessed, Problem, SourceFile, preprocess,
+};
+
+/// Included files by path.
+struct Files<'a>(&'a [(&'a str, &'a [u8])]);
+
+impl Includes for Files<'_> {
+    fn resolve(&self, _: &str, path: &str, _: bool) -> Option<SourceFile> {
+        let (path, text) = self.0.iter().find(|(name, _)| *name == path)?;
+        Some(SourceFile {
+            path: (*path).to_owned(),
+            text: Arc::from(*text),
+        })
+    }
+}
+
+fn read(input: &[u8]) -> (Preprocessed, Vec<Problem>) {
+    preprocess("main.hlsl", input, &[], &NoIncludes)
+}
+
+/// What stands at a place.
+fn at(unit: &Preprocessed, place: FileSpan) -> String {
+    let text = &unit.sources.get(place.file).expect("the place's file").text;
+    String::from_utf8_lossy(&text[place.start as usize..place.end as usize]).into_owned()
+}
+
+fn shown(unit: &Preprocessed, problems: &[Problem]) -> Vec<String> {
+    let one = |problem: &Problem| match problem.place {
+        Some(place) => format!("{} @ {}", problem.message, at(unit, place)),
+        None => problem.message.clone(),
+    };
+    problems.iter().map(one).collect()
+}
+
+#[track_caller]
+fn check(input: &str, expected: &str) {
+    let (unit, problems) = read(input.as_bytes());
+    assert_eq!(
+        String::from_utf8_lossy(&unit.text),
+        expected,
+        "of {input:?}"
+    );
+    assert_eq!(
+        shown(&unit, &problems),
+        Vec::<String>::new(),
+        "of {input:?}"
+    );
+}
+
+#[track_caller]
+fn check_problems(input: &str, expected: &str, expected_problems: &[&str]) {
+    let (unit, problems) = read(input.as_bytes());
+    assert_eq!(
+        String::from_utf8_lossy(&unit.text),
+        expected,
+        "of {input:?}"
+    );
+    assert_eq!(shown(&unit, &problems), expected_problems, "of {input:?}");
+}
+
+#[track_caller]
+fn check_files(main: &str, files: &[(&str, &[u8])], expected: &str, expected_problems: &[&str]) {
+    let (unit, problems) = preprocess("main.hlsl", main.as_bytes(), &[], &Files(files));
+    assert_eq!(String::from_utf8_lossy(&unit.text), expected, "of {main:?}");
+    assert_eq!(shown(&unit, &problems), expected_problems, "of {main:?}");
+}
+
+#[test]
+fn text_is_copied() {
+    check("", "");
+    check("int x;\r\nint y;\n", "int x;\r\nint y;\n");
+    check("a // c\nb", "a \nb");
+    check("a/* c\n d */b", "a b");
+    check("a /* c */ b", "a  b");
+    check("\"// \\\" /*\" b // '", "\"// \\\" /*\" b ");
+    check("fo\\\no = b\\\r\nar \\  \n;", "foo = bar ;");
+    check("x // comment \\\n goes on\ny", "x \ny");
+    check("/\\\n/ comment\ny", "\ny");
+    check("\u{feff}int x;", "int x;");
+}
+
+#[test]
+fn macros_expand() {
+    check("#define N 64\nint a[N];\n", "int a[64];\n");
+    check("#define N\nint a[N];\n", "int a[];\n");
+    check(
+        "#define F(x) [x]\nF(1) F (2) F\n(3) F;\n",
+        "[1] [2] [3] F;\n",
+    );
+    check(
+        "#define MAX(a, b) ((a) > (b) ? (a) : (b))\nMAX(x, f(y, z))",
+        "((x) > (f(y, z)) ? (x) : (f(y, z)))",
+    );
+    check("#define A B\n#define B A\nA B", "A B");
+    check("#define f(x) x f\nf(1)(2)", "1 f(2)");
+    check("#define f(a) a*g\n#define g(a) f(a)\nf(2)(9)", "2*9*g");
+    check("#define N (-1)\n-N", "-(-1)");
+    check("#define N -1\n-N+N", "- -1+-1");
+    check("#define E\n+E+ a E b aE\n", "+ + a  b aE\n");
+    check(
+        "#define x 1\n0x1 1.x x.x 1e+x x\n",
+        "0x1 1.x 1 . 1 1e+x 1\n",
+    );
+    check("#define A 1\n#undef A\nA", "A");
+    check(
+        "#define F(x, y) x##y #x\nF(a, b) F(,) F(\"q\\n\", ) ",
+        "ab \"a\" \"\" \"q\\n\" \"\\\"q\\\\n\\\"\" ",
+    );
+    check(
+        "#define X(a) Y(a)\n#define Y(a) #a\n#define Z 3\nX(Z) Y(Z)",
+        "\"3\" \"Z\"",
+    );
+    check("#define hash_hash # ## #\nhash_hash", "##");
+    check("#define P(n) tex##n##_s\nP(0) P()", "tex0_s tex_s");
+    check(
+        "#define L(...) f(__VA_ARGS__)\nL() L(1) L(1, 2)",
+        "f() f(1) f(1, 2)",
+    );
+    check(
+        "#define L(a, ...) f(a, ## __VA_ARGS__)\nL(1) L(1,) L(1, 2, 3)",
+        "f(1) f(1,) f(1, 2, 3)",
+    );
+    check("#define L(a, rest...) f(a, rest)\nL(1, 2, 3)", "f(1, 2, 3)");
+    check(
+        "#define F(x, y) x y\nF((a, b), F(\n  1\n  ,2))",
+        "(a, b) 1 2",
+    );
+}
+
+#[test]
+fn directives_among_arguments() {
+    let input = "#define F(x) <x>\nF(1\n#if 0\n2\n#else\n3\n#endif\n)";
+    check(input, "<1 3>");
+    check_files(
+        "#define F(x) <x>\nF(1\n#include \"a\"\n)",
+        &[("a", b"in a")],
+        "<1>",
+        &["`#include` among the arguments of a macro call is not followed @ \"a\""],
+    );
+}
+
+#[test]
+fn lines_and_files() {
+    check("__LINE__\n\\\n__LINE__ __FILE__", "1\n3 \"main.hlsl\"");
+    check("#define L __LINE__\n\nL", "\n3");
+    check("#if __LINE__ == 1\nyes\n#endif", "yes\n");
+}
+
+/// What is between `#if` and `#endif` is taken or not.
+#[test]
+fn conditions() {
+    let taken = [
+        "1",
+        "!0",
+        "-1 < 0",
+        "-1 > 0u",
+        "1 ? 2 : 1/0",
+        "0 && 1/0 || 1",
+        "1 || 1/0",
+        "0x10 == 020",
+        "(2 + 3) * 4 == 20",
+        "7 / 2 == 3 && 7 % 2 == 1",
+        "1 << 4 == 16",
+        "-8 >> 1 == -4",
+        "~0 == -1",
+        "UNKNOWN == 0",
+        "defined D",
+        "defined(D) && !defined ( NOT_D )",
+        "D == 3",
+        "F(2) == 4",
+        "'a' == 97",
+        "'\\n' == 10 && '\\x41' == 'A'",
+        "0xFFFFFFFFFFFFFFFF == -1",
+        "10ul + 1LL == 11",
+        "1, 2",
+        "(0, 1)",
+        "3 - 2 - 1 == 0",
+        "1 ? 1 : 0 ? 0 : 0",
+        "true",
+        "0b101 == 5",
+        "2 > 1 == 1",
+        "6 & 3 | 8 ^ 8",
+        "-9223372036854775807 - 1 < 0",
+        "(-9223372036854775807 - 1) / -1",
+        "1 /* a\n b */ // c",
+        "1 \\\n + 1 == 2",
+        "1 ? 0u - 1 > 0 : 0",
+    ];
+    for condition in taken {
+        let input =
+            format!("#define D 3\n#define F(x) x + x\n#if {condition}\nyes\n#else\nno\n#endif\n");
+        check(&input, "yes\n");
+        let input = format!(
+            "#define D 3\n#define F(x) x + x\n#if 0\n#elif {condition}\nyes\n#else\nno\n#endif\n"
+        );
+        check(&input, "yes\n");
+    }
+    check(
+        "#ifdef A\n1\n#elifdef B\n2\n#elifndef A\n3\n#else\n4\n#endif",
+        "3\n",
+    );
+    check(
+        "#if 0\n#if 1\n1\n#else\n2\n#endif\n#elif 1\n3\n#elif 1/0\n4\n#endif x",
+        "3\n",
+    );
+    check("#if 0\n'\"/* #endif\n// /*\n/*\n#endif */ # endif\nx", "x");
+    check("#ifndef A // c\nx\n#endif", "x\n");
+    check("  #  if 1\n x\n # /**/ endif\n", " x\n");
+}
+
+#[test]
+fn conditions_that_cannot_be_read() {
+    let cases = [
+        ("", "condition without an expression @ #if"),
+        ("1 +", "condition ends in the middle @ 1 +"),
+        ("(1", "`(` without `)` in a condition @ (1"),
+        ("1 2", "unexpected `2` in a condition @ 1 2"),
+        ("1 / 0", "division by zero in a condition @ 1 / 0"),
+        ("1.5", "`1.5` in a condition is not an integer @ 1.5"),
+        ("1 ? 2", "`?` without `:` in a condition @ 1 ? 2"),
+        ("F(1)", "unexpected `(` in a condition @ F(1)"),
+        ("\"a\"", "unexpected `\"a\"` in a condition @ \"a\""),
+        ("1 = 1", "unexpected `=` in a condition @ 1 = 1"),
+    ];
+    for (condition, problem) in cases {
+        check_problems(
+            &format!("#if {condition}\nyes\n#else\nno\n#endif"),
+            "no\n",
+            &[problem],
+        );
+    }
+    check_problems(
+        "#if defined(\n#endif\nx",
+        "x",
+        &["`defined` without a name @ #if defined("],
+    );
+}
+
+#[test]
+fn includes() {
+    check_files("#include \"a\"\nb", &[("a", b"in a")], "in a\nb", &[]);
+    check_files(
+        "#include <a>\n#include \"a\" // c\nb\n",
+        &[("a", b"in a\n")],
+        "in a\nin a\nb\n",
+        &[],
+    );
+    check_files(
+        "#include \"a\"\n#include \"a\"\nb",
+        &[("a", b"#pragma once\na\n")],
+        "a\nb",
+        &[],
+    );
+    check_files(
+        "#define P \"a\"\n#include P\n",
+        &[("a", b"a\n")],
+        "a\n",
+        &[],
+    );
+    check_files(
+        "#define P <x/a.h>\n#include P\n",
+        &[("x/a.h", b"a\n")],
+        "a\n",
+        &[],
+    );
+    check_files(
+        "#include_with_pragmas \"a\"",
+        &[("a", b"#pragma kernel A\na\n")],
+        "a\n",
+        &[],
+    );
+    check_files(
+        "#include \"a\"\nX",
+        &[("a", b"#define X 1\n#if 1\n")],
+        "1",
+        &["`#if` without `#endif` @ #if"],
+    );
+    check_files(
+        "#include \"b.h\"\nx",
+        &[],
+        "x",
+        &["cannot find `b.h` @ \"b.h\""],
+    );
+    check_files(
+        "#include\nx",
+        &[],
+        "x",
+        &["`#include` without a path @ #include"],
+    );
+    check_files(
+        "#include \"a\"\nx",
+        &[("a", b"\0\x01")],
+        "x",
+        &["`a` is not a text file @ "],
+    );
+}
+
+#[test]
+fn include_cycles_and_bombs_end() {
+    let (unit, problems) = preprocess(
+        "a",
+        b"a\n#include \"a\"\n#include \"a\"\n",
+        &[],
+        &Files(&[("a", b"a\n#include \"a\"\n#include \"a\"\n")]),
+    );
+    assert_eq!(shown(&unit, &problems), ["`a` includes itself @ \"a\""]);
+    assert_eq!(unit.text, b"a\n".repeat(64));
+
+    let names: Vec<String> = (0..100).map(|index| format!("{index}")).collect();
+    let texts: Vec<String> = (1..=100)
+        .map(|index| format!("#include \"{index}\"\n#include \"{index}\"\n"))
+        .collect();
+    let files: Vec<(&str, &[u8])> = names
+        .iter()
+        .zip(&texts)
+        .map(|(name, text)| (name.as_str(), text.as_bytes()))
+        .collect();
+    let (unit, problems) = preprocess("0", texts[0].as_bytes(), &[], &Files(&files));
+    assert_eq!(
+        shown(&unit, &problems),
+        [
+            "`64` is included too deeply @ \"64\"",
+            "more than 2000 includes: none is followed from here on @ \"62\""
+        ]
+    );
+}
+
+#[test]
+fn encodings() {
+    let utf16: Vec<u8> = [0xfeff_u16]
+        .into_iter()
+        .chain("int é;".encode_utf16())
+        .flat_map(u16::to_le_bytes)
+        .collect();
+    let (unit, problems) = read(&utf16);
+    assert_eq!(
+        (unit.text.as_slice(), problems.len()),
+        ("int é;".as_bytes(), 0)
+    );
+    let utf16: Vec<u8> = [0xfeff_u16]
+        .into_iter()
+        .chain("int é;".encode_utf16())
+        .flat_map(u16::to_be_bytes)
+        .collect();
+    assert_eq!(read(&utf16).0.text, "int é;".as_bytes());
+    assert_eq!(read(b"a\xe9b \xff").0.text, b"a\xe9b \xff");
+    // A Shift-JIS character whose second byte is a backslash ends the comment.
+    assert_eq!(read(b"// \x95\\\nint x;\n").0.text, b"\nint x;\n");
+    let (unit, problems) = read(b"\x7fELF\0\0");
+    assert_eq!(unit.text, b"");
+    assert_eq!(
+        shown(&unit, &problems),
+        ["`main.hlsl` is not a text file @ "]
+    );
+}
+
+#[test]
+fn defines_from_outside() {
+    let defines = [("N", "64"), ("F(x)", "x + x"), ("1", "2")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let (unit, problems) = preprocess("a", b"N F(1)", &defines, &NoIncludes);
+    assert_eq!(unit.text, b"64 1 + 1");
+    assert_eq!(
+        shown(&unit, &problems),
+        ["in the definition `1=2`: a macro's name must be an identifier"]
+    );
+}
+
+#[test]
+fn what_is_amiss_is_told_with_its_place() {
+    check_problems("#error don't\nx", "x", &["`#error`: don't @ #error don't"]);
+    check_problems("#if 0\n#error a\n#endif\nx", "x", &[]);
+    check_problems(
+        "#else\n#endif\n#elif 1\nx",
+        "x",
+        &[
+            "`#else` without `#if` @ #else",
+            "`#endif` without `#if` @ #endif",
+            "`#elif` without `#if` @ #elif",
+        ],
+    );
+    check_problems(
+        "#if 1\na\n#else\n#else\nb\n#endif\n",
+        "a\n",
+        &["`#else` after `#else` @ #else"],
+    );
+    check_problems("#if 0\n x", "", &["`#if` without `#endif` @ #if"]);
+    check_problems("a /* b", "a ", &["comment without `*/` @ /*"]);
+    check_problems("#define A 1 /* b", "", &["comment without `*/` @ /*"]);
+    check_problems(
+        "#define\n#define 1\n#define F(\n#define G(a,a)\nx",
+        "x",
+        &[
+            "#define without a name @ #define",
+            "a macro's name must be an identifier @ 1",
+            "malformed list of macro parameters @ (",
+            "two macro parameters of one name @ a",
+        ],
+    );
+    check_problems(
+        "#define F(a) #b\n#define G ## x\nG F(1)",
+        "x #b",
+        &[
+            "`#` is not followed by a macro parameter @ #",
+            "`##` at an end of a macro's body @ ##",
+        ],
+    );
+    check_problems(
+        "#define F(a) a\nF(1, 2) y",
+        "F(1, 2) y",
+        &["macro `F` is called with too many arguments @ F(1, 2)"],
+    );
+    check_problems(
+        "#define F(a, b) a + b;\nF(1) y",
+        "1 +; y",
+        &["macro `F` is called with too few arguments @ F(1)"],
+    );
+    check_problems(
+        "#define F(a) a\n#define N 1\nF(1, N\nN",
+        "F(1, 1\n1",
+        &["macro `F` is called without a closing parenthesis @ F(1, N\nN"],
+    );
+    check_problems(
+        "#define F(a) a\n#define G F(\nF(G 1) 2)",
+        "F( 1 2)",
+        &["macro `F` is called without a closing parenthesis @ F(G 1)"],
+    );
+    check_problems(
+        "#define F a ## +\nF",
+        "a +",
+        &["`##` makes `a+`, which is not a token @ F"],
+    );
+    check_problems(
+        "#frobnicate\n#\n# 12 \"x\"\n#line 3\n#warning w\n#pragma p\nx",
+        "x",
+        &["unknown directive @ #frobnicate"],
+    );
+}
+
+#[test]
+fn inactive_regions_are_kept() {
+    let (unit, _) = read(b"#if A > 1\na\n#elif defined(B)\nb\n#else\nc\n#endif\n#ifndef C\n#else\nd\n#if 0\n#endif\n#endif\n");
+    let shown: Vec<_> = unit
+        .inactive
+        .iter()
+        .map(|inactive| {
+            let taken = inactive.taken.map(|taken| at(&unit, taken));
+            (
+                at(&unit, inactive.region),
+                at(&unit, inactive.condition),
+                inactive.opened_by,
+                taken,
+            )
+        })
+        .collect();
+    let expected = [
+        ("a\n", "A > 1", Branch::If, Some("c\n")),
+        ("b\n", "defined(B)", Branch::Elif, Some("c\n")),
+        ("d\n#if 0\n#endif\n", "C", Branch::Else, Some("")),
+    ];
+    let expected = expected.map(|(region, condition, branch, taken)| {
+        (
+            region.to_owned(),
+            condition.to_owned(),
+            branch,
+            taken.map(str::to_owned),
+        )
+    });
+    assert_eq!(shown, expected);
+
+    // A guarded header has nothing that is always left out.
+    let guarded = b"#ifndef G\n#define G\nx\n#endif\n";
+    let (unit, _) = preprocess(
+        "a",
+        b"#include \"g\"\n#include \"g\"\n",
+        &[],
+        &Files(&[("g", guarded)]),
+    );
+    assert_eq!(
+        (unit.text.as_slice(), unit.inactive.len()),
+        (b"x\n".as_slice(), 0)
+    );
+}
+
+/// Text that would take forever, or all memory, or the whole stack.
+#[test]
+fn hostile_input_ends() {
+    let many = 20_000;
+    let deep = format!(
+        "#define F(x) x\nF({}1{})",
+        "(".repeat(many),
+        ")".repeat(many)
+    );
+    assert_eq!(read(deep.as_bytes()).1, []);
+
+    let deep = format!("#if {}1{}\n#endif\n", "(".repeat(many), ")".repeat(many));
+    assert_eq!(read(deep.as_bytes()).1.len(), 1);
+    let deep = format!("#if {}1\nx\n#endif\n", "!".repeat(many));
+    assert_eq!(read(deep.as_bytes()).0.text, b"x\n");
+    for open in ["1 ? ", "1 ? 1 : ", "0 ? 1 : "] {
+        assert_eq!(
+            read(format!("#if {}\n#endif\n", open.repeat(many)).as_bytes())
+                .1
+                .len(),
+            1
+        );
+    }
+
+    let nested = format!(
+        "#define F(x) x\nF{}1{}\nend",
+        "(F".repeat(many),
+        ")".repeat(many)
+    );
+    let (unit, problems) = read(nested.as_bytes());
+    assert!(unit.text.ends_with(b"end"));
+    assert_eq!(problems.len(), 1, "{problems:?}");
+
+    let unclosed = format!("#define F(x) x\n{}", "F(".repeat(many));
+    assert!(!read(unclosed.as_bytes()).1.is_empty());
+    let unclosed = format!("#define F(x) x\n#define G(x) x\nG({})", "F(".repeat(many));
+    assert!(!read(unclosed.as_bytes()).1.is_empty());
+
+    let mut laughs = "#define A0 ha ha\n".to_owned();
+    for index in 1..60 {
+        laughs += &format!("#define A{index} A{0} A{0}\n", index - 1);
+    }
+    let (unit, problems) = read((laughs.clone() + "A59 end").as_bytes());
+    assert_eq!(unit.text, b"A59 end");
+    assert_eq!(
+        shown(&unit, &problems),
+        ["macro `A59` expands to too much; the call is left as it is @ A59"]
+    );
+    let (unit, _) = read((laughs + &"A59\n".repeat(many) + "end").as_bytes());
+    assert!(unit.text.ends_with(b"A59\nend"));
+
+    let nothing = "#define A0\n".to_owned()
+        + &(1..60)
+            .map(|index| format!("#define A{index} A{0} A{0}\n", index - 1))
+            .collect::<String>();
+    assert_eq!(read((nothing + "A59").as_bytes()).1.len(), 1);
+
+    let strings = "#define S(x) T(#x #x)\n#define T(x) S(x)\n".to_owned()
+        + "#define D(x) #x#x\n#define E(x) D(x)\n"
+        + &"E(".repeat(100)
+        + &")".repeat(100);
+    assert_eq!(read(strings.as_bytes()).1.len(), 1);
+
+    let ifs = "#if 0\n".repeat(many);
+    assert_eq!(read(ifs.as_bytes()).1.len(), 1);
+    let ifs = "#if 1\n".repeat(many);
+    assert_eq!(read(ifs.as_bytes()).1.len(), 1_000);
+    let chain: String = (0..many)
+        .map(|index| format!("#define C{index} C{}\n", index + 1))
+        .collect();
+    assert_eq!(read((chain + "C0").as_bytes()).0.text, b"C20000");
+}

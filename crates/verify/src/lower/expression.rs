@@ -1,0 +1,458 @@
+//! Expressions as values, and for their effects.
+
+use naga::{Expression, Statement, SwizzleComponent};
+use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, FunctionId, Scalar, Span, Type};
+
+use super::function::{Body, Value};
+use super::module::GlobalPlace;
+use super::place::{Place, Target};
+use super::reach::for_each_in_expr;
+use super::types::{simplify, vector_size};
+use super::{LowerError, constant};
+
+/// Largest expression that is evaluated whether or not it is needed.
+const CHEAP: usize = 16;
+
+impl Body<'_, '_> {
+    /// The value of `expr`, of its own type.
+    pub(super) fn value(&mut self, expr: &Expr) -> Result<Value, LowerError> {
+        let value = self.deeper(expr.span, |body| body.expr(expr, true))?;
+        value.ok_or_else(|| LowerError::unsupported("the value of something that has none", expr.span))
+    }
+
+    /// The value of `expr`, converted to `ty`.
+    pub(super) fn value_as(&mut self, expr: &Expr, ty: &Type) -> Result<Value, LowerError> {
+        let value = self.value(expr)?;
+        self.convert(value, &expr.ty, ty, expr.span)
+    }
+
+    /// Evaluates `expr` for what it does.
+    pub(super) fn effect(&mut self, expr: &Expr) -> Result<(), LowerError> {
+        self.deeper(expr.span, |body| body.expr(expr, false)).map(|_| ())
+    }
+
+    /// `None` where the expression has no value, or where none was wanted and it has effects.
+    fn expr(&mut self, expr: &Expr, wanted: bool) -> Result<Option<Value>, LowerError> {
+        let span = expr.span;
+        if let Some(value) = self.try_fold(expr)? {
+            return Ok(Some(value));
+        }
+        match &expr.kind {
+            ExprKind::Literal(bits) => match simplify(&expr.ty) {
+                Type::Scalar(scalar) => self.literal(scalar, *bits, span).map(Some),
+                _ => Err(LowerError::unsupported("a literal of this type", span)),
+            },
+            ExprKind::Global(id) => match self.unit.globals.get(id).cloned() {
+                Some(GlobalPlace::Constant(constant)) => Ok(Some(self.add(Expression::Constant(constant)))),
+                Some(GlobalPlace::Inline) => {
+                    let shader = self.unit.shader;
+                    match shader.globals.get(id.0 as usize) {
+                        Some(global) if global.init.is_some() => match &global.init {
+                            Some(init) => self.value_as(init, &global.ty).map(Some),
+                            None => Ok(None),
+                        },
+                        _ => Err(LowerError::unsupported("a constant without a value", span)),
+                    }
+                }
+                _ => self.load_named(expr).map(Some),
+            },
+            ExprKind::Local(_) => self.load_named(expr).map(Some),
+            ExprKind::Unary(op, operand) => self.unary(*op, operand).map(Some),
+            ExprKind::Binary(op, left, right) => self.binary_expr(*op, left, right, span).map(Some),
+            ExprKind::Ternary(condition, yes, no) => self.ternary(condition, yes, no, expr, wanted),
+            ExprKind::Assign { target, op, value } => self.assign(target, *op, value, span, wanted),
+            ExprKind::Step {
+                target,
+                increment,
+                prefix,
+            } => self.step(target, *increment, *prefix, span).map(Some),
+            ExprKind::Index(base, index) => self.index(expr, base, index).map(Some),
+            ExprKind::Field(base, field) => {
+                if self.names_memory(base) {
+                    return self.load_named(expr).map(Some);
+                }
+                let base = self.value(base)?;
+                Ok(Some(self.add(Expression::AccessIndex { base, index: *field })))
+            }
+            ExprKind::Swizzle(base, components) => self.swizzle(base, components, span).map(Some),
+            ExprKind::Cast(operand) => self.cast(operand, &expr.ty, span).map(Some),
+            ExprKind::Construct(arguments) => self.construct(arguments, &expr.ty, span).map(Some),
+            ExprKind::Call(function, arguments) => self.call(*function, arguments, span),
+            ExprKind::Intrinsic(intrinsic, arguments) => self.intrinsic(*intrinsic, arguments, &expr.ty, span),
+            ExprKind::Method {
+                object,
+                name,
+                arguments,
+            } => self.method(object, name, arguments, &expr.ty, span),
+            ExprKind::Comma(first, second) => {
+                self.effect(first)?;
+                self.deeper(span, |body| body.expr(second, wanted))
+            }
+            ExprKind::Opaque(_) => Err(LowerError::unsupported("code that could not be understood", span)),
+        }
+    }
+
+    fn load_named(&mut self, expr: &Expr) -> Result<Value, LowerError> {
+        let place = self.place(expr)?;
+        let value = self.load(&place, expr.span)?;
+        self.convert(value, &place.ty, &expr.ty, expr.span)
+    }
+
+    fn try_fold(&mut self, expr: &Expr) -> Result<Option<Value>, LowerError> {
+        let foldable = matches!(
+            expr.kind,
+            ExprKind::Unary(..)
+                | ExprKind::Binary(..)
+                | ExprKind::Ternary(..)
+                | ExprKind::Cast(_)
+                | ExprKind::Swizzle(..)
+                | ExprKind::Construct(_)
+        ) && matches!(simplify(&expr.ty), Type::Scalar(_) | Type::Vector(..));
+        if !foldable {
+            return Ok(None);
+        }
+        match constant::fold(self.unit.shader, expr) {
+            Some(bits) => self.folded(&expr.ty, &bits, expr.span).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    /// A constant scalar or vector; one pattern is every component's.
+    pub(super) fn folded(&mut self, ty: &Type, bits: &[u32], span: Span) -> Result<Value, LowerError> {
+        match simplify(ty) {
+            Type::Vector(scalar, n) => {
+                if let [bits] = bits {
+                    let value = self.literal(scalar, *bits, span)?;
+                    return self.splat(value, n, span);
+                }
+                let mut components = Vec::new();
+                for bits in bits {
+                    components.push(self.literal(scalar, *bits, span)?);
+                }
+                let ty = self.unit.value_type(ty, span)?;
+                Ok(self.add(Expression::Compose { ty, components }))
+            }
+            Type::Scalar(scalar) => self.literal(scalar, bits.first().copied().unwrap_or(0), span),
+            _ => Err(LowerError::unsupported("a constant of this type", span)),
+        }
+    }
+
+    fn binary_expr(&mut self, op: BinaryOp, left: &Expr, right: &Expr, span: Span) -> Result<Value, LowerError> {
+        let is_logical = matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr);
+        if is_logical && simplify(&left.ty) == Type::BOOL && !self.is_cheap(right) {
+            let result = self.temporary(&Type::BOOL, span)?;
+            let left = self.value(left)?;
+            self.push(Statement::Store {
+                pointer: result.pointer,
+                value: left,
+            });
+            let rest = self.nested(|body| {
+                let value = body.value_as(right, &Type::BOOL)?;
+                body.push(Statement::Store {
+                    pointer: result.pointer,
+                    value,
+                });
+                Ok(())
+            })?;
+            let (accept, reject) = if op == BinaryOp::LogicalAnd {
+                (rest, naga::Block::new())
+            } else {
+                (naga::Block::new(), rest)
+            };
+            self.push(Statement::If {
+                condition: left,
+                accept,
+                reject,
+            });
+            return Ok(self.add(Expression::Load { pointer: result.pointer }));
+        }
+        let a = self.value(left)?;
+        let b = self.right_operand(op, right, &left.ty)?;
+        self.binary(op, a, b, &left.ty, span)
+    }
+
+    fn ternary(
+        &mut self,
+        condition: &Expr,
+        yes: &Expr,
+        no: &Expr,
+        expr: &Expr,
+        wanted: bool,
+    ) -> Result<Option<Value>, LowerError> {
+        let span = expr.span;
+        let test = self.value(condition)?;
+        let is_simple = matches!(simplify(&expr.ty), Type::Scalar(_) | Type::Vector(..));
+        let is_scalar = simplify(&condition.ty) == Type::BOOL;
+        if !is_scalar || (is_simple && self.is_cheap(yes) && self.is_cheap(no)) {
+            let accept = self.value_as(yes, &expr.ty)?;
+            let reject = self.value_as(no, &expr.ty)?;
+            return Ok(Some(self.add(Expression::Select {
+                condition: test,
+                accept,
+                reject,
+            })));
+        }
+        if expr.ty == Type::Void || !wanted {
+            let accept = self.nested(|body| body.effect(yes))?;
+            let reject = self.nested(|body| body.effect(no))?;
+            self.push(Statement::If {
+                condition: test,
+                accept,
+                reject,
+            });
+            return Ok(None);
+        }
+        let result = self.temporary(&expr.ty, span)?;
+        let mut arm = |arm: &Expr| {
+            self.nested(|body| {
+                let value = body.value_as(arm, &expr.ty)?;
+                body.push(Statement::Store {
+                    pointer: result.pointer,
+                    value,
+                });
+                Ok(())
+            })
+        };
+        let (accept, reject) = (arm(yes)?, arm(no)?);
+        self.push(Statement::If {
+            condition: test,
+            accept,
+            reject,
+        });
+        Ok(Some(self.add(Expression::Load { pointer: result.pointer })))
+    }
+
+    /// Whether evaluating `expr` needlessly costs little and does nothing: no memory but locals, no calls, no effects.
+    fn is_cheap(&self, expr: &Expr) -> bool {
+        let (mut size, mut cheap) = (0, true);
+        for_each_in_expr(expr, &mut |e| {
+            size += 1;
+            cheap &= match &e.kind {
+                ExprKind::Literal(_)
+                | ExprKind::Local(_)
+                | ExprKind::Unary(..)
+                | ExprKind::Binary(..)
+                | ExprKind::Ternary(..)
+                | ExprKind::Field(..)
+                | ExprKind::Swizzle(..)
+                | ExprKind::Cast(_)
+                | ExprKind::Construct(_) => true,
+                ExprKind::Global(id) => matches!(
+                    self.unit.globals.get(id),
+                    Some(GlobalPlace::Constant(_) | GlobalPlace::Uniform { .. })
+                ),
+                _ => false,
+            };
+        });
+        cheap && size <= CHEAP
+    }
+
+    fn assign(
+        &mut self,
+        target: &Expr,
+        op: Option<BinaryOp>,
+        value: &Expr,
+        span: Span,
+        wanted: bool,
+    ) -> Result<Option<Value>, LowerError> {
+        let place = self.target(target)?;
+        let new = match op {
+            None => self.value_as(value, &target.ty)?,
+            Some(op) => {
+                let right = self.right_operand(op, value, &value.ty)?;
+                let old = self.load_target(&place, span)?;
+                let old = self.convert(old, &target.ty, &value.ty, span)?;
+                let result = self.binary(op, old, right, &value.ty, span)?;
+                self.convert(result, &value.ty, &target.ty, span)?
+            }
+        };
+        self.store_target(&place, new, span)?;
+        if wanted { Ok(Some(new)) } else { Ok(None) }
+    }
+
+    fn step(&mut self, target: &Expr, increment: bool, prefix: bool, span: Span) -> Result<Value, LowerError> {
+        let place = self.target(target)?;
+        let old = self.load_target(&place, span)?;
+        let ty = simplify(&target.ty);
+        let one = match ty.scalar() {
+            Some(Scalar::Int | Scalar::Uint) => 1,
+            Some(Scalar::Float | Scalar::Half) => 1f32.to_bits(),
+            _ => return Err(LowerError::unsupported("a step of this type", span)),
+        };
+        let one = self.folded(&ty, &[one], span)?;
+        let op = if increment { BinaryOp::Add } else { BinaryOp::Sub };
+        let new = self.binary(op, old, one, &ty, span)?;
+        self.store_target(&place, new, span)?;
+        Ok(if prefix { new } else { old })
+    }
+
+    fn index(&mut self, expr: &Expr, base: &Expr, index: &Expr) -> Result<Value, LowerError> {
+        if let ExprKind::Global(id) = &base.kind
+            && let Some(GlobalPlace::Constant(constant)) = self.unit.globals.get(id).cloned()
+            && matches!(base.ty, Type::Array(..))
+        {
+            if let Some(at) = constant::fold_scalar(self.unit.shader, index)
+                && let Type::Array(_, length) = base.ty
+                && at < length
+            {
+                let base = self.add(Expression::Constant(constant));
+                return Ok(self.add(Expression::AccessIndex { base, index: at }));
+            }
+            let index = self.value_as(index, &Type::UINT)?;
+            let base = self.add(Expression::Constant(constant));
+            return Ok(self.add(Expression::Access { base, index }));
+        }
+        self.load_named(expr)
+    }
+
+    fn swizzle(&mut self, base: &Expr, components: &[u8], span: Span) -> Result<Value, LowerError> {
+        let ty = simplify(&base.ty);
+        let value = self.value(base)?;
+        let invalid = || LowerError::unsupported("this swizzle", span);
+        match ty {
+            Type::Scalar(_) => {
+                let n = u8::try_from(components.len()).map_err(|_| invalid())?;
+                self.splat(value, n, span)
+            }
+            Type::Vector(_, n) => {
+                let mut pattern = [SwizzleComponent::X; 4];
+                for (slot, component) in pattern.iter_mut().zip(components) {
+                    *slot = match component {
+                        c if *c >= n => return Err(invalid()),
+                        0 => SwizzleComponent::X,
+                        1 => SwizzleComponent::Y,
+                        2 => SwizzleComponent::Z,
+                        _ => SwizzleComponent::W,
+                    };
+                }
+                match components {
+                    [one] => Ok(self.add(Expression::AccessIndex {
+                        base: value,
+                        index: u32::from(*one),
+                    })),
+                    many => {
+                        let size = u8::try_from(many.len())
+                            .ok()
+                            .and_then(vector_size)
+                            .ok_or_else(invalid)?;
+                        Ok(self.add(Expression::Swizzle {
+                            size,
+                            vector: value,
+                            pattern,
+                        }))
+                    }
+                }
+            }
+            Type::Matrix(scalar, _, _) => {
+                let mut all = Vec::new();
+                self.take_apart(value, &ty, &mut all, span)?;
+                let mut parts = Vec::new();
+                for component in components {
+                    parts.push(*all.get(usize::from(*component)).ok_or_else(invalid)?);
+                }
+                let n = u8::try_from(parts.len()).map_err(|_| invalid())?;
+                self.put_together(&Type::Vector(scalar, n), &mut parts.into_iter(), span)
+            }
+            _ => Err(invalid()),
+        }
+    }
+
+    fn cast(&mut self, operand: &Expr, ty: &Type, span: Span) -> Result<Value, LowerError> {
+        if matches!(ty, Type::Struct(_) | Type::Array(..)) && constant::fold_scalar(self.unit.shader, operand) == Some(0)
+        {
+            return self.zero(ty, span);
+        }
+        let value = self.value(operand)?;
+        self.convert(value, &operand.ty, ty, span)
+    }
+
+    fn construct(&mut self, arguments: &[Expr], ty: &Type, span: Span) -> Result<Value, LowerError> {
+        let ty = simplify(ty);
+        if let (Type::Scalar(_), [argument]) = (&ty, arguments) {
+            return self.value_as(argument, &ty);
+        }
+        let parts = self.part_types(&ty, span)?;
+        let fits = parts.len() == arguments.len()
+            && parts
+                .iter()
+                .zip(arguments)
+                .all(|(part, argument)| simplify(part) == simplify(&argument.ty));
+        if fits {
+            let mut components = Vec::new();
+            for argument in arguments {
+                components.push(self.value(argument)?);
+            }
+            let ty = self.unit.value_type(&ty, span)?;
+            return Ok(self.add(Expression::Compose { ty, components }));
+        }
+        let mut scalars = Vec::new();
+        for argument in arguments {
+            let value = self.value(argument)?;
+            self.take_apart(value, &argument.ty, &mut scalars, span)?;
+        }
+        if scalars.len() != self.unit.shader.components(&ty) {
+            return Err(LowerError::unsupported(
+                "a value with too few or too many components",
+                span,
+            ));
+        }
+        self.put_together(&ty, &mut scalars.into_iter(), span)
+    }
+
+    fn call(&mut self, id: FunctionId, arguments: &[Expr], span: Span) -> Result<Option<Value>, LowerError> {
+        let Some(callee) = self.shader_function(id) else {
+            return Err(LowerError::unsupported("a call of an unknown function", span));
+        };
+        let Some(instance) = self.instance.callee(self.source, callee, id, arguments) else {
+            return Err(LowerError::unsupported(
+                "a resource argument that is not the name of a global",
+                span,
+            ));
+        };
+        let Some(function) = self.unit.functions.get(&instance).map(|callee| callee.handle) else {
+            return Err(LowerError::unsupported("a call of a function that could not be lowered", span));
+        };
+        let mut values = Vec::new();
+        // Copied out after the call, in order of the parameters.
+        let mut outs: Vec<(Target, Place, &Type, &Expr)> = Vec::new();
+        for (at, parameter) in callee.parameters.iter().enumerate() {
+            let Some(local) = callee.locals.get(parameter.local.0 as usize) else {
+                return Err(LowerError::unsupported("a parameter without a variable", span));
+            };
+            let Some(argument) = arguments.get(at).or(parameter.default.as_ref()) else {
+                return Err(LowerError::unsupported("a call with too few arguments", span));
+            };
+            if matches!(local.ty, Type::Resource(..)) {
+                continue;
+            }
+            if parameter.direction == Direction::In {
+                values.push(self.value_as(argument, &local.ty)?);
+                continue;
+            }
+            let target = self.target(argument)?;
+            let copy = self.temporary(&local.ty, span)?;
+            if parameter.direction == Direction::InOut {
+                let old = self.load_target(&target, span)?;
+                let old = self.convert(old, &argument.ty, &local.ty, span)?;
+                self.push(Statement::Store {
+                    pointer: copy.pointer,
+                    value: old,
+                });
+            }
+            values.push(copy.pointer);
+            outs.push((target, copy, &local.ty, argument));
+        }
+        let result = (callee.returns != Type::Void).then(|| self.add_result(Expression::CallResult(function)));
+        self.push(Statement::Call {
+            function,
+            arguments: values,
+            result,
+        });
+        for (target, copy, ty, argument) in outs {
+            let value = self.add(Expression::Load { pointer: copy.pointer });
+            let value = self.convert(value, ty, &argument.ty, span)?;
+            self.store_target(&target, value, span)?;
+        }
+        Ok(result)
+    }
+}

@@ -1,0 +1,438 @@
+//! One function: parameters, locals, and the making of naga expressions.
+
+use naga::{BuiltIn, Expression, Handle, Statement};
+use shaderlint_hlsl::{Direction, Expr, Function, LocalId, Scalar, Span, Type};
+
+use super::module::{GlobalPlace, Unit, literal};
+use super::place::Place;
+use super::reach::Instance;
+use super::types::{Shape, simplify};
+use super::{LowerError, constant};
+
+pub(super) type Value = Handle<Expression>;
+
+/// Deepest nesting of statements and expressions together.
+const DEPTH: u32 = 300;
+
+/// A function being lowered.
+pub(super) struct Body<'u, 'a> {
+    pub(super) unit: &'u mut Unit<'a>,
+    pub(super) instance: Instance,
+    pub(super) source: &'a Function,
+    pub(super) function: naga::Function,
+    /// The block that statements go to.
+    pub(super) block: naga::Block,
+    locals: Vec<Option<Place>>,
+    built_ins: Vec<(BuiltIn, Value)>,
+    depth: u32,
+}
+
+pub(super) fn lower_function(
+    unit: &mut Unit<'_>,
+    instance: &Instance,
+    is_entry: bool,
+) -> Result<naga::Function, LowerError> {
+    let shader = unit.shader;
+    let Some(source) = shader.functions.get(instance.function.0 as usize) else {
+        return Err(LowerError::unsupported("no such function", Span::default()));
+    };
+    let Some(statements) = &source.body else {
+        return Err(LowerError::unsupported(
+            "a function without a body",
+            source.name_span,
+        ));
+    };
+    let mut body = Body {
+        unit,
+        instance: instance.clone(),
+        source,
+        function: naga::Function {
+            name: Some(source.name.clone()),
+            ..naga::Function::default()
+        },
+        block: naga::Block::new(),
+        locals: vec![None; source.locals.len()],
+        built_ins: Vec::new(),
+        depth: 0,
+    };
+    if is_entry {
+        body.entry_parameters()?;
+    } else {
+        body.parameters()?;
+    }
+    body.statements(statements)?;
+    body.finish()
+}
+
+impl<'a> Body<'_, 'a> {
+    fn finish(mut self) -> Result<naga::Function, LowerError> {
+        if self.function.result.is_some() && !matches!(self.block.last(), Some(Statement::Return { .. })) {
+            // HLSL leaves the value of a path without `return` undefined.
+            let zero = self.zero(&self.source.returns, self.source.name_span)?;
+            self.push(Statement::Return { value: Some(zero) });
+        }
+        self.function.body = self.block;
+        Ok(self.function)
+    }
+
+    fn parameters(&mut self) -> Result<(), LowerError> {
+        let source = self.source;
+        for parameter in &source.parameters {
+            let Some(local) = source.locals.get(parameter.local.0 as usize) else {
+                return Err(LowerError::unsupported("a parameter without a variable", source.name_span));
+            };
+            if matches!(local.ty, Type::Resource(..)) {
+                continue;
+            }
+            let ty = self.unit.value_type(&local.ty, local.span)?;
+            let index = u32::try_from(self.function.arguments.len()).unwrap_or(u32::MAX);
+            let is_pointer = parameter.direction != Direction::In;
+            let argument_type = if is_pointer {
+                self.unit.module.types.insert(
+                    naga::Type {
+                        name: None,
+                        inner: naga::TypeInner::Pointer {
+                            base: ty,
+                            space: naga::AddressSpace::Function,
+                        },
+                    },
+                    naga::Span::UNDEFINED,
+                )
+            } else {
+                ty
+            };
+            self.function.arguments.push(naga::FunctionArgument {
+                name: Some(local.name.clone()),
+                ty: argument_type,
+                binding: None,
+            });
+            let argument = self.add(Expression::FunctionArgument(index));
+            if is_pointer {
+                let place = Place::plain(argument, simplify(&local.ty));
+                self.set_local(parameter.local, place);
+            } else {
+                let place = self.local(parameter.local, local.span)?;
+                self.push(Statement::Store {
+                    pointer: place.pointer,
+                    value: argument,
+                });
+            }
+        }
+        if source.returns != Type::Void {
+            let ty = self.unit.value_type(&source.returns, source.name_span)?;
+            self.function.result = Some(naga::FunctionResult { ty, binding: None });
+        }
+        Ok(())
+    }
+
+    fn entry_parameters(&mut self) -> Result<(), LowerError> {
+        let source = self.source;
+        if source.returns != Type::Void {
+            return Err(LowerError::unsupported(
+                "an entry point that returns a value",
+                source.name_span,
+            ));
+        }
+        self.lanes();
+        for parameter in &source.parameters {
+            let Some(local) = source.locals.get(parameter.local.0 as usize) else {
+                return Err(LowerError::unsupported("a parameter without a variable", source.name_span));
+            };
+            let place = self.local(parameter.local, local.span)?;
+            if let Some(semantic) = &parameter.semantic {
+                self.system_value(semantic, &place, local.span)?;
+                continue;
+            }
+            let shader = self.unit.shader;
+            let fields = match &local.ty {
+                Type::Struct(id) => shader.structs.get(id.0 as usize).map(|s| &s.fields),
+                _ => None,
+            };
+            let Some(fields) = fields else {
+                return Err(LowerError::unsupported(
+                    format_args!("the entry parameter `{}` has no semantic", local.name),
+                    local.span,
+                ));
+            };
+            for (at, field) in (0u32..).zip(fields) {
+                let Some(semantic) = &field.semantic else {
+                    return Err(LowerError::unsupported(
+                        format_args!("the field `{}` of an entry parameter has no semantic", field.name),
+                        local.span,
+                    ));
+                };
+                let place = self.field(&place, at, &field.ty);
+                self.system_value(semantic, &place, local.span)?;
+            }
+        }
+        for id in std::mem::take(&mut self.unit.late_statics) {
+            let shader = self.unit.shader;
+            let (Some(global), Some(GlobalPlace::Variable(variable))) =
+                (shader.globals.get(id.0 as usize), self.unit.globals.get(&id).cloned())
+            else {
+                continue;
+            };
+            if let Some(init) = &global.init {
+                let pointer = self.add(Expression::GlobalVariable(variable));
+                let value = self.value_as(init, &global.ty)?;
+                self.push(Statement::Store { pointer, value });
+            }
+        }
+        Ok(())
+    }
+
+    /// Sets the lane variables. In groups of more than one dimension naga has no lane index: there it is the number
+    /// of lanes before this one, all of them being active at the entry point's start.
+    fn lanes(&mut self) {
+        if let Some(variable) = self.unit.lane_count {
+            let pointer = self.add(Expression::GlobalVariable(variable));
+            let value = self.built_in(BuiltIn::SubgroupSize);
+            self.push(Statement::Store { pointer, value });
+        }
+        if let Some(variable) = self.unit.lane_index {
+            let pointer = self.add(Expression::GlobalVariable(variable));
+            let is_line = self.source.group_size.is_some_and(|[_, y, z]| y == 1 && z == 1);
+            let value = if is_line {
+                self.built_in(BuiltIn::SubgroupInvocationId)
+            } else {
+                self.lanes_before()
+            };
+            self.push(Statement::Store { pointer, value });
+        }
+    }
+
+    fn system_value(&mut self, semantic: &str, place: &Place, span: Span) -> Result<(), LowerError> {
+        let (built_in, from) = match semantic.to_ascii_lowercase().as_str() {
+            "sv_groupindex" => (BuiltIn::LocalInvocationIndex, Type::UINT),
+            "sv_groupthreadid" => (BuiltIn::LocalInvocationId, Type::Vector(Scalar::Uint, 3)),
+            "sv_groupid" => (BuiltIn::WorkGroupId, Type::Vector(Scalar::Uint, 3)),
+            "sv_dispatchthreadid" => (BuiltIn::GlobalInvocationId, Type::Vector(Scalar::Uint, 3)),
+            _ => {
+                return Err(LowerError::unsupported(
+                    format_args!("the semantic `{semantic}` in a compute kernel"),
+                    span,
+                ));
+            }
+        };
+        let value = self.built_in(built_in);
+        let value = self.convert(value, &from, &place.ty, span)?;
+        self.store(place, value, span)
+    }
+
+    fn built_in(&mut self, built_in: BuiltIn) -> Value {
+        if let Some((_, value)) = self.built_ins.iter().find(|(b, _)| *b == built_in) {
+            return *value;
+        }
+        let inner = match built_in {
+            BuiltIn::LocalInvocationId | BuiltIn::WorkGroupId | BuiltIn::GlobalInvocationId => {
+                naga::TypeInner::Vector {
+                    size: naga::VectorSize::Tri,
+                    scalar: naga::Scalar::U32,
+                }
+            }
+            _ => naga::TypeInner::Scalar(naga::Scalar::U32),
+        };
+        let ty = self
+            .unit
+            .module
+            .types
+            .insert(naga::Type { name: None, inner }, naga::Span::UNDEFINED);
+        let index = u32::try_from(self.function.arguments.len()).unwrap_or(u32::MAX);
+        self.function.arguments.push(naga::FunctionArgument {
+            name: Some(
+                match built_in {
+                    BuiltIn::LocalInvocationIndex => "group_index",
+                    BuiltIn::LocalInvocationId => "group_thread_id",
+                    BuiltIn::WorkGroupId => "group_id",
+                    BuiltIn::GlobalInvocationId => "dispatch_thread_id",
+                    BuiltIn::SubgroupSize => "subgroup_size",
+                    _ => "subgroup_invocation_id",
+                }
+                .into(),
+            ),
+            ty,
+            binding: Some(naga::Binding::BuiltIn(built_in)),
+        });
+        let value = self.add(Expression::FunctionArgument(index));
+        self.built_ins.push((built_in, value));
+        value
+    }
+
+    /// The place of a local; made at its first use.
+    pub(super) fn local(&mut self, id: LocalId, span: Span) -> Result<Place, LowerError> {
+        if let Some(Some(place)) = self.locals.get(id.0 as usize) {
+            return Ok(place.clone());
+        }
+        let Some(local) = self.source.locals.get(id.0 as usize) else {
+            return Err(LowerError::unsupported("an unknown variable", span));
+        };
+        let pointer = if local.is_static {
+            let key = (self.instance.function, id);
+            let variable = if let Some(variable) = self.unit.static_locals.get(&key) {
+                *variable
+            } else {
+                let ty = self.unit.value_type(&local.ty, local.span)?;
+                let variable = self.unit.module.global_variables.append(
+                    naga::GlobalVariable {
+                        name: Some(local.name.clone()),
+                        space: naga::AddressSpace::Private,
+                        binding: None,
+                        ty,
+                        init: None,
+                        memory_decorations: naga::MemoryDecorations::empty(),
+                    },
+                    naga::Span::UNDEFINED,
+                );
+                self.unit.static_locals.insert(key, variable);
+                variable
+            };
+            self.add(Expression::GlobalVariable(variable))
+        } else {
+            let ty = self.unit.value_type(&local.ty, local.span)?;
+            self.variable(Some(local.name.clone()), ty)
+        };
+        let place = Place::plain(pointer, simplify(&local.ty));
+        self.set_local(id, place.clone());
+        Ok(place)
+    }
+
+    fn set_local(&mut self, id: LocalId, place: Place) {
+        if let Some(slot) = self.locals.get_mut(id.0 as usize) {
+            *slot = Some(place);
+        }
+    }
+
+    /// Gives a `static` local its initial value, which has to be constant.
+    pub(super) fn initialise_static(&mut self, id: LocalId, init: &Expr) -> Result<(), LowerError> {
+        let place = self.local(id, init.span)?;
+        let bits = constant::fold(self.unit.shader, init).filter(|_| simplify(&init.ty) == place.ty);
+        let value = bits.and_then(|bits| self.unit.constant_expression(&place.ty, &bits, init.span));
+        let (Some(value), Some(variable)) = (value, self.unit.static_locals.get(&(self.instance.function, id))) else {
+            return Err(LowerError::unsupported(
+                "a static variable whose first value is not a constant",
+                init.span,
+            ));
+        };
+        self.unit.module.global_variables.get_mut(*variable).init = Some(value);
+        Ok(())
+    }
+
+    fn variable(&mut self, name: Option<String>, ty: Handle<naga::Type>) -> Value {
+        let variable = self
+            .function
+            .local_variables
+            .append(naga::LocalVariable { name, ty, init: None }, naga::Span::UNDEFINED);
+        self.add(Expression::LocalVariable(variable))
+    }
+
+    /// A fresh variable of this type.
+    pub(super) fn temporary(&mut self, ty: &Type, span: Span) -> Result<Place, LowerError> {
+        let naga_ty = self.unit.value_type(ty, span)?;
+        let pointer = self.variable(None, naga_ty);
+        Ok(Place::plain(pointer, simplify(ty)))
+    }
+
+    /// Adds an expression; it is evaluated here.
+    pub(super) fn add(&mut self, expression: Expression) -> Value {
+        let needs_emit = !expression.needs_pre_emit();
+        let handle = self
+            .function
+            .expressions
+            .append(expression, naga::Span::UNDEFINED);
+        if needs_emit {
+            let range = naga::Range::new_from_bounds(handle, handle);
+            self.push(Statement::Emit(range));
+        }
+        handle
+    }
+
+    /// Adds the result of a statement that is yet to be pushed.
+    pub(super) fn add_result(&mut self, expression: Expression) -> Value {
+        self.function
+            .expressions
+            .append(expression, naga::Span::UNDEFINED)
+    }
+
+    pub(super) fn push(&mut self, statement: Statement) {
+        self.block.push(statement, naga::Span::UNDEFINED);
+    }
+
+    /// Runs `fill` with a block of its own and returns that block.
+    pub(super) fn nested(
+        &mut self,
+        fill: impl FnOnce(&mut Self) -> Result<(), LowerError>,
+    ) -> Result<naga::Block, LowerError> {
+        let outer = std::mem::take(&mut self.block);
+        let result = fill(self);
+        let inner = std::mem::replace(&mut self.block, outer);
+        result.map(|()| inner)
+    }
+
+    /// Runs `inner` one level deeper, unless that is too deep.
+    pub(super) fn deeper<T>(
+        &mut self,
+        span: Span,
+        inner: impl FnOnce(&mut Self) -> Result<T, LowerError>,
+    ) -> Result<T, LowerError> {
+        if self.depth >= DEPTH {
+            return Err(LowerError::unsupported("code nested this deep", span));
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    pub(super) fn uint(&mut self, value: u32) -> Value {
+        self.add(Expression::Literal(naga::Literal::U32(value)))
+    }
+
+    pub(super) fn zero(&mut self, ty: &Type, span: Span) -> Result<Value, LowerError> {
+        let ty = self.unit.value_type(ty, span)?;
+        Ok(self.add(Expression::ZeroValue(ty)))
+    }
+
+    /// A scalar constant of this bit pattern.
+    pub(super) fn literal(&mut self, scalar: Scalar, bits: u32, span: Span) -> Result<Value, LowerError> {
+        if let Some(literal) = literal(scalar, bits) {
+            return Ok(self.add(Expression::Literal(literal)));
+        }
+        if !matches!(scalar, Scalar::Float | Scalar::Half) {
+            return Err(LowerError::unsupported(
+                format_args!("`{}` has no WGSL type", scalar.name()),
+                span,
+            ));
+        }
+        // WGSL refuses constant NaN and infinity: the pattern goes through a variable.
+        let place = self.temporary(&Type::UINT, span)?;
+        let pattern = self.uint(bits);
+        self.push(Statement::Store {
+            pointer: place.pointer,
+            value: pattern,
+        });
+        let pattern = self.add(Expression::Load { pointer: place.pointer });
+        Ok(self.bit_cast(pattern, naga::ScalarKind::Float))
+    }
+
+    pub(super) fn bit_cast(&mut self, value: Value, kind: naga::ScalarKind) -> Value {
+        self.add(Expression::As {
+            expr: value,
+            kind,
+            convert: None,
+        })
+    }
+
+    /// The function that `id` names, outliving this borrow.
+    pub(super) fn shader_function(&self, id: shaderlint_hlsl::FunctionId) -> Option<&'a Function> {
+        let shader = self.unit.shader;
+        shader.functions.get(id.0 as usize)
+    }
+
+    pub(super) fn shape_of_global(&self, id: shaderlint_hlsl::GlobalId, storage: bool) -> Shape {
+        Shape {
+            storage,
+            atomic: self.unit.reach.atomics.contains_key(&id).then_some(id),
+            path: Vec::new(),
+        }
+    }
+}

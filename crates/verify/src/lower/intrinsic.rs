@@ -1,0 +1,322 @@
+//! Intrinsic functions of a lane on its own, and barriers.
+
+use naga::{Barrier, BinaryOperator, Expression, MathFunction, RelationalFunction, ScalarKind, Statement};
+use shaderlint_hlsl::{BinaryOp, Expr, Intrinsic, Scalar, Span, Type};
+
+use super::LowerError;
+use super::convert::width;
+use super::function::{Body, Value};
+use super::types::simplify;
+
+impl Body<'_, '_> {
+    pub(super) fn intrinsic(
+        &mut self,
+        intrinsic: Intrinsic,
+        arguments: &[Expr],
+        ty: &Type,
+        span: Span,
+    ) -> Result<Option<Value>, LowerError> {
+        if intrinsic.is_wave() {
+            return self.wave(intrinsic, arguments, ty, span).map(Some);
+        }
+        if intrinsic.is_atomic() {
+            self.interlocked(intrinsic, arguments, span)?;
+            return Ok(None);
+        }
+        if let Some(barrier) = barrier(intrinsic) {
+            let Some(barrier) = barrier else {
+                return Err(LowerError::unsupported(
+                    format_args!("`{}`: WGSL has no barrier that does not also wait", intrinsic.name()),
+                    span,
+                ));
+            };
+            self.push(Statement::ControlBarrier(barrier));
+            return Ok(None);
+        }
+        self.math(intrinsic, arguments, &simplify(ty), span).map(Some)
+    }
+
+    fn math(&mut self, intrinsic: Intrinsic, arguments: &[Expr], ty: &Type, span: Span) -> Result<Value, LowerError> {
+        use Intrinsic as I;
+        match (intrinsic, arguments) {
+            (I::AsFloat, [a]) => self.reinterpret(a, ScalarKind::Float),
+            (I::AsInt, [a]) => self.reinterpret(a, ScalarKind::Sint),
+            (I::AsUint, [a]) => self.reinterpret(a, ScalarKind::Uint),
+            (I::All | I::Any, [a]) => self.all_or_any(intrinsic, a),
+            (I::IsNan | I::IsInf, [a]) => self.float_class(intrinsic, a),
+            (I::And | I::Or, [a, b]) => {
+                let op = if intrinsic == I::And {
+                    BinaryOp::LogicalAnd
+                } else {
+                    BinaryOp::LogicalOr
+                };
+                let (a, b) = (self.value_as(a, ty)?, self.value_as(b, ty)?);
+                self.binary(op, a, b, ty, span)
+            }
+            (I::Select, [condition, yes, no]) => {
+                let test = self.value(condition)?;
+                let (accept, reject) = (self.value_as(yes, ty)?, self.value_as(no, ty)?);
+                Ok(self.add(Expression::Select {
+                    condition: test,
+                    accept,
+                    reject,
+                }))
+            }
+            (I::Mad, [a, b, c]) => {
+                let (a, b, c) = (self.value_as(a, ty)?, self.value_as(b, ty)?, self.value_as(c, ty)?);
+                let product = self.binary(BinaryOp::Mul, a, b, ty, span)?;
+                self.binary(BinaryOp::Add, product, c, ty, span)
+            }
+            (I::Fmod, [a, b]) => {
+                let (a, b) = (self.value_as(a, ty)?, self.value_as(b, ty)?);
+                self.binary(BinaryOp::Mod, a, b, ty, span)
+            }
+            (I::Rcp, [a]) => {
+                let one = self.folded(ty, &[1f32.to_bits()], span)?;
+                let a = self.value_as(a, ty)?;
+                self.binary(BinaryOp::Div, one, a, ty, span)
+            }
+            (I::Mul, [a, b]) => self.multiply(a, b, ty, span),
+            (I::Transpose, [a]) => {
+                let value = self.value(a)?;
+                Ok(self.call_math(MathFunction::Transpose, &[value]))
+            }
+            (I::Dot, [a, b]) => {
+                // The operands' common type: the wider of the two kinds is already in the tree.
+                let value = self.value(a)?;
+                let other = self.value_as(b, &a.ty)?;
+                if width(&simplify(&a.ty)) == Some(1) {
+                    return self.binary(BinaryOp::Mul, value, other, &a.ty, span);
+                }
+                Ok(self.call_math(MathFunction::Dot, &[value, other]))
+            }
+            (I::Length, [a]) => {
+                let value = self.value(a)?;
+                Ok(self.call_math(MathFunction::Length, &[value]))
+            }
+            (I::Distance, [a, b]) => {
+                let value = self.value(a)?;
+                let other = self.value_as(b, &a.ty)?;
+                Ok(self.call_math(MathFunction::Distance, &[value, other]))
+            }
+            (I::Sign, [a]) => {
+                let value = self.value(a)?;
+                if a.ty.scalar() == Some(Scalar::Uint) {
+                    return Err(LowerError::unsupported("the sign of an unsigned number", span));
+                }
+                let sign = self.call_math(MathFunction::Sign, &[value]);
+                self.convert(sign, &a.ty, ty, span)
+            }
+            (I::CountBits | I::FirstBitHigh | I::FirstBitLow | I::ReverseBits, [a]) => {
+                self.bits(intrinsic, a, ty, span)
+            }
+            (I::F16ToF32 | I::F32ToF16, [a]) => self.half_bits(intrinsic, a, ty, span),
+            _ => self.plain_math(intrinsic, arguments, ty, span),
+        }
+    }
+
+    /// Functions whose operands all have the result's type.
+    fn plain_math(
+        &mut self,
+        intrinsic: Intrinsic,
+        arguments: &[Expr],
+        ty: &Type,
+        span: Span,
+    ) -> Result<Value, LowerError> {
+        use Intrinsic as I;
+        use MathFunction as M;
+        let (function, count) = match intrinsic {
+            I::Abs => (M::Abs, 1),
+            I::Acos => (M::Acos, 1),
+            I::Asin => (M::Asin, 1),
+            I::Atan => (M::Atan, 1),
+            I::Atan2 => (M::Atan2, 2),
+            I::Ceil => (M::Ceil, 1),
+            I::Clamp => (M::Clamp, 3),
+            I::Cos => (M::Cos, 1),
+            I::Cross => (M::Cross, 2),
+            I::Degrees => (M::Degrees, 1),
+            I::Exp => (M::Exp, 1),
+            I::Exp2 => (M::Exp2, 1),
+            I::Floor => (M::Floor, 1),
+            I::Frac => (M::Fract, 1),
+            I::Lerp => (M::Mix, 3),
+            I::Log => (M::Log, 1),
+            I::Log2 => (M::Log2, 1),
+            I::Max => (M::Max, 2),
+            I::Min => (M::Min, 2),
+            I::Normalize => (M::Normalize, 1),
+            I::Pow => (M::Pow, 2),
+            I::Radians => (M::Radians, 1),
+            I::Round => (M::Round, 1),
+            I::Rsqrt => (M::InverseSqrt, 1),
+            I::Saturate => (M::Saturate, 1),
+            I::Sin => (M::Sin, 1),
+            I::Smoothstep => (M::SmoothStep, 3),
+            I::Sqrt => (M::Sqrt, 1),
+            I::Step => (M::Step, 2),
+            I::Tan => (M::Tan, 1),
+            I::Tanh => (M::Tanh, 1),
+            I::Trunc => (M::Trunc, 1),
+            _ => {
+                return Err(LowerError::unsupported(
+                    format_args!("the intrinsic `{}` in this form", intrinsic.name()),
+                    span,
+                ));
+            }
+        };
+        if arguments.len() != count || width(ty).is_none() {
+            return Err(LowerError::unsupported(
+                format_args!("the intrinsic `{}` in this form", intrinsic.name()),
+                span,
+            ));
+        }
+        let mut values = Vec::new();
+        for argument in arguments {
+            values.push(self.value_as(argument, ty)?);
+        }
+        Ok(self.call_math(function, &values))
+    }
+
+    pub(super) fn call_math(&mut self, fun: MathFunction, arguments: &[Value]) -> Value {
+        let mut arguments = arguments.iter().copied();
+        match arguments.next() {
+            Some(arg) => self.add(Expression::Math {
+                fun,
+                arg,
+                arg1: arguments.next(),
+                arg2: arguments.next(),
+                arg3: arguments.next(),
+            }),
+            None => self.uint(0),
+        }
+    }
+
+    fn reinterpret(&mut self, operand: &Expr, kind: ScalarKind) -> Result<Value, LowerError> {
+        let value = self.value(operand)?;
+        match operand.ty.scalar() {
+            Some(Scalar::Float | Scalar::Half) if kind == ScalarKind::Float => Ok(value),
+            Some(Scalar::Int) if kind == ScalarKind::Sint => Ok(value),
+            Some(Scalar::Uint) if kind == ScalarKind::Uint => Ok(value),
+            Some(Scalar::Float | Scalar::Half | Scalar::Int | Scalar::Uint) if width(&simplify(&operand.ty)).is_some() => {
+                Ok(self.bit_cast(value, kind))
+            }
+            _ => Err(LowerError::unsupported("a bit cast of this type", operand.span)),
+        }
+    }
+
+    fn all_or_any(&mut self, intrinsic: Intrinsic, operand: &Expr) -> Result<Value, LowerError> {
+        let ty = simplify(&operand.ty);
+        let argument = self.value_as(operand, &ty.with_scalar(Scalar::Bool))?;
+        match width(&ty) {
+            Some(1) => Ok(argument),
+            Some(_) => Ok(self.add(Expression::Relational {
+                fun: if intrinsic == Intrinsic::All {
+                    RelationalFunction::All
+                } else {
+                    RelationalFunction::Any
+                },
+                argument,
+            })),
+            None => Err(LowerError::unsupported("`all` or `any` of this type", operand.span)),
+        }
+    }
+
+    /// `isnan` and `isinf`, on the bit pattern: WGSL has neither and may assume that there are none.
+    fn float_class(&mut self, intrinsic: Intrinsic, operand: &Expr) -> Result<Value, LowerError> {
+        let ty = simplify(&operand.ty);
+        let bits = ty.with_scalar(Scalar::Uint);
+        let value = self.value_as(operand, &ty.with_scalar(Scalar::Float))?;
+        let pattern = self.bit_cast(value, ScalarKind::Uint);
+        let mask = self.folded(&bits, &[0x7fff_ffff], operand.span)?;
+        let magnitude = self.add(Expression::Binary {
+            op: BinaryOperator::And,
+            left: pattern,
+            right: mask,
+        });
+        let infinity = self.folded(&bits, &[0x7f80_0000], operand.span)?;
+        Ok(self.add(Expression::Binary {
+            op: if intrinsic == Intrinsic::IsNan {
+                BinaryOperator::Greater
+            } else {
+                BinaryOperator::Equal
+            },
+            left: magnitude,
+            right: infinity,
+        }))
+    }
+
+    fn bits(&mut self, intrinsic: Intrinsic, operand: &Expr, ty: &Type, span: Span) -> Result<Value, LowerError> {
+        let value = self.value(operand)?;
+        if !matches!(operand.ty.scalar(), Some(Scalar::Int | Scalar::Uint)) {
+            return Err(LowerError::unsupported("a bit function of something that is not an integer", span));
+        }
+        let function = match intrinsic {
+            Intrinsic::CountBits => MathFunction::CountOneBits,
+            Intrinsic::FirstBitHigh => MathFunction::FirstLeadingBit,
+            Intrinsic::FirstBitLow => MathFunction::FirstTrailingBit,
+            _ => MathFunction::ReverseBits,
+        };
+        let result = self.call_math(function, &[value]);
+        self.convert(result, &operand.ty, ty, span)
+    }
+
+    fn half_bits(&mut self, intrinsic: Intrinsic, operand: &Expr, ty: &Type, span: Span) -> Result<Value, LowerError> {
+        let to_half = intrinsic == Intrinsic::F32ToF16;
+        let from = simplify(&operand.ty).with_scalar(if to_half { Scalar::Float } else { Scalar::Uint });
+        let value = self.value_as(operand, &from)?;
+        let (mut parts, mut results) = (Vec::new(), Vec::new());
+        self.take_apart(value, &from, &mut parts, span)?;
+        for (part, _) in parts {
+            let result = if to_half {
+                let zero = self.literal(Scalar::Float, 0, span)?;
+                let pair = self.unit.vector_type(Scalar::Float, 2, span)?;
+                let pair = self.add(Expression::Compose {
+                    ty: pair,
+                    components: vec![part, zero],
+                });
+                (self.call_math(MathFunction::Pack2x16float, &[pair]), Scalar::Uint)
+            } else {
+                let pair = self.call_math(MathFunction::Unpack2x16float, &[part]);
+                (self.add(Expression::AccessIndex { base: pair, index: 0 }), Scalar::Float)
+            };
+            results.push(result);
+        }
+        self.put_together(ty, &mut results.into_iter(), span)
+    }
+
+    /// `mul`. HLSL's rows are naga's columns, so a product's operands change places.
+    fn multiply(&mut self, a: &Expr, b: &Expr, ty: &Type, span: Span) -> Result<Value, LowerError> {
+        let (a_ty, b_ty) = (simplify(&a.ty), simplify(&b.ty));
+        let (left, right) = (self.value(a)?, self.value(b)?);
+        match (&a_ty, &b_ty) {
+            (Type::Matrix(..), Type::Matrix(..) | Type::Vector(..)) | (Type::Vector(..), Type::Matrix(..)) => {
+                Ok(self.add(Expression::Binary {
+                    op: BinaryOperator::Multiply,
+                    left: right,
+                    right: left,
+                }))
+            }
+            (Type::Vector(..), Type::Vector(..)) => Ok(self.call_math(MathFunction::Dot, &[left, right])),
+            (Type::Scalar(_), _) | (_, Type::Scalar(_)) => {
+                let left = self.convert(left, &a_ty, ty, span)?;
+                let right = self.convert(right, &b_ty, ty, span)?;
+                self.binary(BinaryOp::Mul, left, right, ty, span)
+            }
+            _ => Err(LowerError::unsupported("`mul` of these types", span)),
+        }
+    }
+}
+
+/// What a barrier waits for; `Some(None)` for those that only order memory.
+#[expect(clippy::option_option, reason = "not a barrier, a barrier without a form, a barrier")]
+fn barrier(intrinsic: Intrinsic) -> Option<Option<Barrier>> {
+    match intrinsic {
+        Intrinsic::GroupMemoryBarrierWithGroupSync => Some(Some(Barrier::WORK_GROUP)),
+        Intrinsic::AllMemoryBarrierWithGroupSync | Intrinsic::DeviceMemoryBarrierWithGroupSync => {
+            Some(Some(Barrier::WORK_GROUP | Barrier::STORAGE))
+        }
+        Intrinsic::GroupMemoryBarrier | Intrinsic::AllMemoryBarrier | Intrinsic::DeviceMemoryBarrier => Some(None),
+        _ => None,
+    }
+}

@@ -1,0 +1,225 @@
+//! Methods of buffers.
+
+use naga::{AtomicFunction, BinaryOperator, Expression, Statement};
+use shaderlint_hlsl::{Expr, Scalar, Span, Type};
+
+use super::LowerError;
+use super::function::{Body, Value};
+use super::module::Buffer;
+use super::place::Place;
+use super::types::simplify;
+
+/// Most words that one byte-addressed access moves.
+const WORDS: usize = 64;
+
+impl Body<'_, '_> {
+    pub(super) fn method(
+        &mut self,
+        object: &Expr,
+        name: &str,
+        arguments: &[Expr],
+        ty: &Type,
+        span: Span,
+    ) -> Result<Option<Value>, LowerError> {
+        let buffer = self.buffer(object)?;
+        match (name, arguments) {
+            ("Load", [index]) if !buffer.bytes => {
+                let index = self.value_as(index, &Type::UINT)?;
+                let place = self.element(object, &buffer, index)?;
+                let value = self.load(&place, span)?;
+                self.convert(value, &place.ty, ty, span).map(Some)
+            }
+            ("Load" | "Load2" | "Load3" | "Load4", [address]) if buffer.bytes => {
+                self.load_words(object, &buffer, address, ty, span).map(Some)
+            }
+            ("Store" | "Store2" | "Store3" | "Store4", [address, value]) if buffer.bytes => {
+                let count = match name {
+                    "Store2" => Some(2),
+                    "Store3" => Some(3),
+                    "Store4" => Some(4),
+                    _ => None,
+                };
+                self.store_words(object, &buffer, address, value, count)?;
+                Ok(None)
+            }
+            ("GetDimensions", outs) => {
+                self.dimensions(&buffer, outs, span)?;
+                Ok(None)
+            }
+            ("IncrementCounter" | "DecrementCounter", []) => {
+                let value = self.count(&buffer, name == "IncrementCounter", span)?;
+                self.convert(value, &Type::UINT, ty, span).map(Some)
+            }
+            ("Append", [value]) => {
+                let slot = self.count(&buffer, true, span)?;
+                let place = self.element(object, &buffer, slot)?;
+                let value = self.value_as(value, &buffer.element)?;
+                self.store(&place, value, span)?;
+                Ok(None)
+            }
+            ("Consume", []) => {
+                let slot = self.count(&buffer, false, span)?;
+                let place = self.element(object, &buffer, slot)?;
+                let value = self.load(&place, span)?;
+                self.convert(value, &place.ty, ty, span).map(Some)
+            }
+            (_, [address, rest @ ..]) if buffer.bytes && name.starts_with("Interlocked") => {
+                let word = self.word_index(address)?;
+                let place = self.element(object, &buffer, word)?;
+                self.atomic_on(name, &place, rest, span)?;
+                Ok(None)
+            }
+            _ => Err(LowerError::unsupported(
+                format_args!("the method `{name}` in this form"),
+                span,
+            )),
+        }
+    }
+
+    /// A byte address as the index of a 32-bit word.
+    fn word_index(&mut self, address: &Expr) -> Result<Value, LowerError> {
+        let address = self.value_as(address, &Type::UINT)?;
+        let two = self.uint(2);
+        Ok(self.add(Expression::Binary {
+            op: BinaryOperator::ShiftRight,
+            left: address,
+            right: two,
+        }))
+    }
+
+    fn word(&mut self, object: &Expr, buffer: &Buffer, first: Value, at: usize) -> Result<Place, LowerError> {
+        let mut index = first;
+        if let Ok(at @ 1..) = u32::try_from(at) {
+            let at = self.uint(at);
+            index = self.add(Expression::Binary {
+                op: BinaryOperator::Add,
+                left: first,
+                right: at,
+            });
+        }
+        self.element(object, buffer, index)
+    }
+
+    fn load_words(
+        &mut self,
+        object: &Expr,
+        buffer: &Buffer,
+        address: &Expr,
+        ty: &Type,
+        span: Span,
+    ) -> Result<Value, LowerError> {
+        let first = self.word_index(address)?;
+        let mut scalars = Vec::new();
+        self.scalars_of(ty, &mut scalars, span)?;
+        let mut parts = Vec::new();
+        for (at, scalar) in scalars.into_iter().enumerate() {
+            let place = self.word(object, buffer, first, at)?;
+            let bits = self.load(&place, span)?;
+            parts.push(match scalar {
+                Scalar::Uint | Scalar::Bool => (bits, Scalar::Uint),
+                _ => (
+                    self.bit_cast(bits, super::types::naga_scalar(scalar, span)?.kind),
+                    scalar,
+                ),
+            });
+        }
+        self.put_together(ty, &mut parts.into_iter(), span)
+    }
+
+    fn store_words(
+        &mut self,
+        object: &Expr,
+        buffer: &Buffer,
+        address: &Expr,
+        value: &Expr,
+        count: Option<usize>,
+    ) -> Result<(), LowerError> {
+        let span = value.span;
+        let first = self.word_index(address)?;
+        let stored = self.value(value)?;
+        let mut parts = Vec::new();
+        self.take_apart(stored, &value.ty, &mut parts, span)?;
+        if parts.len() > WORDS || count.is_some_and(|count| count != parts.len()) {
+            return Err(LowerError::unsupported("a store of this many words", span));
+        }
+        for (at, (part, scalar)) in parts.into_iter().enumerate() {
+            let bits = match scalar {
+                Scalar::Uint => part,
+                Scalar::Bool => self.convert_components(part, scalar, Scalar::Uint, span)?,
+                _ => self.bit_cast(part, naga::ScalarKind::Uint),
+            };
+            let place = self.word(object, buffer, first, at)?;
+            self.store(&place, bits, span)?;
+        }
+        Ok(())
+    }
+
+    /// The scalars that a value of this type is made of, in order.
+    fn scalars_of(&mut self, ty: &Type, scalars: &mut Vec<Scalar>, span: Span) -> Result<(), LowerError> {
+        if scalars.len() > WORDS {
+            return Err(LowerError::unsupported("a load of this many words", span));
+        }
+        let ty = simplify(ty);
+        if let Type::Scalar(scalar) = ty {
+            scalars.push(scalar);
+            return Ok(());
+        }
+        for part in self.part_types(&ty, span)? {
+            self.deeper(span, |body| body.scalars_of(&part, scalars, span))?;
+        }
+        Ok(())
+    }
+
+    fn dimensions(&mut self, buffer: &Buffer, outs: &[Expr], span: Span) -> Result<(), LowerError> {
+        let variable = self.add(Expression::GlobalVariable(buffer.variable));
+        let mut length = self.add(Expression::ArrayLength(variable));
+        if buffer.bytes {
+            let four = self.uint(4);
+            length = self.add(Expression::Binary {
+                op: BinaryOperator::Multiply,
+                left: length,
+                right: four,
+            });
+        }
+        let stride = self.uint(buffer.stride);
+        if outs.is_empty() || outs.len() > 2 {
+            return Err(LowerError::unsupported("`GetDimensions` with this many arguments", span));
+        }
+        for (out, value) in outs.iter().zip([length, stride]) {
+            let target = self.target(out)?;
+            let value = self.convert(value, &Type::UINT, &out.ty, span)?;
+            self.store_target(&target, value, span)?;
+        }
+        Ok(())
+    }
+
+    /// Counts the hidden counter up, giving what it was, or down, giving what it became.
+    fn count(&mut self, buffer: &Buffer, up: bool, span: Span) -> Result<Value, LowerError> {
+        let Some(counter) = buffer.counter else {
+            return Err(LowerError::unsupported("a counter of this buffer", span));
+        };
+        let pointer = self.add(Expression::GlobalVariable(counter));
+        let one = self.uint(1);
+        let ty = self.unit.value_type(&Type::UINT, span)?;
+        let old = self.add_result(Expression::AtomicResult { ty, comparison: false });
+        self.push(Statement::Atomic {
+            pointer,
+            fun: if up {
+                AtomicFunction::Add
+            } else {
+                AtomicFunction::Subtract
+            },
+            value: one,
+            result: Some(old),
+        });
+        if up {
+            return Ok(old);
+        }
+        let new = self.add(Expression::Binary {
+            op: BinaryOperator::Subtract,
+            left: old,
+            right: one,
+        });
+        Ok(new)
+    }
+}

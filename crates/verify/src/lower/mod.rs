@@ -1,0 +1,158 @@
+//! Typed HLSL tree to naga IR.
+//!
+//! One naga module is made per entry point. Every HLSL variable is a naga variable, every place is a pointer, and
+//! every naga expression is emitted where it is made, so evaluation order is the text's order.
+
+mod atomic;
+mod constant;
+mod convert;
+mod expression;
+mod function;
+mod intrinsic;
+mod method;
+mod module;
+mod operator;
+mod place;
+mod reach;
+mod statement;
+mod types;
+mod wave;
+
+use shaderlint_hlsl::{FunctionId, GlobalId, Scalar, Shader, Span, Type};
+
+/// One entry point as a validated naga module.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// Holds exactly one entry point.
+    pub module: naga::Module,
+    pub info: naga::valid::ModuleInfo,
+    /// The entry point's name in HLSL. WGSL may spell it differently; it is the module's only one.
+    pub entry: String,
+    /// `numthreads`.
+    pub group_size: [u32; 3],
+    /// What the host has to bind, in order of binding number. Only what the entry point can reach.
+    pub bindings: Vec<Binding>,
+    /// Whether the device needs subgroup operations.
+    pub uses_subgroups: bool,
+}
+
+/// A buffer the host binds. Layouts are WGSL's, not those of HLSL's packing rules: both kernels of a comparison go
+/// through the same rules.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// The HLSL name; `name.counter` for the hidden counter of a buffer, `Uniforms` for the uniforms.
+    pub name: String,
+    /// Always 0.
+    pub group: u32,
+    pub binding: u32,
+    pub kind: BindingKind,
+    /// One element of the buffer; for uniforms all of them together.
+    pub element: Element,
+    /// The global behind it; `None` for the uniforms, which are many.
+    pub global: Option<GlobalId>,
+    /// Whether some of its cells are accessed atomically.
+    pub is_atomic: bool,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BindingKind {
+    ReadOnlyStorage,
+    ReadWriteStorage,
+    /// The hidden counter of a structured buffer: one uint, read and written.
+    Counter,
+    /// Every `cbuffer` member and plain global in use, as one read-only storage buffer of one element.
+    Uniform { members: Vec<UniformMember> },
+}
+
+impl BindingKind {
+    /// Whether the kernel may write to it.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        matches!(self, BindingKind::ReadWriteStorage | BindingKind::Counter)
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UniformMember {
+    pub name: String,
+    pub ty: Type,
+    pub global: GlobalId,
+    /// Offsets are from the start of the buffer.
+    pub words: Vec<Word>,
+}
+
+/// The memory layout of one buffer element.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Element {
+    /// Its 32-bit components in order of offset; padding is not listed.
+    pub words: Vec<Word>,
+    /// Bytes from one element to the next.
+    pub stride: u32,
+}
+
+/// One 32-bit component in memory. A `bool` is stored as a `Uint` that is 0 or 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Word {
+    /// In bytes.
+    pub offset: u32,
+    /// `Bool` where 0 and 1 are the only values that the host should write.
+    pub scalar: Scalar,
+}
+
+/// Why an entry point cannot be lowered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+pub struct LowerError {
+    pub message: String,
+    /// A range of [`Shader::text`].
+    pub span: Span,
+}
+
+impl LowerError {
+    pub(crate) fn unsupported(what: impl std::fmt::Display, span: Span) -> Self {
+        Self {
+            message: format!("unsupported: {what}"),
+            span,
+        }
+    }
+}
+
+/// Why a lowered kernel cannot be written as WGSL.
+#[derive(Debug, thiserror::Error)]
+#[error("the WGSL writer refused the kernel: {0}")]
+pub struct WgslError(#[from] naga::back::wgsl::Error);
+
+/// Lowers the kernel that starts at `entry`, with everything it can reach.
+///
+/// # Errors
+/// At the place of the first construct that has no WGSL form, or that naga's validator refuses.
+pub fn lower(shader: &Shader, entry: FunctionId) -> Result<Lowered, LowerError> {
+    module::lower_entry(shader, entry, None)
+}
+
+/// As [`lower`], with the statements inside `span` (of one block, the outermost that `span` holds) run `passes` times
+/// and a group barrier at the end of each pass. The result computes something else; it is for timing.
+///
+/// # Errors
+/// As [`lower`]; also where no statement lies within `span`, or one leaves it by `break` or `continue`.
+pub fn lower_repeated(shader: &Shader, entry: FunctionId, span: Span, passes: u32) -> Result<Lowered, LowerError> {
+    module::lower_entry(shader, entry, Some((span, passes)))
+}
+
+/// Writes the kernel as WGSL. `enable_subgroups` asks for the `enable subgroups;` line, where subgroup operations are
+/// used: browsers and Tint need it, naga's own reader refuses it.
+///
+/// # Errors
+/// Where naga's writer has no form for something in the module.
+pub fn wgsl(lowered: &Lowered, enable_subgroups: bool) -> Result<String, WgslError> {
+    let text = naga::back::wgsl::write_string(
+        &lowered.module,
+        &lowered.info,
+        naga::back::wgsl::WriterFlags::empty(),
+    )?;
+    Ok(if enable_subgroups && lowered.uses_subgroups {
+        format!("enable subgroups;\n{text}")
+    } else {
+        text
+    })
+}

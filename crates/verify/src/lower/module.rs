@@ -1,0 +1,558 @@
+//! The module around the functions: globals, constants, bindings, the entry point's validation.
+
+use std::collections::BTreeMap;
+
+use naga::valid::{Capabilities, ValidationFlags, Validator};
+use naga::{AddressSpace, Handle, StorageAccess, TypeInner};
+use shaderlint_hlsl::{FunctionId, Global, GlobalId, LocalId, ResourceKind, Shader, Span, Storage, Type};
+
+use super::function::lower_function;
+use super::reach::{Instance, Reach, reach};
+use super::types::{Shape, Types, naga_scalar, simplify, vector_size};
+use super::{Binding, BindingKind, Element, LowerError, Lowered, UniformMember, constant};
+
+/// Where a global went.
+#[derive(Clone, Debug)]
+pub(super) enum GlobalPlace {
+    /// Groupshared or a mutable `static`.
+    Variable(Handle<naga::GlobalVariable>),
+    Constant(Handle<naga::Constant>),
+    /// A constant whose initialiser is not a constant expression of ours: lowered anew at each use.
+    Inline,
+    /// A member of the one struct of uniforms.
+    Uniform { member: u32, ty: Type },
+    Buffer(Buffer),
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Buffer {
+    pub(super) variable: Handle<naga::GlobalVariable>,
+    pub(super) element: Type,
+    /// Bytes from one element to the next, as HLSL's `GetDimensions` would report it for this layout.
+    pub(super) stride: u32,
+    /// Addressed in bytes.
+    pub(super) bytes: bool,
+    pub(super) counter: Option<Handle<naga::GlobalVariable>>,
+}
+
+/// A function that has been lowered.
+pub(super) struct Callee {
+    pub(super) handle: Handle<naga::Function>,
+}
+
+/// The module under construction.
+pub(super) struct Unit<'a> {
+    pub(super) shader: &'a Shader,
+    pub(super) module: naga::Module,
+    pub(super) types: Types<'a>,
+    pub(super) reach: Reach,
+    pub(super) globals: BTreeMap<GlobalId, GlobalPlace>,
+    pub(super) uniforms: Option<Handle<naga::GlobalVariable>>,
+    pub(super) functions: BTreeMap<Instance, Callee>,
+    pub(super) static_locals: BTreeMap<(FunctionId, LocalId), Handle<naga::GlobalVariable>>,
+    /// Mutable statics that the entry point has to initialise itself.
+    pub(super) late_statics: Vec<GlobalId>,
+    /// `WaveGetLaneIndex` and `WaveGetLaneCount`, set by the entry point.
+    pub(super) lane_index: Option<Handle<naga::GlobalVariable>>,
+    pub(super) lane_count: Option<Handle<naga::GlobalVariable>>,
+    pub(super) repeat: Option<(Span, u32)>,
+    bindings: Vec<Binding>,
+}
+
+pub(super) fn lower_entry(
+    shader: &Shader,
+    entry: FunctionId,
+    repeat: Option<(Span, u32)>,
+) -> Result<Lowered, LowerError> {
+    let reach = reach(shader, entry)?;
+    let Some(function) = shader.functions.get(entry.0 as usize) else {
+        return Err(LowerError::unsupported("no such function", Span::default()));
+    };
+    let Some(group_size) = function.group_size else {
+        return Err(LowerError::unsupported(
+            format_args!("`{}` has no numthreads", function.name),
+            function.name_span,
+        ));
+    };
+    if group_size.contains(&0) {
+        return Err(LowerError::unsupported("a group of no threads", function.group_size_span));
+    }
+    let mut unit = Unit {
+        shader,
+        module: naga::Module::default(),
+        types: Types {
+            shader,
+            layouter: naga::proc::Layouter::default(),
+            atomics: reach.atomics.clone(),
+        },
+        reach,
+        globals: BTreeMap::new(),
+        uniforms: None,
+        functions: BTreeMap::new(),
+        static_locals: BTreeMap::new(),
+        late_statics: Vec::new(),
+        lane_index: None,
+        lane_count: None,
+        repeat,
+        bindings: Vec::new(),
+    };
+    unit.globals()?;
+    unit.lane_variables();
+    let order = std::mem::take(&mut unit.reach.order);
+    for instance in &order {
+        let is_entry = instance.function == entry;
+        let lowered = lower_function(&mut unit, instance, is_entry)?;
+        if is_entry {
+            unit.module.entry_points.push(naga::EntryPoint {
+                name: function.name.clone(),
+                stage: naga::ShaderStage::Compute,
+                early_depth_test: None,
+                workgroup_size: group_size,
+                workgroup_size_overrides: None,
+                function: lowered,
+                mesh_info: None,
+                task_payload: None,
+                incoming_ray_payload: None,
+            });
+        } else {
+            let handle = unit.module.functions.append(lowered, naga::Span::UNDEFINED);
+            unit.functions.insert(instance.clone(), Callee { handle });
+        }
+    }
+    if let Some((span, _)) = unit.repeat {
+        return Err(LowerError::unsupported(
+            "nothing to repeat: no statement lies within this place",
+            span,
+        ));
+    }
+    let info = validate(&unit.module, function.name_span)?;
+    Ok(Lowered {
+        module: unit.module,
+        info,
+        entry: function.name.clone(),
+        group_size,
+        bindings: unit.bindings,
+        uses_subgroups: unit.reach.uses_waves,
+    })
+}
+
+fn validate(module: &naga::Module, span: Span) -> Result<naga::valid::ModuleInfo, LowerError> {
+    Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP)
+        .validate(module)
+        .map_err(|error| {
+            let mut message = String::from("internal limitation: naga refuses the lowered kernel");
+            let mut cause: Option<&dyn std::error::Error> = Some(error.as_inner());
+            while let Some(error) = cause {
+                message.push_str(": ");
+                message.push_str(&error.to_string());
+                cause = error.source();
+            }
+            LowerError { message, span }
+        })
+}
+
+impl Unit<'_> {
+    fn globals(&mut self) -> Result<(), LowerError> {
+        let shader = self.shader;
+        let ids: Vec<GlobalId> = self.reach.globals.iter().copied().collect();
+        let mut uniforms = Vec::new();
+        for id in ids {
+            let Some(global) = shader.globals.get(id.0 as usize) else {
+                continue;
+            };
+            let place = match (global.storage, &global.ty) {
+                (Storage::Groupshared, _) => self.variable(id, global, AddressSpace::WorkGroup, None)?,
+                (Storage::Static, _) => self.private(id, global)?,
+                (Storage::Const, _) => self.constant(global)?,
+                (Storage::Uniform, ty) if !matches!(ty, Type::Resource(..)) => {
+                    uniforms.push((id, global, ty.clone()));
+                    continue;
+                }
+                (_, Type::Resource(ResourceKind::ConstantBuffer, Some(element))) => {
+                    uniforms.push((id, global, Type::clone(element)));
+                    continue;
+                }
+                (_, Type::Resource(kind, element)) => self.buffer(id, global, *kind, element.as_deref())?,
+                (Storage::Uniform | Storage::Resource, _) => {
+                    return Err(LowerError::unsupported(
+                        format_args!("the resource `{}`", global.name),
+                        global.name_span,
+                    ));
+                }
+            };
+            self.globals.insert(id, place);
+        }
+        self.uniforms(uniforms)
+    }
+
+    fn variable(
+        &mut self,
+        id: GlobalId,
+        global: &Global,
+        space: AddressSpace,
+        init: Option<Handle<naga::Expression>>,
+    ) -> Result<GlobalPlace, LowerError> {
+        let shape = Shape {
+            storage: false,
+            atomic: self.reach.atomics.contains_key(&id).then_some(id),
+            path: Vec::new(),
+        };
+        if shape.atomic.is_some() && space == AddressSpace::Private {
+            return Err(LowerError::unsupported(
+                "an atomic on something that is neither groupshared nor in a buffer",
+                global.name_span,
+            ));
+        }
+        let ty = self
+            .types
+            .naga_type(&mut self.module, &global.ty, &shape, global.name_span)?;
+        let handle = self.module.global_variables.append(
+            naga::GlobalVariable {
+                name: Some(global.name.clone()),
+                space,
+                binding: None,
+                ty,
+                init,
+                memory_decorations: naga::MemoryDecorations::empty(),
+            },
+            naga::Span::UNDEFINED,
+        );
+        Ok(GlobalPlace::Variable(handle))
+    }
+
+    fn private(&mut self, id: GlobalId, global: &Global) -> Result<GlobalPlace, LowerError> {
+        let mut init = None;
+        if let Some(value) = &global.init {
+            init = constant::fold(self.shader, value)
+                .filter(|_| value.ty == global.ty)
+                .and_then(|bits| self.constant_expression(&global.ty, &bits, global.name_span));
+            if init.is_none() {
+                self.late_statics.push(id);
+            }
+        }
+        self.variable(id, global, AddressSpace::Private, init)
+    }
+
+    fn constant(&mut self, global: &Global) -> Result<GlobalPlace, LowerError> {
+        let Some(init) = &global.init else {
+            return Err(LowerError::unsupported(
+                format_args!("the constant `{}` has no value", global.name),
+                global.name_span,
+            ));
+        };
+        if init.ty != global.ty {
+            return Ok(GlobalPlace::Inline);
+        }
+        let Some(bits) = constant::fold(self.shader, init) else {
+            return Ok(GlobalPlace::Inline);
+        };
+        let Some(value) = self.constant_expression(&global.ty, &bits, global.name_span) else {
+            return Ok(GlobalPlace::Inline);
+        };
+        let ty = self
+            .types
+            .naga_type(&mut self.module, &global.ty, &Shape::VALUE, global.name_span)?;
+        Ok(GlobalPlace::Constant(self.module.constants.append(
+            naga::Constant {
+                name: Some(global.name.clone()),
+                ty,
+                init: value,
+            },
+            naga::Span::UNDEFINED,
+        )))
+    }
+
+    /// The module-level expression of a folded constant; `None` where WGSL cannot spell it (NaN, infinity).
+    pub(super) fn constant_expression(
+        &mut self,
+        ty: &Type,
+        bits: &[u32],
+        span: Span,
+    ) -> Option<Handle<naga::Expression>> {
+        if bits.len() != self.shader.components(ty) {
+            return None;
+        }
+        let mut bits = bits.iter().copied();
+        self.constant_part(ty, &mut bits, span)
+    }
+
+    fn constant_part(
+        &mut self,
+        ty: &Type,
+        bits: &mut dyn Iterator<Item = u32>,
+        span: Span,
+    ) -> Option<Handle<naga::Expression>> {
+        let ty = simplify(ty);
+        let expression = match &ty {
+            Type::Scalar(scalar) => naga::Expression::Literal(literal(*scalar, bits.next()?)?),
+            _ => {
+                let parts: Vec<Type> = match &ty {
+                    Type::Vector(scalar, n) => vec![Type::Scalar(*scalar); usize::from(*n)],
+                    Type::Matrix(scalar, rows, columns) => vec![Type::Vector(*scalar, *columns); usize::from(*rows)],
+                    Type::Array(_, length) if *length as usize > bits_limit() => return None,
+                    Type::Array(element, length) => vec![Type::clone(element); *length as usize],
+                    Type::Struct(id) => {
+                        let shader = self.shader;
+                        let structure = shader.structs.get(id.0 as usize)?;
+                        structure.fields.iter().map(|field| field.ty.clone()).collect()
+                    }
+                    _ => return None,
+                };
+                let mut components = Vec::new();
+                for part in &parts {
+                    components.push(self.constant_part(part, bits, span)?);
+                }
+                let ty = self
+                    .types
+                    .naga_type(&mut self.module, &ty, &Shape::VALUE, span)
+                    .ok()?;
+                naga::Expression::Compose { ty, components }
+            }
+        };
+        Some(
+            self.module
+                .global_expressions
+                .append(expression, naga::Span::UNDEFINED),
+        )
+    }
+
+    fn buffer(
+        &mut self,
+        id: GlobalId,
+        global: &Global,
+        kind: ResourceKind,
+        element: Option<&Type>,
+    ) -> Result<GlobalPlace, LowerError> {
+        let (bytes, element) = match (kind, element) {
+            (ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer, _) => (true, Type::UINT),
+            (
+                ResourceKind::StructuredBuffer
+                | ResourceKind::RwStructuredBuffer
+                | ResourceKind::AppendStructuredBuffer
+                | ResourceKind::ConsumeStructuredBuffer
+                | ResourceKind::Buffer
+                | ResourceKind::RwBuffer,
+                Some(element),
+            ) => (false, simplify(element)),
+            _ => {
+                return Err(LowerError::unsupported(
+                    format_args!("the resource `{}`", global.name),
+                    global.name_span,
+                ));
+            }
+        };
+        let shape = Shape {
+            storage: true,
+            atomic: self.reach.atomics.contains_key(&id).then_some(id),
+            path: Vec::new(),
+        };
+        let span = global.name_span;
+        let ty = self.types.naga_type(&mut self.module, &element, &shape, span)?;
+        let stride = self.types.stride(&self.module, ty, span)?;
+        let mut words = Vec::new();
+        self.types.words(&self.module, &element, ty, 0, &mut words, span)?;
+        let array = self.array_of(ty, stride);
+        let kind = if kind.is_writable() {
+            BindingKind::ReadWriteStorage
+        } else {
+            BindingKind::ReadOnlyStorage
+        };
+        let variable = self.bind(global.name.clone(), kind, array, Element { words, stride }, Some(id));
+        let counter = if self.reach.counters.contains(&id) {
+            let ty = self.module.types.insert(
+                naga::Type {
+                    name: None,
+                    inner: TypeInner::Atomic(naga::Scalar::U32),
+                },
+                naga::Span::UNDEFINED,
+            );
+            let element = Element {
+                words: vec![super::Word {
+                    offset: 0,
+                    scalar: shaderlint_hlsl::Scalar::Uint,
+                }],
+                stride: 4,
+            };
+            let name = format!("{}.counter", global.name);
+            Some(self.bind(name, BindingKind::Counter, ty, element, Some(id)))
+        } else {
+            None
+        };
+        Ok(GlobalPlace::Buffer(Buffer {
+            variable,
+            element,
+            stride,
+            bytes,
+            counter,
+        }))
+    }
+
+    fn array_of(&mut self, base: Handle<naga::Type>, stride: u32) -> Handle<naga::Type> {
+        self.module.types.insert(
+            naga::Type {
+                name: None,
+                inner: TypeInner::Array {
+                    base,
+                    size: naga::ArraySize::Dynamic,
+                    stride,
+                },
+            },
+            naga::Span::UNDEFINED,
+        )
+    }
+
+    fn bind(
+        &mut self,
+        name: String,
+        kind: BindingKind,
+        ty: Handle<naga::Type>,
+        element: Element,
+        global: Option<GlobalId>,
+    ) -> Handle<naga::GlobalVariable> {
+        let binding = u32::try_from(self.bindings.len()).unwrap_or(u32::MAX);
+        let access = if kind.is_writable() {
+            StorageAccess::LOAD | StorageAccess::STORE
+        } else {
+            StorageAccess::LOAD
+        };
+        let variable = self.module.global_variables.append(
+            naga::GlobalVariable {
+                name: Some(name.replace('.', "_")),
+                space: AddressSpace::Storage { access },
+                binding: Some(naga::ResourceBinding { group: 0, binding }),
+                ty,
+                init: None,
+                memory_decorations: naga::MemoryDecorations::empty(),
+            },
+            naga::Span::UNDEFINED,
+        );
+        let is_atomic = global.is_some_and(|global| self.reach.atomics.contains_key(&global));
+        self.bindings.push(Binding {
+            is_atomic: is_atomic || kind == BindingKind::Counter,
+            name,
+            group: 0,
+            binding,
+            kind,
+            element,
+            global,
+        });
+        variable
+    }
+
+    /// One read-only storage buffer for every uniform: storage buffers have no 16-byte array stride.
+    fn uniforms(&mut self, uniforms: Vec<(GlobalId, &Global, Type)>) -> Result<(), LowerError> {
+        let Some(span) = uniforms.first().map(|(_, global, _)| global.name_span) else {
+            return Ok(());
+        };
+        let shape = Shape {
+            storage: true,
+            ..Shape::VALUE
+        };
+        let mut members = Vec::new();
+        for (_, global, ty) in &uniforms {
+            let naga_ty = self.types.naga_type(&mut self.module, ty, &shape, global.name_span)?;
+            members.push((Some(global.name.clone()), naga_ty));
+        }
+        let inner = self.types.lay_out(&mut self.module, members, span)?;
+        let TypeInner::Struct { members, span: size } = &inner else {
+            return Err(LowerError::unsupported("these uniforms", span));
+        };
+        let (mut described, mut all) = (Vec::new(), Vec::new());
+        for (at, ((id, global, ty), member)) in (0u32..).zip(uniforms.into_iter().zip(members)) {
+            let mut words = Vec::new();
+            self.types
+                .words(&self.module, &ty, member.ty, member.offset, &mut words, global.name_span)?;
+            all.extend_from_slice(&words);
+            described.push(UniformMember {
+                name: global.name.clone(),
+                ty: ty.clone(),
+                global: id,
+                words,
+            });
+            self.globals.insert(id, GlobalPlace::Uniform { member: at, ty });
+        }
+        let element = Element {
+            words: all,
+            stride: *size,
+        };
+        let ty = self.module.types.insert(
+            naga::Type {
+                name: Some("UniformsLayout".into()),
+                inner,
+            },
+            naga::Span::UNDEFINED,
+        );
+        let kind = BindingKind::Uniform { members: described };
+        self.uniforms = Some(self.bind("Uniforms".into(), kind, ty, element, None));
+        Ok(())
+    }
+
+    fn lane_variables(&mut self) {
+        let mut variable = |wanted: bool, name: &str| {
+            wanted.then(|| {
+                let ty = self.module.types.insert(
+                    naga::Type {
+                        name: None,
+                        inner: TypeInner::Scalar(naga::Scalar::U32),
+                    },
+                    naga::Span::UNDEFINED,
+                );
+                self.module.global_variables.append(
+                    naga::GlobalVariable {
+                        name: Some(name.into()),
+                        space: AddressSpace::Private,
+                        binding: None,
+                        ty,
+                        init: None,
+                        memory_decorations: naga::MemoryDecorations::empty(),
+                    },
+                    naga::Span::UNDEFINED,
+                )
+            })
+        };
+        self.lane_index = variable(self.reach.uses_lane_index, "lane_index");
+        self.lane_count = variable(self.reach.uses_lane_count, "lane_count");
+    }
+
+    /// naga's type for a value of this HLSL type.
+    pub(super) fn value_type(&mut self, ty: &Type, span: Span) -> Result<Handle<naga::Type>, LowerError> {
+        self.types.naga_type(&mut self.module, ty, &Shape::VALUE, span)
+    }
+
+    /// naga's type for a scalar, or a vector of `n`.
+    pub(super) fn vector_type(
+        &mut self,
+        scalar: shaderlint_hlsl::Scalar,
+        n: u8,
+        span: Span,
+    ) -> Result<Handle<naga::Type>, LowerError> {
+        let scalar = naga_scalar(scalar, span)?;
+        let inner = match vector_size(n) {
+            Some(size) => TypeInner::Vector { size, scalar },
+            None => TypeInner::Scalar(scalar),
+        };
+        Ok(self
+            .module
+            .types
+            .insert(naga::Type { name: None, inner }, naga::Span::UNDEFINED))
+    }
+}
+
+/// Longest array constant.
+const fn bits_limit() -> usize {
+    1 << 14
+}
+
+/// A literal of this bit pattern; `None` for NaN, infinities and types without literals.
+pub(super) fn literal(scalar: shaderlint_hlsl::Scalar, bits: u32) -> Option<naga::Literal> {
+    use shaderlint_hlsl::Scalar as S;
+    match scalar {
+        S::Bool => Some(naga::Literal::Bool(bits != 0)),
+        S::Int => Some(naga::Literal::I32(bits.cast_signed())),
+        S::Uint => Some(naga::Literal::U32(bits)),
+        S::Float | S::Half => Some(f32::from_bits(bits))
+            .filter(|value| value.is_finite())
+            .map(naga::Literal::F32),
+        _ => None,
+    }
+}

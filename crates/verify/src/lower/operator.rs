@@ -1,0 +1,158 @@
+//! Unary and binary operators.
+
+use naga::{BinaryOperator, Expression, ScalarKind, UnaryOperator};
+use shaderlint_hlsl::{BinaryOp, Expr, Scalar, Span, Type, UnaryOp};
+
+use super::function::{Body, Value};
+use super::types::simplify;
+use super::{LowerError, constant};
+
+impl Body<'_, '_> {
+    pub(super) fn unary(&mut self, op: UnaryOp, operand: &Expr) -> Result<Value, LowerError> {
+        let ty = simplify(&operand.ty);
+        let value = self.value(operand)?;
+        let op = match (op, ty.scalar()) {
+            (UnaryOp::Negate, Some(Scalar::Uint)) => {
+                let zero = self.zero(&ty, operand.span)?;
+                return Ok(self.add(Expression::Binary {
+                    op: BinaryOperator::Subtract,
+                    left: zero,
+                    right: value,
+                }));
+            }
+            (UnaryOp::Negate, _) if matches!(ty, Type::Matrix(..)) => {
+                return self.by_row(&ty, &[value], operand.span, |body, row| {
+                    Ok(body.add(Expression::Unary {
+                        op: UnaryOperator::Negate,
+                        expr: row.first().copied().unwrap_or(value),
+                    }))
+                });
+            }
+            (UnaryOp::Negate, Some(Scalar::Int | Scalar::Float | Scalar::Half)) => UnaryOperator::Negate,
+            (UnaryOp::Not, Some(Scalar::Bool)) => UnaryOperator::LogicalNot,
+            (UnaryOp::Complement, Some(Scalar::Int | Scalar::Uint)) => UnaryOperator::BitwiseNot,
+            _ => return Err(LowerError::unsupported("this operator on this type", operand.span)),
+        };
+        Ok(self.add(Expression::Unary { op, expr: value }))
+    }
+
+    /// `left op right`, both of type `ty`. For shifts `amount` is the right operand's expression.
+    pub(super) fn binary(
+        &mut self,
+        op: BinaryOp,
+        left: Value,
+        right: Value,
+        ty: &Type,
+        span: Span,
+    ) -> Result<Value, LowerError> {
+        let ty = simplify(ty);
+        let Some(scalar) = ty.scalar() else {
+            return Err(LowerError::unsupported("an operator on a value that is not a number", span));
+        };
+        if matches!(ty, Type::Matrix(..)) {
+            return match op {
+                BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div | BinaryOp::Mod => {
+                    let Type::Matrix(_, _, columns) = ty else {
+                        return Err(LowerError::unsupported("this operator on matrices", span));
+                    };
+                    let row_type = Type::Vector(scalar, columns);
+                    self.by_row(&ty, &[left, right], span, |body, rows| match rows {
+                        [a, b] => body.binary(op, *a, *b, &row_type, span),
+                        _ => Err(LowerError::unsupported("this operator on matrices", span)),
+                    })
+                }
+                _ => Err(LowerError::unsupported("this operator on matrices", span)),
+            };
+        }
+        let is_bool = scalar == Scalar::Bool;
+        let op = match op {
+            BinaryOp::Xor if is_bool => BinaryOperator::NotEqual,
+            BinaryOp::And | BinaryOp::LogicalAnd => BinaryOperator::And,
+            BinaryOp::Or | BinaryOp::LogicalOr => BinaryOperator::InclusiveOr,
+            BinaryOp::Equal => BinaryOperator::Equal,
+            BinaryOp::NotEqual => BinaryOperator::NotEqual,
+            _ if is_bool => return Err(LowerError::unsupported("arithmetic on bool", span)),
+            BinaryOp::Add => BinaryOperator::Add,
+            BinaryOp::Sub => BinaryOperator::Subtract,
+            BinaryOp::Mul => BinaryOperator::Multiply,
+            BinaryOp::Div => BinaryOperator::Divide,
+            BinaryOp::Mod => BinaryOperator::Modulo,
+            BinaryOp::Xor => BinaryOperator::ExclusiveOr,
+            BinaryOp::Shl => BinaryOperator::ShiftLeft,
+            BinaryOp::Shr => BinaryOperator::ShiftRight,
+            BinaryOp::Less => BinaryOperator::Less,
+            BinaryOp::LessEqual => BinaryOperator::LessEqual,
+            BinaryOp::Greater => BinaryOperator::Greater,
+            BinaryOp::GreaterEqual => BinaryOperator::GreaterEqual,
+        };
+        if scalar.is_float()
+            && matches!(
+                op,
+                BinaryOperator::And
+                    | BinaryOperator::InclusiveOr
+                    | BinaryOperator::ExclusiveOr
+                    | BinaryOperator::ShiftLeft
+                    | BinaryOperator::ShiftRight
+            )
+        {
+            return Err(LowerError::unsupported("a bit operator on floats", span));
+        }
+        Ok(self.add(Expression::Binary { op, left, right }))
+    }
+
+    /// The right operand of `op` on a left one of type `ty`, ready for [`Self::binary`].
+    pub(super) fn right_operand(&mut self, op: BinaryOp, right: &Expr, ty: &Type) -> Result<Value, LowerError> {
+        let ty = simplify(ty);
+        if !matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
+            if matches!(op, BinaryOp::Div | BinaryOp::Mod)
+                && !ty.scalar().is_some_and(Scalar::is_float)
+                && constant::fold(self.unit.shader, right).is_some_and(|bits| bits.contains(&0))
+            {
+                return Err(LowerError::unsupported("a division by zero", right.span));
+            }
+            return self.value_as(right, &ty);
+        }
+        let amounts = ty.with_scalar(Scalar::Uint);
+        if let Some(bits) = constant::fold(self.unit.shader, right) {
+            let masked: Vec<u32> = bits.iter().map(|bits| bits & 31).collect();
+            if masked.len() == 1 || masked.len() == self.unit.shader.components(&amounts) {
+                return self.folded(&amounts, &masked, right.span);
+            }
+        }
+        let amount = self.value_as(right, &ty)?;
+        let amount = match ty.scalar() {
+            Some(Scalar::Int) => self.bit_cast(amount, ScalarKind::Uint),
+            Some(Scalar::Uint) => amount,
+            _ => return Err(LowerError::unsupported("a shift of something that is not an integer", right.span)),
+        };
+        let mask = self.folded(&amounts, &[31], right.span)?;
+        Ok(self.add(Expression::Binary {
+            op: BinaryOperator::And,
+            left: amount,
+            right: mask,
+        }))
+    }
+
+    /// Applies `row` to each row of matrices of type `ty`.
+    pub(super) fn by_row(
+        &mut self,
+        ty: &Type,
+        operands: &[Value],
+        span: Span,
+        mut row: impl FnMut(&mut Self, &[Value]) -> Result<Value, LowerError>,
+    ) -> Result<Value, LowerError> {
+        let Type::Matrix(_, rows, _) = ty else {
+            return Err(LowerError::unsupported("this matrix", span));
+        };
+        let mut components = Vec::new();
+        for index in 0..u32::from(*rows) {
+            let parts: Vec<Value> = operands
+                .iter()
+                .map(|base| self.add(Expression::AccessIndex { base: *base, index }))
+                .collect();
+            components.push(row(self, &parts)?);
+        }
+        let ty = self.unit.value_type(ty, span)?;
+        Ok(self.add(Expression::Compose { ty, components }))
+    }
+}

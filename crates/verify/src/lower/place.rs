@@ -1,0 +1,399 @@
+//! Places: what can be loaded from and stored to.
+
+use naga::{BinaryOperator, Expression, Statement};
+use shaderlint_hlsl::{Expr, ExprKind, GlobalId, Scalar, Span, Type};
+
+use super::constant;
+use super::function::{Body, Value};
+use super::module::{Buffer, GlobalPlace};
+use super::types::{Shape, simplify, vector_size};
+use super::LowerError;
+
+/// Most components that are converted one by one.
+const COMPONENTS: u32 = 1024;
+
+/// Memory behind a pointer.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    pub(super) pointer: Value,
+    /// The HLSL type of the value, with one-component vectors as scalars.
+    pub(super) ty: Type,
+    pub(super) shape: Shape,
+}
+
+impl Place {
+    pub(super) fn plain(pointer: Value, ty: Type) -> Self {
+        Self {
+            pointer,
+            ty,
+            shape: Shape::VALUE,
+        }
+    }
+}
+
+/// What an assignment writes.
+pub(super) enum Target {
+    Place(Place),
+    /// A swizzle: its components, in order, and the value's type.
+    Components(Vec<Place>, Type),
+}
+
+/// Whether `expr` names memory (rather than a value that has to be computed).
+pub(super) fn is_memory(expr: &Expr, is_constant: &dyn Fn(GlobalId) -> bool) -> bool {
+    let mut at = expr;
+    loop {
+        match &at.kind {
+            ExprKind::Local(_) => return true,
+            ExprKind::Global(id) => return !is_constant(*id),
+            ExprKind::Index(base, _) | ExprKind::Field(base, _) => at = base,
+            _ => return false,
+        }
+    }
+}
+
+impl Body<'_, '_> {
+    pub(super) fn names_memory(&self, expr: &Expr) -> bool {
+        is_memory(expr, &|id| {
+            matches!(
+                self.unit.globals.get(&id),
+                Some(GlobalPlace::Constant(_) | GlobalPlace::Inline) | None
+            )
+        })
+    }
+
+    /// The place that `expr` names; a value gets a variable of its own.
+    pub(super) fn place(&mut self, expr: &Expr) -> Result<Place, LowerError> {
+        self.deeper(expr.span, |body| body.place_inner(expr))
+    }
+
+    fn place_inner(&mut self, expr: &Expr) -> Result<Place, LowerError> {
+        match &expr.kind {
+            ExprKind::Local(id) => self.local(*id, expr.span),
+            ExprKind::Global(id) => match self.unit.globals.get(id).cloned() {
+                Some(GlobalPlace::Variable(variable)) => {
+                    let shader = self.unit.shader;
+                    let ty = shader
+                        .globals
+                        .get(id.0 as usize)
+                        .map_or(Type::Unknown, |global| simplify(&global.ty));
+                    Ok(Place {
+                        pointer: self.add(Expression::GlobalVariable(variable)),
+                        ty,
+                        shape: self.shape_of_global(*id, false),
+                    })
+                }
+                Some(GlobalPlace::Uniform { member, ty }) => {
+                    let Some(uniforms) = self.unit.uniforms else {
+                        return Err(LowerError::unsupported("a uniform without a buffer", expr.span));
+                    };
+                    let base = self.add(Expression::GlobalVariable(uniforms));
+                    Ok(Place {
+                        pointer: self.add(Expression::AccessIndex { base, index: member }),
+                        ty: simplify(&ty),
+                        shape: Shape {
+                            storage: true,
+                            ..Shape::VALUE
+                        },
+                    })
+                }
+                Some(GlobalPlace::Buffer(_)) => Err(LowerError::unsupported("a whole buffer as a value", expr.span)),
+                Some(GlobalPlace::Constant(_) | GlobalPlace::Inline) => self.spill(expr),
+                None => Err(LowerError::unsupported("an unknown global", expr.span)),
+            },
+            ExprKind::Index(base, index) => self.index_place(expr, base, index),
+            ExprKind::Field(base, field) if self.names_memory(base) => {
+                let base = self.place(base)?;
+                Ok(self.field(&base, *field, &expr.ty))
+            }
+            ExprKind::Swizzle(base, components) if components.len() == 1 && self.names_memory(base) => {
+                let base = self.place(base)?;
+                self.component(&base, components.first().copied().unwrap_or(0), expr.span)
+            }
+            _ => self.spill(expr),
+        }
+    }
+
+    fn index_place(&mut self, expr: &Expr, base: &Expr, index: &Expr) -> Result<Place, LowerError> {
+        if let Type::Resource(..) = base.ty {
+            let buffer = self.buffer(base)?;
+            if buffer.bytes {
+                return Err(LowerError::unsupported("a subscript of a byte address buffer", expr.span));
+            }
+            let index = self.index_value(index)?;
+            return self.element(base, &buffer, index);
+        }
+        let (base, base_ty) = (self.place(base)?, &base.ty);
+        let Some(ty) = element_type(base_ty) else {
+            return Err(LowerError::unsupported("a subscript of this value", expr.span));
+        };
+        if matches!(base.ty, Type::Scalar(_)) {
+            return Ok(base);
+        }
+        let fixed = constant::fold_scalar(self.unit.shader, index).filter(|at| *at < length(&base.ty));
+        let pointer = if let Some(index) = fixed {
+            self.add(Expression::AccessIndex {
+                base: base.pointer,
+                index,
+            })
+        } else {
+            let index = self.index_value(index)?;
+            self.add(Expression::Access {
+                base: base.pointer,
+                index,
+            })
+        };
+        Ok(Place {
+            pointer,
+            ty: simplify(&ty),
+            shape: base.shape,
+        })
+    }
+
+    /// A subscript as an int or uint.
+    fn index_value(&mut self, index: &Expr) -> Result<Value, LowerError> {
+        match simplify(&index.ty) {
+            Type::Scalar(Scalar::Int | Scalar::Uint) => self.value(index),
+            Type::Scalar(_) => self.value_as(index, &Type::UINT),
+            _ => Err(LowerError::unsupported("a subscript that is not a number", index.span)),
+        }
+    }
+
+    /// The buffer that `expr` names.
+    pub(super) fn buffer(&self, expr: &Expr) -> Result<Buffer, LowerError> {
+        let place = self
+            .instance
+            .global_of(self.source, expr)
+            .and_then(|global| self.unit.globals.get(&global));
+        match place {
+            Some(GlobalPlace::Buffer(buffer)) => Ok(buffer.clone()),
+            _ => Err(LowerError::unsupported("this resource", expr.span)),
+        }
+    }
+
+    /// Element `index` of the buffer that `expr` names.
+    pub(super) fn element(&mut self, expr: &Expr, buffer: &Buffer, index: Value) -> Result<Place, LowerError> {
+        let Some(global) = self.instance.global_of(self.source, expr) else {
+            return Err(LowerError::unsupported("this resource", expr.span));
+        };
+        let base = self.add(Expression::GlobalVariable(buffer.variable));
+        Ok(Place {
+            pointer: self.add(Expression::Access { base, index }),
+            ty: buffer.element.clone(),
+            shape: self.shape_of_global(global, true),
+        })
+    }
+
+    pub(super) fn field(&mut self, base: &Place, field: u32, ty: &Type) -> Place {
+        Place {
+            pointer: self.add(Expression::AccessIndex {
+                base: base.pointer,
+                index: field,
+            }),
+            ty: simplify(ty),
+            shape: base.shape.field(field),
+        }
+    }
+
+    /// Component `at` of a vector (or of a matrix, counted by rows).
+    fn component(&mut self, base: &Place, at: u8, span: Span) -> Result<Place, LowerError> {
+        let at = u32::from(at);
+        let mut pointer = base.pointer;
+        let scalar = match &base.ty {
+            Type::Scalar(scalar) if at == 0 => return Ok(Place { ty: Type::Scalar(*scalar), ..base.clone() }),
+            Type::Vector(scalar, n) if at < u32::from(*n) => {
+                pointer = self.add(Expression::AccessIndex { base: pointer, index: at });
+                *scalar
+            }
+            Type::Matrix(scalar, rows, columns) if at < u32::from(*rows) * u32::from(*columns) => {
+                let columns = u32::from(*columns);
+                for index in [at / columns, at % columns] {
+                    pointer = self.add(Expression::AccessIndex { base: pointer, index });
+                }
+                *scalar
+            }
+            _ => return Err(LowerError::unsupported("this swizzle", span)),
+        };
+        Ok(Place {
+            pointer,
+            ty: Type::Scalar(scalar),
+            shape: base.shape.clone(),
+        })
+    }
+
+    fn spill(&mut self, expr: &Expr) -> Result<Place, LowerError> {
+        let value = self.value(expr)?;
+        let place = self.temporary(&expr.ty, expr.span)?;
+        self.push(Statement::Store {
+            pointer: place.pointer,
+            value,
+        });
+        Ok(place)
+    }
+
+    /// What an assignment to `expr` writes.
+    pub(super) fn target(&mut self, expr: &Expr) -> Result<Target, LowerError> {
+        if self.names_memory(expr) {
+            return Ok(Target::Place(self.place(expr)?));
+        }
+        // A swizzle of a swizzle is one swizzle.
+        let mut components: Option<Vec<u8>> = None;
+        let mut at = expr;
+        while let ExprKind::Swizzle(base, swizzle) = &at.kind {
+            components = Some(match components {
+                None => swizzle.clone(),
+                Some(outer) => outer
+                    .iter()
+                    .filter_map(|c| swizzle.get(usize::from(*c)).copied())
+                    .collect(),
+            });
+            at = base;
+        }
+        let Some(components) = components.filter(|_| self.names_memory(at)) else {
+            return Err(LowerError::unsupported("a write to something that is not a place", expr.span));
+        };
+        let base = self.place(at)?;
+        let mut places = Vec::new();
+        for component in components {
+            places.push(self.component(&base, component, expr.span)?);
+        }
+        if places.len() == 1
+            && let Some(place) = places.pop()
+        {
+            return Ok(Target::Place(place));
+        }
+        Ok(Target::Components(places, simplify(&expr.ty)))
+    }
+
+    pub(super) fn load_target(&mut self, target: &Target, span: Span) -> Result<Value, LowerError> {
+        match target {
+            Target::Place(place) => self.load(place, span),
+            Target::Components(places, ty) => {
+                let mut components = Vec::new();
+                for place in places {
+                    components.push(self.load(place, span)?);
+                }
+                let ty = self.unit.value_type(ty, span)?;
+                Ok(self.add(Expression::Compose { ty, components }))
+            }
+        }
+    }
+
+    pub(super) fn store_target(&mut self, target: &Target, value: Value, span: Span) -> Result<(), LowerError> {
+        match target {
+            Target::Place(place) => self.store(place, value, span),
+            Target::Components(places, _) => {
+                for (index, place) in (0u32..).zip(places) {
+                    let part = self.add(Expression::AccessIndex { base: value, index });
+                    self.store(place, part, span)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    /// Reads a place as a value of its HLSL type.
+    pub(super) fn load(&mut self, place: &Place, span: Span) -> Result<Value, LowerError> {
+        if self.unit.types.is_plain(&place.ty, &place.shape) {
+            return Ok(self.add(Expression::Load { pointer: place.pointer }));
+        }
+        if let Some(parts) = self.parts(place, span)? {
+            let mut components = Vec::new();
+            for part in parts {
+                components.push(self.deeper(span, |body| body.load(&part, span))?);
+            }
+            let ty = self.unit.value_type(&place.ty, span)?;
+            return Ok(self.add(Expression::Compose { ty, components }));
+        }
+        let loaded = self.add(Expression::Load { pointer: place.pointer });
+        if place.shape.storage && place.ty.scalar() == Some(Scalar::Bool) {
+            let zero = self.zero(&place.ty.with_scalar(Scalar::Uint), span)?;
+            return Ok(self.add(Expression::Binary {
+                op: BinaryOperator::NotEqual,
+                left: loaded,
+                right: zero,
+            }));
+        }
+        Ok(loaded)
+    }
+
+    /// Writes a value of the place's HLSL type.
+    pub(super) fn store(&mut self, place: &Place, value: Value, span: Span) -> Result<(), LowerError> {
+        let mut value = value;
+        if !self.unit.types.is_plain(&place.ty, &place.shape) {
+            if let Some(parts) = self.parts(place, span)? {
+                for (index, part) in (0u32..).zip(parts) {
+                    let component = self.add(Expression::AccessIndex { base: value, index });
+                    self.deeper(span, |body| body.store(&part, component, span))?;
+                }
+                return Ok(());
+            }
+            if place.shape.storage && place.ty.scalar() == Some(Scalar::Bool) {
+                value = self.add(Expression::As {
+                    expr: value,
+                    kind: naga::ScalarKind::Uint,
+                    convert: Some(4),
+                });
+            }
+        }
+        self.push(Statement::Store {
+            pointer: place.pointer,
+            value,
+        });
+        Ok(())
+    }
+
+    /// The elements of an array or the fields of a struct.
+    fn parts(&mut self, place: &Place, span: Span) -> Result<Option<Vec<Place>>, LowerError> {
+        let shader = self.unit.shader;
+        match &place.ty {
+            Type::Array(element, length) => {
+                if *length > COMPONENTS {
+                    return Err(LowerError::unsupported("a copy of an array this long", span));
+                }
+                let mut parts = Vec::new();
+                for index in 0..*length {
+                    parts.push(Place {
+                        pointer: self.add(Expression::AccessIndex {
+                            base: place.pointer,
+                            index,
+                        }),
+                        ty: simplify(element),
+                        shape: place.shape.clone(),
+                    });
+                }
+                Ok(Some(parts))
+            }
+            Type::Struct(id) => {
+                let Some(structure) = shader.structs.get(id.0 as usize) else {
+                    return Err(LowerError::unsupported("an unknown struct", span));
+                };
+                Ok(Some(
+                    (0u32..)
+                        .zip(&structure.fields)
+                        .map(|(at, field)| self.field(place, at, &field.ty))
+                        .collect(),
+                ))
+            }
+            _ => Ok(None),
+        }
+    }
+}
+
+/// The type that a subscript of `ty` has.
+pub(super) fn element_type(ty: &Type) -> Option<Type> {
+    match ty {
+        Type::Array(element, _) => Some(Type::clone(element)),
+        Type::Vector(scalar, _) | Type::Scalar(scalar) => Some(Type::Scalar(*scalar)),
+        Type::Matrix(scalar, _, columns) => Some(Type::Vector(*scalar, *columns)),
+        _ => None,
+    }
+}
+
+fn length(ty: &Type) -> u32 {
+    match ty {
+        Type::Array(_, length) => *length,
+        Type::Vector(_, n) => vector_size(*n).map_or(1, u32::from),
+        Type::Matrix(_, rows, _) => u32::from(*rows),
+        _ => 1,
+    }
+}

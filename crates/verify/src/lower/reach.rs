@@ -1,0 +1,299 @@
+//! What an entry point can reach: functions, globals, and which memory is accessed atomically.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use shaderlint_hlsl::{
+    Expr, ExprKind, Function, FunctionId, GlobalId, Intrinsic, Shader, Span, Stmt, StmtKind, Storage, Type,
+};
+
+use super::LowerError;
+
+/// Most functions, counting one that is called with different resources once for each.
+const INSTANCES: usize = 512;
+/// Deepest chain of calls.
+const CALL_DEPTH: usize = 48;
+
+/// A function and the resources it is called with, one slot a parameter. WGSL cannot pass buffers, so a function
+/// that takes some is lowered once for each set of them.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Instance {
+    pub(super) function: FunctionId,
+    pub(super) resources: Vec<Option<GlobalId>>,
+}
+
+impl Instance {
+    /// The global that `expr` names, looking through this instance's resource parameters.
+    pub(super) fn global_of(&self, function: &Function, expr: &Expr) -> Option<GlobalId> {
+        match &expr.kind {
+            ExprKind::Global(id) => Some(*id),
+            ExprKind::Local(local) => {
+                let at = function.parameters.iter().position(|p| p.local == *local)?;
+                *self.resources.get(at)?
+            }
+            _ => None,
+        }
+    }
+
+    /// The instance that a call makes of its callee; `None` where a resource argument is not a plain name.
+    pub(super) fn callee(
+        &self,
+        caller: &Function,
+        callee: &Function,
+        id: FunctionId,
+        arguments: &[Expr],
+    ) -> Option<Instance> {
+        let mut resources = Vec::new();
+        for (at, parameter) in callee.parameters.iter().enumerate() {
+            let ty = callee.locals.get(parameter.local.0 as usize).map(|local| &local.ty);
+            resources.push(if matches!(ty, Some(Type::Resource(..))) {
+                Some(self.global_of(caller, arguments.get(at)?)?)
+            } else {
+                None
+            });
+        }
+        Some(Instance {
+            function: id,
+            resources,
+        })
+    }
+}
+
+/// Paths of struct fields, from a global's type down to an atomic cell; array indices are left out.
+pub(super) type FieldPaths = BTreeSet<Vec<u32>>;
+
+#[derive(Debug, Default)]
+pub(super) struct Reach {
+    /// Callees before callers; the entry point is last.
+    pub(super) order: Vec<Instance>,
+    pub(super) globals: BTreeSet<GlobalId>,
+    pub(super) atomics: BTreeMap<GlobalId, FieldPaths>,
+    /// Structured buffers whose hidden counter is used.
+    pub(super) counters: BTreeSet<GlobalId>,
+    pub(super) uses_waves: bool,
+    pub(super) uses_lane_index: bool,
+    pub(super) uses_lane_count: bool,
+}
+
+pub(super) fn reach(shader: &Shader, entry: FunctionId) -> Result<Reach, LowerError> {
+    let mut walk = Walk {
+        shader,
+        reach: Reach::default(),
+        active: Vec::new(),
+        seen: BTreeSet::new(),
+    };
+    let Some(function) = shader.functions.get(entry.0 as usize) else {
+        return Err(LowerError::unsupported("no such function", Span::default()));
+    };
+    let instance = Instance {
+        function: entry,
+        resources: vec![None; function.parameters.len()],
+    };
+    walk.function(instance, function.name_span)?;
+    Ok(walk.reach)
+}
+
+struct Walk<'a> {
+    shader: &'a Shader,
+    reach: Reach,
+    active: Vec<FunctionId>,
+    seen: BTreeSet<Instance>,
+}
+
+impl<'a> Walk<'a> {
+    fn function(&mut self, instance: Instance, from: Span) -> Result<(), LowerError> {
+        let shader = self.shader;
+        let Some(function) = shader.functions.get(instance.function.0 as usize) else {
+            return Err(LowerError::unsupported("a call of an unknown function", from));
+        };
+        if self.active.contains(&instance.function) {
+            return Err(LowerError::unsupported(
+                format_args!("`{}` calls itself", function.name),
+                from,
+            ));
+        }
+        if self.active.len() >= CALL_DEPTH || self.seen.len() >= INSTANCES {
+            return Err(LowerError::unsupported("too many nested calls", from));
+        }
+        if !self.seen.insert(instance.clone()) {
+            return Ok(());
+        }
+        let Some(body) = &function.body else {
+            return Err(LowerError::unsupported(
+                format_args!("`{}` is declared but has no body", function.name),
+                from,
+            ));
+        };
+        self.active.push(instance.function);
+        let mut exprs = Vec::new();
+        for_each_expr(body, &mut |expr| exprs.push(expr));
+        for parameter in &function.parameters {
+            if let Some(default) = &parameter.default {
+                exprs.push(default);
+            }
+        }
+        // Places and calls are told by the nodes themselves, so the order of the nodes does not matter.
+        let mut at = 0;
+        while let Some(expr) = exprs.get(at).copied() {
+            at += 1;
+            if let Some(init) = self.note(expr, &instance, function)? {
+                for_each_in_expr(init, &mut |e| exprs.push(e));
+            }
+            if let ExprKind::Call(id, arguments) = &expr.kind {
+                let Some(callee) = shader.functions.get(id.0 as usize) else {
+                    return Err(LowerError::unsupported("a call of an unknown function", expr.span));
+                };
+                let Some(next) = instance.callee(function, callee, *id, arguments) else {
+                    return Err(LowerError::unsupported(
+                        "a resource argument that is not the name of a global",
+                        expr.span,
+                    ));
+                };
+                for global in next.resources.iter().flatten() {
+                    self.reach.globals.insert(*global);
+                }
+                self.function(next, expr.span)?;
+            }
+        }
+        self.active.pop();
+        self.reach.order.push(instance);
+        Ok(())
+    }
+
+    /// Notes what one node uses. Returns the initialiser of a `static` global met for the first time.
+    fn note(
+        &mut self,
+        expr: &'a Expr,
+        instance: &Instance,
+        function: &Function,
+    ) -> Result<Option<&'a Expr>, LowerError> {
+        match &expr.kind {
+            ExprKind::Global(id) => {
+                let Some(global) = self.shader.globals.get(id.0 as usize) else {
+                    return Err(LowerError::unsupported("an unknown global", expr.span));
+                };
+                if self.reach.globals.insert(*id) && matches!(global.storage, Storage::Const | Storage::Static) {
+                    return Ok(global.init.as_ref());
+                }
+            }
+            ExprKind::Intrinsic(intrinsic, arguments) => {
+                if intrinsic.is_wave() {
+                    self.reach.uses_waves = true;
+                    self.reach.uses_lane_index |= *intrinsic == Intrinsic::WaveGetLaneIndex;
+                    self.reach.uses_lane_count |= *intrinsic == Intrinsic::WaveGetLaneCount;
+                }
+                if intrinsic.is_atomic() {
+                    let Some(place) = arguments.first() else {
+                        return Err(LowerError::unsupported("an atomic without a place", expr.span));
+                    };
+                    let Some((global, path)) = atomic_cell(place, instance, function) else {
+                        return Err(LowerError::unsupported(
+                            "an atomic on something that is neither groupshared nor in a buffer",
+                            place.span,
+                        ));
+                    };
+                    self.reach.atomics.entry(global).or_default().insert(path);
+                }
+            }
+            ExprKind::Method { object, name, .. } => {
+                if let Some(global) = instance.global_of(function, object) {
+                    if name.starts_with("Interlocked") {
+                        self.reach.atomics.entry(global).or_default().insert(Vec::new());
+                    }
+                    if matches!(
+                        name.as_str(),
+                        "IncrementCounter" | "DecrementCounter" | "Append" | "Consume"
+                    ) {
+                        self.reach.counters.insert(global);
+                    }
+                }
+            }
+            _ => {}
+        }
+        Ok(None)
+    }
+}
+
+/// The global and the fields on the way to the scalar that an `Interlocked*` names.
+fn atomic_cell(place: &Expr, instance: &Instance, function: &Function) -> Option<(GlobalId, Vec<u32>)> {
+    let mut path = Vec::new();
+    let mut at = place;
+    loop {
+        if let Some(global) = instance.global_of(function, at) {
+            path.reverse();
+            return Some((global, path));
+        }
+        match &at.kind {
+            ExprKind::Index(base, _) if matches!(base.ty, Type::Array(..) | Type::Resource(..)) => at = base,
+            ExprKind::Field(base, field) => {
+                path.push(*field);
+                at = base;
+            }
+            _ => return None,
+        }
+    }
+}
+
+/// Calls `visit` with every expression of these statements, operands included.
+pub(super) fn for_each_expr<'a>(statements: &'a [Stmt], visit: &mut dyn FnMut(&'a Expr)) {
+    let mut stack: Vec<&Stmt> = statements.iter().rev().collect();
+    while let Some(statement) = stack.pop() {
+        match &statement.kind {
+            StmtKind::Declare { init: expr, .. } | StmtKind::Return(expr) => {
+                if let Some(expr) = expr {
+                    for_each_in_expr(expr, visit);
+                }
+            }
+            StmtKind::Expr(expr) => for_each_in_expr(expr, visit),
+            StmtKind::Block(body) => stack.extend(body.iter().rev()),
+            StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            } => {
+                for_each_in_expr(condition, visit);
+                stack.extend(otherwise.as_deref());
+                stack.push(then);
+            }
+            StmtKind::Loop(a_loop) => {
+                for expr in a_loop.condition.iter().chain(&a_loop.step) {
+                    for_each_in_expr(expr, visit);
+                }
+                stack.push(&a_loop.body);
+                stack.extend(a_loop.init.iter().rev());
+            }
+            StmtKind::Switch { value, cases } => {
+                for_each_in_expr(value, visit);
+                for case in cases {
+                    stack.extend(case.body.iter().rev());
+                }
+            }
+            StmtKind::Break | StmtKind::Continue | StmtKind::Discard | StmtKind::Opaque => {}
+        }
+    }
+}
+
+/// Calls `visit` with `expr` and everything below it.
+pub(super) fn for_each_in_expr<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
+    let mut stack = vec![expr];
+    while let Some(expr) = stack.pop() {
+        visit(expr);
+        match &expr.kind {
+            ExprKind::Literal(_) | ExprKind::Local(_) | ExprKind::Global(_) => {}
+            ExprKind::Unary(_, a) | ExprKind::Field(a, _) | ExprKind::Swizzle(a, _) | ExprKind::Cast(a) => {
+                stack.push(a);
+            }
+            ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) | ExprKind::Comma(a, b) => stack.extend([&**b, &**a]),
+            ExprKind::Ternary(a, b, c) => stack.extend([&**c, &**b, &**a]),
+            ExprKind::Assign { target, value, .. } => stack.extend([&**value, &**target]),
+            ExprKind::Step { target, .. } => stack.push(target),
+            ExprKind::Construct(list)
+            | ExprKind::Call(_, list)
+            | ExprKind::Intrinsic(_, list)
+            | ExprKind::Opaque(list) => stack.extend(list.iter().rev()),
+            ExprKind::Method { object, arguments, .. } => {
+                stack.extend(arguments.iter().rev());
+                stack.push(object);
+            }
+        }
+    }
+}

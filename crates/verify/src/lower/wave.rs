@@ -1,0 +1,204 @@
+//! Wave intrinsics as subgroup operations.
+
+use naga::{
+    BinaryOperator, CollectiveOperation, Direction, Expression, GatherMode, Statement, SubgroupOperation,
+};
+use shaderlint_hlsl::{Expr, Intrinsic, Scalar, Span, Type};
+
+use super::LowerError;
+use super::convert::width;
+use super::function::{Body, Value};
+use super::types::simplify;
+
+impl Body<'_, '_> {
+    pub(super) fn wave(
+        &mut self,
+        intrinsic: Intrinsic,
+        arguments: &[Expr],
+        ty: &Type,
+        span: Span,
+    ) -> Result<Value, LowerError> {
+        use Intrinsic as I;
+        use SubgroupOperation as Op;
+        let reduce = |op| (op, CollectiveOperation::Reduce);
+        let (op, form) = match (intrinsic, arguments) {
+            (I::WaveGetLaneIndex | I::WaveGetLaneCount, []) => {
+                let variable = if intrinsic == I::WaveGetLaneIndex {
+                    self.unit.lane_index
+                } else {
+                    self.unit.lane_count
+                };
+                let Some(variable) = variable else {
+                    return Err(LowerError::unsupported("a lane built-in here", span));
+                };
+                let pointer = self.add(Expression::GlobalVariable(variable));
+                let value = self.add(Expression::Load { pointer });
+                return self.convert(value, &Type::UINT, ty, span);
+            }
+            (I::WaveIsFirstLane, []) => {
+                let before = self.lanes_before();
+                let zero = self.uint(0);
+                return Ok(self.add(Expression::Binary {
+                    op: BinaryOperator::Equal,
+                    left: before,
+                    right: zero,
+                }));
+            }
+            (I::WaveActiveCountBits | I::WavePrefixCountBits, [predicate]) => {
+                let predicate = self.value_as(predicate, &Type::BOOL)?;
+                let (one, zero) = (self.uint(1), self.uint(0));
+                let value = self.add(Expression::Select {
+                    condition: predicate,
+                    accept: one,
+                    reject: zero,
+                });
+                let form = if intrinsic == I::WaveActiveCountBits {
+                    CollectiveOperation::Reduce
+                } else {
+                    CollectiveOperation::ExclusiveScan
+                };
+                let count = self.collective(Op::Add, form, value, &Type::UINT, span)?;
+                return self.convert(count, &Type::UINT, ty, span);
+            }
+            (I::WaveActiveAllTrue | I::WaveActiveAnyTrue, [predicate]) => {
+                let predicate = self.value_as(predicate, &Type::BOOL)?;
+                let op = if intrinsic == I::WaveActiveAllTrue { Op::All } else { Op::Any };
+                return self.collective(op, CollectiveOperation::Reduce, predicate, &Type::BOOL, span);
+            }
+            (I::WaveActiveBallot, [predicate]) => {
+                let predicate = self.value_as(predicate, &Type::BOOL)?;
+                let result = self.add_result(Expression::SubgroupBallotResult);
+                self.push(Statement::SubgroupBallot {
+                    result,
+                    predicate: Some(predicate),
+                });
+                return Ok(result);
+            }
+            (I::WaveActiveAllEqual, [argument]) => return self.all_equal(argument, span),
+            (I::WaveReadLaneFirst, [argument]) => return self.gather(GatherMode::BroadcastFirst, argument, span),
+            (I::WaveReadLaneAt, [argument, lane]) => {
+                let lane = self.value_as(lane, &Type::UINT)?;
+                return self.gather(GatherMode::Shuffle(lane), argument, span);
+            }
+            (I::QuadReadAcrossX, [argument]) => return self.gather(GatherMode::QuadSwap(Direction::X), argument, span),
+            (I::QuadReadAcrossY, [argument]) => return self.gather(GatherMode::QuadSwap(Direction::Y), argument, span),
+            (I::QuadReadAcrossDiagonal, [argument]) => {
+                return self.gather(GatherMode::QuadSwap(Direction::Diagonal), argument, span);
+            }
+            (I::WaveActiveSum, [_]) => reduce(Op::Add),
+            (I::WaveActiveProduct, [_]) => reduce(Op::Mul),
+            (I::WaveActiveMin, [_]) => reduce(Op::Min),
+            (I::WaveActiveMax, [_]) => reduce(Op::Max),
+            (I::WaveActiveBitAnd, [_]) => reduce(Op::And),
+            (I::WaveActiveBitOr, [_]) => reduce(Op::Or),
+            (I::WaveActiveBitXor, [_]) => reduce(Op::Xor),
+            (I::WavePrefixSum, [_]) => (Op::Add, CollectiveOperation::ExclusiveScan),
+            (I::WavePrefixProduct, [_]) => (Op::Mul, CollectiveOperation::ExclusiveScan),
+            _ => {
+                return Err(LowerError::unsupported(
+                    format_args!("`{}` has no WGSL form", intrinsic.name()),
+                    span,
+                ));
+            }
+        };
+        let Some(argument) = arguments.first() else {
+            return Err(LowerError::unsupported("a wave operation without a value", span));
+        };
+        let value = self.value_as(argument, ty)?;
+        self.collective(op, form, value, ty, span)
+    }
+
+    /// The number of active lanes before this one.
+    pub(super) fn lanes_before(&mut self) -> Value {
+        let one = self.uint(1);
+        let ty = self.unit.module.types.insert(
+            naga::Type {
+                name: None,
+                inner: naga::TypeInner::Scalar(naga::Scalar::U32),
+            },
+            naga::Span::UNDEFINED,
+        );
+        self.unit.reach.uses_waves = true;
+        let result = self.add_result(Expression::SubgroupOperationResult { ty });
+        self.push(Statement::SubgroupCollectiveOperation {
+            op: SubgroupOperation::Add,
+            collective_op: CollectiveOperation::ExclusiveScan,
+            argument: one,
+            result,
+        });
+        result
+    }
+
+    fn collective(
+        &mut self,
+        op: SubgroupOperation,
+        form: CollectiveOperation,
+        argument: Value,
+        ty: &Type,
+        span: Span,
+    ) -> Result<Value, LowerError> {
+        if width(&simplify(ty)).is_none() {
+            return Err(LowerError::unsupported("a wave operation on this type", span));
+        }
+        let ty = self.unit.value_type(ty, span)?;
+        let result = self.add_result(Expression::SubgroupOperationResult { ty });
+        self.push(Statement::SubgroupCollectiveOperation {
+            op,
+            collective_op: form,
+            argument,
+            result,
+        });
+        Ok(result)
+    }
+
+    /// Reads another lane's value. Subgroup operations take no `bool`: that travels as 0 or 1.
+    fn gather(&mut self, mode: GatherMode, argument: &Expr, span: Span) -> Result<Value, LowerError> {
+        let own = simplify(&argument.ty);
+        if width(&own).is_none() {
+            return Err(LowerError::unsupported("a wave operation on this type", span));
+        }
+        let is_bool = own.scalar() == Some(Scalar::Bool);
+        let carried = if is_bool { own.with_scalar(Scalar::Uint) } else { own.clone() };
+        let value = self.value_as(argument, &carried)?;
+        let result = self.gather_value(mode, value, &carried, span)?;
+        self.convert(result, &carried, &own, span)
+    }
+
+    fn gather_value(&mut self, mode: GatherMode, argument: Value, ty: &Type, span: Span) -> Result<Value, LowerError> {
+        let ty = self.unit.value_type(ty, span)?;
+        let result = self.add_result(Expression::SubgroupOperationResult { ty });
+        self.push(Statement::SubgroupGather { mode, argument, result });
+        Ok(result)
+    }
+
+    /// Whether every active lane has the first one's value, for each component.
+    fn all_equal(&mut self, argument: &Expr, span: Span) -> Result<Value, LowerError> {
+        let own = simplify(&argument.ty);
+        let carried = if own.scalar() == Some(Scalar::Bool) {
+            own.with_scalar(Scalar::Uint)
+        } else {
+            own.clone()
+        };
+        let Some(n) = width(&carried) else {
+            return Err(LowerError::unsupported("a wave operation on this type", span));
+        };
+        let value = self.value_as(argument, &carried)?;
+        let first = self.gather_value(GatherMode::BroadcastFirst, value, &carried, span)?;
+        let equal = self.add(Expression::Binary {
+            op: BinaryOperator::Equal,
+            left: value,
+            right: first,
+        });
+        if n == 1 {
+            return self.collective(SubgroupOperation::All, CollectiveOperation::Reduce, equal, &Type::BOOL, span);
+        }
+        let mut components = Vec::new();
+        for index in 0..u32::from(n) {
+            let part = self.add(Expression::AccessIndex { base: equal, index });
+            let all = self.collective(SubgroupOperation::All, CollectiveOperation::Reduce, part, &Type::BOOL, span)?;
+            components.push(all);
+        }
+        let ty = self.unit.vector_type(Scalar::Bool, n, span)?;
+        Ok(self.add(Expression::Compose { ty, components }))
+    }
+}

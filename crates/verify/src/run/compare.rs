@@ -1,0 +1,186 @@
+//! Outputs of two kernels, word by word.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::Scalar;
+
+use super::{Inputs, Outputs};
+use crate::{Binding, Lowered};
+
+/// How far apart two floats may be. Integers are always compared exactly.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Tolerance {
+    Exact,
+    /// |a − b| ≤ γ(depth)·magnitude with γ(k) = ku / (1 − ku), u = 2^-24: `depth` is the sum of both kernels' depths
+    /// of additions, `magnitude` an upper bound of Σ|x| over the elements of one sum (see [`magnitude`]).
+    Gamma { depth: u32, magnitude: f32 },
+}
+
+impl Tolerance {
+    fn bound(self) -> f64 {
+        match self {
+            Tolerance::Exact => 0.0,
+            Tolerance::Gamma { depth, magnitude } => {
+                let ku = f64::from(depth) * f64::from(2f32.powi(-24));
+                if ku >= 1.0 {
+                    f64::INFINITY
+                } else {
+                    ku / (1.0 - ku) * f64::from(magnitude)
+                }
+            }
+        }
+    }
+}
+
+/// What comparing two runs showed.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Comparison {
+    /// Words compared.
+    pub words: u64,
+    /// Words that the flagged kernel changed. If none, the comparison says nothing.
+    pub written: u64,
+    pub differing: u64,
+    pub first: Option<Difference>,
+}
+
+impl Comparison {
+    /// Nothing differs, and something was written.
+    #[must_use]
+    pub fn is_match(&self) -> bool {
+        self.differing == 0 && self.written > 0
+    }
+}
+
+/// Two words that should be equal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Difference {
+    /// The binding's name.
+    pub binding: String,
+    /// Index of the element in the buffer, and of the word in the element.
+    pub element: u64,
+    pub word: u32,
+    pub scalar: Scalar,
+    /// Bit patterns that the flagged and the fixed kernel left.
+    pub expected: u32,
+    pub got: u32,
+}
+
+/// Compares what `flagged` and `fixed` left in buffers of the same name. Buffers named in `unordered` hold records
+/// whose order is not defined: their elements are sorted first.
+#[must_use]
+pub fn compare(
+    kernel: &Lowered,
+    inputs: &Inputs,
+    flagged: &Outputs,
+    fixed: &Outputs,
+    tolerance: Tolerance,
+    unordered: &BTreeSet<String>,
+) -> Comparison {
+    let mut comparison = Comparison::default();
+    for binding in kernel.bindings.iter().filter(|b| b.kind.is_writable()) {
+        let Some(expected) = flagged.buffers.get(&binding.name) else {
+            continue;
+        };
+        let before = inputs.buffers.get(&binding.name);
+        let nothing = Vec::new();
+        // A kernel that does not reach the buffer leaves it as it was.
+        let got = fixed.buffers.get(&binding.name).or(before).unwrap_or(&nothing);
+        let any_order = unordered.contains(&binding.name);
+        let (expected, got) = (elements(binding, expected, any_order), elements(binding, got, any_order));
+        if let Some(before) = before {
+            let before = elements(binding, before, any_order);
+            comparison.written += (before.iter().zip(&expected))
+                .map(|(a, b)| count(a.iter().zip(b).filter(|(a, b)| a != b).count()))
+                .sum::<u64>();
+        }
+        if expected.len() != got.len() {
+            comparison.differing += count(expected.len().abs_diff(got.len()));
+        }
+        for (index, (expected, got)) in expected.iter().zip(&got).enumerate() {
+            for (at, ((word, a), b)) in binding.element.words.iter().zip(expected).zip(got).enumerate() {
+                comparison.words += 1;
+                if equal(word.scalar, *a, *b, tolerance) {
+                    continue;
+                }
+                comparison.differing += 1;
+                if comparison.first.is_none() {
+                    comparison.first = Some(Difference {
+                        binding: binding.name.clone(),
+                        element: count(index),
+                        word: u32::try_from(at).unwrap_or(u32::MAX),
+                        scalar: word.scalar,
+                        expected: *a,
+                        got: *b,
+                    });
+                }
+            }
+        }
+    }
+    comparison
+}
+
+fn count(n: usize) -> u64 {
+    u64::try_from(n).unwrap_or(u64::MAX)
+}
+
+/// The words of each element, without padding.
+fn elements(binding: &Binding, bytes: &[u8], sorted: bool) -> Vec<Vec<u32>> {
+    let stride = binding.element.stride.max(4) as usize;
+    let mut elements: Vec<Vec<u32>> = bytes
+        .chunks_exact(stride)
+        .map(|element| {
+            let words = binding.element.words.iter();
+            words.filter_map(|word| word_at(element, word.offset)).collect()
+        })
+        .collect();
+    if sorted {
+        elements.sort_unstable();
+    }
+    elements
+}
+
+fn word_at(bytes: &[u8], offset: u32) -> Option<u32> {
+    let start = offset as usize;
+    let word: [u8; 4] = bytes.get(start..start.checked_add(4)?)?.try_into().ok()?;
+    Some(u32::from_le_bytes(word))
+}
+
+fn equal(scalar: Scalar, a: u32, b: u32, tolerance: Tolerance) -> bool {
+    if a == b {
+        return true;
+    }
+    if scalar != Scalar::Float {
+        return false;
+    }
+    let (x, y) = (f32::from_bits(a), f32::from_bits(b));
+    if x.is_nan() && y.is_nan() {
+        return true;
+    }
+    let distance = (f64::from(x) - f64::from(y)).abs();
+    tolerance != Tolerance::Exact && distance <= tolerance.bound()
+}
+
+/// An upper bound of Σ|x| over the elements that one group reads: the largest such sum over all runs of as many
+/// elements as a group has threads, in every buffer of floats.
+#[must_use]
+#[expect(clippy::cast_possible_truncation, reason = "rounded up afterwards")]
+pub fn magnitude(kernel: &Lowered, inputs: &Inputs) -> f32 {
+    let threads = kernel.group_size.iter().product::<u32>().max(1) as usize;
+    let mut largest = 0f64;
+    for binding in &kernel.bindings {
+        let Some(bytes) = inputs.buffers.get(&binding.name) else {
+            continue;
+        };
+        let stride = binding.element.stride.max(4) as usize;
+        for group in bytes.chunks(stride.saturating_mul(threads)) {
+            let mut sum = 0f64;
+            for element in group.chunks(stride) {
+                for word in binding.element.words.iter().filter(|w| w.scalar == Scalar::Float) {
+                    sum += word_at(element, word.offset).map_or(0.0, |bits| f64::from(f32::from_bits(bits)).abs());
+                }
+            }
+            largest = largest.max(sum);
+        }
+    }
+    (largest as f32).next_up()
+}

@@ -1,0 +1,353 @@
+//! An open device, and one run of one kernel.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use super::{Adapter, AdapterInfo, Inputs, PATIENCE_S, RunError, guarded};
+use crate::{Binding, Lowered};
+
+/// An open device. Dropping it closes it.
+#[derive(Debug)]
+pub struct Device {
+    pub info: AdapterInfo,
+    pub(super) device: wgpu::Device,
+    pub(super) queue: wgpu::Queue,
+    /// What went wrong outside of any error scope.
+    trouble: Arc<Mutex<Option<RunError>>>,
+}
+
+/// How careful the generated code is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// Indices are clamped, workgroup memory is zeroed: for comparing.
+    Checked,
+    /// Neither: for timing kernels that are known to stay in bounds.
+    Unchecked,
+}
+
+/// What a kernel left in each buffer that it may write to, by [`Binding::name`].
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outputs {
+    pub buffers: BTreeMap<String, Vec<u8>>,
+}
+
+impl Device {
+    pub(super) fn open(adapter: &Adapter) -> Result<Self, RunError> {
+        let wanted = wgpu::Features::SUBGROUP | wgpu::Features::TIMESTAMP_QUERY;
+        let description = wgpu::DeviceDescriptor {
+            label: None,
+            required_features: adapter.inner.features() & wanted,
+            required_limits: adapter.inner.limits(),
+            ..wgpu::DeviceDescriptor::default()
+        };
+        let (device, queue) = pollster::block_on(adapter.inner.request_device(&description))
+            .map_err(|error| RunError::NoDevice(error.to_string()))?;
+        let trouble = Arc::new(Mutex::new(None));
+        let uncaptured = Arc::clone(&trouble);
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            *uncaptured.lock().unwrap_or_else(PoisonError::into_inner) = Some(run_error(error));
+        }));
+        let lost = Arc::clone(&trouble);
+        device.set_device_lost_callback(move |reason, message| {
+            if reason != wgpu::DeviceLostReason::Destroyed {
+                *lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(RunError::Lost(message));
+            }
+        });
+        Ok(Self {
+            info: adapter.info.clone(),
+            device,
+            queue,
+            trouble,
+        })
+    }
+
+    /// Runs `inner` inside error scopes.
+    pub(super) fn scoped<T>(&self, inner: impl FnOnce() -> T) -> Result<T, RunError> {
+        let scopes = [
+            wgpu::ErrorFilter::OutOfMemory,
+            wgpu::ErrorFilter::Internal,
+            wgpu::ErrorFilter::Validation,
+        ]
+        .map(|filter| self.device.push_error_scope(filter));
+        let made = inner();
+        let mut first = None;
+        for scope in scopes.into_iter().rev() {
+            first = first.or(pollster::block_on(scope.pop()));
+        }
+        match first {
+            Some(error) => Err(run_error(error)),
+            None => self.check().map(|()| made),
+        }
+    }
+
+    fn check(&self) -> Result<(), RunError> {
+        let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        match trouble.take() {
+            Some(error) => {
+                // A lost device stays lost.
+                if matches!(error, RunError::Lost(_)) {
+                    *trouble = Some(error.clone());
+                }
+                Err(error)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Waits for everything submitted so far.
+    pub(super) fn wait(&self) -> Result<(), RunError> {
+        let waited = self.device.poll(wgpu::PollType::Wait {
+            submission_index: None,
+            timeout: Some(Duration::from_secs(PATIENCE_S)),
+        });
+        match waited {
+            Ok(_) => self.check(),
+            Err(wgpu::PollError::Timeout) => {
+                // Closing a device waits for its work, which may never end: this one is left open.
+                std::mem::forget((self.device.clone(), self.queue.clone()));
+                Err(RunError::Timeout(PATIENCE_S))
+            }
+            Err(error) => Err(RunError::Refused(error.to_string())),
+        }
+    }
+
+    pub(super) fn buffer(&self, bytes: &[u8], usage: wgpu::BufferUsages) -> Result<wgpu::Buffer, RunError> {
+        let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let buffer = self.empty_buffer(size, usage | wgpu::BufferUsages::COPY_DST)?;
+        self.scoped(|| self.queue.write_buffer(&buffer, 0, bytes))?;
+        Ok(buffer)
+    }
+
+    pub(super) fn empty_buffer(&self, size: u64, usage: wgpu::BufferUsages) -> Result<wgpu::Buffer, RunError> {
+        let limits = self.device.limits();
+        let limit = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
+        if size > limit {
+            return Err(RunError::TooLarge(format!(
+                "a buffer of {size} bytes, the limit is {limit}"
+            )));
+        }
+        self.scoped(|| {
+            self.device.create_buffer(&wgpu::BufferDescriptor {
+                label: None,
+                size,
+                usage,
+                mapped_at_creation: false,
+            })
+        })
+    }
+
+    /// A pipeline for WGSL text with one entry point.
+    pub(super) fn pipeline(
+        &self,
+        wgsl: &str,
+        read_only: &[bool],
+        mode: Mode,
+    ) -> Result<(wgpu::ComputePipeline, wgpu::BindGroupLayout), RunError> {
+        let source = wgpu::ShaderModuleDescriptor {
+            label: None,
+            source: wgpu::ShaderSource::Wgsl(wgsl.into()),
+        };
+        let module = self.scoped(|| match mode {
+            Mode::Checked => self.device.create_shader_module(source),
+            Mode::Unchecked => unchecked_module(&self.device, source, self.info.is_cpu),
+        })?;
+        self.scoped(|| {
+            let entries: Vec<wgpu::BindGroupLayoutEntry> = (0u32..)
+                .zip(read_only)
+                .map(|(binding, read_only)| wgpu::BindGroupLayoutEntry {
+                    binding,
+                    visibility: wgpu::ShaderStages::COMPUTE,
+                    ty: wgpu::BindingType::Buffer {
+                        ty: wgpu::BufferBindingType::Storage { read_only: *read_only },
+                        has_dynamic_offset: false,
+                        min_binding_size: None,
+                    },
+                    count: None,
+                })
+                .collect();
+            let bind_layout = self
+                .device
+                .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+                    label: None,
+                    entries: &entries,
+                });
+            let layout = self
+                .device
+                .create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                    label: None,
+                    bind_group_layouts: &[Some(&bind_layout)],
+                    immediate_size: 0,
+                });
+            let pipeline = self
+                .device
+                .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                    label: None,
+                    layout: Some(&layout),
+                    module: &module,
+                    entry_point: None,
+                    compilation_options: wgpu::PipelineCompilationOptions {
+                        zero_initialize_workgroup_memory: mode == Mode::Checked,
+                        ..wgpu::PipelineCompilationOptions::default()
+                    },
+                    cache: None,
+                });
+            (pipeline, bind_layout)
+        })
+    }
+
+    pub(super) fn bind(
+        &self,
+        layout: &wgpu::BindGroupLayout,
+        buffers: &[&wgpu::Buffer],
+    ) -> Result<wgpu::BindGroup, RunError> {
+        self.scoped(|| {
+            let entries: Vec<wgpu::BindGroupEntry<'_>> = (0u32..)
+                .zip(buffers)
+                .map(|(binding, buffer)| wgpu::BindGroupEntry {
+                    binding,
+                    resource: buffer.as_entire_binding(),
+                })
+                .collect();
+            self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+                label: None,
+                layout,
+                entries: &entries,
+            })
+        })
+    }
+
+    /// Whether this many groups can be dispatched at once.
+    pub(super) fn check_groups(&self, groups: [u32; 3]) -> Result<(), RunError> {
+        let limit = self.device.limits().max_compute_workgroups_per_dimension;
+        if groups.iter().any(|n| *n > limit) {
+            return Err(RunError::TooLarge(format!(
+                "a dispatch of {groups:?} groups, the limit is {limit} in each dimension"
+            )));
+        }
+        Ok(())
+    }
+
+    /// Reads buffers back, in order.
+    pub(super) fn read(&self, buffers: &[&wgpu::Buffer]) -> Result<Vec<Vec<u8>>, RunError> {
+        let usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST;
+        let mut staged = Vec::new();
+        for buffer in buffers {
+            staged.push(self.empty_buffer(buffer.size(), usage)?);
+        }
+        self.scoped(|| {
+            let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            for (from, to) in buffers.iter().zip(&staged) {
+                encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
+            }
+            self.queue.submit([encoder.finish()]);
+            for buffer in &staged {
+                // Mapping fails only where the device is lost, and then the wait says so.
+                buffer.slice(..).map_async(wgpu::MapMode::Read, |_| {});
+            }
+        })?;
+        self.wait()?;
+        let mut read = Vec::new();
+        for buffer in &staged {
+            let view = buffer
+                .slice(..)
+                .get_mapped_range()
+                .map_err(|error| RunError::Lost(error.to_string()))?;
+            read.push(view.to_vec());
+        }
+        Ok(read)
+    }
+}
+
+/// A module without bounds checks.
+#[expect(unsafe_code, reason = "wgpu offers modules without run-time checks only so")]
+fn unchecked_module(
+    device: &wgpu::Device,
+    source: wgpu::ShaderModuleDescriptor<'_>,
+    is_cpu: bool,
+) -> wgpu::ShaderModule {
+    let mut checks = wgpu::ShaderRuntimeChecks::unchecked();
+    // On a CPU a division by zero would be a trap.
+    checks.int_div_checks = is_cpu;
+    // SAFETY: kernels are timed only after a checked run of the same text on the same inputs, which matched; storage
+    // buffers stay behind the device's own robust access, and an out-of-bounds access to workgroup memory stays
+    // within the device's memory.
+    unsafe { device.create_shader_module_trusted(source, checks) }
+}
+
+fn run_error(error: wgpu::Error) -> RunError {
+    match error {
+        wgpu::Error::OutOfMemory { source } => RunError::OutOfMemory(source.to_string()),
+        wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
+            RunError::Refused(description)
+        }
+    }
+}
+
+/// A kernel with its buffers, ready to be dispatched.
+pub(super) struct Prepared {
+    pub(super) pipeline: wgpu::ComputePipeline,
+    pub(super) bind_group: wgpu::BindGroup,
+    /// One a binding.
+    pub(super) buffers: Vec<wgpu::Buffer>,
+}
+
+impl Device {
+    pub(super) fn prepare(&self, kernel: &Lowered, inputs: &Inputs, mode: Mode) -> Result<Prepared, RunError> {
+        if kernel.uses_subgroups && !self.info.has_subgroups {
+            return Err(RunError::NoSubgroups);
+        }
+        let wgsl = crate::wgsl(kernel, false).map_err(|error| RunError::Wgsl(error.to_string()))?;
+        let read_only: Vec<bool> = kernel.bindings.iter().map(|b| !b.kind.is_writable()).collect();
+        let (pipeline, layout) = self.pipeline(&wgsl, &read_only, mode)?;
+        let mut buffers = Vec::new();
+        for binding in &kernel.bindings {
+            let bytes = inputs.bytes(binding)?;
+            buffers.push(self.buffer(&bytes, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC)?);
+        }
+        let bind_group = self.bind(&layout, &buffers.iter().collect::<Vec<_>>())?;
+        Ok(Prepared {
+            pipeline,
+            bind_group,
+            buffers,
+        })
+    }
+}
+
+/// Runs a kernel once over `groups` groups.
+///
+/// # Errors
+/// Where the adapter cannot, with its reason; a run of more than [`PATIENCE_S`] is given up.
+pub fn run(
+    device: &Device,
+    kernel: &Lowered,
+    inputs: &Inputs,
+    groups: [u32; 3],
+    mode: Mode,
+) -> Result<Outputs, RunError> {
+    guarded(|| {
+        device.check_groups(groups)?;
+        let prepared = device.prepare(kernel, inputs, mode)?;
+        device.scoped(|| {
+            let mut encoder = device
+                .device
+                .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            {
+                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+                pass.set_pipeline(&prepared.pipeline);
+                pass.set_bind_group(0, &prepared.bind_group, &[]);
+                let [x, y, z] = groups;
+                pass.dispatch_workgroups(x, y, z);
+            }
+            device.queue.submit([encoder.finish()]);
+        })?;
+        device.wait()?;
+        let written: Vec<(&Binding, &wgpu::Buffer)> = (kernel.bindings.iter().zip(&prepared.buffers))
+            .filter(|(binding, _)| binding.kind.is_writable())
+            .collect();
+        let bytes = device.read(&written.iter().map(|(_, buffer)| *buffer).collect::<Vec<_>>())?;
+        Ok(Outputs {
+            buffers: (written.iter().map(|(binding, _)| binding.name.clone()).zip(bytes)).collect(),
+        })
+    })
+}

@@ -1,0 +1,67 @@
+//! Kernels on real devices: every adapter, the same inputs, outputs compared, times taken.
+//!
+//! A match on a device is necessary, not sufficient: devices that clamp indices and zero their memory hide defects.
+//! What no device can show is left to the proof.
+
+mod adapter;
+mod compare;
+mod device;
+mod inputs;
+mod timing;
+mod trial;
+mod waves;
+
+pub use adapter::{Adapter, AdapterInfo, adapters};
+pub use compare::{Comparison, Difference, Tolerance, compare, magnitude};
+pub use device::{Device, Mode, Outputs, run};
+pub use inputs::{InputPlan, Inputs, make_inputs};
+pub use timing::{Spread, Timing, TimingPlan, time};
+pub use trial::{Report, Trial, compare_and_time, compare_and_time_everywhere};
+pub use waves::{Waves, probe_waves};
+
+/// Seconds that one submission may take before it counts as hung.
+pub const PATIENCE_S: u64 = 20;
+
+/// Why a kernel could not be run on an adapter. Other adapters may still run it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum RunError {
+    #[error("the adapter has no subgroup operations")]
+    NoSubgroups,
+    #[error("the adapter gave no device: {0}")]
+    NoDevice(String),
+    /// What wgpu or the driver said of the shader, the pipeline or a command.
+    #[error("the adapter refused the kernel: {0}")]
+    Refused(String),
+    #[error("out of memory: {0}")]
+    OutOfMemory(String),
+    #[error("the device was lost: {0}")]
+    Lost(String),
+    #[error("not done after {0} s")]
+    Timeout(u64),
+    /// Beyond a limit of the adapter.
+    #[error("too large for the adapter: {0}")]
+    TooLarge(String),
+    /// The inputs do not fit the kernel.
+    #[error("unfit input: {0}")]
+    Input(String),
+    #[error("the kernel cannot be written as WGSL: {0}")]
+    Wgsl(String),
+    /// wgpu panicked; the message is its own.
+    #[error("wgpu failed: {0}")]
+    Panicked(String),
+}
+
+/// Runs `inner`, turning a panic of wgpu's into an error.
+fn guarded<T>(inner: impl FnOnce() -> Result<T, RunError>) -> Result<T, RunError> {
+    match std::panic::catch_unwind(std::panic::AssertUnwindSafe(inner)) {
+        Ok(result) => result,
+        Err(panic) => {
+            let message = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied())
+                .unwrap_or("a panic without a message");
+            Err(RunError::Panicked(message.to_owned()))
+        }
+    }
+}
