@@ -230,11 +230,3 @@ fn free(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
         .find(|name| !taken(name))
         .unwrap_or_default()
 }
-
-/// The fix that puts the wave form in place of a scan; `None` where none is proved.
-pub(crate) fn fix(
-    _context: &shaderlint_linter::Context<'_>,
-    _collective: &Collective,
-) -> Option<shaderlint_linter::Fix> {
-    None
-}

@@ -3,6 +3,7 @@
 //! `//~ <id>` at a line's end says that a finding of that rule begins there; a page's Example says `// warning`.
 #![expect(clippy::disallowed_methods, reason = "fixtures are files")]
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -34,15 +35,13 @@ fn line_of(text: &[u8], offset: u32) -> usize {
     before.split(|byte| *byte == b'\n').count()
 }
 
-/// `line: rule` for each finding.
+/// `line: rule` for each line and rule with findings.
 fn found(text: &[u8]) -> String {
-    lint(text).iter().fold(String::new(), |mut list, finding| {
-        let _ = writeln!(
-            list,
-            "{}: {}",
-            line_of(text, finding.primary.place.start),
-            finding.rule
-        );
+    let findings = lint(text);
+    let lines = findings.iter().map(|finding| (line_of(text, finding.primary.place.start), finding.rule));
+    let lines: BTreeSet<(usize, &str)> = lines.collect();
+    lines.iter().fold(String::new(), |mut list, (line, rule)| {
+        let _ = writeln!(list, "{line}: {rule}");
         list
     })
 }
@@ -162,17 +161,14 @@ fn what_to_use_instead_is_silent_and_equivalent() {
 
 #[test]
 fn marks_are_findings() {
-    for rule in RULES {
-        for path in fixtures(rule, "bad") {
-            let text = std::fs::read_to_string(&path).expect("a fixture is UTF-8");
-            assert_eq!(
-                found(text.as_bytes()),
-                marked(&text, mark_in_fixture),
-                "{}",
-                path.display()
-            );
-        }
+    let (mut all_found, mut all_marked) = (String::new(), String::new());
+    for path in RULES.iter().flat_map(|rule| fixtures(rule, "bad")) {
+        let text = std::fs::read_to_string(&path).expect("a fixture is UTF-8");
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let _ = write!(all_found, "{name}\n{}", found(text.as_bytes()));
+        let _ = write!(all_marked, "{name}\n{}", marked(&text, mark_in_fixture));
     }
+    assert!(all_found == all_marked, "found:\n{all_found}\nmarked:\n{all_marked}");
 }
 
 #[test]
