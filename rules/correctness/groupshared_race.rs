@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use shaderlint_hlsl::{Global, Type};
 use shaderlint_linter::{Category, Context, Finding, Label, Rule};
 use shaderlint_simt::{Access, Race};
 
@@ -29,8 +30,10 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 
 fn finding(context: &Context<'_>, race: &Race) -> Finding {
     let array = context.global(race.array);
-    let name = array.map_or("groupshared memory", |array| &array.name);
-    let cell = format!("{name}[{}]", race.index);
+    let cell = array.map_or_else(
+        || "groupshared memory".to_owned(),
+        |array| cell(array, race.index),
+    );
     let mut secondary = Vec::new();
     if race.first.span != race.second.span {
         secondary.push(Label {
@@ -53,6 +56,18 @@ fn finding(context: &Context<'_>, race: &Race) -> Finding {
         secondary,
         notes: vec![witness(race, &cell), advice(race).to_owned()],
         fix: None,
+    }
+}
+
+/// The cell as one would write it; the index is that of the outermost dimension.
+fn cell(array: &Global, index: u32) -> String {
+    let name = &array.name;
+    match &array.ty {
+        Type::Array(element, _) if matches!(**element, Type::Array(..)) => {
+            format!("{name}[{index}][\u{2026}]")
+        }
+        Type::Array(..) => format!("{name}[{index}]"),
+        _ => name.clone(),
     }
 }
 

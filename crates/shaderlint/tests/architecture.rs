@@ -1,0 +1,219 @@
+//! The invariants of the design that a compiler does not check.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a repository that cannot be read fails the test"
+)]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Packages by folder, and the packages of this workspace that each may use.
+const ARROWS: [(&str, &[&str]); 6] = [
+    ("crates/hlsl", &[]),
+    ("crates/simt", &["shaderlint-hlsl"]),
+    ("crates/linter", &["shaderlint-hlsl", "shaderlint-simt"]),
+    (
+        "rules",
+        &["shaderlint-hlsl", "shaderlint-linter", "shaderlint-simt"],
+    ),
+    ("crates/verify", &["shaderlint-hlsl", "shaderlint-simt"]),
+    (
+        "crates/shaderlint",
+        &[
+            "shaderlint-hlsl",
+            "shaderlint-linter",
+            "shaderlint-rules",
+            "shaderlint-simt",
+            "shaderlint-verify",
+        ],
+    ),
+];
+
+/// Packages that do no I/O.
+const PURE: [&str; 4] = ["crates/hlsl", "crates/simt", "crates/linter", "rules"];
+
+const IO: [&str; 9] = [
+    "std::fs",
+    "std::net",
+    "std::process",
+    "std::env::",
+    "std::thread",
+    "println!",
+    "print!",
+    "stdout()",
+    "stdin()",
+];
+
+/// The longest that a rule may be, in lines.
+const MAX_RULE: usize = 150;
+
+const TOP_LEVEL: [&str; 19] = [
+    ".ci",
+    ".git",
+    ".gitattributes",
+    ".github",
+    ".gitignore",
+    "CHANGELOG.md",
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "adr",
+    "clippy.toml",
+    "crates",
+    "docs",
+    "fixtures",
+    "rules",
+    "rustfmt.toml",
+    "target",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn manifest(folder: &str) -> toml::Table {
+    fs::read_to_string(root().join(folder).join("Cargo.toml"))
+        .unwrap()
+        .parse()
+        .unwrap()
+}
+
+/// The packages that a manifest names in `[dependencies]`.
+fn dependencies(folder: &str) -> BTreeSet<String> {
+    let manifest = manifest(folder);
+    assert!(
+        !manifest.contains_key("target"),
+        "{folder}: dependencies by platform are not looked at here"
+    );
+    let table = manifest.get("dependencies").and_then(toml::Value::as_table);
+    table.into_iter().flat_map(toml::Table::keys).cloned().collect()
+}
+
+/// Every `.rs` file below a folder but those of tests and benchmarks, with its text.
+fn sources(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && !["tests", "benches", "target", "examples"].contains(&name.as_str()) {
+            found.extend(sources(&path));
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            found.insert(path.clone(), fs::read_to_string(&path).unwrap());
+        }
+    }
+    found
+}
+
+/// The files of rules: those in the folders of categories.
+fn rules() -> BTreeMap<PathBuf, String> {
+    let folder = root().join("rules");
+    let mut rules = sources(&folder);
+    rules.retain(|path, _| path.parent().is_some_and(|parent| parent != folder));
+    assert!(!rules.is_empty());
+    rules
+}
+
+fn stem(path: &Path) -> String {
+    path.file_stem().unwrap().to_string_lossy().into_owned()
+}
+
+#[test]
+fn packages_depend_along_the_arrows_only() {
+    for (folder, allowed) in ARROWS {
+        let mut ours = dependencies(folder);
+        ours.retain(|name| name.starts_with("shaderlint"));
+        let allowed: BTreeSet<String> = allowed.iter().map(|&name| name.to_owned()).collect();
+        assert!(ours.is_subset(&allowed), "{folder} uses {ours:?}");
+    }
+    let members = manifest(".")["workspace"]["members"].as_array().unwrap().len();
+    assert_eq!(members, ARROWS.len(), "a package that no arrow is known of");
+}
+
+#[test]
+fn only_verify_sees_the_gpu() {
+    for (folder, _) in ARROWS.iter().filter(|(folder, _)| *folder != "crates/verify") {
+        let used = dependencies(folder);
+        assert!(!used.contains("naga") && !used.contains("wgpu"), "{folder}");
+    }
+}
+
+#[test]
+fn every_package_takes_the_workspace_lints() {
+    for (folder, _) in ARROWS {
+        let manifest = manifest(folder);
+        let lints = manifest.get("lints").and_then(|lints| lints.get("workspace"));
+        assert_eq!(lints.and_then(toml::Value::as_bool), Some(true), "{folder}");
+    }
+}
+
+#[test]
+fn the_libraries_do_no_io() {
+    for folder in PURE {
+        for (path, text) in sources(&root().join(folder)) {
+            for word in IO {
+                assert!(!text.contains(word), "{} has {word}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn the_lower_packages_know_no_rule() {
+    let ids: Vec<String> = rules().keys().map(|path| stem(path).replace('_', "-")).collect();
+    for folder in ["crates/hlsl", "crates/simt", "crates/linter"] {
+        for (path, text) in sources(&root().join(folder)) {
+            for id in &ids {
+                assert!(!text.contains(id.as_str()), "{} names {id}", path.display());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_rule_is_short_and_knows_no_other() {
+    let rules = rules();
+    for (path, text) in &rules {
+        assert!(
+            text.lines().count() <= MAX_RULE,
+            "{} is longer than {MAX_RULE} lines",
+            path.display()
+        );
+        for other in rules.keys().filter(|other| *other != path) {
+            let module = stem(other);
+            let id = module.replace('_', "-");
+            assert!(
+                !text.contains(&module) && !text.contains(&id),
+                "{} names {module}",
+                path.display()
+            );
+        }
+    }
+}
+
+#[test]
+fn a_rule_is_listed_and_has_its_page_and_fixtures() {
+    let list = fs::read_to_string(root().join("rules/lib.rs")).unwrap();
+    for path in rules().keys() {
+        let module = stem(path);
+        assert!(
+            list.contains(&format!("{module}::RULE")),
+            "{module} is not listed"
+        );
+        assert!(path.with_extension("md").exists(), "{module} has no page");
+        let fixtures = root().join("fixtures/rules").join(module.replace('_', "-"));
+        for file in ["bad.hlsl", "good.hlsl"] {
+            assert!(fixtures.join(file).exists(), "{module} has no {file}");
+        }
+    }
+}
+
+#[test]
+fn the_top_level_is_what_the_design_says() {
+    for entry in fs::read_dir(root()).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        assert!(TOP_LEVEL.contains(&name.as_str()), "{name} is at the top level");
+    }
+}

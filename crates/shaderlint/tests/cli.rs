@@ -1,0 +1,240 @@
+//! The binary from outside: arguments, files, exit codes, output.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its files up fails")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use snapbox::{assert_data_eq, str};
+
+const RACE: &str = "groupshared uint g_Sum[64];
+[numthreads(64, 1, 1)]
+void main(uint gi : SV_GroupIndex)
+{
+    g_Sum[gi] = gi;
+    g_Sum[gi] += g_Sum[(gi + 1) % 64];
+}
+// GroupMemoryBarrierWithGroupSync
+";
+
+/// A folder of its own for a test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(test: &str) -> Folder {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn with(self, path: &str, text: impl AsRef<[u8]>) -> Folder {
+        let path = self.0.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shaderlint"));
+        command
+            .current_dir(&self.0)
+            .args(arguments)
+            .env_remove("NO_COLOR");
+        command.output().unwrap()
+    }
+
+    /// Exit code, then standard output, then standard error.
+    fn said(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let [out, err] =
+            [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        format!("{}\n{out}{err}", output.status.code().unwrap_or(-1))
+    }
+}
+
+/// The files looked at, told from a run in which each holds a bad group size, which is a warning.
+fn looked_at(folder: &Folder, arguments: &[&str]) -> String {
+    let said = folder.said(arguments);
+    let places = said
+        .lines()
+        .filter_map(|line| line.trim_start().strip_prefix("\u{250c}\u{2500} "));
+    places
+        .filter_map(|place| place.split(':').next())
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[test]
+fn documented() {
+    trycmd::TestCases::new().case("tests/cmd/*.trycmd");
+}
+
+#[test]
+fn nothing_found_is_zero() {
+    let folder = Folder::new("nothing-found").with("a.hlsl", "float4 main() : SV_Target { return 1; }");
+    assert_data_eq!(folder.said(&[]), str![[""]]);
+    assert_data_eq!(folder.said(&["--quiet", "a.hlsl"]), str![[""]]);
+    assert_data_eq!(folder.said(&["--output-format", "json", "--quiet"]), str![[""]]);
+    assert_data_eq!(Folder::new("no-files").said(&[]), str![[""]]);
+}
+
+#[test]
+fn findings_are_one() {
+    let folder = Folder::new("findings").with("a.hlsl", RACE).with("b.hlsl", RACE);
+    let said = folder.said(&["--output-format", "concise", "b.hlsl", "a.hlsl", "./a.hlsl"]);
+    assert_data_eq!(said, str![[""]]);
+    assert_eq!(folder.run(&["--exit-zero"]).status.code(), Some(0));
+    assert_eq!(folder.run(&["--profile", "cs_5_0"]).status.code(), Some(1));
+}
+
+#[test]
+fn a_failure_elsewhere_loses_no_finding() {
+    let folder = Folder::new("failure-elsewhere").with("a.hlsl", RACE);
+    assert_data_eq!(
+        folder.said(&["--output-format", "concise", "gone.hlsl", "a.hlsl"]),
+        str![[""]]
+    );
+}
+
+#[test]
+fn json_counts_characters_from_one() {
+    let folder = Folder::new("json").with(
+        "a.hlsl",
+        RACE.replace("    g_Sum[gi] +=", "/* \u{e9}\u{20ac} */ g_Sum[gi] +="),
+    );
+    let output = folder.run(&["--output-format", "json", "--quiet"]);
+    assert_data_eq!(String::from_utf8_lossy(&output.stdout).into_owned(), str![[""]]);
+}
+
+#[test]
+fn folders_are_walked_with_regard_to_gitignore() {
+    let bad = "[numthreads(0, 1, 1)] void main() { GroupMemoryBarrierWithGroupSync(); }";
+    let folder = Folder::new("walk")
+        .with(".gitignore", "built/\n")
+        .with("built/out.hlsl", bad)
+        .with(".hidden/x.hlsl", bad)
+        .with("src/b.COMPUTE", bad)
+        .with("src/a.usf", bad)
+        .with("src/deep/er/c.hlsl", bad)
+        .with("src/notes.txt", bad);
+    assert_data_eq!(
+        looked_at(&folder, &[]),
+        "src/a.usf src/b.COMPUTE src/deep/er/c.hlsl"
+    );
+    assert_data_eq!(
+        looked_at(&folder, &["src/deep", "src"]),
+        "src/deep/er/c.hlsl src/a.usf src/b.COMPUTE"
+    );
+    // Patterns are the tool's to expand where the shell has not, and name what they match.
+    assert_data_eq!(looked_at(&folder, &["src/**/*.hlsl"]), "src/deep/er/c.hlsl");
+    assert_data_eq!(
+        looked_at(&folder, &["./**/*.hlsl"]),
+        "built/out.hlsl src/deep/er/c.hlsl"
+    );
+    assert_data_eq!(
+        looked_at(&folder, &["src/*"]),
+        "src/a.usf src/b.COMPUTE src/notes.txt"
+    );
+    assert_data_eq!(
+        looked_at(&folder, &["src/notes.txt", "built/out.hlsl"]),
+        "src/notes.txt built/out.hlsl"
+    );
+}
+
+#[test]
+fn group_sizes_that_cannot_be_are_named() {
+    let kernel = |size: &str| {
+        format!("[numthreads({size})]\nvoid main()\n{{\n    GroupMemoryBarrierWithGroupSync();\n}}\n")
+    };
+    let folder = Folder::new("group-sizes")
+        .with("none.hlsl", kernel("0, 1, 1"))
+        .with("many.hlsl", kernel("2048, 1, 1"));
+    assert_data_eq!(folder.said(&[]), str![[""]]);
+    assert_data_eq!(folder.said(&["--quiet"]), str![[""]]);
+}
+
+#[test]
+fn odd_input_is_no_disaster() {
+    let nested = format!(
+        "void f() {{ GroupMemoryBarrier(); x = {}1{}; }}",
+        "(".repeat(20_000),
+        ")".repeat(20_000)
+    );
+    let folder = Folder::new("odd-input")
+        .with("0-empty.hlsl", "")
+        .with("1-binary.hlsl", [0, 159, 146, 150, 0, 1, 2])
+        .with("2-cut.hlsl", &RACE[..RACE.len() / 2])
+        .with("3-nested.hlsl", nested)
+        .with("4-self.hlsl", "#include \"4-self.hlsl\"\nGroupMemoryBarrier")
+        .with("5-long.hlsl", "uint a; // Barrier \n".repeat(500_000))
+        .with("6-latin1.hlsl", [b"// \xe9\n", RACE.as_bytes()].concat())
+        .with("7-utf16.hlsl", b"\xff\xfeg\0r\0")
+        .with(
+            "8-missing-include.hlsl",
+            format!("#include \"gone.hlsli\"\n#error no\n{RACE}"),
+        );
+    let said = folder.said(&["--output-format", "concise", "."]);
+    assert_data_eq!(said, str![[""]]);
+    assert_data_eq!(folder.said(&["1-binary.hlsl", "7-utf16.hlsl"]), str![[""]]);
+}
+
+#[test]
+fn headers_are_found_beside_the_file_and_in_include_folders() {
+    let folder = Folder::new("includes")
+        .with("include/scan/race.hlsli", RACE)
+        .with("src/a.hlsl", "#include \"beside.hlsli\"\n")
+        .with("src/beside.hlsli", "#include <scan\\race.hlsli>\n")
+        .with("src/b.hlsl", "#include \"../include/scan/race.hlsli\"\n");
+    assert_data_eq!(
+        folder.said(&["--output-format", "concise", "src/a.hlsl"]),
+        str![[""]]
+    );
+    // Two files see the same header: it is said once.
+    let said = folder.said(&[
+        "--output-format",
+        "concise",
+        "-I",
+        "include",
+        "src/a.hlsl",
+        "src/b.hlsl",
+    ]);
+    assert_data_eq!(said, str![[""]]);
+}
+
+#[test]
+fn color_is_a_choice() {
+    let folder = Folder::new("color").with("a.hlsl", RACE);
+    let is_colored = |arguments: &[&str]| folder.run(arguments).stdout.contains(&0x1b);
+    assert!(!is_colored(&["a.hlsl"]) && !is_colored(&["--color", "never", "a.hlsl"]));
+    assert!(is_colored(&["--color", "always", "a.hlsl"]));
+}
+
+/// The diagnostics of every fixture, in full, beside it.
+#[test]
+fn fixtures_read_well() {
+    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/rules");
+    let mut fixtures: Vec<PathBuf> = fs::read_dir(&rules)
+        .unwrap()
+        .flat_map(|rule| fs::read_dir(rule.unwrap().path()).unwrap())
+        .map(|file| file.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "hlsl"))
+        .filter(|path| {
+            path.file_name()
+                .is_some_and(|name| name.to_string_lossy().starts_with("bad"))
+        })
+        .collect();
+    fixtures.sort();
+    for path in fixtures {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        let output = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
+            .current_dir(path.parent().unwrap())
+            .args(["--color", "never", "--quiet", name])
+            .output()
+            .unwrap();
+        let shown = String::from_utf8_lossy(&output.stdout).into_owned();
+        snapbox::Assert::new()
+            .action_env(snapbox::assert::DEFAULT_ACTION_ENV)
+            .eq(shown, snapbox::Data::read_from(&path.with_extension("txt"), None));
+    }
+}

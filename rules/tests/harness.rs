@@ -1,0 +1,198 @@
+//! Every rule's page and fixtures, executed.
+//!
+//! `//~ <id>` at a line's end says that a finding of that rule begins there; a page's Example says `// warning`.
+#![expect(clippy::disallowed_methods, reason = "fixtures are files")]
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use shaderlint_hlsl::{NoIncludes, Shader};
+use shaderlint_linter::{Category, Diagnostic, Rule, Settings, check_shader, settle};
+use shaderlint_rules::{RULES, named};
+use shaderlint_simt::{LaneMap, compare};
+
+const HEADINGS: [&str; 7] = [
+    "What it does",
+    "Why is this bad?",
+    "Example",
+    "Use instead",
+    "Fix safety",
+    "Limitations",
+    "References",
+];
+
+fn shader(text: &[u8]) -> Shader {
+    shaderlint_hlsl::read("test.hlsl", text, &[], &NoIncludes).0
+}
+
+fn lint(text: &[u8]) -> Vec<Diagnostic> {
+    check_shader(&shader(text), RULES, &Settings::default()).findings
+}
+
+fn line_of(text: &[u8], offset: u32) -> usize {
+    let before = text.get(..offset as usize).unwrap_or_default();
+    before.split(|byte| *byte == b'\n').count()
+}
+
+/// `line: rule` for each line and rule with findings.
+fn found(text: &[u8]) -> String {
+    let findings = lint(text);
+    let lines = findings.iter().map(|finding| (line_of(text, finding.primary.place.start), finding.rule));
+    let lines: BTreeSet<(usize, &str)> = lines.collect();
+    lines.iter().fold(String::new(), |mut list, (line, rule)| {
+        let _ = writeln!(list, "{line}: {rule}");
+        list
+    })
+}
+
+/// The same from the marks in the text.
+fn marked(text: &str, id_of_mark: impl Fn(&str) -> Option<String>) -> String {
+    let marks = text
+        .lines()
+        .zip(1..)
+        .filter_map(|(line, number)| Some((number, id_of_mark(line)?)));
+    marks.fold(String::new(), |mut list, (number, id)| {
+        let _ = writeln!(list, "{number}: {id}");
+        list
+    })
+}
+
+fn mark_in_fixture(line: &str) -> Option<String> {
+    Some(line.split_once("//~ ")?.1.trim().to_owned())
+}
+
+/// The text of a page's fenced block under a heading.
+fn block<'a>(page: &'a str, heading: &str) -> &'a str {
+    let section = page
+        .split_once(&format!("\n## {heading}\n"))
+        .map_or("", |(_, rest)| rest);
+    let section = section.split("\n## ").next().unwrap_or_default();
+    let fenced = section.split_once("```hlsl\n").map_or("", |(_, rest)| rest);
+    fenced.split("```").next().unwrap_or_default()
+}
+
+fn fixtures(rule: &Rule, stem: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("../fixtures/rules")
+        .join(rule.id);
+    let entries = std::fs::read_dir(folder).expect("every rule has a folder of fixtures");
+    let mut paths: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let name = |path: &PathBuf| {
+        path.file_name()
+            .map_or(String::new(), |name| name.to_string_lossy().into_owned())
+    };
+    paths.retain(|path| name(path).starts_with(stem) && name(path).ends_with(".hlsl"));
+    paths.sort();
+    assert!(!paths.is_empty(), "{} has no fixture {stem}.hlsl", rule.id);
+    paths
+}
+
+#[test]
+fn ids_and_pages_have_the_agreed_form() {
+    for rule in RULES {
+        assert!(
+            rule.id
+                .bytes()
+                .all(|byte| byte.is_ascii_lowercase() || byte == b'-'),
+            "{}",
+            rule.id
+        );
+        assert_eq!(
+            RULES.iter().filter(|other| other.is_named(rule.id)).count(),
+            1,
+            "{}",
+            rule.id
+        );
+        assert!(
+            rule.explanation.starts_with(&format!("# {}\n", rule.id)),
+            "{}",
+            rule.id
+        );
+        let headings: Vec<&str> = rule
+            .explanation
+            .lines()
+            .filter_map(|line| line.strip_prefix("## "))
+            .collect();
+        assert_eq!(headings, HEADINGS, "{}", rule.id);
+        assert!(
+            rule.aliases
+                .iter()
+                .all(|alias| named(alias).any(|meant| meant.id == rule.id))
+        );
+    }
+}
+
+#[test]
+fn the_example_warns_where_it_says() {
+    for rule in RULES {
+        let text = block(rule.explanation, "Example");
+        let mark = |line: &str| line.ends_with("// warning").then(|| rule.id.to_owned());
+        assert_ne!(marked(text, mark), "", "{}", rule.id);
+        assert_eq!(found(text.as_bytes()), marked(text, mark), "{}", rule.id);
+    }
+}
+
+#[test]
+fn what_to_use_instead_is_silent_and_equivalent() {
+    for rule in RULES {
+        let (flagged, better) = (
+            block(rule.explanation, "Example"),
+            block(rule.explanation, "Use instead"),
+        );
+        assert_eq!(found(better.as_bytes()), "", "{}", rule.id);
+        let (flagged, better) = (shader(flagged.as_bytes()), shader(better.as_bytes()));
+        let entry = |shader: &Shader| shader.entry_points().next().map(|(entry, _)| entry);
+        let (Some(flagged_entry), Some(better_entry)) = (entry(&flagged), entry(&better)) else {
+            panic!("{}: a block has no entry point", rule.id);
+        };
+        // A kernel that is wrong has no meaning to compare with.
+        if rule.category == Category::Perf {
+            for run in compare(
+                (&flagged, flagged_entry),
+                (&better, better_entry),
+                &[LaneMap::Linear],
+            ) {
+                assert!(run.outcome.is_equal(), "{}: {run:?}", rule.id);
+            }
+        }
+    }
+}
+
+#[test]
+fn marks_are_findings() {
+    let (mut all_found, mut all_marked) = (String::new(), String::new());
+    for path in RULES.iter().flat_map(|rule| fixtures(rule, "bad")) {
+        let text = std::fs::read_to_string(&path).expect("a fixture is UTF-8");
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let _ = write!(all_found, "{name}\n{}", found(text.as_bytes()));
+        let _ = write!(all_marked, "{name}\n{}", marked(&text, mark_in_fixture));
+    }
+    assert!(all_found == all_marked, "found:\n{all_found}\nmarked:\n{all_marked}");
+}
+
+#[test]
+fn good_is_silent_under_every_rule() {
+    for rule in RULES {
+        for path in fixtures(rule, "good") {
+            let text = std::fs::read(&path).expect("a fixture can be read");
+            assert_eq!(found(&text), "", "{}", path.display());
+        }
+    }
+}
+
+#[test]
+fn fixed_files_are_clean_and_stay_so() {
+    for rule in RULES {
+        for path in fixtures(rule, "bad") {
+            let text = std::fs::read(&path).expect("a fixture can be read");
+            let fix = |text: &[u8]| settle(text, true, lint, |findings| findings);
+            let once = fix(&text);
+            let left: Vec<&Diagnostic> = once.last.iter().filter(|finding| finding.fix.is_some()).collect();
+            assert!(left.is_empty(), "{}: {left:?}", path.display());
+            let twice = fix(&once.text);
+            assert_eq!(twice.fixed, 0, "{}", path.display());
+            assert_eq!(twice.text, once.text, "{}", path.display());
+        }
+    }
+}
