@@ -1,6 +1,6 @@
 //! The C preprocessor: a file and its includes to one expanded text, and where each byte of that came from.
 //!
-//! Bytes, not characters: real shaders are Latin-1 and Shift-JIS too. A file is scanned once ([`unit`]): text without
+//! Bytes, not characters: real shaders are Latin-1 and Shift-JIS too. A file is scanned once ([`mod@unit`]): text without
 //! macros is copied in stretches and only words that may name a macro are looked at. Directives ([`directive`]) and
 //! macro calls ([`call`], [`expand`]) are read token by token.
 //!
