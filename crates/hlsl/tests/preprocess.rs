@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use shaderlint_hlsl::{
-    Branch, FileSpan, Includes, NoIncludes, Preprocessed, Problem, SourceFile, preprocess,
-};
+use shaderlint_hlsl::{Branch, FileSpan, Includes, NoIncludes, Preprocessed, Problem, SourceFile, preprocess};
 
 /// Included files by path.
 struct Files<'a>(&'a [(&'a str, &'a [u8])]);
@@ -40,26 +38,14 @@ fn shown(unit: &Preprocessed, problems: &[Problem]) -> Vec<String> {
 #[track_caller]
 fn check(input: &str, expected: &str) {
     let (unit, problems) = read(input.as_bytes());
-    assert_eq!(
-        String::from_utf8_lossy(&unit.text),
-        expected,
-        "of {input:?}"
-    );
-    assert_eq!(
-        shown(&unit, &problems),
-        Vec::<String>::new(),
-        "of {input:?}"
-    );
+    assert_eq!(String::from_utf8_lossy(&unit.text), expected, "of {input:?}");
+    assert_eq!(shown(&unit, &problems), Vec::<String>::new(), "of {input:?}");
 }
 
 #[track_caller]
 fn check_problems(input: &str, expected: &str, expected_problems: &[&str]) {
     let (unit, problems) = read(input.as_bytes());
-    assert_eq!(
-        String::from_utf8_lossy(&unit.text),
-        expected,
-        "of {input:?}"
-    );
+    assert_eq!(String::from_utf8_lossy(&unit.text), expected, "of {input:?}");
     assert_eq!(shown(&unit, &problems), expected_problems, "of {input:?}");
 }
 
@@ -88,10 +74,7 @@ fn text_is_copied() {
 fn macros_expand() {
     check("#define N 64\nint a[N];\n", "int a[64];\n");
     check("#define N\nint a[N];\n", "int a[];\n");
-    check(
-        "#define F(x) [x]\nF(1) F (2) F\n(3) F;\n",
-        "[1] [2] [3] F;\n",
-    );
+    check("#define F(x) [x]\nF(1) F (2) F\n(3) F;\n", "[1] [2] [3] F;\n");
     check(
         "#define MAX(a, b) ((a) > (b) ? (a) : (b))\nMAX(x, f(y, z))",
         "((x) > (f(y, z)) ? (x) : (f(y, z)))",
@@ -102,10 +85,7 @@ fn macros_expand() {
     check("#define N (-1)\n-N", "-(-1)");
     check("#define N -1\n-N+N", "- -1+-1");
     check("#define E\n+E+ a E b aE\n", "+ + a  b aE\n");
-    check(
-        "#define x 1\n0x1 1.x x.x 1e+x x\n",
-        "0x1 1.x 1 . 1 1e+x 1\n",
-    );
+    check("#define x 1\n0x1 1.x x.x 1e+x x\n", "0x1 1.x 1 . 1 1e+x 1\n");
     check("#define A 1\n#undef A\nA", "A");
     check(
         "#define I(x) x\nI(a).I(b) I(2).x I(1e)+I(e)+I(1.)x",
@@ -121,19 +101,13 @@ fn macros_expand() {
     );
     check("#define hash_hash # ## #\nhash_hash", "##");
     check("#define P(n) tex##n##_s\nP(0) P()", "tex0_s tex_s");
-    check(
-        "#define L(...) f(__VA_ARGS__)\nL() L(1) L(1, 2)",
-        "f() f(1) f(1, 2)",
-    );
+    check("#define L(...) f(__VA_ARGS__)\nL() L(1) L(1, 2)", "f() f(1) f(1, 2)");
     check(
         "#define L(a, ...) f(a, ## __VA_ARGS__)\nL(1) L(1,) L(1, 2, 3)",
         "f(1) f(1,) f(1, 2, 3)",
     );
     check("#define L(a, rest...) f(a, rest)\nL(1, 2, 3)", "f(1, 2, 3)");
-    check(
-        "#define F(x, y) x y\nF((a, b), F(\n  1\n  ,2))",
-        "(a, b) 1 2",
-    );
+    check("#define F(x, y) x y\nF((a, b), F(\n  1\n  ,2))", "(a, b) 1 2");
 }
 
 #[test]
@@ -196,18 +170,12 @@ fn conditions() {
         "1 ? 0u - 1 > 0 : 0",
     ];
     for condition in taken {
-        let input =
-            format!("#define D 3\n#define F(x) x + x\n#if {condition}\nyes\n#else\nno\n#endif\n");
+        let input = format!("#define D 3\n#define F(x) x + x\n#if {condition}\nyes\n#else\nno\n#endif\n");
         check(&input, "yes\n");
-        let input = format!(
-            "#define D 3\n#define F(x) x + x\n#if 0\n#elif {condition}\nyes\n#else\nno\n#endif\n"
-        );
+        let input = format!("#define D 3\n#define F(x) x + x\n#if 0\n#elif {condition}\nyes\n#else\nno\n#endif\n");
         check(&input, "yes\n");
     }
-    check(
-        "#ifdef A\n1\n#elifdef B\n2\n#elifndef A\n3\n#else\n4\n#endif",
-        "3\n",
-    );
+    check("#ifdef A\n1\n#elifdef B\n2\n#elifndef A\n3\n#else\n4\n#endif", "3\n");
     check(
         "#if 0\n#if 1\n1\n#else\n2\n#endif\n#elif 1\n3\n#elif 1/0\n4\n#endif x",
         "3\n",
@@ -232,11 +200,7 @@ fn conditions_that_cannot_be_read() {
         ("1 = 1", "unexpected `=` in a condition @ 1 = 1"),
     ];
     for (condition, problem) in cases {
-        check_problems(
-            &format!("#if {condition}\nyes\n#else\nno\n#endif"),
-            "no\n",
-            &[problem],
-        );
+        check_problems(&format!("#if {condition}\nyes\n#else\nno\n#endif"), "no\n", &[problem]);
     }
     check_problems(
         "#if defined(\n#endif\nx",
@@ -260,18 +224,8 @@ fn includes() {
         "a\nb",
         &[],
     );
-    check_files(
-        "#define P \"a\"\n#include P\n",
-        &[("a", b"a\n")],
-        "a\n",
-        &[],
-    );
-    check_files(
-        "#define P <x/a.h>\n#include P\n",
-        &[("x/a.h", b"a\n")],
-        "a\n",
-        &[],
-    );
+    check_files("#define P \"a\"\n#include P\n", &[("a", b"a\n")], "a\n", &[]);
+    check_files("#define P <x/a.h>\n#include P\n", &[("x/a.h", b"a\n")], "a\n", &[]);
     check_files(
         "#include_with_pragmas \"a\"",
         &[("a", b"#pragma kernel A\na\n")],
@@ -284,18 +238,8 @@ fn includes() {
         "1",
         &["`#if` without `#endif` @ #if"],
     );
-    check_files(
-        "#include \"b.h\"\nx",
-        &[],
-        "x",
-        &["cannot find `b.h` @ \"b.h\""],
-    );
-    check_files(
-        "#include\nx",
-        &[],
-        "x",
-        &["`#include` without a path @ #include"],
-    );
+    check_files("#include \"b.h\"\nx", &[], "x", &["cannot find `b.h` @ \"b.h\""]);
+    check_files("#include\nx", &[], "x", &["`#include` without a path @ #include"]);
     check_files(
         "#include \"a\"\nx",
         &[("a", b"\0\x01")],
@@ -342,10 +286,7 @@ fn encodings() {
         .flat_map(u16::to_le_bytes)
         .collect();
     let (unit, problems) = read(&utf16);
-    assert_eq!(
-        (unit.text.as_slice(), problems.len()),
-        ("int é;".as_bytes(), 0)
-    );
+    assert_eq!((unit.text.as_slice(), problems.len()), ("int é;".as_bytes(), 0));
     let utf16: Vec<u8> = [0xfeff_u16]
         .into_iter()
         .chain("int é;".encode_utf16())
@@ -357,16 +298,12 @@ fn encodings() {
     assert_eq!(read(b"// \x95\\\nint x;\n").0.text, b"\nint x;\n");
     let (unit, problems) = read(b"\x7fELF\0\0");
     assert_eq!(unit.text, b"");
-    assert_eq!(
-        shown(&unit, &problems),
-        ["`main.hlsl` is not a text file @ "]
-    );
+    assert_eq!(shown(&unit, &problems), ["`main.hlsl` is not a text file @ "]);
 }
 
 #[test]
 fn defines_from_outside() {
-    let defines = [("N", "64"), ("F(x)", "x + x"), ("1", "2")]
-        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let defines = [("N", "64"), ("F(x)", "x + x"), ("1", "2")].map(|(name, value)| (name.to_owned(), value.to_owned()));
     let (unit, problems) = preprocess("a", b"N F(1)", &defines, &NoIncludes);
     assert_eq!(unit.text, b"64 1 + 1");
     assert_eq!(
@@ -448,7 +385,8 @@ fn what_is_amiss_is_told_with_its_place() {
 
 #[test]
 fn inactive_regions_are_kept() {
-    let (unit, _) = read(b"#if A > 1\na\n#elif defined(B)\nb\n#else\nc\n#endif\n#ifndef C\n#else\nd\n#if 0\n#endif\n#endif\n");
+    let (unit, _) =
+        read(b"#if A > 1\na\n#elif defined(B)\nb\n#else\nc\n#endif\n#ifndef C\n#else\nd\n#if 0\n#endif\n#endif\n");
     let shown: Vec<_> = unit
         .inactive
         .iter()
@@ -479,27 +417,15 @@ fn inactive_regions_are_kept() {
 
     // A guarded header has nothing that is always left out.
     let guarded = b"#ifndef G\n#define G\nx\n#endif\n";
-    let (unit, _) = preprocess(
-        "a",
-        b"#include \"g\"\n#include \"g\"\n",
-        &[],
-        &Files(&[("g", guarded)]),
-    );
-    assert_eq!(
-        (unit.text.as_slice(), unit.inactive.len()),
-        (b"x\n".as_slice(), 0)
-    );
+    let (unit, _) = preprocess("a", b"#include \"g\"\n#include \"g\"\n", &[], &Files(&[("g", guarded)]));
+    assert_eq!((unit.text.as_slice(), unit.inactive.len()), (b"x\n".as_slice(), 0));
 }
 
 /// Text that would take forever, or all memory, or the whole stack.
 #[test]
 fn hostile_input_ends() {
     let many = 20_000;
-    let deep = format!(
-        "#define F(x) x\nF({}1{})",
-        "(".repeat(many),
-        ")".repeat(many)
-    );
+    let deep = format!("#define F(x) x\nF({}1{})", "(".repeat(many), ")".repeat(many));
     assert_eq!(read(deep.as_bytes()).1, []);
 
     let deep = format!("#if {}1{}\n#endif\n", "(".repeat(many), ")".repeat(many));
@@ -508,18 +434,12 @@ fn hostile_input_ends() {
     assert_eq!(read(deep.as_bytes()).0.text, b"x\n");
     for open in ["1 ? ", "1 ? 1 : ", "0 ? 1 : "] {
         assert_eq!(
-            read(format!("#if {}\n#endif\n", open.repeat(many)).as_bytes())
-                .1
-                .len(),
+            read(format!("#if {}\n#endif\n", open.repeat(many)).as_bytes()).1.len(),
             1
         );
     }
 
-    let nested = format!(
-        "#define F(x) x\nF{}1{}\nend",
-        "(F".repeat(many),
-        ")".repeat(many)
-    );
+    let nested = format!("#define F(x) x\nF{}1{}\nend", "(F".repeat(many), ")".repeat(many));
     let (unit, problems) = read(nested.as_bytes());
     assert!(unit.text.ends_with(b"end"));
     assert_eq!(problems.len(), 1, "{problems:?}");
@@ -554,11 +474,7 @@ fn hostile_input_ends() {
         + &")".repeat(100);
     assert_eq!(read(strings.as_bytes()).1.len(), 1);
 
-    let comment = format!(
-        "#define F(x) x\n{}/*{}*/",
-        "F(".repeat(many),
-        " ".repeat(1 << 20)
-    );
+    let comment = format!("#define F(x) x\n{}/*{}*/", "F(".repeat(many), " ".repeat(1 << 20));
     assert!(!read(comment.as_bytes()).1.is_empty());
     let doubled = "#define A ".to_owned() + &"ha ".repeat(4_000) + "\n" + &"A\n".repeat(8_000);
     let (unit, problems) = read(doubled.as_bytes());

@@ -107,9 +107,7 @@ impl Names {
     }
 
     pub fn text(&self, symbol: Symbol) -> &[u8] {
-        self.list
-            .get(symbol.0 as usize)
-            .map_or(&[], |name| &name.text)
+        self.list.get(symbol.0 as usize).map_or(&[], |name| &name.text)
     }
 
     pub fn definition(&self, symbol: Symbol) -> Option<&Rc<Macro>> {
@@ -140,9 +138,7 @@ impl Names {
     }
 
     pub fn is_disabled(&self, symbol: Symbol) -> bool {
-        self.list
-            .get(symbol.0 as usize)
-            .is_some_and(|name| name.disabled > 0)
+        self.list.get(symbol.0 as usize).is_some_and(|name| name.disabled > 0)
     }
 
     pub fn disable(&mut self, symbol: Symbol) {

@@ -60,11 +60,7 @@ impl SourceText {
 
     /// Where the text begins: after a UTF-8 byte order mark.
     pub fn start(&self) -> usize {
-        if self.raw.starts_with(b"\xef\xbb\xbf") {
-            3
-        } else {
-            0
-        }
+        if self.raw.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 }
     }
 
     /// File position of the byte at `at`.
@@ -92,9 +88,7 @@ impl SourceText {
 
     fn removed_before(&self, at: usize) -> usize {
         let count = self.splices.partition_point(|splice| splice.at <= at);
-        let last = count
-            .checked_sub(1)
-            .and_then(|index| self.splices.get(index));
+        let last = count.checked_sub(1).and_then(|index| self.splices.get(index));
         last.map_or(0, |splice| splice.removed)
     }
 
@@ -102,10 +96,7 @@ impl SourceText {
     pub fn joins(&self, start: usize, end: usize) -> impl Iterator<Item = usize> {
         let first = self.splices.partition_point(|splice| splice.at <= start);
         let inside = self.splices.get(first..).unwrap_or_default();
-        inside
-            .iter()
-            .map(|splice| splice.at)
-            .take_while(move |&at| at < end)
+        inside.iter().map(|splice| splice.at).take_while(move |&at| at < end)
     }
 
     /// The number, from 1, of the line that holds this position of the file.
@@ -158,10 +149,7 @@ fn join(raw: &[u8]) -> (Option<Vec<u8>>, Vec<Splice>) {
         text.extend_from_slice(raw.get(copied..backslash).unwrap_or_default());
         copied = at;
         // Two joins in a row are one.
-        if splices
-            .last()
-            .is_some_and(|last: &Splice| last.at == text.len())
-        {
+        if splices.last().is_some_and(|last: &Splice| last.at == text.len()) {
             splices.pop();
         }
         splices.push(Splice {

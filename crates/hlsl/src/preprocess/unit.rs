@@ -113,12 +113,7 @@ impl<'a> Unit<'a> {
         }
     }
 
-    pub fn run(
-        mut self,
-        path: &str,
-        text: &[u8],
-        defines: &[(String, String)],
-    ) -> (Preprocessed, Vec<Problem>) {
+    pub fn run(mut self, path: &str, text: &[u8], defines: &[(String, String)]) -> (Preprocessed, Vec<Problem>) {
         self.predefine(defines);
         let file = self.add_file(path, text);
         if let Some(frame) = self.open(file, None) {
@@ -134,9 +129,7 @@ impl<'a> Unit<'a> {
         let mut seen = FxHashSet::default();
         let mut inactive = Vec::new();
         for (region, group) in self.inactive {
-            let is_active = self
-                .active
-                .contains(&(region.region.file, region.region.start));
+            let is_active = self.active.contains(&(region.region.file, region.region.start));
             if !is_active && seen.insert(region.region) {
                 let taken = self.groups.get(group).copied().flatten();
                 inactive.push(Inactive { taken, ..region });
@@ -162,10 +155,7 @@ impl<'a> Unit<'a> {
             let tokens = self.tokens(&line, None);
             match macros::definition(&tokens, &mut Vec::new()) {
                 Ok((name, definition)) => self.names.define(name, Some(definition)),
-                Err((message, _)) => self.problem(
-                    format!("in the definition `{name}={value}`: {message}"),
-                    None,
-                ),
+                Err((message, _)) => self.problem(format!("in the definition `{name}={value}`: {message}"), None),
             }
         }
     }
@@ -204,10 +194,7 @@ impl<'a> Unit<'a> {
         let source = Rc::clone(self.texts.get(file.0 as usize)?);
         self.bytes_read += source.bytes().len();
         if self.bytes_read > MAX_TEXT {
-            self.stop(
-                "the unit is too large: its files are together over 64 MiB",
-                place,
-            );
+            self.stop("the unit is too large: its files are together over 64 MiB", place);
             return None;
         }
         Some(Frame {
@@ -226,12 +213,7 @@ impl<'a> Unit<'a> {
         let Some(parent) = self.parents.pop() else {
             return false;
         };
-        if self
-            .out
-            .text
-            .last()
-            .is_some_and(|&last| !lex::is_newline(last))
-        {
+        if self.out.text.last().is_some_and(|&last| !lex::is_newline(last)) {
             let end = self.frame.source.file_start(self.frame.at);
             self.out.gap(self.frame.inclusion, end, b'\n');
         }
@@ -255,11 +237,7 @@ impl<'a> Unit<'a> {
         let place = FileSpan {
             file: self.frame.source.id,
             start: self.call_start,
-            end: self
-                .frame
-                .source
-                .file_end(self.frame.at)
-                .max(self.call_start),
+            end: self.frame.source.file_end(self.frame.at).max(self.call_start),
         };
         self.problem(message, Some(place));
     }
@@ -271,9 +249,7 @@ impl<'a> Unit<'a> {
     }
 
     pub fn path(&self) -> &str {
-        self.sources
-            .get(self.frame.source.id)
-            .map_or("", |file| &file.path)
+        self.sources.get(self.frame.source.id).map_or("", |file| &file.path)
     }
 
     pub fn line_of_call(&self) -> usize {
@@ -341,8 +317,7 @@ impl<'a> Unit<'a> {
                         self.open_comment(at);
                     }
                     if kind == Comment::Block && !self.ends_blank() {
-                        self.out
-                            .gap(self.frame.inclusion, source.file_start(at), b' ');
+                        self.out.gap(self.frame.inclusion, source.file_start(at), b' ');
                     }
                     (from, at) = (end, end);
                 }
@@ -356,12 +331,7 @@ impl<'a> Unit<'a> {
                     self.frame.at = at;
                     self.directive(false);
                     at = self.frame.at;
-                    if self
-                        .out
-                        .text
-                        .last()
-                        .is_none_or(|&last| lex::is_newline(last))
-                    {
+                    if self.out.text.last().is_none_or(|&last| lex::is_newline(last)) {
                         at = lex::past_newline(bytes, at);
                     }
                     from = at;
@@ -400,8 +370,7 @@ impl<'a> Unit<'a> {
         let mut begin = from;
         for end in source.joins(from, to).chain([to]) {
             let part = bytes.get(begin..end).unwrap_or_default();
-            self.out
-                .verbatim(self.frame.inclusion, source.file_start(begin), part);
+            self.out.verbatim(self.frame.inclusion, source.file_start(begin), part);
             begin = end;
         }
     }
@@ -489,9 +458,7 @@ impl<'a> Unit<'a> {
         while space.end < bytes.len() {
             let (kind, end) = lex::token(bytes, space.end);
             tokens.push(Token {
-                symbol: self
-                    .names
-                    .intern(bytes.get(space.end..end).unwrap_or_default()),
+                symbol: self.names.intern(bytes.get(space.end..end).unwrap_or_default()),
                 kind,
                 white: space.white,
                 painted: false,
