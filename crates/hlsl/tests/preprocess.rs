@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use shaderlint_hlsl::{Branch, FileSpan, Includes, NoIncludes, Preprocessed, Problem, SourceFile, preprocess};
+use shaderlint_hlsl::{
+    Branch, FileSpan, Includes, NoIncludes, Preprocessed, Problem, SourceFile, preprocess,
+};
 
 /// Included files by path.
 struct Files<'a>(&'a [(&'a str, &'a [u8])]);
@@ -101,7 +103,10 @@ fn macros_expand() {
     );
     check("#define hash_hash # ## #\nhash_hash", "##");
     check("#define P(n) tex##n##_s\nP(0) P()", "tex0_s tex_s");
-    check("#define L(...) f(__VA_ARGS__)\nL() L(1) L(1, 2)", "f() f(1) f(1, 2)");
+    check(
+        "#define L(...) f(__VA_ARGS__)\nL() L(1) L(1, 2)",
+        "f() f(1) f(1, 2)",
+    );
     check(
         "#define L(a, ...) f(a, ## __VA_ARGS__)\nL(1) L(1,) L(1, 2, 3)",
         "f(1) f(1,) f(1, 2, 3)",
@@ -172,10 +177,14 @@ fn conditions() {
     for condition in taken {
         let input = format!("#define D 3\n#define F(x) x + x\n#if {condition}\nyes\n#else\nno\n#endif\n");
         check(&input, "yes\n");
-        let input = format!("#define D 3\n#define F(x) x + x\n#if 0\n#elif {condition}\nyes\n#else\nno\n#endif\n");
+        let input =
+            format!("#define D 3\n#define F(x) x + x\n#if 0\n#elif {condition}\nyes\n#else\nno\n#endif\n");
         check(&input, "yes\n");
     }
-    check("#ifdef A\n1\n#elifdef B\n2\n#elifndef A\n3\n#else\n4\n#endif", "3\n");
+    check(
+        "#ifdef A\n1\n#elifdef B\n2\n#elifndef A\n3\n#else\n4\n#endif",
+        "3\n",
+    );
     check(
         "#if 0\n#if 1\n1\n#else\n2\n#endif\n#elif 1\n3\n#elif 1/0\n4\n#endif x",
         "3\n",
@@ -200,7 +209,11 @@ fn conditions_that_cannot_be_read() {
         ("1 = 1", "unexpected `=` in a condition @ 1 = 1"),
     ];
     for (condition, problem) in cases {
-        check_problems(&format!("#if {condition}\nyes\n#else\nno\n#endif"), "no\n", &[problem]);
+        check_problems(
+            &format!("#if {condition}\nyes\n#else\nno\n#endif"),
+            "no\n",
+            &[problem],
+        );
     }
     check_problems(
         "#if defined(\n#endif\nx",
@@ -225,7 +238,12 @@ fn includes() {
         &[],
     );
     check_files("#define P \"a\"\n#include P\n", &[("a", b"a\n")], "a\n", &[]);
-    check_files("#define P <x/a.h>\n#include P\n", &[("x/a.h", b"a\n")], "a\n", &[]);
+    check_files(
+        "#define P <x/a.h>\n#include P\n",
+        &[("x/a.h", b"a\n")],
+        "a\n",
+        &[],
+    );
     check_files(
         "#include_with_pragmas \"a\"",
         &[("a", b"#pragma kernel A\na\n")],
@@ -303,7 +321,8 @@ fn encodings() {
 
 #[test]
 fn defines_from_outside() {
-    let defines = [("N", "64"), ("F(x)", "x + x"), ("1", "2")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let defines =
+        [("N", "64"), ("F(x)", "x + x"), ("1", "2")].map(|(name, value)| (name.to_owned(), value.to_owned()));
     let (unit, problems) = preprocess("a", b"N F(1)", &defines, &NoIncludes);
     assert_eq!(unit.text, b"64 1 + 1");
     assert_eq!(
@@ -385,8 +404,9 @@ fn what_is_amiss_is_told_with_its_place() {
 
 #[test]
 fn inactive_regions_are_kept() {
-    let (unit, _) =
-        read(b"#if A > 1\na\n#elif defined(B)\nb\n#else\nc\n#endif\n#ifndef C\n#else\nd\n#if 0\n#endif\n#endif\n");
+    let (unit, _) = read(
+        b"#if A > 1\na\n#elif defined(B)\nb\n#else\nc\n#endif\n#ifndef C\n#else\nd\n#if 0\n#endif\n#endif\n",
+    );
     let shown: Vec<_> = unit
         .inactive
         .iter()
@@ -417,8 +437,16 @@ fn inactive_regions_are_kept() {
 
     // A guarded header has nothing that is always left out.
     let guarded = b"#ifndef G\n#define G\nx\n#endif\n";
-    let (unit, _) = preprocess("a", b"#include \"g\"\n#include \"g\"\n", &[], &Files(&[("g", guarded)]));
-    assert_eq!((unit.text.as_slice(), unit.inactive.len()), (b"x\n".as_slice(), 0));
+    let (unit, _) = preprocess(
+        "a",
+        b"#include \"g\"\n#include \"g\"\n",
+        &[],
+        &Files(&[("g", guarded)]),
+    );
+    assert_eq!(
+        (unit.text.as_slice(), unit.inactive.len()),
+        (b"x\n".as_slice(), 0)
+    );
 }
 
 /// Text that would take forever, or all memory, or the whole stack.
@@ -434,7 +462,9 @@ fn hostile_input_ends() {
     assert_eq!(read(deep.as_bytes()).0.text, b"x\n");
     for open in ["1 ? ", "1 ? 1 : ", "0 ? 1 : "] {
         assert_eq!(
-            read(format!("#if {}\n#endif\n", open.repeat(many)).as_bytes()).1.len(),
+            read(format!("#if {}\n#endif\n", open.repeat(many)).as_bytes())
+                .1
+                .len(),
             1
         );
     }

@@ -144,7 +144,8 @@ fn expression() -> BoxedStrategy<String> {
     atoms
         .prop_recursive(4, 24, 3, |inner| {
             let operators = vec![
-                "+", "-", "*", "<<", ">>", "<", ">", "<=", ">=", "==", "!=", "&", "|", "^", "&&", "||", "/", "%",
+                "+", "-", "*", "<<", ">>", "<", ">", "<=", ">=", "==", "!=", "&", "|", "^", "&&", "||", "/",
+                "%",
             ];
             prop_oneof![
                 4 => (inner.clone(), prop::sample::select(operators), inner.clone())
@@ -185,7 +186,8 @@ fn program() -> impl Strategy<Value = String> {
         2 => condition,
         1 => (prop::sample::select(vec!["A", "f", "U"]), piece(&[])).prop_map(|(name, piece)| format!("#undef {name}\n{piece}\n")),
     ];
-    (definitions, prop::collection::vec(line, 4..16)).prop_map(|(definitions, lines)| definitions + &lines.concat())
+    (definitions, prop::collection::vec(line, 4..16))
+        .prop_map(|(definitions, lines)| definitions + &lines.concat())
 }
 
 proptest! {

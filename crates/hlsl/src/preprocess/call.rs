@@ -59,7 +59,10 @@ impl Unit<'_> {
             self.out.rewind(mark);
             let text = String::from_utf8_lossy(self.names.text(symbol)).into_owned();
             let place = source.place(at, end);
-            self.problem(format!("macro `{text}` {why}; the call is left as it is"), Some(place));
+            self.problem(
+                format!("macro `{text}` {why}; the call is left as it is"),
+                Some(place),
+            );
             if self.expansion.is_spent() {
                 let message = "the unit's macros expand to too much: none is expanded from here on";
                 self.problem(message.to_owned(), Some(place));
@@ -74,7 +77,8 @@ impl Unit<'_> {
         } else if is_call {
             let begin = begin.unwrap_or(self.out.text.len());
             let file_end = source.file_end(self.frame.at);
-            self.out.end_call(call, begin, file_end, self.expansion.saw_directive);
+            self.out
+                .end_call(call, begin, file_end, self.expansion.saw_directive);
             if self.expansion.saw_directive {
                 self.out.broken = true;
             }

@@ -139,7 +139,13 @@ impl Unit<'_> {
     }
 
     /// Notes that the branch at `line` belongs to `condition`; what it asks.
-    fn next_branch(&mut self, source: &SourceText, line: Line, branch: Branch, condition: Condition) -> FileSpan {
+    fn next_branch(
+        &mut self,
+        source: &SourceText,
+        line: Line,
+        branch: Branch,
+        condition: Condition,
+    ) -> FileSpan {
         let place = source.place(line.hash, line.keyword_end);
         if condition.saw_else {
             self.problem(format!("`{}` after `#else`", name(branch)), Some(place));

@@ -369,7 +369,12 @@ impl Unit<'_> {
     }
 
     /// The body with its parameters replaced. `variadic`: the number of parameters, if the last one is.
-    fn substitute(&mut self, parts: &[Part], mut arguments: Vec<Argument>, variadic: Option<usize>) -> Vec<Token> {
+    fn substitute(
+        &mut self,
+        parts: &[Part],
+        mut arguments: Vec<Argument>,
+        variadic: Option<usize>,
+    ) -> Vec<Token> {
         let mut out: Vec<Token> = Vec::with_capacity(parts.len());
         let mut after_paste = false;
         // The left operand of the `##` at hand is empty.
@@ -432,7 +437,8 @@ impl Unit<'_> {
             out.extend_from_slice(rest);
             left_is_empty = items.is_empty() && (left_is_empty || !after_paste);
             after_paste = part.pastes;
-            after_comma = part.role == Role::Plain && part.token.symbol == Symbol::COMMA && out.len() == begin + 1;
+            after_comma =
+                part.role == Role::Plain && part.token.symbol == Symbol::COMMA && out.len() == begin + 1;
         }
         out
     }
@@ -455,7 +461,9 @@ impl Unit<'_> {
                 text.push(b' ');
             }
             for &byte in self.names.text(token.symbol) {
-                if matches!(byte, b'"' | b'\\') && matches!(token.kind, Kind::String | Kind::Char) || byte == b'"' {
+                if matches!(byte, b'"' | b'\\') && matches!(token.kind, Kind::String | Kind::Char)
+                    || byte == b'"'
+                {
                     text.push(b'\\');
                 }
                 text.push(byte);

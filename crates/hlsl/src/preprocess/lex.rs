@@ -212,7 +212,9 @@ pub(super) fn token(bytes: &[u8], at: usize) -> (Kind, usize) {
     match class(byte) {
         Class::Letter => (Kind::Ident, word_end(bytes, at)),
         Class::Digit => (Kind::Number, number_end(bytes, at)),
-        Class::Dot if bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => (Kind::Number, number_end(bytes, at)),
+        Class::Dot if bytes.get(at + 1).is_some_and(u8::is_ascii_digit) => {
+            (Kind::Number, number_end(bytes, at))
+        }
         Class::Quote => match literal_end(bytes, at) {
             (end, true) if byte == b'"' => (Kind::String, end),
             (end, true) => (Kind::Char, end),
@@ -230,15 +232,19 @@ fn punctuator(bytes: &[u8]) -> usize {
     match bytes {
         [b'<', b'<', b'=', ..] | [b'>', b'>', b'=', ..] | [b'.', b'.', b'.', ..] => 3,
         [b'-', b'>', ..] | [b'#', b'#', ..] | [b':', b':', ..] => 2,
-        [first @ (b'+' | b'-' | b'<' | b'>' | b'=' | b'&' | b'|'), second, ..] if first == second => 2,
+        [
+            first @ (b'+' | b'-' | b'<' | b'>' | b'=' | b'&' | b'|'),
+            second,
+            ..,
+        ] if first == second => 2,
         [
             b'<' | b'>' | b'!' | b'*' | b'/' | b'%' | b'+' | b'-' | b'&' | b'^' | b'|',
             b'=',
             ..,
         ] => 2,
         [
-            b'[' | b']' | b'(' | b')' | b'{' | b'}' | b'.' | b'&' | b'*' | b'+' | b'-' | b'~' | b'!' | b'/' | b'%'
-            | b'<' | b'>' | b'^' | b'|' | b'?' | b':' | b';' | b'=' | b',' | b'#',
+            b'[' | b']' | b'(' | b')' | b'{' | b'}' | b'.' | b'&' | b'*' | b'+' | b'-' | b'~' | b'!' | b'/'
+            | b'%' | b'<' | b'>' | b'^' | b'|' | b'?' | b':' | b';' | b'=' | b',' | b'#',
             ..,
         ] => 1,
         _ => 0,

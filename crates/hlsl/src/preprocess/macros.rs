@@ -63,7 +63,10 @@ pub(super) type Complaint = (&'static str, Option<Token>);
 
 /// Reads what stands behind `#define`: the macro's name and the macro. What is amiss but leaves a usable macro goes
 /// to `complaints`.
-pub(super) fn definition(line: &[Token], complaints: &mut Vec<Complaint>) -> Result<(Symbol, Macro), Complaint> {
+pub(super) fn definition(
+    line: &[Token],
+    complaints: &mut Vec<Complaint>,
+) -> Result<(Symbol, Macro), Complaint> {
     let (name, rest) = line.split_first().ok_or(("#define without a name", None))?;
     if name.kind != Kind::Ident {
         return Err(("a macro's name must be an identifier", Some(*name)));

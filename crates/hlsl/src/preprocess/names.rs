@@ -138,7 +138,9 @@ impl Names {
     }
 
     pub fn is_disabled(&self, symbol: Symbol) -> bool {
-        self.list.get(symbol.0 as usize).is_some_and(|name| name.disabled > 0)
+        self.list
+            .get(symbol.0 as usize)
+            .is_some_and(|name| name.disabled > 0)
     }
 
     pub fn disable(&mut self, symbol: Symbol) {

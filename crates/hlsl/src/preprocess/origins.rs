@@ -112,16 +112,20 @@ impl Origins {
                 return None;
             }
             let call = self.calls.get(segment.call as usize);
-            if call
-                .is_some_and(|call| call.broken || call.expansion.start < span.start || call.expansion.end > span.end)
-            {
+            if call.is_some_and(|call| {
+                call.broken || call.expansion.start < span.start || call.expansion.end > span.end
+            }) {
                 return None;
             }
         }
         let from = self.range(first, span.start)?;
         let to = self.range(last, span.end.saturating_sub(1).max(span.start))?;
         let file = self.inclusions.get(usize::from(from.inclusion))?.file;
-        let end = if span.start >= span.end { from.start } else { to.end };
+        let end = if span.start >= span.end {
+            from.start
+        } else {
+            to.end
+        };
         (from.inclusion == to.inclusion && from.start <= end).then_some(FileSpan {
             file,
             start: from.start,
@@ -164,7 +168,10 @@ impl Origins {
             end: start.saturating_add(length),
         };
         match segment.call {
-            VERBATIM => Some(here(segment.start.saturating_add(at.saturating_sub(segment.at)), 1)),
+            VERBATIM => Some(here(
+                segment.start.saturating_add(at.saturating_sub(segment.at)),
+                1,
+            )),
             GAP => Some(here(segment.start, 0)),
             call => self.calls.get(call as usize).map(|call| Range {
                 inclusion: call.inclusion,
@@ -189,7 +196,10 @@ impl Origins {
         let index = segments.first()?.call;
         let call = self.calls.get(index as usize)?;
         let mut place: Option<FileSpan> = None;
-        for (segment, next) in segments.iter().zip(segments.iter().skip(1).map(Some).chain([None])) {
+        for (segment, next) in segments
+            .iter()
+            .zip(segments.iter().skip(1).map(Some).chain([None]))
+        {
             let part = Span {
                 start: span.start.max(segment.at),
                 end: next.map_or(span.end, |next| next.at),

@@ -60,7 +60,11 @@ impl SourceText {
 
     /// Where the text begins: after a UTF-8 byte order mark.
     pub fn start(&self) -> usize {
-        if self.raw.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 }
+        if self.raw.starts_with(b"\xef\xbb\xbf") {
+            3
+        } else {
+            0
+        }
     }
 
     /// File position of the byte at `at`.
@@ -96,7 +100,10 @@ impl SourceText {
     pub fn joins(&self, start: usize, end: usize) -> impl Iterator<Item = usize> {
         let first = self.splices.partition_point(|splice| splice.at <= start);
         let inside = self.splices.get(first..).unwrap_or_default();
-        inside.iter().map(|splice| splice.at).take_while(move |&at| at < end)
+        inside
+            .iter()
+            .map(|splice| splice.at)
+            .take_while(move |&at| at < end)
     }
 
     /// The number, from 1, of the line that holds this position of the file.

@@ -113,7 +113,12 @@ impl<'a> Unit<'a> {
         }
     }
 
-    pub fn run(mut self, path: &str, text: &[u8], defines: &[(String, String)]) -> (Preprocessed, Vec<Problem>) {
+    pub fn run(
+        mut self,
+        path: &str,
+        text: &[u8],
+        defines: &[(String, String)],
+    ) -> (Preprocessed, Vec<Problem>) {
         self.predefine(defines);
         let file = self.add_file(path, text);
         if let Some(frame) = self.open(file, None) {
@@ -155,7 +160,9 @@ impl<'a> Unit<'a> {
             let tokens = self.tokens(&line, None);
             match macros::definition(&tokens, &mut Vec::new()) {
                 Ok((name, definition)) => self.names.define(name, Some(definition)),
-                Err((message, _)) => self.problem(format!("in the definition `{name}={value}`: {message}"), None),
+                Err((message, _)) => {
+                    self.problem(format!("in the definition `{name}={value}`: {message}"), None)
+                }
             }
         }
     }
@@ -249,7 +256,9 @@ impl<'a> Unit<'a> {
     }
 
     pub fn path(&self) -> &str {
-        self.sources.get(self.frame.source.id).map_or("", |file| &file.path)
+        self.sources
+            .get(self.frame.source.id)
+            .map_or("", |file| &file.path)
     }
 
     pub fn line_of_call(&self) -> usize {
@@ -370,7 +379,8 @@ impl<'a> Unit<'a> {
         let mut begin = from;
         for end in source.joins(from, to).chain([to]) {
             let part = bytes.get(begin..end).unwrap_or_default();
-            self.out.verbatim(self.frame.inclusion, source.file_start(begin), part);
+            self.out
+                .verbatim(self.frame.inclusion, source.file_start(begin), part);
             begin = end;
         }
     }
