@@ -14,7 +14,7 @@ use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Span, Stmt, Type};
 use crate::column::Column;
 use crate::effects::Effects;
 use crate::finding::{Collective, Elements, Kind, Operator, Shape};
-use crate::machine::Machine;
+use crate::machine::{Machine, Report};
 use crate::value::Value;
 
 /// Statements tried as the start of a candidate, per entry point.
@@ -160,12 +160,33 @@ impl<'a> Machine<'a> {
         }
         self.prober.tried.insert(key);
 
+        // Known cells among unknown ones may be padding the ladder relies on, or elements that happen to be known.
+        let touched: Vec<GlobalId> = effects
+            .iter()
+            .flat_map(|e| e.shared_read.union(&e.shared_written))
+            .copied()
+            .collect();
+        let is_mixed = self
+            .state
+            .shared
+            .iter()
+            .filter(|array| touched.contains(&array.global))
+            .any(|array| {
+                let known = array.cells().iter().filter(|cell| cell.known().is_some()).count();
+                known > 0 && known < array.cells().len()
+            });
+        let attempts: &[bool] = if is_mixed { &[true, false] } else { &[false] };
         let state = self.state.clone();
         let report = std::mem::take(&mut self.report);
         let used_waves = report.used_waves;
-        let found = self.try_candidate(&statements[..effects.len()], &effects);
-        self.prober.watch = None;
-        self.state = state;
+        let mut found = None;
+        for frees_known_cells in attempts {
+            self.report = Report::default();
+            found = found
+                .or_else(|| self.try_candidate(&statements[..effects.len()], &effects, *frees_known_cells));
+            self.prober.watch = None;
+            self.state = state.clone();
+        }
         self.report = report;
         self.report.used_waves = used_waves;
         if let Some((collective, last_statement)) = found {
@@ -179,7 +200,12 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn try_candidate(&mut self, statements: &'a [Stmt], effects: &[Effects]) -> Option<(Collective, Span)> {
+    fn try_candidate(
+        &mut self,
+        statements: &'a [Stmt],
+        effects: &[Effects],
+        frees_known_cells: bool,
+    ) -> Option<(Collective, Span)> {
         let mut all = Effects::default();
         for of_one in effects {
             all.add(of_one);
@@ -194,7 +220,7 @@ impl<'a> Machine<'a> {
         {
             return None;
         }
-        let atoms = self.free(&touched, &all);
+        let atoms = self.free(&touched, &all, frees_known_cells);
         let scalar_of = |ty: &Type| ty.scalar().filter(|_| matches!(ty, Type::Scalar(_)));
         let arrays = touched
             .iter()
@@ -252,8 +278,9 @@ impl<'a> Machine<'a> {
         best
     }
 
-    /// Replaces every value that is not known in the touched arrays and the read variables by an atom.
-    fn free(&mut self, touched: &BTreeSet<GlobalId>, effects: &Effects) -> Atoms {
+    /// Replaces every value that is not known in the touched arrays and the read variables by an atom; known cells too
+    /// if told so.
+    fn free(&mut self, touched: &BTreeSet<GlobalId>, effects: &Effects, frees_known_cells: bool) -> Atoms {
         let mut origins: Vec<(Home, u32)> = Vec::new();
         let mut known: FxHashMap<Value, u32> = FxHashMap::default();
         for array in self
@@ -263,7 +290,7 @@ impl<'a> Machine<'a> {
             .filter(|array| touched.contains(&array.global))
         {
             for (index, cell) in (0u32..).zip(array.cells()) {
-                if cell.known().is_none() {
+                if frees_known_cells || cell.known().is_none() {
                     known.entry(cell.clone()).or_insert(origins.len() as u32);
                     origins.push((Home::Cell(array.global), index));
                 }
@@ -321,7 +348,7 @@ impl<'a> Machine<'a> {
             .filter(|array| touched.contains(&array.global))
         {
             for cell in array.cells_mut() {
-                if cell.known().is_none() {
+                if frees_known_cells || cell.known().is_none() {
                     *cell = Value::atom(next);
                     next += 1;
                 }

@@ -67,20 +67,26 @@ pub(super) fn prove(flagged: &Shader, fixed: &Shader, pair: &Pair) -> Proof {
     Proof { text, holds }
 }
 
-/// One line for each outcome, with the wave sizes that have it.
+/// One line for each kind of outcome: the wave sizes that have it, and the first of them as an example.
 fn outcomes(runs: &[&WaveRun]) -> Vec<String> {
-    let mut grouped: Vec<(String, Vec<String>)> = Vec::new();
+    let mut grouped: Vec<(&Outcome, Vec<String>)> = Vec::new();
     for run in runs {
-        let words = describe(&run.outcome);
-        match grouped.iter_mut().find(|(known, _)| *known == words) {
+        let alike = |known: &Outcome| std::mem::discriminant(known) == std::mem::discriminant(&run.outcome);
+        match grouped.iter_mut().find(|(known, _)| alike(known)) {
             Some((_, sizes)) => sizes.push(run.wave_size.to_string()),
-            None => grouped.push((words, vec![run.wave_size.to_string()])),
+            None => grouped.push((&run.outcome, vec![run.wave_size.to_string()])),
         }
     }
-    grouped
-        .into_iter()
-        .map(|(words, sizes)| format!("waves of {}: {words}", sizes.join(", ")))
-        .collect()
+    let lines = grouped.into_iter().map(|(outcome, sizes)| {
+        let words = describe(outcome);
+        let first = if sizes.len() > 1 && !outcome.is_equal() {
+            format!(" (at {})", sizes[0])
+        } else {
+            String::new()
+        };
+        format!("waves of {}: {words}{first}", sizes.join(", "))
+    });
+    lines.collect()
 }
 
 fn describe(outcome: &Outcome) -> String {
@@ -93,7 +99,12 @@ fn describe(outcome: &Outcome) -> String {
                 d.place, d.thread, d.expected, d.got
             )
         }
-        Outcome::OutOfBounds { array, length, .. } => format!("out of bounds: writes past {array}[{length}]"),
+        Outcome::OutOfBounds {
+            array,
+            length,
+            index,
+            thread,
+        } => format!("out of bounds: thread {thread} writes {array}[{index}] of {length}"),
         Outcome::Races { array, race } => {
             format!(
                 "races: threads {} and {} on {array}[{}]",
