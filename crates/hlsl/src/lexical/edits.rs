@@ -78,7 +78,12 @@ impl Lexer<'_> {
         let Some(close) = self.partner(index).filter(|&close| close < walk.end) else {
             return false;
         };
-        if self.at_statement(walk, index) || self.is(index + 1, b'[') {
+        // No expression starts with a bracket.
+        if self.at_statement(walk, index) || self.is(index - 1, b'(') || self.is(index - 1, b',') {
+            return true;
+        }
+        // `struct [raypayload] S`.
+        if matches!(self.word(index - 1), b"struct" | b"class") {
             return true;
         }
         (self.is(index - 1, b')') || self.is(index - 1, b':'))
@@ -232,6 +237,13 @@ impl Lexer<'_> {
             walk.attribute_end = Some(index);
             return Some(index + 1);
         }
+        let in_block = walk.frames.last().is_some_and(|frame| frame.is_block);
+        let ends =
+            matches!(next, b"return" | b"break" | b"continue" | b"discard") || self.is(index + 1, b'}');
+        if in_block && ends {
+            // Whatever it stood for, it is a statement of its own.
+            self.insert_semicolon(index);
+        }
         if self.is(index + 1, b'(')
             && let Some(close) = self.partner(index + 1)
             && close + 1 < walk.end
@@ -247,7 +259,6 @@ impl Lexer<'_> {
                 walk.pending = Some(self.start(index));
                 return Some(close + 1);
             }
-            let in_block = walk.frames.last().is_some_and(|frame| frame.is_block);
             if in_block && (!after.is_empty() || self.is(close + 1, b'}')) {
                 self.insert_semicolon(close);
             }
@@ -402,8 +413,7 @@ impl Lexer<'_> {
         let known = self.is_type(word) || matches!(word, b"vector" | b"matrix" | b"struct");
         if !words::is_keyword(word) || word == b"struct" {
             let type_end = self.type_end(inner, close);
-            let plain = type_end == Some(inner + 1) || known;
-            if type_end == Some(close) && (begins_operand && plain || known && sign) {
+            if type_end == Some(close) && (begins_operand || known && sign) {
                 self.blank_tokens(index, close + 1);
                 self.put(self.start(index), b'~');
                 let range = (u32::try_from(inner).ok()?, u32::try_from(close).ok()?);

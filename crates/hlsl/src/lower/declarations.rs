@@ -44,6 +44,7 @@ impl<'a> Lowering<'a> {
             "struct_specifier" | "class_specifier" | "enum_specifier" | "type_definition"
             | "alias_declaration" => self.type_declaration(node),
             ";" | "comment" | "using_declaration" | "static_assert_declaration" => {}
+            "expression_statement" if node.named_child_count() == 0 => {}
             _ => {
                 let span = self.span(node);
                 self.problem("this is no declaration", span);
