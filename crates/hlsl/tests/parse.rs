@@ -851,3 +851,172 @@ uint f(uint a) { return nothing(a, other) + a; }
 "#,
     );
 }
+
+#[test]
+fn declarations_mixed_with_types() {
+    check(
+        r#"
+struct S { uint a; } first, second[2];
+static const struct { uint2 b; } anonymous = { { 1, 2 } };
+template<typename T> struct Box { T v; };
+Box<uint> boxed;
+uint f(Unheard<uint> a, uint b) { Unheard<uint> c; return second[b].a + anonymous.b.y + first.a; }
+uint with_default(uint a, uint b = 4);
+uint with_default(uint a, uint b) { return a + b; }
+uint g() { return with_default(1) + with_default(1, 2); }
+"#,
+        r#"
+(struct S (a uint))
+(struct  (b uint2))
+(uniform first S)
+(uniform second S[2])
+(const anonymous  (new  1u 2u))
+(uniform boxed ?)
+(fn f uint (a ?) (b uint)
+  (let c ?)
+  (return (+ (+ (.a (at second b)) (.y (.b anonymous))) (.a first))))
+(fn with_default uint (a uint) (b uint = 4u)
+  (return (+ a b)))
+(fn g uint
+  (return (+ (with_default 1u 4u) (with_default 1u 2u))))
+"#,
+    );
+}
+
+#[test]
+fn explicit_this() {
+    check(
+        r#"
+struct S { uint a; float b; uint get(uint a) { return this.a + a; } void set(uint to) { this.a = to; } };
+StructuredBuffer<S> all;
+uint f(uint i) { S s = all[i]; s.set(i); return all[i].get(1) + s.get(2); }
+"#,
+        r#"
+(struct S (a uint) (b float))
+(resource all StructuredBuffer<S>)
+(fn S::get uint (this S) (a uint)
+  (return (+ (.a this) a)))
+(fn S::set void (inout this S) (to uint)
+  (= (.a this) to))
+(fn f uint (i uint)
+  (let s S (at all i))
+  (S::set s i)
+  (return (+ (S::get (at all i) 1u) (S::get s 2u))))
+"#,
+    );
+}
+
+#[test]
+fn loop_variables_may_live_on() {
+    check(
+        r#"
+uint f() { uint s = 0; for (uint i = 0; i < 4; i++) s += i; for (i = 0; i < 4; i++) s += i; return s; }
+"#,
+        r#"
+(fn f uint
+  (let s uint 0u)
+  (loop ((let i uint 0u)) (< i 4u) (x++ i)
+    (+= s i))
+  (loop ((= i 0u)) (< i 4u) (x++ i)
+    (+= s i))
+  (return s))
+"#,
+    );
+}
+
+#[test]
+fn literals_take_the_type_they_meet() {
+    check(
+        r#"
+void f(uint u, float x, half h, min16uint s)
+{
+    bool a = u == 0 && u > 0xFF && x > 0 && h < 0.5 && s == 3;
+    u = u * -1 + (u & ~3) + (1 << u) + (1u << 3);
+    x = x * 2 + 1 / 2 + 1 / 2.0;
+    s = s * 2;
+}
+"#,
+        r#"
+(fn f void (u uint) (x float) (h half) (s uint16_t)
+  (let a bool (&& (&& (&& (&& (== u 0u) (> u 255u)) (> x 0.0f)) (< h 0.5h)) (== s 3u)))
+  (= u (+ (+ (+ (* u (as uint (neg 1))) (& u (as uint (~ 3)))) (as uint (<< 1 (as int u)))) (<< 1u 3u)))
+  (= x (+ (+ (* x 2.0f) (as float (/ 1 2))) (/ 1.0f 2.0f)))
+  (= s (* s 2u)))
+"#,
+    );
+}
+
+#[test]
+fn nested_calls_and_members() {
+    check(
+        r#"
+struct Pair { uint2 a; float3x3 m; };
+Pair make(uint2 a) { Pair p; p.a = a; p.m = 0; return p; }
+groupshared Pair pairs[4][2];
+void f(uint i)
+{
+    uint a = make(uint2(i, 1)).a.y, b = pairs[i][1].a[0];
+    pairs[i][0].m[1].yz = float2(pairs[0][0].m._m00_m11);
+    pairs[i][0].m[1][i] += 1;
+    make(i.xx);
+    uint4 v = uint4(uint2(1, 2), i, (uint)3.5).wzyx;
+    v[i] = v.x, v.y ^= 3;
+    float3 colour = float4(1, 2, 3, 4).rgb;
+}
+"#,
+        r#"
+(struct Pair (a uint2) (m float3x3))
+(groupshared pairs Pair[4][2])
+(fn make Pair (a uint2)
+  (let p Pair)
+  (= (.a p) a)
+  (= (.m p) (as float3x3 0))
+  (return p))
+(fn f void (i uint)
+  (let a uint (.y (.a (make (new uint2 i 1u)))))
+  (let b uint (at (.a (at (at pairs i) 1)) 0))
+  (= (.yz (at (.m (at (at pairs i) 0)) 1)) (new float2 (._0_4 (.m (at (at pairs 0) 0)))))
+  (+= (at (at (.m (at (at pairs i) 0)) 1) i) 1.0f)
+  (make (.xx i))
+  (let v uint4 (.wzyx (new uint4 (new uint2 1u 2u) i 3u)))
+  (, (= (at v i) (.x v)) (^= (.y v) 3u))
+  (let colour float3 (.xyz (new float4 1.0f 2.0f 3.0f 4.0f))))
+"#,
+    );
+}
+
+#[test]
+fn atomics_on_every_place() {
+    check(
+        r#"
+struct Cell { uint n; int m; };
+groupshared uint bins[8];
+groupshared Cell cells[2];
+RWStructuredBuffer<Cell> out_cells;
+RWBuffer<uint> counts;
+void f(uint i, inout uint old)
+{
+    InterlockedAdd(bins[i & 7], 1);
+    InterlockedMin(cells[i].m, i);
+    InterlockedExchange(out_cells[i].n, 3, old);
+    InterlockedOr(counts[i], 1u << i, old);
+    InterlockedCompareStore(bins[0], 0, i);
+    InterlockedAdd(bins[0]);
+}
+"#,
+        r#"
+(struct Cell (n uint) (m int))
+(groupshared bins uint[8])
+(groupshared cells Cell[2])
+(resource out_cells RwStructuredBuffer<Cell>)
+(resource counts RwBuffer<uint>)
+(fn f void (i uint) (inout old uint)
+  (InterlockedAdd (at bins (& i 7u)) 1u)
+  (InterlockedMin (.m (at cells i)) (as int i))
+  (InterlockedExchange (.n (at out_cells i)) 3u old)
+  (InterlockedOr (at counts i) (<< 1u i) old)
+  (InterlockedCompareStore (at bins 0) 0u i)
+  (?void (at bins 0)))
+"#,
+    );
+}
