@@ -116,6 +116,8 @@ impl<'a> Lowering<'a> {
         } else {
             self.shader.functions.push(function);
         }
+        // A parameter's default may have been too deep; that is no reason to give up a statement.
+        self.too_deep = false;
         let body = part(node, Part::Body).map(|body| self.block(body));
         let locals = std::mem::take(&mut self.body.locals);
         let written_this = self.body.this_written;

@@ -40,14 +40,12 @@ impl Lowering<'_> {
 
     /// How many scalars an initialiser holds.
     pub(super) fn count_components(&mut self, node: Node) -> usize {
-        let problems = self.problems.len();
         let mut leaves = Vec::new();
         if node.kind() == "initializer_list" {
             self.flatten(node, &mut leaves);
         } else {
             leaves.push(self.expression(node));
         }
-        self.problems.truncate(problems);
         leaves
             .iter()
             .map(|leaf| self.shader.components(&leaf.ty).max(1))

@@ -29,7 +29,6 @@ enum Signature {
 
 const UINT4: Type = Type::Vector(Scalar::Uint, 4);
 
-#[expect(clippy::too_many_lines, reason = "one line for each kind of intrinsic")]
 fn signature(intrinsic: Intrinsic) -> Signature {
     use Intrinsic as I;
     match intrinsic {

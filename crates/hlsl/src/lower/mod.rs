@@ -209,6 +209,9 @@ impl<'a> Lowering<'a> {
             .get(item.namespace as usize)
             .map_or(&[], Vec::as_slice);
         let function = self.declaration(item, node);
+        if std::mem::take(&mut self.too_deep) {
+            self.problem("nested too deeply", item.span);
+        }
         if let Some(function) = function
             && (item.numthreads.is_some() || item.wave_size.is_some())
         {
@@ -341,7 +344,6 @@ impl<'a> Lowering<'a> {
     }
 
     /// `[numthreads]` and `[WaveSize]` of an item, evaluated.
-    #[expect(clippy::type_complexity, reason = "the three attribute fields of a function")]
     fn attributes(
         &mut self,
         parser: &mut Parser,
