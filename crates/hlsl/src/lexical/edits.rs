@@ -78,7 +78,12 @@ impl Lexer<'_> {
         let Some(close) = self.partner(index).filter(|&close| close < walk.end) else {
             return false;
         };
-        if self.at_statement(walk, index) || self.is(index + 1, b'[') {
+        // No expression starts with a bracket.
+        if self.at_statement(walk, index) || self.is(index - 1, b'(') || self.is(index - 1, b',') {
+            return true;
+        }
+        // `struct [raypayload] S`.
+        if matches!(self.word(index - 1), b"struct" | b"class") {
             return true;
         }
         (self.is(index - 1, b')') || self.is(index - 1, b':'))
@@ -232,6 +237,13 @@ impl Lexer<'_> {
             walk.attribute_end = Some(index);
             return Some(index + 1);
         }
+        let in_block = walk.frames.last().is_some_and(|frame| frame.is_block);
+        let ends =
+            matches!(next, b"return" | b"break" | b"continue" | b"discard") || self.is(index + 1, b'}');
+        if in_block && ends {
+            // Whatever it stood for, it is a statement of its own.
+            self.insert_semicolon(index);
+        }
         if self.is(index + 1, b'(')
             && let Some(close) = self.partner(index + 1)
             && close + 1 < walk.end
@@ -247,7 +259,6 @@ impl Lexer<'_> {
                 walk.pending = Some(self.start(index));
                 return Some(close + 1);
             }
-            let in_block = walk.frames.last().is_some_and(|frame| frame.is_block);
             if in_block && (!after.is_empty() || self.is(close + 1, b'}')) {
                 self.insert_semicolon(close);
             }
@@ -268,7 +279,21 @@ impl Lexer<'_> {
         let member = index > walk.first && self.is(index - 1, b'.');
         // `a < b > (c)` means nothing useful, a member that is called does.
         let call = called && (is_type || (member && close == index + 3 && !argument.is_empty()));
-        (call || self.templates.contains(word) && (called || !self.word(close + 1).is_empty()))
+        // A declaration with a type nobody declared: at a statement, or among a function's parameters.
+        let in_header = walk.frames.len() == 2
+            && walk
+                .frames
+                .iter()
+                .all(|frame| !frame.is_block && frame.questions == 0)
+            && walk.frames.last().is_some_and(|frame| !frame.name_known);
+        let after = self.word(close + 1);
+        let declares = !after.is_empty()
+            && !words::is_keyword(after)
+            && (self.at_statement(walk, index) || in_header)
+            && [b';', b'=', b'[', b',', b')', b'(', b':']
+                .iter()
+                .any(|&punct| self.is(close + 2, punct));
+        (call || declares || self.templates.contains(word) && (called || !self.word(close + 1).is_empty()))
             .then_some(close)
     }
 
@@ -385,8 +410,7 @@ impl Lexer<'_> {
             return None;
         }
         let (begins_operand, sign) = match self.token(close + 1)?.kind {
-            TokenKind::Word => (true, false),
-            TokenKind::Number | TokenKind::Text => (true, false),
+            TokenKind::Word | TokenKind::Number | TokenKind::Text => (true, false),
             TokenKind::Punct(punct) => (
                 matches!(punct, b'(' | b'~' | b'!'),
                 matches!(punct, b'-' | b'+' | b'{'),
@@ -402,8 +426,7 @@ impl Lexer<'_> {
         let known = self.is_type(word) || matches!(word, b"vector" | b"matrix" | b"struct");
         if !words::is_keyword(word) || word == b"struct" {
             let type_end = self.type_end(inner, close);
-            let plain = type_end == Some(inner + 1) || known;
-            if type_end == Some(close) && (begins_operand && plain || known && sign) {
+            if type_end == Some(close) && (begins_operand || known && sign) {
                 self.blank_tokens(index, close + 1);
                 self.put(self.start(index), b'~');
                 let range = (u32::try_from(inner).ok()?, u32::try_from(close).ok()?);

@@ -39,7 +39,13 @@ impl Lexer<'_> {
                 index += 1;
                 continue;
             }
-            match self.word(index) {
+            let mut head = index;
+            while self.is(head, b'[')
+                && let Some(close) = self.partner(head)
+            {
+                head = close + 1;
+            }
+            match self.word(head) {
                 b"namespace" => {
                     let mut name = self
                         .out
@@ -47,7 +53,7 @@ impl Lexer<'_> {
                         .get(namespace as usize)
                         .cloned()
                         .unwrap_or_default();
-                    let mut next = index + 1;
+                    let mut next = head + 1;
                     while next < count && !self.word(next).is_empty() || self.is(next, b':') {
                         let word = self.word(next);
                         if !word.is_empty() {
@@ -71,8 +77,8 @@ impl Lexer<'_> {
                     }
                 }
                 b"cbuffer" | b"tbuffer" => {
-                    let mut next = index + 1;
-                    while next < count.min(index + 32) && !self.is(next, b'{') && !self.is(next, b';') {
+                    let mut next = head + 1;
+                    while next < count.min(head + 32) && !self.is(next, b'{') && !self.is(next, b';') {
                         next += 1;
                     }
                     if self.is(next, b'{') && contexts.len() < 64 {
@@ -151,13 +157,15 @@ impl Lexer<'_> {
             match token.kind {
                 tokens::TokenKind::Punct(b'[') => {
                     if !attributes_only && self.is_numthreads(index) {
-                        return (index, kind);
+                        let lone = index == first + 1 && words::is_macro_like(self.word(first));
+                        return (index, if lone { ItemKind::Skipped } else { kind });
                     }
                     index = self.partner(index).unwrap_or(index) + 1;
                     continue;
                 }
                 tokens::TokenKind::Punct(b'(') => {
-                    parameters = true;
+                    let before = self.word(index.saturating_sub(1));
+                    parameters |= !matches!(before, b"register" | b"packoffset");
                     let Some(close) = self.partner(index) else {
                         // Nothing in this item can be trusted; go on behind its line.
                         return (self.resynchronise(index, limit), kind);
@@ -166,7 +174,16 @@ impl Lexer<'_> {
                 }
                 tokens::TokenKind::Punct(b'{') => {
                     let close = self.partner(index).filter(|&close| close < limit);
-                    if structure || equals {
+                    let state = index > first && words::is_sampler(self.word(first)) && !parameters;
+                    if state && let Some(close) = close {
+                        // The settings of a sampler.
+                        self.blank_tokens(index, close + 1);
+                        if !self.is(close + 1, b';') {
+                            self.insert_semicolon(index - 1);
+                            return (close + 1, kind);
+                        }
+                        index = close;
+                    } else if structure || equals {
                         let Some(close) = close else {
                             return (self.resynchronise(index, limit), kind);
                         };

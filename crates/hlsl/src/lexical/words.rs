@@ -6,6 +6,10 @@ pub(super) fn is_template_type(word: &[u8]) -> bool {
         || word.starts_with(b"RWTexture")
         || word.starts_with(b"RasterizerOrdered")
         || word.starts_with(b"FeedbackTexture")
+        || word.ends_with(b"InputRecord")
+        || word.ends_with(b"InputRecords")
+        || word.ends_with(b"OutputRecords")
+        || word.starts_with(b"NodeOutput")
         || matches!(
             word,
             b"StructuredBuffer"
@@ -152,6 +156,10 @@ pub(super) fn is_modifier(word: &[u8]) -> bool {
             | b"triangleadj"
             | b"constexpr"
             | b"nodegradation"
+            | b"vertices"
+            | b"indices"
+            | b"primitives"
+            | b"payload"
     )
 }
 
@@ -209,4 +217,12 @@ pub(super) fn is_macro_like(word: &[u8]) -> bool {
             .iter()
             .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
         && word.first().is_some_and(|byte| !byte.is_ascii_digit())
+}
+
+/// A sampler, whose declaration may have a block of settings.
+pub(super) fn is_sampler(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"SamplerState" | b"SamplerComparisonState" | b"sampler" | b"sampler2D"
+    )
 }

@@ -3,7 +3,8 @@
 use tree_sitter::Node;
 
 use super::Lowering;
-use super::conversions::{as_value, distance, opaque};
+use super::conversions::{as_value, convert, distance, opaque};
+use super::parts::{Part, part};
 use crate::Intrinsic;
 use crate::span::Span;
 use crate::tree::{Direction, Expr, ExprKind, FunctionId};
@@ -19,20 +20,17 @@ fn pure_function(name: &[u8], argument: Option<&Type>) -> Option<Type> {
         }
         b"fma" => argument.cloned(),
         b"isfinite" | b"isnormal" => of(Scalar::Bool),
-        b"determinant" => Some(Type::FLOAT),
-        b"f32tof16_" => None,
         b"asfloat16" => of(Scalar::Half),
         b"asuint16" => of(Scalar::Uint16),
         b"asint16" => of(Scalar::Int16),
-        b"dot2add" => Some(Type::FLOAT),
-        b"dot4add_u8packed" => Some(Type::UINT),
+        b"determinant" | b"dot2add" => Some(Type::FLOAT),
         b"dot4add_i8packed" => Some(Type::INT),
         b"asdouble" => Some(Type::Scalar(Scalar::Double)),
-        b"msad4" => Some(Type::Vector(Scalar::Uint, 4)),
-        b"D3DCOLORtoUBYTE4" => Some(Type::Vector(Scalar::Int, 4)),
-        b"pack_u8" | b"pack_s8" | b"pack_clamp_u8" | b"pack_clamp_s8" => Some(Type::UINT),
-        b"unpack_u8u32" => Some(Type::Vector(Scalar::Uint, 4)),
-        b"unpack_s8s32" => Some(Type::Vector(Scalar::Int, 4)),
+        b"dot4add_u8packed" | b"pack_u8" | b"pack_s8" | b"pack_clamp_u8" | b"pack_clamp_s8" => {
+            Some(Type::UINT)
+        }
+        b"msad4" | b"unpack_u8u32" => Some(Type::Vector(Scalar::Uint, 4)),
+        b"D3DCOLORtoUBYTE4" | b"unpack_s8s32" => Some(Type::Vector(Scalar::Int, 4)),
         b"CheckAccessFullyMapped" => Some(Type::BOOL),
         _ => None,
     }
@@ -41,26 +39,24 @@ fn pure_function(name: &[u8], argument: Option<&Type>) -> Option<Type> {
 impl<'a> Lowering<'a> {
     pub(super) fn call(&mut self, node: Node, span: Span) -> Expr {
         let mut arguments = Vec::new();
-        if let Some(list) = node.child_by_field_name("arguments") {
+        if let Some(list) = part(node, Part::Arguments) {
             let mut cursor = list.walk();
             for argument in list.named_children(&mut cursor) {
                 arguments.push(self.expression(argument));
             }
         }
-        let Some(callee) = node.child_by_field_name("function") else {
+        let Some(callee) = part(node, Part::Function) else {
             return opaque(arguments, Type::Unknown, span);
         };
         match callee.kind() {
             "field_expression" => {
-                let object = self.field_expression_of(callee, "argument");
-                let Some(field) = callee.child_by_field_name("field") else {
+                let object = self.part_expression(callee, Part::Argument);
+                let Some(field) = part(callee, Part::Field) else {
                     arguments.push(object);
                     return opaque(arguments, Type::Unknown, span);
                 };
                 let (name, of) = if field.kind() == "template_method" {
-                    let name = field
-                        .child_by_field_name("name")
-                        .map_or(&[][..], |name| self.node_source(name));
+                    let name = part(field, Part::Name).map_or(&[][..], |name| self.node_source(name));
                     (name, self.template_argument(field))
                 } else {
                     (self.node_source(field), None)
@@ -72,9 +68,7 @@ impl<'a> Lowering<'a> {
                 if ty.scalar().is_some() {
                     return self.constructor(&ty, arguments, span);
                 }
-                let name = callee
-                    .child_by_field_name("name")
-                    .map_or(&[][..], |name| self.node_source(name));
+                let name = part(callee, Part::Name).map_or(&[][..], |name| self.node_source(name));
                 let callee_span = self.span(callee);
                 if !self.functions.contains_key(name)
                     && Intrinsic::from_name(&String::from_utf8_lossy(name)).is_some()
@@ -102,7 +96,7 @@ impl<'a> Lowering<'a> {
 
     /// The first type in the `<…>` of a node.
     fn template_argument(&mut self, node: Node) -> Option<Type> {
-        let list = node.child_by_field_name("arguments")?;
+        let list = part(node, Part::Arguments)?;
         let first = list.named_child(0)?;
         Some(self.type_at(self.span(first)))
     }
@@ -187,7 +181,7 @@ impl<'a> Lowering<'a> {
         {
             let mut arguments = arguments;
             if let Some(argument) = arguments.pop() {
-                let mut expr = self.convert(argument, ty);
+                let mut expr = convert(argument, ty);
                 expr.span = span;
                 return expr;
             }
@@ -278,11 +272,7 @@ impl<'a> Lowering<'a> {
             };
             if direction == Direction::In {
                 let keep = matches!(ty, Type::Array(..) | Type::Resource(..));
-                converted.push(if keep {
-                    argument
-                } else {
-                    self.convert(argument, &ty)
-                });
+                converted.push(if keep { argument } else { convert(argument, &ty) });
             } else {
                 self.note_write(&argument);
                 converted.push(argument);
@@ -313,10 +303,10 @@ impl<'a> Lowering<'a> {
             all.extend(arguments);
             return self.call_function(id, all, span);
         }
-        if let Some(id) = self.best_overload(overloads, &arguments, 0) {
-            if self.static_methods.contains(&id) {
-                return self.call_function(id, arguments, span);
-            }
+        if let Some(id) = self.best_overload(overloads, &arguments, 0)
+            && self.static_methods.contains(&id)
+        {
+            return self.call_function(id, arguments, span);
         }
         self.note_write(&object);
         let mut operands = vec![object];

@@ -5,10 +5,15 @@ mod constants;
 mod conversions;
 mod declarations;
 mod expressions;
+mod functions;
+mod initializers;
 mod intrinsics;
 mod literals;
+mod members;
 mod methods;
+mod parts;
 mod statements;
+mod structs;
 mod typing;
 
 use std::borrow::Cow;
@@ -21,9 +26,10 @@ use crate::span::Span;
 use crate::tree::{Function, FunctionId, GlobalId, Local, LocalId, Shader, Stmt, StmtKind};
 use crate::types::{StructId, Type};
 use constants::Constant;
+use parts::{Part, part};
 
 /// Items are parsed together until they make up this many bytes.
-const CHUNK: u32 = 16 * 1024;
+const CHUNK: u32 = 4 * 1024;
 /// Statements and expressions nested deeper than this are not understood.
 const MAX_DEPTH: u32 = 192;
 
@@ -73,6 +79,8 @@ struct Body<'a> {
     this: Option<(LocalId, StructId)>,
     this_written: bool,
     returns: Option<Type>,
+    /// Variables of `for` loops that ended: older compilers let them live on.
+    ended: FxHashMap<&'a [u8], LocalId>,
 }
 
 /// Expanded text to typed tree. Fills every field of [`Shader`] except `origins` and `sources`.
@@ -201,7 +209,12 @@ impl<'a> Lowering<'a> {
             .get(item.namespace as usize)
             .map_or(&[], Vec::as_slice);
         let function = self.declaration(item, node);
-        if let Some(function) = function {
+        if std::mem::take(&mut self.too_deep) {
+            self.problem("nested too deeply", item.span);
+        }
+        if let Some(function) = function
+            && (item.numthreads.is_some() || item.wave_size.is_some())
+        {
             let attributes = self.attributes(parser, item);
             if let Some(function) = self.shader.functions.get_mut(function.0 as usize) {
                 (function.group_size, function.group_size_span, function.wave_size) = attributes;
@@ -241,12 +254,8 @@ impl<'a> Lowering<'a> {
             node.kind() == "function_definition"
                 && !item.too_deep
                 && root.named_child_count() == 1
-                && node
-                    .child_by_field_name("declarator")
-                    .is_some_and(|part| !part.has_error())
-                && node
-                    .child_by_field_name("type")
-                    .is_some_and(|part| !part.has_error())
+                && part(*node, Part::Declarator).is_some_and(|part| !part.has_error())
+                && part(*node, Part::Type).is_some_and(|part| !part.has_error())
         });
         if let Some(node) = whole {
             self.item(parser, item, node);
@@ -335,7 +344,6 @@ impl<'a> Lowering<'a> {
     }
 
     /// `[numthreads]` and `[WaveSize]` of an item, evaluated.
-    #[expect(clippy::type_complexity, reason = "the three attribute fields of a function")]
     fn attributes(
         &mut self,
         parser: &mut Parser,
@@ -383,8 +391,8 @@ impl<'a> Lowering<'a> {
             .root_node()
             .named_child(0)
             .filter(|node| !node.has_error())
-            .and_then(|node| node.child_by_field_name("declarator"))
-            .and_then(|node| node.child_by_field_name("value"));
+            .and_then(|node| part(node, Part::Declarator))
+            .and_then(|node| part(node, Part::Value));
         if let Some(list) = list {
             let mut cursor = list.walk();
             for node in list.named_children(&mut cursor).take(8) {
@@ -475,6 +483,16 @@ impl<'a> Lowering<'a> {
 
     fn open_scope(&self) -> usize {
         self.body.undo.len()
+    }
+
+    /// Closes the scope of a `for`.
+    fn close_loop_scope(&mut self, mark: usize) {
+        for (name, _) in self.body.undo.get(mark..).unwrap_or_default() {
+            if let Some(local) = self.body.scope.get(name) {
+                self.body.ended.insert(name, *local);
+            }
+        }
+        self.close_scope(mark);
     }
 
     fn close_scope(&mut self, mark: usize) {
