@@ -137,7 +137,7 @@ pub(super) fn lower_entry(
 }
 
 fn validate(module: &naga::Module, span: Span) -> Result<naga::valid::ModuleInfo, LowerError> {
-    Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP)
+    Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP | Capabilities::SHADER_FLOAT16_IN_FLOAT32)
         .validate(module)
         .map_err(|error| {
             let mut message = String::from("internal limitation: naga refuses the lowered kernel");
