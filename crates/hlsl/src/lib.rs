@@ -4,13 +4,19 @@
 //! not be read is a [`Problem`] with its place, and the rest of the unit is still read. This crate knows no lint word.
 
 mod intrinsic;
+mod lexical;
+mod lower;
 mod preprocess;
+mod print;
 mod span;
 mod tree;
+mod type_names;
 mod types;
 
 pub use intrinsic::Intrinsic;
+pub use lower::{TextProblem, parse};
 pub use preprocess::Origins;
+pub use print::outline;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};
 pub use tree::*;
 pub use types::{ResourceKind, Scalar, StructId, Type};
