@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use super::Lowering;
 use super::conversions::{as_value, distance, opaque};
+use super::parts::{Part, part};
 use crate::Intrinsic;
 use crate::span::Span;
 use crate::tree::{Direction, Expr, ExprKind, FunctionId};
@@ -41,26 +42,24 @@ fn pure_function(name: &[u8], argument: Option<&Type>) -> Option<Type> {
 impl<'a> Lowering<'a> {
     pub(super) fn call(&mut self, node: Node, span: Span) -> Expr {
         let mut arguments = Vec::new();
-        if let Some(list) = node.child_by_field_name("arguments") {
+        if let Some(list) = part(node, Part::Arguments) {
             let mut cursor = list.walk();
             for argument in list.named_children(&mut cursor) {
                 arguments.push(self.expression(argument));
             }
         }
-        let Some(callee) = node.child_by_field_name("function") else {
+        let Some(callee) = part(node, Part::Function) else {
             return opaque(arguments, Type::Unknown, span);
         };
         match callee.kind() {
             "field_expression" => {
-                let object = self.field_expression_of(callee, "argument");
-                let Some(field) = callee.child_by_field_name("field") else {
+                let object = self.part_expression(callee, Part::Argument);
+                let Some(field) = part(callee, Part::Field) else {
                     arguments.push(object);
                     return opaque(arguments, Type::Unknown, span);
                 };
                 let (name, of) = if field.kind() == "template_method" {
-                    let name = field
-                        .child_by_field_name("name")
-                        .map_or(&[][..], |name| self.node_source(name));
+                    let name = part(field, Part::Name).map_or(&[][..], |name| self.node_source(name));
                     (name, self.template_argument(field))
                 } else {
                     (self.node_source(field), None)
@@ -72,9 +71,7 @@ impl<'a> Lowering<'a> {
                 if ty.scalar().is_some() {
                     return self.constructor(&ty, arguments, span);
                 }
-                let name = callee
-                    .child_by_field_name("name")
-                    .map_or(&[][..], |name| self.node_source(name));
+                let name = part(callee, Part::Name).map_or(&[][..], |name| self.node_source(name));
                 let callee_span = self.span(callee);
                 if !self.functions.contains_key(name)
                     && Intrinsic::from_name(&String::from_utf8_lossy(name)).is_some()
@@ -102,7 +99,7 @@ impl<'a> Lowering<'a> {
 
     /// The first type in the `<…>` of a node.
     fn template_argument(&mut self, node: Node) -> Option<Type> {
-        let list = node.child_by_field_name("arguments")?;
+        let list = part(node, Part::Arguments)?;
         let first = list.named_child(0)?;
         Some(self.type_at(self.span(first)))
     }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use tree_sitter::Node;
 
 use super::constants::Constant;
+use super::parts::{Part, part};
 use super::typing::array_of;
 use super::{Body, Lowering};
 use crate::lexical::Item;
@@ -18,6 +19,18 @@ use crate::types::{ResourceKind, StructId, Type};
 /// Structs that nest deeper, or that a walk visits more fields of, have no type.
 const MAX_STRUCT_DEPTH: u32 = 32;
 const MAX_STRUCT_FIELDS: u32 = 4096;
+
+/// More overloads of one name than this are not told apart.
+const MAX_OVERLOADS: usize = 64;
+
+/// Adds an overload, or puts it in the place of the one it defines again.
+fn add_overload(overloads: &mut Vec<FunctionId>, id: FunctionId, same: Option<FunctionId>) {
+    if let Some(slot) = overloads.iter_mut().find(|known| same == Some(**known)) {
+        *slot = id;
+    } else if overloads.len() < MAX_OVERLOADS {
+        overloads.push(id);
+    }
+}
 
 /// What one declarator declares.
 pub(super) struct Declarator<'a, 't> {
@@ -35,7 +48,7 @@ impl<'a> Lowering<'a> {
         match node.kind() {
             "function_definition" => return self.function(item, node, None),
             "declaration" | "field_declaration" => {
-                let declarator = node.child_by_field_name("declarator")?;
+                let declarator = part(node, Part::Declarator)?;
                 if declarator.kind() == "function_declarator" {
                     return self.function(item, node, None);
                 }
@@ -57,7 +70,7 @@ impl<'a> Lowering<'a> {
     pub(super) fn type_declaration(&mut self, node: Node) {
         match node.kind() {
             "type_definition" => {
-                let Some(base) = node.child_by_field_name("type") else {
+                let Some(base) = part(node, Part::Type) else {
                     return;
                 };
                 let base = self.type_of_node(base);
@@ -70,9 +83,7 @@ impl<'a> Lowering<'a> {
                 }
             }
             "alias_declaration" => {
-                if let (Some(name), Some(ty)) =
-                    (node.child_by_field_name("name"), node.child_by_field_name("type"))
-                {
+                if let (Some(name), Some(ty)) = (part(node, Part::Name), part(node, Part::Type)) {
                     let name = self.node_source(name);
                     let ty = self.type_of_node(ty);
                     self.declare_name(name, ty);
@@ -95,16 +106,12 @@ impl<'a> Lowering<'a> {
 
     /// Declares the struct or enumeration whose body a node holds.
     pub(super) fn declare_type(&mut self, node: Node) -> Type {
-        let name = node
-            .child_by_field_name("name")
-            .map_or(&[][..], |name| self.node_source(name));
-        let Some(body) = node.child_by_field_name("body") else {
+        let name = part(node, Part::Name).map_or(&[][..], |name| self.node_source(name));
+        let Some(body) = part(node, Part::Body) else {
             return Type::Unknown;
         };
         if node.kind() == "enum_specifier" {
-            let base = node
-                .child_by_field_name("base")
-                .map_or(Type::INT, |base| self.type_of_node(base));
+            let base = part(node, Part::Base).map_or(Type::INT, |base| self.type_of_node(base));
             self.enumerators_of(name, &base, body);
             if !name.is_empty() {
                 self.declare_name(name, base.clone());
@@ -119,11 +126,11 @@ impl<'a> Lowering<'a> {
         let mut next = Some(Constant::Int(0));
         let mut cursor = body.walk();
         for node in body.named_children(&mut cursor) {
-            let Some(name) = node.child_by_field_name("name") else {
+            let Some(name) = part(node, Part::Name) else {
                 continue;
             };
             let name = self.node_source(name);
-            if let Some(value) = node.child_by_field_name("value") {
+            if let Some(value) = part(node, Part::Value) {
                 let value = self.expression(value);
                 next = self.evaluate(&value);
             }
@@ -230,7 +237,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn fields(&mut self, node: Node, fields: &mut Vec<Field>) {
-        let Some(base) = node.child_by_field_name("type") else {
+        let Some(base) = part(node, Part::Type) else {
             return;
         };
         let base = self.type_of_node(base);
@@ -281,13 +288,13 @@ impl<'a> Lowering<'a> {
         let mut node = node;
         let mut init = None;
         if node.kind() == "init_declarator" {
-            init = node.child_by_field_name("value");
-            node = node.child_by_field_name("declarator")?;
+            init = part(node, Part::Value);
+            node = part(node, Part::Declarator)?;
         }
         let mut ty = base;
         let mut unsized_array = false;
         while node.kind() == "array_declarator" {
-            let length = if let Some(size) = node.child_by_field_name("size") {
+            let length = if let Some(size) = part(node, Part::Size) {
                 unsized_array = false;
                 let size = self.expression(size);
                 let length = self.evaluate(&size).and_then(Constant::to_u32);
@@ -300,7 +307,7 @@ impl<'a> Lowering<'a> {
                 0
             };
             ty = array_of(ty, length);
-            node = node.child_by_field_name("declarator")?;
+            node = part(node, Part::Declarator)?;
         }
         if !matches!(
             node.kind(),
@@ -337,7 +344,7 @@ impl<'a> Lowering<'a> {
 
     /// The declarators of a local declaration; `false` if one is not understood.
     pub(super) fn declarators(&mut self, node: Node, span: Span, out: &mut Vec<Stmt>) -> bool {
-        let Some(base) = node.child_by_field_name("type") else {
+        let Some(base) = part(node, Part::Type) else {
             return false;
         };
         let base = self.type_of_node(base);
@@ -370,7 +377,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn globals(&mut self, item: &Item, node: Node) {
-        let Some(base) = node.child_by_field_name("type") else {
+        let Some(base) = part(node, Part::Type) else {
             return;
         };
         let base = self.type_of_node(base);
@@ -461,18 +468,16 @@ impl<'a> Lowering<'a> {
 
     /// A function or a method, with or without its body.
     fn function(&mut self, item: &Item, node: Node, method_of: Option<StructId>) -> Option<FunctionId> {
-        let declarator = node.child_by_field_name("declarator")?;
+        let declarator = part(node, Part::Declarator)?;
         if declarator.kind() != "function_declarator" {
             let span = self.span(node);
             self.problem("this function is not understood", span);
             return None;
         }
-        let name_node = declarator.child_by_field_name("declarator")?;
+        let name_node = part(declarator, Part::Declarator)?;
         let name_span = self.span(name_node);
         let written = self.source(name_span);
-        let returns = node
-            .child_by_field_name("type")
-            .map_or(Type::Unknown, |ty| self.type_of_node(ty));
+        let returns = part(node, Part::Type).map_or(Type::Unknown, |ty| self.type_of_node(ty));
         let (is_static, _) = self.specifiers(node);
         // `S::f(…) {…}` outside of its struct.
         let mut method_of = method_of;
@@ -501,7 +506,7 @@ impl<'a> Lowering<'a> {
             });
         }
         let mut understood = true;
-        if let Some(list) = declarator.child_by_field_name("parameters") {
+        if let Some(list) = part(declarator, Part::Parameters) {
             let mut cursor = list.walk();
             for parameter in list.named_children(&mut cursor) {
                 match self.parameter(parameter) {
@@ -515,7 +520,20 @@ impl<'a> Lowering<'a> {
             let span = self.span(declarator);
             self.problem("the parameters of this function are not understood", span);
         }
-        let id = self.function_id(name, &parameters, method_of, is_static, understood);
+        let has_body = part(node, Part::Body).is_some();
+        let id = self.function_id(name, &parameters, method_of, is_static, understood, has_body);
+        let index = id.0 as usize;
+        if !has_body
+            && self
+                .shader
+                .functions
+                .get(index)
+                .is_some_and(|function| function.body.is_some())
+        {
+            // Declared again behind its definition.
+            self.body = Body::default();
+            return Some(id);
+        }
         let span = Span {
             start: self.attribute_start(item, node),
             end: self.span(node).end,
@@ -537,13 +555,12 @@ impl<'a> Lowering<'a> {
             group_size_span: Span::default(),
             wave_size: None,
         };
-        let index = id.0 as usize;
         if let Some(slot) = self.shader.functions.get_mut(index) {
             *slot = function;
         } else {
             self.shader.functions.push(function);
         }
-        let body = node.child_by_field_name("body").map(|body| self.block(body));
+        let body = part(node, Part::Body).map(|body| self.block(body));
         let locals = std::mem::take(&mut self.body.locals);
         let written_this = self.body.this_written;
         if let Some(function) = self.shader.functions.get_mut(index) {
@@ -565,6 +582,7 @@ impl<'a> Lowering<'a> {
         method_of: Option<StructId>,
         is_static: bool,
         understood: bool,
+        has_body: bool,
     ) -> FunctionId {
         let types = |function: &Function| -> Vec<Type> {
             function
@@ -585,13 +603,18 @@ impl<'a> Lowering<'a> {
             (None, Some(full)) => self.functions.get(full),
             (None, None) => self.functions.get(name),
         };
-        let prototype = known.into_iter().flatten().copied().find(|id| {
+        let same = known.into_iter().flatten().copied().find(|id| {
             self.shader
                 .functions
                 .get(id.0 as usize)
-                .is_some_and(|function| function.body.is_none() && types(function) == own)
+                .is_some_and(|function| types(function) == own)
         });
-        if let Some(id) = prototype {
+        let is_defined = same
+            .and_then(|id| self.shader.functions.get(id.0 as usize))
+            .is_some_and(|function| function.body.is_some());
+        if let Some(id) = same
+            && !(is_defined && has_body)
+        {
             return id;
         }
         let id = FunctionId(u32::try_from(self.shader.functions.len()).unwrap_or(u32::MAX));
@@ -599,24 +622,24 @@ impl<'a> Lowering<'a> {
             return id;
         }
         if let Some(owner) = method_of {
-            self.methods.entry((owner, name)).or_default().push(id);
+            add_overload(self.methods.entry((owner, name)).or_default(), id, same);
             if is_static {
                 self.static_methods.insert(id);
             }
             return id;
         }
         if let Some(full) = full {
-            self.functions.entry(full).or_default().push(id);
+            add_overload(self.functions.entry(full).or_default(), id, same);
         }
-        self.functions.entry(Cow::Borrowed(name)).or_default().push(id);
+        add_overload(self.functions.entry(Cow::Borrowed(name)).or_default(), id, same);
         id
     }
 
     /// `Some(None)` is `void`.
     #[expect(clippy::option_option, reason = "a parameter, none, or something else")]
     fn parameter(&mut self, node: Node) -> Option<Option<Parameter>> {
-        let ty = self.type_of_node(node.child_by_field_name("type")?);
-        let Some(declarator) = node.child_by_field_name("declarator") else {
+        let ty = self.type_of_node(part(node, Part::Type)?);
+        let Some(declarator) = part(node, Part::Declarator) else {
             if ty == Type::Void {
                 return Some(None);
             }
@@ -630,7 +653,7 @@ impl<'a> Lowering<'a> {
             }));
         };
         let declared = self.declarator(declarator, ty)?;
-        let default = node.child_by_field_name("default_value").map(|value| {
+        let default = part(node, Part::DefaultValue).map(|value| {
             let value = self.expression(value);
             self.convert(value, &declared.ty)
         });

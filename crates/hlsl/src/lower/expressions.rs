@@ -3,6 +3,7 @@
 use tree_sitter::Node;
 
 use super::conversions::{arithmetic, as_value, opaque, shape};
+use super::parts::{Part, part};
 use super::{Lowering, literals};
 use crate::span::Span;
 use crate::tree::{BinaryOp, Expr, ExprKind, UnaryOp};
@@ -64,8 +65,8 @@ impl<'a> Lowering<'a> {
             "assignment_expression" => self.assignment(node, span),
             "conditional_expression" => self.conditional(node, span),
             "comma_expression" => {
-                let left = self.field_expression_of(node, "left");
-                let right = self.field_expression_of(node, "right");
+                let left = self.part_expression(node, Part::Left);
+                let right = self.part_expression(node, Part::Right);
                 let ty = right.ty.clone();
                 Expr {
                     kind: ExprKind::Comma(Box::new(left), Box::new(right)),
@@ -77,10 +78,8 @@ impl<'a> Lowering<'a> {
             "subscript_expression" => self.subscript(node, span),
             "call_expression" => self.call(node, span),
             "compound_literal_expression" => {
-                let ty = node
-                    .child_by_field_name("type")
-                    .map_or(Type::Unknown, |ty| self.type_of_node(ty));
-                match node.child_by_field_name("value") {
+                let ty = part(node, Part::Type).map_or(Type::Unknown, |ty| self.type_of_node(ty));
+                match part(node, Part::Value) {
                     Some(value) => self.initializer(value, &ty),
                     None => self.children(node, span),
                 }
@@ -101,8 +100,8 @@ impl<'a> Lowering<'a> {
         opaque(operands, Type::Unknown, span)
     }
 
-    pub(super) fn field_expression_of(&mut self, node: Node, field: &str) -> Expr {
-        match node.child_by_field_name(field) {
+    pub(super) fn part_expression(&mut self, node: Node, field: Part) -> Expr {
+        match part(node, field) {
             Some(child) => self.expression(child),
             None => opaque(Vec::new(), Type::Unknown, self.span(node)),
         }
@@ -173,11 +172,9 @@ impl<'a> Lowering<'a> {
     }
 
     fn binary_expression(&mut self, node: Node, span: Span) -> Expr {
-        let left = self.field_expression_of(node, "left");
-        let right = self.field_expression_of(node, "right");
-        let op = node
-            .child_by_field_name("operator")
-            .and_then(|op| binary_op(self.node_source(op)));
+        let left = self.part_expression(node, Part::Left);
+        let right = self.part_expression(node, Part::Right);
+        let op = part(node, Part::Operator).and_then(|op| binary_op(self.node_source(op)));
         match op {
             Some(op) => self.binary(op, left, right, span),
             None => opaque(vec![left, right], Type::Unknown, span),
@@ -233,14 +230,14 @@ impl<'a> Lowering<'a> {
     }
 
     fn unary_expression(&mut self, node: Node, span: Span) -> Expr {
-        let Some(op) = node.child_by_field_name("operator") else {
+        let Some(op) = part(node, Part::Operator) else {
             return self.children(node, span);
         };
         let text = self.node_source(op);
         if text == b"(" {
             return self.cast(node, self.span(op), span);
         }
-        let operand = self.field_expression_of(node, "argument");
+        let operand = self.part_expression(node, Part::Argument);
         let op = match text {
             b"-" => UnaryOp::Negate,
             b"!" | b"not" => UnaryOp::Not,
@@ -271,7 +268,7 @@ impl<'a> Lowering<'a> {
 
     /// `(T)x`, which the lexical pass wrote as `~  x`.
     fn cast(&mut self, node: Node, place: Span, span: Span) -> Expr {
-        let operand = self.field_expression_of(node, "argument");
+        let operand = self.part_expression(node, Part::Argument);
         let ty = self
             .lexed
             .casts
@@ -288,10 +285,10 @@ impl<'a> Lowering<'a> {
     }
 
     fn update_expression(&mut self, node: Node, span: Span) -> Expr {
-        let target = self.field_expression_of(node, "argument");
+        let target = self.part_expression(node, Part::Argument);
         self.note_write(&target);
-        let op = node.child_by_field_name("operator");
-        let argument = node.child_by_field_name("argument");
+        let op = part(node, Part::Operator);
+        let argument = part(node, Part::Argument);
         let (Some(op), Some(argument)) = (op, argument) else {
             return opaque(vec![target], Type::Unknown, span);
         };
@@ -310,15 +307,13 @@ impl<'a> Lowering<'a> {
     }
 
     fn assignment(&mut self, node: Node, span: Span) -> Expr {
-        let target = self.field_expression_of(node, "left");
+        let target = self.part_expression(node, Part::Left);
         self.note_write(&target);
         let ty = target.ty.clone();
-        let Some(right) = node.child_by_field_name("right") else {
+        let Some(right) = part(node, Part::Right) else {
             return opaque(vec![target], ty, span);
         };
-        let operator = node
-            .child_by_field_name("operator")
-            .map_or(&b"="[..], |op| self.node_source(op));
+        let operator = part(node, Part::Operator).map_or(&b"="[..], |op| self.node_source(op));
         if operator == b"=" {
             let value = self.initializer(right, &ty);
             let value = self.convert(value, &ty);
@@ -360,9 +355,9 @@ impl<'a> Lowering<'a> {
     }
 
     fn conditional(&mut self, node: Node, span: Span) -> Expr {
-        let condition = self.field_expression_of(node, "condition");
-        let yes = self.field_expression_of(node, "consequence");
-        let no = self.field_expression_of(node, "alternative");
+        let condition = self.part_expression(node, Part::Condition);
+        let yes = self.part_expression(node, Part::Consequence);
+        let no = self.part_expression(node, Part::Alternative);
         let condition = self.convert_scalar(condition, Scalar::Bool);
         self.select(condition, yes, no, span)
     }
@@ -393,8 +388,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn member(&mut self, node: Node, span: Span) -> Expr {
-        let object = self.field_expression_of(node, "argument");
-        let Some(field) = node.child_by_field_name("field") else {
+        let object = self.part_expression(node, Part::Argument);
+        let Some(field) = part(node, Part::Field) else {
             return opaque(vec![object], Type::Unknown, span);
         };
         let name = self.node_source(field);
@@ -432,10 +427,8 @@ impl<'a> Lowering<'a> {
     }
 
     fn subscript(&mut self, node: Node, span: Span) -> Expr {
-        let object = self.field_expression_of(node, "argument");
-        let index = node
-            .child_by_field_name("indices")
-            .or_else(|| node.child_by_field_name("index"));
+        let object = self.part_expression(node, Part::Argument);
+        let index = part(node, Part::Indices).or_else(|| part(node, Part::Index));
         let index = index.and_then(|list| {
             if list.kind() == "subscript_argument_list" {
                 if list.named_child_count() == 1 {
@@ -476,9 +469,9 @@ impl<'a> Lowering<'a> {
 
     /// `sizeof(T)`, where every component of `T` has one size.
     fn size_of(&mut self, node: Node, span: Span) -> Expr {
-        let ty = if let Some(ty) = node.child_by_field_name("type") {
+        let ty = if let Some(ty) = part(node, Part::Type) {
             self.type_of_node(ty)
-        } else if let Some(value) = node.child_by_field_name("value") {
+        } else if let Some(value) = part(node, Part::Value) {
             let inner = self.span(value);
             let named = self.type_at(Span {
                 start: inner.start + 1,

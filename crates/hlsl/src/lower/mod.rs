@@ -8,6 +8,7 @@ mod expressions;
 mod intrinsics;
 mod literals;
 mod methods;
+mod parts;
 mod statements;
 mod typing;
 
@@ -21,9 +22,10 @@ use crate::span::Span;
 use crate::tree::{Function, FunctionId, GlobalId, Local, LocalId, Shader, Stmt, StmtKind};
 use crate::types::{StructId, Type};
 use constants::Constant;
+use parts::{Part, part};
 
 /// Items are parsed together until they make up this many bytes.
-const CHUNK: u32 = 16 * 1024;
+const CHUNK: u32 = 4 * 1024;
 /// Statements and expressions nested deeper than this are not understood.
 const MAX_DEPTH: u32 = 192;
 
@@ -201,7 +203,9 @@ impl<'a> Lowering<'a> {
             .get(item.namespace as usize)
             .map_or(&[], Vec::as_slice);
         let function = self.declaration(item, node);
-        if let Some(function) = function {
+        if let Some(function) = function
+            && (item.numthreads.is_some() || item.wave_size.is_some())
+        {
             let attributes = self.attributes(parser, item);
             if let Some(function) = self.shader.functions.get_mut(function.0 as usize) {
                 (function.group_size, function.group_size_span, function.wave_size) = attributes;
@@ -241,12 +245,8 @@ impl<'a> Lowering<'a> {
             node.kind() == "function_definition"
                 && !item.too_deep
                 && root.named_child_count() == 1
-                && node
-                    .child_by_field_name("declarator")
-                    .is_some_and(|part| !part.has_error())
-                && node
-                    .child_by_field_name("type")
-                    .is_some_and(|part| !part.has_error())
+                && part(*node, Part::Declarator).is_some_and(|part| !part.has_error())
+                && part(*node, Part::Type).is_some_and(|part| !part.has_error())
         });
         if let Some(node) = whole {
             self.item(parser, item, node);
@@ -383,8 +383,8 @@ impl<'a> Lowering<'a> {
             .root_node()
             .named_child(0)
             .filter(|node| !node.has_error())
-            .and_then(|node| node.child_by_field_name("declarator"))
-            .and_then(|node| node.child_by_field_name("value"));
+            .and_then(|node| part(node, Part::Declarator))
+            .and_then(|node| part(node, Part::Value));
         if let Some(list) = list {
             let mut cursor = list.walk();
             for node in list.named_children(&mut cursor).take(8) {

@@ -3,6 +3,7 @@
 use tree_sitter::Node;
 
 use super::Lowering;
+use super::parts::{Part, part};
 use crate::span::Span;
 use crate::tree::{Case, Expr, ExprKind, Loop, Stmt, StmtKind};
 use crate::types::Type;
@@ -210,15 +211,15 @@ impl Lowering<'_> {
 
     /// What stands in the parentheses of `if`, `while`, `do` and `switch`.
     fn value_of(&mut self, node: Node) -> Expr {
-        let Some(clause) = node.child_by_field_name("condition") else {
+        let Some(clause) = part(node, Part::Condition) else {
             return self.missing(node);
         };
         let inner = match clause.kind() {
             "condition_clause" => {
-                if clause.child_by_field_name("initializer").is_some() {
+                if part(clause, Part::Initializer).is_some() {
                     None
                 } else {
-                    clause.child_by_field_name("value")
+                    part(clause, Part::Value)
                 }
             }
             "parenthesized_expression" => clause.named_child(0),
@@ -231,7 +232,7 @@ impl Lowering<'_> {
     }
 
     fn body_of(&mut self, node: Node) -> Stmt {
-        match node.child_by_field_name("body") {
+        match part(node, Part::Body) {
             Some(body) => self.single(body),
             None => {
                 let span = self.span(node);
@@ -242,14 +243,14 @@ impl Lowering<'_> {
 
     fn if_statement(&mut self, node: Node) -> StmtKind {
         let condition = self.condition_of(node);
-        let then = match node.child_by_field_name("consequence") {
+        let then = match part(node, Part::Consequence) {
             Some(then) => self.single(then),
             None => {
                 let span = self.span(node);
                 self.opaque_statement("this `if` has no body", span)
             }
         };
-        let otherwise = node.child_by_field_name("alternative").map(|alternative| {
+        let otherwise = part(node, Part::Alternative).map(|alternative| {
             let inner = if alternative.kind() == "else_clause" {
                 alternative.named_child(0)
             } else {
@@ -273,7 +274,7 @@ impl Lowering<'_> {
     fn for_statement(&mut self, node: Node) -> StmtKind {
         let mark = self.open_scope();
         let mut init = Vec::new();
-        if let Some(initializer) = node.child_by_field_name("initializer") {
+        if let Some(initializer) = part(node, Part::Initializer) {
             if initializer.kind() == "declaration" {
                 self.statement(initializer, &mut init);
             } else {
@@ -284,13 +285,11 @@ impl Lowering<'_> {
                 });
             }
         }
-        let condition = node.child_by_field_name("condition").map(|condition| {
+        let condition = part(node, Part::Condition).map(|condition| {
             let value = self.expression(condition);
             self.condition(value)
         });
-        let step = node
-            .child_by_field_name("update")
-            .map(|update| self.expression(update));
+        let step = part(node, Part::Update).map(|update| self.expression(update));
         let body = self.body_of(node);
         self.close_scope(mark);
         StmtKind::Loop(Box::new(Loop {
@@ -306,7 +305,7 @@ impl Lowering<'_> {
         let value = self.value_of(node);
         let value = self.index_value(value);
         let mut cases = Vec::new();
-        let Some(body) = node.child_by_field_name("body") else {
+        let Some(body) = part(node, Part::Body) else {
             return StmtKind::Opaque;
         };
         let mark = self.open_scope();
@@ -318,7 +317,7 @@ impl Lowering<'_> {
                 self.close_scope(mark);
                 return StmtKind::Opaque;
             }
-            let label = child.child_by_field_name("value");
+            let label = part(child, Part::Value);
             let mut statements = Vec::new();
             let mut inner = child.walk();
             for part in child.named_children(&mut inner) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tree_sitter::Node;
 
 use super::Lowering;
+use super::parts::{Part, part};
 use crate::lexical::TokenKind;
 use crate::span::Span;
 use crate::type_names;
@@ -17,9 +18,7 @@ impl<'a> Lowering<'a> {
     /// The type a node names.
     pub(super) fn type_of_node(&mut self, node: Node) -> Type {
         match node.kind() {
-            "struct_specifier" | "class_specifier" | "enum_specifier"
-                if node.child_by_field_name("body").is_some() =>
-            {
+            "struct_specifier" | "class_specifier" | "enum_specifier" if part(node, Part::Body).is_some() => {
                 self.declare_type(node)
             }
             _ => self.type_at(self.span(node)),
