@@ -7,7 +7,6 @@ use shaderlint_hlsl::{Shader, Span};
 use shaderlint_verify::run::{Adapter, Device, Inputs, Mode, Outputs, adapters, make_inputs, run};
 use shaderlint_verify::{LowerError, Lowered, lower};
 
-
 pub fn shader(source: &str) -> Shader {
     let (shader, problems) = shaderlint_hlsl::parse(source.as_bytes().to_vec());
     for problem in problems {
@@ -19,7 +18,10 @@ pub fn shader(source: &str) -> Shader {
 /// Lowers the first entry point.
 pub fn try_lower(source: &str) -> Result<Lowered, LowerError> {
     let shader = shader(source);
-    let (entry, _) = shader.entry_points().next().expect("the kernel has an entry point");
+    let (entry, _) = shader
+        .entry_points()
+        .next()
+        .expect("the kernel has an entry point");
     lower(&shader, entry)
 }
 
@@ -38,9 +40,12 @@ pub fn lowered(source: &str) -> Lowered {
         Ok(module) => module,
         Err(error) => panic!("{}\n{text}", error.emit_to_string(&text)),
     };
-    naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::all())
-        .validate(&module)
-        .unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+    naga::valid::Validator::new(
+        naga::valid::ValidationFlags::all(),
+        naga::valid::Capabilities::all(),
+    )
+    .validate(&module)
+    .unwrap_or_else(|error| panic!("{error:?}\n{text}"));
     lowered
 }
 
@@ -58,10 +63,14 @@ pub fn devices() -> Vec<Device> {
 }
 
 /// Words of each writable buffer after a run on `device`.
-pub fn execute(device: &Device, kernel: &Lowered, inputs: &Inputs, groups: [u32; 3]) -> BTreeMap<String, Vec<u32>> {
-    let outputs: Outputs = run(device, kernel, inputs, groups, Mode::Checked).unwrap_or_else(|error| {
-        panic!("{error}\n{}", shaderlint_verify::wgsl(kernel, false).unwrap())
-    });
+pub fn execute(
+    device: &Device,
+    kernel: &Lowered,
+    inputs: &Inputs,
+    groups: [u32; 3],
+) -> BTreeMap<String, Vec<u32>> {
+    let outputs: Outputs = run(device, kernel, inputs, groups, Mode::Checked)
+        .unwrap_or_else(|error| panic!("{error}\n{}", shaderlint_verify::wgsl(kernel, false).unwrap()));
     outputs
         .buffers
         .into_iter()
@@ -103,7 +112,8 @@ pub fn check_lane(declarations: &str, body: &str, expected: impl Fn(u32, u32) ->
         for (gi, x) in (0u32..).zip(&input) {
             let (got, wanted) = (out[gi as usize], expected(gi, *x));
             assert_eq!(
-                got, wanted,
+                got,
+                wanted,
                 "thread {gi}, x = {x:#x} ({}), on {}: {body}\n{}",
                 x.cast_signed(),
                 device.info.name,
@@ -115,7 +125,21 @@ pub fn check_lane(declarations: &str, body: &str, expected: impl Fn(u32, u32) ->
 
 /// 64 words: edge cases, then a mix.
 pub fn sample() -> Vec<u32> {
-    let edges = [0, 1, 2, 3, 7, 31, 32, 33, 0x7fff_ffff, 0x8000_0000, 0x8000_0001, u32::MAX, u32::MAX - 1];
+    let edges = [
+        0,
+        1,
+        2,
+        3,
+        7,
+        31,
+        32,
+        33,
+        0x7fff_ffff,
+        0x8000_0000,
+        0x8000_0001,
+        u32::MAX,
+        u32::MAX - 1,
+    ];
     let mixed = (0..51u32).map(|i| i.wrapping_mul(0x9e37_79b9).rotate_left(i) ^ (i << 7));
     edges.into_iter().chain(mixed).collect()
 }
