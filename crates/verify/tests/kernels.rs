@@ -387,7 +387,7 @@ fn what_a_device_cannot_do_is_an_error() {
         let nothing = shaderlint_verify::run::run(
             &device,
             &kernel,
-            &Default::default(),
+            &shaderlint_verify::run::Inputs::default(),
             [1, 1, 1],
             shaderlint_verify::run::Mode::Checked,
         );

@@ -425,7 +425,11 @@ void main(Ids ids, uint gi : SV_GroupIndex, int3 id : SV_DispatchThreadID, uint 
 }";
     let kernel = support::lowered(source);
     for device in support::devices() {
-        let inputs = shaderlint_verify::run::make_inputs(&[&kernel], [2, 1, 1], &Default::default());
+        let inputs = shaderlint_verify::run::make_inputs(
+            &[&kernel],
+            [2, 1, 1],
+            &shaderlint_verify::run::InputPlan::default(),
+        );
         let out = &support::execute(&device, &kernel, &inputs, [2, 1, 1])["Out"];
         for group in 0..2 {
             for gi in 0..16 {

@@ -184,7 +184,7 @@ impl Unit<'_> {
                 (_, Type::Resource(kind, element)) => self.buffer(id, global, *kind, element.as_deref())?,
                 (Storage::Uniform | Storage::Resource, _) => {
                     return Err(LowerError::unsupported(
-                        format_args!("the resource `{}`", global.name),
+                        format_args!("{} `{}`", resource_noun(&global.ty), global.name),
                         global.name_span,
                     ));
                 }
@@ -347,7 +347,7 @@ impl Unit<'_> {
             ) => (false, simplify(element)),
             _ => {
                 return Err(LowerError::unsupported(
-                    format_args!("the resource `{}`", global.name),
+                    format_args!("{} `{}`", resource_noun(&global.ty), global.name),
                     global.name_span,
                 ));
             }
@@ -561,6 +561,15 @@ impl Unit<'_> {
             .module
             .types
             .insert(naga::Type { name: None, inner }, naga::Span::UNDEFINED))
+    }
+}
+
+fn resource_noun(ty: &Type) -> &'static str {
+    match ty {
+        Type::Resource(ResourceKind::Texture | ResourceKind::RwTexture, _) => "the texture",
+        Type::Resource(ResourceKind::Sampler, _) => "the sampler",
+        Type::Array(..) => "the array of resources",
+        _ => "the resource",
     }
 }
 
