@@ -218,6 +218,7 @@ impl<'a> Printer<'a> {
         self.put(")");
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm for each kind of expression")]
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
             ExprKind::Literal(bits) => self.literal(*bits, &expr.ty),

@@ -1,5 +1,6 @@
 //! Texts no one would write: nothing panics, nothing overflows the stack, nothing takes quadratic time.
 
+use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use shaderlint_hlsl::{Shader, outline, parse};
@@ -172,6 +173,15 @@ fn deep_nesting() {
 }
 
 #[test]
+fn too_deep_an_expression_costs_its_statement_only() {
+    let deep = format!("{}1{}", "-(".repeat(300), ")".repeat(300));
+    let shader = text_of(&format!(
+        "static const uint c = {deep}; uint f(uint a) {{ a = {deep}; a = 2; }}"
+    ));
+    assert!(outline(&shader).ends_with("(fn f uint (a uint)\n  ???\n  (= a 2u))\n"));
+}
+
+#[test]
 fn long_chains() {
     let n = 100_000;
     survives(&format!("void f(int a) {{ a = a{}; }}", " + a".repeat(n)));
@@ -202,9 +212,9 @@ fn growing_types() {
     let mut constants = "static const uint C0 = 1;\n".to_owned();
     for n in 1..5_000 {
         let before = n - 1;
-        arrays += &format!("typedef T{before} T{n}[2];\n");
-        structs += &format!("struct S{n} {{ S{before} a, b; }};\n");
-        constants += &format!("static const uint C{n} = C{before} + 1;\n");
+        let _ = write!(arrays, "typedef T{before} T{n}[2];\n");
+        let _ = write!(structs, "struct S{n} {{ S{before} a, b; }};\n");
+        let _ = write!(constants, "static const uint C{n} = C{before} + 1;\n");
     }
     survives(&arrays);
     survives(&structs);

@@ -1,5 +1,7 @@
 //! Source in, typed tree out.
 
+use std::fmt::Write;
+
 use shaderlint_hlsl::{outline, parse};
 
 /// Parses a source and compares its outline, and then its problems, one a line.
@@ -10,7 +12,7 @@ fn check(source: &str, expected: &str) {
     for problem in &problems {
         let at = String::from_utf8_lossy(problem.span.slice(&shader.text)).into_owned();
         let at = at.lines().next().unwrap_or_default().to_owned();
-        found.push_str(&format!("! {}: {at}\n", problem.message));
+        let _ = writeln!(found, "! {}: {at}", problem.message);
     }
     assert!(
         found.trim() == expected.trim(),
@@ -21,15 +23,15 @@ fn check(source: &str, expected: &str) {
 #[test]
 fn literals() {
     check(
-        r#"
+        r"
 static const int a = 1;
 static const uint b = 0x10u, c = 0xFFFFFFFF, d = 1u, e = 010;
 static const float f = 1.0, g = 1.f, h = .5, i = 2e-3, j = 1e+2f;
 static const half k = 1h;
 static const bool l = true;
 void f0() { uint m = 5000000000; float2 n = 1.xx; float o = 0.5.x; int p = -1 - -2; double q = 1.0L; }
-"#,
-        r#"
+",
+        r"
 (const a int 1)
 (const b uint 16u)
 (const c uint 4294967295u)
@@ -48,14 +50,14 @@ void f0() { uint m = 5000000000; float2 n = 1.xx; float o = 0.5.x; int p = -1 - 
   (let o float (.x 0.5f))
   (let p int (- (neg 1) (neg 2)))
   (let q double (?double)))
-"#,
+",
     );
 }
 
 #[test]
 fn globals_and_storage() {
     check(
-        r#"
+        r"
 static const uint N = 4;
 static uint counter = 0;
 uint plain;
@@ -71,8 +73,8 @@ ConsumeStructuredBuffer<vector<uint, 2> > queue;
 row_major float4x4 transform;
 static const float weights[] = { 0.25, 0.5, 0.25 };
 static const uint2 pairs[2] = { { 1, 2 }, { 3, 4 } };
-"#,
-        r#"
+",
+        r"
 (const N uint 4u)
 (static counter uint 0u)
 (uniform plain uint)
@@ -90,14 +92,14 @@ static const uint2 pairs[2] = { { 1, 2 }, { 3, 4 } };
 (uniform transform float4x4)
 (const weights float[3] (new float[3] 0.25f 0.5f 0.25f))
 (const pairs uint2[2] (new uint2[2] 1u 2u 3u 4u))
-"#,
+",
     );
 }
 
 #[test]
 fn constant_buffers() {
     check(
-        r#"
+        r"
 struct Params { uint size; float2 scale[2]; };
 cbuffer First : register(b0) { uint count : packoffset(c0.x); float4 tint; };
 cbuffer Second
@@ -109,8 +111,8 @@ tbuffer Third : register(t3) { uint third; }
 ConstantBuffer<Params> whole : register(b1);
 [[vk::binding(0, 1)]] cbuffer Fourth : register(b2) { uint fourth; }
 uint read(uint i) { return count + other + whole.size + nested.size + uint(whole.scale[i].y) + third + fourth; }
-"#,
-        r#"
+",
+        r"
 (struct Params (size uint) (scale float2[2]))
 (uniform count uint)
 (uniform tint float4)
@@ -121,14 +123,14 @@ uint read(uint i) { return count + other + whole.size + nested.size + uint(whole
 (uniform fourth uint)
 (fn read uint (i uint)
   (return (+ (+ (+ (+ (+ (+ count other) (.size whole)) (.size nested)) (as uint (.y (at (.scale whole) i)))) third) fourth)))
-"#,
+",
     );
 }
 
 #[test]
 fn structs_and_semantics() {
     check(
-        r#"
+        r"
 struct Inner { float3 position : POSITION; nointerpolation uint flags : FLAGS0; };
 struct Outer : Inner { Inner inner[2]; row_major float2x2 m; uint a, b[3]; };
 float4 vertex(Inner v : IN, uint id : SV_VertexID) : SV_Position
@@ -138,8 +140,8 @@ float4 vertex(Inner v : IN, uint id : SV_VertexID) : SV_Position
     o.b[2] = o.a++;
     return float4(o.position, o.inner[0].flags);
 }
-"#,
-        r#"
+",
+        r"
 (struct Inner (position float3 :POSITION) (flags uint :FLAGS0))
 (struct Outer (position float3 :POSITION) (flags uint :FLAGS0) (inner Inner[2]) (m float2x2) (a uint) (b uint[3]))
 (fn vertex float4 (v Inner :IN) (id uint :SV_VertexID)
@@ -147,14 +149,14 @@ float4 vertex(Inner v : IN, uint id : SV_VertexID) : SV_Position
   (= (.xy (.position (at (.inner o) 1))) (.yx (.position v)))
   (= (at (.b o) 2) (x++ (.a o)))
   (return (new float4 (.position o) (as float (.flags (at (.inner o) 0))))))
-"#,
+",
     );
 }
 
 #[test]
 fn struct_methods() {
     check(
-        r#"
+        r"
 struct Counter
 {
     uint value;
@@ -170,8 +172,8 @@ uint use_it()
     c.bump(2);
     return c.get();
 }
-"#,
-        r#"
+",
+        r"
 (struct Counter (value uint))
 (fn Counter::get uint (this Counter)
   (return (.value this)))
@@ -186,7 +188,7 @@ uint use_it()
   (= (.value c) (Counter::zero))
   (Counter::bump c 2u)
   (return (Counter::get c)))
-"#,
+",
     );
 }
 
@@ -219,7 +221,7 @@ void main(uint3 id : SV_DispatchThreadID, uint gi : SV_GroupIndex) { }
 #[test]
 fn statement_attributes() {
     check(
-        r#"
+        r"
 void f(uint n)
 {
     [unroll] [fastopt] for (uint i = 0; i < n; ++i) { }
@@ -234,8 +236,8 @@ void f(uint n)
     UNROLL for (;;) break;
     LOOP_HINT(3) for (;;) { continue; }
 }
-"#,
-        r#"
+",
+        r"
 (fn f void (n uint)
   (loop ((let i uint 0u)) (< i n) (++x i)
     (block))
@@ -263,14 +265,14 @@ void f(uint n)
   (loop () _ _
     (block
       (continue))))
-"#,
+",
     );
 }
 
 #[test]
 fn comparisons_are_no_templates() {
     check(
-        r#"
+        r"
 void f(uint gi, uint N, uint q, uint w, int a, int b)
 {
     if (gi < N && (q) > (w)) { return; }
@@ -281,8 +283,8 @@ void f(uint gi, uint N, uint q, uint w, int a, int b)
     q >>= 2;
     bool h = min(a < b, q > (w));
 }
-"#,
-        r#"
+",
+        r"
 (fn f void (gi uint) (N uint) (q uint) (w uint) (a int) (b int)
   (if (&& (< gi N) (> q w))
     (block
@@ -293,14 +295,14 @@ void f(uint gi, uint N, uint q, uint w, int a, int b)
   (let g uint (as uint (> (>> q 2u) w)))
   (>>= q 2u)
   (let h bool (as bool (min (as int (< a b)) (as int (> q w))))))
-"#,
+",
     );
 }
 
 #[test]
 fn casts_and_parentheses() {
     check(
-        r#"
+        r"
 struct S { uint a; float b; };
 typedef uint Word;
 void f(float x, float y, uint u, int i, uint v[4])
@@ -318,8 +320,8 @@ void f(float x, float y, uint u, int i, uint v[4])
     float n = (float)(int)x;
     uint o = uint(x) + uint2(1, i).y + (u);
 }
-"#,
-        r#"
+",
+        r"
 (struct S (a uint) (b float))
 (fn f void (x float) (y float) (u uint) (i int) (v uint[4])
   (let a uint (* (as uint x) 2u))
@@ -335,14 +337,14 @@ void f(float x, float y, uint u, int i, uint v[4])
   (let m bool (!= u (as uint i)))
   (let n float (as float (as int x)))
   (let o uint (+ (+ (as uint x) (.y (new uint2 1u (as uint i)))) u)))
-"#,
+",
     );
 }
 
 #[test]
 fn conversions() {
     check(
-        r#"
+        r"
 void f(bool b, int i, uint u, float x, half h, int16_t s, uint64_t l, float3 v3, float2 v2, uint4 u4, float2x2 m)
 {
     float a = i + u;
@@ -364,8 +366,8 @@ void f(bool b, int i, uint u, float x, half h, int16_t s, uint64_t l, float3 v3,
     u = -b;
     if (i) while (x) { u = !u; }
 }
-"#,
-        r#"
+",
+        r"
 (fn f void (b bool) (i int) (u uint) (x float) (h half) (s int16_t) (l uint64_t) (v3 float3) (v2 float2) (u4 uint4) (m float2x2)
   (let a float (as float (+ (as uint i) u)))
   (let c float (* (as float u) 2.0f))
@@ -394,14 +396,14 @@ void f(bool b, int i, uint u, float x, half h, int16_t s, uint64_t l, float3 v3,
     (loop () (as bool x) _
       (block
         (= u (as uint (! (as bool u))))))))
-"#,
+",
     );
 }
 
 #[test]
 fn overloads_and_directions() {
     check(
-        r#"
+        r"
 uint pick(uint a) { return 1; }
 uint pick(float a) { return 2; }
 uint pick(float2 a) { return 3; }
@@ -421,8 +423,8 @@ uint use_all(float x, int i, uint u, uint2 w)
 uint later(uint a) { return a; }
 uint min(uint a, uint b) { return 0; }
 uint shadows(uint a) { return min(a, 1) + max(a, 1); }
-"#,
-        r#"
+",
+        r"
 (groupshared lds uint[64])
 (fn pick uint (a uint)
   (return 1u))
@@ -449,14 +451,14 @@ uint shadows(uint a) { return min(a, 1) + max(a, 1); }
   (return 0u))
 (fn shadows uint (a uint)
   (return (+ (min a 1u) (max a 1u))))
-"#,
+",
     );
 }
 
 #[test]
 fn names() {
     check(
-        r#"
+        r"
 namespace A
 {
     static const uint k = 3;
@@ -476,8 +478,8 @@ uint new_names(uint sample, uint new, uint line, uint point)
     a.x = w;
     return a.x;
 }
-"#,
-        r#"
+",
+        r"
 (struct  (x uint))
 (const k uint 3u)
 (const k uint 4u)
@@ -500,14 +502,14 @@ uint new_names(uint sample, uint new, uint line, uint point)
     (= (at row w) 1u))
   (= (.x a) w)
   (return (.x a)))
-"#,
+",
     );
 }
 
 #[test]
 fn intrinsics() {
     check(
-        r#"
+        r"
 groupshared uint cell;
 void f(uint u, int i, float x, bool b, float3 v, uint2 u2, float3x3 m)
 {
@@ -528,8 +530,8 @@ void f(uint u, int i, float x, bool b, float3 v, uint2 u2, float3x3 m)
     u = select(b, u, 1) + and(b, u) + NonUniformResourceIndex(u);
     x = log10(x) + sincos(x, x, x);
 }
-"#,
-        r#"
+",
+        r"
 (groupshared cell uint)
 (fn f void (u uint) (i int) (x float) (b bool) (v float3) (u2 uint2) (m float3x3)
   (= x (+ (+ (+ (+ (+ (+ (as float (min u (as uint i))) (max x 1.0f)) (as float (clamp i 0 5))) (as float (mad u 2u 1u))) (lerp 0.0f 1.0f x)) (as float (abs i))) (as float (sign x))))
@@ -550,14 +552,14 @@ void f(uint u, int i, float x, bool b, float3 v, uint2 u2, float3x3 m)
   (= u (+ (+ (select b u 1u) (as uint (and b (as bool u)))) (as uint u)))
   (= x (+ (?float (as float x)) (as float (? x x x)))))
 ! unknown name `sincos`: sincos
-"#,
+",
     );
 }
 
 #[test]
 fn resources() {
     check(
-        r#"
+        r"
 struct Item { uint key; float value; };
 StructuredBuffer<Item> items;
 RWStructuredBuffer<Item> sorted[2];
@@ -584,8 +586,8 @@ void f(uint i, float x, int2 at, uint3 v)
     append.Append(b); i = consume.Consume();
     items.Unheard(of); i = image.mips[0][at];
 }
-"#,
-        r#"
+",
+        r"
 (struct Item (key uint) (value float))
 (resource items StructuredBuffer<Item>)
 (resource sorted RwStructuredBuffer<Item>[2])
@@ -621,14 +623,14 @@ void f(uint i, float x, int2 at, uint3 v)
   (? items (?))
   (= i (as uint (? (? (? image) 0) (as int2 at)))))
 ! unknown name `of`: of
-"#,
+",
     );
 }
 
 #[test]
 fn loops_and_declarations() {
     check(
-        r#"
+        r"
 void f(uint n)
 {
     uint a = 1, b, c[2][3] = { { 1, 2, 3 }, { 4, 5, 6 } };
@@ -645,8 +647,8 @@ void f(uint n)
     if (n) uint inner = 3;
     discard;
 }
-"#,
-        r#"
+",
+        r"
 (fn f void (n uint)
   (let a uint 1u)
   (let b uint)
@@ -669,36 +671,36 @@ void f(uint n)
   ???
   (discard))
 ! this statement could not be read: if (n) uint inner = 3;
-"#,
+",
     );
 }
 
 #[test]
 fn templates_are_skipped() {
     check(
-        r#"
+        r"
 template<typename T> T twice(T a) { return a + a; }
 template<uint N> struct Block { uint x[N]; };
 uint f(uint a) { Block<4> b; return twice<uint>(a) + twice(a); }
-"#,
-        r#"
+",
+        r"
 (fn f uint (a uint)
   (let b ?)
   (return (as uint (? (? a) (? a)))))
 ! unknown name `twice`: twice<uint>
-"#,
+",
     );
 }
 
 #[test]
 fn broken_function_between_good_ones() {
     check(
-        r#"
+        r"
 uint first() { return 1; }
 uint broken(uint a) { if (a { return 2; } uint x = = 3; a++; return a; }
 uint third() { return first(); }
-"#,
-        r#"
+",
+        r"
 (fn first uint
   (return 1u))
 (fn broken uint (a uint)
@@ -706,14 +708,14 @@ uint third() { return first(); }
 (fn third uint
   (return (first)))
 ! this statement could not be read: if (a { return 2; } uint x = = 3; a++; return a;
-"#,
+",
     );
 }
 
 #[test]
 fn broken_statement_stays_alone() {
     check(
-        r#"
+        r"
 void f(uint a)
 {
     a = 1;
@@ -721,8 +723,8 @@ void f(uint a)
     for (uint i = 0; i < 4; i++) { a = ) 3; a = 2; }
     a = 5;
 }
-"#,
-        r#"
+",
+        r"
 (fn f void (a uint)
   (= a 1u)
   (= a (+ a (as uint (? 3))))
@@ -732,14 +734,14 @@ void f(uint a)
       (= a 2u)))
   (= a 5u))
 ! this statement could not be read: a = ) 3;
-"#,
+",
     );
 }
 
 #[test]
 fn unclosed_function() {
     check(
-        r#"
+        r"
 void bad(uint a)
 {
     if (a) {
@@ -751,8 +753,8 @@ void good(uint gi : SV_GroupIndex)
 {
     gi = 2;
 }
-"#,
-        r#"
+",
+        r"
 (fn bad void (a uint)
   (if (as bool a)
     (block
@@ -761,31 +763,31 @@ void good(uint gi : SV_GroupIndex)
 (fn good void (gi uint :SV_GroupIndex) [64 1 1]
   (= gi 2u))
 ! this statement could not be read: 
-"#,
+",
     );
 }
 
 #[test]
 fn stray_braces() {
     check(
-        r#"
+        r"
 uint f() { return 1; } }
 uint g() { return f(); }
-"#,
-        r#"
+",
+        r"
 (fn f uint
   (return 1u))
 (fn g uint
   (return (f)))
 ! unmatched bracket: }
-"#,
+",
     );
 }
 
 #[test]
 fn unexpanded_macros() {
     check(
-        r#"
+        r"
 STATIC_CONST uint a = 1;
 DECLARE_THING(x)
 uint f(uint b)
@@ -798,8 +800,8 @@ uint f(uint b)
 #pragma ignored
 #define ALSO_IGNORED 3
 uint g() { return 2; }
-"#,
-        r#"
+",
+        r"
 (uniform a uint 1u)
 (fn f uint (b uint)
   (? b)
@@ -810,22 +812,22 @@ uint g() { return 2; }
   (return 2u))
 ! unknown name `BEGIN_SCOPE`: BEGIN_SCOPE
 ! unknown name `END_SCOPE`: END_SCOPE
-"#,
+",
     );
 }
 
 #[test]
 fn ternaries_are_no_semantics() {
     check(
-        r#"
+        r"
 uint f(uint a, uint b)
 {
     uint c = a ? b : a;
     switch (a) { case 1: b = a ? 1 : 2; break; }
     return a ? (b ? a : b) : c;
 }
-"#,
-        r#"
+",
+        r"
 (fn f uint (a uint) (b uint)
   (let c uint (?: (as bool a) b a))
   (switch a
@@ -833,21 +835,190 @@ uint f(uint a, uint b)
       (= b (as uint (?: (as bool a) 1 2)))
       (break)))
   (return (?: (as bool a) (?: (as bool b) a b) c)))
-"#,
+",
     );
 }
 
 #[test]
 fn unknown_names() {
     check(
-        r#"
+        r"
 uint f(uint a) { return nothing(a, other) + a; }
-"#,
-        r#"
+",
+        r"
 (fn f uint (a uint)
   (return (+ (as uint (? a (?))) a)))
 ! unknown name `other`: other
 ! unknown name `nothing`: nothing
-"#,
+",
+    );
+}
+
+#[test]
+fn declarations_mixed_with_types() {
+    check(
+        r"
+struct S { uint a; } first, second[2];
+static const struct { uint2 b; } anonymous = { { 1, 2 } };
+template<typename T> struct Box { T v; };
+Box<uint> boxed;
+uint f(Unheard<uint> a, uint b) { Unheard<uint> c; return second[b].a + anonymous.b.y + first.a; }
+uint with_default(uint a, uint b = 4);
+uint with_default(uint a, uint b) { return a + b; }
+uint g() { return with_default(1) + with_default(1, 2); }
+",
+        r"
+(struct S (a uint))
+(struct  (b uint2))
+(uniform first S)
+(uniform second S[2])
+(const anonymous  (new  1u 2u))
+(uniform boxed ?)
+(fn f uint (a ?) (b uint)
+  (let c ?)
+  (return (+ (+ (.a (at second b)) (.y (.b anonymous))) (.a first))))
+(fn with_default uint (a uint) (b uint = 4u)
+  (return (+ a b)))
+(fn g uint
+  (return (+ (with_default 1u 4u) (with_default 1u 2u))))
+",
+    );
+}
+
+#[test]
+fn explicit_this() {
+    check(
+        r"
+struct S { uint a; float b; uint get(uint a) { return this.a + a; } void set(uint to) { this.a = to; } };
+StructuredBuffer<S> all;
+uint f(uint i) { S s = all[i]; s.set(i); return all[i].get(1) + s.get(2); }
+",
+        r"
+(struct S (a uint) (b float))
+(resource all StructuredBuffer<S>)
+(fn S::get uint (this S) (a uint)
+  (return (+ (.a this) a)))
+(fn S::set void (inout this S) (to uint)
+  (= (.a this) to))
+(fn f uint (i uint)
+  (let s S (at all i))
+  (S::set s i)
+  (return (+ (S::get (at all i) 1u) (S::get s 2u))))
+",
+    );
+}
+
+#[test]
+fn loop_variables_may_live_on() {
+    check(
+        r"
+uint f() { uint s = 0; for (uint i = 0; i < 4; i++) s += i; for (i = 0; i < 4; i++) s += i; return s; }
+",
+        r"
+(fn f uint
+  (let s uint 0u)
+  (loop ((let i uint 0u)) (< i 4u) (x++ i)
+    (+= s i))
+  (loop ((= i 0u)) (< i 4u) (x++ i)
+    (+= s i))
+  (return s))
+",
+    );
+}
+
+#[test]
+fn literals_take_the_type_they_meet() {
+    check(
+        r"
+void f(uint u, float x, half h, min16uint s)
+{
+    bool a = u == 0 && u > 0xFF && x > 0 && h < 0.5 && s == 3;
+    u = u * -1 + (u & ~3) + (1 << u) + (1u << 3);
+    x = x * 2 + 1 / 2 + 1 / 2.0;
+    s = s * 2;
+}
+",
+        r"
+(fn f void (u uint) (x float) (h half) (s uint16_t)
+  (let a bool (&& (&& (&& (&& (== u 0u) (> u 255u)) (> x 0.0f)) (< h 0.5h)) (== s 3u)))
+  (= u (+ (+ (+ (* u (as uint (neg 1))) (& u (as uint (~ 3)))) (as uint (<< 1 (as int u)))) (<< 1u 3u)))
+  (= x (+ (+ (* x 2.0f) (as float (/ 1 2))) (/ 1.0f 2.0f)))
+  (= s (* s 2u)))
+",
+    );
+}
+
+#[test]
+fn nested_calls_and_members() {
+    check(
+        r"
+struct Pair { uint2 a; float3x3 m; };
+Pair make(uint2 a) { Pair p; p.a = a; p.m = 0; return p; }
+groupshared Pair pairs[4][2];
+void f(uint i)
+{
+    uint a = make(uint2(i, 1)).a.y, b = pairs[i][1].a[0];
+    pairs[i][0].m[1].yz = float2(pairs[0][0].m._m00_m11);
+    pairs[i][0].m[1][i] += 1;
+    make(i.xx);
+    uint4 v = uint4(uint2(1, 2), i, (uint)3.5).wzyx;
+    v[i] = v.x, v.y ^= 3;
+    float3 colour = float4(1, 2, 3, 4).rgb;
+}
+",
+        r"
+(struct Pair (a uint2) (m float3x3))
+(groupshared pairs Pair[4][2])
+(fn make Pair (a uint2)
+  (let p Pair)
+  (= (.a p) a)
+  (= (.m p) (as float3x3 0))
+  (return p))
+(fn f void (i uint)
+  (let a uint (.y (.a (make (new uint2 i 1u)))))
+  (let b uint (at (.a (at (at pairs i) 1)) 0))
+  (= (.yz (at (.m (at (at pairs i) 0)) 1)) (new float2 (._0_4 (.m (at (at pairs 0) 0)))))
+  (+= (at (at (.m (at (at pairs i) 0)) 1) i) 1.0f)
+  (make (.xx i))
+  (let v uint4 (.wzyx (new uint4 (new uint2 1u 2u) i 3u)))
+  (, (= (at v i) (.x v)) (^= (.y v) 3u))
+  (let colour float3 (.xyz (new float4 1.0f 2.0f 3.0f 4.0f))))
+",
+    );
+}
+
+#[test]
+fn atomics_on_every_place() {
+    check(
+        r"
+struct Cell { uint n; int m; };
+groupshared uint bins[8];
+groupshared Cell cells[2];
+RWStructuredBuffer<Cell> out_cells;
+RWBuffer<uint> counts;
+void f(uint i, inout uint old)
+{
+    InterlockedAdd(bins[i & 7], 1);
+    InterlockedMin(cells[i].m, i);
+    InterlockedExchange(out_cells[i].n, 3, old);
+    InterlockedOr(counts[i], 1u << i, old);
+    InterlockedCompareStore(bins[0], 0, i);
+    InterlockedAdd(bins[0]);
+}
+",
+        r"
+(struct Cell (n uint) (m int))
+(groupshared bins uint[8])
+(groupshared cells Cell[2])
+(resource out_cells RwStructuredBuffer<Cell>)
+(resource counts RwBuffer<uint>)
+(fn f void (i uint) (inout old uint)
+  (InterlockedAdd (at bins (& i 7u)) 1u)
+  (InterlockedMin (.m (at cells i)) (as int i))
+  (InterlockedExchange (.n (at out_cells i)) 3u old)
+  (InterlockedOr (at counts i) (<< 1u i) old)
+  (InterlockedCompareStore (at bins 0) 0u i)
+  (?void (at bins 0)))
+",
     );
 }

@@ -279,7 +279,21 @@ impl Lexer<'_> {
         let member = index > walk.first && self.is(index - 1, b'.');
         // `a < b > (c)` means nothing useful, a member that is called does.
         let call = called && (is_type || (member && close == index + 3 && !argument.is_empty()));
-        (call || self.templates.contains(word) && (called || !self.word(close + 1).is_empty()))
+        // A declaration with a type nobody declared: at a statement, or among a function's parameters.
+        let in_header = walk.frames.len() == 2
+            && walk
+                .frames
+                .iter()
+                .all(|frame| !frame.is_block && frame.questions == 0)
+            && walk.frames.last().is_some_and(|frame| !frame.name_known);
+        let after = self.word(close + 1);
+        let declares = !after.is_empty()
+            && !words::is_keyword(after)
+            && (self.at_statement(walk, index) || in_header)
+            && [b';', b'=', b'[', b',', b')', b'(', b':']
+                .iter()
+                .any(|&punct| self.is(close + 2, punct));
+        (call || declares || self.templates.contains(word) && (called || !self.word(close + 1).is_empty()))
             .then_some(close)
     }
 
@@ -396,8 +410,7 @@ impl Lexer<'_> {
             return None;
         }
         let (begins_operand, sign) = match self.token(close + 1)?.kind {
-            TokenKind::Word => (true, false),
-            TokenKind::Number | TokenKind::Text => (true, false),
+            TokenKind::Word | TokenKind::Number | TokenKind::Text => (true, false),
             TokenKind::Punct(punct) => (
                 matches!(punct, b'(' | b'~' | b'!'),
                 matches!(punct, b'-' | b'+' | b'{'),

@@ -31,6 +31,10 @@ pub(crate) enum ItemKind {
 
 /// One declaration at the top of the text, of a namespace or of a `cbuffer`.
 #[derive(Clone, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "what the text says of it, word by word"
+)]
 pub(crate) struct Item {
     pub kind: ItemKind,
     /// With its attributes.

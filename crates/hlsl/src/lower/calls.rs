@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::Lowering;
-use super::conversions::{as_value, distance, opaque};
+use super::conversions::{as_value, convert, distance, opaque};
 use super::parts::{Part, part};
 use crate::Intrinsic;
 use crate::span::Span;
@@ -20,20 +20,17 @@ fn pure_function(name: &[u8], argument: Option<&Type>) -> Option<Type> {
         }
         b"fma" => argument.cloned(),
         b"isfinite" | b"isnormal" => of(Scalar::Bool),
-        b"determinant" => Some(Type::FLOAT),
-        b"f32tof16_" => None,
         b"asfloat16" => of(Scalar::Half),
         b"asuint16" => of(Scalar::Uint16),
         b"asint16" => of(Scalar::Int16),
-        b"dot2add" => Some(Type::FLOAT),
-        b"dot4add_u8packed" => Some(Type::UINT),
+        b"determinant" | b"dot2add" => Some(Type::FLOAT),
         b"dot4add_i8packed" => Some(Type::INT),
         b"asdouble" => Some(Type::Scalar(Scalar::Double)),
-        b"msad4" => Some(Type::Vector(Scalar::Uint, 4)),
-        b"D3DCOLORtoUBYTE4" => Some(Type::Vector(Scalar::Int, 4)),
-        b"pack_u8" | b"pack_s8" | b"pack_clamp_u8" | b"pack_clamp_s8" => Some(Type::UINT),
-        b"unpack_u8u32" => Some(Type::Vector(Scalar::Uint, 4)),
-        b"unpack_s8s32" => Some(Type::Vector(Scalar::Int, 4)),
+        b"dot4add_u8packed" | b"pack_u8" | b"pack_s8" | b"pack_clamp_u8" | b"pack_clamp_s8" => {
+            Some(Type::UINT)
+        }
+        b"msad4" | b"unpack_u8u32" => Some(Type::Vector(Scalar::Uint, 4)),
+        b"D3DCOLORtoUBYTE4" | b"unpack_s8s32" => Some(Type::Vector(Scalar::Int, 4)),
         b"CheckAccessFullyMapped" => Some(Type::BOOL),
         _ => None,
     }
@@ -184,7 +181,7 @@ impl<'a> Lowering<'a> {
         {
             let mut arguments = arguments;
             if let Some(argument) = arguments.pop() {
-                let mut expr = self.convert(argument, ty);
+                let mut expr = convert(argument, ty);
                 expr.span = span;
                 return expr;
             }
@@ -275,11 +272,7 @@ impl<'a> Lowering<'a> {
             };
             if direction == Direction::In {
                 let keep = matches!(ty, Type::Array(..) | Type::Resource(..));
-                converted.push(if keep {
-                    argument
-                } else {
-                    self.convert(argument, &ty)
-                });
+                converted.push(if keep { argument } else { convert(argument, &ty) });
             } else {
                 self.note_write(&argument);
                 converted.push(argument);
@@ -310,10 +303,10 @@ impl<'a> Lowering<'a> {
             all.extend(arguments);
             return self.call_function(id, all, span);
         }
-        if let Some(id) = self.best_overload(overloads, &arguments, 0) {
-            if self.static_methods.contains(&id) {
-                return self.call_function(id, arguments, span);
-            }
+        if let Some(id) = self.best_overload(overloads, &arguments, 0)
+            && self.static_methods.contains(&id)
+        {
+            return self.call_function(id, arguments, span);
         }
         self.note_write(&object);
         let mut operands = vec![object];

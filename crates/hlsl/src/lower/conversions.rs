@@ -49,6 +49,7 @@ pub(super) fn common(a: &Type, b: &Type) -> Option<Type> {
 }
 
 /// The common shape of two numeric types: a scalar takes the other's, of two vectors the shorter wins.
+#[expect(clippy::many_single_char_names, reason = "rows and columns")]
 pub(super) fn shape(a: &Type, b: &Type) -> Option<Type> {
     Some(match (a, b) {
         (Type::Scalar(_), other) | (other, Type::Scalar(_)) => other.clone(),
@@ -66,6 +67,7 @@ pub(super) fn shape(a: &Type, b: &Type) -> Option<Type> {
 }
 
 /// How far a conversion is, for overloads: 0 is none at all. `None` where there is no conversion.
+#[expect(clippy::many_single_char_names, reason = "rows and columns")]
 pub(super) fn distance(from: &Type, to: &Type) -> Option<u32> {
     if from == to {
         return Some(0);
@@ -143,78 +145,77 @@ pub(super) fn opaque(operands: Vec<Expr>, ty: Type, span: Span) -> Expr {
     }
 }
 
-impl Lowering<'_> {
-    /// Converts an expression to a type; a conversion HLSL does not have is `Opaque`.
-    pub(super) fn convert(&self, expr: Expr, to: &Type) -> Expr {
-        if expr.ty == *to || *to == Type::Unknown {
-            return expr;
-        }
-        if let (ExprKind::Literal(bits), Some(scalar), Type::Scalar(target)) =
-            (&expr.kind, expr.ty.scalar(), to)
-            && let Some(value) = Constant::of(*bits, scalar)
-        {
-            let value = match target {
-                Scalar::Half => value.convert(Scalar::Float),
-                Scalar::Int16 => value.convert(Scalar::Int),
-                Scalar::Uint16 => value.convert(Scalar::Uint),
-                other => value.convert(*other),
-            };
-            let fits = value.is_some_and(|value| match target {
-                Scalar::Int16 => i16::try_from(value.bits().cast_signed()).is_ok(),
-                Scalar::Uint16 => u16::try_from(value.bits()).is_ok(),
-                _ => true,
-            });
-            if let Some(value) = value
-                && fits
-            {
-                return Expr {
-                    kind: ExprKind::Literal(value.bits()),
-                    ty: to.clone(),
-                    span: expr.span,
-                };
-            }
-        }
-        let zero = matches!(to, Type::Struct(_) | Type::Array(..))
-            && expr.ty.scalar().is_some()
-            && matches!(expr.kind, ExprKind::Literal(0));
-        let possible = zero || distance(&expr.ty, to).is_some();
-        let span = expr.span;
-        if possible {
-            Expr {
-                kind: ExprKind::Cast(Box::new(expr)),
-                ty: to.clone(),
-                span,
-            }
-        } else {
-            opaque(vec![as_value(expr)], to.clone(), span)
-        }
+/// Converts an expression to a type; a conversion HLSL does not have is `Opaque`.
+pub(super) fn convert(expr: Expr, to: &Type) -> Expr {
+    if expr.ty == *to || *to == Type::Unknown {
+        return expr;
     }
-
-    /// Converts the scalar type, not the shape.
-    pub(super) fn convert_scalar(&self, expr: Expr, scalar: Scalar) -> Expr {
-        let to = if expr.ty == Type::Unknown {
-            Type::Scalar(scalar)
-        } else {
-            expr.ty.with_scalar(scalar)
+    if let (ExprKind::Literal(bits), Some(scalar), Type::Scalar(target)) = (&expr.kind, expr.ty.scalar(), to)
+        && let Some(value) = Constant::of(*bits, scalar)
+    {
+        let value = match target {
+            Scalar::Half => value.convert(Scalar::Float),
+            Scalar::Int16 => value.convert(Scalar::Int),
+            Scalar::Uint16 => value.convert(Scalar::Uint),
+            other => value.convert(*other),
         };
-        self.convert(expr, &to)
-    }
-
-    /// A condition: a scalar bool.
-    pub(super) fn condition(&self, expr: Expr) -> Expr {
-        self.convert(expr, &Type::BOOL)
-    }
-
-    /// An index: a scalar int or uint; a vector of them for a texture.
-    pub(super) fn index_value(&self, expr: Expr) -> Expr {
-        match expr.ty.scalar() {
-            Some(Scalar::Int | Scalar::Uint) => expr,
-            Some(Scalar::Int16) => self.convert_scalar(expr, Scalar::Int),
-            Some(_) => self.convert_scalar(expr, Scalar::Uint),
-            None => self.convert(expr, &Type::UINT),
+        let fits = value.is_some_and(|value| match target {
+            Scalar::Int16 => i16::try_from(value.bits().cast_signed()).is_ok(),
+            Scalar::Uint16 => u16::try_from(value.bits()).is_ok(),
+            _ => true,
+        });
+        if let Some(value) = value
+            && fits
+        {
+            return Expr {
+                kind: ExprKind::Literal(value.bits()),
+                ty: to.clone(),
+                span: expr.span,
+            };
         }
     }
+    let zero = matches!(to, Type::Struct(_) | Type::Array(..))
+        && expr.ty.scalar().is_some()
+        && matches!(expr.kind, ExprKind::Literal(0));
+    let possible = zero || distance(&expr.ty, to).is_some();
+    let span = expr.span;
+    if possible {
+        Expr {
+            kind: ExprKind::Cast(Box::new(expr)),
+            ty: to.clone(),
+            span,
+        }
+    } else {
+        opaque(vec![as_value(expr)], to.clone(), span)
+    }
+}
 
+/// Converts the scalar type, not the shape.
+pub(super) fn convert_scalar(expr: Expr, scalar: Scalar) -> Expr {
+    let to = if expr.ty == Type::Unknown {
+        Type::Scalar(scalar)
+    } else {
+        expr.ty.with_scalar(scalar)
+    };
+    convert(expr, &to)
+}
+
+/// A condition: a scalar bool.
+pub(super) fn to_condition(expr: Expr) -> Expr {
+    convert(expr, &Type::BOOL)
+}
+
+/// An index: a scalar int or uint; a vector of them for a texture.
+pub(super) fn to_index(expr: Expr) -> Expr {
+    match expr.ty.scalar() {
+        Some(Scalar::Int | Scalar::Uint) => expr,
+        Some(Scalar::Int16) => convert_scalar(expr, Scalar::Int),
+        Some(_) => convert_scalar(expr, Scalar::Uint),
+        None => convert(expr, &Type::UINT),
+    }
+}
+
+impl Lowering<'_> {
     /// Whether an expression is a literal without a suffix (maybe negated), which takes the type of what it meets.
     fn is_free_literal(&self, expr: &Expr) -> bool {
         match &expr.kind {

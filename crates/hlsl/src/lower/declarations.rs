@@ -4,33 +4,15 @@ use std::borrow::Cow;
 
 use tree_sitter::Node;
 
+use super::Lowering;
 use super::constants::Constant;
+use super::conversions::convert;
 use super::parts::{Part, part};
 use super::typing::array_of;
-use super::{Body, Lowering};
 use crate::lexical::Item;
 use crate::span::Span;
-use crate::tree::{
-    Direction, Expr, ExprKind, Field, Function, FunctionId, Global, GlobalId, LocalId, Parameter, Stmt,
-    StmtKind, Storage, Struct,
-};
-use crate::types::{ResourceKind, StructId, Type};
-
-/// Structs that nest deeper, or that a walk visits more fields of, have no type.
-const MAX_STRUCT_DEPTH: u32 = 32;
-const MAX_STRUCT_FIELDS: u32 = 4096;
-
-/// More overloads of one name than this are not told apart.
-const MAX_OVERLOADS: usize = 64;
-
-/// Adds an overload, or puts it in the place of the one it defines again.
-fn add_overload(overloads: &mut Vec<FunctionId>, id: FunctionId, same: Option<FunctionId>) {
-    if let Some(slot) = overloads.iter_mut().find(|known| same == Some(**known)) {
-        *slot = id;
-    } else if overloads.len() < MAX_OVERLOADS {
-        overloads.push(id);
-    }
-}
+use crate::tree::{Expr, ExprKind, FunctionId, Global, GlobalId, LocalId, Stmt, StmtKind, Storage};
+use crate::types::{ResourceKind, Type};
 
 /// What one declarator declares.
 pub(super) struct Declarator<'a, 't> {
@@ -95,176 +77,13 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn declare_name(&mut self, name: &'a [u8], ty: Type) {
+    pub(super) fn declare_name(&mut self, name: &'a [u8], ty: Type) {
         if let Some(full) = self.full_name(name) {
             self.types.insert(full, ty.clone());
             self.types.entry(Cow::Borrowed(name)).or_insert(ty);
         } else {
             self.types.insert(Cow::Borrowed(name), ty);
         }
-    }
-
-    /// Declares the struct or enumeration whose body a node holds.
-    pub(super) fn declare_type(&mut self, node: Node) -> Type {
-        let name = part(node, Part::Name).map_or(&[][..], |name| self.node_source(name));
-        let Some(body) = part(node, Part::Body) else {
-            return Type::Unknown;
-        };
-        if node.kind() == "enum_specifier" {
-            let base = part(node, Part::Base).map_or(Type::INT, |base| self.type_of_node(base));
-            self.enumerators_of(name, &base, body);
-            if !name.is_empty() {
-                self.declare_name(name, base.clone());
-            }
-            return base;
-        }
-        self.structure(node, name, body)
-    }
-
-    fn enumerators_of(&mut self, enumeration: &[u8], base: &Type, body: Node) {
-        let scalar = base.scalar().unwrap_or(crate::Scalar::Int);
-        let mut next = Some(Constant::Int(0));
-        let mut cursor = body.walk();
-        for node in body.named_children(&mut cursor) {
-            let Some(name) = part(node, Part::Name) else {
-                continue;
-            };
-            let name = self.node_source(name);
-            if let Some(value) = part(node, Part::Value) {
-                let value = self.expression(value);
-                next = self.evaluate(&value);
-            }
-            let value = next.and_then(|value| value.convert(scalar).or(Some(value)));
-            if let Some(value) = value {
-                for prefix in [&[][..], enumeration] {
-                    let own = if prefix.is_empty() {
-                        name.to_vec()
-                    } else {
-                        [prefix, b"::", name].concat()
-                    };
-                    if !self.namespace.is_empty() {
-                        let full = [self.namespace, own.as_slice()].concat();
-                        self.enumerators.insert(Cow::Owned(full), value);
-                    }
-                    self.enumerators.insert(Cow::Owned(own), value);
-                }
-            }
-            next = next
-                .and_then(|value| value.convert(crate::Scalar::Int))
-                .map(|value| Constant::Int(value.bits().cast_signed().wrapping_add(1)));
-        }
-    }
-
-    fn structure(&mut self, node: Node, name: &'a [u8], body: Node) -> Type {
-        let mut fields = Vec::new();
-        let (mut depth, mut visits) = (0, 0u32);
-        let mut bases_known = true;
-        let mut cursor = node.walk();
-        let bases: Vec<Node> = node
-            .named_children(&mut cursor)
-            .filter(|child| child.kind() == "base_class_clause")
-            .collect();
-        for clause in bases {
-            let mut inner = clause.walk();
-            let names: Vec<Node> = clause.named_children(&mut inner).collect();
-            for base in names {
-                if let Type::Struct(id) = self.type_of_node(base)
-                    && let Some(base) = self.shader.structs.get(id.0 as usize)
-                {
-                    fields.extend(base.fields.iter().cloned());
-                } else {
-                    bases_known = false;
-                }
-            }
-        }
-        let mut methods = Vec::new();
-        let mut cursor = body.walk();
-        for child in body.named_children(&mut cursor) {
-            match child.kind() {
-                "field_declaration" if child.has_error() => bases_known = false,
-                "field_declaration" => self.fields(child, &mut fields),
-                "function_definition" => methods.push(child),
-                "struct_specifier" | "enum_specifier" | "type_definition" | "alias_declaration" => {
-                    self.type_declaration(child);
-                }
-                "ERROR" => bases_known = false,
-                _ => {}
-            }
-        }
-        for field in &fields {
-            let mut inner = &field.ty;
-            while let Type::Array(element, _) = inner {
-                inner = element;
-            }
-            let (below, size) = match inner {
-                Type::Struct(id) => self.struct_sizes.get(id.0 as usize).copied().unwrap_or((0, 1)),
-                _ => (0, 1),
-            };
-            depth = depth.max(below + 1);
-            visits = visits.saturating_add(size);
-        }
-        let span = self.span(node);
-        if depth > MAX_STRUCT_DEPTH || visits > MAX_STRUCT_FIELDS || !bases_known {
-            let message = if bases_known {
-                "this struct is too large"
-            } else {
-                "this struct could not be read"
-            };
-            self.problem(message, span);
-            if !name.is_empty() {
-                self.declare_name(name, Type::Unknown);
-            }
-            return Type::Unknown;
-        }
-        let id = StructId(u32::try_from(self.shader.structs.len()).unwrap_or(u32::MAX));
-        self.shader.structs.push(Struct {
-            name: String::from_utf8_lossy(name).into_owned(),
-            fields,
-            span,
-        });
-        self.struct_sizes.push((depth, visits));
-        if !name.is_empty() {
-            self.declare_name(name, Type::Struct(id));
-        }
-        if self.body.returns.is_none() {
-            for method in methods {
-                if !method.has_error() {
-                    self.method(id, method);
-                }
-            }
-        }
-        Type::Struct(id)
-    }
-
-    fn fields(&mut self, node: Node, fields: &mut Vec<Field>) {
-        let Some(base) = part(node, Part::Type) else {
-            return;
-        };
-        let base = self.type_of_node(base);
-        let is_static = self.specifiers(node).0;
-        let mut cursor = node.walk();
-        let bitfield = node
-            .named_children(&mut cursor)
-            .any(|child| child.kind() == "bitfield_clause");
-        let mut cursor = node.walk();
-        let declarators: Vec<Node> = node.children_by_field_name("declarator", &mut cursor).collect();
-        for declarator in declarators {
-            if is_static || declarator.kind() == "function_declarator" {
-                continue;
-            }
-            if let Some(declared) = self.declarator(declarator, base.clone()) {
-                fields.push(Field {
-                    name: String::from_utf8_lossy(declared.name).into_owned(),
-                    ty: if bitfield { Type::Unknown } else { declared.ty },
-                    semantic: self.semantic(declared.name_span),
-                });
-            }
-        }
-    }
-
-    fn semantic(&self, name: Span) -> Option<String> {
-        let span = self.lexed.semantics.get(&name.start)?;
-        Some(String::from_utf8_lossy(self.source(*span)).into_owned())
     }
 
     /// Whether `static` and `const` stand in a declaration.
@@ -338,7 +157,7 @@ impl<'a> Lowering<'a> {
             ty = array_of((**element).clone(), u32::try_from(count).unwrap_or(0));
         }
         let value = self.initializer(init, &ty);
-        let value = self.convert(value, &ty);
+        let value = convert(value, &ty);
         (ty, Some(value))
     }
 
@@ -436,7 +255,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// Where an item starts, if this node is the first of it.
-    fn attribute_start(&self, item: &Item, node: Node) -> u32 {
+    pub(super) fn attribute_start(&self, item: &Item, node: Node) -> u32 {
         let start = self.span(node).start;
         let between = Span {
             start: item.span.start,
@@ -448,229 +267,6 @@ impl<'a> Lowering<'a> {
         } else {
             start
         }
-    }
-
-    fn method(&mut self, id: StructId, node: Node) {
-        // Methods belong to no item of their own; their attributes mean nothing here.
-        let item = Item {
-            kind: crate::lexical::ItemKind::Declaration,
-            span: self.span(node),
-            namespace: 0,
-            in_cbuffer: false,
-            groupshared: false,
-            coherent: false,
-            numthreads: None,
-            wave_size: None,
-            too_deep: false,
-        };
-        self.function(&item, node, Some(id));
-    }
-
-    /// A function or a method, with or without its body.
-    fn function(&mut self, item: &Item, node: Node, method_of: Option<StructId>) -> Option<FunctionId> {
-        let declarator = part(node, Part::Declarator)?;
-        if declarator.kind() != "function_declarator" {
-            let span = self.span(node);
-            self.problem("this function is not understood", span);
-            return None;
-        }
-        let name_node = part(declarator, Part::Declarator)?;
-        let name_span = self.span(name_node);
-        let written = self.source(name_span);
-        let returns = part(node, Part::Type).map_or(Type::Unknown, |ty| self.type_of_node(ty));
-        let (is_static, _) = self.specifiers(node);
-        // `S::f(…) {…}` outside of its struct.
-        let mut method_of = method_of;
-        let mut name = written;
-        if let Some(colon) = written.windows(2).rposition(|pair| pair == b"::") {
-            name = written.get(colon + 2..).unwrap_or_default();
-            if let Some(Type::Struct(id)) =
-                self.resolve(&self.types, written.get(..colon).unwrap_or_default())
-            {
-                method_of = Some(id);
-            }
-        }
-        self.body = Body {
-            returns: Some(returns.clone()),
-            ..Body::default()
-        };
-        let mut parameters = Vec::new();
-        if let Some(id) = method_of.filter(|_| !is_static) {
-            let local = self.declare_local(b"this", Type::Struct(id), name_span, false);
-            self.body.this = Some((local, id));
-            parameters.push(Parameter {
-                local,
-                direction: Direction::In,
-                semantic: None,
-                default: None,
-            });
-        }
-        let mut understood = true;
-        if let Some(list) = part(declarator, Part::Parameters) {
-            let mut cursor = list.walk();
-            for parameter in list.named_children(&mut cursor) {
-                match self.parameter(parameter) {
-                    Some(Some(parameter)) => parameters.push(parameter),
-                    Some(None) => {}
-                    None => understood = false,
-                }
-            }
-        }
-        if !understood {
-            let span = self.span(declarator);
-            self.problem("the parameters of this function are not understood", span);
-        }
-        let has_body = part(node, Part::Body).is_some();
-        let id = self.function_id(name, &parameters, method_of, is_static, understood, has_body);
-        let index = id.0 as usize;
-        if !has_body
-            && self
-                .shader
-                .functions
-                .get(index)
-                .is_some_and(|function| function.body.is_some())
-        {
-            // Declared again behind its definition.
-            self.body = Body::default();
-            return Some(id);
-        }
-        let span = Span {
-            start: self.attribute_start(item, node),
-            end: self.span(node).end,
-        };
-        let shown = method_of
-            .and_then(|id| self.shader.structs.get(id.0 as usize))
-            .map_or_else(String::new, |owner| format!("{}::", owner.name))
-            + &String::from_utf8_lossy(name);
-        let function = Function {
-            name: shown,
-            name_span,
-            span,
-            parameters,
-            // Callers inside the body see the parameters.
-            locals: self.body.locals.clone(),
-            returns,
-            body: None,
-            group_size: None,
-            group_size_span: Span::default(),
-            wave_size: None,
-        };
-        if let Some(slot) = self.shader.functions.get_mut(index) {
-            *slot = function;
-        } else {
-            self.shader.functions.push(function);
-        }
-        let body = part(node, Part::Body).map(|body| self.block(body));
-        let locals = std::mem::take(&mut self.body.locals);
-        let written_this = self.body.this_written;
-        if let Some(function) = self.shader.functions.get_mut(index) {
-            function.body = body;
-            function.locals = locals;
-            if written_this && let Some(this) = function.parameters.first_mut() {
-                this.direction = Direction::InOut;
-            }
-        }
-        self.body = Body::default();
-        Some(id)
-    }
-
-    /// The id of a function: that of its prototype, or a new one.
-    fn function_id(
-        &mut self,
-        name: &'a [u8],
-        parameters: &[Parameter],
-        method_of: Option<StructId>,
-        is_static: bool,
-        understood: bool,
-        has_body: bool,
-    ) -> FunctionId {
-        let types = |function: &Function| -> Vec<Type> {
-            function
-                .parameters
-                .iter()
-                .filter_map(|parameter| function.locals.get(parameter.local.0 as usize))
-                .map(|local| local.ty.clone())
-                .collect()
-        };
-        let own: Vec<Type> = parameters
-            .iter()
-            .filter_map(|parameter| self.body.locals.get(parameter.local.0 as usize))
-            .map(|local| local.ty.clone())
-            .collect();
-        let full = self.full_name(name);
-        let known = match (method_of, &full) {
-            (Some(id), _) => self.methods.get(&(id, name)),
-            (None, Some(full)) => self.functions.get(full),
-            (None, None) => self.functions.get(name),
-        };
-        let same = known.into_iter().flatten().copied().find(|id| {
-            self.shader
-                .functions
-                .get(id.0 as usize)
-                .is_some_and(|function| types(function) == own)
-        });
-        let is_defined = same
-            .and_then(|id| self.shader.functions.get(id.0 as usize))
-            .is_some_and(|function| function.body.is_some());
-        if let Some(id) = same
-            && !(is_defined && has_body)
-        {
-            return id;
-        }
-        let id = FunctionId(u32::try_from(self.shader.functions.len()).unwrap_or(u32::MAX));
-        if !understood {
-            return id;
-        }
-        if let Some(owner) = method_of {
-            add_overload(self.methods.entry((owner, name)).or_default(), id, same);
-            if is_static {
-                self.static_methods.insert(id);
-            }
-            return id;
-        }
-        if let Some(full) = full {
-            add_overload(self.functions.entry(full).or_default(), id, same);
-        }
-        add_overload(self.functions.entry(Cow::Borrowed(name)).or_default(), id, same);
-        id
-    }
-
-    /// `Some(None)` is `void`.
-    #[expect(clippy::option_option, reason = "a parameter, none, or something else")]
-    fn parameter(&mut self, node: Node) -> Option<Option<Parameter>> {
-        let ty = self.type_of_node(part(node, Part::Type)?);
-        let Some(declarator) = part(node, Part::Declarator) else {
-            if ty == Type::Void {
-                return Some(None);
-            }
-            let span = self.span(node);
-            let local = self.declare_local(&[], ty, span, false);
-            return Some(Some(Parameter {
-                local,
-                direction: Direction::In,
-                semantic: None,
-                default: None,
-            }));
-        };
-        let declared = self.declarator(declarator, ty)?;
-        let default = part(node, Part::DefaultValue).map(|value| {
-            let value = self.expression(value);
-            self.convert(value, &declared.ty)
-        });
-        let direction = self
-            .lexed
-            .directions
-            .get(&declared.name_span.start)
-            .copied()
-            .unwrap_or(Direction::In);
-        let semantic = self.semantic(declared.name_span);
-        let local = self.declare_local(declared.name, declared.ty, declared.name_span, false);
-        Some(Some(Parameter {
-            local,
-            direction,
-            semantic,
-            default,
-        }))
     }
 
     /// Notes that a place is written: a method that writes to its own fields takes `this` by reference.

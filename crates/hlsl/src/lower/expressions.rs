@@ -2,12 +2,12 @@
 
 use tree_sitter::Node;
 
-use super::conversions::{arithmetic, as_value, opaque, shape};
+use super::conversions::{arithmetic, as_value, convert, convert_scalar, opaque, shape};
 use super::parts::{Part, part};
 use super::{Lowering, literals};
 use crate::span::Span;
 use crate::tree::{BinaryOp, Expr, ExprKind, UnaryOp};
-use crate::types::{ResourceKind, Scalar, Type};
+use crate::types::{Scalar, Type};
 
 fn binary_op(text: &[u8]) -> Option<BinaryOp> {
     Some(match text {
@@ -33,7 +33,7 @@ fn binary_op(text: &[u8]) -> Option<BinaryOp> {
     })
 }
 
-impl<'a> Lowering<'a> {
+impl Lowering<'_> {
     /// Lowers an expression. What is not understood is `Opaque` with what is.
     pub(super) fn expression(&mut self, node: Node) -> Expr {
         let span = self.span(node);
@@ -47,14 +47,14 @@ impl<'a> Lowering<'a> {
 
     fn expression_kind(&mut self, node: Node, span: Span) -> Expr {
         match node.kind() {
-            "identifier"
+            "this"
+            | "identifier"
             | "field_identifier"
             | "number_literal"
             | "true"
             | "false"
             | "qualified_identifier"
             | "type_identifier" => self.name(span),
-            "this" => self.name(span),
             "parenthesized_expression" => match node.named_child(0) {
                 Some(inner) => self.expression(inner),
                 None => opaque(Vec::new(), Type::Unknown, span),
@@ -112,8 +112,7 @@ impl<'a> Lowering<'a> {
         let text = self.source(span);
         let expr = |kind: ExprKind, ty: Type| Expr { kind, ty, span };
         let is_number = match text {
-            b"true" | b"false" => true,
-            [b'0'..=b'9', ..] => true,
+            b"true" | b"false" | [b'0'..=b'9', ..] => true,
             [b'.', rest @ ..] => rest.first().is_some_and(u8::is_ascii_digit),
             _ => false,
         };
@@ -165,6 +164,9 @@ impl<'a> Lowering<'a> {
         if let Some(value) = self.resolve(&self.enumerators, key) {
             return expr(ExprKind::Literal(value.bits()), value.ty());
         }
+        if let Some(&local) = self.body.ended.get(text) {
+            return expr(ExprKind::Local(local), self.local_type(local));
+        }
         if !text.starts_with(b"\"") && !text.starts_with(b"'") {
             self.unknown_name(text, span);
         }
@@ -189,22 +191,22 @@ impl<'a> Lowering<'a> {
             span,
         };
         if matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr) {
-            let left = self.convert_scalar(left, Scalar::Bool);
-            let right = self.convert_scalar(right, Scalar::Bool);
+            let left = convert_scalar(left, Scalar::Bool);
+            let right = convert_scalar(right, Scalar::Bool);
             let Some(ty) = shape(&left.ty, &right.ty) else {
                 return opaque(vec![as_value(left), as_value(right)], Type::BOOL, span);
             };
-            let (left, right) = (self.convert(left, &ty), self.convert(right, &ty));
+            let (left, right) = (convert(left, &ty), convert(right, &ty));
             return make(left, right, ty);
         }
         if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
             let ty = arithmetic(&left.ty);
             if let (Some(scalar), Some(shape)) = (ty.scalar(), shape(&ty, &right.ty).or(Some(ty.clone()))) {
                 let ty = shape.with_scalar(scalar);
-                let (left, right) = (self.convert(left, &ty), self.convert(right, &ty));
+                let (left, right) = (convert(left, &ty), convert(right, &ty));
                 return make(left, right, ty);
             }
-            return opaque(vec![as_value(left), as_value(right)], left_type(&ty), span);
+            return opaque(vec![as_value(left), as_value(right)], ty, span);
         }
         let common = self.common_of(&left, &right).filter(|ty| ty.scalar().is_some());
         let Some(common) = common else {
@@ -225,7 +227,7 @@ impl<'a> Lowering<'a> {
         } else {
             operand.clone()
         };
-        let (left, right) = (self.convert(left, &operand), self.convert(right, &operand));
+        let (left, right) = (convert(left, &operand), convert(right, &operand));
         make(left, right, ty)
     }
 
@@ -249,13 +251,13 @@ impl<'a> Lowering<'a> {
             return opaque(vec![operand], Type::Unknown, span);
         }
         let operand = match op {
-            UnaryOp::Not => self.convert_scalar(operand, Scalar::Bool),
+            UnaryOp::Not => convert_scalar(operand, Scalar::Bool),
             UnaryOp::Negate | UnaryOp::Complement => {
                 let ty = arithmetic(&operand.ty);
                 if ty == Type::Unknown {
                     return opaque(vec![as_value(operand)], ty, span);
                 }
-                self.convert(operand, &ty)
+                convert(operand, &ty)
             }
         };
         let ty = operand.ty.clone();
@@ -279,7 +281,7 @@ impl<'a> Lowering<'a> {
         if ty == Type::Unknown {
             return opaque(vec![as_value(operand)], ty, span);
         }
-        let mut expr = self.convert(operand, &ty);
+        let mut expr = convert(operand, &ty);
         expr.span = span;
         expr
     }
@@ -316,7 +318,7 @@ impl<'a> Lowering<'a> {
         let operator = part(node, Part::Operator).map_or(&b"="[..], |op| self.node_source(op));
         if operator == b"=" {
             let value = self.initializer(right, &ty);
-            let value = self.convert(value, &ty);
+            let value = convert(value, &ty);
             let kind = ExprKind::Assign {
                 target: Box::new(target),
                 op: None,
@@ -345,7 +347,7 @@ impl<'a> Lowering<'a> {
             }
             return opaque(vec![target, as_value(value)], ty, span);
         };
-        let value = self.convert(value, &operation);
+        let value = convert(value, &operation);
         let kind = ExprKind::Assign {
             target: Box::new(target),
             op: Some(op),
@@ -358,7 +360,7 @@ impl<'a> Lowering<'a> {
         let condition = self.part_expression(node, Part::Condition);
         let yes = self.part_expression(node, Part::Consequence);
         let no = self.part_expression(node, Part::Alternative);
-        let condition = self.convert_scalar(condition, Scalar::Bool);
+        let condition = convert_scalar(condition, Scalar::Bool);
         self.select(condition, yes, no, span)
     }
 
@@ -373,95 +375,15 @@ impl<'a> Lowering<'a> {
         {
             ty = wider.with_scalar(scalar);
         }
-        let (yes, no) = (self.convert(yes, &ty), self.convert(no, &ty));
+        let (yes, no) = (convert(yes, &ty), convert(no, &ty));
         let condition = match (&condition.ty, &ty) {
             (Type::Vector(_, m), Type::Vector(_, n)) if m != n => {
-                self.convert(condition, &Type::Vector(Scalar::Bool, *n))
+                convert(condition, &Type::Vector(Scalar::Bool, *n))
             }
             _ => condition,
         };
         Expr {
             kind: ExprKind::Ternary(Box::new(condition), Box::new(yes), Box::new(no)),
-            ty,
-            span,
-        }
-    }
-
-    fn member(&mut self, node: Node, span: Span) -> Expr {
-        let object = self.part_expression(node, Part::Argument);
-        let Some(field) = part(node, Part::Field) else {
-            return opaque(vec![object], Type::Unknown, span);
-        };
-        let name = self.node_source(field);
-        self.member_of(object, name, span)
-    }
-
-    /// `object.name`, a field or a swizzle.
-    pub(super) fn member_of(&mut self, object: Expr, name: &[u8], span: Span) -> Expr {
-        let holder = Self::constant_buffer_element(&object.ty).unwrap_or(&object.ty);
-        if let Type::Struct(id) = holder {
-            let field = self.shader.structs.get(id.0 as usize).and_then(|found| {
-                let index = found
-                    .fields
-                    .iter()
-                    .position(|field| field.name.as_bytes() == name)?;
-                Some((u32::try_from(index).ok()?, found.fields.get(index)?.ty.clone()))
-            });
-            return match field {
-                Some((index, ty)) => Expr {
-                    kind: ExprKind::Field(Box::new(object), index),
-                    ty,
-                    span,
-                },
-                None => opaque(vec![object], Type::Unknown, span),
-            };
-        }
-        match swizzle(&object.ty, name) {
-            Some((components, ty)) => Expr {
-                kind: ExprKind::Swizzle(Box::new(object), components),
-                ty,
-                span,
-            },
-            None => opaque(vec![object], Type::Unknown, span),
-        }
-    }
-
-    fn subscript(&mut self, node: Node, span: Span) -> Expr {
-        let object = self.part_expression(node, Part::Argument);
-        let index = part(node, Part::Indices).or_else(|| part(node, Part::Index));
-        let index = index.and_then(|list| {
-            if list.kind() == "subscript_argument_list" {
-                if list.named_child_count() == 1 {
-                    list.named_child(0)
-                } else {
-                    None
-                }
-            } else {
-                Some(list)
-            }
-        });
-        let Some(index) = index else {
-            return opaque(vec![object], Type::Unknown, span);
-        };
-        let index = self.expression(index);
-        let index = self.index_value(index);
-        let ty = match &object.ty {
-            Type::Array(element, _) => (**element).clone(),
-            Type::Vector(scalar, _) => Type::Scalar(*scalar),
-            Type::Matrix(scalar, _, columns) => Type::Vector(*scalar, *columns),
-            Type::Resource(
-                ResourceKind::StructuredBuffer
-                | ResourceKind::RwStructuredBuffer
-                | ResourceKind::Buffer
-                | ResourceKind::RwBuffer
-                | ResourceKind::Texture
-                | ResourceKind::RwTexture,
-                Some(element),
-            ) => (**element).clone(),
-            _ => return opaque(vec![object, as_value(index)], Type::Unknown, span),
-        };
-        Expr {
-            kind: ExprKind::Index(Box::new(object), Box::new(index)),
             ty,
             span,
         }
@@ -497,126 +419,4 @@ impl<'a> Lowering<'a> {
             _ => opaque(Vec::new(), Type::UINT, span),
         }
     }
-
-    /// An expression, or a `{…}` that becomes a value of the type.
-    pub(super) fn initializer(&mut self, node: Node, ty: &Type) -> Expr {
-        if node.kind() != "initializer_list" {
-            return self.expression(node);
-        }
-        let span = self.span(node);
-        let mut leaves = Vec::new();
-        if self.enter() {
-            self.flatten(node, &mut leaves);
-            self.leave();
-        }
-        self.construct(leaves, ty, span)
-    }
-
-    /// The leaves of nested lists, which HLSL sees as one.
-    fn flatten(&mut self, node: Node, leaves: &mut Vec<Expr>) {
-        let mut cursor = node.walk();
-        for child in node.named_children(&mut cursor) {
-            if child.kind() == "initializer_list" {
-                if self.enter() {
-                    self.flatten(child, leaves);
-                    self.leave();
-                }
-            } else {
-                leaves.push(self.expression(child));
-            }
-        }
-    }
-
-    /// How many scalars an initialiser holds.
-    pub(super) fn count_components(&mut self, node: Node) -> usize {
-        let problems = self.problems.len();
-        let mut leaves = Vec::new();
-        if node.kind() == "initializer_list" {
-            self.flatten(node, &mut leaves);
-        } else {
-            leaves.push(self.expression(node));
-        }
-        self.problems.truncate(problems);
-        leaves
-            .iter()
-            .map(|leaf| self.shader.components(&leaf.ty).max(1))
-            .sum()
-    }
-
-    /// A value of a type from values that hold its components in order.
-    pub(super) fn construct(&mut self, values: Vec<Expr>, ty: &Type, span: Span) -> Expr {
-        let wanted = self.shader.components(ty);
-        let mut position = 0usize;
-        let mut arguments = Vec::with_capacity(values.len());
-        let mut fits = wanted > 0;
-        for value in values {
-            // One unknown value among known ones is most likely a scalar.
-            let count = self.shader.components(&value.ty).max(1);
-            let value = match self.component_scalar(ty, position) {
-                Some(scalar) if value.ty.scalar().is_some() || value.ty == Type::Unknown && wanted > 0 => {
-                    if value.ty == Type::Unknown {
-                        fits = false;
-                        value
-                    } else {
-                        self.convert_scalar(value, scalar)
-                    }
-                }
-                _ => value,
-            };
-            position = position.saturating_add(count);
-            arguments.push(value);
-        }
-        if fits && position == wanted {
-            Expr {
-                kind: ExprKind::Construct(arguments),
-                ty: ty.clone(),
-                span,
-            }
-        } else {
-            opaque(arguments.into_iter().map(as_value).collect(), ty.clone(), span)
-        }
-    }
-}
-
-fn left_type(ty: &Type) -> Type {
-    ty.clone()
-}
-
-/// The components a member name selects, and the type of the selection.
-fn swizzle(ty: &Type, name: &[u8]) -> Option<(Vec<u8>, Type)> {
-    let scalar = ty.scalar()?;
-    let components: Vec<u8> = if let Type::Matrix(_, rows, columns) = ty {
-        let zero_based = name.starts_with(b"_m");
-        let size = if zero_based { 4 } else { 3 };
-        if name.is_empty() || !name.len().is_multiple_of(size) {
-            return None;
-        }
-        name.chunks(size)
-            .map(|part| {
-                let digits = part.strip_prefix(if zero_based { &b"_m"[..] } else { b"_" })?;
-                let [row, column] = digits else { return None };
-                let base = if zero_based { b'0' } else { b'1' };
-                let (row, column) = (row.checked_sub(base)?, column.checked_sub(base)?);
-                (row < *rows && column < *columns).then(|| row * columns + column)
-            })
-            .collect::<Option<_>>()?
-    } else {
-        let width = if let Type::Vector(_, n) = ty { *n } else { 1 };
-        let position = |set: &[u8; 4], byte: &u8| {
-            let index = set.iter().position(|member| member == byte)?;
-            u8::try_from(index).ok().filter(|index| *index < width)
-        };
-        let of = |set: &[u8; 4]| {
-            name.iter()
-                .map(|byte| position(set, byte))
-                .collect::<Option<Vec<u8>>>()
-        };
-        of(b"xyzw").or_else(|| of(b"rgba"))?
-    };
-    let ty = match components.len() {
-        1 => Type::Scalar(scalar),
-        n @ 2..=4 => Type::Vector(scalar, u8::try_from(n).ok()?),
-        _ => return None,
-    };
-    Some((components, ty))
 }

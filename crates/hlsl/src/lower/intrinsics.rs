@@ -1,7 +1,7 @@
 //! The types of intrinsic functions.
 
 use super::Lowering;
-use super::conversions::{arithmetic, opaque, shape};
+use super::conversions::{arithmetic, convert, convert_scalar, opaque, shape, to_condition};
 use crate::Intrinsic;
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind};
@@ -29,7 +29,6 @@ enum Signature {
 
 const UINT4: Type = Type::Vector(Scalar::Uint, 4);
 
-#[expect(clippy::too_many_lines, reason = "one line for each kind of intrinsic")]
 fn signature(intrinsic: Intrinsic) -> Signature {
     use Intrinsic as I;
     match intrinsic {
@@ -96,9 +95,8 @@ fn signature(intrinsic: Intrinsic) -> Signature {
         I::CountBits | I::ReverseBits => Signature::Map(Some(Scalar::Uint), Scalar::Uint),
         I::F16ToF32 => Signature::Map(Some(Scalar::Uint), Scalar::Float),
         I::F32ToF16 => Signature::Map(Some(Scalar::Float), Scalar::Uint),
-        I::Sign => Signature::Map(None, Scalar::Int),
         I::AsFloat => Signature::Map(None, Scalar::Float),
-        I::AsInt => Signature::Map(None, Scalar::Int),
+        I::AsInt | I::Sign => Signature::Map(None, Scalar::Int),
         I::AsUint => Signature::Map(None, Scalar::Uint),
         I::InterlockedAdd
         | I::InterlockedAnd
@@ -142,12 +140,14 @@ impl Lowering<'_> {
         let fail = |arguments: Vec<Expr>, ty: Type| opaque(Self::values(arguments), ty, span);
         match signature(intrinsic) {
             Signature::Nullary(ty) if arguments.is_empty() => make(arguments, ty),
-            Signature::Floats(count) if arguments.len() == count => match self.to_common(arguments, true) {
-                Ok((arguments, ty)) => make(arguments, ty),
-                Err(arguments) => fail(arguments, Type::Unknown),
-            },
+            Signature::Floats(count) if arguments.len() == count => {
+                match self.convert_to_common(arguments, true) {
+                    Ok((arguments, ty)) => make(arguments, ty),
+                    Err(arguments) => fail(arguments, Type::Unknown),
+                }
+            }
             Signature::FloatsToScalar(count) if arguments.len() == count => {
-                match self.to_common(arguments, true) {
+                match self.convert_to_common(arguments, true) {
                     Ok((arguments, ty)) => {
                         let scalar = ty.scalar().unwrap_or(Scalar::Float);
                         make(arguments, Type::Scalar(scalar))
@@ -155,15 +155,17 @@ impl Lowering<'_> {
                     Err(arguments) => fail(arguments, Type::FLOAT),
                 }
             }
-            Signature::Numbers(count) if arguments.len() == count => match self.to_common(arguments, false) {
-                Ok((arguments, ty)) => make(arguments, ty),
-                Err(arguments) => fail(arguments, Type::Unknown),
-            },
+            Signature::Numbers(count) if arguments.len() == count => {
+                match self.convert_to_common(arguments, false) {
+                    Ok((arguments, ty)) => make(arguments, ty),
+                    Err(arguments) => fail(arguments, Type::Unknown),
+                }
+            }
             Signature::Map(argument, result) if arguments.len() == 1 => {
                 let arguments: Vec<Expr> = arguments
                     .into_iter()
                     .map(|value| match argument {
-                        Some(scalar) => self.convert_scalar(value, scalar),
+                        Some(scalar) => convert_scalar(value, scalar),
                         None => value,
                     })
                     .collect();
@@ -179,7 +181,7 @@ impl Lowering<'_> {
                 make(arguments, ty)
             }
             Signature::Condition(ty) if arguments.len() == 1 => {
-                let arguments = arguments.into_iter().map(|value| self.condition(value)).collect();
+                let arguments = arguments.into_iter().map(to_condition).collect();
                 make(arguments, ty)
             }
             Signature::Same(rest) if arguments.len() == rest.len() + 1 => {
@@ -188,7 +190,7 @@ impl Lowering<'_> {
                 let converted = arguments
                     .into_iter()
                     .zip(types)
-                    .map(|(value, ty)| self.convert(value, ty))
+                    .map(|(value, ty)| convert(value, ty))
                     .collect();
                 make(converted, ty)
             }
@@ -198,7 +200,11 @@ impl Lowering<'_> {
     }
 
     /// Arguments converted to their common type, which is a floating-point one if `floats`.
-    fn to_common(&mut self, arguments: Vec<Expr>, floats: bool) -> Result<(Vec<Expr>, Type), Vec<Expr>> {
+    fn convert_to_common(
+        &mut self,
+        arguments: Vec<Expr>,
+        floats: bool,
+    ) -> Result<(Vec<Expr>, Type), Vec<Expr>> {
         let mut rest = arguments.iter();
         let Some(mut widest) = rest.next() else {
             return Err(arguments);
@@ -230,10 +236,7 @@ impl Lowering<'_> {
             arithmetic(&ty)
         };
         Ok((
-            arguments
-                .into_iter()
-                .map(|value| self.convert(value, &ty))
-                .collect(),
+            arguments.into_iter().map(|value| convert(value, &ty)).collect(),
             ty,
         ))
     }
@@ -263,7 +266,7 @@ impl Lowering<'_> {
             .enumerate()
             .map(|(index, argument)| {
                 if (1..=values).contains(&index) {
-                    self.convert(argument, &ty)
+                    convert(argument, &ty)
                 } else {
                     argument
                 }
@@ -291,18 +294,18 @@ impl Lowering<'_> {
                 let arguments = arguments
                     .into_iter()
                     .zip(&types)
-                    .map(|(value, ty)| self.convert(value, ty))
+                    .map(|(value, ty)| convert(value, ty))
                     .collect();
                 make(arguments, Type::UINT)
             }
             (I::All | I::Any, 1) => {
                 let arguments = arguments
                     .into_iter()
-                    .map(|value| self.convert_scalar(value, Scalar::Bool))
+                    .map(|value| convert_scalar(value, Scalar::Bool))
                     .collect();
                 make(arguments, Type::BOOL)
             }
-            (I::Dot, 2) => match self.to_common(arguments, false) {
+            (I::Dot, 2) => match self.convert_to_common(arguments, false) {
                 Ok((arguments, ty)) => {
                     let scalar = ty.scalar().unwrap_or(Scalar::Float);
                     make(arguments, Type::Scalar(scalar))
@@ -314,8 +317,8 @@ impl Lowering<'_> {
                     .into_iter()
                     .map(|value| match value.ty.scalar() {
                         Some(Scalar::Int | Scalar::Uint) => value,
-                        Some(Scalar::Int16) => self.convert_scalar(value, Scalar::Int),
-                        _ => self.convert_scalar(value, Scalar::Uint),
+                        Some(Scalar::Int16) => convert_scalar(value, Scalar::Int),
+                        _ => convert_scalar(value, Scalar::Uint),
                     })
                     .collect();
                 let ty = arguments
@@ -333,7 +336,7 @@ impl Lowering<'_> {
             (I::And | I::Or, 2) => {
                 let arguments: Vec<Expr> = arguments
                     .into_iter()
-                    .map(|value| self.convert_scalar(value, Scalar::Bool))
+                    .map(|value| convert_scalar(value, Scalar::Bool))
                     .collect();
                 let ty = match arguments.as_slice() {
                     [a, b] => shape(&a.ty, &b.ty),
@@ -341,10 +344,7 @@ impl Lowering<'_> {
                 };
                 match ty {
                     Some(ty) => make(
-                        arguments
-                            .into_iter()
-                            .map(|value| self.convert(value, &ty))
-                            .collect(),
+                        arguments.into_iter().map(|value| convert(value, &ty)).collect(),
                         ty,
                     ),
                     None => fail(arguments),
@@ -357,7 +357,7 @@ impl Lowering<'_> {
                 else {
                     return opaque(Vec::new(), Type::Unknown, span);
                 };
-                let condition = self.convert_scalar(condition, Scalar::Bool);
+                let condition = convert_scalar(condition, Scalar::Bool);
                 let Some(common) = self.common_of(&yes, &no) else {
                     return fail(vec![condition, yes, no]);
                 };
@@ -367,7 +367,7 @@ impl Lowering<'_> {
                     }
                     _ => common,
                 };
-                let (yes, no) = (self.convert(yes, &ty), self.convert(no, &ty));
+                let (yes, no) = (convert(yes, &ty), convert(no, &ty));
                 make(vec![condition, yes, no], ty)
             }
             _ => fail(arguments),
@@ -385,7 +385,7 @@ impl Lowering<'_> {
         };
         let arguments: Vec<Expr> = arguments
             .into_iter()
-            .map(|value| self.convert_scalar(value, scalar))
+            .map(|value| convert_scalar(value, scalar))
             .collect();
         let ty = match arguments.as_slice() {
             [a, b] => match (&a.ty, &b.ty) {

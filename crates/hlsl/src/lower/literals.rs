@@ -69,9 +69,8 @@ fn float(text: &str) -> (Type, Option<u32>) {
 pub(super) fn is_free(text: &[u8]) -> bool {
     let hexadecimal = text.starts_with(b"0x") || text.starts_with(b"0X");
     match text.last() {
-        Some(b'u' | b'U' | b'l' | b'L') => false,
+        None | Some(b'u' | b'U' | b'l' | b'L') => false,
         Some(b'f' | b'F' | b'h' | b'H') => hexadecimal,
         Some(last) => last.is_ascii_hexdigit() || *last == b'.',
-        None => false,
     }
 }

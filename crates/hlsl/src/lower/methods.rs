@@ -1,7 +1,7 @@
 //! Methods of resources.
 
 use super::Lowering;
-use super::conversions::{as_value, opaque};
+use super::conversions::{as_value, convert, opaque, to_index};
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind};
 use crate::types::{ResourceKind as Kind, Scalar, Type};
@@ -129,8 +129,8 @@ impl<'a> Lowering<'a> {
         let mut converted = Vec::with_capacity(arguments.len());
         for argument in arguments {
             converted.push(match parameters.next() {
-                Some(Type::Unknown) if name == b"Load" => self.index_value(argument),
-                Some(to) => self.convert(argument, &to),
+                Some(Type::Unknown) if name == b"Load" => to_index(argument),
+                Some(to) => convert(argument, &to),
                 None => {
                     self.note_write(&argument);
                     argument

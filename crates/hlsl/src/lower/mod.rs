@@ -5,11 +5,15 @@ mod constants;
 mod conversions;
 mod declarations;
 mod expressions;
+mod functions;
+mod initializers;
 mod intrinsics;
 mod literals;
+mod members;
 mod methods;
 mod parts;
 mod statements;
+mod structs;
 mod typing;
 
 use std::borrow::Cow;
@@ -75,6 +79,8 @@ struct Body<'a> {
     this: Option<(LocalId, StructId)>,
     this_written: bool,
     returns: Option<Type>,
+    /// Variables of `for` loops that ended: older compilers let them live on.
+    ended: FxHashMap<&'a [u8], LocalId>,
 }
 
 /// Expanded text to typed tree. Fills every field of [`Shader`] except `origins` and `sources`.
@@ -203,6 +209,9 @@ impl<'a> Lowering<'a> {
             .get(item.namespace as usize)
             .map_or(&[], Vec::as_slice);
         let function = self.declaration(item, node);
+        if std::mem::take(&mut self.too_deep) {
+            self.problem("nested too deeply", item.span);
+        }
         if let Some(function) = function
             && (item.numthreads.is_some() || item.wave_size.is_some())
         {
@@ -335,7 +344,6 @@ impl<'a> Lowering<'a> {
     }
 
     /// `[numthreads]` and `[WaveSize]` of an item, evaluated.
-    #[expect(clippy::type_complexity, reason = "the three attribute fields of a function")]
     fn attributes(
         &mut self,
         parser: &mut Parser,
@@ -475,6 +483,16 @@ impl<'a> Lowering<'a> {
 
     fn open_scope(&self) -> usize {
         self.body.undo.len()
+    }
+
+    /// Closes the scope of a `for`.
+    fn close_loop_scope(&mut self, mark: usize) {
+        for (name, _) in self.body.undo.get(mark..).unwrap_or_default() {
+            if let Some(local) = self.body.scope.get(name) {
+                self.body.ended.insert(name, *local);
+            }
+        }
+        self.close_scope(mark);
     }
 
     fn close_scope(&mut self, mark: usize) {

@@ -3,6 +3,7 @@
 use tree_sitter::Node;
 
 use super::Lowering;
+use super::conversions::{convert, to_condition, to_index};
 use super::parts::{Part, part};
 use crate::span::Span;
 use crate::tree::{Case, Expr, ExprKind, Loop, Stmt, StmtKind};
@@ -91,7 +92,7 @@ impl Lowering<'_> {
     }
 
     fn statement_kind(&mut self, node: Node, span: Span, out: &mut Vec<Stmt>) {
-        if node.is_error() || node.is_missing() || node.has_error() && !self.can_look_inside(node) {
+        if node.is_error() || node.is_missing() || node.has_error() && !can_look_inside(node) {
             let statement = self.opaque_statement("this statement could not be read", span);
             out.push(statement);
             return;
@@ -138,7 +139,7 @@ impl Lowering<'_> {
                     if returns == Type::Void {
                         value
                     } else {
-                        self.convert(value, &returns)
+                        convert(value, &returns)
                     }
                 });
                 StmtKind::Return(value)
@@ -151,8 +152,7 @@ impl Lowering<'_> {
                 self.type_declaration(node);
                 return;
             }
-            "comment" | "static_assert_declaration" => return,
-            ";" => return,
+            "comment" | "static_assert_declaration" | ";" => return,
             _ => {
                 let statement = self.opaque_statement("this statement is not understood", span);
                 out.push(statement);
@@ -160,35 +160,6 @@ impl Lowering<'_> {
             }
         };
         out.push(Stmt { kind, span });
-    }
-
-    /// Whether the error in a statement is inside a body of it, where it can be kept apart.
-    fn can_look_inside(&self, node: Node) -> bool {
-        if node.kind() == "compound_statement" {
-            return true;
-        }
-        if !matches!(
-            node.kind(),
-            "if_statement" | "for_statement" | "while_statement" | "do_statement" | "switch_statement"
-        ) {
-            return false;
-        }
-        let mut cursor = node.walk();
-        let mut inside = true;
-        if cursor.goto_first_child() {
-            loop {
-                let child = cursor.node();
-                let is_body = matches!(cursor.field_name(), Some("body" | "consequence" | "alternative"));
-                if child.is_error() || child.is_missing() || child.has_error() && !is_body {
-                    inside = false;
-                    break;
-                }
-                if !cursor.goto_next_sibling() {
-                    break;
-                }
-            }
-        }
-        inside
     }
 
     fn missing(&self, node: Node) -> Expr {
@@ -206,7 +177,7 @@ impl Lowering<'_> {
     /// The condition of `if`, `while` and `do`, as a bool.
     fn condition_of(&mut self, node: Node) -> Expr {
         let expr = self.value_of(node);
-        self.condition(expr)
+        to_condition(expr)
     }
 
     /// What stands in the parentheses of `if`, `while`, `do` and `switch`.
@@ -232,23 +203,20 @@ impl Lowering<'_> {
     }
 
     fn body_of(&mut self, node: Node) -> Stmt {
-        match part(node, Part::Body) {
-            Some(body) => self.single(body),
-            None => {
-                let span = self.span(node);
-                self.opaque_statement("this statement has no body", span)
-            }
+        if let Some(body) = part(node, Part::Body) {
+            return self.single(body);
         }
+        let span = self.span(node);
+        self.opaque_statement("this statement has no body", span)
     }
 
     fn if_statement(&mut self, node: Node) -> StmtKind {
         let condition = self.condition_of(node);
-        let then = match part(node, Part::Consequence) {
-            Some(then) => self.single(then),
-            None => {
-                let span = self.span(node);
-                self.opaque_statement("this `if` has no body", span)
-            }
+        let then = if let Some(then) = part(node, Part::Consequence) {
+            self.single(then)
+        } else {
+            let span = self.span(node);
+            self.opaque_statement("this `if` has no body", span)
         };
         let otherwise = part(node, Part::Alternative).map(|alternative| {
             let inner = if alternative.kind() == "else_clause" {
@@ -287,11 +255,11 @@ impl Lowering<'_> {
         }
         let condition = part(node, Part::Condition).map(|condition| {
             let value = self.expression(condition);
-            self.condition(value)
+            to_condition(value)
         });
         let step = part(node, Part::Update).map(|update| self.expression(update));
         let body = self.body_of(node);
-        self.close_scope(mark);
+        self.close_loop_scope(mark);
         StmtKind::Loop(Box::new(Loop {
             init,
             condition,
@@ -303,7 +271,7 @@ impl Lowering<'_> {
 
     fn switch_statement(&mut self, node: Node) -> StmtKind {
         let value = self.value_of(node);
-        let value = self.index_value(value);
+        let value = to_index(value);
         let mut cases = Vec::new();
         let Some(body) = part(node, Part::Body) else {
             return StmtKind::Opaque;
@@ -328,7 +296,7 @@ impl Lowering<'_> {
             }
             let label = label.map(|label| {
                 let label = self.expression(label);
-                self.convert(label, &value.ty)
+                convert(label, &value.ty)
             });
             cases.push(Case {
                 label,
@@ -349,4 +317,33 @@ impl Lowering<'_> {
             out.push(statement);
         }
     }
+}
+
+/// Whether the error in a statement is inside a body of it, where it can be kept apart.
+fn can_look_inside(node: Node) -> bool {
+    if node.kind() == "compound_statement" {
+        return true;
+    }
+    if !matches!(
+        node.kind(),
+        "if_statement" | "for_statement" | "while_statement" | "do_statement" | "switch_statement"
+    ) {
+        return false;
+    }
+    let mut cursor = node.walk();
+    let mut inside = true;
+    if cursor.goto_first_child() {
+        loop {
+            let child = cursor.node();
+            let is_body = matches!(cursor.field_name(), Some("body" | "consequence" | "alternative"));
+            if child.is_error() || child.is_missing() || child.has_error() && !is_body {
+                inside = false;
+                break;
+            }
+            if !cursor.goto_next_sibling() {
+                break;
+            }
+        }
+    }
+    inside
 }

@@ -52,10 +52,7 @@ impl<'a> Lowering<'a> {
             });
             index = close.saturating_add(1);
         }
-        lengths
-            .into_iter()
-            .rev()
-            .fold(ty, |ty, length| array_of(ty, length))
+        lengths.into_iter().rev().fold(ty, array_of)
     }
 
     fn number(&self, index: usize) -> Option<u32> {

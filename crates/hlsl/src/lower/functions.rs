@@ -1,0 +1,253 @@
+//! Functions, methods and their parameters.
+
+use std::borrow::Cow;
+
+use tree_sitter::Node;
+
+use super::conversions::convert;
+use super::parts::{Part, part};
+use super::{Body, Lowering};
+use crate::lexical::Item;
+use crate::span::Span;
+use crate::tree::{Direction, Function, FunctionId, Parameter};
+use crate::types::{StructId, Type};
+
+/// More overloads of one name than this are not told apart.
+const MAX_OVERLOADS: usize = 64;
+
+/// Adds an overload, or puts it in the place of the one it defines again.
+fn add_overload(overloads: &mut Vec<FunctionId>, id: FunctionId, same: Option<FunctionId>) {
+    if let Some(slot) = overloads.iter_mut().find(|known| same == Some(**known)) {
+        *slot = id;
+    } else if overloads.len() < MAX_OVERLOADS {
+        overloads.push(id);
+    }
+}
+
+impl<'a> Lowering<'a> {
+    /// A function or a method, with or without its body.
+    pub(super) fn function(
+        &mut self,
+        item: &Item,
+        node: Node,
+        method_of: Option<StructId>,
+    ) -> Option<FunctionId> {
+        let declarator = part(node, Part::Declarator)?;
+        if declarator.kind() != "function_declarator" {
+            let span = self.span(node);
+            self.problem("this function is not understood", span);
+            return None;
+        }
+        let name_node = part(declarator, Part::Declarator)?;
+        let name_span = self.span(name_node);
+        let written = self.source(name_span);
+        let returns = part(node, Part::Type).map_or(Type::Unknown, |ty| self.type_of_node(ty));
+        let (is_static, _) = self.specifiers(node);
+        // `S::f(…) {…}` outside of its struct.
+        let mut method_of = method_of;
+        let mut name = written;
+        if let Some(colon) = written.windows(2).rposition(|pair| pair == b"::") {
+            name = written.get(colon + 2..).unwrap_or_default();
+            if let Some(Type::Struct(id)) =
+                self.resolve(&self.types, written.get(..colon).unwrap_or_default())
+            {
+                method_of = Some(id);
+            }
+        }
+        self.body = Body {
+            returns: Some(returns.clone()),
+            ..Body::default()
+        };
+        let mut parameters = Vec::new();
+        if let Some(id) = method_of.filter(|_| !is_static) {
+            let local = self.declare_local(b"this", Type::Struct(id), name_span, false);
+            self.body.this = Some((local, id));
+            parameters.push(Parameter {
+                local,
+                direction: Direction::In,
+                semantic: None,
+                default: None,
+            });
+        }
+        let understood = self.parameters(declarator, &mut parameters);
+        let has_body = part(node, Part::Body).is_some();
+        let id = self.function_id(name, &parameters, method_of, is_static, understood, has_body);
+        let index = id.0 as usize;
+        if !has_body
+            && self
+                .shader
+                .functions
+                .get(index)
+                .is_some_and(|function| function.body.is_some())
+        {
+            // Declared again behind its definition.
+            self.body = Body::default();
+            return Some(id);
+        }
+        let span = Span {
+            start: self.attribute_start(item, node),
+            end: self.span(node).end,
+        };
+        let shown = method_of
+            .and_then(|id| self.shader.structs.get(id.0 as usize))
+            .map_or_else(String::new, |owner| format!("{}::", owner.name))
+            + &String::from_utf8_lossy(name);
+        let function = Function {
+            name: shown,
+            name_span,
+            span,
+            parameters,
+            // Callers inside the body see the parameters.
+            locals: self.body.locals.clone(),
+            returns,
+            body: None,
+            group_size: None,
+            group_size_span: Span::default(),
+            wave_size: None,
+        };
+        if let Some(slot) = self.shader.functions.get_mut(index) {
+            // Defaults may stand in the prototype only.
+            let declared = std::mem::replace(slot, function).parameters;
+            for (parameter, declared) in slot.parameters.iter_mut().zip(declared) {
+                if parameter.default.is_none() {
+                    parameter.default = declared.default;
+                }
+            }
+        } else {
+            self.shader.functions.push(function);
+        }
+        // A parameter's default may have been too deep; that is no reason to give up a statement.
+        self.too_deep = false;
+        let body = part(node, Part::Body).map(|body| self.block(body));
+        let locals = std::mem::take(&mut self.body.locals);
+        let written_this = self.body.this_written;
+        if let Some(function) = self.shader.functions.get_mut(index) {
+            function.body = body;
+            function.locals = locals;
+            if written_this && let Some(this) = function.parameters.first_mut() {
+                this.direction = Direction::InOut;
+            }
+        }
+        self.body = Body::default();
+        Some(id)
+    }
+
+    /// Declares the parameters of a function; `false` where one is not understood.
+    fn parameters(&mut self, declarator: Node, parameters: &mut Vec<Parameter>) -> bool {
+        let mut understood = true;
+        if let Some(list) = part(declarator, Part::Parameters) {
+            let mut cursor = list.walk();
+            for parameter in list.named_children(&mut cursor) {
+                match self.parameter(parameter) {
+                    Some(Some(parameter)) => parameters.push(parameter),
+                    Some(None) => {}
+                    None => understood = false,
+                }
+            }
+        }
+        if !understood {
+            let span = self.span(declarator);
+            self.problem("the parameters of this function are not understood", span);
+        }
+        understood
+    }
+
+    /// The id of a function: that of its prototype, or a new one.
+    fn function_id(
+        &mut self,
+        name: &'a [u8],
+        parameters: &[Parameter],
+        method_of: Option<StructId>,
+        is_static: bool,
+        understood: bool,
+        has_body: bool,
+    ) -> FunctionId {
+        let types = |function: &Function| -> Vec<Type> {
+            function
+                .parameters
+                .iter()
+                .filter_map(|parameter| function.locals.get(parameter.local.0 as usize))
+                .map(|local| local.ty.clone())
+                .collect()
+        };
+        let own: Vec<Type> = parameters
+            .iter()
+            .filter_map(|parameter| self.body.locals.get(parameter.local.0 as usize))
+            .map(|local| local.ty.clone())
+            .collect();
+        let full = self.full_name(name);
+        let known = match (method_of, &full) {
+            (Some(id), _) => self.methods.get(&(id, name)),
+            (None, Some(full)) => self.functions.get(full),
+            (None, None) => self.functions.get(name),
+        };
+        let same = known.into_iter().flatten().copied().find(|id| {
+            self.shader
+                .functions
+                .get(id.0 as usize)
+                .is_some_and(|function| types(function) == own)
+        });
+        let is_defined = same
+            .and_then(|id| self.shader.functions.get(id.0 as usize))
+            .is_some_and(|function| function.body.is_some());
+        if let Some(id) = same
+            && !(is_defined && has_body)
+        {
+            return id;
+        }
+        let id = FunctionId(u32::try_from(self.shader.functions.len()).unwrap_or(u32::MAX));
+        if !understood {
+            return id;
+        }
+        if let Some(owner) = method_of {
+            add_overload(self.methods.entry((owner, name)).or_default(), id, same);
+            if is_static {
+                self.static_methods.insert(id);
+            }
+            return id;
+        }
+        if let Some(full) = full {
+            add_overload(self.functions.entry(full).or_default(), id, same);
+        }
+        add_overload(self.functions.entry(Cow::Borrowed(name)).or_default(), id, same);
+        id
+    }
+
+    /// `Some(None)` is `void`.
+    #[expect(clippy::option_option, reason = "a parameter, none, or something else")]
+    fn parameter(&mut self, node: Node) -> Option<Option<Parameter>> {
+        let ty = self.type_of_node(part(node, Part::Type)?);
+        let Some(declarator) = part(node, Part::Declarator) else {
+            if ty == Type::Void {
+                return Some(None);
+            }
+            let span = self.span(node);
+            let local = self.declare_local(&[], ty, span, false);
+            return Some(Some(Parameter {
+                local,
+                direction: Direction::In,
+                semantic: None,
+                default: None,
+            }));
+        };
+        let declared = self.declarator(declarator, ty)?;
+        let default = part(node, Part::DefaultValue).map(|value| {
+            let value = self.expression(value);
+            convert(value, &declared.ty)
+        });
+        let direction = self
+            .lexed
+            .directions
+            .get(&declared.name_span.start)
+            .copied()
+            .unwrap_or(Direction::In);
+        let semantic = self.semantic(declared.name_span);
+        let local = self.declare_local(declared.name, declared.ty, declared.name_span, false);
+        Some(Some(Parameter {
+            local,
+            direction,
+            semantic,
+            default,
+        }))
+    }
+}

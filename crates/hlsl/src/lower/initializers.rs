@@ -1,0 +1,88 @@
+//! Initialiser lists and constructors.
+
+use tree_sitter::Node;
+
+use super::Lowering;
+use super::conversions::{as_value, convert_scalar, opaque};
+use crate::span::Span;
+use crate::tree::{Expr, ExprKind};
+use crate::types::Type;
+
+impl Lowering<'_> {
+    /// An expression, or a `{…}` that becomes a value of the type.
+    pub(super) fn initializer(&mut self, node: Node, ty: &Type) -> Expr {
+        if node.kind() != "initializer_list" {
+            return self.expression(node);
+        }
+        let span = self.span(node);
+        let mut leaves = Vec::new();
+        if self.enter() {
+            self.flatten(node, &mut leaves);
+            self.leave();
+        }
+        self.construct(leaves, ty, span)
+    }
+
+    /// The leaves of nested lists, which HLSL sees as one.
+    fn flatten(&mut self, node: Node, leaves: &mut Vec<Expr>) {
+        let mut cursor = node.walk();
+        for child in node.named_children(&mut cursor) {
+            if child.kind() == "initializer_list" {
+                if self.enter() {
+                    self.flatten(child, leaves);
+                    self.leave();
+                }
+            } else {
+                leaves.push(self.expression(child));
+            }
+        }
+    }
+
+    /// How many scalars an initialiser holds.
+    pub(super) fn count_components(&mut self, node: Node) -> usize {
+        let mut leaves = Vec::new();
+        if node.kind() == "initializer_list" {
+            self.flatten(node, &mut leaves);
+        } else {
+            leaves.push(self.expression(node));
+        }
+        leaves
+            .iter()
+            .map(|leaf| self.shader.components(&leaf.ty).max(1))
+            .sum()
+    }
+
+    /// A value of a type from values that hold its components in order.
+    pub(super) fn construct(&mut self, values: Vec<Expr>, ty: &Type, span: Span) -> Expr {
+        let wanted = self.shader.components(ty);
+        let mut position = 0usize;
+        let mut arguments = Vec::with_capacity(values.len());
+        let mut fits = wanted > 0;
+        for value in values {
+            // One unknown value among known ones is most likely a scalar.
+            let count = self.shader.components(&value.ty).max(1);
+            let value = match self.component_scalar(ty, position) {
+                Some(scalar) if value.ty.scalar().is_some() || value.ty == Type::Unknown && wanted > 0 => {
+                    if value.ty == Type::Unknown {
+                        fits = false;
+                        value
+                    } else {
+                        convert_scalar(value, scalar)
+                    }
+                }
+                _ => value,
+            };
+            position = position.saturating_add(count);
+            arguments.push(value);
+        }
+        if fits && position == wanted {
+            Expr {
+                kind: ExprKind::Construct(arguments),
+                ty: ty.clone(),
+                span,
+            }
+        } else {
+            opaque(arguments.into_iter().map(as_value).collect(), ty.clone(), span)
+        }
+    }
+}
