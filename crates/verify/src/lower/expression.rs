@@ -328,6 +328,7 @@ impl Body<'_, '_> {
         let value = self.value(base)?;
         let invalid = || LowerError::unsupported("this swizzle", span);
         match ty {
+            Type::Scalar(_) if components.iter().any(|c| *c != 0) => Err(invalid()),
             Type::Scalar(_) => {
                 let n = u8::try_from(components.len()).map_err(|_| invalid())?;
                 self.splat(value, n, span)

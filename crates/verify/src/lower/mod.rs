@@ -25,6 +25,7 @@ use shaderlint_hlsl::{FunctionId, GlobalId, Scalar, Shader, Span, Type};
 pub struct Lowered {
     /// Holds exactly one entry point.
     pub module: naga::Module,
+    /// What naga's validator found out; its WGSL writer wants it.
     pub info: naga::valid::ModuleInfo,
     /// The entry point's name in HLSL. WGSL may spell it differently; it is the module's only one.
     pub entry: String,
@@ -44,7 +45,9 @@ pub struct Binding {
     pub name: String,
     /// Always 0.
     pub group: u32,
+    /// Counted from 0 without gaps.
     pub binding: u32,
+    /// How the kernel uses it.
     pub kind: BindingKind,
     /// One element of the buffer; for uniforms all of them together.
     pub element: Element,
@@ -54,14 +57,18 @@ pub struct Binding {
     pub is_atomic: bool,
 }
 
+/// How a kernel uses a buffer. All of them are storage buffers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BindingKind {
+    /// `StructuredBuffer`, `Buffer`, `ByteAddressBuffer`: an array of elements.
     ReadOnlyStorage,
+    /// Their `RW` forms, and append and consume buffers.
     ReadWriteStorage,
     /// The hidden counter of a structured buffer: one uint, read and written.
     Counter,
     /// Every `cbuffer` member and plain global in use, as one read-only storage buffer of one element.
     Uniform {
+        /// In order of offset.
         members: Vec<UniformMember>,
     },
 }
@@ -74,10 +81,14 @@ impl BindingKind {
     }
 }
 
+/// One uniform: a `cbuffer` member, a plain global or a whole `ConstantBuffer`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UniformMember {
+    /// Its HLSL name.
     pub name: String,
+    /// Its HLSL type; of a `ConstantBuffer` the element's.
     pub ty: Type,
+    /// The global it is.
     pub global: GlobalId,
     /// Offsets are from the start of the buffer.
     pub words: Vec<Word>,

@@ -143,18 +143,21 @@ pub(super) fn lower_entry(
 }
 
 fn validate(module: &naga::Module, span: Span) -> Result<naga::valid::ModuleInfo, LowerError> {
-    Validator::new(ValidationFlags::all(), Capabilities::SUBGROUP)
-        .validate(module)
-        .map_err(|error| {
-            let mut message = String::from("internal limitation: naga refuses the lowered kernel");
-            let mut cause: Option<&dyn std::error::Error> = Some(error.as_inner());
-            while let Some(error) = cause {
-                message.push_str(": ");
-                message.push_str(&error.to_string());
-                cause = error.source();
-            }
-            LowerError { message, span }
-        })
+    Validator::new(
+        ValidationFlags::all(),
+        Capabilities::SUBGROUP | Capabilities::SHADER_FLOAT16_IN_FLOAT32,
+    )
+    .validate(module)
+    .map_err(|error| {
+        let mut message = String::from("internal limitation: naga refuses the lowered kernel");
+        let mut cause: Option<&dyn std::error::Error> = Some(error.as_inner());
+        while let Some(error) = cause {
+            message.push_str(": ");
+            message.push_str(&error.to_string());
+            cause = error.source();
+        }
+        LowerError { message, span }
+    })
 }
 
 impl Unit<'_> {
@@ -181,7 +184,7 @@ impl Unit<'_> {
                 (_, Type::Resource(kind, element)) => self.buffer(id, global, *kind, element.as_deref())?,
                 (Storage::Uniform | Storage::Resource, _) => {
                     return Err(LowerError::unsupported(
-                        format_args!("the resource `{}`", global.name),
+                        format_args!("{} `{}`", resource_noun(&global.ty), global.name),
                         global.name_span,
                     ));
                 }
@@ -344,7 +347,7 @@ impl Unit<'_> {
             ) => (false, simplify(element)),
             _ => {
                 return Err(LowerError::unsupported(
-                    format_args!("the resource `{}`", global.name),
+                    format_args!("{} `{}`", resource_noun(&global.ty), global.name),
                     global.name_span,
                 ));
             }
@@ -558,6 +561,15 @@ impl Unit<'_> {
             .module
             .types
             .insert(naga::Type { name: None, inner }, naga::Span::UNDEFINED))
+    }
+}
+
+fn resource_noun(ty: &Type) -> &'static str {
+    match ty {
+        Type::Resource(ResourceKind::Texture | ResourceKind::RwTexture, _) => "the texture",
+        Type::Resource(ResourceKind::Sampler, _) => "the sampler",
+        Type::Array(..) => "the array of resources",
+        _ => "the resource",
     }
 }
 

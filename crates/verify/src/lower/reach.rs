@@ -37,7 +37,7 @@ impl Instance {
     /// The instance that a call makes of its callee; `None` where a resource argument is not a plain name.
     pub(super) fn callee(
         &self,
-        caller: &Function,
+        within: &Function,
         callee: &Function,
         id: FunctionId,
         arguments: &[Expr],
@@ -49,7 +49,7 @@ impl Instance {
                 .get(parameter.local.0 as usize)
                 .map(|local| &local.ty);
             resources.push(if matches!(ty, Some(Type::Resource(..))) {
-                Some(self.global_of(caller, arguments.get(at)?)?)
+                Some(self.global_of(within, arguments.get(at)?)?)
             } else {
                 None
             });
@@ -194,10 +194,12 @@ impl<'a> Walk<'a> {
                         return Err(LowerError::unsupported("an atomic without a place", expr.span));
                     };
                     let Some((global, path)) = atomic_cell(place, instance, function) else {
-                        return Err(LowerError::unsupported(
-                            "an atomic on something that is neither groupshared nor in a buffer",
-                            place.span,
-                        ));
+                        let what = if place.ty == Type::Unknown {
+                            "an atomic on something of unknown type"
+                        } else {
+                            "an atomic on something that is neither groupshared nor in a buffer"
+                        };
+                        return Err(LowerError::unsupported(what, place.span));
                     };
                     self.reach.atomics.entry(global).or_default().insert(path);
                 }
@@ -291,7 +293,7 @@ pub(super) fn for_each_in_expr<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Exp
                 stack.push(a);
             }
             ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) | ExprKind::Comma(a, b) => {
-                stack.extend([&**b, &**a])
+                stack.extend([&**b, &**a]);
             }
             ExprKind::Ternary(a, b, c) => stack.extend([&**c, &**b, &**a]),
             ExprKind::Assign { target, value, .. } => stack.extend([&**value, &**target]),

@@ -242,7 +242,8 @@ impl Types<'_> {
             .atomic
             .and_then(|global| self.atomics.get(&global))
             .is_some_and(|paths| paths.iter().any(|path| path.starts_with(&shape.path)));
-        !atomic && !(shape.storage && self.holds_bool(ty, DEPTH))
+        let stored_bool = shape.storage && self.holds_bool(ty, DEPTH);
+        !atomic && !stored_bool
     }
 
     fn holds_bool(&self, ty: &Type, depth: u32) -> bool {

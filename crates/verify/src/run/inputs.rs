@@ -174,7 +174,7 @@ impl Inputs {
     }
 }
 
-/// SplitMix64, seeded by a number and a name.
+/// The generator `SplitMix64`, seeded by a number and a name.
 struct Random(u64);
 
 impl Random {

@@ -1,0 +1,230 @@
+//! What cannot be lowered is said with its place, and nothing panics.
+
+mod support;
+
+use shaderlint_hlsl::{Expr, ExprKind, Function, FunctionId, LocalId, Shader, Span, Stmt, StmtKind, Type};
+use support::{lowered, try_lower};
+
+/// The kernel is refused with this message, at this text.
+#[track_caller]
+fn check(source: &str, message: &str, at: &str) {
+    let error = match try_lower(source) {
+        Ok(kernel) => panic!("lowered: {}", shaderlint_verify::wgsl(&kernel, false).unwrap()),
+        Err(error) => error,
+    };
+    assert!(error.message.contains(message), "{error}");
+    let place = String::from_utf8_lossy(error.span.slice(source.as_bytes())).into_owned();
+    assert!(place.contains(at), "{error} at `{place}`");
+}
+
+fn kernel(declarations: &str, body: &str) -> String {
+    format!(
+        "RWStructuredBuffer<uint> Out; {declarations}\n[numthreads(64, 1, 1)]\nvoid main(uint gi : SV_GroupIndex) {{ {body} }}\n"
+    )
+}
+
+#[test]
+fn refusals_name_their_place() {
+    check(
+        &kernel("Texture2D<float4> tex;", "Out[gi] = (uint)tex[uint2(gi, 0)].x;"),
+        "unsupported",
+        "tex",
+    );
+    check(&kernel("", "double d = 1; Out[gi] = (uint)d;"), "double", "");
+    check(
+        &kernel("", "if (gi > 3) discard; Out[gi] = 1;"),
+        "discard",
+        "discard",
+    );
+    check(
+        &kernel(
+            "uint f(uint n) { return n == 0 ? 1 : n * f(n - 1); }",
+            "Out[gi] = f(gi);",
+        ),
+        "calls itself",
+        "f(",
+    );
+    check(
+        &kernel("", "GroupMemoryBarrier(); Out[gi] = 1;"),
+        "barrier",
+        "GroupMemoryBarrier()",
+    );
+    check(
+        &kernel("", "uint n = 0; InterlockedAdd(n, 1); Out[gi] = n;"),
+        "atomic",
+        "n",
+    );
+    check(
+        &kernel(
+            "",
+            "switch (gi) { case 0: Out[gi] = 1; case 1: Out[gi] = 2; break; }",
+        ),
+        "falls through",
+        "Out[gi] = 1",
+    );
+    check(
+        &kernel("", "uint a = WaveMatch(gi).x; Out[gi] = a;"),
+        "WaveMatch",
+        "WaveMatch",
+    );
+    check(&kernel("", "Out[gi] = gi / 0;"), "division by zero", "0");
+    check(
+        "RWStructuredBuffer<uint> Out;\n[numthreads(64, 1, 1)]\nvoid main(uint gi : SV_Position) { Out[gi] = 1; }",
+        "SV_Position",
+        "gi",
+    );
+}
+
+#[test]
+fn only_what_is_reached_is_bound() {
+    let source = "StructuredBuffer<uint> Unused; Texture2D<float4> AlsoUnused; cbuffer C { uint a; uint b; };
+RWStructuredBuffer<uint> Out; void other() { Out[0] = Unused[0] + b; }
+[numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex) { Out[gi] = a; }";
+    let kernel = lowered(source);
+    let names: Vec<&str> = kernel.bindings.iter().map(|b| b.name.as_str()).collect();
+    assert_eq!(names, ["Out", "Uniforms"]);
+    assert!(!kernel.uses_subgroups);
+    assert_eq!(kernel.group_size, [64, 1, 1]);
+}
+
+#[test]
+fn subgroups_are_enabled_where_asked() {
+    let kernel = lowered(&kernel("", "Out[gi] = WaveActiveSum(gi);"));
+    assert!(kernel.uses_subgroups);
+    let text = shaderlint_verify::wgsl(&kernel, true).unwrap();
+    assert!(text.starts_with("enable subgroups;\n"));
+    assert!(
+        !shaderlint_verify::wgsl(&kernel, false)
+            .unwrap()
+            .contains("enable")
+    );
+}
+
+#[test]
+fn names_that_wgsl_reserves_are_renamed() {
+    lowered(
+        "struct ptr { uint fn; }; StructuredBuffer<uint> array; RWStructuredBuffer<uint> vec2; groupshared uint f32[64];
+uint select1(uint var1) { uint loop1 = var1; return loop1; }
+[numthreads(64, 1, 1)] void main1(uint let : SV_GroupIndex) { f32[let] = array[let]; vec2[let] = select1(f32[let]); }",
+    );
+}
+
+fn expr(kind: ExprKind, ty: Type) -> Expr {
+    Expr {
+        kind,
+        ty,
+        span: Span::default(),
+    }
+}
+
+/// An entry point around these statements.
+fn entry(body: Vec<Stmt>) -> Shader {
+    let function = Function {
+        name: "main".into(),
+        name_span: Span::default(),
+        span: Span::default(),
+        parameters: Vec::new(),
+        locals: Vec::new(),
+        returns: Type::Void,
+        body: Some(body),
+        group_size: Some([1, 1, 1]),
+        group_size_span: Span::default(),
+        wave_size: None,
+    };
+    Shader {
+        functions: vec![function],
+        ..Shader::default()
+    }
+}
+
+#[test]
+fn broken_trees_do_not_panic() {
+    let lit = || expr(ExprKind::Literal(1), Type::UINT);
+    let broken = [
+        expr(ExprKind::Local(LocalId(9)), Type::UINT),
+        expr(ExprKind::Global(shaderlint_hlsl::GlobalId(9)), Type::UINT),
+        expr(ExprKind::Call(FunctionId(9), vec![]), Type::UINT),
+        expr(ExprKind::Field(Box::new(lit()), 5), Type::UINT),
+        expr(
+            ExprKind::Swizzle(Box::new(lit()), vec![3, 200]),
+            Type::Vector(shaderlint_hlsl::Scalar::Uint, 2),
+        ),
+        expr(ExprKind::Index(Box::new(lit()), Box::new(lit())), Type::Unknown),
+        expr(
+            ExprKind::Construct(vec![lit(); 9]),
+            Type::Vector(shaderlint_hlsl::Scalar::Uint, 77),
+        ),
+        expr(
+            ExprKind::Cast(Box::new(lit())),
+            Type::Struct(shaderlint_hlsl::StructId(4)),
+        ),
+        expr(
+            ExprKind::Cast(Box::new(lit())),
+            Type::Array(std::sync::Arc::new(Type::UINT), u32::MAX),
+        ),
+        expr(ExprKind::Opaque(vec![lit()]), Type::Unknown),
+        expr(
+            ExprKind::Assign {
+                target: Box::new(lit()),
+                op: None,
+                value: Box::new(lit()),
+            },
+            Type::UINT,
+        ),
+        expr(
+            ExprKind::Method {
+                object: Box::new(lit()),
+                name: "Load".into(),
+                arguments: vec![],
+            },
+            Type::UINT,
+        ),
+        expr(
+            ExprKind::Intrinsic(shaderlint_hlsl::Intrinsic::InterlockedAdd, vec![]),
+            Type::Void,
+        ),
+        expr(
+            ExprKind::Intrinsic(shaderlint_hlsl::Intrinsic::Dot, vec![]),
+            Type::Void,
+        ),
+    ];
+    for expr in broken {
+        let shader = entry(vec![Stmt {
+            kind: StmtKind::Expr(expr.clone()),
+            span: Span::default(),
+        }]);
+        assert!(
+            shaderlint_verify::lower(&shader, FunctionId(0)).is_err(),
+            "{expr:?}"
+        );
+    }
+    assert!(shaderlint_verify::lower(&Shader::default(), FunctionId(3)).is_err());
+}
+
+#[test]
+fn deep_trees_are_refused() {
+    let mut deep = expr(ExprKind::Literal(1), Type::UINT);
+    for _ in 0..2000 {
+        deep = expr(
+            ExprKind::Unary(shaderlint_hlsl::UnaryOp::Complement, Box::new(deep)),
+            Type::UINT,
+        );
+    }
+    let shader = entry(vec![Stmt {
+        kind: StmtKind::Expr(deep),
+        span: Span::default(),
+    }]);
+    let error = shaderlint_verify::lower(&shader, FunctionId(0)).unwrap_err();
+    assert!(error.message.contains("deep"), "{error}");
+    let mut nested = Stmt {
+        kind: StmtKind::Block(vec![]),
+        span: Span::default(),
+    };
+    for _ in 0..2000 {
+        nested = Stmt {
+            kind: StmtKind::Block(vec![nested]),
+            span: Span::default(),
+        };
+    }
+    assert!(shaderlint_verify::lower(&entry(vec![nested]), FunctionId(0)).is_err());
+}
