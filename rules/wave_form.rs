@@ -33,12 +33,22 @@ pub(crate) fn fix(context: &Context<'_>, scan: &Collective) -> Option<Fix> {
     let rewrite = scan.rewrite.as_ref()?;
     // In a register nothing after the ladder waits for it; in an array the next reader may.
     let in_register = matches!(scan.output, Elements::Register { .. }) && rewrite.also.is_empty();
-    let barriers = if in_register { [false, true] } else { [rewrite.ends_with_barrier, true] };
+    let barriers = if in_register {
+        [false, true]
+    } else {
+        [rewrite.ends_with_barrier, true]
+    };
     let is_exact = scan.operator.is_exact();
     barriers.into_iter().find_map(|end_barrier| {
         let form = write(shader, scan, rewrite, end_barrier)?;
-        let totals = Edit { at: totals_place(shader, scan)?, text: form.totals };
-        let block = Edit { at: At::Over(scan.span), text: form.block };
+        let totals = Edit {
+            at: totals_place(shader, scan)?,
+            text: form.totals,
+        };
+        let block = Edit {
+            at: At::Over(scan.span),
+            text: form.block,
+        };
         let fix = Fix {
             title: "replace the ladder by wave intrinsics".to_owned(),
             safety: if is_exact { Safety::Safe } else { Safety::Unsafe },
@@ -50,9 +60,16 @@ pub(crate) fn fix(context: &Context<'_>, scan: &Collective) -> Option<Fix> {
 
 /// Beside the array the elements went through if that is in the file at hand, else before the function.
 fn totals_place(shader: &Shader, scan: &Collective) -> Option<At> {
-    let beside = scan.arrays.iter().filter_map(|array| shader.globals.get(array.0 as usize)).find(|array| {
-        shader.origins.editable(array.span).is_some_and(|place| place.file == FileId(0))
-    });
+    let beside = scan
+        .arrays
+        .iter()
+        .filter_map(|array| shader.globals.get(array.0 as usize))
+        .find(|array| {
+            shader
+                .origins
+                .editable(array.span)
+                .is_some_and(|place| place.file == FileId(0))
+        });
     match beside {
         Some(array) => Some(At::After(array.span)),
         None => Some(At::Before(shader.functions.get(scan.function.0 as usize)?.span)),
@@ -60,9 +77,13 @@ fn totals_place(shader: &Shader, scan: &Collective) -> Option<At> {
 }
 
 fn is_proved(context: &Context<'_>, fix: &Fix) -> bool {
-    let Some((fixed, entry)) = fixed_shader(context.shader, context.entry, &fix.edits) else { return false };
+    let Some((fixed, entry)) = fixed_shader(context.shader, context.entry, &fix.edits) else {
+        return false;
+    };
     let flagged = (context.shader, context.entry);
-    compare(flagged, (&fixed, entry), &[LaneMap::Linear]).iter().all(|run| run.outcome.is_equal())
+    compare(flagged, (&fixed, entry), &[LaneMap::Linear])
+        .iter()
+        .all(|run| run.outcome.is_equal())
 }
 
 /// The names the form introduces.
@@ -77,12 +98,7 @@ struct Names {
 }
 
 /// The wave form for a collective; `None` for operators without a wave prefix.
-fn write(
-    shader: &Shader,
-    scan: &Collective,
-    rewrite: &Rewrite,
-    end_barrier: bool,
-) -> Option<WaveForm> {
+fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: bool) -> Option<WaveForm> {
     let (prefix, active, sign) = match scan.operator {
         Operator::Add | Operator::FloatAdd => ("WavePrefixSum", "WaveActiveSum", "+"),
         Operator::Mul | Operator::FloatMul => ("WavePrefixProduct", "WaveActiveProduct", "*"),

@@ -38,7 +38,9 @@ fn line_of(text: &[u8], offset: u32) -> usize {
 /// `line: rule` for each line and rule with findings.
 fn found(text: &[u8]) -> String {
     let findings = lint(text);
-    let lines = findings.iter().map(|finding| (line_of(text, finding.primary.place.start), finding.rule));
+    let lines = findings
+        .iter()
+        .map(|finding| (line_of(text, finding.primary.place.start), finding.rule));
     let lines: BTreeSet<(usize, &str)> = lines.collect();
     lines.iter().fold(String::new(), |mut list, (line, rule)| {
         let _ = writeln!(list, "{line}: {rule}");
@@ -164,11 +166,18 @@ fn marks_are_findings() {
     let (mut all_found, mut all_marked) = (String::new(), String::new());
     for path in RULES.iter().flat_map(|rule| fixtures(rule, "bad")) {
         let text = std::fs::read_to_string(&path).expect("a fixture is UTF-8");
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = path
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned();
         let _ = write!(all_found, "{name}\n{}", found(text.as_bytes()));
         let _ = write!(all_marked, "{name}\n{}", marked(&text, mark_in_fixture));
     }
-    assert!(all_found == all_marked, "found:\n{all_found}\nmarked:\n{all_marked}");
+    assert!(
+        all_found == all_marked,
+        "found:\n{all_found}\nmarked:\n{all_marked}"
+    );
 }
 
 #[test]
