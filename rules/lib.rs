@@ -2,6 +2,8 @@
 //!
 //! **Invariants.** No I/O. A rule knows no other rule; what two rules need is in `simt`, or here in `wave_form`.
 
+#![forbid(unsafe_code)]
+
 #[path = "performance/hillis_steele_scan.rs"]
 mod hillis_steele_scan;
 

@@ -49,18 +49,14 @@ fn with_definitions(bencher: Bencher) {
 
 #[divan::bench]
 fn skipped(bencher: Bencher) {
-    measure(
-        bencher,
-        &format!("#if 0\n{}\n#endif\n", KERNEL.repeat(2_000)),
-    );
+    measure(bencher, &format!("#if 0\n{}\n#endif\n", KERNEL.repeat(2_000)));
 }
 
 #[divan::bench]
 fn calls(bencher: Bencher) {
     let line = "    value = MAX(LOAD(gi), LOAD(gi + STEP)) * SCALE;\n";
-    let text =
-        "#define MAX(a, b) ((a) > (b) ? (a) : (b))\n#define LOAD(i) shared_values[(i) & 63]\n\
+    let text = "#define MAX(a, b) ((a) > (b) ? (a) : (b))\n#define LOAD(i) shared_values[(i) & 63]\n\
                 #define STEP 4\n#define SCALE 2.0f\n"
-            .to_owned();
+        .to_owned();
     measure(bencher, &(text + &line.repeat(10_000)));
 }

@@ -3,17 +3,23 @@
 //! **Invariants.** No I/O: included files come through [`Includes`]. No panic and no failure on any input: what could
 //! not be read is a [`Problem`] with its place, and the rest of the unit is still read. This crate knows no lint word.
 
+#![forbid(unsafe_code)]
+
 mod intrinsic;
+mod lexical;
+mod lower;
 mod preprocess;
+mod print;
 mod span;
-mod stub;
 mod tree;
+mod type_names;
 mod types;
 
 pub use intrinsic::Intrinsic;
-pub use preprocess::{Branch, Inactive, Origins, Preprocessed, preprocess};
+pub use lower::{TextProblem, parse};
+pub use preprocess::Origins;
+pub use print::outline;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};
-pub use stub::read;
 pub use tree::*;
 pub use types::{ResourceKind, Scalar, StructId, Type};
 
@@ -30,4 +36,25 @@ impl Includes for NoIncludes {
     fn resolve(&self, _: &str, _: &str, _: bool) -> Option<SourceFile> {
         None
     }
+}
+
+/// Reads one translation unit: the file `path` that holds `text`, with `defines` (name, value) made before it.
+///
+/// What could not be read is told in the second part, in no order of importance; the rest is in the first.
+#[must_use]
+pub fn read(
+    path: &str,
+    text: &[u8],
+    defines: &[(String, String)],
+    includes: &dyn Includes,
+) -> (Shader, Vec<Problem>) {
+    let (unit, mut problems) = preprocess(path, text, defines, includes);
+    let (mut shader, unread) = parse(unit.text);
+    shader.origins = unit.origins;
+    shader.sources = unit.sources;
+    problems.extend(unread.into_iter().map(|problem| Problem {
+        place: shader.origins.locate(problem.span),
+        message: problem.message,
+    }));
+    (shader, problems)
 }

@@ -25,10 +25,7 @@ impl Scalar {
     /// Whether values of this type are exactly 32 bits (`bool` counts: it is 0 or 1).
     #[must_use]
     pub fn is_word(self) -> bool {
-        matches!(
-            self,
-            Scalar::Bool | Scalar::Int | Scalar::Uint | Scalar::Float
-        )
+        matches!(self, Scalar::Bool | Scalar::Int | Scalar::Uint | Scalar::Float)
     }
 
     #[must_use]
@@ -120,9 +117,7 @@ impl Type {
     #[must_use]
     pub fn scalar(&self) -> Option<Scalar> {
         match self {
-            Type::Scalar(scalar) | Type::Vector(scalar, _) | Type::Matrix(scalar, ..) => {
-                Some(*scalar)
-            }
+            Type::Scalar(scalar) | Type::Vector(scalar, _) | Type::Matrix(scalar, ..) => Some(*scalar),
             _ => None,
         }
     }

@@ -35,14 +35,30 @@ fn check(main: &str, files: &[(&str, &str)], cases: &[(&str, &str, &str)]) {
     let (unit, _) = preprocess("main", main.as_bytes(), &[], &Files(files));
     let text = String::from_utf8(unit.text.clone()).expect("text");
     for (part, located, editable) in cases {
-        let start = text.find(part).unwrap_or_else(|| panic!("{part:?} in {text:?}"));
+        let start = text
+            .find(part)
+            .unwrap_or_else(|| panic!("{part:?} in {text:?}"));
         let span = Span {
             start: u32::try_from(start).expect("short"),
             end: u32::try_from(start + part.len()).expect("short"),
         };
-        let expected = |wanted: &str| if wanted == "=" { (*part).to_owned() } else { wanted.to_owned() };
-        assert_eq!(shown(&unit, unit.origins.locate(span)), expected(located), "locate {part:?} in {text:?}");
-        assert_eq!(shown(&unit, unit.origins.editable(span)), expected(editable), "editable {part:?} in {text:?}");
+        let expected = |wanted: &str| {
+            if wanted == "=" {
+                (*part).to_owned()
+            } else {
+                wanted.to_owned()
+            }
+        };
+        assert_eq!(
+            shown(&unit, unit.origins.locate(span)),
+            expected(located),
+            "locate {part:?} in {text:?}"
+        );
+        assert_eq!(
+            shown(&unit, unit.origins.editable(span)),
+            expected(editable),
+            "editable {part:?} in {text:?}"
+        );
     }
 }
 
@@ -56,7 +72,7 @@ fn verbatim_text() {
             ("int a;", "=", "="),
             ("a", "=", "="),
             ("b;", "=", "="),
-            ("int  b", "-", "-").min(("int a; \nint  ", "int a; // c\nint /* d */ ", "int a; // c\nint /* d */ ")),
+            ("int  b", "int /* d */ b", "int /* d */ b"),
             ("a; \nint", "a; // c\nint", "a; // c\nint"),
             ("cd;", "c\\\nd;", "c\\\nd;"),
             ("int cd", "int c\\\nd", "int c\\\nd"),
@@ -72,9 +88,21 @@ fn macro_calls() {
         &[],
         &[
             // Whole calls may be replaced, with and without what is around them.
-            ("((left) > (64 + 1) ? (left) : (64 + 1))", "MAX(left, N + 1)", "MAX(left, N + 1)"),
-            ("x = ((left) > (64 + 1) ? (left) : (64 + 1)) * 64", "x = MAX(left, N + 1) * N", "x = MAX(left, N + 1) * N"),
-            ("((left) > (64 + 1) ? (left) : (64 + 1)) * ", "MAX(left, N + 1) * ", "MAX(left, N + 1) * "),
+            (
+                "((left) > (64 + 1) ? (left) : (64 + 1))",
+                "MAX(left, N + 1)",
+                "MAX(left, N + 1)",
+            ),
+            (
+                "x = ((left) > (64 + 1) ? (left) : (64 + 1)) * 64",
+                "x = MAX(left, N + 1) * N",
+                "x = MAX(left, N + 1) * N",
+            ),
+            (
+                "((left) > (64 + 1) ? (left) : (64 + 1)) * ",
+                "MAX(left, N + 1) * ",
+                "MAX(left, N + 1) * ",
+            ),
             // A part of one may not.
             ("left", "=", "-"),
             ("(left)", "MAX(left, N + 1)", "-"),
@@ -82,7 +110,7 @@ fn macro_calls() {
             ("+ 1", "=", "-"),
             ("x = ((left)", "x = MAX(left, N + 1)", "-"),
             ("(64 + 1)) * 64", "MAX(left, N + 1) * N", "-"),
-            ("64;", "N + 1) * N;", "-").max(("* 64;", "* N;", "* N;")),
+            ("* 64;", "* N;", "* N;"),
             ("Barrier();", "SYNC", "SYNC"),
             ("Barrier", "SYNC", "-"),
             ("Barrier(); y", "SYNC y", "SYNC y"),
@@ -96,13 +124,21 @@ fn calls_that_reach_past_their_name() {
         "#define NAME f\n#define f(x) x.y\na NAME /* c */ (1) b NAME c -NAME",
         &[],
         &[
-            ("1.y", "NAME /* c */ (1)", "NAME /* c */ (1)").min(("1 .y", "NAME /* c */ (1)", "NAME /* c */ (1)")),
+            ("1 .y", "NAME /* c */ (1)", "NAME /* c */ (1)"),
             ("f c", "NAME c", "NAME c"),
             ("-f", "-NAME", "-NAME"),
         ],
     );
     // Blanks put in to keep tokens apart belong to no call.
-    check("#define N -1\n-N-E", &[], &[("-1-E", "N-E", "N-E"), ("- -1", "-N", "-N"), ("-E", "=", "=")]);
+    check(
+        "#define N -1\n-N-E",
+        &[],
+        &[
+            ("-1-E", "N-E", "N-E"),
+            ("- -1", "-N", "-N"),
+            ("-E", "=", "="),
+        ],
+    );
     check("#define E\na E b", &[], &[("a  b", "a E b", "a E b")]);
 }
 
@@ -116,7 +152,7 @@ fn directives() {
             ("a;", "=", "="),
             ("c;", "=", "="),
             ("a;\nc;", "a;\n#if 0\nb;\n#endif\nc;", "-"),
-            ("1 2", "F(1\n#if 1\n2\n#endif\n)", "-").max(("1", "=", "-")),
+            ("1", "=", "-"),
             ("d; 1 2 e", "d; F(1\n#if 1\n2\n#endif\n) e", "-"),
             ("e", "=", "="),
         ],
@@ -125,7 +161,10 @@ fn directives() {
 
 #[test]
 fn includes() {
-    let files = [("a", "in a;\n#include \"b\"\nend a;\n"), ("b", "in b; N;\n")];
+    let files = [
+        ("a", "in a;\n#include \"b\"\nend a;\n"),
+        ("b", "in b; N;\n"),
+    ];
     check(
         "#define N 3\nbefore;\n#include \"a\" // c\nafter; N",
         &files,
@@ -134,14 +173,22 @@ fn includes() {
             ("in b", "b: in b", "b: in b"),
             ("3;", "b: N;", "b: N;"),
             ("in a;\nin b", "a: in a;\n#include \"b\"", "-"),
-            ("in b; 3;\nend", "a: \"b\"\nend", "-"),
+            ("in b; 3;\nend", "a: #include \"b\"\nend", "-"),
             ("before;\nin a", "before;\n#include \"a\"", "-"),
-            ("before;\nin a;\nin b; 3;\nend a;\nafter", "before;\n#include \"a\" // c\nafter", "-"),
-            ("; 3;\nend a;\nafter", "\"a\" // c\nafter", "-"),
+            (
+                "before;\nin a;\nin b; 3;\nend a;\nafter",
+                "before;\n#include \"a\" // c\nafter",
+                "-",
+            ),
+            ("; 3;\nend a;\nafter", "#include \"a\" // c\nafter", "-"),
         ],
     );
     // The same file twice: no edit reaches from one reading into the other.
-    check("#include \"b\"\n#include \"b\"\n", &files, &[("N;\nin b", "\"b\"\n#include \"b\"", "-")]);
+    check(
+        "#include \"b\"\n#include \"b\"\n",
+        &files,
+        &[("N;\nin b", "#include \"b\"\n#include \"b\"", "-")],
+    );
 }
 
 #[test]
@@ -149,20 +196,37 @@ fn definitions() {
     let main = "#define ADD(a) a + step\nx = ADD(1);";
     let (unit, _) = preprocess("main", main.as_bytes(), &[], &Files(&[]));
     let find = |part: &str| {
-        let start = String::from_utf8_lossy(&unit.text).find(part).expect("the part");
+        let start = String::from_utf8_lossy(&unit.text)
+            .find(part)
+            .expect("the part");
         let start = u32::try_from(start).expect("short");
         let end = start + u32::try_from(part.len()).expect("short");
         shown(&unit, unit.origins.definition(Span { start, end }))
     };
-    assert_eq!((find("+ step").as_str(), find("1").as_str(), find("x").as_str()), ("+ step", "-", "-"));
+    assert_eq!(
+        (
+            find("+ step").as_str(),
+            find("1").as_str(),
+            find("x").as_str()
+        ),
+        ("+ step", "-", "-")
+    );
 }
 
 #[test]
 fn spans_outside_the_text() {
     let (unit, _) = preprocess("main", b"int x;", &[], &Files(&[]));
     let place = |start, end| shown(&unit, unit.origins.locate(Span { start, end }));
-    assert_eq!((place(0, 6), place(0, 7), place(7, 7), place(3, 3)), ("int x;".into(), "-".into(), "-".into(), String::new()));
-    assert_eq!(unit.origins.editable(Span { start: 3, end: 3 }).map(|place| place.start), Some(3));
+    assert_eq!(
+        (place(0, 6), place(0, 7), place(7, 7), place(3, 3)),
+        ("int x;".into(), "-".into(), "-".into(), String::new())
+    );
+    assert_eq!(
+        unit.origins
+            .editable(Span { start: 3, end: 3 })
+            .map(|place| place.start),
+        Some(3)
+    );
     let empty = preprocess("main", b"", &[], &Files(&[])).0;
     assert_eq!(empty.origins.locate(Span { start: 0, end: 0 }), None);
 }

@@ -16,7 +16,11 @@ pub fn fixed_shader(shader: &Shader, entry: FunctionId, edits: &[Edit]) -> Optio
         .iter()
         .map(|edit| match edit.at {
             At::Over(span) => (span.start as usize, span.end as usize, edit.text.clone()),
-            At::Before(span) => (span.start as usize, span.start as usize, format!("{}\n", edit.text)),
+            At::Before(span) => (
+                span.start as usize,
+                span.start as usize,
+                format!("{}\n", edit.text),
+            ),
             At::After(span) => (span.end as usize, span.end as usize, format!("\n{}\n", edit.text)),
         })
         .collect();
@@ -33,7 +37,11 @@ pub fn fixed_shader(shader: &Shader, entry: FunctionId, edits: &[Edit]) -> Optio
     let wanted = shader.functions.get(entry.0 as usize)?;
     // Overloads may share the name: it is the one with as many entry points of that name before it.
     let of_name = |shader: &Shader| -> Vec<FunctionId> {
-        shader.entry_points().filter(|(_, function)| function.name == wanted.name).map(|(id, _)| id).collect()
+        shader
+            .entry_points()
+            .filter(|(_, function)| function.name == wanted.name)
+            .map(|(id, _)| id)
+            .collect()
     };
     let number = of_name(shader).iter().position(|id| *id == entry)?;
     let entry = of_name(&fixed).get(number).copied()?;

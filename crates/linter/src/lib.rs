@@ -6,6 +6,8 @@
 //!
 //! **Invariants.** No I/O. No panic and no failure on any input. This crate knows no rule by name.
 
+#![forbid(unsafe_code)]
+
 mod check;
 mod finding;
 mod fix;

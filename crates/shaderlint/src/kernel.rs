@@ -9,9 +9,17 @@ use crate::report;
 
 /// The entry point `name`, or the only one.
 pub(crate) fn entry(shader: &Shader, path: &str, name: Option<&str>) -> Result<FunctionId> {
-    let entries: Vec<(FunctionId, &str)> =
-        shader.entry_points().map(|(id, function)| (id, function.name.as_str())).collect();
-    let names = || entries.iter().map(|(_, name)| *name).collect::<Vec<_>>().join(", ");
+    let entries: Vec<(FunctionId, &str)> = shader
+        .entry_points()
+        .map(|(id, function)| (id, function.name.as_str()))
+        .collect();
+    let names = || {
+        entries
+            .iter()
+            .map(|(_, name)| *name)
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     match (name, entries.as_slice()) {
         (_, []) => bail!("{path}: no function has a [numthreads] attribute"),
         (None, [(only, _)]) => Ok(*only),
@@ -20,7 +28,12 @@ pub(crate) fn entry(shader: &Shader, path: &str, name: Option<&str>) -> Result<F
             .iter()
             .find(|(_, name)| *name == wanted)
             .map(|(id, _)| *id)
-            .ok_or_else(|| anyhow!("{path}: no entry point is called `{wanted}`; there are {}", names())),
+            .ok_or_else(|| {
+                anyhow!(
+                    "{path}: no entry point is called `{wanted}`; there are {}",
+                    names()
+                )
+            }),
     }
 }
 

@@ -3,6 +3,8 @@
 //! [`walk`] turns arguments into files, [`lint`] reads and checks them, [`report`] shows what was found, [`write`] puts
 //! fixed files in place.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod explain;
 mod includes;

@@ -54,7 +54,9 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
         None => fixed_file(args, &flagged)?,
     };
     if pairs.is_empty() {
-        terminal::print(format!("{}: no kernel has a finding with a fix\n", kernel::path(&flagged)).as_bytes())?;
+        terminal::print(
+            format!("{}: no kernel has a finding with a fix\n", kernel::path(&flagged)).as_bytes(),
+        )?;
         return Ok(Outcome::Clean);
     }
     let mut is_equal = true;
@@ -96,14 +98,21 @@ fn other_file(args: &VerifyArgs, flagged: &Unit, against: &std::path::Path) -> R
     let name = name_of(&flagged.shader, first);
     let second = kernel::entry(&other.shader, other_path, Some(&name))
         .or_else(|_| kernel::entry(&other.shader, other_path, None))?;
-    let pair = Pair { other: name_of(&other.shader, second), name, flagged: first, fixed: second };
+    let pair = Pair {
+        other: name_of(&other.shader, second),
+        name,
+        flagged: first,
+        fixed: second,
+    };
     Ok((other, vec![pair]))
 }
 
 /// The file with every fix made, and the kernels that changed.
 fn fixed_file(args: &VerifyArgs, flagged: &Unit) -> Result<(Unit, Vec<Pair>)> {
     let path = kernel::path(flagged).to_owned();
-    let Some(file) = flagged.shader.sources.files.first() else { bail!("{path}: nothing was read") };
+    let Some(file) = flagged.shader.sources.files.first() else {
+        bail!("{path}: nothing was read")
+    };
     let includes = IncludeFolders::new(&args.source.include_dirs);
     let read = |text: &[u8]| {
         let (shader, problems) = shaderlint_hlsl::read(&path, text, &args.source.defines, &includes);
@@ -124,10 +133,17 @@ fn fixed_file(args: &VerifyArgs, flagged: &Unit) -> Result<(Unit, Vec<Pair>)> {
         if args.entry.as_ref().is_some_and(|wanted| *wanted != function.name) {
             continue;
         }
-        let Ok(other) = kernel::entry(&fixed.shader, &path, Some(&function.name)) else { continue };
+        let Ok(other) = kernel::entry(&fixed.shader, &path, Some(&function.name)) else {
+            continue;
+        };
         let changed = reachable_text(&flagged.shader, id) != reachable_text(&fixed.shader, other);
         if changed {
-            pairs.push(Pair { name: function.name.clone(), other: "its fix".to_owned(), flagged: id, fixed: other });
+            pairs.push(Pair {
+                name: function.name.clone(),
+                other: "its fix".to_owned(),
+                flagged: id,
+                fixed: other,
+            });
         }
     }
     if let Some(wanted) = &args.entry {
@@ -137,7 +153,11 @@ fn fixed_file(args: &VerifyArgs, flagged: &Unit) -> Result<(Unit, Vec<Pair>)> {
 }
 
 fn name_of(shader: &Shader, id: FunctionId) -> String {
-    shader.functions.get(id.0 as usize).map(|function| function.name.clone()).unwrap_or_default()
+    shader
+        .functions
+        .get(id.0 as usize)
+        .map(|function| function.name.clone())
+        .unwrap_or_default()
 }
 
 /// The text of a kernel and of every function it may call.
@@ -147,7 +167,9 @@ fn reachable_text(shader: &Shader, entry: FunctionId) -> Vec<&[u8]> {
     let mut next = 0;
     while let Some(id) = seen.get(next).copied() {
         next += 1;
-        let Some(function) = shader.functions.get(id.0 as usize) else { continue };
+        let Some(function) = shader.functions.get(id.0 as usize) else {
+            continue;
+        };
         let text = function.span.slice(&shader.text);
         texts.push(text);
         for (other, callee) in (0u32..).zip(&shader.functions) {
@@ -180,7 +202,8 @@ fn on_devices(flagged: &Unit, fixed: &Unit, pair: &Pair) -> Result<Vec<table::Ro
     if let Some((slow, fast)) = &ladders {
         trial.timed = Some((slow, fast));
         let reports = compare_and_time_everywhere(&trial).into_iter();
-        let timed = reports.map(|(adapter, report)| table::row(&format!("ladder ×{PASSES}"), &adapter, &first, report));
+        let timed = reports
+            .map(|(adapter, report)| table::row(&format!("ladder ×{PASSES}"), &adapter, &first, report));
         rows.extend(timed.filter(table::Row::is_timed));
     }
     Ok(rows)
@@ -190,15 +213,21 @@ fn on_devices(flagged: &Unit, fixed: &Unit, pair: &Pair) -> Result<Vec<table::Ro
 /// adds at most log2 N deep and the wave form at most 9 + N/16 (waves of 4: two levels in the wave, one add for each
 /// chunk of 4 totals of 4 elements, two levels in the chunk).
 fn tolerance(kernel: &Lowered, lanes: u32) -> Tolerance {
-    let has_floats = kernel
-        .bindings
-        .iter()
-        .any(|binding| binding.element.words.iter().any(|word| word.scalar == Scalar::Float));
+    let has_floats = kernel.bindings.iter().any(|binding| {
+        binding
+            .element
+            .words
+            .iter()
+            .any(|word| word.scalar == Scalar::Float)
+    });
     if !has_floats {
         return Tolerance::Exact;
     }
     // Inputs lie below 2^8 in magnitude.
-    Tolerance::Gamma { depth: lanes.ilog2() + 1 + 9 + lanes / 16, magnitude: 256.0 * lanes as f32 }
+    Tolerance::Gamma {
+        depth: lanes.ilog2() + 1 + 9 + lanes / 16,
+        magnitude: 256.0 * lanes as f32,
+    }
 }
 
 /// The statements of the two kernels' bodies that are not alike: what lies between the first and the last difference.
@@ -206,11 +235,20 @@ fn changed_statements(flagged: &Unit, fixed: &Unit, pair: &Pair) -> Option<(Span
     let body = |unit: &'_ Unit, id: FunctionId| -> Option<Vec<(Span, Vec<u8>)>> {
         let shader = &unit.shader;
         let body = shader.functions.get(id.0 as usize)?.body.as_ref()?;
-        Some(body.iter().map(|s: &Stmt| (s.span, s.span.slice(&shader.text).to_vec())).collect())
+        Some(
+            body.iter()
+                .map(|s: &Stmt| (s.span, s.span.slice(&shader.text).to_vec()))
+                .collect(),
+        )
     };
     let (a, b) = (body(flagged, pair.flagged)?, body(fixed, pair.fixed)?);
     let same_start = a.iter().zip(&b).take_while(|(a, b)| a.1 == b.1).count();
-    let same_end = a.iter().rev().zip(b.iter().rev()).take_while(|(a, b)| a.1 == b.1).count();
+    let same_end = a
+        .iter()
+        .rev()
+        .zip(b.iter().rev())
+        .take_while(|(a, b)| a.1 == b.1)
+        .count();
     let middle = |statements: &[(Span, Vec<u8>)]| {
         let end = statements.len().checked_sub(same_end)?;
         let changed = statements.get(same_start..end)?;

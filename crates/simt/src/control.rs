@@ -3,11 +3,11 @@
 use shaderlint_hlsl::{Case, Expr, LocalId, Loop, Stmt, StmtKind};
 
 use crate::column::{Column, Mask};
-use crate::machine::{Halt, LoopState, Machine, Run};
+use crate::machine::{BUDGET, Halt, LoopState, Machine, Run};
 use crate::value::{Terms, Value};
 
-/// Passes after which a loop counts as one that cannot be followed.
-const MAX_PASSES: u32 = 1 << 16;
+/// The share of the run's budget that one loop may use before it counts as one that cannot be followed.
+const LOOP_SHARE: u64 = BUDGET / 8;
 
 impl<'a> Machine<'a> {
     pub fn branch(&mut self, condition: &Column, then: &'a [Stmt], otherwise: &'a [Stmt]) -> Run<()> {
@@ -133,6 +133,7 @@ impl<'a> Machine<'a> {
     fn passes(&mut self, l: &'a Loop) -> Run<Mask> {
         let mut left = Mask::EMPTY;
         let mut tested = l.tests_first;
+        let budget = self.budget;
         loop {
             if tested && let Some(condition) = &l.condition {
                 self.spend(condition.span)?;
@@ -153,7 +154,7 @@ impl<'a> Machine<'a> {
                 break;
             };
             innermost.number += 1;
-            if innermost.number > MAX_PASSES {
+            if budget.saturating_sub(self.budget) > LOOP_SHARE {
                 return Err(Halt::LeaveLoop);
             }
             let continues = std::mem::replace(&mut innermost.continues, Mask::EMPTY);

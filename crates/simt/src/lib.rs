@@ -2,6 +2,8 @@
 //!
 //! **Invariants.** No I/O, no panic, every run bounded by a step budget. This crate knows no rule.
 
+#![forbid(unsafe_code)]
+
 mod analyze;
 mod column;
 mod control;

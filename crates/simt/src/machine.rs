@@ -94,7 +94,7 @@ pub(crate) struct Report {
 }
 
 /// Statements a run may execute, times threads: about half a second.
-const BUDGET: u64 = 24_000_000;
+pub(crate) const BUDGET: u64 = 24_000_000;
 /// Atoms a run may make: about 100 MB.
 const MAX_ATOMS: usize = 2_000_000;
 const MAX_CALL_DEPTH: u32 = 32;
@@ -114,7 +114,7 @@ pub(crate) struct Machine<'a> {
     pub prober: Prober,
     pub sites: Vec<Site>,
     pub constants: FxHashMap<GlobalId, Vec<Column>>,
-    budget: u64,
+    pub budget: u64,
 }
 
 impl<'a> Machine<'a> {

@@ -238,7 +238,7 @@ fn writes_of_one_value_do_not_race() {
         "",
     );
     check(
-        &around("g[0] = gi;"),
+        &around("g[0] = gi; GroupMemoryBarrierWithGroupSync();"),
         "race on g[0]: 0 writes line 7 and 1 writes line 7, interval 1,",
     );
 }

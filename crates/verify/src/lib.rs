@@ -11,5 +11,6 @@ mod lower;
 pub mod run;
 
 pub use lower::{
-    Binding, BindingKind, Element, LowerError, Lowered, UniformMember, WgslError, Word, lower, lower_repeated, wgsl,
+    Binding, BindingKind, Element, LowerError, Lowered, UniformMember, WgslError, Word, lower,
+    lower_repeated, wgsl,
 };

@@ -57,10 +57,7 @@ pub(super) fn holds(tokens: &[Token], names: &Names) -> Result<bool> {
     let value = parser.comma()?;
     match parser.peek() {
         None => Ok(value.is_true()),
-        Some(token) => Err(format!(
-            "unexpected `{}` in a condition",
-            parser.spelled(*token)
-        )),
+        Some(token) => Err(format!("unexpected `{}` in a condition", parser.spelled(*token))),
     }
 }
 
@@ -123,11 +120,7 @@ impl Parser<'_> {
         })
     }
 
-    fn dead_if(
-        &mut self,
-        dead: bool,
-        parse: impl FnOnce(&mut Self) -> Result<Value>,
-    ) -> Result<Value> {
+    fn dead_if(&mut self, dead: bool, parse: impl FnOnce(&mut Self) -> Result<Value>) -> Result<Value> {
         self.dead += usize::from(dead);
         let value = parse(self);
         self.dead -= usize::from(dead);
@@ -230,19 +223,13 @@ impl Parser<'_> {
             return Err("condition ends in the middle".to_owned());
         };
         self.next += 1;
-        let unexpected = || {
-            Err(format!(
-                "unexpected `{}` in a condition",
-                self.spelled(token)
-            ))
-        };
+        let unexpected = || Err(format!("unexpected `{}` in a condition", self.spelled(token)));
         match token.kind {
             // As in C++, and in DXC.
             Kind::Ident if token.symbol == Symbol::TRUE => Ok(Value::of_bool(true)),
             Kind::Ident => Ok(Value::ZERO),
-            Kind::Number => number(self.names.text(token.symbol)).ok_or_else(|| {
-                format!("`{}` in a condition is not an integer", self.spelled(token))
-            }),
+            Kind::Number => number(self.names.text(token.symbol))
+                .ok_or_else(|| format!("`{}` in a condition is not an integer", self.spelled(token))),
             Kind::Char => Ok(character(self.names.text(token.symbol))),
             Kind::Punct if token.symbol == Symbol::OPEN => {
                 let value = self.comma()?;
@@ -312,8 +299,7 @@ fn number(text: &[u8]) -> Option<Value> {
     }
     let bits = digits.iter().fold(0_u64, |bits, &byte| {
         let digit = char::from(byte).to_digit(base).unwrap_or(0);
-        bits.wrapping_mul(u64::from(base))
-            .wrapping_add(u64::from(digit))
+        bits.wrapping_mul(u64::from(base)).wrapping_add(u64::from(digit))
     });
     Some(Value {
         bits,
@@ -323,9 +309,7 @@ fn number(text: &[u8]) -> Option<Value> {
 
 /// The value of a character literal; more than one character are digits of base 256.
 fn character(text: &[u8]) -> Value {
-    let inner = text
-        .get(1..text.len().saturating_sub(1))
-        .unwrap_or_default();
+    let inner = text.get(1..text.len().saturating_sub(1)).unwrap_or_default();
     let mut value = 0_i32;
     let mut count = 0;
     let mut rest = inner;

@@ -48,9 +48,7 @@ impl Unit<'_> {
             b"include" | b"include_with_pragmas" => self.include(&source, line, in_call),
             b"pragma" => {
                 let begin = lex::space(rest, 0, true).end;
-                let word = rest
-                    .get(begin..lex::word_end(rest, begin))
-                    .unwrap_or_default();
+                let word = rest.get(begin..lex::word_end(rest, begin)).unwrap_or_default();
                 if word == b"once" {
                     self.once.insert(source.id);
                 }
@@ -68,23 +66,18 @@ impl Unit<'_> {
                 self.problem(format!("`#error`: {}", text.trim()), Some(place));
             }
             b"line" | b"warning" | b"ident" => {}
+            // A `#` alone, or a line marker, which gives a number.
+            b"" if lex::space(rest, 0, true).end == rest.len() => {}
+            [b'0'..=b'9', ..] => {}
             _ => {
-                // Alone, or with the number of a line.
-                let begin = lex::space(rest, 0, true).end;
-                let is_empty = keyword.is_empty() && rest.get(begin).is_none_or(u8::is_ascii_digit);
-                if !is_empty && !keyword.starts_with(b"0") {
-                    let place = source.place(line.hash, line.end);
-                    self.problem("unknown directive".to_owned(), Some(place));
-                }
+                let place = source.place(line.hash, line.end);
+                self.problem("unknown directive".to_owned(), Some(place));
             }
         }
     }
 
     fn define(&mut self, source: &SourceText, line: Line) {
-        let rest = source
-            .bytes()
-            .get(line.keyword_end..line.end)
-            .unwrap_or_default();
+        let rest = source.bytes().get(line.keyword_end..line.end).unwrap_or_default();
         let tokens = self.tokens(rest, Some(line.keyword_end));
         let mut complaints = Vec::new();
         match macros::definition(&tokens, &mut complaints) {
@@ -169,10 +162,7 @@ impl Unit<'_> {
     }
 
     fn tokens_of(&mut self, source: &SourceText, line: Line) -> Vec<Token> {
-        let rest = source
-            .bytes()
-            .get(line.keyword_end..line.end)
-            .unwrap_or_default();
+        let rest = source.bytes().get(line.keyword_end..line.end).unwrap_or_default();
         self.tokens(rest, Some(line.keyword_end))
     }
 
@@ -202,13 +192,7 @@ impl Unit<'_> {
         }
     }
 
-    fn evaluate(
-        &mut self,
-        source: &SourceText,
-        line: Line,
-        tokens: Vec<Token>,
-        place: FileSpan,
-    ) -> bool {
+    fn evaluate(&mut self, source: &SourceText, line: Line, tokens: Vec<Token>, place: FileSpan) -> bool {
         debug_assert_eq!(source.id, self.frame.source.id);
         let result = match self.expand_list(tokens, line.hash, true) {
             Ok(tokens) => super::condition::holds(&tokens, &self.names),
@@ -230,8 +214,7 @@ impl Unit<'_> {
     /// Notes that the region being taken ends before `line`.
     fn close_taken(&mut self, source: &SourceText, condition: Condition, line: Line) {
         let end = source.file_end(line_start(source.bytes(), line.hash));
-        if let (Some(start), Some(group)) = (condition.taken, self.groups.get_mut(condition.group))
-        {
+        if let (Some(start), Some(group)) = (condition.taken, self.groups.get_mut(condition.group)) {
             group.get_or_insert(FileSpan {
                 file: source.id,
                 start,
@@ -241,13 +224,7 @@ impl Unit<'_> {
     }
 
     /// Leaves out what is behind `line`, to the directive that starts a region that is taken or ends the `#if`.
-    fn skip(
-        &mut self,
-        source: &SourceText,
-        line_of_branch: Line,
-        branch_of_line: Branch,
-        asks: FileSpan,
-    ) {
+    fn skip(&mut self, source: &SourceText, line_of_branch: Line, branch_of_line: Branch, asks: FileSpan) {
         let bytes = source.bytes();
         let (mut opened_by, mut asks) = (branch_of_line, asks);
         let mut start = lex::past_newline(bytes, line_of_branch.end);
@@ -289,10 +266,7 @@ impl Unit<'_> {
             opened_by = branch;
             asks = self.next_branch(source, line, branch, condition);
             // After an `#else` nothing more is taken.
-            if condition.taken.is_none()
-                && !condition.saw_else
-                && self.holds(source, line, branch).0
-            {
+            if condition.taken.is_none() && !condition.saw_else && self.holds(source, line, branch).0 {
                 let taken = self.take(source, line);
                 if let Some(condition) = self.frame.conditions.last_mut() {
                     condition.taken = Some(taken);
@@ -301,13 +275,7 @@ impl Unit<'_> {
             }
         }
         if let Some(condition) = self.frame.conditions.last().copied() {
-            self.leave_out(
-                source,
-                (start, bytes.len()),
-                asks,
-                opened_by,
-                condition.group,
-            );
+            self.leave_out(source, (start, bytes.len()), asks, opened_by, condition.group);
         }
         self.frame.at = bytes.len();
     }
@@ -326,18 +294,12 @@ impl Unit<'_> {
             Some((rest.get(1..=length)?.to_vec(), length + 2))
         });
         let (path, angled, place) = if let Some((path, length)) = written {
-            (
-                path,
-                close == Some(b'>'),
-                source.place(begin, begin + length),
-            )
+            (path, close == Some(b'>'), source.place(begin, begin + length))
         } else {
             let tokens = self.tokens_of(source, line);
             let keyword = source.place(line.hash, line.keyword_end);
             let place = self.place_of(source.id, &tokens).unwrap_or(keyword);
-            let tokens = self
-                .expand_list(tokens, line.hash, false)
-                .unwrap_or_default();
+            let tokens = self.expand_list(tokens, line.hash, false).unwrap_or_default();
             match self.made_path(&tokens) {
                 Some((path, angled)) => (path, angled, place),
                 None => {
@@ -351,7 +313,8 @@ impl Unit<'_> {
             self.problem(message.to_owned(), Some(place));
             return;
         }
-        self.follow(path, angled, place);
+        let directive = source.file_start(line.hash);
+        self.follow(path, angled, place, directive);
     }
 
     /// The path that the expansion of an `#include` spells, and whether in angle brackets.
@@ -361,9 +324,7 @@ impl Unit<'_> {
             let text = self.names.text(first.symbol);
             return Some((text.get(1..text.len() - 1)?.to_vec(), false));
         }
-        let length = rest
-            .iter()
-            .position(|token| token.symbol == Symbol::GREATER)?;
+        let length = rest.iter().position(|token| token.symbol == Symbol::GREATER)?;
         if first.symbol != Symbol::LESS {
             return None;
         }
@@ -377,7 +338,7 @@ impl Unit<'_> {
         Some((path, true))
     }
 
-    fn follow(&mut self, path: Vec<u8>, angled: bool, place: FileSpan) {
+    fn follow(&mut self, path: Vec<u8>, angled: bool, place: FileSpan, directive: u32) {
         let shown = String::from_utf8_lossy(&path).into_owned();
         let from = self.frame.source.id;
         let key = (from, path, angled);
@@ -414,13 +375,18 @@ impl Unit<'_> {
         self.inclusions += 1;
         if self.inclusions >= MAX_INCLUSIONS {
             if self.inclusions == MAX_INCLUSIONS {
-                let message =
-                    format!("more than {MAX_INCLUSIONS} includes: none is followed from here on");
+                let message = format!("more than {MAX_INCLUSIONS} includes: none is followed from here on");
                 self.problem(message, Some(place));
             }
             return;
         }
-        self.included = self.open(file, Some(place));
+        self.included = self.open(
+            file,
+            Some(FileSpan {
+                start: directive,
+                ..place
+            }),
+        );
     }
 }
 

@@ -80,12 +80,7 @@ impl Unit<'_> {
         }
     }
 
-    pub fn push_context(
-        &mut self,
-        tokens: Rc<Vec<Token>>,
-        name: Option<Symbol>,
-        white: Option<bool>,
-    ) {
+    pub fn push_context(&mut self, tokens: Rc<Vec<Token>>, name: Option<Symbol>, white: Option<bool>) {
         self.expansion.charge(1);
         if let Some(name) = name {
             self.names.disable(name);
@@ -99,10 +94,7 @@ impl Unit<'_> {
     }
 
     fn pop_context(&mut self) {
-        if let Some(Context {
-            name: Some(name), ..
-        }) = self.expansion.contexts.pop()
-        {
+        if let Some(Context { name: Some(name), .. }) = self.expansion.contexts.pop() {
             self.names.enable(name);
         }
     }
@@ -227,11 +219,7 @@ impl Unit<'_> {
         let begin = self.file_position();
         let open = self.take_open()?;
         let is_in_context = self.expansion.contexts.len() > self.expansion.floor;
-        let mut taken = if is_in_context {
-            vec![open]
-        } else {
-            Vec::new()
-        };
+        let mut taken = if is_in_context { vec![open] } else { Vec::new() };
         let mut arguments = vec![Argument::default()];
         let mut depth = 0_usize;
         let failure = loop {
@@ -253,8 +241,7 @@ impl Unit<'_> {
                 Symbol::OPEN => depth += 1,
                 Symbol::CLOSE if depth == 0 => {
                     let given = arguments.len();
-                    let is_empty =
-                        given == 1 && arguments.iter().all(|argument| argument.tokens.is_empty());
+                    let is_empty = given == 1 && arguments.iter().all(|argument| argument.tokens.is_empty());
                     if count == 0 && is_empty {
                         return Some(Vec::new());
                     }
@@ -295,9 +282,7 @@ impl Unit<'_> {
     /// `tokens` with all macros in them expanded, as if they stood alone.
     fn expand_alone(&mut self, tokens: &[Token]) -> Vec<Token> {
         let has_macro = |token: &Token| {
-            token.kind == Kind::Ident
-                && !token.painted
-                && self.names.definition(token.symbol).is_some()
+            token.kind == Kind::Ident && !token.painted && self.names.definition(token.symbol).is_some()
         };
         if !tokens.iter().any(has_macro) {
             self.expansion.charge(tokens.len());
@@ -350,11 +335,7 @@ impl Unit<'_> {
         let mut expanded = Vec::new();
         while let Some(token) = self.expand_next() {
             let is_defined = is_condition && token.symbol == Symbol::DEFINED;
-            expanded.push(if is_defined {
-                self.defined(token)
-            } else {
-                token
-            });
+            expanded.push(if is_defined { self.defined(token) } else { token });
         }
         self.end_expansion();
         self.call_start = outer_start;
@@ -375,10 +356,7 @@ impl Unit<'_> {
             name = self.read();
         }
         let name = name.filter(|token| token.kind == Kind::Ident);
-        let is_closed = !is_open
-            || self
-                .read()
-                .is_some_and(|token| token.symbol == Symbol::CLOSE);
+        let is_closed = !is_open || self.read().is_some_and(|token| token.symbol == Symbol::CLOSE);
         if name.is_none() || !is_closed {
             self.complain_of_call("`defined` without a name".to_owned());
         }
@@ -418,11 +396,7 @@ impl Unit<'_> {
             let items: &[Token] = match part.role {
                 Role::Plain => &single,
                 Role::Stringized(index) => {
-                    let text = self.stringize(
-                        arguments
-                            .get(index)
-                            .map_or(&[], |argument| &argument.tokens),
-                    );
+                    let text = self.stringize(arguments.get(index).map_or(&[], |argument| &argument.tokens));
                     single = [self.made(Kind::String, &text, part.token.white)];
                     &single
                 }
@@ -442,8 +416,7 @@ impl Unit<'_> {
                 white: part.token.white,
                 ..first
             });
-            let is_variable =
-                matches!(part.role, Role::Parameter(index) if variadic == Some(index + 1));
+            let is_variable = matches!(part.role, Role::Parameter(index) if variadic == Some(index + 1));
             if after_paste && after_comma && is_variable {
                 // `, ## __VA_ARGS__` is no paste: the comma goes where there are no variable arguments.
                 if variadic.is_some_and(|count| arguments.len() < count) {
@@ -464,9 +437,8 @@ impl Unit<'_> {
             out.extend_from_slice(rest);
             left_is_empty = items.is_empty() && (left_is_empty || !after_paste);
             after_paste = part.pastes;
-            after_comma = part.role == Role::Plain
-                && part.token.symbol == Symbol::COMMA
-                && out.len() == begin + 1;
+            after_comma =
+                part.role == Role::Plain && part.token.symbol == Symbol::COMMA && out.len() == begin + 1;
         }
         out
     }

@@ -103,9 +103,7 @@ pub(super) fn number_end(bytes: &[u8], at: usize) -> usize {
     let mut at = at;
     loop {
         match bytes.get(at) {
-            Some(b'e' | b'E' | b'p' | b'P') if matches!(bytes.get(at + 1), Some(b'+' | b'-')) => {
-                at += 2
-            }
+            Some(b'e' | b'E' | b'p' | b'P') if matches!(bytes.get(at + 1), Some(b'+' | b'-')) => at += 2,
             Some(&byte) if is_word(byte) || byte == b'.' => at += 1,
             _ => return at,
         }
@@ -241,27 +239,31 @@ fn punctuator(bytes: &[u8]) -> usize {
             ..,
         ] => 2,
         [
-            b'[' | b']' | b'(' | b')' | b'{' | b'}' | b'.' | b'&' | b'*' | b'+' | b'-' | b'~'
-            | b'!' | b'/' | b'%' | b'<' | b'>' | b'^' | b'|' | b'?' | b':' | b';' | b'=' | b','
-            | b'#',
+            b'[' | b']' | b'(' | b')' | b'{' | b'}' | b'.' | b'&' | b'*' | b'+' | b'-' | b'~' | b'!' | b'/'
+            | b'%' | b'<' | b'>' | b'^' | b'|' | b'?' | b':' | b';' | b'=' | b',' | b'#',
             ..,
         ] => 1,
         _ => 0,
     }
 }
 
-/// Whether text that ends in `last` and text that starts with `next` could be read as one token, or as a comment,
-/// if they stood side by side. Errs on the side of yes: a space too many does no harm.
-pub(super) fn pastes(last: u8, next: u8) -> bool {
+/// Whether the end of `text` and what starts with `next` could be read as one token, or as a comment, if they stood
+/// side by side. Errs on the side of yes: a space too many does no harm.
+pub(super) fn pastes(text: &[u8], next: u8) -> bool {
+    let Some(&last) = text.last() else {
+        return false;
+    };
     match class(last) {
-        // `+` and `-` only continue a number after its exponent's letter.
-        Class::Letter | Class::Digit => {
-            is_word(next)
-                || matches!(next, b'.' | b'"' | b'\'')
-                || (matches!(last, b'e' | b'E' | b'p' | b'P') && matches!(next, b'+' | b'-'))
-        }
+        Class::Letter | Class::Digit => match next {
+            b'.' => ends_in_number(text),
+            b'+' | b'-' => matches!(last, b'e' | b'E' | b'p' | b'P') && ends_in_number(text),
+            b'"' | b'\'' => true,
+            _ => is_word(next),
+        },
         Class::Quote => is_word(next),
-        Class::Dot => is_word(next) || matches!(next, b'.' | b'+' | b'-'),
+        Class::Dot => {
+            next == b'.' || next.is_ascii_digit() || (is_word(next) && ends_in_number(text))
+        }
         Class::Slash => matches!(next, b'/' | b'*' | b'='),
         Class::Hash => next == b'#',
         Class::Other => match last {
@@ -273,4 +275,21 @@ pub(super) fn pastes(last: u8, next: u8) -> bool {
         },
         Class::Blank | Class::Newline => false,
     }
+}
+
+/// Whether the last word of `text` may be a pp-number: it begins with a digit, or one comes after a dot.
+fn ends_in_number(text: &[u8]) -> bool {
+    /// Longer words are not looked at in full.
+    const LONGEST: usize = 64;
+    let mut after = 0_u8;
+    for (length, &byte) in text.iter().rev().enumerate() {
+        if !is_word(byte) && byte != b'.' {
+            return after.is_ascii_digit();
+        }
+        if length == LONGEST || (byte == b'.' && after.is_ascii_digit()) {
+            return true;
+        }
+        after = byte;
+    }
+    after.is_ascii_digit()
 }

@@ -82,9 +82,7 @@ pub(super) fn definition(
         _ => (None, false, rest),
     };
     let parts = body(parameters.as_deref(), rest, complaints);
-    let is_plain = parts
-        .iter()
-        .all(|part| part.role == Role::Plain && !part.pastes);
+    let is_plain = parts.iter().all(|part| part.role == Role::Plain && !part.pastes);
     let body = if is_plain {
         Body::Plain(Rc::new(parts.iter().map(|part| part.token).collect()))
     } else {
@@ -141,11 +139,7 @@ fn parameters(open: Token, line: &[Token]) -> Result<(Vec<Symbol>, bool, &[Token
     }
 }
 
-fn body(
-    parameters: Option<&[Symbol]>,
-    line: &[Token],
-    complaints: &mut Vec<Complaint>,
-) -> Vec<Part> {
+fn body(parameters: Option<&[Symbol]>, line: &[Token], complaints: &mut Vec<Complaint>) -> Vec<Part> {
     let mut parts: Vec<Part> = Vec::with_capacity(line.len());
     let index = |token: &Token| parameters?.iter().position(|&name| name == token.symbol);
     let mut tokens = line.iter().copied().peekable();

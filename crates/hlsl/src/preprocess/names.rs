@@ -107,9 +107,7 @@ impl Names {
     }
 
     pub fn text(&self, symbol: Symbol) -> &[u8] {
-        self.names
-            .get(symbol.0 as usize)
-            .map_or(&[], |name| &name.text)
+        self.names.get(symbol.0 as usize).map_or(&[], |name| &name.text)
     }
 
     pub fn definition(&self, symbol: Symbol) -> Option<&Rc<Macro>> {

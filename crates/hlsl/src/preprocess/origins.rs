@@ -94,13 +94,8 @@ impl Origins {
         }
         let start = from.start.min(to.start);
         // Where nothing is covered, there is a point.
-        let is_point =
-            span.start >= span.end && matches!(segments, [segment] if segment.call == VERBATIM);
-        let end = if is_point {
-            start
-        } else {
-            from.end.max(to.end)
-        };
+        let is_point = span.start >= span.end && matches!(segments, [segment] if segment.call == VERBATIM);
+        let end = if is_point { start } else { from.end.max(to.end) };
         let file = self.inclusions.get(usize::from(from.inclusion))?.file;
         Some(FileSpan { file, start, end })
     }

@@ -92,9 +92,7 @@ impl SourceText {
 
     fn removed_before(&self, at: usize) -> usize {
         let count = self.splices.partition_point(|splice| splice.at <= at);
-        let last = count
-            .checked_sub(1)
-            .and_then(|index| self.splices.get(index));
+        let last = count.checked_sub(1).and_then(|index| self.splices.get(index));
         last.map_or(0, |splice| splice.removed)
     }
 
@@ -158,10 +156,7 @@ fn join(raw: &[u8]) -> (Option<Vec<u8>>, Vec<Splice>) {
         text.extend_from_slice(raw.get(copied..backslash).unwrap_or_default());
         copied = at;
         // Two joins in a row are one.
-        if splices
-            .last()
-            .is_some_and(|last: &Splice| last.at == text.len())
-        {
+        if splices.last().is_some_and(|last: &Splice| last.at == text.len()) {
             splices.pop();
         }
         splices.push(Splice {

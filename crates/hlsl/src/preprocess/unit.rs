@@ -134,9 +134,7 @@ impl<'a> Unit<'a> {
         let mut seen = FxHashSet::default();
         let mut inactive = Vec::new();
         for (region, group) in self.inactive {
-            let is_active = self
-                .active
-                .contains(&(region.region.file, region.region.start));
+            let is_active = self.active.contains(&(region.region.file, region.region.start));
             if !is_active && seen.insert(region.region) {
                 let taken = self.groups.get(group).copied().flatten();
                 inactive.push(Inactive { taken, ..region });
@@ -162,10 +160,9 @@ impl<'a> Unit<'a> {
             let tokens = self.tokens(&line, None);
             match macros::definition(&tokens, &mut Vec::new()) {
                 Ok((name, definition)) => self.names.define(name, Some(definition)),
-                Err((message, _)) => self.problem(
-                    format!("in the definition `{name}={value}`: {message}"),
-                    None,
-                ),
+                Err((message, _)) => {
+                    self.problem(format!("in the definition `{name}={value}`: {message}"), None)
+                }
             }
         }
     }
@@ -204,10 +201,7 @@ impl<'a> Unit<'a> {
         let source = Rc::clone(self.texts.get(file.0 as usize)?);
         self.bytes_read += source.bytes().len();
         if self.bytes_read > MAX_TEXT {
-            self.stop(
-                "the unit is too large: its files are together over 64 MiB",
-                place,
-            );
+            self.stop("the unit is too large: its files are together over 64 MiB", place);
             return None;
         }
         Some(Frame {
@@ -226,12 +220,7 @@ impl<'a> Unit<'a> {
         let Some(parent) = self.parents.pop() else {
             return false;
         };
-        if self
-            .out
-            .text
-            .last()
-            .is_some_and(|&last| !lex::is_newline(last))
-        {
+        if self.out.text.last().is_some_and(|&last| !lex::is_newline(last)) {
             let end = self.frame.source.file_start(self.frame.at);
             self.out.gap(self.frame.inclusion, end, b'\n');
         }
@@ -251,11 +240,7 @@ impl<'a> Unit<'a> {
         let place = FileSpan {
             file: self.frame.source.id,
             start: self.call_start,
-            end: self
-                .frame
-                .source
-                .file_end(self.frame.at)
-                .max(self.call_start),
+            end: self.frame.source.file_end(self.frame.at).max(self.call_start),
         };
         self.problem(message, Some(place));
     }
@@ -337,8 +322,7 @@ impl<'a> Unit<'a> {
                         self.open_comment(at);
                     }
                     if kind == Comment::Block && !self.ends_blank() {
-                        self.out
-                            .gap(self.frame.inclusion, source.file_start(at), b' ');
+                        self.out.gap(self.frame.inclusion, source.file_start(at), b' ');
                     }
                     (from, at) = (end, end);
                 }
@@ -352,12 +336,7 @@ impl<'a> Unit<'a> {
                     self.frame.at = at;
                     self.directive(false);
                     at = self.frame.at;
-                    if self
-                        .out
-                        .text
-                        .last()
-                        .is_none_or(|&last| lex::is_newline(last))
-                    {
+                    if self.out.text.last().is_none_or(|&last| lex::is_newline(last)) {
                         at = lex::past_newline(bytes, at);
                     }
                     from = at;
@@ -403,17 +382,12 @@ impl<'a> Unit<'a> {
     }
 
     fn stop_for_size(&mut self) {
-        self.stop(
-            "the unit is too large: its expanded text is over 64 MiB",
-            None,
-        );
+        self.stop("the unit is too large: its expanded text is over 64 MiB", None);
     }
 
     /// Keeps what an expansion ended with apart from what follows in the file.
     fn separate(&mut self, next: Option<u8>) {
-        if let (Some(&last), Some(next)) = (self.out.text.last(), next)
-            && lex::pastes(last, next)
-        {
+        if next.is_some_and(|next| lex::pastes(&self.out.text, next)) {
             let place = self.frame.source.file_end(self.frame.at);
             self.out.gap(self.frame.inclusion, place, b' ');
         }
@@ -493,19 +467,15 @@ impl<'a> Unit<'a> {
     /// Writes a token of an expansion; the first one sets `begin`.
     fn write_token(&mut self, call: u32, token: Token, begin: &mut Option<usize>) {
         let text = self.names.text(token.symbol);
-        let (Some(&first), last) = (text.first(), self.out.text.last().copied()) else {
+        let Some(&first) = text.first() else {
             return;
         };
         if self.out.text.len() + text.len() >= MAX_TEXT {
             self.stop_for_size();
             return;
         }
-        let mut white = last.is_some_and(|last| {
-            lex::pastes(last, first)
-                || (token.white
-                    && !matches!(lex::class(last), Class::Blank | Class::Newline)
-                    && begin.is_some())
-        });
+        let wants_blank = token.white && begin.is_some() && !self.ends_blank();
+        let mut white = wants_blank || lex::pastes(&self.out.text, first);
         if begin.is_none() {
             // This blank is not part of the expansion: an edit may start with the call.
             if std::mem::take(&mut white) {
@@ -593,9 +563,7 @@ impl<'a> Unit<'a> {
         while space.end < bytes.len() {
             let (kind, end) = lex::token(bytes, space.end);
             tokens.push(Token {
-                symbol: self
-                    .names
-                    .intern(bytes.get(space.end..end).unwrap_or_default()),
+                symbol: self.names.intern(bytes.get(space.end..end).unwrap_or_default()),
                 kind,
                 white: space.white,
                 painted: false,

@@ -15,14 +15,20 @@ pub(super) struct Proof {
 
 /// Runs both kernels at every wave size under every map.
 pub(super) fn prove(flagged: &Shader, fixed: &Shader, pair: &Pair) -> Proof {
-    let group = flagged.functions.get(pair.flagged.0 as usize).and_then(|f| f.group_size).unwrap_or_default();
+    let group = flagged
+        .functions
+        .get(pair.flagged.0 as usize)
+        .and_then(|f| f.group_size)
+        .unwrap_or_default();
     let [x, y, z] = group;
     let has_rows = y > 1 || z > 1;
     let runs = compare((flagged, pair.flagged), (fixed, pair.fixed), &LaneMap::ALL);
     let mut text = format!("{} ({x}×{y}×{z}) against {}\n", pair.name, pair.other);
     let mut holding = Vec::new();
     // In a group of one row, rows and quads are the linear map.
-    let maps = LaneMap::ALL.into_iter().filter(|map| has_rows || matches!(map, LaneMap::Linear | LaneMap::Ragged(_)));
+    let maps = LaneMap::ALL
+        .into_iter()
+        .filter(|map| has_rows || matches!(map, LaneMap::Linear | LaneMap::Ragged(_)));
     for map in maps {
         let of_map: Vec<&WaveRun> = runs.iter().filter(|run| run.map == map).collect();
         let is_equal = of_map.iter().all(|run| run.outcome.is_equal());
@@ -36,13 +42,23 @@ pub(super) fn prove(flagged: &Shader, fixed: &Shader, pair: &Pair) -> Proof {
         }
     }
     // A group without rows is packed linearly by every implementation seen; of others nothing is known.
-    let holds = if has_rows { holding.len() == LaneMap::ALL.len() } else { holding.contains(&LaneMap::Linear) };
+    let holds = if has_rows {
+        holding.len() == LaneMap::ALL.len()
+    } else {
+        holding.contains(&LaneMap::Linear)
+    };
     let verdict = match (holds, has_rows, holding.len()) {
-        (true, false, 1) => "proved equal at every wave size, if waves hold consecutive threads (linear packing)",
+        (true, false, 1) => {
+            "proved equal at every wave size, if waves hold consecutive threads (linear packing)"
+        }
         (true, ..) => "proved equal at every wave size under every lane map tried",
         (false, ..) => "NOT equivalent",
     };
-    let verdict = if holds && runs.iter().any(|run| matches!(run.outcome, Outcome::Reassociates)) {
+    let verdict = if holds
+        && runs
+            .iter()
+            .any(|run| matches!(run.outcome, Outcome::Reassociates))
+    {
         format!("{verdict}, up to the order of float operations")
     } else {
         verdict.to_owned()
@@ -61,7 +77,10 @@ fn outcomes(runs: &[&WaveRun]) -> Vec<String> {
             None => grouped.push((words, vec![run.wave_size.to_string()])),
         }
     }
-    grouped.into_iter().map(|(words, sizes)| format!("waves of {}: {words}", sizes.join(", "))).collect()
+    grouped
+        .into_iter()
+        .map(|(words, sizes)| format!("waves of {}: {words}", sizes.join(", ")))
+        .collect()
 }
 
 fn describe(outcome: &Outcome) -> String {
@@ -69,11 +88,17 @@ fn describe(outcome: &Outcome) -> String {
         Outcome::Equal => "equal".to_owned(),
         Outcome::Reassociates => "equal up to the order of float operations".to_owned(),
         Outcome::Differs(d) => {
-            format!("differs at {} (thread {}): expected {}, got {}", d.place, d.thread, d.expected, d.got)
+            format!(
+                "differs at {} (thread {}): expected {}, got {}",
+                d.place, d.thread, d.expected, d.got
+            )
         }
         Outcome::OutOfBounds { array, length, .. } => format!("out of bounds: writes past {array}[{length}]"),
         Outcome::Races { array, race } => {
-            format!("races: threads {} and {} on {array}[{}]", race.first.thread, race.second.thread, race.index)
+            format!(
+                "races: threads {} and {} on {array}[{}]",
+                race.first.thread, race.second.thread, race.index
+            )
         }
         Outcome::NotProved(why) => format!("not proved: {why}"),
     }

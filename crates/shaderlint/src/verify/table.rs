@@ -23,9 +23,16 @@ impl Row {
     }
 }
 
-const HEADINGS: [&str; 9] = ["adapter", "wave", "group", "equal?", "timed", "flagged", "fixed", "ratio", "copy"];
+const HEADINGS: [&str; 9] = [
+    "adapter", "wave", "group", "equal?", "timed", "flagged", "fixed", "ratio", "copy",
+];
 
-pub(super) fn row(timed: &str, adapter: &AdapterInfo, kernel: &Lowered, report: Result<Report, RunError>) -> Row {
+pub(super) fn row(
+    timed: &str,
+    adapter: &AdapterInfo,
+    kernel: &Lowered,
+    report: Result<Report, RunError>,
+) -> Row {
     let [x, y, z] = kernel.group_size;
     let mut row = Row {
         adapter: adapter.name.clone(),
@@ -33,7 +40,11 @@ pub(super) fn row(timed: &str, adapter: &AdapterInfo, kernel: &Lowered, report: 
             (min, max) if min == max => min.to_string(),
             (min, max) => format!("{min}–{max}"),
         },
-        group: if y * z == 1 { x.to_string() } else { format!("{x}×{y}×{z}") },
+        group: if y * z == 1 {
+            x.to_string()
+        } else {
+            format!("{x}×{y}×{z}")
+        },
         timed: timed.to_owned(),
         is_equal: None,
         equal: String::new(),
@@ -65,11 +76,17 @@ pub(super) fn row(timed: &str, adapter: &AdapterInfo, kernel: &Lowered, report: 
     };
     row.times = report.timing.map(|timing| {
         // A ratio within the spread of either kernel's runs says nothing.
-        let overlap = timing.flagged.min_ms <= timing.fixed.max_ms && timing.fixed.min_ms <= timing.flagged.max_ms;
+        let overlap =
+            timing.flagged.min_ms <= timing.fixed.max_ms && timing.fixed.min_ms <= timing.flagged.max_ms;
         let ratio = timing.speed_up();
         let noise = if overlap { " (noise)" } else { "" };
         let median = |spread: Spread| format!("{:.3} ms", spread.median_ms);
-        [median(timing.flagged), median(timing.fixed), format!("{ratio:.2}×{noise}"), median(timing.copy)]
+        [
+            median(timing.flagged),
+            median(timing.fixed),
+            format!("{ratio:.2}×{noise}"),
+            median(timing.copy),
+        ]
     });
     row
 }
@@ -100,7 +117,13 @@ pub(super) fn render(rows: &[Row]) -> String {
         let [adapter, wave, group, equal, timed] = row;
         lines.push([adapter, wave, group, equal, timed, flagged, fixed, ratio, copy]);
     }
-    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let width = |column: usize| {
+        lines
+            .iter()
+            .map(|line| line[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
     let widths: Vec<usize> = (0..HEADINGS.len()).map(width).collect();
     let mut text = String::new();
     for (number, line) in lines.iter().enumerate() {
@@ -121,5 +144,11 @@ pub(super) fn render(rows: &[Row]) -> String {
 }
 
 fn row_cells(row: &Row, equal: &str) -> [String; 5] {
-    [row.adapter.clone(), row.wave.clone(), row.group.clone(), equal.to_owned(), row.timed.clone()]
+    [
+        row.adapter.clone(),
+        row.wave.clone(),
+        row.group.clone(),
+        equal.to_owned(),
+        row.timed.clone(),
+    ]
 }

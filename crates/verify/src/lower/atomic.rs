@@ -54,7 +54,10 @@ impl Body<'_, '_> {
         span: Span,
     ) -> Result<(), LowerError> {
         if !matches!(place.ty, Type::Scalar(Scalar::Int | Scalar::Uint)) {
-            return Err(LowerError::unsupported("an atomic that is not on an int or uint", span));
+            return Err(LowerError::unsupported(
+                "an atomic that is not on an int or uint",
+                span,
+            ));
         }
         let Some(operation) = operation(name) else {
             return Err(LowerError::unsupported(format_args!("`{name}`"), span));
@@ -101,12 +104,7 @@ impl Body<'_, '_> {
         }
     }
 
-    fn compare_exchange(
-        &mut self,
-        place: &Place,
-        compare: &Expr,
-        value: &Expr,
-    ) -> Result<Value, LowerError> {
+    fn compare_exchange(&mut self, place: &Place, compare: &Expr, value: &Expr) -> Result<Value, LowerError> {
         let compare = self.value_as(compare, &place.ty)?;
         let value = self.value_as(value, &place.ty)?;
         let scalar = if place.ty == Type::INT {
@@ -121,19 +119,33 @@ impl Body<'_, '_> {
         let result = self.add_result(Expression::AtomicResult { ty, comparison: true });
         self.push(Statement::Atomic {
             pointer: place.pointer,
-            fun: AtomicFunction::Exchange { compare: Some(compare) },
+            fun: AtomicFunction::Exchange {
+                compare: Some(compare),
+            },
             value,
             result: Some(result),
         });
-        Ok(self.add(Expression::AccessIndex { base: result, index: 0 }))
+        Ok(self.add(Expression::AccessIndex {
+            base: result,
+            index: 0,
+        }))
     }
 
     fn old_value(&mut self, ty: &Type, span: Span) -> Result<Value, LowerError> {
         let ty = self.unit.value_type(ty, span)?;
-        Ok(self.add_result(Expression::AtomicResult { ty, comparison: false }))
+        Ok(self.add_result(Expression::AtomicResult {
+            ty,
+            comparison: false,
+        }))
     }
 
-    fn give_back(&mut self, out: &[Expr], old: Option<Value>, ty: &Type, span: Span) -> Result<(), LowerError> {
+    fn give_back(
+        &mut self,
+        out: &[Expr],
+        old: Option<Value>,
+        ty: &Type,
+        span: Span,
+    ) -> Result<(), LowerError> {
         if let (Some(out), Some(old)) = (out.first(), old) {
             let target = self.target(out)?;
             let old = self.convert(old, ty, &out.ty, span)?;

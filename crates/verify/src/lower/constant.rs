@@ -11,7 +11,11 @@ const COMPONENTS: usize = 1 << 14;
 
 /// The bit patterns of the components of `expr`, in order, if it is constant.
 pub(super) fn fold(shader: &Shader, expr: &Expr) -> Option<Vec<u32>> {
-    Fold { shader, budget: 1 << 16 }.expr(expr, DEPTH)
+    Fold {
+        shader,
+        budget: 1 << 16,
+    }
+    .expr(expr, DEPTH)
 }
 
 /// As [`fold`], for a scalar.
@@ -90,7 +94,10 @@ impl Fold<'_> {
             }
             ExprKind::Swizzle(operand, components) => {
                 let bits = self.expr(operand, depth)?;
-                components.iter().map(|c| bits.get(usize::from(*c)).copied()).collect()
+                components
+                    .iter()
+                    .map(|c| bits.get(usize::from(*c)).copied())
+                    .collect()
             }
             ExprKind::Index(base, index) => {
                 let index = match self.expr(index, depth)?.as_slice() {

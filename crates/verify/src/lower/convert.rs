@@ -19,24 +19,36 @@ const SWIZZLE: [SwizzleComponent; 4] = [
 
 impl Body<'_, '_> {
     /// `value` of type `from` as a value of type `to`.
-    pub(super) fn convert(&mut self, value: Value, from: &Type, to: &Type, span: Span) -> Result<Value, LowerError> {
+    pub(super) fn convert(
+        &mut self,
+        value: Value,
+        from: &Type,
+        to: &Type,
+        span: Span,
+    ) -> Result<Value, LowerError> {
         let (from, to) = (simplify(from), simplify(to));
         if from == to {
             return Ok(value);
         }
         match (&from, &to) {
-            (Type::Scalar(source), Type::Scalar(target)) => self.convert_components(value, *source, *target, span),
+            (Type::Scalar(source), Type::Scalar(target)) => {
+                self.convert_components(value, *source, *target, span)
+            }
             (Type::Scalar(source), Type::Vector(target, n)) => {
                 let value = self.convert_components(value, *source, *target, span)?;
                 self.splat(value, *n, span)
             }
             (Type::Vector(source, _), Type::Scalar(target)) => {
-                let value = self.add(Expression::AccessIndex { base: value, index: 0 });
+                let value = self.add(Expression::AccessIndex {
+                    base: value,
+                    index: 0,
+                });
                 self.convert_components(value, *source, *target, span)
             }
             (Type::Vector(source, n), Type::Vector(target, m)) if m <= n => {
                 let value = if m < n {
-                    let size = vector_size(*m).ok_or_else(|| LowerError::unsupported("a vector of this size", span))?;
+                    let size = vector_size(*m)
+                        .ok_or_else(|| LowerError::unsupported("a vector of this size", span))?;
                     self.add(Expression::Swizzle {
                         size,
                         vector: value,
@@ -66,7 +78,13 @@ impl Body<'_, '_> {
         }
     }
 
-    fn convert_by_component(&mut self, value: Value, from: &Type, to: &Type, span: Span) -> Result<Value, LowerError> {
+    fn convert_by_component(
+        &mut self,
+        value: Value,
+        from: &Type,
+        to: &Type,
+        span: Span,
+    ) -> Result<Value, LowerError> {
         let mut parts = Vec::new();
         self.take_apart(value, from, &mut parts, span)?;
         let wanted = self.unit.shader.components(to);
@@ -134,7 +152,9 @@ impl Body<'_, '_> {
         let shader = self.unit.shader;
         match ty {
             Type::Vector(scalar, n) => Ok(vec![Type::Scalar(*scalar); usize::from(*n)]),
-            Type::Matrix(scalar, rows, columns) => Ok(vec![Type::Vector(*scalar, *columns); usize::from(*rows)]),
+            Type::Matrix(scalar, rows, columns) => {
+                Ok(vec![Type::Vector(*scalar, *columns); usize::from(*rows)])
+            }
             Type::Array(element, length) if (*length as usize) <= COMPONENTS => {
                 Ok(vec![Type::clone(element); *length as usize])
             }
@@ -165,7 +185,11 @@ impl Body<'_, '_> {
         Ok(self.add(Expression::As {
             expr: value,
             kind: to.kind,
-            convert: Some(if to.kind == ScalarKind::Bool { naga::BOOL_WIDTH } else { 4 }),
+            convert: Some(if to.kind == ScalarKind::Bool {
+                naga::BOOL_WIDTH
+            } else {
+                4
+            }),
         }))
     }
 

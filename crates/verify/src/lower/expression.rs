@@ -78,7 +78,9 @@ impl Body<'_, '_> {
             ExprKind::Cast(operand) => self.cast(operand, &expr.ty, span).map(Some),
             ExprKind::Construct(arguments) => self.construct(arguments, &expr.ty, span).map(Some),
             ExprKind::Call(function, arguments) => self.call(*function, arguments, span),
-            ExprKind::Intrinsic(intrinsic, arguments) => self.intrinsic(*intrinsic, arguments, &expr.ty, span),
+            ExprKind::Intrinsic(intrinsic, arguments) => {
+                self.intrinsic(*intrinsic, arguments, &expr.ty, span)
+            }
             ExprKind::Method {
                 object,
                 name,
@@ -137,7 +139,13 @@ impl Body<'_, '_> {
         }
     }
 
-    fn binary_expr(&mut self, op: BinaryOp, left: &Expr, right: &Expr, span: Span) -> Result<Value, LowerError> {
+    fn binary_expr(
+        &mut self,
+        op: BinaryOp,
+        left: &Expr,
+        right: &Expr,
+        span: Span,
+    ) -> Result<Value, LowerError> {
         let is_logical = matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr);
         if is_logical && simplify(&left.ty) == Type::BOOL && !self.is_cheap(right) {
             let result = self.temporary(&Type::BOOL, span)?;
@@ -164,7 +172,9 @@ impl Body<'_, '_> {
                 accept,
                 reject,
             });
-            return Ok(self.add(Expression::Load { pointer: result.pointer }));
+            return Ok(self.add(Expression::Load {
+                pointer: result.pointer,
+            }));
         }
         let a = self.value(left)?;
         let b = self.right_operand(op, right, &left.ty)?;
@@ -219,7 +229,9 @@ impl Body<'_, '_> {
             accept,
             reject,
         });
-        Ok(Some(self.add(Expression::Load { pointer: result.pointer })))
+        Ok(Some(self.add(Expression::Load {
+            pointer: result.pointer,
+        })))
     }
 
     /// Whether evaluating `expr` needlessly costs little and does nothing: no memory but locals, no calls, no effects.
@@ -270,7 +282,13 @@ impl Body<'_, '_> {
         if wanted { Ok(Some(new)) } else { Ok(None) }
     }
 
-    fn step(&mut self, target: &Expr, increment: bool, prefix: bool, span: Span) -> Result<Value, LowerError> {
+    fn step(
+        &mut self,
+        target: &Expr,
+        increment: bool,
+        prefix: bool,
+        span: Span,
+    ) -> Result<Value, LowerError> {
         let place = self.target(target)?;
         let old = self.load_target(&place, span)?;
         let ty = simplify(&target.ty);
@@ -358,7 +376,8 @@ impl Body<'_, '_> {
     }
 
     fn cast(&mut self, operand: &Expr, ty: &Type, span: Span) -> Result<Value, LowerError> {
-        if matches!(ty, Type::Struct(_) | Type::Array(..)) && constant::fold_scalar(self.unit.shader, operand) == Some(0)
+        if matches!(ty, Type::Struct(_) | Type::Array(..))
+            && constant::fold_scalar(self.unit.shader, operand) == Some(0)
         {
             return self.zero(ty, span);
         }
@@ -410,7 +429,10 @@ impl Body<'_, '_> {
             ));
         };
         let Some(function) = self.unit.functions.get(&instance).map(|callee| callee.handle) else {
-            return Err(LowerError::unsupported("a call of a function that could not be lowered", span));
+            return Err(LowerError::unsupported(
+                "a call of a function that could not be lowered",
+                span,
+            ));
         };
         let mut values = Vec::new();
         // Copied out after the call, in order of the parameters.
@@ -442,14 +464,17 @@ impl Body<'_, '_> {
             values.push(copy.pointer);
             outs.push((target, copy, &local.ty, argument));
         }
-        let result = (callee.returns != Type::Void).then(|| self.add_result(Expression::CallResult(function)));
+        let result =
+            (callee.returns != Type::Void).then(|| self.add_result(Expression::CallResult(function)));
         self.push(Statement::Call {
             function,
             arguments: values,
             result,
         });
         for (target, copy, ty, argument) in outs {
-            let value = self.add(Expression::Load { pointer: copy.pointer });
+            let value = self.add(Expression::Load {
+                pointer: copy.pointer,
+            });
             let value = self.convert(value, ty, &argument.ty, span)?;
             self.store_target(&target, value, span)?;
         }

@@ -79,7 +79,10 @@ impl<'a> Body<'_, 'a> {
         let source = self.source;
         for parameter in &source.parameters {
             let Some(local) = source.locals.get(parameter.local.0 as usize) else {
-                return Err(LowerError::unsupported("a parameter without a variable", source.name_span));
+                return Err(LowerError::unsupported(
+                    "a parameter without a variable",
+                    source.name_span,
+                ));
             };
             if matches!(local.ty, Type::Resource(..)) {
                 continue;
@@ -136,7 +139,10 @@ impl<'a> Body<'_, 'a> {
         self.lanes();
         for parameter in &source.parameters {
             let Some(local) = source.locals.get(parameter.local.0 as usize) else {
-                return Err(LowerError::unsupported("a parameter without a variable", source.name_span));
+                return Err(LowerError::unsupported(
+                    "a parameter without a variable",
+                    source.name_span,
+                ));
             };
             let place = self.local(parameter.local, local.span)?;
             if let Some(semantic) = &parameter.semantic {
@@ -167,9 +173,10 @@ impl<'a> Body<'_, 'a> {
         }
         for id in std::mem::take(&mut self.unit.late_statics) {
             let shader = self.unit.shader;
-            let (Some(global), Some(GlobalPlace::Variable(variable))) =
-                (shader.globals.get(id.0 as usize), self.unit.globals.get(&id).cloned())
-            else {
+            let (Some(global), Some(GlobalPlace::Variable(variable))) = (
+                shader.globals.get(id.0 as usize),
+                self.unit.globals.get(&id).cloned(),
+            ) else {
                 continue;
             };
             if let Some(init) = &global.init {
@@ -307,7 +314,9 @@ impl<'a> Body<'_, 'a> {
         let place = self.local(id, init.span)?;
         let bits = constant::fold(self.unit.shader, init).filter(|_| simplify(&init.ty) == place.ty);
         let value = bits.and_then(|bits| self.unit.constant_expression(&place.ty, &bits, init.span));
-        let (Some(value), Some(variable)) = (value, self.unit.static_locals.get(&(self.instance.function, id))) else {
+        let (Some(value), Some(variable)) =
+            (value, self.unit.static_locals.get(&(self.instance.function, id)))
+        else {
             return Err(LowerError::unsupported(
                 "a static variable whose first value is not a constant",
                 init.span,
@@ -318,10 +327,10 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn variable(&mut self, name: Option<String>, ty: Handle<naga::Type>) -> Value {
-        let variable = self
-            .function
-            .local_variables
-            .append(naga::LocalVariable { name, ty, init: None }, naga::Span::UNDEFINED);
+        let variable = self.function.local_variables.append(
+            naga::LocalVariable { name, ty, init: None },
+            naga::Span::UNDEFINED,
+        );
         self.add(Expression::LocalVariable(variable))
     }
 
@@ -410,7 +419,9 @@ impl<'a> Body<'_, 'a> {
             pointer: place.pointer,
             value: pattern,
         });
-        let pattern = self.add(Expression::Load { pointer: place.pointer });
+        let pattern = self.add(Expression::Load {
+            pointer: place.pointer,
+        });
         Ok(self.bit_cast(pattern, naga::ScalarKind::Float))
     }
 

@@ -26,7 +26,10 @@ impl Body<'_, '_> {
         if let Some(barrier) = barrier(intrinsic) {
             let Some(barrier) = barrier else {
                 return Err(LowerError::unsupported(
-                    format_args!("`{}`: WGSL has no barrier that does not also wait", intrinsic.name()),
+                    format_args!(
+                        "`{}`: WGSL has no barrier that does not also wait",
+                        intrinsic.name()
+                    ),
                     span,
                 ));
             };
@@ -36,7 +39,13 @@ impl Body<'_, '_> {
         self.math(intrinsic, arguments, &simplify(ty), span).map(Some)
     }
 
-    fn math(&mut self, intrinsic: Intrinsic, arguments: &[Expr], ty: &Type, span: Span) -> Result<Value, LowerError> {
+    fn math(
+        &mut self,
+        intrinsic: Intrinsic,
+        arguments: &[Expr],
+        ty: &Type,
+        span: Span,
+    ) -> Result<Value, LowerError> {
         use Intrinsic as I;
         match (intrinsic, arguments) {
             (I::AsFloat, [a]) => self.reinterpret(a, ScalarKind::Float),
@@ -63,7 +72,11 @@ impl Body<'_, '_> {
                 }))
             }
             (I::Mad, [a, b, c]) => {
-                let (a, b, c) = (self.value_as(a, ty)?, self.value_as(b, ty)?, self.value_as(c, ty)?);
+                let (a, b, c) = (
+                    self.value_as(a, ty)?,
+                    self.value_as(b, ty)?,
+                    self.value_as(c, ty)?,
+                );
                 let product = self.binary(BinaryOp::Mul, a, b, ty, span)?;
                 self.binary(BinaryOp::Add, product, c, ty, span)
             }
@@ -198,7 +211,9 @@ impl Body<'_, '_> {
             Some(Scalar::Float | Scalar::Half) if kind == ScalarKind::Float => Ok(value),
             Some(Scalar::Int) if kind == ScalarKind::Sint => Ok(value),
             Some(Scalar::Uint) if kind == ScalarKind::Uint => Ok(value),
-            Some(Scalar::Float | Scalar::Half | Scalar::Int | Scalar::Uint) if width(&simplify(&operand.ty)).is_some() => {
+            Some(Scalar::Float | Scalar::Half | Scalar::Int | Scalar::Uint)
+                if width(&simplify(&operand.ty)).is_some() =>
+            {
                 Ok(self.bit_cast(value, kind))
             }
             _ => Err(LowerError::unsupported("a bit cast of this type", operand.span)),
@@ -218,7 +233,10 @@ impl Body<'_, '_> {
                 },
                 argument,
             })),
-            None => Err(LowerError::unsupported("`all` or `any` of this type", operand.span)),
+            None => Err(LowerError::unsupported(
+                "`all` or `any` of this type",
+                operand.span,
+            )),
         }
     }
 
@@ -246,10 +264,19 @@ impl Body<'_, '_> {
         }))
     }
 
-    fn bits(&mut self, intrinsic: Intrinsic, operand: &Expr, ty: &Type, span: Span) -> Result<Value, LowerError> {
+    fn bits(
+        &mut self,
+        intrinsic: Intrinsic,
+        operand: &Expr,
+        ty: &Type,
+        span: Span,
+    ) -> Result<Value, LowerError> {
         let value = self.value(operand)?;
         if !matches!(operand.ty.scalar(), Some(Scalar::Int | Scalar::Uint)) {
-            return Err(LowerError::unsupported("a bit function of something that is not an integer", span));
+            return Err(LowerError::unsupported(
+                "a bit function of something that is not an integer",
+                span,
+            ));
         }
         let function = match intrinsic {
             Intrinsic::CountBits => MathFunction::CountOneBits,
@@ -261,7 +288,13 @@ impl Body<'_, '_> {
         self.convert(result, &operand.ty, ty, span)
     }
 
-    fn half_bits(&mut self, intrinsic: Intrinsic, operand: &Expr, ty: &Type, span: Span) -> Result<Value, LowerError> {
+    fn half_bits(
+        &mut self,
+        intrinsic: Intrinsic,
+        operand: &Expr,
+        ty: &Type,
+        span: Span,
+    ) -> Result<Value, LowerError> {
         let to_half = intrinsic == Intrinsic::F32ToF16;
         let from = simplify(&operand.ty).with_scalar(if to_half { Scalar::Float } else { Scalar::Uint });
         let value = self.value_as(operand, &from)?;
@@ -278,7 +311,10 @@ impl Body<'_, '_> {
                 (self.call_math(MathFunction::Pack2x16float, &[pair]), Scalar::Uint)
             } else {
                 let pair = self.call_math(MathFunction::Unpack2x16float, &[part]);
-                (self.add(Expression::AccessIndex { base: pair, index: 0 }), Scalar::Float)
+                (
+                    self.add(Expression::AccessIndex { base: pair, index: 0 }),
+                    Scalar::Float,
+                )
             };
             results.push(result);
         }
@@ -290,13 +326,12 @@ impl Body<'_, '_> {
         let (a_ty, b_ty) = (simplify(&a.ty), simplify(&b.ty));
         let (left, right) = (self.value(a)?, self.value(b)?);
         match (&a_ty, &b_ty) {
-            (Type::Matrix(..), Type::Matrix(..) | Type::Vector(..)) | (Type::Vector(..), Type::Matrix(..)) => {
-                Ok(self.add(Expression::Binary {
-                    op: BinaryOperator::Multiply,
-                    left: right,
-                    right: left,
-                }))
-            }
+            (Type::Matrix(..), Type::Matrix(..) | Type::Vector(..))
+            | (Type::Vector(..), Type::Matrix(..)) => Ok(self.add(Expression::Binary {
+                op: BinaryOperator::Multiply,
+                left: right,
+                right: left,
+            })),
             (Type::Vector(..), Type::Vector(..)) => Ok(self.call_math(MathFunction::Dot, &[left, right])),
             (Type::Scalar(_), _) | (_, Type::Scalar(_)) => {
                 let left = self.convert(left, &a_ty, ty, span)?;
@@ -309,14 +344,19 @@ impl Body<'_, '_> {
 }
 
 /// What a barrier waits for; `Some(None)` for those that only order memory.
-#[expect(clippy::option_option, reason = "not a barrier, a barrier without a form, a barrier")]
+#[expect(
+    clippy::option_option,
+    reason = "not a barrier, a barrier without a form, a barrier"
+)]
 fn barrier(intrinsic: Intrinsic) -> Option<Option<Barrier>> {
     match intrinsic {
         Intrinsic::GroupMemoryBarrierWithGroupSync => Some(Some(Barrier::WORK_GROUP)),
         Intrinsic::AllMemoryBarrierWithGroupSync | Intrinsic::DeviceMemoryBarrierWithGroupSync => {
             Some(Some(Barrier::WORK_GROUP | Barrier::STORAGE))
         }
-        Intrinsic::GroupMemoryBarrier | Intrinsic::AllMemoryBarrier | Intrinsic::DeviceMemoryBarrier => Some(None),
+        Intrinsic::GroupMemoryBarrier | Intrinsic::AllMemoryBarrier | Intrinsic::DeviceMemoryBarrier => {
+            Some(None)
+        }
         _ => None,
     }
 }

@@ -183,7 +183,10 @@ impl Body<'_, '_> {
         }
         let stride = self.uint(buffer.stride);
         if outs.is_empty() || outs.len() > 2 {
-            return Err(LowerError::unsupported("`GetDimensions` with this many arguments", span));
+            return Err(LowerError::unsupported(
+                "`GetDimensions` with this many arguments",
+                span,
+            ));
         }
         for (out, value) in outs.iter().zip([length, stride]) {
             let target = self.target(out)?;
@@ -201,7 +204,10 @@ impl Body<'_, '_> {
         let pointer = self.add(Expression::GlobalVariable(counter));
         let one = self.uint(1);
         let ty = self.unit.value_type(&Type::UINT, span)?;
-        let old = self.add_result(Expression::AtomicResult { ty, comparison: false });
+        let old = self.add_result(Expression::AtomicResult {
+            ty,
+            comparison: false,
+        });
         self.push(Statement::Atomic {
             pointer,
             fun: if up {

@@ -61,7 +61,9 @@ pub enum BindingKind {
     /// The hidden counter of a structured buffer: one uint, read and written.
     Counter,
     /// Every `cbuffer` member and plain global in use, as one read-only storage buffer of one element.
-    Uniform { members: Vec<UniformMember> },
+    Uniform {
+        members: Vec<UniformMember>,
+    },
 }
 
 impl BindingKind {
@@ -135,7 +137,12 @@ pub fn lower(shader: &Shader, entry: FunctionId) -> Result<Lowered, LowerError> 
 ///
 /// # Errors
 /// As [`lower`]; also where no statement lies within `span`, or one leaves it by `break` or `continue`.
-pub fn lower_repeated(shader: &Shader, entry: FunctionId, span: Span, passes: u32) -> Result<Lowered, LowerError> {
+pub fn lower_repeated(
+    shader: &Shader,
+    entry: FunctionId,
+    span: Span,
+    passes: u32,
+) -> Result<Lowered, LowerError> {
     module::lower_entry(shader, entry, Some((span, passes)))
 }
 

@@ -20,7 +20,10 @@ pub(super) enum GlobalPlace {
     /// A constant whose initialiser is not a constant expression of ours: lowered anew at each use.
     Inline,
     /// A member of the one struct of uniforms.
-    Uniform { member: u32, ty: Type },
+    Uniform {
+        member: u32,
+        ty: Type,
+    },
     Buffer(Buffer),
 }
 
@@ -75,7 +78,10 @@ pub(super) fn lower_entry(
         ));
     };
     if group_size.contains(&0) {
-        return Err(LowerError::unsupported("a group of no threads", function.group_size_span));
+        return Err(LowerError::unsupported(
+            "a group of no threads",
+            function.group_size_span,
+        ));
     }
     let mut unit = Unit {
         shader,
@@ -288,7 +294,9 @@ impl Unit<'_> {
             _ => {
                 let parts: Vec<Type> = match &ty {
                     Type::Vector(scalar, n) => vec![Type::Scalar(*scalar); usize::from(*n)],
-                    Type::Matrix(scalar, rows, columns) => vec![Type::Vector(*scalar, *columns); usize::from(*rows)],
+                    Type::Matrix(scalar, rows, columns) => {
+                        vec![Type::Vector(*scalar, *columns); usize::from(*rows)]
+                    }
                     Type::Array(_, length) if *length as usize > bits_limit() => return None,
                     Type::Array(element, length) => vec![Type::clone(element); *length as usize],
                     Type::Struct(id) => {
@@ -350,14 +358,21 @@ impl Unit<'_> {
         let ty = self.types.naga_type(&mut self.module, &element, &shape, span)?;
         let stride = self.types.stride(&self.module, ty, span)?;
         let mut words = Vec::new();
-        self.types.words(&self.module, &element, ty, 0, &mut words, span)?;
+        self.types
+            .words(&self.module, &element, ty, 0, &mut words, span)?;
         let array = self.array_of(ty, stride);
         let kind = if kind.is_writable() {
             BindingKind::ReadWriteStorage
         } else {
             BindingKind::ReadOnlyStorage
         };
-        let variable = self.bind(global.name.clone(), kind, array, Element { words, stride }, Some(id));
+        let variable = self.bind(
+            global.name.clone(),
+            kind,
+            array,
+            Element { words, stride },
+            Some(id),
+        );
         let counter = if self.reach.counters.contains(&id) {
             let ty = self.module.types.insert(
                 naga::Type {
@@ -450,7 +465,9 @@ impl Unit<'_> {
         };
         let mut members = Vec::new();
         for (_, global, ty) in &uniforms {
-            let naga_ty = self.types.naga_type(&mut self.module, ty, &shape, global.name_span)?;
+            let naga_ty = self
+                .types
+                .naga_type(&mut self.module, ty, &shape, global.name_span)?;
             members.push((Some(global.name.clone()), naga_ty));
         }
         let inner = self.types.lay_out(&mut self.module, members, span)?;
@@ -460,8 +477,14 @@ impl Unit<'_> {
         let (mut described, mut all) = (Vec::new(), Vec::new());
         for (at, ((id, global, ty), member)) in (0u32..).zip(uniforms.into_iter().zip(members)) {
             let mut words = Vec::new();
-            self.types
-                .words(&self.module, &ty, member.ty, member.offset, &mut words, global.name_span)?;
+            self.types.words(
+                &self.module,
+                &ty,
+                member.ty,
+                member.offset,
+                &mut words,
+                global.name_span,
+            )?;
             all.extend_from_slice(&words);
             described.push(UniformMember {
                 name: global.name.clone(),

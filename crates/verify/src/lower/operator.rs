@@ -31,7 +31,12 @@ impl Body<'_, '_> {
             (UnaryOp::Negate, Some(Scalar::Int | Scalar::Float | Scalar::Half)) => UnaryOperator::Negate,
             (UnaryOp::Not, Some(Scalar::Bool)) => UnaryOperator::LogicalNot,
             (UnaryOp::Complement, Some(Scalar::Int | Scalar::Uint)) => UnaryOperator::BitwiseNot,
-            _ => return Err(LowerError::unsupported("this operator on this type", operand.span)),
+            _ => {
+                return Err(LowerError::unsupported(
+                    "this operator on this type",
+                    operand.span,
+                ));
+            }
         };
         Ok(self.add(Expression::Unary { op, expr: value }))
     }
@@ -47,7 +52,10 @@ impl Body<'_, '_> {
     ) -> Result<Value, LowerError> {
         let ty = simplify(ty);
         let Some(scalar) = ty.scalar() else {
-            return Err(LowerError::unsupported("an operator on a value that is not a number", span));
+            return Err(LowerError::unsupported(
+                "an operator on a value that is not a number",
+                span,
+            ));
         };
         if matches!(ty, Type::Matrix(..)) {
             return match op {
@@ -101,7 +109,12 @@ impl Body<'_, '_> {
     }
 
     /// The right operand of `op` on a left one of type `ty`, ready for [`Self::binary`].
-    pub(super) fn right_operand(&mut self, op: BinaryOp, right: &Expr, ty: &Type) -> Result<Value, LowerError> {
+    pub(super) fn right_operand(
+        &mut self,
+        op: BinaryOp,
+        right: &Expr,
+        ty: &Type,
+    ) -> Result<Value, LowerError> {
         let ty = simplify(ty);
         if !matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
             if matches!(op, BinaryOp::Div | BinaryOp::Mod)
@@ -123,7 +136,12 @@ impl Body<'_, '_> {
         let amount = match ty.scalar() {
             Some(Scalar::Int) => self.bit_cast(amount, ScalarKind::Uint),
             Some(Scalar::Uint) => amount,
-            _ => return Err(LowerError::unsupported("a shift of something that is not an integer", right.span)),
+            _ => {
+                return Err(LowerError::unsupported(
+                    "a shift of something that is not an integer",
+                    right.span,
+                ));
+            }
         };
         let mask = self.folded(&amounts, &[31], right.span)?;
         Ok(self.add(Expression::Binary {

@@ -3,11 +3,11 @@
 use naga::{BinaryOperator, Expression, Statement};
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, Scalar, Span, Type};
 
+use super::LowerError;
 use super::constant;
 use super::function::{Body, Value};
 use super::module::{Buffer, GlobalPlace};
 use super::types::{Shape, simplify, vector_size};
-use super::LowerError;
 
 /// Most components that are converted one by one.
 const COMPONENTS: u32 = 1024;
@@ -96,7 +96,9 @@ impl Body<'_, '_> {
                         },
                     })
                 }
-                Some(GlobalPlace::Buffer(_)) => Err(LowerError::unsupported("a whole buffer as a value", expr.span)),
+                Some(GlobalPlace::Buffer(_)) => {
+                    Err(LowerError::unsupported("a whole buffer as a value", expr.span))
+                }
                 Some(GlobalPlace::Constant(_) | GlobalPlace::Inline) => self.spill(expr),
                 None => Err(LowerError::unsupported("an unknown global", expr.span)),
             },
@@ -117,7 +119,10 @@ impl Body<'_, '_> {
         if let Type::Resource(..) = base.ty {
             let buffer = self.buffer(base)?;
             if buffer.bytes {
-                return Err(LowerError::unsupported("a subscript of a byte address buffer", expr.span));
+                return Err(LowerError::unsupported(
+                    "a subscript of a byte address buffer",
+                    expr.span,
+                ));
             }
             let index = self.index_value(index)?;
             return self.element(base, &buffer, index);
@@ -154,7 +159,10 @@ impl Body<'_, '_> {
         match simplify(&index.ty) {
             Type::Scalar(Scalar::Int | Scalar::Uint) => self.value(index),
             Type::Scalar(_) => self.value_as(index, &Type::UINT),
-            _ => Err(LowerError::unsupported("a subscript that is not a number", index.span)),
+            _ => Err(LowerError::unsupported(
+                "a subscript that is not a number",
+                index.span,
+            )),
         }
     }
 
@@ -171,7 +179,12 @@ impl Body<'_, '_> {
     }
 
     /// Element `index` of the buffer that `expr` names.
-    pub(super) fn element(&mut self, expr: &Expr, buffer: &Buffer, index: Value) -> Result<Place, LowerError> {
+    pub(super) fn element(
+        &mut self,
+        expr: &Expr,
+        buffer: &Buffer,
+        index: Value,
+    ) -> Result<Place, LowerError> {
         let Some(global) = self.instance.global_of(self.source, expr) else {
             return Err(LowerError::unsupported("this resource", expr.span));
         };
@@ -199,9 +212,17 @@ impl Body<'_, '_> {
         let at = u32::from(at);
         let mut pointer = base.pointer;
         let scalar = match &base.ty {
-            Type::Scalar(scalar) if at == 0 => return Ok(Place { ty: Type::Scalar(*scalar), ..base.clone() }),
+            Type::Scalar(scalar) if at == 0 => {
+                return Ok(Place {
+                    ty: Type::Scalar(*scalar),
+                    ..base.clone()
+                });
+            }
             Type::Vector(scalar, n) if at < u32::from(*n) => {
-                pointer = self.add(Expression::AccessIndex { base: pointer, index: at });
+                pointer = self.add(Expression::AccessIndex {
+                    base: pointer,
+                    index: at,
+                });
                 *scalar
             }
             Type::Matrix(scalar, rows, columns) if at < u32::from(*rows) * u32::from(*columns) => {
@@ -249,7 +270,10 @@ impl Body<'_, '_> {
             at = base;
         }
         let Some(components) = components.filter(|_| self.names_memory(at)) else {
-            return Err(LowerError::unsupported("a write to something that is not a place", expr.span));
+            return Err(LowerError::unsupported(
+                "a write to something that is not a place",
+                expr.span,
+            ));
         };
         let base = self.place(at)?;
         let mut places = Vec::new();
@@ -278,7 +302,12 @@ impl Body<'_, '_> {
         }
     }
 
-    pub(super) fn store_target(&mut self, target: &Target, value: Value, span: Span) -> Result<(), LowerError> {
+    pub(super) fn store_target(
+        &mut self,
+        target: &Target,
+        value: Value,
+        span: Span,
+    ) -> Result<(), LowerError> {
         match target {
             Target::Place(place) => self.store(place, value, span),
             Target::Components(places, _) => {
@@ -294,7 +323,9 @@ impl Body<'_, '_> {
     /// Reads a place as a value of its HLSL type.
     pub(super) fn load(&mut self, place: &Place, span: Span) -> Result<Value, LowerError> {
         if self.unit.types.is_plain(&place.ty, &place.shape) {
-            return Ok(self.add(Expression::Load { pointer: place.pointer }));
+            return Ok(self.add(Expression::Load {
+                pointer: place.pointer,
+            }));
         }
         if let Some(parts) = self.parts(place, span)? {
             let mut components = Vec::new();
@@ -304,7 +335,9 @@ impl Body<'_, '_> {
             let ty = self.unit.value_type(&place.ty, span)?;
             return Ok(self.add(Expression::Compose { ty, components }));
         }
-        let loaded = self.add(Expression::Load { pointer: place.pointer });
+        let loaded = self.add(Expression::Load {
+            pointer: place.pointer,
+        });
         if place.shape.storage && place.ty.scalar() == Some(Scalar::Bool) {
             let zero = self.zero(&place.ty.with_scalar(Scalar::Uint), span)?;
             return Ok(self.add(Expression::Binary {

@@ -44,7 +44,10 @@ impl Instance {
     ) -> Option<Instance> {
         let mut resources = Vec::new();
         for (at, parameter) in callee.parameters.iter().enumerate() {
-            let ty = callee.locals.get(parameter.local.0 as usize).map(|local| &local.ty);
+            let ty = callee
+                .locals
+                .get(parameter.local.0 as usize)
+                .map(|local| &local.ty);
             resources.push(if matches!(ty, Some(Type::Resource(..))) {
                 Some(self.global_of(caller, arguments.get(at)?)?)
             } else {
@@ -140,7 +143,10 @@ impl<'a> Walk<'a> {
             }
             if let ExprKind::Call(id, arguments) = &expr.kind {
                 let Some(callee) = shader.functions.get(id.0 as usize) else {
-                    return Err(LowerError::unsupported("a call of an unknown function", expr.span));
+                    return Err(LowerError::unsupported(
+                        "a call of an unknown function",
+                        expr.span,
+                    ));
                 };
                 let Some(next) = instance.callee(function, callee, *id, arguments) else {
                     return Err(LowerError::unsupported(
@@ -171,7 +177,9 @@ impl<'a> Walk<'a> {
                 let Some(global) = self.shader.globals.get(id.0 as usize) else {
                     return Err(LowerError::unsupported("an unknown global", expr.span));
                 };
-                if self.reach.globals.insert(*id) && matches!(global.storage, Storage::Const | Storage::Static) {
+                if self.reach.globals.insert(*id)
+                    && matches!(global.storage, Storage::Const | Storage::Static)
+                {
                     return Ok(global.init.as_ref());
                 }
             }
@@ -282,7 +290,9 @@ pub(super) fn for_each_in_expr<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Exp
             ExprKind::Unary(_, a) | ExprKind::Field(a, _) | ExprKind::Swizzle(a, _) | ExprKind::Cast(a) => {
                 stack.push(a);
             }
-            ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) | ExprKind::Comma(a, b) => stack.extend([&**b, &**a]),
+            ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) | ExprKind::Comma(a, b) => {
+                stack.extend([&**b, &**a])
+            }
             ExprKind::Ternary(a, b, c) => stack.extend([&**c, &**b, &**a]),
             ExprKind::Assign { target, value, .. } => stack.extend([&**value, &**target]),
             ExprKind::Step { target, .. } => stack.push(target),
@@ -290,7 +300,9 @@ pub(super) fn for_each_in_expr<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Exp
             | ExprKind::Call(_, list)
             | ExprKind::Intrinsic(_, list)
             | ExprKind::Opaque(list) => stack.extend(list.iter().rev()),
-            ExprKind::Method { object, arguments, .. } => {
+            ExprKind::Method {
+                object, arguments, ..
+            } => {
                 stack.extend(arguments.iter().rev());
                 stack.push(object);
             }

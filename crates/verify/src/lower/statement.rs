@@ -13,11 +13,7 @@ impl Body<'_, '_> {
         if let Some((span, passes)) = self.unit.repeat {
             let inside = |s: &Stmt| span.start <= s.span.start && s.span.end <= span.end;
             if let Some(first) = statements.iter().position(inside) {
-                let count = statements
-                    .iter()
-                    .skip(first)
-                    .take_while(|s| inside(s))
-                    .count();
+                let count = statements.iter().skip(first).take_while(|s| inside(s)).count();
                 let (before, rest) = statements.split_at(first);
                 let (repeated, after) = rest.split_at(count);
                 self.unit.repeat = None;
@@ -168,7 +164,12 @@ impl Body<'_, '_> {
         let signed = match simplify(&value.ty) {
             Type::Scalar(Scalar::Int) => true,
             Type::Scalar(Scalar::Uint) => false,
-            _ => return Err(LowerError::unsupported("a switch on something that is not an integer", span)),
+            _ => {
+                return Err(LowerError::unsupported(
+                    "a switch on something that is not an integer",
+                    span,
+                ));
+            }
         };
         let selector = self.value(value)?;
         let mut lowered: Vec<SwitchCase> = Vec::new();
@@ -195,7 +196,10 @@ impl Body<'_, '_> {
             let body = self.nested(|body| body.statements(&case.body))?;
             if !fall_through && !is_last && !leaves(&body, 0) {
                 let place = case.body.last().map_or(span, |last| last.span);
-                return Err(LowerError::unsupported("a case that falls through to the next", place));
+                return Err(LowerError::unsupported(
+                    "a case that falls through to the next",
+                    place,
+                ));
             }
             lowered.push(SwitchCase {
                 value,

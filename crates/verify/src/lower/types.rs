@@ -52,12 +52,9 @@ pub(super) fn naga_scalar(scalar: Scalar, span: Span) -> Result<naga::Scalar, Lo
         Scalar::Int => Ok(naga::Scalar::I32),
         Scalar::Uint => Ok(naga::Scalar::U32),
         Scalar::Float | Scalar::Half => Ok(naga::Scalar::F32),
-        Scalar::Int16 | Scalar::Uint16 | Scalar::Int64 | Scalar::Uint64 | Scalar::Double => {
-            Err(LowerError::unsupported(
-                format_args!("`{}` has no WGSL type", scalar.name()),
-                span,
-            ))
-        }
+        Scalar::Int16 | Scalar::Uint16 | Scalar::Int64 | Scalar::Uint64 | Scalar::Double => Err(
+            LowerError::unsupported(format_args!("`{}` has no WGSL type", scalar.name()), span),
+        ),
     }
 }
 
@@ -122,7 +119,8 @@ impl Types<'_> {
                 if !matches!(scalar, Scalar::Float | Scalar::Half) {
                     return Err(LowerError::unsupported("a matrix that is not of floats", span));
                 }
-                let size = |n| vector_size(n).ok_or_else(|| LowerError::unsupported("a matrix of this size", span));
+                let size =
+                    |n| vector_size(n).ok_or_else(|| LowerError::unsupported("a matrix of this size", span));
                 // HLSL's rows are naga's columns, so that `m[i]` is the same in both.
                 TypeInner::Matrix {
                     columns: size(rows)?,
@@ -282,7 +280,14 @@ impl Types<'_> {
             (TypeInner::Vector { size, scalar }, _) => {
                 words.extend((0..*size as u32).map(|at| word(offset + 4 * at, *scalar, ty)));
             }
-            (TypeInner::Matrix { columns, rows, scalar }, _) => {
+            (
+                TypeInner::Matrix {
+                    columns,
+                    rows,
+                    scalar,
+                },
+                _,
+            ) => {
                 let column = if *rows == VectorSize::Bi { 8 } else { 16 };
                 for c in 0..*columns as u32 {
                     words.extend((0..*rows as u32).map(|r| word(offset + column * c + 4 * r, *scalar, ty)));

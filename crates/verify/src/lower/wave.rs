@@ -62,7 +62,11 @@ impl Body<'_, '_> {
             }
             (I::WaveActiveAllTrue | I::WaveActiveAnyTrue, [predicate]) => {
                 let predicate = self.value_as(predicate, &Type::BOOL)?;
-                let op = if intrinsic == I::WaveActiveAllTrue { Op::All } else { Op::Any };
+                let op = if intrinsic == I::WaveActiveAllTrue {
+                    Op::All
+                } else {
+                    Op::Any
+                };
                 return self.collective(op, CollectiveOperation::Reduce, predicate, &Type::BOOL, span);
             }
             (I::WaveActiveBallot, [predicate]) => {
@@ -75,13 +79,19 @@ impl Body<'_, '_> {
                 return Ok(result);
             }
             (I::WaveActiveAllEqual, [argument]) => return self.all_equal(argument, span),
-            (I::WaveReadLaneFirst, [argument]) => return self.gather(GatherMode::BroadcastFirst, argument, span),
+            (I::WaveReadLaneFirst, [argument]) => {
+                return self.gather(GatherMode::BroadcastFirst, argument, span);
+            }
             (I::WaveReadLaneAt, [argument, lane]) => {
                 let lane = self.value_as(lane, &Type::UINT)?;
                 return self.gather(GatherMode::Shuffle(lane), argument, span);
             }
-            (I::QuadReadAcrossX, [argument]) => return self.gather(GatherMode::QuadSwap(Direction::X), argument, span),
-            (I::QuadReadAcrossY, [argument]) => return self.gather(GatherMode::QuadSwap(Direction::Y), argument, span),
+            (I::QuadReadAcrossX, [argument]) => {
+                return self.gather(GatherMode::QuadSwap(Direction::X), argument, span);
+            }
+            (I::QuadReadAcrossY, [argument]) => {
+                return self.gather(GatherMode::QuadSwap(Direction::Y), argument, span);
+            }
             (I::QuadReadAcrossDiagonal, [argument]) => {
                 return self.gather(GatherMode::QuadSwap(Direction::Diagonal), argument, span);
             }
@@ -158,16 +168,30 @@ impl Body<'_, '_> {
             return Err(LowerError::unsupported("a wave operation on this type", span));
         }
         let is_bool = own.scalar() == Some(Scalar::Bool);
-        let carried = if is_bool { own.with_scalar(Scalar::Uint) } else { own.clone() };
+        let carried = if is_bool {
+            own.with_scalar(Scalar::Uint)
+        } else {
+            own.clone()
+        };
         let value = self.value_as(argument, &carried)?;
         let result = self.gather_value(mode, value, &carried, span)?;
         self.convert(result, &carried, &own, span)
     }
 
-    fn gather_value(&mut self, mode: GatherMode, argument: Value, ty: &Type, span: Span) -> Result<Value, LowerError> {
+    fn gather_value(
+        &mut self,
+        mode: GatherMode,
+        argument: Value,
+        ty: &Type,
+        span: Span,
+    ) -> Result<Value, LowerError> {
         let ty = self.unit.value_type(ty, span)?;
         let result = self.add_result(Expression::SubgroupOperationResult { ty });
-        self.push(Statement::SubgroupGather { mode, argument, result });
+        self.push(Statement::SubgroupGather {
+            mode,
+            argument,
+            result,
+        });
         Ok(result)
     }
 
@@ -190,12 +214,24 @@ impl Body<'_, '_> {
             right: first,
         });
         if n == 1 {
-            return self.collective(SubgroupOperation::All, CollectiveOperation::Reduce, equal, &Type::BOOL, span);
+            return self.collective(
+                SubgroupOperation::All,
+                CollectiveOperation::Reduce,
+                equal,
+                &Type::BOOL,
+                span,
+            );
         }
         let mut components = Vec::new();
         for index in 0..u32::from(n) {
             let part = self.add(Expression::AccessIndex { base: equal, index });
-            let all = self.collective(SubgroupOperation::All, CollectiveOperation::Reduce, part, &Type::BOOL, span)?;
+            let all = self.collective(
+                SubgroupOperation::All,
+                CollectiveOperation::Reduce,
+                part,
+                &Type::BOOL,
+                span,
+            )?;
             components.push(all);
         }
         let ty = self.unit.vector_type(Scalar::Bool, n, span)?;

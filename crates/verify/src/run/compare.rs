@@ -13,7 +13,10 @@ pub enum Tolerance {
     Exact,
     /// |a − b| ≤ γ(depth)·magnitude with γ(k) = ku / (1 − ku), u = 2^-24: `depth` is the sum of both kernels' depths
     /// of additions, `magnitude` an upper bound of Σ|x| over the elements of one sum (see [`magnitude`]).
-    Gamma { depth: u32, magnitude: f32 },
+    Gamma {
+        depth: u32,
+        magnitude: f32,
+    },
 }
 
 impl Tolerance {
@@ -86,7 +89,10 @@ pub fn compare(
         // A kernel that does not reach the buffer leaves it as it was.
         let got = fixed.buffers.get(&binding.name).or(before).unwrap_or(&nothing);
         let any_order = unordered.contains(&binding.name);
-        let (expected, got) = (elements(binding, expected, any_order), elements(binding, got, any_order));
+        let (expected, got) = (
+            elements(binding, expected, any_order),
+            elements(binding, got, any_order),
+        );
         if let Some(before) = before {
             let before = elements(binding, before, any_order);
             comparison.written += (before.iter().zip(&expected))
@@ -176,7 +182,8 @@ pub fn magnitude(kernel: &Lowered, inputs: &Inputs) -> f32 {
             let mut sum = 0f64;
             for element in group.chunks(stride) {
                 for word in binding.element.words.iter().filter(|w| w.scalar == Scalar::Float) {
-                    sum += word_at(element, word.offset).map_or(0.0, |bits| f64::from(f32::from_bits(bits)).abs());
+                    sum += word_at(element, word.offset)
+                        .map_or(0.0, |bits| f64::from(f32::from_bits(bits)).abs());
                 }
             }
             largest = largest.max(sum);

@@ -119,7 +119,11 @@ impl Device {
         Ok(buffer)
     }
 
-    pub(super) fn empty_buffer(&self, size: u64, usage: wgpu::BufferUsages) -> Result<wgpu::Buffer, RunError> {
+    pub(super) fn empty_buffer(
+        &self,
+        size: u64,
+        usage: wgpu::BufferUsages,
+    ) -> Result<wgpu::Buffer, RunError> {
         let limits = self.device.limits();
         let limit = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
         if size > limit {
@@ -159,7 +163,9 @@ impl Device {
                     binding,
                     visibility: wgpu::ShaderStages::COMPUTE,
                     ty: wgpu::BindingType::Buffer {
-                        ty: wgpu::BufferBindingType::Storage { read_only: *read_only },
+                        ty: wgpu::BufferBindingType::Storage {
+                            read_only: *read_only,
+                        },
                         has_dynamic_offset: false,
                         min_binding_size: None,
                     },
@@ -236,7 +242,9 @@ impl Device {
             staged.push(self.empty_buffer(buffer.size(), usage)?);
         }
         self.scoped(|| {
-            let mut encoder = self.device.create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            let mut encoder = self
+                .device
+                .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             for (from, to) in buffers.iter().zip(&staged) {
                 encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
             }
@@ -293,7 +301,12 @@ pub(super) struct Prepared {
 }
 
 impl Device {
-    pub(super) fn prepare(&self, kernel: &Lowered, inputs: &Inputs, mode: Mode) -> Result<Prepared, RunError> {
+    pub(super) fn prepare(
+        &self,
+        kernel: &Lowered,
+        inputs: &Inputs,
+        mode: Mode,
+    ) -> Result<Prepared, RunError> {
         if kernel.uses_subgroups && !self.info.has_subgroups {
             return Err(RunError::NoSubgroups);
         }

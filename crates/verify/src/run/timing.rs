@@ -21,7 +21,10 @@ impl TimingPlan {
     /// 2^24 threads on a GPU, 2^16 on a CPU, with at most 65,535 groups a dispatch.
     #[must_use]
     pub fn for_adapter(adapter: &AdapterInfo, group_size: [u32; 3]) -> Self {
-        let threads = group_size.iter().fold(1u32, |n, size| n.saturating_mul(*size)).max(1);
+        let threads = group_size
+            .iter()
+            .fold(1u32, |n, size| n.saturating_mul(*size))
+            .max(1);
         let wanted: u32 = if adapter.is_cpu { 1 << 16 } else { 1 << 24 };
         let groups = wanted.div_ceil(threads);
         let dispatches = groups.div_ceil(65_535).max(1);

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Adapter, AdapterInfo, Comparison, Device, InputPlan, Mode, RunError, Timing, TimingPlan, Tolerance, Waves, adapters,
-    compare, make_inputs, probe_waves, run, time,
+    Adapter, AdapterInfo, Comparison, Device, InputPlan, Mode, RunError, Timing, TimingPlan, Tolerance,
+    Waves, adapters, compare, make_inputs, probe_waves, run, time,
 };
 use crate::Lowered;
 

@@ -64,7 +64,11 @@ fn probe(@builtin(local_invocation_index) gi: u32, @builtin(subgroup_size) size:
         let bytes = device.read(&[&seen])?.pop().unwrap_or_default();
         let words: Vec<u32> = bytes
             .chunks_exact(4)
-            .map(|word| word.iter().rev().fold(0, |value, byte| value << 8 | u32::from(*byte)))
+            .map(|word| {
+                word.iter()
+                    .rev()
+                    .fold(0, |value, byte| value << 8 | u32::from(*byte))
+            })
             .collect();
         let column = |at: usize| -> Vec<u32> { words.iter().skip(at).step_by(3).copied().collect() };
         let (sizes, first_lanes, ranks) = (column(0), column(1), column(2));

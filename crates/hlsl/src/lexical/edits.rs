@@ -1,0 +1,549 @@
+//! What is taken out of one item, token by token.
+
+use super::{Item, ItemKind, Lexer, TokenKind, words};
+use crate::span::Span;
+use crate::tree::Direction;
+
+/// An open bracket.
+#[derive(Default)]
+struct Frame {
+    /// `?` that wait for their `:`.
+    questions: u32,
+    /// A `case` or `default` that waits for its `:`.
+    label: bool,
+    /// Start of the name being declared, as far as the text tells.
+    name: Option<u32>,
+    /// The name is known: what follows is an initialiser or an array length.
+    name_known: bool,
+    direction: Option<Direction>,
+    /// Statements stand in it.
+    is_block: bool,
+}
+
+/// State of the walk over one item.
+struct Walk {
+    frames: Vec<Frame>,
+    /// The `>` that close a template list, as token indices.
+    closers: Vec<usize>,
+    /// Index of the last token that belonged to a blanked attribute list.
+    attribute_end: Option<usize>,
+    /// Index of the closing parenthesis of the last cast.
+    cast_end: Option<usize>,
+    /// Start of the attribute list that waits for its statement.
+    pending: Option<u32>,
+    first: usize,
+    end: usize,
+}
+
+impl Lexer<'_> {
+    /// Edits the tokens `first..end` of one item.
+    pub(super) fn edit(&mut self, first: usize, end: usize, item: &mut Item) {
+        let mut walk = Walk {
+            frames: vec![Frame::default()],
+            closers: Vec::new(),
+            attribute_end: None,
+            cast_end: None,
+            pending: None,
+            first,
+            end,
+        };
+        let mut index = first;
+        while index < end {
+            let Some(token) = self.token(index) else { break };
+            let is_attribute = token.is(b'[') && self.is_attribute(&walk, index);
+            if !is_attribute && let Some(start) = walk.pending.take() {
+                self.out.attributes.insert(token.start, start);
+            }
+            index = match token.kind {
+                TokenKind::Word => self.edit_word(&mut walk, index, item),
+                TokenKind::Punct(b'[') if is_attribute => self.edit_attribute(&mut walk, index, item),
+                TokenKind::Punct(punct) => self.edit_punct(&mut walk, index, punct, item),
+                TokenKind::Number | TokenKind::Text => index + 1,
+            };
+        }
+    }
+
+    /// Whether a statement or a declaration may start at this token.
+    fn at_statement(&self, walk: &Walk, index: usize) -> bool {
+        if index == walk.first || walk.attribute_end == Some(index - 1) {
+            return true;
+        }
+        if self.is(index - 1, b';') || self.is(index - 1, b'{') || self.is(index - 1, b'}') {
+            return true;
+        }
+        matches!(self.word(index - 1), b"else" | b"do")
+    }
+
+    fn is_attribute(&self, walk: &Walk, index: usize) -> bool {
+        let Some(close) = self.partner(index).filter(|&close| close < walk.end) else {
+            return false;
+        };
+        if self.at_statement(walk, index) || self.is(index + 1, b'[') {
+            return true;
+        }
+        (self.is(index - 1, b')') || self.is(index - 1, b':'))
+            && words::is_statement_attribute(self.word(index + 1))
+            && (words::is_attributed_keyword(self.word(close + 1))
+                || self.is(close + 1, b'[')
+                || self.is(close + 1, b'{'))
+    }
+
+    fn edit_attribute(&mut self, walk: &mut Walk, index: usize, item: &mut Item) -> usize {
+        let close = self.partner(index).unwrap_or(index);
+        let span = Span {
+            start: self.start(index),
+            end: self.end(close),
+        };
+        let name = self.word(index + 1);
+        if self.is(index + 2, b'(')
+            && let Some(inner) = self.partner(index + 2)
+        {
+            let arguments = Span {
+                start: self.end(index + 2),
+                end: self.start(inner),
+            };
+            if name.eq_ignore_ascii_case(b"numthreads") {
+                item.numthreads = Some((span, arguments));
+                // Its arguments are parsed on their own; what stands in them is edited like any expression.
+                let mut next = index + 3;
+                while next < inner {
+                    next = match self.token(next).map(|token| token.kind) {
+                        Some(TokenKind::Word) => self.edit_word(walk, next, item),
+                        Some(TokenKind::Punct(punct)) => self.edit_punct(walk, next, punct, item),
+                        _ => next + 1,
+                    };
+                }
+                self.keep(arguments);
+            } else if name.eq_ignore_ascii_case(b"WaveSize") {
+                item.wave_size = Some(arguments);
+                self.keep(arguments);
+            }
+        }
+        self.blank_tokens(index, close + 1);
+        walk.attribute_end = Some(close);
+        walk.pending.get_or_insert(span.start);
+        close + 1
+    }
+
+    /// Keeps the edited text of an attribute's arguments, which is blanked next.
+    fn keep(&mut self, arguments: Span) {
+        let bytes = arguments.slice(&self.out.blank).to_vec();
+        self.out.kept.insert(arguments.start, bytes);
+    }
+
+    fn edit_word(&mut self, walk: &mut Walk, index: usize, item: &mut Item) -> usize {
+        let word = self.word(index);
+        let start = self.start(index);
+        let next_is_word = !self.word(index + 1).is_empty();
+        let member = index > walk.first && self.is(index - 1, b'.');
+        if words::is_modifier(word) && next_is_word && !member {
+            match word {
+                b"groupshared" if walk.frames.len() == 1 => item.groupshared = true,
+                b"globallycoherent" if walk.frames.len() == 1 => item.coherent = true,
+                b"out" | b"inout" => {
+                    if let Some(frame) = walk.frames.last_mut() {
+                        // `in out` is `inout`.
+                        frame.direction = Some(if word == b"out" && frame.direction.is_none() {
+                            Direction::Out
+                        } else {
+                            Direction::InOut
+                        });
+                    }
+                }
+                b"in" => {
+                    if let Some(frame) = walk.frames.last_mut() {
+                        frame.direction = Some(match frame.direction {
+                            Some(Direction::Out | Direction::InOut) => Direction::InOut,
+                            _ => Direction::In,
+                        });
+                    }
+                }
+                _ => {}
+            }
+            let at_statement = self.at_statement(walk, index);
+            self.blank_tokens(index, index + 1);
+            if at_statement {
+                walk.attribute_end = Some(index);
+                walk.pending
+                    .get_or_insert(self.out.attributes.get(&start).copied().unwrap_or(start));
+            }
+            return index + 1;
+        }
+        if matches!(word, b"case" | b"default")
+            && let Some(frame) = walk.frames.last_mut()
+        {
+            frame.label = true;
+        }
+        if words::is_macro_like(word) && self.at_statement(walk, index) && !self.is_type(word) {
+            if let Some(next) = self.edit_macro(walk, index) {
+                return next;
+            }
+        } else if self.is(index + 1, b'(')
+            && index > walk.first
+            && walk.frames.last().is_some_and(|frame| frame.is_block)
+            && !words::is_keyword(word)
+            && self.at_statement(walk, index)
+            && let Some(close) = self.partner(index + 1)
+            && !self.word(close + 1).is_empty()
+        {
+            self.insert_semicolon(close);
+        }
+        if self.is(index + 1, b'<')
+            && let Some(close) = self.template_list(walk, index)
+        {
+            walk.closers.push(close);
+        }
+        let foreign = words::is_foreign_keyword(word)
+            || (word == b"class" || word == b"template" || word == b"operator") && !next_is_word;
+        // `signed int` and its kin stay types.
+        let sized = matches!(word, b"signed" | b"short" | b"long") && next_is_word;
+        if foreign && !sized {
+            for offset in start..self.end(index) {
+                self.put(offset, b'_');
+            }
+        }
+        if !words::is_keyword(word)
+            && let Some(frame) = walk.frames.last_mut()
+            && !frame.name_known
+        {
+            frame.name = Some(start);
+        }
+        index + 1
+    }
+
+    /// A macro left where a statement starts.
+    fn edit_macro(&mut self, walk: &mut Walk, index: usize) -> Option<usize> {
+        let next = self.word(index + 1);
+        if words::is_attributed_keyword(next) || next == b"else" {
+            self.blank_tokens(index, index + 1);
+            walk.attribute_end = Some(index);
+            walk.pending = Some(
+                self.out
+                    .attributes
+                    .get(&self.start(index))
+                    .copied()
+                    .unwrap_or(self.start(index)),
+            );
+            return Some(index + 1);
+        }
+        if !next.is_empty() && index == walk.first && !self.word(index + 2).is_empty() {
+            // `MACRO uint name`, at the top level.
+            self.blank_tokens(index, index + 1);
+            walk.attribute_end = Some(index);
+            return Some(index + 1);
+        }
+        if self.is(index + 1, b'(')
+            && let Some(close) = self.partner(index + 1)
+            && close + 1 < walk.end
+        {
+            let after = self.word(close + 1);
+            if words::is_attributed_keyword(after)
+                && self
+                    .token(index)
+                    .is_some_and(|token| is_attribute_macro(token.bytes(self.text)))
+            {
+                self.blank_tokens(index, close + 1);
+                walk.attribute_end = Some(close);
+                walk.pending = Some(self.start(index));
+                return Some(close + 1);
+            }
+            let in_block = walk.frames.last().is_some_and(|frame| frame.is_block);
+            if in_block && (!after.is_empty() || self.is(close + 1, b'}')) {
+                self.insert_semicolon(close);
+            }
+        }
+        None
+    }
+
+    /// The `>` of the template list behind the name at `index`, if its `<` opens one.
+    fn template_list(&self, walk: &Walk, index: usize) -> Option<usize> {
+        let close = self.template_end(index + 1, walk.end)?;
+        let word = self.word(index);
+        if words::is_template_type(word) {
+            return Some(close);
+        }
+        let argument = self.word(index + 2);
+        let is_type = self.is_type(argument) || words::is_template_type(argument);
+        let called = self.is(close + 1, b'(');
+        let member = index > walk.first && self.is(index - 1, b'.');
+        // `a < b > (c)` means nothing useful, a member that is called does.
+        let call = called && (is_type || (member && close == index + 3 && !argument.is_empty()));
+        (call || self.templates.contains(word) && (called || !self.word(close + 1).is_empty()))
+            .then_some(close)
+    }
+
+    fn edit_punct(&mut self, walk: &mut Walk, index: usize, punct: u8, item: &mut Item) -> usize {
+        let start = self.start(index);
+        match punct {
+            b'>' => {
+                if let Some(place) = walk.closers.iter().rposition(|&closer| closer == index) {
+                    walk.closers.swap_remove(place);
+                } else {
+                    // Never the end of a template list. The operator is read from the text.
+                    self.put(start, b'<');
+                }
+            }
+            b'(' => {
+                if let Some(next) = self.edit_parenthesis(walk, index) {
+                    return next;
+                }
+                walk.frames.push(Frame::default());
+            }
+            b'[' => {
+                if let Some(frame) = walk.frames.last_mut() {
+                    frame.name_known = true;
+                }
+                walk.frames.push(Frame::default());
+            }
+            b'{' => {
+                let is_list = index > walk.first
+                    && (self.is(index - 1, b'=')
+                        || self.is(index - 1, b',')
+                        || self.is(index - 1, b'(')
+                        || self.word(index - 1) == b"return"
+                        || self.is(index - 1, b'{')
+                            && !walk.frames.last().is_some_and(|frame| frame.is_block));
+                if let Some(frame) = walk.frames.last_mut() {
+                    frame.questions = 0;
+                }
+                walk.frames.push(Frame {
+                    is_block: !is_list,
+                    ..Frame::default()
+                });
+            }
+            b')' | b']' | b'}' => {
+                self.end_declarator(walk);
+                if walk.frames.len() > 1 {
+                    walk.frames.pop();
+                }
+                if punct == b'}'
+                    && let Some(frame) = walk.frames.last_mut()
+                {
+                    *frame = Frame {
+                        is_block: frame.is_block,
+                        ..Frame::default()
+                    };
+                }
+            }
+            b',' => {
+                self.end_declarator(walk);
+                if let Some(frame) = walk.frames.last_mut() {
+                    frame.questions = 0;
+                }
+            }
+            b';' => {
+                if let Some(frame) = walk.frames.last_mut() {
+                    *frame = Frame {
+                        is_block: frame.is_block,
+                        ..Frame::default()
+                    };
+                }
+            }
+            b'=' => {
+                if let Some(frame) = walk.frames.last_mut() {
+                    frame.name_known = true;
+                }
+            }
+            b'?' => {
+                if let Some(frame) = walk.frames.last_mut() {
+                    frame.questions += 1;
+                    frame.name_known = true;
+                }
+            }
+            b':' => return self.edit_colon(walk, index, item),
+            _ => {}
+        }
+        index + 1
+    }
+
+    fn end_declarator(&mut self, walk: &mut Walk) {
+        if let Some(frame) = walk.frames.last_mut() {
+            if let (Some(name), Some(direction)) = (frame.name, frame.direction.take())
+                && direction != Direction::In
+            {
+                self.out.directions.insert(name, direction);
+            }
+            frame.name = None;
+            frame.name_known = false;
+        }
+    }
+
+    /// `(T)x` becomes `~  x`; the parentheses around a plain name go, for they look like a cast.
+    fn edit_parenthesis(&mut self, walk: &mut Walk, index: usize) -> Option<usize> {
+        let close = self.partner(index).filter(|&close| close < walk.end)?;
+        let after_cast = index > walk.first && walk.cast_end == Some(index - 1);
+        let before_ok = index == walk.first || after_cast || {
+            let before = self.token(index - 1)?;
+            match before.kind {
+                TokenKind::Word => matches!(self.word(index - 1), b"return" | b"case" | b"else" | b"do"),
+                TokenKind::Number | TokenKind::Text => false,
+                TokenKind::Punct(b'>') => self.out.blank.get(before.start as usize) == Some(&b'<'),
+                TokenKind::Punct(punct) => !matches!(punct, b')' | b']'),
+            }
+        };
+        if !before_ok {
+            return None;
+        }
+        let (begins_operand, sign) = match self.token(close + 1)?.kind {
+            TokenKind::Word => (true, false),
+            TokenKind::Number | TokenKind::Text => (true, false),
+            TokenKind::Punct(punct) => (
+                matches!(punct, b'(' | b'~' | b'!'),
+                matches!(punct, b'-' | b'+' | b'{'),
+            ),
+        };
+        // `!=` after the parenthesis is no operand.
+        let begins_operand = begins_operand && !(self.is(close + 1, b'!') && self.is(close + 2, b'='));
+        let inner = index + 1 + usize::from(self.word(index + 1) == b"const");
+        let word = self.word(inner);
+        if word.is_empty() && !matches!(self.token(inner)?.kind, TokenKind::Number) {
+            return None;
+        }
+        let known = self.is_type(word) || matches!(word, b"vector" | b"matrix" | b"struct");
+        if !words::is_keyword(word) || word == b"struct" {
+            let type_end = self.type_end(inner, close);
+            let plain = type_end == Some(inner + 1) || known;
+            if type_end == Some(close) && (begins_operand && plain || known && sign) {
+                self.blank_tokens(index, close + 1);
+                self.put(self.start(index), b'~');
+                let range = (u32::try_from(inner).ok()?, u32::try_from(close).ok()?);
+                self.out.casts.insert(self.start(index), range);
+                walk.cast_end = Some(close);
+                return Some(close + 1);
+            }
+        }
+        if self.is_postfix(index + 1, close) {
+            let (open_at, close_at) = (self.start(index), self.start(close));
+            self.put(open_at, b' ');
+            self.put(close_at, b' ');
+        }
+        None
+    }
+
+    /// The end (excluded) of the type that starts at a token.
+    fn type_end(&self, first: usize, limit: usize) -> Option<usize> {
+        let mut index = first;
+        while matches!(
+            self.word(index),
+            b"struct" | b"unsigned" | b"signed" | b"snorm" | b"unorm" | b"const"
+        ) {
+            index += 1;
+            if index == limit {
+                return Some(index);
+            }
+        }
+        if self.word(index).is_empty() {
+            return None;
+        }
+        index += 1;
+        while self.is(index, b':') && self.is(index + 1, b':') && !self.word(index + 2).is_empty() {
+            index += 3;
+        }
+        if self.is(index, b'<') {
+            index = self.template_end(index, limit)? + 1;
+        }
+        while self.is(index, b'[') && index < limit {
+            index = self.partner(index)? + 1;
+        }
+        Some(index)
+    }
+
+    /// Whether the tokens are a name or a literal with members and indices behind it, and nothing else.
+    fn is_postfix(&self, first: usize, end: usize) -> bool {
+        let mut index = first;
+        let starts = match self.token(index).map(|token| token.kind) {
+            Some(TokenKind::Word) => !words::is_keyword(self.word(index)),
+            Some(TokenKind::Number) => true,
+            _ => false,
+        };
+        index += 1;
+        while starts && index < end {
+            if self.is(index, b'[') {
+                let Some(close) = self.partner(index) else {
+                    return false;
+                };
+                index = close + 1;
+            } else if self.is(index, b'.') && !self.word(index + 1).is_empty() {
+                index += 2;
+            } else if self.is(index, b':') && self.is(index + 1, b':') && !self.word(index + 2).is_empty() {
+                index += 3;
+            } else {
+                return false;
+            }
+        }
+        starts && index == end
+    }
+
+    fn edit_colon(&mut self, walk: &mut Walk, index: usize, item: &mut Item) -> usize {
+        if self.is(index + 1, b':') && self.adjacent(index) {
+            return index + 2;
+        }
+        let Some(frame) = walk.frames.last_mut() else {
+            return index + 1;
+        };
+        if frame.questions > 0 {
+            frame.questions -= 1;
+            return index + 1;
+        }
+        if frame.label {
+            *frame = Frame {
+                is_block: frame.is_block,
+                ..Frame::default()
+            };
+            return index + 1;
+        }
+        let name = frame.name;
+        frame.name_known = true;
+        let semantic = self.word(index + 1);
+        if semantic.is_empty() || index == walk.first {
+            return index + 1;
+        }
+        // `struct A : B` and `enum A : uint`, `public:`.
+        if matches!(self.word(index - 1), b"public" | b"private" | b"protected")
+            || index >= 2
+                && matches!(
+                    self.word(index - 2),
+                    b"struct" | b"class" | b"interface" | b"enum"
+                )
+        {
+            return index + 1;
+        }
+        let mut end = index + 2;
+        if self.is(end, b'(')
+            && let Some(close) = self.partner(end)
+        {
+            end = close + 1;
+        }
+        if end > walk.end {
+            return index + 1;
+        }
+        if semantic != b"register" && semantic != b"packoffset" {
+            let span = Span {
+                start: self.start(index + 1),
+                end: self.end(end - 1),
+            };
+            let of_function = self.is(index - 1, b')') && matches!(item.kind, ItemKind::Function { .. });
+            if let Some(name) = name
+                && !of_function
+            {
+                self.out.semantics.entry(name).or_insert(span);
+            }
+        }
+        self.blank_tokens(index, end);
+        end
+    }
+}
+
+/// Macros that hide an attribute, by the words real code builds their names from.
+fn is_attribute_macro(word: &[u8]) -> bool {
+    [
+        &b"UNROLL"[..],
+        b"LOOP",
+        b"BRANCH",
+        b"FLATTEN",
+        b"FASTOPT",
+        b"ATTR",
+    ]
+    .iter()
+    .any(|part| word.windows(part.len()).any(|window| window == *part))
+}

@@ -1,0 +1,280 @@
+//! The text split into its top-level items by its brackets, so that one broken function spoils no other.
+
+use super::{Item, ItemKind, Lexer, tokens, words};
+use crate::span::Span;
+
+/// A namespace or `cbuffer` that is open.
+struct Context {
+    /// Index of the token that closes it; past the last one where nothing does.
+    close: usize,
+    namespace: u32,
+    in_cbuffer: bool,
+}
+
+impl Lexer<'_> {
+    /// Walks the top level: finds each item, notes it, edits it.
+    pub(super) fn split(&mut self) {
+        let count = self.out.tokens.len();
+        let mut contexts: Vec<Context> = Vec::new();
+        let mut index = 0;
+        while index < count {
+            let (close, namespace, in_cbuffer) = contexts.last().map_or((usize::MAX, 0, false), |top| {
+                (top.close, top.namespace, top.in_cbuffer)
+            });
+            if index >= close {
+                contexts.pop();
+                self.blank_tokens(index, index + 1);
+                index += 1;
+                continue;
+            }
+            if self.is(index, b';') || self.is(index, b'}') || self.is(index, b')') {
+                if !self.is(index, b';') {
+                    let span = Span {
+                        start: self.start(index),
+                        end: self.end(index),
+                    };
+                    self.out.problems.push(("unmatched bracket", span));
+                }
+                self.blank_tokens(index, index + 1);
+                index += 1;
+                continue;
+            }
+            match self.word(index) {
+                b"namespace" => {
+                    let mut name = self
+                        .out
+                        .namespaces
+                        .get(namespace as usize)
+                        .cloned()
+                        .unwrap_or_default();
+                    let mut next = index + 1;
+                    while next < count && !self.word(next).is_empty() || self.is(next, b':') {
+                        let word = self.word(next);
+                        if !word.is_empty() {
+                            name.extend_from_slice(word);
+                            name.extend_from_slice(b"::");
+                        }
+                        next += 1;
+                    }
+                    if self.is(next, b'{') && contexts.len() < 64 && name.len() < 1024 {
+                        let id = u32::try_from(self.out.namespaces.len()).unwrap_or(0);
+                        self.out.namespaces.push(name);
+                        self.blank_tokens(index, next + 1);
+                        let close = self.partner(next).unwrap_or(count);
+                        contexts.push(Context {
+                            close,
+                            namespace: id,
+                            in_cbuffer,
+                        });
+                        index = next + 1;
+                        continue;
+                    }
+                }
+                b"cbuffer" | b"tbuffer" => {
+                    let mut next = index + 1;
+                    while next < count.min(index + 32) && !self.is(next, b'{') && !self.is(next, b';') {
+                        next += 1;
+                    }
+                    if self.is(next, b'{') && contexts.len() < 64 {
+                        self.blank_tokens(index, next + 1);
+                        let close = self.partner(next).unwrap_or(count);
+                        contexts.push(Context {
+                            close,
+                            namespace,
+                            in_cbuffer: true,
+                        });
+                        index = next + 1;
+                        continue;
+                    }
+                }
+                _ => {}
+            }
+            let (end, kind) = self.find_item(index, close.min(count));
+            let end = end.max(index + 1).min(count);
+            self.add_item(index, end, kind, namespace, in_cbuffer);
+            index = end;
+        }
+    }
+
+    fn add_item(&mut self, first: usize, end: usize, kind: ItemKind, namespace: u32, in_cbuffer: bool) {
+        let span = Span {
+            start: self.start(first),
+            end: self.end(end - 1),
+        };
+        let mut item = Item {
+            kind,
+            span,
+            namespace,
+            in_cbuffer,
+            groupshared: false,
+            coherent: false,
+            numthreads: None,
+            wave_size: None,
+            too_deep: false,
+        };
+        let next_deep = self.deep.partition_point(|&index| (index as usize) < first);
+        item.too_deep = self
+            .deep
+            .get(next_deep)
+            .is_some_and(|&index| (index as usize) < end);
+        if kind == ItemKind::Skipped || item.too_deep {
+            self.blank_tokens(first, end);
+        } else {
+            self.edit(first, end, &mut item);
+        }
+        self.out.items.push(item);
+    }
+
+    /// The end (excluded) and the kind of the item that starts at a token.
+    fn find_item(&mut self, first: usize, limit: usize) -> (usize, ItemKind) {
+        let mut index = first;
+        let is_template = self.word(first) == b"template";
+        let kind = if is_template {
+            ItemKind::Skipped
+        } else {
+            ItemKind::Declaration
+        };
+        if is_template && self.is(first + 1, b'<') {
+            index = self.template_end(first + 1, limit).unwrap_or(first + 1) + 1;
+        }
+        // `MACRO(x)` without a semicolon, before something else.
+        if words::is_macro_like(self.word(first))
+            && self.is(first + 1, b'(')
+            && let Some(close) = self.partner(first + 1)
+            && (!self.word(close + 1).is_empty() || self.is(close + 1, b'['))
+        {
+            return (close + 1, ItemKind::Skipped);
+        }
+        let (mut parameters, mut equals, mut structure, mut attributes_only) = (false, false, false, true);
+        while index < limit {
+            let Some(token) = self.token(index) else { break };
+            match token.kind {
+                tokens::TokenKind::Punct(b'[') => {
+                    if !attributes_only && self.is_numthreads(index) {
+                        return (index, kind);
+                    }
+                    index = self.partner(index).unwrap_or(index) + 1;
+                    continue;
+                }
+                tokens::TokenKind::Punct(b'(') => {
+                    parameters = true;
+                    let Some(close) = self.partner(index) else {
+                        // Nothing in this item can be trusted; go on behind its line.
+                        return (self.resynchronise(index, limit), kind);
+                    };
+                    index = close;
+                }
+                tokens::TokenKind::Punct(b'{') => {
+                    let close = self.partner(index).filter(|&close| close < limit);
+                    if structure || equals {
+                        let Some(close) = close else {
+                            return (self.resynchronise(index, limit), kind);
+                        };
+                        if structure && !equals && !self.continues_declaration(close + 1) {
+                            self.insert_semicolon(close);
+                            return (close + 1, kind);
+                        }
+                        index = close;
+                    } else {
+                        let end = close.map_or_else(|| self.resynchronise(index, limit), |close| close + 1);
+                        let body_end = close.map_or_else(|| self.end(end - 1), |close| self.start(close));
+                        let kind = if parameters && !is_template {
+                            ItemKind::Function {
+                                body: (self.end(index), body_end.max(self.end(index))),
+                            }
+                        } else {
+                            kind
+                        };
+                        return (end, kind);
+                    }
+                }
+                tokens::TokenKind::Punct(b'}') => return (index, kind),
+                tokens::TokenKind::Punct(b';') => return (index + 1, kind),
+                tokens::TokenKind::Punct(b'=') => equals = true,
+                tokens::TokenKind::Word => {
+                    attributes_only = false;
+                    if !parameters {
+                        structure |= matches!(
+                            self.word(index),
+                            b"struct" | b"class" | b"interface" | b"enum" | b"union"
+                        );
+                    }
+                }
+                _ => {}
+            }
+            index += 1;
+        }
+        (limit, kind)
+    }
+
+    /// After the brace that closes a struct: whether the declaration goes on.
+    fn continues_declaration(&self, index: usize) -> bool {
+        if self.is(index, b';') {
+            return true;
+        }
+        !self.word(index).is_empty()
+            && [b';', b'=', b'[', b',', b':']
+                .iter()
+                .any(|&punct| self.is(index + 1, punct))
+    }
+
+    pub(super) fn is_numthreads(&self, index: usize) -> bool {
+        self.is(index, b'[') && self.word(index + 1).eq_ignore_ascii_case(b"numthreads")
+    }
+
+    /// Where the next item may start after a bracket that nothing closes: behind a brace at the start of a line,
+    /// or at a `[numthreads`.
+    fn resynchronise(&self, open: usize, limit: usize) -> usize {
+        let mut index = open + 1;
+        while index < limit {
+            if self.is_numthreads(index) {
+                return index;
+            }
+            if self.is(index, b'}') {
+                let start = self.start(index) as usize;
+                if start == 0 || self.text.get(start - 1) == Some(&b'\n') {
+                    return index + 1;
+                }
+            }
+            index += 1;
+        }
+        limit
+    }
+
+    /// The index of the `>` that closes the template list opened at `open`.
+    pub(super) fn template_end(&self, open: usize, limit: usize) -> Option<usize> {
+        let mut depth = 0usize;
+        for index in open..limit.min(open + 64) {
+            let token = self.token(index)?;
+            match token.kind {
+                tokens::TokenKind::Punct(b'<') => depth += 1,
+                tokens::TokenKind::Punct(b'>') => {
+                    depth = depth.saturating_sub(1);
+                    if depth == 0 {
+                        return Some(index);
+                    }
+                }
+                tokens::TokenKind::Punct(
+                    b',' | b':' | b'(' | b')' | b'*' | b'+' | b'-' | b'/' | b'=' | b'.',
+                )
+                | tokens::TokenKind::Word
+                | tokens::TokenKind::Number => {}
+                _ => return None,
+            }
+        }
+        None
+    }
+
+    /// Writes a semicolon into the white space behind a token, if there is any.
+    pub(super) fn insert_semicolon(&mut self, index: usize) {
+        let end = self.end(index);
+        if self
+            .out
+            .blank
+            .get(end as usize)
+            .is_some_and(u8::is_ascii_whitespace)
+        {
+            self.put(end, b';');
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The lexical pass: what tree-sitter-hlsl misreads is taken out of the text before it parses, byte for byte.
+//!
+//! The grammar is C++ with additions. HLSL's attribute lists, registers, semantics, `cbuffer`s, casts and modifiers
+//! are blanked or replaced in a copy of the text of the same length, and kept in side tables by their offsets, so
+//! that every span of the parse is a span of the text. One pass over the tokens, linear in the text.
+
+mod edits;
+mod items;
+mod tokens;
+mod words;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use crate::span::Span;
+use crate::tree::Direction;
+pub(crate) use tokens::{Token, TokenKind};
+
+/// Brackets nested deeper than this are not parsed.
+const MAX_NESTING: usize = 1000;
+
+/// What a top-level item looks like from outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ItemKind {
+    /// A function with a body: the byte range between its braces, both excluded.
+    Function { body: (u32, u32) },
+    /// Anything that declares: a global, a struct, a prototype, a typedef.
+    Declaration,
+    /// A template: blanked.
+    Skipped,
+}
+
+/// One declaration at the top of the text, of a namespace or of a `cbuffer`.
+#[derive(Clone, Debug)]
+pub(crate) struct Item {
+    pub kind: ItemKind,
+    /// With its attributes.
+    pub span: Span,
+    /// Index into [`Lexed::namespaces`].
+    pub namespace: u32,
+    pub in_cbuffer: bool,
+    pub groupshared: bool,
+    pub coherent: bool,
+    /// The whole attribute and its arguments.
+    pub numthreads: Option<(Span, Span)>,
+    pub wave_size: Option<Span>,
+    pub too_deep: bool,
+}
+
+/// The result of the lexical pass.
+pub(crate) struct Lexed {
+    /// As long as the text.
+    pub blank: Vec<u8>,
+    pub tokens: Vec<Token>,
+    /// For every bracket token the other one; `u32::MAX` for what has none.
+    pub partner: Vec<u32>,
+    pub items: Vec<Item>,
+    /// Full names with a trailing `::`; the first is the empty one.
+    pub namespaces: Vec<Vec<u8>>,
+    /// Start of a name → the semantic that follows it.
+    pub semantics: FxHashMap<u32, Span>,
+    /// Start of a parameter's name → its direction, where it is not `in`.
+    pub directions: FxHashMap<u32, Direction>,
+    /// Start of a cast's parenthesis (now a `~`) → the range of tokens between its parentheses.
+    pub casts: FxHashMap<u32, (u32, u32)>,
+    /// Start of what follows an attribute list → start of the list.
+    pub attributes: FxHashMap<u32, u32>,
+    /// Start of an attribute's arguments → their edited text.
+    pub kept: FxHashMap<u32, Vec<u8>>,
+    pub problems: Vec<(&'static str, Span)>,
+}
+
+/// State of the pass.
+struct Lexer<'a> {
+    text: &'a [u8],
+    out: Lexed,
+    /// Indices of the tokens at which the nesting is beyond [`MAX_NESTING`], ascending.
+    deep: Vec<u32>,
+    /// Names the text declares as types.
+    types: FxHashSet<&'a [u8]>,
+    templates: FxHashSet<&'a [u8]>,
+}
+
+/// Runs the pass over a text below 4 GiB.
+pub(crate) fn lex(text: &[u8]) -> Lexed {
+    let mut blank = text.to_vec();
+    let tokens = tokens::tokenize(text, &mut blank);
+    let (partner, deep) = match_brackets(&tokens);
+    let mut lexer = Lexer {
+        text,
+        out: Lexed {
+            blank,
+            tokens,
+            partner,
+            items: Vec::new(),
+            namespaces: vec![Vec::new()],
+            semantics: FxHashMap::default(),
+            directions: FxHashMap::default(),
+            casts: FxHashMap::default(),
+            attributes: FxHashMap::default(),
+            kept: FxHashMap::default(),
+            problems: Vec::new(),
+        },
+        deep,
+        types: FxHashSet::default(),
+        templates: FxHashSet::default(),
+    };
+    lexer.collect_types();
+    lexer.split();
+    lexer.out
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    reason = "fewer tokens than bytes, and these are below 4 GiB"
+)]
+fn match_brackets(tokens: &[Token]) -> (Vec<u32>, Vec<u32>) {
+    let mut partner = vec![u32::MAX; tokens.len()];
+    let mut deep = Vec::new();
+    let mut stack: Vec<(u8, u32)> = Vec::new();
+    for (index, token) in tokens.iter().enumerate() {
+        let TokenKind::Punct(punct) = token.kind else {
+            continue;
+        };
+        let index = index as u32;
+        let open = match punct {
+            b'(' | b'[' | b'{' => {
+                stack.push((punct, index));
+                if stack.len() > MAX_NESTING {
+                    deep.push(index);
+                }
+                continue;
+            }
+            b')' => b'(',
+            b']' => b'[',
+            b'}' => {
+                // A brace closes what was left open inside it.
+                while stack.last().is_some_and(|(top, _)| *top != b'{') {
+                    stack.pop();
+                }
+                b'{'
+            }
+            _ => continue,
+        };
+        if let Some(&(top, other)) = stack.last()
+            && top == open
+        {
+            stack.pop();
+            if let Some(slot) = partner.get_mut(other as usize) {
+                *slot = index;
+            }
+            if let Some(slot) = partner.get_mut(index as usize) {
+                *slot = other;
+            }
+        }
+    }
+    (partner, deep)
+}
+
+impl<'a> Lexer<'a> {
+    fn token(&self, index: usize) -> Option<Token> {
+        self.out.tokens.get(index).copied()
+    }
+
+    fn is(&self, index: usize, punct: u8) -> bool {
+        self.token(index).is_some_and(|token| token.is(punct))
+    }
+
+    /// The word at an index; empty where there is none.
+    fn word(&self, index: usize) -> &'a [u8] {
+        self.token(index).map_or(&[], |token| token.word(self.text))
+    }
+
+    /// The index of the other bracket.
+    fn partner(&self, index: usize) -> Option<usize> {
+        self.out
+            .partner
+            .get(index)
+            .copied()
+            .filter(|&other| other != u32::MAX)
+            .map(|other| other as usize)
+    }
+
+    /// Byte offset of a token's start; the end of the text past the last one.
+    fn start(&self, index: usize) -> u32 {
+        self.token(index)
+            .map_or_else(|| self.text_end(), |token| token.start)
+    }
+
+    fn end(&self, index: usize) -> u32 {
+        self.token(index)
+            .map_or_else(|| self.text_end(), |token| token.end)
+    }
+
+    fn text_end(&self) -> u32 {
+        u32::try_from(self.text.len()).unwrap_or(u32::MAX)
+    }
+
+    /// Blanks the tokens of an index range, the end excluded.
+    fn blank_tokens(&mut self, first: usize, end: usize) {
+        if first < end {
+            let (from, to) = (self.start(first), self.end(end - 1));
+            tokens::blank_range(&mut self.out.blank, from as usize, to as usize);
+        }
+    }
+
+    fn put(&mut self, offset: u32, byte: u8) {
+        if let Some(slot) = self.out.blank.get_mut(offset as usize) {
+            *slot = byte;
+        }
+    }
+
+    fn is_type(&self, word: &[u8]) -> bool {
+        crate::type_names::builtin(word).is_some() || self.types.contains(word)
+    }
+
+    /// Whether two tokens touch.
+    fn adjacent(&self, index: usize) -> bool {
+        self.end(index) == self.start(index + 1)
+    }
+
+    /// Notes the names that `struct`, `enum`, `typedef` and `using` declare, wherever they stand.
+    fn collect_types(&mut self) {
+        let mut index = 0;
+        while index < self.out.tokens.len() {
+            match self.word(index) {
+                b"struct" | b"class" | b"enum" | b"interface" => {
+                    let name = self.word(index + 1);
+                    let name = if name == b"class" {
+                        self.word(index + 2)
+                    } else {
+                        name
+                    };
+                    if !name.is_empty() {
+                        self.types.insert(name);
+                    }
+                }
+                b"using" if self.is(index + 2, b'=') => {
+                    self.types.insert(self.word(index + 1));
+                }
+                b"typedef" => {
+                    let mut name: &[u8] = &[];
+                    let mut next = index + 1;
+                    while next < self.out.tokens.len() && !self.is(next, b';') {
+                        if matches!(self.token(next), Some(token) if token.is(b'{') || token.is(b'['))
+                            && let Some(close) = self.partner(next)
+                        {
+                            next = close;
+                        } else if !self.word(next).is_empty() {
+                            name = self.word(next);
+                        }
+                        next += 1;
+                    }
+                    self.types.insert(name);
+                    index = next;
+                }
+                b"template" => {
+                    // The name of what is declared: the word before the first `(` or `{` after the parameters.
+                    let limit = (index + 200).min(self.out.tokens.len());
+                    let mut next = index + 1;
+                    while next < limit && !self.is(next, b'(') && !self.is(next, b'{') && !self.is(next, b';')
+                    {
+                        next += 1;
+                    }
+                    let name = self.word(next.saturating_sub(1));
+                    if !name.is_empty() {
+                        self.templates.insert(name);
+                    }
+                }
+                _ => {}
+            }
+            index += 1;
+        }
+    }
+}

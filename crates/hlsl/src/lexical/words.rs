@@ -1,0 +1,212 @@
+//! Words that mean something to the lexical pass.
+
+/// Names that a `<` follows as a template list.
+pub(super) fn is_template_type(word: &[u8]) -> bool {
+    word.starts_with(b"Texture")
+        || word.starts_with(b"RWTexture")
+        || word.starts_with(b"RasterizerOrdered")
+        || word.starts_with(b"FeedbackTexture")
+        || matches!(
+            word,
+            b"StructuredBuffer"
+                | b"RWStructuredBuffer"
+                | b"AppendStructuredBuffer"
+                | b"ConsumeStructuredBuffer"
+                | b"Buffer"
+                | b"RWBuffer"
+                | b"ConstantBuffer"
+                | b"TextureBuffer"
+                | b"InputPatch"
+                | b"OutputPatch"
+                | b"PointStream"
+                | b"LineStream"
+                | b"TriangleStream"
+                | b"RayQuery"
+                | b"SubpassInput"
+                | b"vector"
+                | b"matrix"
+        )
+}
+
+/// Keywords of the grammar that are ordinary names in HLSL.
+pub(super) fn is_foreign_keyword(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"NULL"
+            | b"alignas"
+            | b"alignof"
+            | b"and"
+            | b"and_eq"
+            | b"asm"
+            | b"auto"
+            | b"bitand"
+            | b"bitor"
+            | b"catch"
+            | b"centroid"
+            | b"char"
+            | b"co_await"
+            | b"co_return"
+            | b"co_yield"
+            | b"column_major"
+            | b"compl"
+            | b"concept"
+            | b"consteval"
+            | b"constexpr"
+            | b"constinit"
+            | b"decltype"
+            | b"defined"
+            | b"delete"
+            | b"explicit"
+            | b"export"
+            | b"extern"
+            | b"final"
+            | b"friend"
+            | b"goto"
+            | b"import"
+            | b"line"
+            | b"lineadj"
+            | b"linear"
+            | b"long"
+            | b"module"
+            | b"mutable"
+            | b"new"
+            | b"noexcept"
+            | b"noreturn"
+            | b"not"
+            | b"not_eq"
+            | b"nullptr"
+            | b"offsetof"
+            | b"or"
+            | b"or_eq"
+            | b"override"
+            | b"point"
+            | b"private"
+            | b"protected"
+            | b"public"
+            | b"register"
+            | b"requires"
+            | b"restrict"
+            | b"sample"
+            | b"shared"
+            | b"short"
+            | b"signed"
+            | b"snorm"
+            | b"static_assert"
+            | b"thread_local"
+            | b"throw"
+            | b"triangle"
+            | b"triangleadj"
+            | b"try"
+            | b"typename"
+            | b"union"
+            | b"unorm"
+            | b"virtual"
+            | b"volatile"
+            | b"xor"
+            | b"xor_eq"
+            | b"cbuffer"
+            | b"size_t"
+            | b"max_align_t"
+            | b"ptrdiff_t"
+            | b"L"
+            | b"R"
+            | b"LR"
+            | b"U"
+            | b"u"
+            | b"u8"
+            | b"UR"
+            | b"uR"
+    )
+}
+
+/// Modifiers of a declaration that change nothing this front end models. They count only before another word.
+pub(super) fn is_modifier(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"precise"
+            | b"globallycoherent"
+            | b"reordercoherent"
+            | b"nointerpolation"
+            | b"noperspective"
+            | b"centroid"
+            | b"linear"
+            | b"sample"
+            | b"row_major"
+            | b"column_major"
+            | b"uniform"
+            | b"snorm"
+            | b"unorm"
+            | b"extern"
+            | b"volatile"
+            | b"shared"
+            | b"inline"
+            | b"export"
+            | b"groupshared"
+            | b"in"
+            | b"out"
+            | b"inout"
+            | b"point"
+            | b"line"
+            | b"lineadj"
+            | b"triangle"
+            | b"triangleadj"
+            | b"constexpr"
+            | b"nodegradation"
+    )
+}
+
+/// Attributes that may stand before a statement.
+pub(super) fn is_statement_attribute(word: &[u8]) -> bool {
+    [
+        &b"unroll"[..],
+        b"loop",
+        b"branch",
+        b"flatten",
+        b"fastopt",
+        b"allow_uav_condition",
+        b"call",
+        b"forcecase",
+    ]
+    .iter()
+    .any(|name| word.eq_ignore_ascii_case(name))
+}
+
+/// Keywords that start a statement an attribute may precede.
+pub(super) fn is_attributed_keyword(word: &[u8]) -> bool {
+    matches!(word, b"for" | b"while" | b"do" | b"if" | b"switch")
+}
+
+/// Keywords that no expression or declaration starts with as a name.
+pub(super) fn is_keyword(word: &[u8]) -> bool {
+    is_attributed_keyword(word)
+        || matches!(
+            word,
+            b"else"
+                | b"return"
+                | b"break"
+                | b"continue"
+                | b"discard"
+                | b"case"
+                | b"default"
+                | b"sizeof"
+                | b"struct"
+                | b"class"
+                | b"enum"
+                | b"typedef"
+                | b"using"
+                | b"const"
+                | b"static"
+                | b"template"
+                | b"operator"
+                | b"namespace"
+        )
+}
+
+/// A name that only a macro has: capitals, digits and underscores, three of them at least.
+pub(super) fn is_macro_like(word: &[u8]) -> bool {
+    word.len() >= 3
+        && word
+            .iter()
+            .all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit() || *byte == b'_')
+        && word.first().is_some_and(|byte| !byte.is_ascii_digit())
+}

@@ -1,0 +1,326 @@
+//! Calls: of constructors, of functions with their overloads, of methods of structs.
+
+use tree_sitter::Node;
+
+use super::Lowering;
+use super::conversions::{as_value, distance, opaque};
+use crate::Intrinsic;
+use crate::span::Span;
+use crate::tree::{Direction, Expr, ExprKind, FunctionId};
+use crate::types::{Scalar, Type};
+
+/// Functions without a variant of [`Intrinsic`] that only read their arguments, and what they give back.
+fn pure_function(name: &[u8], argument: Option<&Type>) -> Option<Type> {
+    let of = |scalar| Some(argument.map_or(Type::Unknown, |ty| ty.with_scalar(scalar)));
+    match name {
+        b"ddx" | b"ddy" | b"ddx_coarse" | b"ddy_coarse" | b"ddx_fine" | b"ddy_fine" | b"fwidth"
+        | b"log10" | b"cosh" | b"sinh" | b"faceforward" | b"reflect" | b"refract" | b"ldexp" | b"noise" => {
+            of(Scalar::Float)
+        }
+        b"fma" => argument.cloned(),
+        b"isfinite" | b"isnormal" => of(Scalar::Bool),
+        b"determinant" => Some(Type::FLOAT),
+        b"f32tof16_" => None,
+        b"asfloat16" => of(Scalar::Half),
+        b"asuint16" => of(Scalar::Uint16),
+        b"asint16" => of(Scalar::Int16),
+        b"dot2add" => Some(Type::FLOAT),
+        b"dot4add_u8packed" => Some(Type::UINT),
+        b"dot4add_i8packed" => Some(Type::INT),
+        b"asdouble" => Some(Type::Scalar(Scalar::Double)),
+        b"msad4" => Some(Type::Vector(Scalar::Uint, 4)),
+        b"D3DCOLORtoUBYTE4" => Some(Type::Vector(Scalar::Int, 4)),
+        b"pack_u8" | b"pack_s8" | b"pack_clamp_u8" | b"pack_clamp_s8" => Some(Type::UINT),
+        b"unpack_u8u32" => Some(Type::Vector(Scalar::Uint, 4)),
+        b"unpack_s8s32" => Some(Type::Vector(Scalar::Int, 4)),
+        b"CheckAccessFullyMapped" => Some(Type::BOOL),
+        _ => None,
+    }
+}
+
+impl<'a> Lowering<'a> {
+    pub(super) fn call(&mut self, node: Node, span: Span) -> Expr {
+        let mut arguments = Vec::new();
+        if let Some(list) = node.child_by_field_name("arguments") {
+            let mut cursor = list.walk();
+            for argument in list.named_children(&mut cursor) {
+                arguments.push(self.expression(argument));
+            }
+        }
+        let Some(callee) = node.child_by_field_name("function") else {
+            return opaque(arguments, Type::Unknown, span);
+        };
+        match callee.kind() {
+            "field_expression" => {
+                let object = self.field_expression_of(callee, "argument");
+                let Some(field) = callee.child_by_field_name("field") else {
+                    arguments.push(object);
+                    return opaque(arguments, Type::Unknown, span);
+                };
+                let (name, of) = if field.kind() == "template_method" {
+                    let name = field
+                        .child_by_field_name("name")
+                        .map_or(&[][..], |name| self.node_source(name));
+                    (name, self.template_argument(field))
+                } else {
+                    (self.node_source(field), None)
+                };
+                self.method_call(object, name, of, arguments, span)
+            }
+            "template_function" => {
+                let ty = self.type_at(self.span(callee));
+                if ty.scalar().is_some() {
+                    return self.constructor(&ty, arguments, span);
+                }
+                let name = callee
+                    .child_by_field_name("name")
+                    .map_or(&[][..], |name| self.node_source(name));
+                let callee_span = self.span(callee);
+                if !self.functions.contains_key(name)
+                    && Intrinsic::from_name(&String::from_utf8_lossy(name)).is_some()
+                {
+                    return self.named_call(name, callee_span, arguments, span);
+                }
+                self.unknown_name(name, callee_span);
+                opaque(arguments, Type::Unknown, span)
+            }
+            "identifier"
+            | "qualified_identifier"
+            | "primitive_type"
+            | "type_identifier"
+            | "sized_type_specifier" => {
+                let callee_span = self.span(callee);
+                self.named_call(self.source(callee_span), callee_span, arguments, span)
+            }
+            _ => {
+                let callee = self.expression(callee);
+                arguments.push(callee);
+                opaque(arguments, Type::Unknown, span)
+            }
+        }
+    }
+
+    /// The first type in the `<…>` of a node.
+    fn template_argument(&mut self, node: Node) -> Option<Type> {
+        let list = node.child_by_field_name("arguments")?;
+        let first = list.named_child(0)?;
+        Some(self.type_at(self.span(first)))
+    }
+
+    fn named_call(&mut self, name: &'a [u8], name_span: Span, arguments: Vec<Expr>, span: Span) -> Expr {
+        // A method called from another one.
+        if let Some((this, id)) = self.body.this
+            && let Some(found) = self.methods.get(&(id, name)).cloned()
+        {
+            let object = Expr {
+                kind: ExprKind::Local(this),
+                ty: Type::Struct(id),
+                span: name_span,
+            };
+            return self.call_method(&found, object, arguments, span);
+        }
+        let packed: Vec<u8> = name
+            .iter()
+            .copied()
+            .filter(|byte| !byte.is_ascii_whitespace())
+            .collect();
+        let key = packed.strip_prefix(b"::").unwrap_or(&packed);
+        if let Some(overloads) = self.resolve(&self.functions, key) {
+            return match self.best_overload(&overloads, &arguments, 0) {
+                Some(id) => self.call_function(id, arguments, span),
+                None => opaque(arguments, self.shared_return(&overloads), span),
+            };
+        }
+        // `S::f(…)`, a static method.
+        if let Some(colon) = key.windows(2).rposition(|pair| pair == b"::")
+            && let Some(Type::Struct(id)) = self.resolve(&self.types, key.get(..colon).unwrap_or_default())
+            && let Some(method) = name
+                .len()
+                .checked_sub(key.len() - colon - 2)
+                .and_then(|at| name.get(at..))
+            && let Some(found) = self.methods.get(&(id, method)).cloned()
+            && let Some(best) = self.best_overload(&found, &arguments, 0)
+            && self.static_methods.contains(&best)
+        {
+            return self.call_function(best, arguments, span);
+        }
+        let ty = self.type_at(name_span);
+        if ty.scalar().is_some() {
+            return self.constructor(&ty, arguments, span);
+        }
+        let text = String::from_utf8_lossy(name);
+        if let Some(intrinsic) = Intrinsic::from_name(&text) {
+            return self.intrinsic(intrinsic, arguments, span);
+        }
+        if name == b"NonUniformResourceIndex"
+            && let Ok([index]) = <[Expr; 1]>::try_from(arguments.clone())
+        {
+            return as_value(index);
+        }
+        if let Some(ty) = pure_function(name, arguments.first().map(|argument| &argument.ty)) {
+            return opaque(arguments.into_iter().map(as_value).collect(), ty, span);
+        }
+        self.unknown_name(name, name_span);
+        for argument in &arguments {
+            self.note_write(argument);
+        }
+        opaque(arguments, Type::Unknown, span)
+    }
+
+    /// The type all overloads return, if they agree.
+    fn shared_return(&self, overloads: &[FunctionId]) -> Type {
+        let mut types = overloads
+            .iter()
+            .filter_map(|id| self.shader.functions.get(id.0 as usize))
+            .map(|function| &function.returns);
+        match types.next() {
+            Some(first) if types.all(|other| other == first) => first.clone(),
+            _ => Type::Unknown,
+        }
+    }
+
+    /// `float3(a, b)`.
+    fn constructor(&mut self, ty: &Type, arguments: Vec<Expr>, span: Span) -> Expr {
+        if let [argument] = arguments.as_slice()
+            && (argument.ty != *ty || matches!(argument.kind, ExprKind::Literal(_)))
+            && distance(&argument.ty, ty).is_some()
+        {
+            let mut arguments = arguments;
+            if let Some(argument) = arguments.pop() {
+                let mut expr = self.convert(argument, ty);
+                expr.span = span;
+                return expr;
+            }
+            return opaque(Vec::new(), ty.clone(), span);
+        }
+        if let ([argument], true) = (arguments.as_slice(), matches!(ty, Type::Scalar(_)))
+            && argument.ty == *ty
+        {
+            // `uint(x)` of a uint is a value, not the place `x`.
+            return arguments.into_iter().next().map_or_else(
+                || opaque(Vec::new(), ty.clone(), span),
+                |argument| Expr {
+                    kind: ExprKind::Cast(Box::new(argument)),
+                    ty: ty.clone(),
+                    span,
+                },
+            );
+        }
+        self.construct(arguments, ty, span)
+    }
+
+    /// The overload that takes the arguments with the least conversion; `skip` parameters are implicit.
+    fn best_overload(&self, overloads: &[FunctionId], arguments: &[Expr], skip: usize) -> Option<FunctionId> {
+        let mut best: Option<(u32, FunctionId)> = None;
+        for &id in overloads {
+            let Some(function) = self.shader.functions.get(id.0 as usize) else {
+                continue;
+            };
+            let parameters = function.parameters.get(skip..).unwrap_or_default();
+            if arguments.len() > parameters.len()
+                || parameters
+                    .get(arguments.len()..)
+                    .unwrap_or_default()
+                    .iter()
+                    .any(|missing| missing.default.is_none())
+            {
+                continue;
+            }
+            let mut score = 0u32;
+            let mut fits = true;
+            for (parameter, argument) in parameters.iter().zip(arguments) {
+                let Some(local) = function.locals.get(parameter.local.0 as usize) else {
+                    continue;
+                };
+                let forward = distance(&argument.ty, &local.ty);
+                match forward {
+                    Some(step) => score = score.saturating_add(step),
+                    None => fits = false,
+                }
+                if parameter.direction != Direction::In && distance(&local.ty, &argument.ty).is_none() {
+                    fits = false;
+                }
+            }
+            if fits && best.is_none_or(|(least, _)| score < least) {
+                best = Some((score, id));
+            }
+        }
+        best.map(|(_, id)| id)
+    }
+
+    /// A call of a known function: arguments converted, defaults filled in.
+    fn call_function(&mut self, id: FunctionId, arguments: Vec<Expr>, span: Span) -> Expr {
+        let Some(function) = self.shader.functions.get(id.0 as usize) else {
+            return opaque(arguments, Type::Unknown, span);
+        };
+        let returns = function.returns.clone();
+        let signature: Vec<(Type, Direction, Option<Expr>)> = function
+            .parameters
+            .iter()
+            .map(|parameter| {
+                let ty = function
+                    .locals
+                    .get(parameter.local.0 as usize)
+                    .map_or(Type::Unknown, |local| local.ty.clone());
+                let needs_default = parameter.default.is_some();
+                (
+                    ty,
+                    parameter.direction,
+                    parameter.default.clone().filter(|_| needs_default),
+                )
+            })
+            .collect();
+        let mut arguments = arguments.into_iter();
+        let mut converted = Vec::with_capacity(signature.len());
+        for (ty, direction, default) in signature {
+            let Some(argument) = arguments.next().or(default) else {
+                break;
+            };
+            if direction == Direction::In {
+                let keep = matches!(ty, Type::Array(..) | Type::Resource(..));
+                converted.push(if keep {
+                    argument
+                } else {
+                    self.convert(argument, &ty)
+                });
+            } else {
+                self.note_write(&argument);
+                converted.push(argument);
+            }
+        }
+        Expr {
+            kind: ExprKind::Call(id, converted),
+            ty: returns,
+            span,
+        }
+    }
+
+    /// A call of a method of a struct, `this` first.
+    pub(super) fn call_method(
+        &mut self,
+        overloads: &[FunctionId],
+        object: Expr,
+        arguments: Vec<Expr>,
+        span: Span,
+    ) -> Expr {
+        let own: Vec<FunctionId> = overloads
+            .iter()
+            .copied()
+            .filter(|id| !self.static_methods.contains(id))
+            .collect();
+        if let Some(id) = self.best_overload(&own, &arguments, 1) {
+            let mut all = vec![object];
+            all.extend(arguments);
+            return self.call_function(id, all, span);
+        }
+        if let Some(id) = self.best_overload(overloads, &arguments, 0) {
+            if self.static_methods.contains(&id) {
+                return self.call_function(id, arguments, span);
+            }
+        }
+        self.note_write(&object);
+        let mut operands = vec![object];
+        operands.extend(arguments);
+        opaque(operands, self.shared_return(overloads), span)
+    }
+}

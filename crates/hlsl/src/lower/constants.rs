@@ -1,0 +1,210 @@
+//! Constant expressions: array lengths, group sizes, enumerators.
+
+use super::Lowering;
+use crate::Intrinsic;
+use crate::tree::{BinaryOp, Expr, ExprKind, UnaryOp};
+use crate::types::{Scalar, Type};
+
+/// The value of a scalar constant expression.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Constant {
+    Bool(bool),
+    Int(i32),
+    Uint(u32),
+    Float(f32),
+}
+
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    reason = "HLSL's conversions are these"
+)]
+impl Constant {
+    /// As an array length or a group size.
+    pub(super) fn to_u32(self) -> Option<u32> {
+        match self {
+            Constant::Uint(value) => Some(value),
+            Constant::Int(value) => u32::try_from(value).ok(),
+            Constant::Bool(_) | Constant::Float(_) => None,
+        }
+    }
+
+    /// The pattern of a literal of the same value.
+    pub(super) fn bits(self) -> u32 {
+        match self {
+            Constant::Bool(value) => u32::from(value),
+            Constant::Int(value) => value as u32,
+            Constant::Uint(value) => value,
+            Constant::Float(value) => value.to_bits(),
+        }
+    }
+
+    pub(super) fn ty(self) -> Type {
+        match self {
+            Constant::Bool(_) => Type::BOOL,
+            Constant::Int(_) => Type::INT,
+            Constant::Uint(_) => Type::UINT,
+            Constant::Float(_) => Type::FLOAT,
+        }
+    }
+
+    /// The literal of this pattern and type.
+    pub(super) fn of(bits: u32, scalar: Scalar) -> Option<Self> {
+        Some(match scalar {
+            Scalar::Bool => Constant::Bool(bits != 0),
+            Scalar::Int => Constant::Int(bits as i32),
+            Scalar::Uint => Constant::Uint(bits),
+            Scalar::Float => Constant::Float(f32::from_bits(bits)),
+            _ => return None,
+        })
+    }
+
+    /// HLSL's conversion to a word type.
+    pub(super) fn convert(self, to: Scalar) -> Option<Self> {
+        Some(match to {
+            Scalar::Bool => Constant::Bool(match self {
+                Constant::Bool(value) => value,
+                Constant::Int(value) => value != 0,
+                Constant::Uint(value) => value != 0,
+                Constant::Float(value) => value != 0.0,
+            }),
+            Scalar::Int => Constant::Int(match self {
+                Constant::Bool(value) => i32::from(value),
+                Constant::Int(value) => value,
+                Constant::Uint(value) => value as i32,
+                Constant::Float(value) => value as i32,
+            }),
+            Scalar::Uint => Constant::Uint(match self {
+                Constant::Bool(value) => u32::from(value),
+                Constant::Int(value) => value as u32,
+                Constant::Uint(value) => value,
+                Constant::Float(value) if value < 0.0 => value as i32 as u32,
+                Constant::Float(value) => value as u32,
+            }),
+            Scalar::Float => Constant::Float(match self {
+                Constant::Bool(value) => f32::from(u8::from(value)),
+                Constant::Int(value) => value as f32,
+                Constant::Uint(value) => value as f32,
+                Constant::Float(value) => value,
+            }),
+            _ => return None,
+        })
+    }
+}
+
+macro_rules! integers {
+    ($op:expr, $a:expr, $b:expr, $make:path) => {
+        match $op {
+            BinaryOp::Add => Some($make($a.wrapping_add($b))),
+            BinaryOp::Sub => Some($make($a.wrapping_sub($b))),
+            BinaryOp::Mul => Some($make($a.wrapping_mul($b))),
+            BinaryOp::Div => $a.checked_div($b).map($make),
+            BinaryOp::Mod => $a.checked_rem($b).map($make),
+            BinaryOp::And => Some($make($a & $b)),
+            BinaryOp::Or => Some($make($a | $b)),
+            BinaryOp::Xor => Some($make($a ^ $b)),
+            _ => None,
+        }
+    };
+}
+
+fn compare<T: PartialOrd>(op: BinaryOp, a: &T, b: &T) -> Option<Constant> {
+    Some(Constant::Bool(match op {
+        BinaryOp::Less => a < b,
+        BinaryOp::LessEqual => a <= b,
+        BinaryOp::Greater => a > b,
+        BinaryOp::GreaterEqual => a >= b,
+        BinaryOp::Equal => a == b,
+        BinaryOp::NotEqual => a != b,
+        _ => return None,
+    }))
+}
+
+fn binary(op: BinaryOp, a: Constant, b: Constant) -> Option<Constant> {
+    match (a, b) {
+        (Constant::Int(a), Constant::Int(b)) => match op {
+            BinaryOp::Shl => Some(Constant::Int(a.wrapping_shl(b.cast_unsigned()))),
+            BinaryOp::Shr => Some(Constant::Int(a.wrapping_shr(b.cast_unsigned()))),
+            _ => compare(op, &a, &b).or_else(|| integers!(op, a, b, Constant::Int)),
+        },
+        (Constant::Uint(a), Constant::Uint(b)) => match op {
+            BinaryOp::Shl => Some(Constant::Uint(a.wrapping_shl(b))),
+            BinaryOp::Shr => Some(Constant::Uint(a.wrapping_shr(b))),
+            _ => compare(op, &a, &b).or_else(|| integers!(op, a, b, Constant::Uint)),
+        },
+        (Constant::Float(a), Constant::Float(b)) => match op {
+            BinaryOp::Add => Some(Constant::Float(a + b)),
+            BinaryOp::Sub => Some(Constant::Float(a - b)),
+            BinaryOp::Mul => Some(Constant::Float(a * b)),
+            BinaryOp::Div => Some(Constant::Float(a / b)),
+            _ => compare(op, &a, &b),
+        },
+        (Constant::Bool(a), Constant::Bool(b)) => match op {
+            BinaryOp::LogicalAnd => Some(Constant::Bool(a && b)),
+            BinaryOp::LogicalOr => Some(Constant::Bool(a || b)),
+            _ => compare(op, &a, &b),
+        },
+        _ => None,
+    }
+}
+
+impl Lowering<'_> {
+    /// The value of an expression, if it is a scalar constant.
+    pub(super) fn evaluate(&self, expr: &Expr) -> Option<Constant> {
+        match &expr.kind {
+            ExprKind::Literal(bits) => Constant::of(*bits, expr.ty.scalar()?),
+            ExprKind::Global(id) => self.global_values.get(id.0 as usize).copied().flatten(),
+            ExprKind::Local(id) => self.body.values.get(id).copied(),
+            ExprKind::Unary(op, operand) => match (op, self.evaluate(operand)?) {
+                (UnaryOp::Negate, Constant::Int(value)) => Some(Constant::Int(value.wrapping_neg())),
+                (UnaryOp::Negate, Constant::Uint(value)) => Some(Constant::Uint(value.wrapping_neg())),
+                (UnaryOp::Negate, Constant::Float(value)) => Some(Constant::Float(-value)),
+                (UnaryOp::Not, Constant::Bool(value)) => Some(Constant::Bool(!value)),
+                (UnaryOp::Complement, Constant::Int(value)) => Some(Constant::Int(!value)),
+                (UnaryOp::Complement, Constant::Uint(value)) => Some(Constant::Uint(!value)),
+                _ => None,
+            },
+            ExprKind::Binary(op, a, b) => binary(*op, self.evaluate(a)?, self.evaluate(b)?),
+            ExprKind::Ternary(condition, a, b) => match self.evaluate(condition)? {
+                Constant::Bool(true) => self.evaluate(a),
+                Constant::Bool(false) => self.evaluate(b),
+                _ => None,
+            },
+            ExprKind::Cast(operand) => match expr.ty {
+                Type::Scalar(scalar) => self.evaluate(operand)?.convert(scalar),
+                _ => None,
+            },
+            ExprKind::Intrinsic(intrinsic, arguments) => self.evaluate_intrinsic(*intrinsic, arguments),
+            _ => None,
+        }
+    }
+
+    fn evaluate_intrinsic(&self, intrinsic: Intrinsic, arguments: &[Expr]) -> Option<Constant> {
+        let value = |index: usize| arguments.get(index).and_then(|expr| self.evaluate(expr));
+        let less = |a, b| Some(binary(BinaryOp::Less, a, b)? == Constant::Bool(true));
+        match intrinsic {
+            Intrinsic::Min => {
+                let (a, b) = (value(0)?, value(1)?);
+                Some(if less(b, a)? { b } else { a })
+            }
+            Intrinsic::Max => {
+                let (a, b) = (value(0)?, value(1)?);
+                Some(if less(a, b)? { b } else { a })
+            }
+            Intrinsic::Ceil | Intrinsic::Floor | Intrinsic::Log2 | Intrinsic::Sqrt => {
+                let Constant::Float(a) = value(0)? else {
+                    return None;
+                };
+                Some(Constant::Float(match intrinsic {
+                    Intrinsic::Ceil => a.ceil(),
+                    Intrinsic::Floor => a.floor(),
+                    Intrinsic::Log2 => a.log2(),
+                    _ => a.sqrt(),
+                }))
+            }
+            _ => None,
+        }
+    }
+}

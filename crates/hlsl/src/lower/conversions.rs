@@ -1,0 +1,266 @@
+//! HLSL's implicit conversions.
+
+use super::constants::Constant;
+use super::{Lowering, literals};
+use crate::span::Span;
+use crate::tree::{Expr, ExprKind};
+use crate::types::{Scalar, Type};
+
+/// Order of the usual conversions: the higher one wins.
+fn rank(scalar: Scalar) -> u8 {
+    match scalar {
+        Scalar::Bool => 0,
+        Scalar::Int16 => 1,
+        Scalar::Uint16 => 2,
+        Scalar::Int => 3,
+        Scalar::Uint => 4,
+        Scalar::Int64 => 5,
+        Scalar::Uint64 => 6,
+        Scalar::Half => 7,
+        Scalar::Float => 8,
+        Scalar::Double => 9,
+    }
+}
+
+fn wider(a: Scalar, b: Scalar) -> Scalar {
+    if rank(a) >= rank(b) { a } else { b }
+}
+
+/// `bool` becomes `int` where arithmetic is done on it.
+pub(super) fn arithmetic(ty: &Type) -> Type {
+    if ty.scalar() == Some(Scalar::Bool) {
+        ty.with_scalar(Scalar::Int)
+    } else {
+        ty.clone()
+    }
+}
+
+/// The type two operands are converted to; `None` where HLSL has none.
+pub(super) fn common(a: &Type, b: &Type) -> Option<Type> {
+    if a == b {
+        return Some(a.clone());
+    }
+    match (a, b) {
+        (Type::Unknown, other) | (other, Type::Unknown) => return Some(other.clone()),
+        _ => {}
+    }
+    let scalar = wider(a.scalar()?, b.scalar()?);
+    Some(shape(a, b)?.with_scalar(scalar))
+}
+
+/// The common shape of two numeric types: a scalar takes the other's, of two vectors the shorter wins.
+pub(super) fn shape(a: &Type, b: &Type) -> Option<Type> {
+    Some(match (a, b) {
+        (Type::Scalar(_), other) | (other, Type::Scalar(_)) => other.clone(),
+        (Type::Vector(_, 1), Type::Vector(..)) => b.clone(),
+        (Type::Vector(..), Type::Vector(_, 1)) => a.clone(),
+        (Type::Vector(s, m), Type::Vector(_, n)) => Type::Vector(*s, *m.min(n)),
+        (Type::Matrix(s, r, c), Type::Matrix(_, q, d)) => Type::Matrix(*s, *r.min(q), *c.min(d)),
+        (Type::Matrix(_, r, c), Type::Vector(s, n)) | (Type::Vector(s, n), Type::Matrix(_, r, c))
+            if r * c == *n =>
+        {
+            Type::Vector(*s, *n)
+        }
+        _ => return None,
+    })
+}
+
+/// How far a conversion is, for overloads: 0 is none at all. `None` where there is no conversion.
+pub(super) fn distance(from: &Type, to: &Type) -> Option<u32> {
+    if from == to {
+        return Some(0);
+    }
+    match (from, to) {
+        (Type::Unknown, _) | (_, Type::Unknown) => return Some(1),
+        // An unsized array parameter takes any length.
+        (Type::Array(a, _), Type::Array(b, 0)) | (Type::Array(a, 0), Type::Array(b, _)) if a == b => {
+            return Some(1);
+        }
+        (Type::Resource(a, None), Type::Resource(b, _)) | (Type::Resource(a, _), Type::Resource(b, None))
+            if a == b =>
+        {
+            return Some(1);
+        }
+        _ => {}
+    }
+    let (a, b) = (from.scalar()?, to.scalar()?);
+    let scalar = match (a, b) {
+        _ if a == b => 0,
+        _ if a.is_float() == b.is_float() && rank(a) < rank(b) => 1,
+        _ if a.is_float() == b.is_float() => 2,
+        _ if rank(a) < rank(b) => 3,
+        _ => 4,
+    };
+    let shape = match (from, to) {
+        (Type::Scalar(_), Type::Scalar(_)) => 0,
+        (Type::Vector(_, m), Type::Vector(_, n)) if m == n => 0,
+        (Type::Matrix(_, r, c), Type::Matrix(_, q, d)) if r == q && c == d => 0,
+        (Type::Scalar(_), Type::Vector(_, 1)) | (Type::Vector(_, 1), Type::Scalar(_)) => 1,
+        (Type::Scalar(_) | Type::Vector(_, 1), Type::Vector(..) | Type::Matrix(..)) => 10,
+        (Type::Vector(_, m), Type::Vector(_, n)) if m > n => 20,
+        (Type::Vector(..) | Type::Matrix(..), Type::Scalar(_)) => 30,
+        (Type::Matrix(_, r, c), Type::Matrix(_, q, d)) if r >= q && c >= d => 20,
+        (Type::Matrix(_, r, c), Type::Vector(_, n)) | (Type::Vector(_, n), Type::Matrix(_, r, c))
+            if r * c == *n =>
+        {
+            15
+        }
+        _ => return None,
+    };
+    Some(scalar + shape)
+}
+
+/// Whether an expression names a place in memory or a variable.
+pub(super) fn is_place(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Local(_) | ExprKind::Global(_) => true,
+        ExprKind::Index(object, _) | ExprKind::Field(object, _) | ExprKind::Swizzle(object, _) => {
+            is_place(object)
+        }
+        _ => false,
+    }
+}
+
+/// The same value, no longer a place: for operands of an `Opaque` that only reads them.
+pub(super) fn as_value(expr: Expr) -> Expr {
+    if is_place(&expr) {
+        let (ty, span) = (expr.ty.clone(), expr.span);
+        Expr {
+            kind: ExprKind::Cast(Box::new(expr)),
+            ty,
+            span,
+        }
+    } else {
+        expr
+    }
+}
+
+pub(super) fn opaque(operands: Vec<Expr>, ty: Type, span: Span) -> Expr {
+    Expr {
+        kind: ExprKind::Opaque(operands),
+        ty,
+        span,
+    }
+}
+
+impl Lowering<'_> {
+    /// Converts an expression to a type; a conversion HLSL does not have is `Opaque`.
+    pub(super) fn convert(&self, expr: Expr, to: &Type) -> Expr {
+        if expr.ty == *to || *to == Type::Unknown {
+            return expr;
+        }
+        if let (ExprKind::Literal(bits), Some(scalar), Type::Scalar(target)) =
+            (&expr.kind, expr.ty.scalar(), to)
+            && let Some(value) = Constant::of(*bits, scalar)
+        {
+            let value = match target {
+                Scalar::Half => value.convert(Scalar::Float),
+                Scalar::Int16 => value.convert(Scalar::Int),
+                Scalar::Uint16 => value.convert(Scalar::Uint),
+                other => value.convert(*other),
+            };
+            let fits = value.is_some_and(|value| match target {
+                Scalar::Int16 => i16::try_from(value.bits().cast_signed()).is_ok(),
+                Scalar::Uint16 => u16::try_from(value.bits()).is_ok(),
+                _ => true,
+            });
+            if let Some(value) = value
+                && fits
+            {
+                return Expr {
+                    kind: ExprKind::Literal(value.bits()),
+                    ty: to.clone(),
+                    span: expr.span,
+                };
+            }
+        }
+        let zero = matches!(to, Type::Struct(_) | Type::Array(..))
+            && expr.ty.scalar().is_some()
+            && matches!(expr.kind, ExprKind::Literal(0));
+        let possible = zero || distance(&expr.ty, to).is_some();
+        let span = expr.span;
+        if possible {
+            Expr {
+                kind: ExprKind::Cast(Box::new(expr)),
+                ty: to.clone(),
+                span,
+            }
+        } else {
+            opaque(vec![as_value(expr)], to.clone(), span)
+        }
+    }
+
+    /// Converts the scalar type, not the shape.
+    pub(super) fn convert_scalar(&self, expr: Expr, scalar: Scalar) -> Expr {
+        let to = if expr.ty == Type::Unknown {
+            Type::Scalar(scalar)
+        } else {
+            expr.ty.with_scalar(scalar)
+        };
+        self.convert(expr, &to)
+    }
+
+    /// A condition: a scalar bool.
+    pub(super) fn condition(&self, expr: Expr) -> Expr {
+        self.convert(expr, &Type::BOOL)
+    }
+
+    /// An index: a scalar int or uint; a vector of them for a texture.
+    pub(super) fn index_value(&self, expr: Expr) -> Expr {
+        match expr.ty.scalar() {
+            Some(Scalar::Int | Scalar::Uint) => expr,
+            Some(Scalar::Int16) => self.convert_scalar(expr, Scalar::Int),
+            Some(_) => self.convert_scalar(expr, Scalar::Uint),
+            None => self.convert(expr, &Type::UINT),
+        }
+    }
+
+    /// Whether an expression is a literal without a suffix (maybe negated), which takes the type of what it meets.
+    fn is_free_literal(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Literal(_) => literals::is_free(self.source(expr.span)),
+            ExprKind::Unary(_, operand) => self.is_free_literal(operand),
+            _ => false,
+        }
+    }
+
+    /// The common type of two operands, literals taking the other's.
+    pub(super) fn common_of(&self, a: &Expr, b: &Expr) -> Option<Type> {
+        if let (Some(s), Some(t)) = (a.ty.scalar(), b.ty.scalar()) {
+            let adapts = |literal: Scalar, other: Scalar| {
+                other != Scalar::Bool && (literal == Scalar::Int || literal.is_float() && other.is_float())
+            };
+            let scalar = match (self.is_free_literal(a), self.is_free_literal(b)) {
+                (true, false) if adapts(s, t) => Some(t),
+                (false, true) if adapts(t, s) => Some(s),
+                _ => None,
+            };
+            if let Some(scalar) = scalar {
+                return Some(shape(&a.ty, &b.ty)?.with_scalar(scalar));
+            }
+        }
+        common(&a.ty, &b.ty)
+    }
+
+    /// How many scalars a value of the type has, and the type of the one at `index`.
+    pub(super) fn component_scalar(&self, ty: &Type, index: usize) -> Option<Scalar> {
+        match ty {
+            Type::Struct(id) => {
+                let mut before = 0;
+                for field in &self.shader.structs.get(id.0 as usize)?.fields {
+                    let size = self.shader.components(&field.ty);
+                    if index < before + size {
+                        return self.component_scalar(&field.ty, index - before);
+                    }
+                    before += size;
+                }
+                None
+            }
+            Type::Array(element, _) => {
+                let size = self.shader.components(element).max(1);
+                self.component_scalar(element, index % size)
+            }
+            _ => ty.scalar(),
+        }
+    }
+}

@@ -1,0 +1,424 @@
+//! The types of intrinsic functions.
+
+use super::Lowering;
+use super::conversions::{arithmetic, opaque, shape};
+use crate::Intrinsic;
+use crate::span::Span;
+use crate::tree::{Expr, ExprKind};
+use crate::types::{Scalar, Type};
+
+/// How an intrinsic treats its arguments.
+enum Signature {
+    /// No argument; this result.
+    Nullary(Type),
+    /// So many floating-point arguments of a common type; the result has it.
+    Floats(usize),
+    /// So many floating-point vectors of a common type; the result is their scalar.
+    FloatsToScalar(usize),
+    /// So many numbers of a common type; the result has it.
+    Numbers(usize),
+    /// One argument converted to this scalar type; this result, of the argument's shape.
+    Map(Option<Scalar>, Scalar),
+    /// One argument converted to a scalar bool; this result.
+    Condition(Type),
+    /// A value of any type, then these; the result is the value's type.
+    Same(&'static [Type]),
+    /// Barriers and everything that is treated by hand.
+    Special,
+}
+
+const UINT4: Type = Type::Vector(Scalar::Uint, 4);
+
+#[expect(clippy::too_many_lines, reason = "one line for each kind of intrinsic")]
+fn signature(intrinsic: Intrinsic) -> Signature {
+    use Intrinsic as I;
+    match intrinsic {
+        I::AllMemoryBarrier
+        | I::AllMemoryBarrierWithGroupSync
+        | I::DeviceMemoryBarrier
+        | I::DeviceMemoryBarrierWithGroupSync
+        | I::GroupMemoryBarrier
+        | I::GroupMemoryBarrierWithGroupSync => Signature::Nullary(Type::Void),
+        I::WaveGetLaneCount | I::WaveGetLaneIndex => Signature::Nullary(Type::UINT),
+        I::WaveIsFirstLane => Signature::Nullary(Type::BOOL),
+        I::WaveActiveAllTrue | I::WaveActiveAnyTrue => Signature::Condition(Type::BOOL),
+        I::WaveActiveBallot => Signature::Condition(UINT4),
+        I::WaveActiveCountBits | I::WavePrefixCountBits => Signature::Condition(Type::UINT),
+        I::WaveActiveAllEqual | I::IsInf | I::IsNan => Signature::Map(None, Scalar::Bool),
+        I::WaveActiveBitAnd
+        | I::WaveActiveBitOr
+        | I::WaveActiveBitXor
+        | I::WaveActiveMax
+        | I::WaveActiveMin
+        | I::WaveActiveProduct
+        | I::WaveActiveSum
+        | I::WavePrefixProduct
+        | I::WavePrefixSum
+        | I::Abs => Signature::Numbers(1),
+        I::WaveMultiPrefixBitAnd
+        | I::WaveMultiPrefixBitOr
+        | I::WaveMultiPrefixBitXor
+        | I::WaveMultiPrefixProduct
+        | I::WaveMultiPrefixSum => Signature::Same(&[UINT4]),
+        I::WaveReadLaneFirst | I::QuadReadAcrossDiagonal | I::QuadReadAcrossX | I::QuadReadAcrossY => {
+            Signature::Same(&[])
+        }
+        I::WaveReadLaneAt | I::QuadReadLaneAt => Signature::Same(&[Type::UINT]),
+        I::Acos
+        | I::Asin
+        | I::Atan
+        | I::Ceil
+        | I::Cos
+        | I::Degrees
+        | I::Exp
+        | I::Exp2
+        | I::Floor
+        | I::Frac
+        | I::Log
+        | I::Log2
+        | I::Normalize
+        | I::Radians
+        | I::Rcp
+        | I::Round
+        | I::Rsqrt
+        | I::Saturate
+        | I::Sin
+        | I::Sqrt
+        | I::Tan
+        | I::Tanh
+        | I::Trunc => Signature::Floats(1),
+        I::Atan2 | I::Cross | I::Fmod | I::Pow | I::Step => Signature::Floats(2),
+        I::Lerp | I::Smoothstep => Signature::Floats(3),
+        I::Length => Signature::FloatsToScalar(1),
+        I::Distance => Signature::FloatsToScalar(2),
+        I::Max | I::Min => Signature::Numbers(2),
+        I::Clamp | I::Mad => Signature::Numbers(3),
+        I::CountBits | I::ReverseBits => Signature::Map(Some(Scalar::Uint), Scalar::Uint),
+        I::F16ToF32 => Signature::Map(Some(Scalar::Uint), Scalar::Float),
+        I::F32ToF16 => Signature::Map(Some(Scalar::Float), Scalar::Uint),
+        I::Sign => Signature::Map(None, Scalar::Int),
+        I::AsFloat => Signature::Map(None, Scalar::Float),
+        I::AsInt => Signature::Map(None, Scalar::Int),
+        I::AsUint => Signature::Map(None, Scalar::Uint),
+        I::InterlockedAdd
+        | I::InterlockedAnd
+        | I::InterlockedCompareExchange
+        | I::InterlockedCompareStore
+        | I::InterlockedExchange
+        | I::InterlockedMax
+        | I::InterlockedMin
+        | I::InterlockedOr
+        | I::InterlockedXor
+        | I::WaveMatch
+        | I::WaveMultiPrefixCountBits
+        | I::All
+        | I::Any
+        | I::Dot
+        | I::FirstBitHigh
+        | I::FirstBitLow
+        | I::Mul
+        | I::Transpose
+        | I::And
+        | I::Or
+        | I::Select => Signature::Special,
+    }
+}
+
+fn is_numeric(expr: &Expr) -> bool {
+    expr.ty.scalar().is_some()
+}
+
+impl Lowering<'_> {
+    /// A call of an intrinsic, its arguments converted.
+    pub(super) fn intrinsic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
+        let make = |arguments: Vec<Expr>, ty: Type| Expr {
+            kind: ExprKind::Intrinsic(intrinsic, arguments),
+            ty,
+            span,
+        };
+        if intrinsic.is_atomic() {
+            return self.atomic(intrinsic, arguments, span);
+        }
+        let fail = |arguments: Vec<Expr>, ty: Type| opaque(Self::values(arguments), ty, span);
+        match signature(intrinsic) {
+            Signature::Nullary(ty) if arguments.is_empty() => make(arguments, ty),
+            Signature::Floats(count) if arguments.len() == count => match self.to_common(arguments, true) {
+                Ok((arguments, ty)) => make(arguments, ty),
+                Err(arguments) => fail(arguments, Type::Unknown),
+            },
+            Signature::FloatsToScalar(count) if arguments.len() == count => {
+                match self.to_common(arguments, true) {
+                    Ok((arguments, ty)) => {
+                        let scalar = ty.scalar().unwrap_or(Scalar::Float);
+                        make(arguments, Type::Scalar(scalar))
+                    }
+                    Err(arguments) => fail(arguments, Type::FLOAT),
+                }
+            }
+            Signature::Numbers(count) if arguments.len() == count => match self.to_common(arguments, false) {
+                Ok((arguments, ty)) => make(arguments, ty),
+                Err(arguments) => fail(arguments, Type::Unknown),
+            },
+            Signature::Map(argument, result) if arguments.len() == 1 => {
+                let arguments: Vec<Expr> = arguments
+                    .into_iter()
+                    .map(|value| match argument {
+                        Some(scalar) => self.convert_scalar(value, scalar),
+                        None => value,
+                    })
+                    .collect();
+                let ty = match arguments.first() {
+                    Some(value) if is_numeric(value) => value.ty.with_scalar(result),
+                    Some(value)
+                        if intrinsic == Intrinsic::WaveActiveAllEqual && value.ty != Type::Unknown =>
+                    {
+                        Type::BOOL
+                    }
+                    _ => Type::Unknown,
+                };
+                make(arguments, ty)
+            }
+            Signature::Condition(ty) if arguments.len() == 1 => {
+                let arguments = arguments.into_iter().map(|value| self.condition(value)).collect();
+                make(arguments, ty)
+            }
+            Signature::Same(rest) if arguments.len() == rest.len() + 1 => {
+                let ty = arguments.first().map_or(Type::Unknown, |value| value.ty.clone());
+                let types = std::iter::once(&ty).chain(rest);
+                let converted = arguments
+                    .into_iter()
+                    .zip(types)
+                    .map(|(value, ty)| self.convert(value, ty))
+                    .collect();
+                make(converted, ty)
+            }
+            Signature::Special => self.special(intrinsic, arguments, span),
+            _ => fail(arguments, Type::Unknown),
+        }
+    }
+
+    /// Arguments converted to their common type, which is a floating-point one if `floats`.
+    fn to_common(&mut self, arguments: Vec<Expr>, floats: bool) -> Result<(Vec<Expr>, Type), Vec<Expr>> {
+        let mut rest = arguments.iter();
+        let Some(mut widest) = rest.next() else {
+            return Err(arguments);
+        };
+        let mut ty = widest.ty.clone();
+        for argument in rest {
+            let common = self.common_of(widest, argument);
+            match common {
+                Some(common) => {
+                    let whole =
+                        super::conversions::common(&ty, &argument.ty).and_then(|all| shape(&all, &common));
+                    if argument.ty.scalar() == common.scalar() && widest.ty.scalar() != common.scalar() {
+                        widest = argument;
+                    }
+                    ty = match (whole, common.scalar()) {
+                        (Some(shape), Some(scalar)) => shape.with_scalar(scalar),
+                        _ => common,
+                    };
+                }
+                None => return Err(arguments),
+            }
+        }
+        let Some(scalar) = ty.scalar() else {
+            return Err(arguments);
+        };
+        let ty = if floats && !scalar.is_float() {
+            ty.with_scalar(Scalar::Float)
+        } else {
+            arithmetic(&ty)
+        };
+        Ok((
+            arguments
+                .into_iter()
+                .map(|value| self.convert(value, &ty))
+                .collect(),
+            ty,
+        ))
+    }
+
+    /// `Interlocked…(place, values…[, out original])`.
+    fn atomic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
+        let values = match intrinsic {
+            Intrinsic::InterlockedCompareExchange | Intrinsic::InterlockedCompareStore => 2,
+            _ => 1,
+        };
+        let original = arguments.len() == values + 2;
+        for place in arguments
+            .first()
+            .into_iter()
+            .chain(arguments.last().filter(|_| original))
+        {
+            self.note_write(place);
+        }
+        let Some(ty) = arguments.first().map(|place| place.ty.clone()) else {
+            return opaque(arguments, Type::Void, span);
+        };
+        if arguments.len() <= values || arguments.len() > values + 2 {
+            return opaque(arguments, Type::Void, span);
+        }
+        let arguments = arguments
+            .into_iter()
+            .enumerate()
+            .map(|(index, argument)| {
+                if (1..=values).contains(&index) {
+                    self.convert(argument, &ty)
+                } else {
+                    argument
+                }
+            })
+            .collect();
+        Expr {
+            kind: ExprKind::Intrinsic(intrinsic, arguments),
+            ty: Type::Void,
+            span,
+        }
+    }
+
+    fn special(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
+        use Intrinsic as I;
+        let make = |arguments: Vec<Expr>, ty: Type| Expr {
+            kind: ExprKind::Intrinsic(intrinsic, arguments),
+            ty,
+            span,
+        };
+        let fail = |arguments: Vec<Expr>| opaque(Self::values(arguments), Type::Unknown, span);
+        match (intrinsic, arguments.len()) {
+            (I::WaveMatch, 1) => make(arguments, UINT4),
+            (I::WaveMultiPrefixCountBits, 2) => {
+                let types = [Type::BOOL, UINT4];
+                let arguments = arguments
+                    .into_iter()
+                    .zip(&types)
+                    .map(|(value, ty)| self.convert(value, ty))
+                    .collect();
+                make(arguments, Type::UINT)
+            }
+            (I::All | I::Any, 1) => {
+                let arguments = arguments
+                    .into_iter()
+                    .map(|value| self.convert_scalar(value, Scalar::Bool))
+                    .collect();
+                make(arguments, Type::BOOL)
+            }
+            (I::Dot, 2) => match self.to_common(arguments, false) {
+                Ok((arguments, ty)) => {
+                    let scalar = ty.scalar().unwrap_or(Scalar::Float);
+                    make(arguments, Type::Scalar(scalar))
+                }
+                Err(arguments) => fail(arguments),
+            },
+            (I::FirstBitHigh | I::FirstBitLow, 1) => {
+                let arguments: Vec<Expr> = arguments
+                    .into_iter()
+                    .map(|value| match value.ty.scalar() {
+                        Some(Scalar::Int | Scalar::Uint) => value,
+                        Some(Scalar::Int16) => self.convert_scalar(value, Scalar::Int),
+                        _ => self.convert_scalar(value, Scalar::Uint),
+                    })
+                    .collect();
+                let ty = arguments
+                    .first()
+                    .map_or(Type::UINT, |value| value.ty.with_scalar(Scalar::Uint));
+                make(arguments, ty)
+            }
+            (I::Transpose, 1) => match arguments.first().map(|value| value.ty.clone()) {
+                Some(Type::Matrix(scalar, rows, columns)) => {
+                    make(arguments, Type::Matrix(scalar, columns, rows))
+                }
+                _ => fail(arguments),
+            },
+            (I::Mul, 2) => self.multiply(arguments, span),
+            (I::And | I::Or, 2) => {
+                let arguments: Vec<Expr> = arguments
+                    .into_iter()
+                    .map(|value| self.convert_scalar(value, Scalar::Bool))
+                    .collect();
+                let ty = match arguments.as_slice() {
+                    [a, b] => shape(&a.ty, &b.ty),
+                    _ => None,
+                };
+                match ty {
+                    Some(ty) => make(
+                        arguments
+                            .into_iter()
+                            .map(|value| self.convert(value, &ty))
+                            .collect(),
+                        ty,
+                    ),
+                    None => fail(arguments),
+                }
+            }
+            (I::Select, 3) => {
+                let mut arguments = arguments.into_iter();
+                let (Some(condition), Some(yes), Some(no)) =
+                    (arguments.next(), arguments.next(), arguments.next())
+                else {
+                    return opaque(Vec::new(), Type::Unknown, span);
+                };
+                let condition = self.convert_scalar(condition, Scalar::Bool);
+                let Some(common) = self.common_of(&yes, &no) else {
+                    return fail(vec![condition, yes, no]);
+                };
+                let ty = match (common.scalar(), shape(&condition.ty, &common)) {
+                    (Some(scalar), Some(shape)) if matches!(condition.ty, Type::Vector(..)) => {
+                        shape.with_scalar(scalar)
+                    }
+                    _ => common,
+                };
+                let (yes, no) = (self.convert(yes, &ty), self.convert(no, &ty));
+                make(vec![condition, yes, no], ty)
+            }
+            _ => fail(arguments),
+        }
+    }
+
+    /// `mul`: a product of scalars, vectors and matrices in every combination.
+    fn multiply(&mut self, arguments: Vec<Expr>, span: Span) -> Expr {
+        let scalar = match arguments.as_slice() {
+            [a, b] => self.common_of_scalars(a, b),
+            _ => None,
+        };
+        let Some(scalar) = scalar else {
+            return opaque(Self::values(arguments), Type::Unknown, span);
+        };
+        let arguments: Vec<Expr> = arguments
+            .into_iter()
+            .map(|value| self.convert_scalar(value, scalar))
+            .collect();
+        let ty = match arguments.as_slice() {
+            [a, b] => match (&a.ty, &b.ty) {
+                (Type::Scalar(_), other) | (other, Type::Scalar(_)) => Some(other.clone()),
+                (Type::Vector(..), Type::Vector(..)) => Some(Type::Scalar(scalar)),
+                (Type::Vector(..), Type::Matrix(_, _, columns)) => Some(Type::Vector(scalar, *columns)),
+                (Type::Matrix(_, rows, _), Type::Vector(..)) => Some(Type::Vector(scalar, *rows)),
+                (Type::Matrix(_, rows, _), Type::Matrix(_, _, columns)) => {
+                    Some(Type::Matrix(scalar, *rows, *columns))
+                }
+                _ => None,
+            },
+            _ => None,
+        };
+        match ty {
+            Some(ty) => Expr {
+                kind: ExprKind::Intrinsic(Intrinsic::Mul, arguments),
+                ty,
+                span,
+            },
+            None => opaque(Self::values(arguments), Type::Unknown, span),
+        }
+    }
+
+    fn common_of_scalars(&self, a: &Expr, b: &Expr) -> Option<Scalar> {
+        let flat = |expr: &Expr| {
+            let scalar = expr.ty.scalar()?;
+            Some(Expr {
+                kind: expr.kind.clone(),
+                ty: Type::Scalar(scalar),
+                span: expr.span,
+            })
+        };
+        arithmetic(&self.common_of(&flat(a)?, &flat(b)?)?).scalar()
+    }
+}

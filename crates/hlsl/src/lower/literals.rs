@@ -1,0 +1,77 @@
+//! Literals, read from the text.
+
+use crate::types::{Scalar, Type};
+
+/// A literal's type and, where it fits, its 32-bit pattern.
+pub(super) fn literal(text: &[u8]) -> (Type, Option<u32>) {
+    match text {
+        b"true" => return (Type::BOOL, Some(1)),
+        b"false" => return (Type::BOOL, Some(0)),
+        _ => {}
+    }
+    let Ok(text) = std::str::from_utf8(text) else {
+        return (Type::Unknown, None);
+    };
+    if let Some(digits) = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        return integer(digits, 16);
+    }
+    let body = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let is_float = body.contains(['.', 'e', 'E', '#']) || text.ends_with(['f', 'F', 'h', 'H']);
+    if is_float {
+        return float(text);
+    }
+    match text.strip_prefix('0') {
+        Some(octal) if octal.starts_with(|c: char| c.is_ascii_digit()) => integer(octal, 8),
+        _ => integer(text, 10),
+    }
+}
+
+fn integer(digits: &str, radix: u32) -> (Type, Option<u32>) {
+    let number = digits.trim_end_matches(['u', 'U', 'l', 'L']);
+    let suffix = digits.get(number.len()..).unwrap_or_default();
+    let unsigned = suffix.contains(['u', 'U']);
+    let Ok(value) = u64::from_str_radix(number, radix) else {
+        return (Type::Unknown, None);
+    };
+    if suffix.matches(['l', 'L']).count() > 1 {
+        let scalar = if unsigned { Scalar::Uint64 } else { Scalar::Int64 };
+        return (Type::Scalar(scalar), None);
+    }
+    match u32::try_from(value) {
+        Ok(bits) if unsigned || i32::try_from(value).is_err() => (Type::UINT, Some(bits)),
+        Ok(bits) => (Type::INT, Some(bits)),
+        Err(_) => (
+            Type::Scalar(if unsigned { Scalar::Uint64 } else { Scalar::Int64 }),
+            None,
+        ),
+    }
+}
+
+fn float(text: &str) -> (Type, Option<u32>) {
+    let number = text.trim_end_matches(['f', 'F', 'h', 'H', 'l', 'L']);
+    let scalar = match text.as_bytes().last() {
+        Some(b'h' | b'H') => Scalar::Half,
+        Some(b'l' | b'L') => return (Type::Scalar(Scalar::Double), None),
+        _ => Scalar::Float,
+    };
+    let value = if number.contains("#INF") {
+        Ok(f32::INFINITY)
+    } else {
+        number.parse::<f32>()
+    };
+    match value {
+        Ok(value) => (Type::Scalar(scalar), Some(value.to_bits())),
+        Err(_) => (Type::Scalar(scalar), None),
+    }
+}
+
+/// Whether a literal takes the type of what it meets: it has no suffix.
+pub(super) fn is_free(text: &[u8]) -> bool {
+    let hexadecimal = text.starts_with(b"0x") || text.starts_with(b"0X");
+    match text.last() {
+        Some(b'u' | b'U' | b'l' | b'L') => false,
+        Some(b'f' | b'F' | b'h' | b'H') => hexadecimal,
+        Some(last) => last.is_ascii_hexdigit() || *last == b'.',
+        None => false,
+    }
+}

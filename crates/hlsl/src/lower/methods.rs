@@ -1,0 +1,164 @@
+//! Methods of resources.
+
+use super::Lowering;
+use super::conversions::{as_value, opaque};
+use crate::span::Span;
+use crate::tree::{Expr, ExprKind};
+use crate::types::{ResourceKind as Kind, Scalar, Type};
+
+fn uints(count: u8) -> Type {
+    if count == 1 {
+        Type::UINT
+    } else {
+        Type::Vector(Scalar::Uint, count)
+    }
+}
+
+/// The number behind `Load`, `Store`: 1 where there is none.
+fn width(suffix: &[u8]) -> Option<u8> {
+    match suffix {
+        [] => Some(1),
+        [n @ b'2'..=b'4'] => Some(n - b'0'),
+        _ => None,
+    }
+}
+
+impl<'a> Lowering<'a> {
+    /// `object.name<of>(arguments)`.
+    pub(super) fn method_call(
+        &mut self,
+        object: Expr,
+        name: &'a [u8],
+        of: Option<Type>,
+        arguments: Vec<Expr>,
+        span: Span,
+    ) -> Expr {
+        match object.ty.clone() {
+            Type::Struct(id) => {
+                if let Some(found) = self.methods.get(&(id, name)).cloned() {
+                    return self.call_method(&found, object, arguments, span);
+                }
+            }
+            Type::Resource(kind, element) => {
+                let element = element.map_or(Type::Unknown, |element| (*element).clone());
+                return self.resource_method(object, kind, &element, name, of, arguments, span);
+            }
+            _ => {}
+        }
+        self.note_write(&object);
+        let mut operands = vec![object];
+        operands.extend(arguments);
+        opaque(operands, Type::Unknown, span)
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "a call, taken apart")]
+    fn resource_method(
+        &mut self,
+        object: Expr,
+        kind: Kind,
+        element: &Type,
+        name: &[u8],
+        of: Option<Type>,
+        arguments: Vec<Expr>,
+        span: Span,
+    ) -> Expr {
+        let bytes = matches!(kind, Kind::ByteAddressBuffer | Kind::RwByteAddressBuffer);
+        let texture = matches!(kind, Kind::Texture | Kind::RwTexture);
+        // Result, the types its arguments are converted to, and how many of them at most.
+        let (ty, parameters): (Type, Vec<Type>) = match name {
+            b"GetDimensions" => (Type::Void, Vec::new()),
+            _ if bytes && name.starts_with(b"Load") => {
+                let Some(count) = width(name.get(4..).unwrap_or_default()) else {
+                    return self.unknown_method(object, arguments, span);
+                };
+                (of.unwrap_or_else(|| uints(count)), vec![Type::UINT])
+            }
+            _ if bytes && name.starts_with(b"Store") => {
+                let Some(count) = width(name.get(5..).unwrap_or_default()) else {
+                    return self.unknown_method(object, arguments, span);
+                };
+                let value = match (of, count) {
+                    (Some(of), _) => of,
+                    (None, 1) => match arguments.get(1).map(|value| &value.ty) {
+                        // `Store` is a template: other values are stored as they are.
+                        Some(Type::Scalar(Scalar::Int | Scalar::Uint | Scalar::Bool)) => Type::UINT,
+                        _ => Type::Unknown,
+                    },
+                    (None, count) => uints(count),
+                };
+                (Type::Void, vec![Type::UINT, value])
+            }
+            b"InterlockedCompareExchange" | b"InterlockedCompareStore" if bytes => {
+                (Type::Void, vec![Type::UINT, Type::UINT, Type::UINT])
+            }
+            b"InterlockedAdd"
+            | b"InterlockedAnd"
+            | b"InterlockedOr"
+            | b"InterlockedXor"
+            | b"InterlockedMin"
+            | b"InterlockedMax"
+            | b"InterlockedExchange"
+                if bytes =>
+            {
+                let signed = matches!(
+                    arguments.get(1).map(|value| &value.ty),
+                    Some(Type::Scalar(Scalar::Int))
+                ) && matches!(name, b"InterlockedMin" | b"InterlockedMax");
+                (
+                    Type::Void,
+                    vec![Type::UINT, if signed { Type::INT } else { Type::UINT }],
+                )
+            }
+            b"Load" if texture => (element.clone(), Vec::new()),
+            b"Load" => (element.clone(), vec![Type::Unknown]),
+            b"IncrementCounter" | b"DecrementCounter" if kind == Kind::RwStructuredBuffer => {
+                (Type::UINT, Vec::new())
+            }
+            b"Append" if kind == Kind::AppendStructuredBuffer => (Type::Void, vec![element.clone()]),
+            b"Consume" if kind == Kind::ConsumeStructuredBuffer => (element.clone(), Vec::new()),
+            _ if texture && name.starts_with(b"SampleCmp") => (Type::FLOAT, Vec::new()),
+            _ if texture && name.starts_with(b"Sample") => (element.clone(), Vec::new()),
+            _ if texture && name.starts_with(b"Gather") => (
+                Type::Vector(element.scalar().unwrap_or(Scalar::Float), 4),
+                Vec::new(),
+            ),
+            _ if texture && name.starts_with(b"CalculateLevelOfDetail") => (Type::FLOAT, Vec::new()),
+            _ => return self.unknown_method(object, arguments, span),
+        };
+        let mut parameters = parameters.into_iter();
+        let mut converted = Vec::with_capacity(arguments.len());
+        for argument in arguments {
+            converted.push(match parameters.next() {
+                Some(Type::Unknown) if name == b"Load" => self.index_value(argument),
+                Some(to) => self.convert(argument, &to),
+                None => {
+                    self.note_write(&argument);
+                    argument
+                }
+            });
+        }
+        Expr {
+            kind: ExprKind::Method {
+                object: Box::new(object),
+                name: String::from_utf8_lossy(name).into_owned(),
+                arguments: converted,
+            },
+            ty,
+            span,
+        }
+    }
+
+    fn unknown_method(&mut self, object: Expr, arguments: Vec<Expr>, span: Span) -> Expr {
+        for argument in &arguments {
+            self.note_write(argument);
+        }
+        let mut operands = vec![object];
+        operands.extend(arguments);
+        opaque(operands, Type::Unknown, span)
+    }
+
+    /// Operands of something that reads them only.
+    pub(super) fn values(arguments: Vec<Expr>) -> Vec<Expr> {
+        arguments.into_iter().map(as_value).collect()
+    }
+}

@@ -1,0 +1,506 @@
+//! Concrete syntax to typed tree, one top-level item at a time.
+
+mod calls;
+mod constants;
+mod conversions;
+mod declarations;
+mod expressions;
+mod intrinsics;
+mod literals;
+mod methods;
+mod statements;
+mod typing;
+
+use std::borrow::Cow;
+
+use rustc_hash::{FxHashMap, FxHashSet};
+use tree_sitter::{Node, Parser};
+
+use crate::lexical::{Item, ItemKind, Lexed};
+use crate::span::Span;
+use crate::tree::{Function, FunctionId, GlobalId, Local, LocalId, Shader, Stmt, StmtKind};
+use crate::types::{StructId, Type};
+use constants::Constant;
+
+/// Items are parsed together until they make up this many bytes.
+const CHUNK: u32 = 16 * 1024;
+/// Statements and expressions nested deeper than this are not understood.
+const MAX_DEPTH: u32 = 192;
+
+/// Something in the expanded text that could not be read. Never fatal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TextProblem {
+    pub message: String,
+    pub span: Span,
+}
+
+type Name<'a> = Cow<'a, [u8]>;
+
+/// The unit being lowered and the names known so far.
+struct Lowering<'a> {
+    text: &'a [u8],
+    lexed: &'a Lexed,
+    /// What to add to an offset of the parse at hand to have one of the text.
+    base: i64,
+    shader: Shader,
+    problems: Vec<TextProblem>,
+    unknown: FxHashSet<&'a [u8]>,
+    types: FxHashMap<Name<'a>, Type>,
+    globals: FxHashMap<Name<'a>, GlobalId>,
+    functions: FxHashMap<Name<'a>, Vec<FunctionId>>,
+    enumerators: FxHashMap<Name<'a>, Constant>,
+    /// By [`GlobalId`]: the value of a constant, where it is one.
+    global_values: Vec<Option<Constant>>,
+    methods: FxHashMap<(StructId, &'a [u8]), Vec<FunctionId>>,
+    /// Methods without an implicit `this`.
+    static_methods: FxHashSet<FunctionId>,
+    /// By [`StructId`]: how deep its structs nest, and how many fields a walk over it visits.
+    struct_sizes: Vec<(u32, u32)>,
+    namespace: &'a [u8],
+    body: Body<'a>,
+    depth: u32,
+    too_deep: bool,
+}
+
+/// The function being lowered.
+#[derive(Default)]
+struct Body<'a> {
+    locals: Vec<Local>,
+    scope: FxHashMap<&'a [u8], LocalId>,
+    /// What each name meant before it was declared again.
+    undo: Vec<(&'a [u8], Option<LocalId>)>,
+    values: FxHashMap<LocalId, Constant>,
+    this: Option<(LocalId, StructId)>,
+    this_written: bool,
+    returns: Option<Type>,
+}
+
+/// Expanded text to typed tree. Fills every field of [`Shader`] except `origins` and `sources`.
+///
+/// Never fails: what could not be read is [`StmtKind::Opaque`] or [`crate::ExprKind::Opaque`] in the tree, and a
+/// problem with its place.
+#[must_use]
+pub fn parse(text: Vec<u8>) -> (Shader, Vec<TextProblem>) {
+    if text.len() >= i32::MAX as usize {
+        let problem = TextProblem {
+            message: "text of 2 GiB or more".to_owned(),
+            span: Span::default(),
+        };
+        return (
+            Shader {
+                text,
+                ..Shader::default()
+            },
+            vec![problem],
+        );
+    }
+    let (mut shader, problems) = lower(&text);
+    shader.text = text;
+    (shader, problems)
+}
+
+fn lower(text: &[u8]) -> (Shader, Vec<TextProblem>) {
+    let lexed = crate::lexical::lex(text);
+    let mut lowering = Lowering {
+        text,
+        lexed: &lexed,
+        base: 0,
+        shader: Shader::default(),
+        problems: lexed
+            .problems
+            .iter()
+            .map(|&(message, span)| TextProblem {
+                message: message.to_owned(),
+                span,
+            })
+            .collect(),
+        unknown: FxHashSet::default(),
+        types: FxHashMap::default(),
+        globals: FxHashMap::default(),
+        functions: FxHashMap::default(),
+        enumerators: FxHashMap::default(),
+        global_values: Vec::new(),
+        methods: FxHashMap::default(),
+        static_methods: FxHashSet::default(),
+        struct_sizes: Vec::new(),
+        namespace: &[],
+        body: Body::default(),
+        depth: 0,
+        too_deep: false,
+    };
+    let mut parser = Parser::new();
+    if parser
+        .set_language(&tree_sitter_hlsl::LANGUAGE_HLSL.into())
+        .is_err()
+    {
+        lowering.problem("the grammar does not fit the parser", Span::default());
+        return (lowering.shader, lowering.problems);
+    }
+    let mut first = 0;
+    while first < lexed.items.len() {
+        let start = lexed.items.get(first).map_or(0, |item| item.span.start);
+        let mut end = first + 1;
+        while lexed
+            .items
+            .get(end)
+            .is_some_and(|item| item.span.end - start <= CHUNK && item.span.start >= start)
+        {
+            end += 1;
+        }
+        lowering.chunk(&mut parser, lexed.items.get(first..end).unwrap_or_default());
+        first = end;
+    }
+    (lowering.shader, lowering.problems)
+}
+
+impl<'a> Lowering<'a> {
+    /// Parses items together; one by one if that does not go well.
+    fn chunk(&mut self, parser: &mut Parser, items: &'a [Item]) {
+        let (Some(first), Some(last)) = (items.first(), items.last()) else {
+            return;
+        };
+        let span = first.span.to(last.span);
+        self.base = i64::from(span.start);
+        let lexed = self.lexed;
+        let Some(tree) = parser.parse(span.slice(&lexed.blank), None) else {
+            return;
+        };
+        let root = tree.root_node();
+        if root.has_error() && items.len() > 1 {
+            for item in items {
+                self.chunk(parser, std::slice::from_ref(item));
+            }
+            return;
+        }
+        if let [item] = items
+            && (root.has_error() || item.too_deep)
+        {
+            self.broken_item(parser, item, root);
+            return;
+        }
+        let mut index = 0;
+        let mut cursor = root.walk();
+        for node in root.named_children(&mut cursor) {
+            let node_span = self.span(node);
+            while items
+                .get(index)
+                .is_some_and(|item| item.span.end <= node_span.start)
+            {
+                index += 1;
+            }
+            if let Some(item) = items.get(index) {
+                self.item(parser, item, node);
+            }
+        }
+    }
+
+    fn item(&mut self, parser: &mut Parser, item: &'a Item, node: Node) -> Option<FunctionId> {
+        self.namespace = self
+            .lexed
+            .namespaces
+            .get(item.namespace as usize)
+            .map_or(&[], Vec::as_slice);
+        let function = self.declaration(item, node);
+        if let Some(function) = function {
+            let attributes = self.attributes(parser, item);
+            if let Some(function) = self.shader.functions.get_mut(function.0 as usize) {
+                (function.group_size, function.group_size_span, function.wave_size) = attributes;
+            }
+        }
+        function
+    }
+
+    /// An item with an error: as much of it as can be told.
+    fn broken_item(&mut self, parser: &mut Parser, item: &'a Item, root: Node) {
+        self.namespace = self
+            .lexed
+            .namespaces
+            .get(item.namespace as usize)
+            .map_or(&[], Vec::as_slice);
+        let ItemKind::Function { body } = item.kind else {
+            let message = if item.too_deep {
+                "nested too deeply"
+            } else {
+                "this declaration could not be read"
+            };
+            if item.kind != ItemKind::Skipped || item.too_deep {
+                self.problem(message, item.span);
+            }
+            let mut cursor = root.walk();
+            let nodes: Vec<Node> = root
+                .named_children(&mut cursor)
+                .filter(|node| !node.has_error())
+                .collect();
+            for node in nodes {
+                self.item(parser, item, node);
+            }
+            return;
+        };
+        let mut cursor = root.walk();
+        let whole = root.named_children(&mut cursor).next().filter(|node| {
+            node.kind() == "function_definition"
+                && !item.too_deep
+                && root.named_child_count() == 1
+                && node
+                    .child_by_field_name("declarator")
+                    .is_some_and(|part| !part.has_error())
+                && node
+                    .child_by_field_name("type")
+                    .is_some_and(|part| !part.has_error())
+        });
+        if let Some(node) = whole {
+            self.item(parser, item, node);
+            return;
+        }
+        self.problem(
+            if item.too_deep {
+                "nested too deeply"
+            } else {
+                "the body of this function could not be read"
+            },
+            item.span,
+        );
+        // The header alone, with an empty body.
+        let start = item.span.start;
+        let header = Span { start, end: body.0 }.slice(&self.lexed.blank);
+        let mut text = header.to_vec();
+        text.push(b'}');
+        let opaque = vec![Stmt {
+            kind: StmtKind::Opaque,
+            span: Span {
+                start: body.0,
+                end: body.1,
+            },
+        }];
+        let tree = if item.too_deep {
+            None
+        } else {
+            parser.parse(&text, None)
+        };
+        if let Some(tree) = tree {
+            let root = tree.root_node();
+            if !root.has_error()
+                && let Some(node) = root.named_child(0)
+                && let Some(id) = self.item(parser, item, node)
+                && let Some(function) = self.shader.functions.get_mut(id.0 as usize)
+            {
+                function.body = Some(opaque);
+                function.span = item.span;
+                return;
+            }
+        }
+        if let Some((name, name_span)) = self.header_name(item) {
+            let (group_size, group_size_span, wave_size) = self.attributes(parser, item);
+            // Not callable by name: its parameters are unknown.
+            self.shader.functions.push(Function {
+                name: String::from_utf8_lossy(name).into_owned(),
+                name_span,
+                span: item.span,
+                parameters: Vec::new(),
+                locals: Vec::new(),
+                returns: Type::Unknown,
+                body: Some(opaque),
+                group_size,
+                group_size_span,
+                wave_size,
+            });
+        }
+    }
+
+    /// The word before the first parenthesis behind the attributes.
+    fn header_name(&self, item: &Item) -> Option<(&'a [u8], Span)> {
+        let tokens = &self.lexed.tokens;
+        let mut index = tokens.partition_point(|token| token.start < item.span.start);
+        while let Some(token) = tokens.get(index).filter(|token| token.start < item.span.end) {
+            if token.is(b'[') {
+                index = self
+                    .lexed
+                    .partner
+                    .get(index)
+                    .map_or(index, |&close| (close as usize).min(tokens.len()));
+            } else if token.is(b'(') {
+                let before = tokens.get(index.checked_sub(1)?)?;
+                let name = before.word(self.text);
+                return (!name.is_empty()).then_some((
+                    name,
+                    Span {
+                        start: before.start,
+                        end: before.end,
+                    },
+                ));
+            }
+            index += 1;
+        }
+        None
+    }
+
+    /// `[numthreads]` and `[WaveSize]` of an item, evaluated.
+    #[expect(clippy::type_complexity, reason = "the three attribute fields of a function")]
+    fn attributes(
+        &mut self,
+        parser: &mut Parser,
+        item: &Item,
+    ) -> (Option<[u32; 3]>, Span, Option<(u32, u32)>) {
+        let mut group_size = None;
+        let mut group_span = Span::default();
+        if let Some((span, arguments)) = item.numthreads {
+            group_span = span;
+            let values = self.attribute_values(parser, arguments);
+            if let [Some(x), rest @ ..] = values.as_slice() {
+                let one = |index: usize| rest.get(index).copied().unwrap_or(Some(1));
+                if let (Some(y), Some(z)) = (one(0), one(1)) {
+                    group_size = Some([*x, y, z]);
+                }
+            }
+            if group_size.is_none() {
+                self.problem("the group size is not a constant", span);
+            }
+        }
+        let wave_size =
+            item.wave_size.and_then(
+                |arguments| match self.attribute_values(parser, arguments).as_slice() {
+                    [Some(size)] => Some((*size, *size)),
+                    [Some(least), Some(most), ..] => Some((*least, *most)),
+                    _ => None,
+                },
+            );
+        (group_size, group_span, wave_size)
+    }
+
+    /// The values of an attribute's arguments.
+    fn attribute_values(&mut self, parser: &mut Parser, arguments: Span) -> Vec<Option<u32>> {
+        const BEFORE: &[u8] = b"int a[]={";
+        let mut text = BEFORE.to_vec();
+        text.extend_from_slice(self.lexed.kept.get(&arguments.start).map_or(&[], Vec::as_slice));
+        text.extend_from_slice(b"};");
+        let Some(tree) = parser.parse(&text, None) else {
+            return Vec::new();
+        };
+        let outer = self.base;
+        self.base = i64::from(arguments.start) - i64::try_from(BEFORE.len()).unwrap_or(0);
+        let mut values = Vec::new();
+        let list = tree
+            .root_node()
+            .named_child(0)
+            .filter(|node| !node.has_error())
+            .and_then(|node| node.child_by_field_name("declarator"))
+            .and_then(|node| node.child_by_field_name("value"));
+        if let Some(list) = list {
+            let mut cursor = list.walk();
+            for node in list.named_children(&mut cursor).take(8) {
+                let value = self.expression(node);
+                values.push(self.evaluate(&value).and_then(Constant::to_u32));
+            }
+        }
+        self.base = outer;
+        values
+    }
+
+    /// The byte range of a node in the expanded text.
+    fn span(&self, node: Node) -> Span {
+        let place = |offset: usize| {
+            let offset = i64::try_from(offset).unwrap_or(0) + self.base;
+            u32::try_from(offset.clamp(0, i64::try_from(self.text.len()).unwrap_or(0))).unwrap_or(0)
+        };
+        Span {
+            start: place(node.start_byte()),
+            end: place(node.end_byte()),
+        }
+    }
+
+    /// The text under a span, as it was written.
+    fn source(&self, span: Span) -> &'a [u8] {
+        span.slice(self.text)
+    }
+
+    fn node_source(&self, node: Node) -> &'a [u8] {
+        self.source(self.span(node))
+    }
+
+    fn problem(&mut self, message: &str, span: Span) {
+        // A hostile text must not turn into a list longer than itself.
+        if self.problems.len() < 1000 {
+            self.problems.push(TextProblem {
+                message: message.to_owned(),
+                span,
+            });
+        }
+    }
+
+    /// Reports a name that means nothing, once.
+    fn unknown_name(&mut self, name: &'a [u8], span: Span) {
+        if self.unknown.insert(name) {
+            self.problem(&format!("unknown name `{}`", String::from_utf8_lossy(name)), span);
+        }
+    }
+
+    /// Goes one level down; `false` beyond the limit, and then nothing was entered.
+    fn enter(&mut self) -> bool {
+        if self.depth >= MAX_DEPTH {
+            self.too_deep = true;
+            return false;
+        }
+        self.depth += 1;
+        true
+    }
+
+    fn leave(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    /// Looks a name up: in the namespaces around first, then as it is.
+    fn resolve<T: Clone>(&self, map: &FxHashMap<Name<'a>, T>, name: &[u8]) -> Option<T> {
+        if !self.namespace.is_empty() {
+            let mut prefix = self.namespace;
+            while !prefix.is_empty() {
+                let full = [prefix, name].concat();
+                if let Some(found) = map.get(full.as_slice()) {
+                    return Some(found.clone());
+                }
+                let parent = prefix.get(..prefix.len().saturating_sub(2)).unwrap_or_default();
+                let end = parent
+                    .iter()
+                    .rposition(|&byte| byte == b':')
+                    .map_or(0, |colon| colon + 1);
+                prefix = prefix.get(..end).unwrap_or_default();
+            }
+        }
+        map.get(name).cloned()
+    }
+
+    /// The names under which something declared as `name` here is found.
+    fn full_name(&self, name: &'a [u8]) -> Option<Name<'a>> {
+        (!self.namespace.is_empty()).then(|| Cow::Owned([self.namespace, name].concat()))
+    }
+
+    fn open_scope(&self) -> usize {
+        self.body.undo.len()
+    }
+
+    fn close_scope(&mut self, mark: usize) {
+        while self.body.undo.len() > mark {
+            match self.body.undo.pop() {
+                Some((name, Some(local))) => {
+                    self.body.scope.insert(name, local);
+                }
+                Some((name, None)) => {
+                    self.body.scope.remove(name);
+                }
+                None => break,
+            }
+        }
+    }
+
+    fn declare_local(&mut self, name: &'a [u8], ty: Type, span: Span, is_static: bool) -> LocalId {
+        let id = LocalId(u32::try_from(self.body.locals.len()).unwrap_or(u32::MAX));
+        self.body.locals.push(Local {
+            name: String::from_utf8_lossy(name).into_owned(),
+            ty,
+            span,
+            is_static,
+        });
+        let before = self.body.scope.insert(name, id);
+        self.body.undo.push((name, before));
+        id
+    }
+}

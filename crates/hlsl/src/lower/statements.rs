@@ -1,0 +1,353 @@
+//! Statements.
+
+use tree_sitter::Node;
+
+use super::Lowering;
+use crate::span::Span;
+use crate::tree::{Case, Expr, ExprKind, Loop, Stmt, StmtKind};
+use crate::types::Type;
+
+impl Lowering<'_> {
+    /// The span of a statement with the attributes before it.
+    fn statement_span(&self, node: Node) -> Span {
+        let span = self.span(node);
+        Span {
+            start: self
+                .lexed
+                .attributes
+                .get(&span.start)
+                .copied()
+                .unwrap_or(span.start),
+            end: span.end,
+        }
+    }
+
+    fn opaque_statement(&mut self, message: &str, span: Span) -> Stmt {
+        self.problem(message, span);
+        Stmt {
+            kind: StmtKind::Opaque,
+            span,
+        }
+    }
+
+    /// The statements of a block, in a scope of their own.
+    pub(super) fn block(&mut self, node: Node) -> Vec<Stmt> {
+        let mark = self.open_scope();
+        let mut statements = Vec::new();
+        let mut cursor = node.walk();
+        for child in node.children(&mut cursor) {
+            if child.is_named() || child.is_missing() {
+                self.statement(child, &mut statements);
+            }
+        }
+        self.close_scope(mark);
+        statements
+    }
+
+    /// One statement where the grammar wants one.
+    fn single(&mut self, node: Node) -> Stmt {
+        let mark = self.open_scope();
+        let mut statements = Vec::new();
+        self.statement(node, &mut statements);
+        self.close_scope(mark);
+        match statements.pop() {
+            Some(statement) if statements.is_empty() => statement,
+            Some(last) => {
+                statements.push(last);
+                Stmt {
+                    kind: StmtKind::Block(statements),
+                    span: self.statement_span(node),
+                }
+            }
+            None => Stmt {
+                kind: StmtKind::Block(Vec::new()),
+                span: self.statement_span(node),
+            },
+        }
+    }
+
+    /// Lowers a statement; a declaration of several names is several.
+    pub(super) fn statement(&mut self, node: Node, out: &mut Vec<Stmt>) {
+        let span = self.statement_span(node);
+        if !self.enter() {
+            self.too_deep = false;
+            let statement = self.opaque_statement("nested too deeply", span);
+            out.push(statement);
+            return;
+        }
+        let before = out.len();
+        let locals = self.body.undo.len();
+        self.statement_kind(node, span, out);
+        self.leave();
+        if self.too_deep {
+            // Only the innermost statement is lost.
+            self.too_deep = false;
+            out.truncate(before);
+            self.close_scope(locals);
+            let statement = self.opaque_statement("nested too deeply", span);
+            out.push(statement);
+        }
+    }
+
+    fn statement_kind(&mut self, node: Node, span: Span, out: &mut Vec<Stmt>) {
+        if node.is_error() || node.is_missing() || node.has_error() && !self.can_look_inside(node) {
+            let statement = self.opaque_statement("this statement could not be read", span);
+            out.push(statement);
+            return;
+        }
+        let kind = match node.kind() {
+            "compound_statement" => StmtKind::Block(self.block(node)),
+            "declaration" => {
+                self.local_declaration(node, span, out);
+                return;
+            }
+            "expression_statement" => match node.named_child(0) {
+                Some(child) => StmtKind::Expr(self.expression(child)),
+                None => StmtKind::Block(Vec::new()),
+            },
+            "if_statement" => self.if_statement(node),
+            "for_statement" => self.for_statement(node),
+            "while_statement" => {
+                let condition = self.condition_of(node);
+                let body = self.body_of(node);
+                StmtKind::Loop(Box::new(Loop {
+                    init: Vec::new(),
+                    condition: Some(condition),
+                    step: None,
+                    body,
+                    tests_first: true,
+                }))
+            }
+            "do_statement" => {
+                let body = self.body_of(node);
+                let condition = self.condition_of(node);
+                StmtKind::Loop(Box::new(Loop {
+                    init: Vec::new(),
+                    condition: Some(condition),
+                    step: None,
+                    body,
+                    tests_first: false,
+                }))
+            }
+            "switch_statement" => self.switch_statement(node),
+            "return_statement" => {
+                let value = node.named_child(0).map(|child| {
+                    let returns = self.body.returns.clone().unwrap_or(Type::Unknown);
+                    let value = self.initializer(child, &returns);
+                    if returns == Type::Void {
+                        value
+                    } else {
+                        self.convert(value, &returns)
+                    }
+                });
+                StmtKind::Return(value)
+            }
+            "break_statement" => StmtKind::Break,
+            "continue_statement" => StmtKind::Continue,
+            "discard_statement" => StmtKind::Discard,
+            "struct_specifier" | "class_specifier" | "enum_specifier" | "type_definition"
+            | "alias_declaration" => {
+                self.type_declaration(node);
+                return;
+            }
+            "comment" | "static_assert_declaration" => return,
+            ";" => return,
+            _ => {
+                let statement = self.opaque_statement("this statement is not understood", span);
+                out.push(statement);
+                return;
+            }
+        };
+        out.push(Stmt { kind, span });
+    }
+
+    /// Whether the error in a statement is inside a body of it, where it can be kept apart.
+    fn can_look_inside(&self, node: Node) -> bool {
+        if node.kind() == "compound_statement" {
+            return true;
+        }
+        if !matches!(
+            node.kind(),
+            "if_statement" | "for_statement" | "while_statement" | "do_statement" | "switch_statement"
+        ) {
+            return false;
+        }
+        let mut cursor = node.walk();
+        let mut inside = true;
+        if cursor.goto_first_child() {
+            loop {
+                let child = cursor.node();
+                let is_body = matches!(cursor.field_name(), Some("body" | "consequence" | "alternative"));
+                if child.is_error() || child.is_missing() || child.has_error() && !is_body {
+                    inside = false;
+                    break;
+                }
+                if !cursor.goto_next_sibling() {
+                    break;
+                }
+            }
+        }
+        inside
+    }
+
+    fn missing(&self, node: Node) -> Expr {
+        let span = self.span(node);
+        Expr {
+            kind: ExprKind::Opaque(Vec::new()),
+            ty: Type::Unknown,
+            span: Span {
+                start: span.end,
+                end: span.end,
+            },
+        }
+    }
+
+    /// The condition of `if`, `while` and `do`, as a bool.
+    fn condition_of(&mut self, node: Node) -> Expr {
+        let expr = self.value_of(node);
+        self.condition(expr)
+    }
+
+    /// What stands in the parentheses of `if`, `while`, `do` and `switch`.
+    fn value_of(&mut self, node: Node) -> Expr {
+        let Some(clause) = node.child_by_field_name("condition") else {
+            return self.missing(node);
+        };
+        let inner = match clause.kind() {
+            "condition_clause" => {
+                if clause.child_by_field_name("initializer").is_some() {
+                    None
+                } else {
+                    clause.child_by_field_name("value")
+                }
+            }
+            "parenthesized_expression" => clause.named_child(0),
+            _ => Some(clause),
+        };
+        match inner {
+            Some(inner) => self.expression(inner),
+            None => self.missing(clause),
+        }
+    }
+
+    fn body_of(&mut self, node: Node) -> Stmt {
+        match node.child_by_field_name("body") {
+            Some(body) => self.single(body),
+            None => {
+                let span = self.span(node);
+                self.opaque_statement("this statement has no body", span)
+            }
+        }
+    }
+
+    fn if_statement(&mut self, node: Node) -> StmtKind {
+        let condition = self.condition_of(node);
+        let then = match node.child_by_field_name("consequence") {
+            Some(then) => self.single(then),
+            None => {
+                let span = self.span(node);
+                self.opaque_statement("this `if` has no body", span)
+            }
+        };
+        let otherwise = node.child_by_field_name("alternative").map(|alternative| {
+            let inner = if alternative.kind() == "else_clause" {
+                alternative.named_child(0)
+            } else {
+                Some(alternative)
+            };
+            Box::new(match inner {
+                Some(inner) if !alternative.has_error() || inner.has_error() => self.single(inner),
+                _ => {
+                    let span = self.span(alternative);
+                    self.opaque_statement("this `else` could not be read", span)
+                }
+            })
+        });
+        StmtKind::If {
+            condition,
+            then: Box::new(then),
+            otherwise,
+        }
+    }
+
+    fn for_statement(&mut self, node: Node) -> StmtKind {
+        let mark = self.open_scope();
+        let mut init = Vec::new();
+        if let Some(initializer) = node.child_by_field_name("initializer") {
+            if initializer.kind() == "declaration" {
+                self.statement(initializer, &mut init);
+            } else {
+                let value = self.expression(initializer);
+                init.push(Stmt {
+                    span: value.span,
+                    kind: StmtKind::Expr(value),
+                });
+            }
+        }
+        let condition = node.child_by_field_name("condition").map(|condition| {
+            let value = self.expression(condition);
+            self.condition(value)
+        });
+        let step = node
+            .child_by_field_name("update")
+            .map(|update| self.expression(update));
+        let body = self.body_of(node);
+        self.close_scope(mark);
+        StmtKind::Loop(Box::new(Loop {
+            init,
+            condition,
+            step,
+            body,
+            tests_first: true,
+        }))
+    }
+
+    fn switch_statement(&mut self, node: Node) -> StmtKind {
+        let value = self.value_of(node);
+        let value = self.index_value(value);
+        let mut cases = Vec::new();
+        let Some(body) = node.child_by_field_name("body") else {
+            return StmtKind::Opaque;
+        };
+        let mark = self.open_scope();
+        let mut cursor = body.walk();
+        for child in body.named_children(&mut cursor) {
+            if child.kind() != "case_statement" || child.is_error() {
+                let span = self.span(child);
+                self.problem("this `switch` could not be read", span);
+                self.close_scope(mark);
+                return StmtKind::Opaque;
+            }
+            let label = child.child_by_field_name("value");
+            let mut statements = Vec::new();
+            let mut inner = child.walk();
+            for part in child.named_children(&mut inner) {
+                if label.is_some_and(|label| label.id() == part.id()) {
+                    continue;
+                }
+                self.statement(part, &mut statements);
+            }
+            let label = label.map(|label| {
+                let label = self.expression(label);
+                self.convert(label, &value.ty)
+            });
+            cases.push(Case {
+                label,
+                body: statements,
+            });
+        }
+        self.close_scope(mark);
+        StmtKind::Switch { value, cases }
+    }
+
+    fn local_declaration(&mut self, node: Node, span: Span, out: &mut Vec<Stmt>) {
+        let before = out.len();
+        let locals = self.body.undo.len();
+        if !self.declarators(node, span, out) {
+            out.truncate(before);
+            self.close_scope(locals);
+            let statement = self.opaque_statement("this declaration is not understood", span);
+            out.push(statement);
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The names of HLSL's own types.
+
+use std::sync::Arc;
+
+use crate::types::{ResourceKind, Scalar, Type};
+
+/// Names of scalar types, each possibly followed by a count or by rows and columns.
+const SCALARS: &[(&[u8], Scalar)] = &[
+    (b"bool", Scalar::Bool),
+    (b"int", Scalar::Int),
+    (b"int32_t", Scalar::Int),
+    (b"uint", Scalar::Uint),
+    (b"uint32_t", Scalar::Uint),
+    (b"dword", Scalar::Uint),
+    (b"float", Scalar::Float),
+    (b"float32_t", Scalar::Float),
+    (b"half", Scalar::Half),
+    (b"float16_t", Scalar::Half),
+    (b"min16float", Scalar::Half),
+    (b"min10float", Scalar::Half),
+    (b"int16_t", Scalar::Int16),
+    (b"min16int", Scalar::Int16),
+    (b"min12int", Scalar::Int16),
+    (b"uint16_t", Scalar::Uint16),
+    (b"min16uint", Scalar::Uint16),
+    (b"int64_t", Scalar::Int64),
+    (b"uint64_t", Scalar::Uint64),
+    (b"double", Scalar::Double),
+    (b"float64_t", Scalar::Double),
+];
+
+fn digit(byte: u8) -> Option<u8> {
+    matches!(byte, b'1'..=b'4').then(|| byte - b'0')
+}
+
+/// The scalar, vector or matrix type of this name, or `void`.
+pub(crate) fn builtin(word: &[u8]) -> Option<Type> {
+    match word {
+        b"void" => return Some(Type::Void),
+        b"vector" => return Some(Type::Vector(Scalar::Float, 4)),
+        b"matrix" => return Some(Type::Matrix(Scalar::Float, 4, 4)),
+        b"unsigned" => return Some(Type::UINT),
+        b"uint8_t4_packed" | b"int8_t4_packed" => return Some(Type::UINT),
+        _ => {}
+    }
+    if !matches!(word.first(), Some(b'b' | b'i' | b'u' | b'd' | b'f' | b'h' | b'm')) {
+        return None;
+    }
+    SCALARS
+        .iter()
+        .find_map(|&(name, scalar)| match word.strip_prefix(name)? {
+            [] => Some(Type::Scalar(scalar)),
+            [n] => Some(Type::Vector(scalar, digit(*n)?)),
+            [rows, b'x', columns] => Some(Type::Matrix(scalar, digit(*rows)?, digit(*columns)?)),
+            _ => None,
+        })
+}
+
+/// The resource type of this name, over `element`.
+pub(crate) fn resource(word: &[u8], element: Option<Type>) -> Option<Type> {
+    use ResourceKind as Kind;
+    let kind = match word {
+        b"StructuredBuffer" => Kind::StructuredBuffer,
+        b"RWStructuredBuffer" | b"RasterizerOrderedStructuredBuffer" => Kind::RwStructuredBuffer,
+        b"AppendStructuredBuffer" => Kind::AppendStructuredBuffer,
+        b"ConsumeStructuredBuffer" => Kind::ConsumeStructuredBuffer,
+        b"Buffer" => Kind::Buffer,
+        b"RWBuffer" | b"RasterizerOrderedBuffer" => Kind::RwBuffer,
+        b"ByteAddressBuffer" => return Some(Type::Resource(Kind::ByteAddressBuffer, None)),
+        b"RWByteAddressBuffer" | b"RasterizerOrderedByteAddressBuffer" => {
+            return Some(Type::Resource(Kind::RwByteAddressBuffer, None));
+        }
+        b"ConstantBuffer" | b"TextureBuffer" => Kind::ConstantBuffer,
+        b"SamplerState"
+        | b"SamplerComparisonState"
+        | b"sampler"
+        | b"sampler1D"
+        | b"sampler2D"
+        | b"sampler3D"
+        | b"samplerCUBE"
+        | b"sampler_state" => return Some(Type::Resource(Kind::Sampler, None)),
+        b"texture" => Kind::Texture,
+        _ if word.starts_with(b"RWTexture")
+            || word.starts_with(b"RasterizerOrderedTexture")
+            || word.starts_with(b"FeedbackTexture") =>
+        {
+            Kind::RwTexture
+        }
+        b"Texture1D" | b"Texture1DArray" | b"Texture2D" | b"Texture2DArray" | b"Texture2DMS"
+        | b"Texture2DMSArray" | b"Texture3D" | b"TextureCube" | b"TextureCubeArray" => Kind::Texture,
+        _ => return None,
+    };
+    let typed = matches!(
+        kind,
+        Kind::Buffer | Kind::RwBuffer | Kind::Texture | Kind::RwTexture
+    );
+    let element = element.or_else(|| typed.then_some(Type::Vector(Scalar::Float, 4)));
+    Some(Type::Resource(kind, element.map(Arc::new)))
+}
