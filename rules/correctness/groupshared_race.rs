@@ -37,11 +37,11 @@ fn finding(context: &Context<'_>, race: &Race, others: &[&Race]) -> Finding {
     let array = context.global(race.array);
     let cell = cell(context, race);
     let mut notes = vec![witness(race, &cell)];
-    notes.extend(
-        others
-            .iter()
-            .map(|other| format!("also, {}", witness(other, &self::cell(context, other)))),
-    );
+    match others.len() {
+        0 => {}
+        1 => notes.push("another pair of accesses races here too".to_owned()),
+        more => notes.push(format!("{more} more pairs of accesses race here too")),
+    }
     notes.push(advice(race).to_owned());
     let mut secondary = Vec::new();
     if race.first.span != race.second.span {

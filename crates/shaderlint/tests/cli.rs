@@ -73,17 +73,55 @@ fn documented() {
 #[test]
 fn nothing_found_is_zero() {
     let folder = Folder::new("nothing-found").with("a.hlsl", "float4 main() : SV_Target { return 1; }");
-    assert_data_eq!(folder.said(&[]), str![[""]]);
-    assert_data_eq!(folder.said(&["--quiet", "a.hlsl"]), str![[""]]);
-    assert_data_eq!(folder.said(&["--output-format", "json", "--quiet"]), str![[""]]);
-    assert_data_eq!(Folder::new("no-files").said(&[]), str![[""]]);
+    assert_data_eq!(
+        folder.said(&[]),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--quiet", "a.hlsl"]),
+        str![[r#"
+0
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--output-format", "json", "--quiet"]),
+        str![[r#"
+0
+{
+  "findings": []
+}
+
+"#]]
+    );
+    assert_data_eq!(
+        Folder::new("no-files").said(&[]),
+        str![[r#"
+0
+no shader files found
+
+"#]]
+    );
 }
 
 #[test]
 fn findings_are_one() {
     let folder = Folder::new("findings").with("a.hlsl", RACE).with("b.hlsl", RACE);
     let said = folder.said(&["--output-format", "concise", "b.hlsl", "a.hlsl", "./a.hlsl"]);
-    assert_data_eq!(said, str![[""]]);
+    assert_data_eq!(
+        said,
+        str![[r#"
+1
+b.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+2 findings in 2 files
+
+"#]]
+    );
     assert_eq!(folder.run(&["--exit-zero"]).status.code(), Some(0));
     assert_eq!(folder.run(&["--profile", "cs_5_0"]).status.code(), Some(1));
 }
@@ -93,7 +131,13 @@ fn a_failure_elsewhere_loses_no_finding() {
     let folder = Folder::new("failure-elsewhere").with("a.hlsl", RACE);
     assert_data_eq!(
         folder.said(&["--output-format", "concise", "gone.hlsl", "a.hlsl"]),
-        str![[""]]
+        str![[r#"
+2
+a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+error: gone.hlsl: no such file or folder
+1 finding in 1 file
+
+"#]]
     );
 }
 
@@ -104,7 +148,36 @@ fn json_counts_characters_from_one() {
         RACE.replace("    g_Sum[gi] +=", "/* \u{e9}\u{20ac} */ g_Sum[gi] +="),
     );
     let output = folder.run(&["--output-format", "json", "--quiet"]);
-    assert_data_eq!(String::from_utf8_lossy(&output.stdout).into_owned(), str![[""]]);
+    assert_data_eq!(
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        str![[r#"
+{
+  "findings": [
+    {
+      "rule": "groupshared-race",
+      "category": "correctness",
+      "path": "a.hlsl",
+      "start": {
+        "line": 6,
+        "column": 23
+      },
+      "end": {
+        "line": 6,
+        "column": 43
+      },
+      "message": "data race on g_Sum[1]",
+      "notes": [
+        "thread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0",
+        "another pair of accesses races here too",
+        "put a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step"
+      ],
+      "fix": null
+    }
+  ]
+}
+
+"#]]
+    );
 }
 
 #[test]
@@ -150,8 +223,33 @@ fn group_sizes_that_cannot_be_are_named() {
     let folder = Folder::new("group-sizes")
         .with("none.hlsl", kernel("0, 1, 1"))
         .with("many.hlsl", kernel("2048, 1, 1"));
-    assert_data_eq!(folder.said(&[]), str![[""]]);
-    assert_data_eq!(folder.said(&["--quiet"]), str![[""]]);
+    assert_data_eq!(
+        folder.said(&[]),
+        str![[r#"
+0
+warning: a thread group of 2048 threads, where D3D allows 1024: `main` is not analysed
+  ┌─ many.hlsl:1:1
+  │
+1 │ [numthreads(2048, 1, 1)]
+  │ ^^^^^^^^^^^^^^^^^^^^^^^^
+
+warning: a thread group without threads: `main` is not analysed
+  ┌─ none.hlsl:1:1
+  │
+1 │ [numthreads(0, 1, 1)]
+  │ ^^^^^^^^^^^^^^^^^^^^^
+
+nothing found in 2 files
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--quiet"]),
+        str![[r#"
+0
+
+"#]]
+    );
 }
 
 #[test]
@@ -175,8 +273,25 @@ fn odd_input_is_no_disaster() {
             format!("#include \"gone.hlsli\"\n#error no\n{RACE}"),
         );
     let said = folder.said(&["--output-format", "concise", "."]);
-    assert_data_eq!(said, str![[""]]);
-    assert_data_eq!(folder.said(&["1-binary.hlsl", "7-utf16.hlsl"]), str![[""]]);
+    assert_data_eq!(
+        said,
+        str![[r#"
+1
+6-latin1.hlsl:7:18: groupshared-race data race on g_Sum[1]
+8-missing-include.hlsl:8:18: groupshared-race data race on g_Sum[1]
+2 findings in 9 files
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["1-binary.hlsl", "7-utf16.hlsl"]),
+        str![[r#"
+2
+error: 1-binary.hlsl: is no text file
+error: 7-utf16.hlsl: is UTF-16; save it as UTF-8
+
+"#]]
+    );
 }
 
 #[test]
@@ -188,7 +303,11 @@ fn headers_are_found_beside_the_file_and_in_include_folders() {
         .with("src/b.hlsl", "#include \"../include/scan/race.hlsli\"\n");
     assert_data_eq!(
         folder.said(&["--output-format", "concise", "src/a.hlsl"]),
-        str![[""]]
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
     );
     // Two files see the same header: it is said once.
     let said = folder.said(&[
@@ -199,7 +318,15 @@ fn headers_are_found_beside_the_file_and_in_include_folders() {
         "src/a.hlsl",
         "src/b.hlsl",
     ]);
-    assert_data_eq!(said, str![[""]]);
+    assert_data_eq!(
+        said,
+        str![[r#"
+1
+include/scan/race.hlsli:6:18: groupshared-race data race on g_Sum[1]
+1 finding in 2 files
+
+"#]]
+    );
 }
 
 #[test]
