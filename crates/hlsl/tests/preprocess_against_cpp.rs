@@ -75,11 +75,7 @@ fn piece(parameters: &'static [&'static str]) -> BoxedStrategy<String> {
                     .into_iter()
                     .map(|(part, space)| part + if space.is_empty() { " " } else { space })
                     .collect::<String>()),
-                (
-                    prop::sample::select(vec!["f", "C", "D"]),
-                    space(),
-                    inner.clone()
-                )
+                (prop::sample::select(vec!["f", "C", "D"]), space(), inner.clone())
                     .prop_map(|(name, space, argument)| format!("{name}{space}({argument})")),
                 (
                     prop::sample::select(vec!["g", "h"]),
@@ -87,9 +83,7 @@ fn piece(parameters: &'static [&'static str]) -> BoxedStrategy<String> {
                     space(),
                     inner2.clone()
                 )
-                    .prop_map(|(name, first, space, second)| format!(
-                        "{name}({first},{space}{second})"
-                    )),
+                    .prop_map(|(name, first, space, second)| format!("{name}({first},{space}{second})")),
                 (
                     prop::sample::select(vec!["v", "w"]),
                     inner.clone(),
@@ -97,9 +91,7 @@ fn piece(parameters: &'static [&'static str]) -> BoxedStrategy<String> {
                 )
                     .prop_map(|(name, first, rest)| format!(
                         "{name}({first}{})",
-                        rest.iter()
-                            .map(|part| format!(", {part}"))
-                            .collect::<String>()
+                        rest.iter().map(|part| format!(", {part}")).collect::<String>()
                     )),
                 inner.prop_map(|inner| format!("({inner})")),
             ]
@@ -152,7 +144,8 @@ fn expression() -> BoxedStrategy<String> {
     atoms
         .prop_recursive(4, 24, 3, |inner| {
             let operators = vec![
-                "+", "-", "*", "<<", ">>", "<", ">", "<=", ">=", "==", "!=", "&", "|", "^", "&&", "||", "/", "%",
+                "+", "-", "*", "<<", ">>", "<", ">", "<=", ">=", "==", "!=", "&", "|", "^", "&&", "||", "/",
+                "%",
             ];
             prop_oneof![
                 4 => (inner.clone(), prop::sample::select(operators), inner.clone())
@@ -185,10 +178,9 @@ fn program() -> impl Strategy<Value = String> {
              #define v(a, ...) {v} {tail}\n#define w(a, r...) {w}\n#define N 3\n#define M(x) x * x + N\n#define O -1\n"
         )
     });
-    let condition =
-        (expression(), piece(&[]), expression(), piece(&[])).prop_map(|(first, a, second, b)| {
-            format!("#if {first}\nif_ {a}\n#elif {second}\nelif_ {b}\n#else\nelse_\n#endif\n")
-        });
+    let condition = (expression(), piece(&[]), expression(), piece(&[])).prop_map(|(first, a, second, b)| {
+        format!("#if {first}\nif_ {a}\n#elif {second}\nelif_ {b}\n#else\nelse_\n#endif\n")
+    });
     let line = prop_oneof![
         4 => piece(&[]).prop_map(|piece| piece + "\n"),
         2 => condition,

@@ -35,9 +35,7 @@ fn check(main: &str, files: &[(&str, &str)], cases: &[(&str, &str, &str)]) {
     let (unit, _) = preprocess("main", main.as_bytes(), &[], &Files(files));
     let text = String::from_utf8(unit.text.clone()).expect("text");
     for (part, located, editable) in cases {
-        let start = text
-            .find(part)
-            .unwrap_or_else(|| panic!("{part:?} in {text:?}"));
+        let start = text.find(part).unwrap_or_else(|| panic!("{part:?} in {text:?}"));
         let span = Span {
             start: u32::try_from(start).expect("short"),
             end: u32::try_from(start + part.len()).expect("short"),
@@ -133,11 +131,7 @@ fn calls_that_reach_past_their_name() {
     check(
         "#define N -1\n-N-E",
         &[],
-        &[
-            ("-1-E", "N-E", "N-E"),
-            ("- -1", "-N", "-N"),
-            ("-E", "=", "="),
-        ],
+        &[("-1-E", "N-E", "N-E"), ("- -1", "-N", "-N"), ("-E", "=", "=")],
     );
     check("#define E\na E b", &[], &[("a  b", "a E b", "a E b")]);
 }
@@ -161,10 +155,7 @@ fn directives() {
 
 #[test]
 fn includes() {
-    let files = [
-        ("a", "in a;\n#include \"b\"\nend a;\n"),
-        ("b", "in b; N;\n"),
-    ];
+    let files = [("a", "in a;\n#include \"b\"\nend a;\n"), ("b", "in b; N;\n")];
     check(
         "#define N 3\nbefore;\n#include \"a\" // c\nafter; N",
         &files,
@@ -196,19 +187,13 @@ fn definitions() {
     let main = "#define ADD(a) a + step\nx = ADD(1);";
     let (unit, _) = preprocess("main", main.as_bytes(), &[], &Files(&[]));
     let find = |part: &str| {
-        let start = String::from_utf8_lossy(&unit.text)
-            .find(part)
-            .expect("the part");
+        let start = String::from_utf8_lossy(&unit.text).find(part).expect("the part");
         let start = u32::try_from(start).expect("short");
         let end = start + u32::try_from(part.len()).expect("short");
         shown(&unit, unit.origins.definition(Span { start, end }))
     };
     assert_eq!(
-        (
-            find("+ step").as_str(),
-            find("1").as_str(),
-            find("x").as_str()
-        ),
+        (find("+ step").as_str(), find("1").as_str(), find("x").as_str()),
         ("+ step", "-", "-")
     );
 }

@@ -261,9 +261,7 @@ pub(super) fn pastes(text: &[u8], next: u8) -> bool {
             _ => is_word(next),
         },
         Class::Quote => is_word(next),
-        Class::Dot => {
-            next == b'.' || next.is_ascii_digit() || (is_word(next) && ends_in_number(text))
-        }
+        Class::Dot => next == b'.' || next.is_ascii_digit() || (is_word(next) && ends_in_number(text)),
         Class::Slash => matches!(next, b'/' | b'*' | b'='),
         Class::Hash => next == b'#',
         Class::Other => match last {
