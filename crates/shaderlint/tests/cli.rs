@@ -67,7 +67,12 @@ fn looked_at(folder: &Folder, arguments: &[&str]) -> String {
 
 #[test]
 fn documented() {
-    trycmd::TestCases::new().case("tests/cmd/*.trycmd");
+    let cases = trycmd::TestCases::new();
+    cases.case("tests/cmd/*.trycmd");
+    // The help lists what the build can do.
+    if !cfg!(feature = "gpu") {
+        cases.skip("tests/cmd/help-gpu.trycmd");
+    }
 }
 
 #[test]

@@ -6,11 +6,16 @@ use anyhow::Result;
 use codespan_reporting::diagnostic::{Diagnostic as Snippet, Label, Severity};
 use codespan_reporting::term::termcolor::Buffer;
 use codespan_reporting::term::{self, Config, Styles, StylesWriter};
-use shaderlint_hlsl::{FileId, FileSpan, Problem, Sources};
+#[cfg(feature = "gpu")]
+use shaderlint_hlsl::Sources;
+use shaderlint_hlsl::{FileId, FileSpan, Problem};
 use shaderlint_linter::{Category, Diagnostic, Safety};
 
-use crate::lint::{Looked, Unit};
+use crate::lint::Looked;
+#[cfg(feature = "gpu")]
+use crate::lint::Unit;
 use crate::source_text::SourceTexts;
+#[cfg(feature = "gpu")]
 use crate::terminal;
 
 /// Notes are wrapped here; lines of source are not.
@@ -143,6 +148,7 @@ pub(crate) fn problems_of(looked: &Looked, detail: Detail, is_colored: bool) -> 
 }
 
 /// Says on standard error what could not be read of a file.
+#[cfg(feature = "gpu")]
 pub(crate) fn problems(unit: &Unit) {
     for one in &unit.problems {
         problem(&unit.shader.sources, one);
@@ -150,6 +156,7 @@ pub(crate) fn problems(unit: &Unit) {
 }
 
 /// Says on standard error what is wrong at a place.
+#[cfg(feature = "gpu")]
 pub(crate) fn problem(sources: &Sources, problem: &Problem) {
     let path = sources.files.first().map_or("", |file| &file.path);
     let texts = SourceTexts::new(sources);
