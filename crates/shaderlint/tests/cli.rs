@@ -334,6 +334,115 @@ include/scan/race.hlsli:6:18: groupshared-race data race on g_Sum[1]
     );
 }
 
+/// An exact ladder and a float one; both race-free.
+fn ladder(element: &str) -> String {
+    let ladder = "StructuredBuffer<T> Src;
+RWStructuredBuffer<T> Out;
+groupshared T g_Scan[64]; // caf\u{e9}
+[numthreads(64, 1, 1)]
+void main(uint gi : SV_GroupIndex)
+{
+\tg_Scan[gi] = Src[gi];
+\tGroupMemoryBarrierWithGroupSync();
+\tfor (uint s = 1; s < 64; s <<= 1)
+\t{
+\t\tT left = gi >= s ? g_Scan[gi - s] : 0;
+\t\tGroupMemoryBarrierWithGroupSync();
+\t\tg_Scan[gi] += left;
+\t\tGroupMemoryBarrierWithGroupSync();
+\t}
+\tOut[gi] = g_Scan[gi];
+}
+";
+    let ladder = ladder.replace("<T>", &format!("<{element}>"));
+    ladder
+        .replace("groupshared T", &format!("groupshared {element}"))
+        .replace("\tT ", &format!("\t{element} "))
+}
+
+#[test]
+fn fixes_are_shown_or_made() {
+    let latin1 = |text: &str| -> Vec<u8> {
+        text.replace('\n', "\r\n")
+            .chars()
+            .map(|c| u8::try_from(u32::from(c)).unwrap())
+            .collect()
+    };
+    let uints = latin1(&ladder("uint"));
+    let folder = Folder::new("fixes")
+        .with("uints.hlsl", &uints)
+        .with("floats.hlsl", ladder("float"));
+    let read = |path: &str| fs::read(folder.0.join(path)).unwrap();
+
+    let diff = folder.run(&["--diff"]);
+    assert_eq!(diff.status.code(), Some(1));
+    let shown = String::from_utf8_lossy(&diff.stdout).into_owned();
+    assert!(
+        shown.contains("+++ b/uints.hlsl") && !shown.contains("floats.hlsl"),
+        "{shown}"
+    );
+    assert_eq!(read("uints.hlsl"), uints, "a diff changes nothing");
+
+    let readable = fs::metadata(folder.0.join("uints.hlsl")).unwrap().permissions();
+    assert_data_eq!(folder.said(&["--fix", "--output-format", "concise"]), str![[r#"
+1
+floats.hlsl:9:2: hillis-steele-scan hand-rolled inclusive scan of 64 floats (Hillis–Steele)
+1 fix made; 1 finding in 2 files (1 fixable with --fix --unsafe-fixes)
+
+"#]]);
+    let fixed = read("uints.hlsl");
+    assert_eq!(
+        fs::metadata(folder.0.join("uints.hlsl")).unwrap().permissions(),
+        readable
+    );
+    assert!(
+        fixed.windows(5).any(|window| window == b"caf\xe9\r"),
+        "bytes that are no UTF-8 stay"
+    );
+    let lines = fixed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    assert!(
+        lines
+            .clone()
+            .all(|line| line.ends_with(b"\r") && !line.starts_with(b"  ")),
+        "line ends and tabs stay"
+    );
+    assert_eq!(
+        fs::read_dir(&folder.0).unwrap().count(),
+        2,
+        "no file is left behind"
+    );
+
+    assert_data_eq!(folder.said(&["--fix", "--unsafe-fixes"]), str![[r#"
+0
+1 fix made; nothing left in 2 files
+
+"#]]);
+    assert_data_eq!(folder.said(&["--fix", "--unsafe-fixes"]), str![[r#"
+0
+nothing found in 2 files
+
+"#]]);
+    assert_eq!(read("uints.hlsl"), fixed, "what is fixed stays as it is");
+}
+
+#[test]
+fn waves_are_not_advised_where_there_are_none() {
+    let folder = Folder::new("profile").with("a.hlsl", ladder("uint"));
+    let code = |arguments: &[&str]| folder.run(arguments).status.code();
+    assert_eq!(
+        (
+            code(&[]),
+            code(&["--profile", "cs_6_0"]),
+            code(&["--profile", "cs_5_1"])
+        ),
+        (Some(1), Some(1), Some(0))
+    );
+    let old =
+        Folder::new("profile-in-file").with("a.hlsl", format!("#pragma target 5.0\n{}", ladder("uint")));
+    assert_eq!(old.run(&[]).status.code(), Some(0));
+    assert_eq!(old.run(&["--profile", "cs_6_0"]).status.code(), Some(1));
+}
+
 #[test]
 fn color_is_a_choice() {
     let folder = Folder::new("color").with("a.hlsl", RACE);
