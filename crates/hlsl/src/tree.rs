@@ -56,9 +56,10 @@ impl Shader {
             Type::Scalar(_) => 1,
             Type::Vector(_, n) => usize::from(*n),
             Type::Matrix(_, rows, columns) => usize::from(*rows) * usize::from(*columns),
-            Type::Struct(StructId(id)) => self.structs.get(*id as usize).map_or(0, |s| {
-                s.fields.iter().map(|field| self.components(&field.ty)).sum()
-            }),
+            Type::Struct(StructId(id)) => self
+                .structs
+                .get(*id as usize)
+                .map_or(0, |s| s.fields.iter().map(|field| self.components(&field.ty)).sum()),
             Type::Array(element, length) => self.components(element).saturating_mul(*length as usize),
         }
     }

@@ -504,6 +504,12 @@ fn hostile_input_ends() {
         + &")".repeat(100);
     assert_eq!(read(strings.as_bytes()).1.len(), 1);
 
+    let comment = format!("#define F(x) x\n{}/*{}*/", "F(".repeat(many), " ".repeat(1 << 20));
+    assert!(!read(comment.as_bytes()).1.is_empty());
+    let doubled = "#define A ".to_owned() + &"ha ".repeat(4_000) + "\n" + &"A\n".repeat(8_000);
+    let (unit, problems) = read(doubled.as_bytes());
+    assert_eq!((problems.len(), unit.text.len() > 60 << 20), (1, true));
+
     let ifs = "#if 0\n".repeat(many);
     assert_eq!(read(ifs.as_bytes()).1.len(), 1);
     let ifs = "#if 1\n".repeat(many);

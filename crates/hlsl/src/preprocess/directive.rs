@@ -65,10 +65,9 @@ impl Unit<'_> {
                 let place = source.place(line.hash, line.end);
                 self.problem(format!("`#error`: {}", text.trim()), Some(place));
             }
-            b"line" | b"warning" | b"ident" => {}
-            // A `#` alone, or a line marker, which gives a number.
-            b"" if lex::space(rest, 0, true).end == rest.len() => {}
-            [b'0'..=b'9', ..] => {}
+            // The last is a line marker, which gives a number.
+            b"line" | b"warning" | b"ident" | [b'0'..=b'9', ..] => {}
+            _ if keyword.is_empty() && lex::space(rest, 0, true).end == rest.len() => {}
             _ => {
                 let place = source.place(line.hash, line.end);
                 self.problem("unknown directive".to_owned(), Some(place));
@@ -300,13 +299,11 @@ impl Unit<'_> {
             let keyword = source.place(line.hash, line.keyword_end);
             let place = self.place_of(source.id, &tokens).unwrap_or(keyword);
             let tokens = self.expand_list(tokens, line.hash, false).unwrap_or_default();
-            match self.made_path(&tokens) {
-                Some((path, angled)) => (path, angled, place),
-                None => {
-                    self.problem("`#include` without a path".to_owned(), Some(place));
-                    return;
-                }
-            }
+            let Some((path, angled)) = self.made_path(&tokens) else {
+                self.problem("`#include` without a path".to_owned(), Some(place));
+                return;
+            };
+            (path, angled, place)
         };
         if in_call {
             let message = "`#include` among the arguments of a macro call is not followed";
@@ -322,7 +319,7 @@ impl Unit<'_> {
         let (first, rest) = tokens.split_first()?;
         if first.kind == Kind::String {
             let text = self.names.text(first.symbol);
-            return Some((text.get(1..text.len() - 1)?.to_vec(), false));
+            return Some((text.get(1..text.len().saturating_sub(1))?.to_vec(), false));
         }
         let length = rest.iter().position(|token| token.symbol == Symbol::GREATER)?;
         if first.symbol != Symbol::LESS {
@@ -471,13 +468,11 @@ fn next_hash(bytes: &[u8], at: usize) -> Option<usize> {
             }
             Class::Blank => at + 1,
             Class::Hash if is_first => return Some(at),
-            Class::Slash => match lex::comment(bytes, at) {
-                Some((_, end)) => end,
-                None => {
-                    is_first = false;
-                    at + 1
-                }
-            },
+            Class::Slash => {
+                let comment = lex::comment(bytes, at);
+                is_first &= comment.is_some();
+                comment.map_or(at + 1, |(_, end)| end)
+            }
             Class::Quote => {
                 is_first = false;
                 lex::literal_end(bytes, at).0

@@ -215,11 +215,11 @@ impl Unit<'_> {
 
     /// The arguments of a call of `name`. If it is no call, or one that cannot be read, everything is as before:
     /// what was taken from contexts is put back, and the file is read again from where it was.
-    fn arguments(&mut self, name: Token, count: usize, variadic: bool) -> Option<Vec<Argument>> {
-        let begin = self.file_position();
+    fn arguments(&mut self, name: Token, wanted: usize, variadic: bool) -> Option<Vec<Argument>> {
+        let mark = self.file_position();
         let open = self.take_open()?;
-        let is_in_context = self.expansion.contexts.len() > self.expansion.floor;
-        let mut taken = if is_in_context { vec![open] } else { Vec::new() };
+        let opens_in_context = self.expansion.contexts.len() > self.expansion.floor;
+        let mut to_put_back = if opens_in_context { vec![open] } else { Vec::new() };
         let mut arguments = vec![Argument::default()];
         let mut depth = 0_usize;
         let failure = loop {
@@ -228,7 +228,7 @@ impl Unit<'_> {
             }
             let token = match self.read() {
                 Some(token) => {
-                    taken.push(token);
+                    to_put_back.push(token);
                     token
                 }
                 None if self.expansion.reads_file => match self.file_token() {
@@ -242,24 +242,24 @@ impl Unit<'_> {
                 Symbol::CLOSE if depth == 0 => {
                     let given = arguments.len();
                     let is_empty = given == 1 && arguments.iter().all(|argument| argument.tokens.is_empty());
-                    if count == 0 && is_empty {
+                    if wanted == 0 && is_empty {
                         return Some(Vec::new());
                     }
-                    if given > count {
+                    if given > wanted {
                         break "is called with too many arguments";
                     }
                     // Like FXC, go on with empty ones. A variadic one may be missing.
-                    if given + usize::from(variadic) < count {
+                    if given + usize::from(variadic) < wanted {
                         self.complain(name, "is called with too few arguments");
                     }
                     // `F()` of `F(...)` has no variable arguments, `F(a,)` of `F(a, ...)` has an empty one.
-                    if variadic && count == 1 && is_empty {
+                    if variadic && wanted == 1 && is_empty {
                         arguments.clear();
                     }
                     return Some(arguments);
                 }
                 Symbol::CLOSE => depth -= 1,
-                Symbol::COMMA if depth == 0 && !(variadic && arguments.len() >= count) => {
+                Symbol::COMMA if depth == 0 && !(variadic && arguments.len() >= wanted) => {
                     arguments.push(Argument::default());
                     continue;
                 }
@@ -271,10 +271,10 @@ impl Unit<'_> {
         };
         self.complain(name, failure);
         if self.expansion.reads_file {
-            self.return_to(begin);
+            self.return_to(mark);
         }
-        if !taken.is_empty() {
-            self.push_context(Rc::new(taken), None, None);
+        if !to_put_back.is_empty() {
+            self.push_context(Rc::new(to_put_back), None, None);
         }
         None
     }

@@ -31,9 +31,9 @@ pub(super) enum Class {
 
 const CLASSES: [Class; 256] = {
     let mut table = [Class::Other; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        table[byte] = match byte as u8 {
+    let mut byte = 0_u8;
+    loop {
+        table[byte as usize] = match byte {
             b' ' | b'\t' | 0x0b | 0x0c => Class::Blank,
             b'\n' | b'\r' => Class::Newline,
             b'a'..=b'z' | b'A'..=b'Z' | b'_' | b'$' | 0x80..=0xff => Class::Letter,
@@ -44,9 +44,11 @@ const CLASSES: [Class; 256] = {
             b'#' => Class::Hash,
             _ => Class::Other,
         };
+        if byte == u8::MAX {
+            break table;
+        }
         byte += 1;
     }
-    table
 };
 
 #[inline]
@@ -103,7 +105,9 @@ pub(super) fn number_end(bytes: &[u8], at: usize) -> usize {
     let mut at = at;
     loop {
         match bytes.get(at) {
-            Some(b'e' | b'E' | b'p' | b'P') if matches!(bytes.get(at + 1), Some(b'+' | b'-')) => at += 2,
+            Some(b'e' | b'E' | b'p' | b'P') if matches!(bytes.get(at + 1), Some(b'+' | b'-')) => {
+                at += 2;
+            }
             Some(&byte) if is_word(byte) || byte == b'.' => at += 1,
             _ => return at,
         }

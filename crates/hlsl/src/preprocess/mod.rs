@@ -1,13 +1,14 @@
 //! The C preprocessor: a file and its includes to one expanded text, and where each byte of that came from.
 //!
-//! Bytes, not characters: real shaders are Latin-1 and Shift-JIS too. A file is scanned once ([`unit`]): text without
+//! Bytes, not characters: real shaders are Latin-1 and Shift-JIS too. A file is scanned once ([`mod@unit`]): text without
 //! macros is copied in stretches and only words that may name a macro are looked at. Directives ([`directive`]) and
-//! macro calls ([`expand`]) are read token by token.
+//! macro calls ([`call`], [`expand`]) are read token by token.
 //!
 //! **Invariants.** Nothing is fatal and nothing panics. Nothing recurses with the depth of the input beyond a fixed
 //! limit, and every input ends in bounded time and memory: what goes over a limit is a [`Problem`] and the rest is
 //! still read.
 
+mod call;
 mod condition;
 mod directive;
 mod expand;
@@ -38,6 +39,8 @@ const MAX_ARGUMENT_DEPTH: usize = 200;
 const MAX_CONDITION_DEPTH: usize = 200;
 /// Problems told of one unit.
 const MAX_PROBLEMS: usize = 1_000;
+/// Characters of a problem's message, give or take.
+const MAX_MESSAGE: usize = 400;
 
 /// A translation unit after preprocessing.
 #[derive(Clone, Debug, Default)]

@@ -72,7 +72,7 @@ struct Name {
 /// All spellings met so far.
 pub(super) struct Names {
     symbols: FxHashMap<Rc<[u8]>, Symbol>,
-    names: Vec<Name>,
+    list: Vec<Name>,
     /// By first byte: which lengths (63 for all longer ones) the names of macros have. Most words of a text are
     /// told by it not to be macros without being looked up.
     lengths: [u64; 256],
@@ -82,7 +82,7 @@ impl Names {
     pub fn new() -> Self {
         let mut names = Names {
             symbols: FxHashMap::default(),
-            names: Vec::new(),
+            list: Vec::new(),
             lengths: [0; 256],
         };
         for text in WELL_KNOWN {
@@ -95,10 +95,10 @@ impl Names {
         if let Some(&symbol) = self.symbols.get(text) {
             return symbol;
         }
-        let symbol = Symbol(super::text::offset(self.names.len()));
+        let symbol = Symbol(super::text::offset(self.list.len()));
         let text: Rc<[u8]> = Rc::from(text);
         self.symbols.insert(Rc::clone(&text), symbol);
-        self.names.push(Name {
+        self.list.push(Name {
             text,
             definition: None,
             disabled: 0,
@@ -107,11 +107,11 @@ impl Names {
     }
 
     pub fn text(&self, symbol: Symbol) -> &[u8] {
-        self.names.get(symbol.0 as usize).map_or(&[], |name| &name.text)
+        self.list.get(symbol.0 as usize).map_or(&[], |name| &name.text)
     }
 
     pub fn definition(&self, symbol: Symbol) -> Option<&Rc<Macro>> {
-        self.names.get(symbol.0 as usize)?.definition.as_ref()
+        self.list.get(symbol.0 as usize)?.definition.as_ref()
     }
 
     pub fn define(&mut self, symbol: Symbol, definition: Option<Macro>) {
@@ -121,7 +121,7 @@ impl Names {
         {
             *lengths |= bit;
         }
-        if let Some(name) = self.names.get_mut(symbol.0 as usize) {
+        if let Some(name) = self.list.get_mut(symbol.0 as usize) {
             name.definition = definition.map(Rc::new);
         }
     }
@@ -138,19 +138,19 @@ impl Names {
     }
 
     pub fn is_disabled(&self, symbol: Symbol) -> bool {
-        self.names
+        self.list
             .get(symbol.0 as usize)
             .is_some_and(|name| name.disabled > 0)
     }
 
     pub fn disable(&mut self, symbol: Symbol) {
-        if let Some(name) = self.names.get_mut(symbol.0 as usize) {
+        if let Some(name) = self.list.get_mut(symbol.0 as usize) {
             name.disabled += 1;
         }
     }
 
     pub fn enable(&mut self, symbol: Symbol) {
-        if let Some(name) = self.names.get_mut(symbol.0 as usize) {
+        if let Some(name) = self.list.get_mut(symbol.0 as usize) {
             name.disabled = name.disabled.saturating_sub(1);
         }
     }

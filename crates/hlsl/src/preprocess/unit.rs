@@ -10,7 +10,7 @@ use super::macros::{self, Macro};
 use super::names::{Names, Symbol, Token};
 use super::origins::Output;
 use super::text::{self, SourceText};
-use super::{Branch, Inactive, MAX_PROBLEMS, MAX_TEXT, Preprocessed};
+use super::{Branch, Inactive, MAX_MESSAGE, MAX_PROBLEMS, MAX_TEXT, Preprocessed};
 use crate::Includes;
 use crate::span::{FileId, FileSpan, Problem, SourceFile, Sources};
 
@@ -229,7 +229,11 @@ impl<'a> Unit<'a> {
         true
     }
 
-    pub fn problem(&mut self, message: String, place: Option<FileSpan>) {
+    pub fn problem(&mut self, mut message: String, place: Option<FileSpan>) {
+        // Some quote the file, and that may be much.
+        if message.len() > MAX_MESSAGE {
+            message = message.chars().take(MAX_MESSAGE).chain(['…']).collect();
+        }
         if self.problems.len() < MAX_PROBLEMS && self.reported.insert((message.clone(), place)) {
             self.problems.push(Problem { message, place });
         }
@@ -360,16 +364,16 @@ impl<'a> Unit<'a> {
         !self.stopped
     }
 
-    fn ends_blank(&self) -> bool {
+    pub fn ends_blank(&self) -> bool {
         let last = self.out.text.last();
         last.is_none_or(|&last| matches!(lex::class(last), Class::Blank | Class::Newline))
     }
 
     /// Copies a stretch of the file.
-    fn write(&mut self, source: &SourceText, from: usize, to: usize) {
+    pub fn write(&mut self, source: &SourceText, from: usize, to: usize) {
         let bytes = source.bytes();
         if self.out.text.len() + to.saturating_sub(from) > MAX_TEXT {
-            self.stop_for_size();
+            self.stop_for_size(source.place(from, from));
             return;
         }
         let mut begin = from;
@@ -381,110 +385,9 @@ impl<'a> Unit<'a> {
         }
     }
 
-    fn stop_for_size(&mut self) {
-        self.stop("the unit is too large: its expanded text is over 64 MiB", None);
-    }
-
-    /// Keeps what an expansion ended with apart from what follows in the file.
-    fn separate(&mut self, next: Option<u8>) {
-        if next.is_some_and(|next| lex::pastes(&self.out.text, next)) {
-            let place = self.frame.source.file_end(self.frame.at);
-            self.out.gap(self.frame.inclusion, place, b' ');
-        }
-    }
-
-    /// Expands the macro whose name stands at `at..end`. `false` if it is function-like and not called: then the
-    /// name stands for itself. Either way the file is read to the end of it.
-    fn call(&mut self, symbol: Symbol, definition: &Macro, at: usize, end: usize) -> bool {
-        self.frame.at = end;
-        if self.expansion.is_spent() {
-            return false;
-        }
-        if definition.is_function_like() {
-            let position = self.file_position();
-            let is_called = self.file_open().is_some();
-            self.return_to(position);
-            if !is_called {
-                return false;
-            }
-        }
-        self.begin_expansion(true);
-        self.set_call_start(at);
-        let source = Rc::clone(&self.frame.source);
-        let name = Token {
-            symbol,
-            kind: Kind::Ident,
-            white: false,
-            painted: false,
-            place: Some((source.id, source.file_start(at))),
-        };
-        let mark = self.out.mark();
-        let call = self.out.call(self.frame.inclusion, source.place(at, end));
-        let mut begin = None;
-        let mut is_call = self.enter(name, definition);
-        if is_call {
-            while let Some(token) = self.expand_next() {
-                self.write_token(call, token, &mut begin);
-                if self.stopped {
-                    break;
-                }
-            }
-        }
-        self.end_expansion();
-        if let Some(why) = self.expansion.aborted.take() {
-            self.out.rewind(mark);
-            let text = String::from_utf8_lossy(self.names.text(symbol)).into_owned();
-            let place = source.place(at, end);
-            self.problem(
-                format!("macro `{text}` {why}; the call is left as it is"),
-                Some(place),
-            );
-            if self.expansion.is_spent() {
-                let message = "the unit's macros expand to too much: none is expanded from here on";
-                self.problem(message.to_owned(), Some(place));
-            }
-            let to = if self.expansion.saw_directive {
-                end
-            } else {
-                self.frame.at
-            };
-            self.write(&source, at, to);
-            is_call = true;
-        } else if is_call {
-            let begin = begin.unwrap_or(self.out.text.len());
-            let file_end = source.file_end(self.frame.at);
-            self.out
-                .end_call(call, begin, file_end, self.expansion.saw_directive);
-            if self.expansion.saw_directive {
-                self.out.broken = true;
-            }
-        } else {
-            self.out.rewind(mark);
-        }
-        is_call
-    }
-
-    /// Writes a token of an expansion; the first one sets `begin`.
-    fn write_token(&mut self, call: u32, token: Token, begin: &mut Option<usize>) {
-        let text = self.names.text(token.symbol);
-        let Some(&first) = text.first() else {
-            return;
-        };
-        if self.out.text.len() + text.len() >= MAX_TEXT {
-            self.stop_for_size();
-            return;
-        }
-        let wants_blank = token.white && begin.is_some() && !self.ends_blank();
-        let mut white = wants_blank || lex::pastes(&self.out.text, first);
-        if begin.is_none() {
-            // This blank is not part of the expansion: an edit may start with the call.
-            if std::mem::take(&mut white) {
-                self.out.gap(self.frame.inclusion, self.call_start, b' ');
-            }
-            *begin = Some(self.out.text.len());
-        }
-        let text = self.names.text(token.symbol);
-        self.out.token(call, token.place, white, text);
+    pub fn stop_for_size(&mut self, place: FileSpan) {
+        let message = "the unit is too large: from here on its expanded text is over 64 MiB";
+        self.stop(message, Some(place));
     }
 
     pub fn open_comment(&mut self, at: usize) {
@@ -497,14 +400,14 @@ impl<'a> Unit<'a> {
         Position(self.frame.at)
     }
 
-    pub fn return_to(&mut self, position: Position) {
-        self.frame.at = position.0;
+    pub fn return_to(&mut self, Position(at): Position) {
+        self.frame.at = at;
         if let Some(conditions) = self.saved_conditions.take() {
             self.frame.conditions = conditions;
         }
     }
 
-    /// Reads past an opening parenthesis in the file, if that comes next; a directive comes between.
+    /// Reads past an opening parenthesis in the file, if that comes next. A directive before it means that it does not.
     pub fn file_open(&mut self) -> Option<Token> {
         let source = Rc::clone(&self.frame.source);
         let space = lex::space(source.bytes(), self.frame.at, true);
@@ -525,6 +428,7 @@ impl<'a> Unit<'a> {
         let source = Rc::clone(&self.frame.source);
         let bytes = source.bytes();
         let (mut white, mut new_line) = (false, false);
+        let begin = self.frame.at;
         loop {
             let space = lex::space(bytes, self.frame.at, true);
             if let Some(at) = space.open_comment {
@@ -545,7 +449,8 @@ impl<'a> Unit<'a> {
         }
         let (kind, end) = lex::token(bytes, self.frame.at);
         let start = std::mem::replace(&mut self.frame.at, end);
-        self.expansion.charge(1);
+        // A call that is not closed is read again: long comments in it count.
+        self.expansion.charge(1 + end.saturating_sub(begin) / 64);
         Some(Token {
             symbol: self.names.intern(bytes.get(start..end)?),
             kind,

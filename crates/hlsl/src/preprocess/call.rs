@@ -1,0 +1,114 @@
+//! Macro calls in the text of a file: the outermost ones, which the origins name.
+
+use std::rc::Rc;
+
+use super::MAX_TEXT;
+use super::lex::{self, Kind};
+use super::macros::Macro;
+use super::names::{Symbol, Token};
+use super::unit::Unit;
+
+impl Unit<'_> {
+    /// Keeps what an expansion ended with apart from what follows in the file.
+    pub fn separate(&mut self, next: Option<u8>) {
+        if next.is_some_and(|next| lex::pastes(&self.out.text, next)) {
+            let place = self.frame.source.file_end(self.frame.at);
+            self.out.gap(self.frame.inclusion, place, b' ');
+        }
+    }
+
+    /// Expands the macro whose name stands at `at..end`. `false` if it is function-like and not called: then the
+    /// name stands for itself. Either way the file is read to the end of it.
+    pub fn call(&mut self, symbol: Symbol, definition: &Macro, at: usize, end: usize) -> bool {
+        self.frame.at = end;
+        if self.expansion.is_spent() {
+            return false;
+        }
+        if definition.is_function_like() {
+            let position = self.file_position();
+            let is_called = self.file_open().is_some();
+            self.return_to(position);
+            if !is_called {
+                return false;
+            }
+        }
+        self.begin_expansion(true);
+        self.set_call_start(at);
+        let source = Rc::clone(&self.frame.source);
+        let name = Token {
+            symbol,
+            kind: Kind::Ident,
+            white: false,
+            painted: false,
+            place: Some((source.id, source.file_start(at))),
+        };
+        let mark = self.out.mark();
+        let call = self.out.call(self.frame.inclusion, source.place(at, end));
+        let mut begin = None;
+        let mut is_call = self.enter(name, definition);
+        if is_call {
+            while let Some(token) = self.expand_next() {
+                self.write_token(call, token, &mut begin);
+                if self.stopped {
+                    break;
+                }
+            }
+        }
+        self.end_expansion();
+        if let Some(why) = self.expansion.aborted.take() {
+            self.out.rewind(mark);
+            let text = String::from_utf8_lossy(self.names.text(symbol)).into_owned();
+            let place = source.place(at, end);
+            self.problem(
+                format!("macro `{text}` {why}; the call is left as it is"),
+                Some(place),
+            );
+            if self.expansion.is_spent() {
+                let message = "the unit's macros expand to too much: none is expanded from here on";
+                self.problem(message.to_owned(), Some(place));
+            }
+            let to = if self.expansion.saw_directive {
+                end
+            } else {
+                self.frame.at
+            };
+            self.write(&source, at, to);
+            is_call = true;
+        } else if is_call {
+            let begin = begin.unwrap_or(self.out.text.len());
+            let file_end = source.file_end(self.frame.at);
+            self.out
+                .end_call(call, begin, file_end, self.expansion.saw_directive);
+            if self.expansion.saw_directive {
+                self.out.broken = true;
+            }
+        } else {
+            self.out.rewind(mark);
+        }
+        is_call
+    }
+
+    /// Writes a token of an expansion; the first one sets `begin`.
+    fn write_token(&mut self, call: u32, token: Token, begin: &mut Option<usize>) {
+        let text = self.names.text(token.symbol);
+        let Some(&first) = text.first() else {
+            return;
+        };
+        if self.out.text.len() + text.len() >= MAX_TEXT {
+            let at = self.frame.at;
+            self.stop_for_size(self.frame.source.place(at, at));
+            return;
+        }
+        let wants_blank = token.white && begin.is_some() && !self.ends_blank();
+        let mut white = wants_blank || lex::pastes(&self.out.text, first);
+        if begin.is_none() {
+            // This blank is not part of the expansion: an edit may start with the call.
+            if std::mem::take(&mut white) {
+                self.out.gap(self.frame.inclusion, self.call_start, b' ');
+            }
+            *begin = Some(self.out.text.len());
+        }
+        let text = self.names.text(token.symbol);
+        self.out.token(call, token.place, white, text);
+    }
+}
