@@ -24,7 +24,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
             .text
             .get(..race.second.span.start as usize)
             .unwrap_or_default();
-        let line = before.iter().filter(|byte| **byte == b'\n').count();
+        let line = before.split(|byte| *byte == b'\n').count();
         by_line.entry(line).or_default().push(race);
     }
     findings.extend(by_line.values().filter_map(|races| {

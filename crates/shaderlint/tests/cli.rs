@@ -384,12 +384,15 @@ fn fixes_are_shown_or_made() {
     assert_eq!(read("uints.hlsl"), uints, "a diff changes nothing");
 
     let readable = fs::metadata(folder.0.join("uints.hlsl")).unwrap().permissions();
-    assert_data_eq!(folder.said(&["--fix", "--output-format", "concise"]), str![[r#"
+    assert_data_eq!(
+        folder.said(&["--fix", "--output-format", "concise"]),
+        str![[r#"
 1
 floats.hlsl:9:2: hillis-steele-scan hand-rolled inclusive scan of 64 floats (Hillis–Steele)
 1 fix made; 1 finding in 2 files (1 fixable with --fix --unsafe-fixes)
 
-"#]]);
+"#]]
+    );
     let fixed = read("uints.hlsl");
     assert_eq!(
         fs::metadata(folder.0.join("uints.hlsl")).unwrap().permissions(),
@@ -412,16 +415,22 @@ floats.hlsl:9:2: hillis-steele-scan hand-rolled inclusive scan of 64 floats (Hil
         "no file is left behind"
     );
 
-    assert_data_eq!(folder.said(&["--fix", "--unsafe-fixes"]), str![[r#"
+    assert_data_eq!(
+        folder.said(&["--fix", "--unsafe-fixes"]),
+        str![[r#"
 0
 1 fix made; nothing left in 2 files
 
-"#]]);
-    assert_data_eq!(folder.said(&["--fix", "--unsafe-fixes"]), str![[r#"
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--fix", "--unsafe-fixes"]),
+        str![[r#"
 0
 nothing found in 2 files
 
-"#]]);
+"#]]
+    );
     assert_eq!(read("uints.hlsl"), fixed, "what is fixed stays as it is");
 }
 

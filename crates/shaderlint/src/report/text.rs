@@ -195,7 +195,11 @@ fn render(texts: &SourceTexts, snippet: &Snippet<FileId>, is_colored: bool) -> R
         snippet,
     )?;
     let rendered = String::from_utf8_lossy(&buffer.into_inner()).into_owned();
-    Ok(rendered.split_inclusive('\n').map(tidy).collect::<String>().into_bytes())
+    Ok(rendered
+        .split_inclusive('\n')
+        .map(tidy)
+        .collect::<String>()
+        .into_bytes())
 }
 
 /// A line without the spaces that borders leave at its end, and cut where it is longer than anyone reads: generated
@@ -240,6 +244,9 @@ mod tests {
     fn long_lines_are_cut_and_styles_end() {
         assert_eq!(tidy("a  \n"), "a\n");
         let shown = tidy(&format!("\x1b[31m{}\x1b[0m\n", "x".repeat(MAX_LINE * 2)));
-        assert_eq!(shown, format!("\x1b[31m{}\u{2026}\x1b[0m\n", "x".repeat(MAX_LINE)));
+        assert_eq!(
+            shown,
+            format!("\x1b[31m{}\u{2026}\x1b[0m\n", "x".repeat(MAX_LINE))
+        );
     }
 }
