@@ -1,6 +1,6 @@
 //! `groupshared-race`: two threads, one cell, one barrier interval, at least one write.
 
-use std::collections::HashSet;
+use std::collections::BTreeMap;
 
 use shaderlint_hlsl::{Global, Type};
 use shaderlint_linter::{Category, Context, Finding, Label, Rule};
@@ -16,33 +16,33 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
-    // A line often races in several ways; one is enough to mend it by.
-    let line_of = |race: &Race| {
+    // One statement may race with itself and with others: that is one finding with more than one witness.
+    let mut by_line: BTreeMap<usize, Vec<&Race>> = BTreeMap::new();
+    for race in &context.analysis.races {
         let before = context
             .shader
             .text
             .get(..race.second.span.start as usize)
             .unwrap_or_default();
-        before.iter().rposition(|byte| *byte == b'\n')
-    };
-    let mut seen = HashSet::new();
-    let new = |race: &&Race| seen.insert((race.array, line_of(race)));
-    findings.extend(
-        context
-            .analysis
-            .races
-            .iter()
-            .filter(new)
-            .map(|race| finding(context, race)),
-    );
+        let line = before.split(|byte| *byte == b'\n').count();
+        by_line.entry(line).or_default().push(race);
+    }
+    findings.extend(by_line.values().filter_map(|races| {
+        let (race, others) = races.split_first()?;
+        Some(finding(context, race, others))
+    }));
 }
 
-fn finding(context: &Context<'_>, race: &Race) -> Finding {
+fn finding(context: &Context<'_>, race: &Race, others: &[&Race]) -> Finding {
     let array = context.global(race.array);
-    let cell = array.map_or_else(
-        || "groupshared memory".to_owned(),
-        |array| cell(array, race.index),
-    );
+    let cell = cell(context, race);
+    let mut notes = vec![witness(race, &cell)];
+    match others.len() {
+        0 => {}
+        1 => notes.push("another pair of accesses races here too".to_owned()),
+        more => notes.push(format!("{more} more pairs of accesses race here too")),
+    }
+    notes.push(advice(race).to_owned());
     let mut secondary = Vec::new();
     if race.first.span != race.second.span {
         secondary.push(Label {
@@ -63,19 +63,21 @@ fn finding(context: &Context<'_>, race: &Race) -> Finding {
             text: format!("thread {} {} {cell}", race.second.thread, verb(&race.second)),
         },
         secondary,
-        notes: vec![witness(race, &cell), advice(race).to_owned()],
+        notes,
         fix: None,
     }
 }
 
 /// The cell as one would write it; the index is that of the outermost dimension.
-fn cell(array: &Global, index: u32) -> String {
-    let name = &array.name;
-    match &array.ty {
+fn cell(context: &Context<'_>, race: &Race) -> String {
+    let Some(Global { name, ty, .. }) = context.global(race.array) else {
+        return "groupshared memory".to_owned();
+    };
+    match ty {
         Type::Array(element, _) if matches!(**element, Type::Array(..)) => {
-            format!("{name}[{index}][\u{2026}]")
+            format!("{name}[{}][\u{2026}]", race.index)
         }
-        Type::Array(..) => format!("{name}[{index}]"),
+        Type::Array(..) => format!("{name}[{}]", race.index),
         _ => name.clone(),
     }
 }

@@ -84,7 +84,9 @@ fn fixtures(rule: &Rule, stem: &str) -> Vec<PathBuf> {
         path.file_name()
             .map_or(String::new(), |name| name.to_string_lossy().into_owned())
     };
-    paths.retain(|path| name(path).starts_with(stem) && name(path).ends_with(".hlsl"));
+    paths.retain(|path| {
+        name(path).starts_with(stem) && path.extension().is_some_and(|extension| extension == "hlsl")
+    });
     paths.sort();
     assert!(!paths.is_empty(), "{} has no fixture {stem}.hlsl", rule.id);
     paths

@@ -6,10 +6,13 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use shaderlint_hlsl::{Problem, Shader, Sources};
+#[cfg(feature = "gpu")]
+use shaderlint_hlsl::Shader;
+use shaderlint_hlsl::{Problem, Sources};
 use shaderlint_linter::{Report, Settings, check_shader, settle};
 use shaderlint_rules::RULES;
 
+#[cfg(feature = "gpu")]
 use crate::args::SourceArgs;
 use crate::includes::IncludeFolders;
 use crate::scan;
@@ -37,6 +40,7 @@ pub(crate) struct FixMode {
 }
 
 /// A translation unit as read.
+#[cfg(feature = "gpu")]
 pub(crate) struct Unit {
     pub shader: Shader,
     pub problems: Vec<Problem>,
@@ -65,6 +69,7 @@ pub(crate) struct Fixed {
 }
 
 /// Reads one file for a subcommand that needs it whole.
+#[cfg(feature = "gpu")]
 pub(crate) fn read_unit(path: &Path, source: &SourceArgs) -> Result<Unit> {
     let text = read_file(path)?;
     let includes = IncludeFolders::new(&source.include_dirs);

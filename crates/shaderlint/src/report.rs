@@ -9,4 +9,6 @@ mod tests;
 
 pub(crate) use diff::diff;
 pub(crate) use json::json;
-pub(crate) use text::{Detail, concise, full, problem, problems, problems_of};
+pub(crate) use text::{Detail, concise, full, problems_of};
+#[cfg(feature = "gpu")]
+pub(crate) use text::{problem, problems};

@@ -67,23 +67,66 @@ fn looked_at(folder: &Folder, arguments: &[&str]) -> String {
 
 #[test]
 fn documented() {
-    trycmd::TestCases::new().case("tests/cmd/*.trycmd");
+    let cases = trycmd::TestCases::new();
+    cases.case("tests/cmd/*.trycmd");
+    // The help lists what the build can do.
+    if !cfg!(feature = "gpu") {
+        cases.skip("tests/cmd/help-gpu.trycmd");
+    }
 }
 
 #[test]
 fn nothing_found_is_zero() {
     let folder = Folder::new("nothing-found").with("a.hlsl", "float4 main() : SV_Target { return 1; }");
-    assert_data_eq!(folder.said(&[]), str![[""]]);
-    assert_data_eq!(folder.said(&["--quiet", "a.hlsl"]), str![[""]]);
-    assert_data_eq!(folder.said(&["--output-format", "json", "--quiet"]), str![[""]]);
-    assert_data_eq!(Folder::new("no-files").said(&[]), str![[""]]);
+    assert_data_eq!(
+        folder.said(&[]),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--quiet", "a.hlsl"]),
+        str![[r#"
+0
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--output-format", "json", "--quiet"]),
+        str![[r#"
+0
+{
+  "findings": []
+}
+
+"#]]
+    );
+    assert_data_eq!(
+        Folder::new("no-files").said(&[]),
+        str![[r#"
+0
+no shader files found
+
+"#]]
+    );
 }
 
 #[test]
 fn findings_are_one() {
     let folder = Folder::new("findings").with("a.hlsl", RACE).with("b.hlsl", RACE);
     let said = folder.said(&["--output-format", "concise", "b.hlsl", "a.hlsl", "./a.hlsl"]);
-    assert_data_eq!(said, str![[""]]);
+    assert_data_eq!(
+        said,
+        str![[r#"
+1
+b.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+2 findings in 2 files
+
+"#]]
+    );
     assert_eq!(folder.run(&["--exit-zero"]).status.code(), Some(0));
     assert_eq!(folder.run(&["--profile", "cs_5_0"]).status.code(), Some(1));
 }
@@ -93,7 +136,13 @@ fn a_failure_elsewhere_loses_no_finding() {
     let folder = Folder::new("failure-elsewhere").with("a.hlsl", RACE);
     assert_data_eq!(
         folder.said(&["--output-format", "concise", "gone.hlsl", "a.hlsl"]),
-        str![[""]]
+        str![[r#"
+2
+a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+error: gone.hlsl: no such file or folder
+1 finding in 1 file
+
+"#]]
     );
 }
 
@@ -104,7 +153,36 @@ fn json_counts_characters_from_one() {
         RACE.replace("    g_Sum[gi] +=", "/* \u{e9}\u{20ac} */ g_Sum[gi] +="),
     );
     let output = folder.run(&["--output-format", "json", "--quiet"]);
-    assert_data_eq!(String::from_utf8_lossy(&output.stdout).into_owned(), str![[""]]);
+    assert_data_eq!(
+        String::from_utf8_lossy(&output.stdout).into_owned(),
+        str![[r#"
+{
+  "findings": [
+    {
+      "rule": "groupshared-race",
+      "category": "correctness",
+      "path": "a.hlsl",
+      "start": {
+        "line": 6,
+        "column": 23
+      },
+      "end": {
+        "line": 6,
+        "column": 43
+      },
+      "message": "data race on g_Sum[1]",
+      "notes": [
+        "thread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0",
+        "another pair of accesses races here too",
+        "put a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step"
+      ],
+      "fix": null
+    }
+  ]
+}
+
+"#]]
+    );
 }
 
 #[test]
@@ -150,8 +228,33 @@ fn group_sizes_that_cannot_be_are_named() {
     let folder = Folder::new("group-sizes")
         .with("none.hlsl", kernel("0, 1, 1"))
         .with("many.hlsl", kernel("2048, 1, 1"));
-    assert_data_eq!(folder.said(&[]), str![[""]]);
-    assert_data_eq!(folder.said(&["--quiet"]), str![[""]]);
+    assert_data_eq!(
+        folder.said(&[]),
+        str![[r#"
+0
+warning: a thread group of 2048 threads, where D3D allows 1024: `main` is not analysed
+  ┌─ many.hlsl:1:1
+  │
+1 │ [numthreads(2048, 1, 1)]
+  │ ^^^^^^^^^^^^^^^^^^^^^^^^
+
+warning: a thread group without threads: `main` is not analysed
+  ┌─ none.hlsl:1:1
+  │
+1 │ [numthreads(0, 1, 1)]
+  │ ^^^^^^^^^^^^^^^^^^^^^
+
+nothing found in 2 files
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--quiet"]),
+        str![[r#"
+0
+
+"#]]
+    );
 }
 
 #[test]
@@ -175,8 +278,25 @@ fn odd_input_is_no_disaster() {
             format!("#include \"gone.hlsli\"\n#error no\n{RACE}"),
         );
     let said = folder.said(&["--output-format", "concise", "."]);
-    assert_data_eq!(said, str![[""]]);
-    assert_data_eq!(folder.said(&["1-binary.hlsl", "7-utf16.hlsl"]), str![[""]]);
+    assert_data_eq!(
+        said,
+        str![[r#"
+1
+6-latin1.hlsl:7:18: groupshared-race data race on g_Sum[1]
+8-missing-include.hlsl:8:18: groupshared-race data race on g_Sum[1]
+2 findings in 9 files
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["1-binary.hlsl", "7-utf16.hlsl"]),
+        str![[r#"
+2
+error: 1-binary.hlsl: is no text file
+error: 7-utf16.hlsl: is UTF-16; save it as UTF-8
+
+"#]]
+    );
 }
 
 #[test]
@@ -188,7 +308,11 @@ fn headers_are_found_beside_the_file_and_in_include_folders() {
         .with("src/b.hlsl", "#include \"../include/scan/race.hlsli\"\n");
     assert_data_eq!(
         folder.said(&["--output-format", "concise", "src/a.hlsl"]),
-        str![[""]]
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
     );
     // Two files see the same header: it is said once.
     let said = folder.said(&[
@@ -199,7 +323,133 @@ fn headers_are_found_beside_the_file_and_in_include_folders() {
         "src/a.hlsl",
         "src/b.hlsl",
     ]);
-    assert_data_eq!(said, str![[""]]);
+    assert_data_eq!(
+        said,
+        str![[r#"
+1
+include/scan/race.hlsli:6:18: groupshared-race data race on g_Sum[1]
+1 finding in 2 files
+
+"#]]
+    );
+}
+
+/// An exact ladder and a float one; both race-free.
+fn ladder(element: &str) -> String {
+    let ladder = "StructuredBuffer<T> Src;
+RWStructuredBuffer<T> Out;
+groupshared T g_Scan[64]; // caf\u{e9}
+[numthreads(64, 1, 1)]
+void main(uint gi : SV_GroupIndex)
+{
+\tg_Scan[gi] = Src[gi];
+\tGroupMemoryBarrierWithGroupSync();
+\tfor (uint s = 1; s < 64; s <<= 1)
+\t{
+\t\tT left = gi >= s ? g_Scan[gi - s] : 0;
+\t\tGroupMemoryBarrierWithGroupSync();
+\t\tg_Scan[gi] += left;
+\t\tGroupMemoryBarrierWithGroupSync();
+\t}
+\tOut[gi] = g_Scan[gi];
+}
+";
+    let ladder = ladder.replace("<T>", &format!("<{element}>"));
+    ladder
+        .replace("groupshared T", &format!("groupshared {element}"))
+        .replace("\tT ", &format!("\t{element} "))
+}
+
+#[test]
+fn fixes_are_shown_or_made() {
+    let latin1 = |text: &str| -> Vec<u8> {
+        text.replace('\n', "\r\n")
+            .chars()
+            .map(|c| u8::try_from(u32::from(c)).unwrap())
+            .collect()
+    };
+    let uints = latin1(&ladder("uint"));
+    let folder = Folder::new("fixes")
+        .with("uints.hlsl", &uints)
+        .with("floats.hlsl", ladder("float"));
+    let read = |path: &str| fs::read(folder.0.join(path)).unwrap();
+
+    let diff = folder.run(&["--diff"]);
+    assert_eq!(diff.status.code(), Some(1));
+    let shown = String::from_utf8_lossy(&diff.stdout).into_owned();
+    assert!(
+        shown.contains("+++ b/uints.hlsl") && !shown.contains("floats.hlsl"),
+        "{shown}"
+    );
+    assert_eq!(read("uints.hlsl"), uints, "a diff changes nothing");
+
+    let readable = fs::metadata(folder.0.join("uints.hlsl")).unwrap().permissions();
+    assert_data_eq!(
+        folder.said(&["--fix", "--output-format", "concise"]),
+        str![[r#"
+1
+floats.hlsl:9:2: hillis-steele-scan hand-rolled inclusive scan of 64 floats (Hillis–Steele)
+1 fix made; 1 finding in 2 files (1 fixable with --fix --unsafe-fixes)
+
+"#]]
+    );
+    let fixed = read("uints.hlsl");
+    assert_eq!(
+        fs::metadata(folder.0.join("uints.hlsl")).unwrap().permissions(),
+        readable
+    );
+    assert!(
+        fixed.windows(5).any(|window| window == b"caf\xe9\r"),
+        "bytes that are no UTF-8 stay"
+    );
+    let lines = fixed.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
+    assert!(
+        lines
+            .clone()
+            .all(|line| line.ends_with(b"\r") && !line.starts_with(b"  ")),
+        "line ends and tabs stay"
+    );
+    assert_eq!(
+        fs::read_dir(&folder.0).unwrap().count(),
+        2,
+        "no file is left behind"
+    );
+
+    assert_data_eq!(
+        folder.said(&["--fix", "--unsafe-fixes"]),
+        str![[r#"
+0
+1 fix made; nothing left in 2 files
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--fix", "--unsafe-fixes"]),
+        str![[r#"
+0
+nothing found in 2 files
+
+"#]]
+    );
+    assert_eq!(read("uints.hlsl"), fixed, "what is fixed stays as it is");
+}
+
+#[test]
+fn waves_are_not_advised_where_there_are_none() {
+    let folder = Folder::new("profile").with("a.hlsl", ladder("uint"));
+    let code = |arguments: &[&str]| folder.run(arguments).status.code();
+    assert_eq!(
+        (
+            code(&[]),
+            code(&["--profile", "cs_6_0"]),
+            code(&["--profile", "cs_5_1"])
+        ),
+        (Some(1), Some(1), Some(0))
+    );
+    let old =
+        Folder::new("profile-in-file").with("a.hlsl", format!("#pragma target 5.0\n{}", ladder("uint")));
+    assert_eq!(old.run(&[]).status.code(), Some(0));
+    assert_eq!(old.run(&["--profile", "cs_6_0"]).status.code(), Some(1));
 }
 
 #[test]

@@ -6,15 +6,23 @@ use anyhow::Result;
 use codespan_reporting::diagnostic::{Diagnostic as Snippet, Label, Severity};
 use codespan_reporting::term::termcolor::Buffer;
 use codespan_reporting::term::{self, Config, Styles, StylesWriter};
-use shaderlint_hlsl::{FileId, FileSpan, Problem, Sources};
+#[cfg(feature = "gpu")]
+use shaderlint_hlsl::Sources;
+use shaderlint_hlsl::{FileId, FileSpan, Problem};
 use shaderlint_linter::{Category, Diagnostic, Safety};
 
-use crate::lint::{Looked, Unit};
+use crate::lint::Looked;
+#[cfg(feature = "gpu")]
+use crate::lint::Unit;
 use crate::source_text::SourceTexts;
+#[cfg(feature = "gpu")]
 use crate::terminal;
 
 /// Notes are wrapped here; lines of source are not.
 const WIDTH: usize = 80;
+
+/// Lines of source are cut here.
+const MAX_LINE: usize = 400;
 
 /// How much is said beside findings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -143,6 +151,7 @@ pub(crate) fn problems_of(looked: &Looked, detail: Detail, is_colored: bool) -> 
 }
 
 /// Says on standard error what could not be read of a file.
+#[cfg(feature = "gpu")]
 pub(crate) fn problems(unit: &Unit) {
     for one in &unit.problems {
         problem(&unit.shader.sources, one);
@@ -150,6 +159,7 @@ pub(crate) fn problems(unit: &Unit) {
 }
 
 /// Says on standard error what is wrong at a place.
+#[cfg(feature = "gpu")]
 pub(crate) fn problem(sources: &Sources, problem: &Problem) {
     let path = sources.files.first().map_or("", |file| &file.path);
     let texts = SourceTexts::new(sources);
@@ -184,13 +194,39 @@ fn render(texts: &SourceTexts, snippet: &Snippet<FileId>, is_colored: bool) -> R
         texts,
         snippet,
     )?;
-    let mut rendered = Vec::new();
-    for line in buffer.into_inner().split_inclusive(|byte| *byte == b'\n') {
-        // Borders leave spaces at the ends of lines.
-        rendered.extend_from_slice(line.trim_ascii_end());
-        rendered.extend_from_slice(if line.ends_with(b"\n") { b"\n" } else { b"" });
+    let rendered = String::from_utf8_lossy(&buffer.into_inner()).into_owned();
+    Ok(rendered
+        .split_inclusive('\n')
+        .map(tidy)
+        .collect::<String>()
+        .into_bytes())
+}
+
+/// A line without the spaces that borders leave at its end, and cut where it is longer than anyone reads: generated
+/// shaders have lines of megabytes.
+fn tidy(line: &str) -> String {
+    let mut tidied = String::with_capacity(line.len().min(MAX_LINE * 4));
+    let mut column = 0;
+    let mut is_style = false;
+    for character in line.trim_end().chars() {
+        is_style |= character == '\x1b';
+        // What sets a style has no width, and has to come through to be undone.
+        if is_style || column < MAX_LINE {
+            tidied.push(character);
+        }
+        if is_style {
+            is_style = character != 'm';
+        } else {
+            column += 1;
+            if column == MAX_LINE {
+                tidied.push('\u{2026}');
+            }
+        }
     }
-    Ok(rendered)
+    if line.ends_with('\n') {
+        tidied.push('\n');
+    }
+    tidied
 }
 
 #[cfg(test)]
@@ -202,5 +238,15 @@ mod tests {
         assert_eq!(wrap("a bc def", 4), "a bc\ndef");
         assert_eq!(wrap("averylongword b", 4), "averylongword\nb");
         assert_eq!(wrap("", 4), "");
+    }
+
+    #[test]
+    fn long_lines_are_cut_and_styles_end() {
+        assert_eq!(tidy("a  \n"), "a\n");
+        let shown = tidy(&format!("\x1b[31m{}\x1b[0m\n", "x".repeat(MAX_LINE * 2)));
+        assert_eq!(
+            shown,
+            format!("\x1b[31m{}\u{2026}\x1b[0m\n", "x".repeat(MAX_LINE))
+        );
     }
 }
