@@ -12,9 +12,10 @@
 //!
 //! None of this is believed: the fixed kernel is compared with the flagged one at every wave size before it is offered.
 
+use std::collections::HashSet;
 use std::fmt::Write;
 
-use shaderlint_hlsl::{FileId, Scalar, Shader};
+use shaderlint_hlsl::{FileId, Scalar, Shader, Storage};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES, compare};
 
@@ -41,6 +42,9 @@ pub(crate) fn fix(context: &Context<'_>, scan: &Collective) -> Option<Fix> {
     let is_exact = scan.operator.is_exact();
     barriers.into_iter().find_map(|end_barrier| {
         let form = write(shader, scan, rewrite, end_barrier)?;
+        if !means_the_same_in_the_file(shader, &form) || !fits(shader, scan) {
+            return None;
+        }
         let totals = Edit {
             at: totals_place(shader, scan)?,
             text: form.totals,
@@ -84,6 +88,49 @@ fn is_proved(context: &Context<'_>, fix: &Fix) -> bool {
     compare(flagged, (&fixed, entry), &[LaneMap::Linear])
         .iter()
         .all(|run| run.outcome.is_equal())
+}
+
+/// Whether the file's text of the form is what was proved. The proof is about expanded text, but the file's is expanded
+/// once more: a macro with the name of anything the form spells (a fallback for `WavePrefixSum`, say) would change it.
+/// Names declared in a namespace would have to be qualified, which the form does not do.
+fn means_the_same_in_the_file(shader: &Shader, form: &WaveForm) -> bool {
+    let mut macros: HashSet<&[u8]> = HashSet::new();
+    for file in &shader.sources.files {
+        for line in file.text.split(|byte| *byte == b'\n') {
+            let directive = line.trim_ascii_start().strip_prefix(b"#").map(<[u8]>::trim_ascii_start);
+            if let Some(rest) = directive.and_then(|rest| rest.strip_prefix(b"define")) {
+                macros.extend(words(rest).next());
+            }
+        }
+    }
+    let is_macro = |text: &str| words(text.as_bytes()).any(|word| macros.contains(word));
+    let has_namespaces = words(&shader.text).any(|word| word == b"namespace");
+    !has_namespaces && !is_macro(&form.block) && !is_macro(&form.totals)
+}
+
+/// The identifiers (and numbers) of a text.
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
+        .filter(|word| !word.is_empty())
+}
+
+/// Whether the totals still go into the 32 KiB of groupshared memory that a group has (D3D11.3 functional spec, 18.6).
+/// Counts all that the unit declares, though an entry point may not use all of it.
+fn fits(shader: &Shader, scan: &Collective) -> bool {
+    const WORDS: usize = 32 * 1024 / 4;
+    let declared: usize = shader
+        .globals
+        .iter()
+        .filter(|global| global.storage == Storage::Groupshared)
+        .map(|global| {
+            let words_a_component = match global.ty.scalar() {
+                Some(scalar) if scalar.is_word() || scalar.is_float() => 1,
+                _ => 2,
+            };
+            shader.components(&global.ty).saturating_mul(words_a_component)
+        })
+        .fold(0, usize::saturating_add);
+    declared.saturating_add(scan.lanes.div_ceil(4) as usize) <= WORDS
 }
 
 /// The names the form introduces.

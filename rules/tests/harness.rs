@@ -207,3 +207,32 @@ fn fixed_files_are_clean_and_stay_so() {
         }
     }
 }
+
+/// A kernel around the textbook ladder, `before` it and `after` its array.
+fn ladder(before: &str, after: &str) -> String {
+    format!(
+        "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;\n{before}{after}\n[numthreads(64, 1, 1)]\n\
+         void main(uint gi : SV_GroupIndex) {{\n    g[gi] = Src[gi];\n    GroupMemoryBarrierWithGroupSync();\n    \
+         for (uint s = 1; s < 64; s <<= 1) {{\n        uint v = gi >= s ? g[gi - s] : 0;\n        \
+         GroupMemoryBarrierWithGroupSync();\n        g[gi] += v;\n        GroupMemoryBarrierWithGroupSync();\n    \
+         }}\n    Out[gi] = g[gi];\n}}\n"
+    )
+}
+
+#[test]
+fn no_fix_that_would_not_compile_or_mean_something_else() {
+    let has_fix = |text: &str| {
+        let findings = lint(text.as_bytes());
+        assert_eq!(findings.len(), 1, "{text}");
+        findings.iter().any(|finding| finding.fix.is_some())
+    };
+    let array = "groupshared uint g[64];";
+    assert!(has_fix(&ladder("", array)));
+    // The file's macro, not the intrinsic that was proved.
+    assert!(!has_fix(&ladder("#define WavePrefixSum(x) (x)\n", array)));
+    assert!(!has_fix(&ladder("# define WaveGetLaneCount() 32\n", array)));
+    assert!(has_fix(&ladder("#define WavePrefix(x) (x)\n", array)));
+    // More than the 32 KiB there are.
+    assert!(!has_fix(&ladder("", "groupshared uint g[8192];")));
+    assert!(has_fix(&ladder("", "groupshared uint g[8176];")));
+}
