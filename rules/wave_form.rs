@@ -97,7 +97,10 @@ fn means_the_same_in_the_file(shader: &Shader, form: &WaveForm) -> bool {
     let mut macros: HashSet<&[u8]> = HashSet::new();
     for file in &shader.sources.files {
         for line in file.text.split(|byte| *byte == b'\n') {
-            let directive = line.trim_ascii_start().strip_prefix(b"#").map(<[u8]>::trim_ascii_start);
+            let directive = line
+                .trim_ascii_start()
+                .strip_prefix(b"#")
+                .map(<[u8]>::trim_ascii_start);
             if let Some(rest) = directive.and_then(|rest| rest.strip_prefix(b"define")) {
                 macros.extend(words(rest).next());
             }
