@@ -212,9 +212,9 @@ fn growing_types() {
     let mut constants = "static const uint C0 = 1;\n".to_owned();
     for n in 1..5_000 {
         let before = n - 1;
-        let _ = write!(arrays, "typedef T{before} T{n}[2];\n");
-        let _ = write!(structs, "struct S{n} {{ S{before} a, b; }};\n");
-        let _ = write!(constants, "static const uint C{n} = C{before} + 1;\n");
+        let _ = writeln!(arrays, "typedef T{before} T{n}[2];");
+        let _ = writeln!(structs, "struct S{n} {{ S{before} a, b; }};");
+        let _ = writeln!(constants, "static const uint C{n} = C{before} + 1;");
     }
     survives(&arrays);
     survives(&structs);

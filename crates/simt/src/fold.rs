@@ -174,9 +174,7 @@ pub(crate) fn cast(terms: &mut Terms, from: Scalar, to: Scalar, value: &Value) -
         return value.clone();
     }
     match (from, to, value) {
-        (Int | Uint, Int | Uint, _) | (Bool, Int | Uint, _) | (Float, Half, _) | (Half, Float, _) => {
-            value.clone()
-        }
+        (Int | Uint | Bool, Int | Uint, _) | (Float, Half, _) | (Half, Float, _) => value.clone(),
         (Int | Uint, Bool, Value::Known(word)) => Value::Known(u32::from(*word != 0)),
         (Float, Bool, Value::Known(word)) => Value::Known(u32::from(f32::from_bits(*word) != 0.0)),
         (Bool | Uint, Float | Half, Value::Known(word)) if *word < 1 << 24 => {

@@ -88,7 +88,7 @@ impl Machine<'_> {
             };
             array.blur(interval);
             if written {
-                let everything: Vec<Value> = digests.iter().cloned().collect();
+                let everything: Vec<Value> = digests.clone();
                 for (component, cell) in (0u32..).zip(array.cells_mut()) {
                     *cell = self.terms.apply(
                         Op::Havoc {

@@ -1,5 +1,7 @@
 //! What the engine makes of ladders of every spelling, and of what merely looks like one.
 
+#![expect(clippy::unwrap_used, reason = "writing to a String does not fail")]
+
 use std::fmt::Write;
 
 use shaderlint_hlsl::Shader;
@@ -116,7 +118,7 @@ fn a_while_loop_is_the_ladder() {
 fn an_unrolled_ladder_is_found_whole() {
     let mut ladder = String::from("uint v;\n");
     for s in [1, 2, 4, 8, 16, 32] {
-        write!(ladder, "v = gi >= {s} ? g[gi - {s}] : 0; GroupMemoryBarrierWithGroupSync(); g[gi] += v; GroupMemoryBarrierWithGroupSync();\n").unwrap();
+        writeln!(ladder, "v = gi >= {s} ? g[gi - {s}] : 0; GroupMemoryBarrierWithGroupSync(); g[gi] += v; GroupMemoryBarrierWithGroupSync();").unwrap();
     }
     check(
         &around(&ladder),

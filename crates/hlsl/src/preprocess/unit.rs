@@ -161,7 +161,7 @@ impl<'a> Unit<'a> {
             match macros::definition(&tokens, &mut Vec::new()) {
                 Ok((name, definition)) => self.names.define(name, Some(definition)),
                 Err((message, _)) => {
-                    self.problem(format!("in the definition `{name}={value}`: {message}"), None)
+                    self.problem(format!("in the definition `{name}={value}`: {message}"), None);
                 }
             }
         }
