@@ -1,0 +1,95 @@
+//! Kernels that once made the engine say something untrue.
+
+use shaderlint_hlsl::Shader;
+use shaderlint_simt::{Analysis, LaneMap, Outcome, analyze, compare};
+
+fn shader(source: &str) -> Shader {
+    shaderlint_hlsl::parse(source.as_bytes().to_vec()).0
+}
+
+fn first_entry(shader: &Shader) -> Analysis {
+    let (entry, _) = shader
+        .entry_points()
+        .next()
+        .expect("the test's kernel has an entry point");
+    analyze(shader, entry)
+}
+
+/// A kernel of 64 threads with some globals and a body.
+fn kernel(globals: &str, body: &str) -> String {
+    format!(
+        "StructuredBuffer<uint> Src; StructuredBuffer<uint4> Src4; RWStructuredBuffer<uint> Out;\n\
+         groupshared uint g[64];\n{globals}\n[numthreads(64, 1, 1)]\n\
+         void main(uint gi : SV_GroupIndex, uint3 dtid : SV_DispatchThreadID, uint3 gid : SV_GroupID) {{\n{body}\n}}\n"
+    )
+}
+
+#[track_caller]
+fn check_races(globals: &str, body: &str, expected: usize) {
+    let shader = shader(&kernel(globals, body));
+    let analysis = first_entry(&shader);
+    let races: Vec<String> = analysis
+        .races
+        .iter()
+        .map(|race| format!("{}[{}]", shader.globals[race.array.0 as usize].name, race.index))
+        .collect();
+    assert_eq!(races.len(), expected, "{body}: {races:?}, {:?}", analysis.stopped);
+}
+
+/// Whether two bodies are said to be equal, and to differ, at every wave size.
+fn compared(globals: [&str; 2], bodies: [&str; 2]) -> (bool, bool) {
+    let [first, second] = [0, 1].map(|which| shader(&kernel(globals[which], bodies[which])));
+    let entry = |shader: &Shader| shader.entry_points().next().expect("an entry point").0;
+    let runs = compare((&first, entry(&first)), (&second, entry(&second)), &[LaneMap::Linear]);
+    (
+        runs.iter().all(|run| run.outcome.is_equal()),
+        runs.iter().any(|run| matches!(run.outcome, Outcome::Differs(_))),
+    )
+}
+
+#[track_caller]
+fn check_not_equal(globals: [&str; 2], bodies: [&str; 2]) {
+    assert!(!compared(globals, bodies).0, "{bodies:?} are not equal");
+}
+
+fn rewritable(globals: &str, body: &str) -> Vec<bool> {
+    let shader = shader(&kernel(globals, body));
+    let collectives = first_entry(&shader).collectives;
+    collectives.iter().map(|c| c.rewrite.is_some()).collect()
+}
+
+#[test]
+fn a_barrier_that_orders_resources_is_not_replaced_where_it_shows() {
+    let body = |barrier: &str, last: &str| {
+        format!(
+            "g[gi] = Src[gi]; Out[gi] = gi; GroupMemoryBarrierWithGroupSync();
+             for (uint s = 1; s < 64; s <<= 1) {{ uint v = gi >= s ? g[gi - s] : 0; {barrier}(); g[gi] += v; {barrier}(); }}
+             {last}"
+        )
+    };
+    let (group, all) = ("GroupMemoryBarrierWithGroupSync", "AllMemoryBarrierWithGroupSync");
+    assert_eq!(rewritable("", &body(group, "Out[gi] = g[gi];")), [true]);
+    assert_eq!(rewritable("", &body(all, "Out[gi] = g[gi];")), [true]);
+    assert_eq!(rewritable("", &body(all, "g[gi] += Out[63 - gi];")), [false]);
+    assert_eq!(rewritable("", &body(all, "InterlockedAdd(Out[0], g[gi]);")), [false]);
+}
+
+#[test]
+fn a_result_of_a_loop_that_is_not_followed_is_not_known() {
+    let find = "uint find(uint n) { for (uint i = 0; i < n; ++i) { if (Src[i] > 5) return i; } return 0; }";
+    check_races(find, "g[find(Src[gi])] = gi;", 0);
+}
+
+#[test]
+fn who_continues_from_a_switch_is_not_known() {
+    let body = "for (uint i = 0; i < 2; ++i) { switch (Src[gi]) { case 0: continue; default: break; } g[0] = gi; }";
+    check_races("", body, 0);
+}
+
+#[test]
+fn an_atomic_touches_its_own_member() {
+    let s = "struct S { uint a; uint b; }; groupshared S s; groupshared uint2 v;";
+    check_races(s, "if (gi == 0) s.a = 1; InterlockedAdd(s.b, 1);", 0);
+    check_races(s, "if (gi == 0) s.b = 1; InterlockedAdd(s.b, 1);", 1);
+    check_races(s, "if (gi == 0) v.x = 1; InterlockedAdd(v.y, 1);", 0);
+}
