@@ -268,6 +268,8 @@ impl<'a> Machine<'a> {
         let Some((array, base)) = self.shared_place(&place) else {
             return self.stop("an atomic on something that is not shared", expr.span);
         };
+        // The member of a struct, or the component of a vector.
+        let component = place.components.first().copied().unwrap_or(0);
         // The operands' own effects; what they are does not matter, the cell's value is not followed.
         let (inputs, out) = split_operands(name, operands);
         for operand in inputs {
@@ -284,7 +286,7 @@ impl<'a> Machine<'a> {
             let mut touch = self.touch(thread, site);
             touch.atomic = true;
             let shared = &mut self.state.shared[number];
-            let Some(cell) = base.at(thread).known() else {
+            let Some(cell) = base.at(thread).known().map(|base| base.saturating_add(component)) else {
                 shared.blur(interval);
                 self.report.unproved = true;
                 let count = shared.cells().len();
@@ -292,6 +294,9 @@ impl<'a> Machine<'a> {
                 *self.state.shared[number].cells_mut() = cells;
                 continue;
             };
+            if cell as usize >= shared.cells().len() {
+                self.report.unproved = true;
+            }
             if let Some(conflict) = shared.write(cell, interval, touch, &new) {
                 self.conflict(array, conflict, true);
             }
