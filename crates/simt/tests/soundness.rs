@@ -93,3 +93,47 @@ fn an_atomic_touches_its_own_member() {
     check_races(s, "if (gi == 0) s.b = 1; InterlockedAdd(s.b, 1);", 1);
     check_races(s, "if (gi == 0) v.x = 1; InterlockedAdd(v.y, 1);", 0);
 }
+
+#[test]
+fn parts_at_an_unknown_index_are_not_all_the_same() {
+    let table = "static const uint2 T[2] = { uint2(1, 2), uint2(3, 4) };";
+    check_races(table, "uint2 t = T[Src[gi] & 1]; if (t.x == t.y) g[0] = gi;", 0);
+    let array = "uint2 a[2]; a[0] = uint2(1, 2); a[1] = uint2(3, 4); uint2 v = a[Src[gi]];";
+    check_races("", &format!("{array} if (v.x == v.y) g[0] = gi;"), 0);
+    let two = "struct S { uint a[2]; uint b[2]; };";
+    let member = |name: &str| {
+        format!("S s; s.a[0] = 1; s.a[1] = 2; s.b[0] = 3; s.b[1] = 4; Out[gi] = s.{name}[Src[gi]];")
+    };
+    check_not_equal([two, two], [&member("a"), &member("b")]);
+}
+
+#[test]
+fn parts_of_an_element_are_not_all_the_same() {
+    let elements = "struct E { uint a[4]; }; StructuredBuffer<E> Es; RWStructuredBuffer<uint4> Out4;
+        StructuredBuffer<uint> B[4]; Texture2D<uint> T[4];";
+    for equal in [
+        "Src4[gi][0] == Src4[gi][1]",
+        "Es[gi].a[0] == Es[gi].a[1]",
+        "Es[gi].a[gi & 3] == Es[gi].a[3]",
+        "B[0][gi] == B[1][gi]",
+        "T[0][uint2(gi, 0)] == T[1][uint2(gi, 0)]",
+    ] {
+        check_races(elements, &format!("if ({equal}) g[0] = gi;"), 0);
+    }
+    let loads = "uint v[2]; for (uint i = 0; i < 2; ++i) v[i] = T[i].Load(int3(gi, 0, 0)); if (v[0] == v[1]) g[0] = gi;";
+    check_races(elements, loads, 0);
+    check_not_equal([elements; 2], ["Out4[gi][0] = 1;", "Out4[gi][1] = 1;"]);
+    assert!(compared([elements; 2], ["Out4[gi][1] = 1;", "Out4[gi].y = 1;"]).0);
+}
+
+#[test]
+fn arguments_are_converted_both_ways() {
+    let f = "void f(out float x) { x = 1; }";
+    check_races(f, "uint y; f(y); if (y != 1) g[0] = gi;", 0);
+}
+
+#[test]
+fn what_an_unknown_call_leaves_in_an_array_differs_by_element() {
+    let body = "uint a[32]; for (uint i = 0; i < 32; ++i) a[i] = i; Unknown(a); if (a[0] == a[16]) g[0] = gi;";
+    check_races("", body, 0);
+}
