@@ -88,7 +88,9 @@ impl<'a> Machine<'a> {
                     }
                     (true, true) => terms.or(a, b),
                     (true, false) => a.clone(),
-                    _ => b.clone(),
+                    (false, true) => b.clone(),
+                    // It took no part, or is gone: the arms' guards say nothing of it.
+                    (false, false) => old.at(thread).clone(),
                 }
             });
         }
