@@ -40,9 +40,11 @@ impl Effects {
         !self.shared_read.is_empty() || !self.shared_written.is_empty()
     }
 
-    /// Whether evaluating changes anything that outlives the evaluation.
+    /// Whether evaluating changes anything that outlives the evaluation, or depends on which threads evaluate it:
+    /// whether an operand of `?:`, `&&` or `||` is evaluated by all depends on the language version.
     pub fn has_side_effects(&self) -> bool {
         !self.written.is_empty()
+            || self.wave
             || !self.shared_written.is_empty()
             || !self.statics.is_empty()
             || !self.device_written.is_empty()
