@@ -409,9 +409,11 @@ impl<'a> Machine<'a> {
                         all.extend(self.eval(argument)?);
                     }
                     for (component, value) in (0u32..).zip(&all) {
-                        self.store_device(resource, &[], component, value);
+                        let value = self.named(name, value);
+                        self.store_device(resource, &index, component, &value);
                     }
-                    self.store_device(resource, &[], u32::MAX, &Column::ZERO);
+                    let called = self.named(name, &Column::ZERO);
+                    self.store_device(resource, &index, u32::MAX, &called);
                     return Ok(self.atomic_results(count));
                 }
                 self.opaque_with(index, arguments, expr)

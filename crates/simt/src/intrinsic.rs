@@ -318,10 +318,21 @@ impl<'a> Machine<'a> {
         for operand in inputs {
             let value = self.eval(operand)?;
             for value in &value {
-                self.store_device(resource, index, 0, value);
+                let value = self.named(name, value);
+                self.store_device(resource, index, 0, &value);
             }
         }
         self.store_old_value(out)
+    }
+
+    /// What the operation `name` does to a resource with `operand`: not what a store of the operand does.
+    pub fn named(&mut self, name: &str, operand: &Column) -> Column {
+        let text = self.terms.symbol(name);
+        let op = Op::Opaque { text, component: 0 };
+        self.map(&[operand], |m, values| {
+            let operand = values[0].clone();
+            m.terms.apply(op, &[operand])
+        })
     }
 
     /// Stores the value an atomic found into its out argument.
