@@ -498,9 +498,9 @@ impl<'a> Machine<'a> {
             let conflict = array.write(cell, interval, touch, &new);
             let mut stored = new;
             if let Some(conflict) = conflict {
-                // Two writes whose values are not understood may well be of the same value.
-                let distinct =
-                    !(conflict.first_writes && (self.terms.is_opaque(&stored) || self.terms.is_opaque(&old)));
+                // A write of what is there already changes nothing for anybody; and two writes whose values are not
+                // understood may well be of one value.
+                let distinct = self.terms.seen_to_differ(&stored, &old, conflict.first_writes);
                 self.conflict(global, conflict, distinct);
                 stored = self.terms.fresh();
             }
@@ -513,6 +513,8 @@ impl<'a> Machine<'a> {
     pub fn store_device(&mut self, resource: GlobalId, index: &[Column], component: u32, value: &Column) {
         let name = self.terms.symbol(&self.shader.globals[resource.0 as usize].name);
         let state = &mut self.state;
+        // A load after this store is not one before it.
+        state.events += 1;
         let writes = Rc::make_mut(&mut state.writes);
         for thread in state.active.threads() {
             writes.push(Write {

@@ -137,3 +137,68 @@ fn what_an_unknown_call_leaves_in_an_array_differs_by_element() {
     let body = "uint a[32]; for (uint i = 0; i < 32; ++i) a[i] = i; Unknown(a); if (a[0] == a[16]) g[0] = gi;";
     check_races("", body, 0);
 }
+
+#[test]
+fn unlike_terms_of_one_value_do_not_race() {
+    for value in [
+        "dtid.x / 64",
+        "dtid.x >> 6",
+        "dtid.x & ~63u",
+        "Src[dtid.x >> 6]",
+        "max(dtid.x, 63 + gid.x * 64)",
+        "asuint(saturate(float(dtid.x) + 1))",
+        "(gi + 1) * gid.x == 0",
+        "uint16_t(gi * 65536)",
+    ] {
+        check_races("", &format!("g[0] = {value};"), 0);
+    }
+    for value in ["dtid.x", "Src[gi]", "gi > 3 ? Src[0] : Src[1]"] {
+        check_races("", &format!("g[0] = {value};"), 1);
+    }
+}
+
+#[test]
+fn a_scan_at_one_wave_size_is_none() {
+    let ladder = |bound: &str| {
+        format!(
+            "uint n = WaveGetLaneCount(); g[gi] = Src[gi]; GroupMemoryBarrierWithGroupSync();
+             for (uint s = 1; s < {bound}; s <<= 1) {{ uint v = gi >= s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync(); g[gi] += v; GroupMemoryBarrierWithGroupSync(); }}
+             Out[gi] = g[gi] + n;"
+        )
+    };
+    assert_eq!(rewritable("", &ladder("256 / n")), [false; 0]);
+    assert_eq!(rewritable("", &ladder("64")), [true]);
+}
+
+#[test]
+fn a_return_of_some_says_nothing_of_the_others() {
+    let some = "if (gi < 32) { if (Src[0] > 3) return; } Out[gi] = 1;";
+    let all = "if (Src[0] > 3) return; Out[gi] = 1;";
+    check_not_equal([""; 2], [some, all]);
+}
+
+#[test]
+fn operations_on_resources_are_told_apart() {
+    let buffers = "AppendStructuredBuffer<uint> App; RWStructuredBuffer<uint> Out2;";
+    for bodies in [
+        ["InterlockedAdd(Out[0], 1);", "InterlockedMax(Out[0], 1);"],
+        ["InterlockedAdd(Out[0], 1);", "Out[0] = 1;"],
+        ["uint o = Out.IncrementCounter();", "uint o = Out.DecrementCounter();"],
+        [
+            "Out[gi] = 5; uint y = Out[gi]; Out2[gi] = y;",
+            "uint y = Out[gi]; Out[gi] = 5; Out2[gi] = y;",
+        ],
+    ] {
+        check_not_equal([buffers; 2], bodies);
+        assert!(compared([buffers; 2], [bodies[0]; 2]).0, "{}", bodies[0]);
+    }
+}
+
+#[test]
+fn a_wave_in_an_operand_that_may_be_skipped_is_not_followed() {
+    let (ternary, branch) = (
+        "Out[gi] = gi < 3 ? WaveActiveSum(1) : 0;",
+        "uint x = 0; if (gi < 3) x = WaveActiveSum(1); Out[gi] = x;",
+    );
+    check_not_equal([""; 2], [ternary, branch]);
+}
