@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::{FunctionId, Shader};
 
-use crate::finding::{Analysis, Race};
+use crate::finding::{Analysis, Collective, Race};
 use crate::machine::Machine;
 use crate::value::Terms;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
@@ -33,7 +33,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves) else {
             return analysis;
         };
-        machine.prober.enabled = number == 0;
+        machine.prober.enabled = number == 0 || !analysis.collectives.is_empty();
         let stopped = machine.run();
         let races = std::mem::take(&mut machine.report.races);
         if number == 0 {
@@ -45,11 +45,20 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
             let same = |a: &Race, b: &Race| {
                 a.array == b.array && (a.first.span, a.second.span) == (b.first.span, b.second.span)
             };
+            // What is found may rest on the wave size at hand, which is known in each run.
+            let collectives = machine.prober.finish();
+            let same_scan = |a: &Collective, b: &Collective| {
+                (a.span, a.function, a.kind, a.operator) == (b.span, b.function, b.kind, b.operator)
+                    && (&a.input, &a.output, a.lanes, a.shape) == (&b.input, &b.output, b.lanes, b.shape)
+            };
+            analysis
+                .collectives
+                .retain(|scan| collectives.iter().any(|other| same_scan(scan, other)));
             analysis
                 .races
                 .retain(|race| races.iter().any(|other| same(race, other)));
         }
-        if !uses_waves || (analysis.races.is_empty() && number == 0) {
+        if !uses_waves || (analysis.races.is_empty() && analysis.collectives.is_empty()) {
             break;
         }
     }

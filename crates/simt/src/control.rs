@@ -88,7 +88,9 @@ impl<'a> Machine<'a> {
                     }
                     (true, true) => terms.or(a, b),
                     (true, false) => a.clone(),
-                    _ => b.clone(),
+                    (false, true) => b.clone(),
+                    // It took no part, or is gone: the arms' guards say nothing of it.
+                    (false, false) => old.at(thread).clone(),
                 }
             });
         }
@@ -179,6 +181,14 @@ impl<'a> Machine<'a> {
         let value = self.condition(value)?;
         let active = self.state.active;
         if active.threads().any(|thread| value.at(thread).known().is_none()) {
+            // Who takes a `continue` of the loop around is not known either.
+            if self
+                .effects
+                .of_statements(self.shader, std::slice::from_ref(statement))
+                .jumps
+            {
+                return Err(Halt::LeaveLoop);
+            }
             return self.havoc(std::slice::from_ref(statement), statement.span);
         }
         let depth = self.state.frame.loops.len();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{
-    Direction, Expr, ExprKind, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Storage, Type,
+    Direction, Expr, ExprKind, FunctionId, GlobalId, Intrinsic, LocalId, Shader, Span, Stmt, StmtKind, Storage, Type,
 };
 
 /// An upper bound on what running some statements reads and writes.
@@ -23,6 +23,12 @@ pub(crate) struct Effects {
     /// A group barrier.
     pub barrier: bool,
     pub wave: bool,
+    /// A barrier that orders accesses to resources too.
+    pub device_barrier: bool,
+    /// Loads from a resource that can be written, or changes it atomically: when that happens may show.
+    pub device_observed: bool,
+    /// `continue` of a loop around the statements.
+    pub jumps: bool,
     /// Returns from, or discards in, the function at hand.
     pub leaves: bool,
     /// Something that was not understood and may write to anything its text could name.
@@ -34,9 +40,11 @@ impl Effects {
         !self.shared_read.is_empty() || !self.shared_written.is_empty()
     }
 
-    /// Whether evaluating changes anything that outlives the evaluation.
+    /// Whether evaluating changes anything that outlives the evaluation, or depends on which threads evaluate it:
+    /// whether an operand of `?:`, `&&` or `||` is evaluated by all depends on the language version.
     pub fn has_side_effects(&self) -> bool {
         !self.written.is_empty()
+            || self.wave
             || !self.shared_written.is_empty()
             || !self.statics.is_empty()
             || !self.device_written.is_empty()
@@ -50,6 +58,7 @@ impl Effects {
         self.declared.extend(&other.declared);
         self.add_globals(other);
         self.leaves |= other.leaves;
+        self.jumps |= other.jumps;
     }
 
     /// What a call passes on to its caller.
@@ -60,6 +69,8 @@ impl Effects {
         self.device_written.extend(&other.device_written);
         self.barrier |= other.barrier;
         self.wave |= other.wave;
+        self.device_barrier |= other.device_barrier;
+        self.device_observed |= other.device_observed;
         self.opaque |= other.opaque;
     }
 }
@@ -137,7 +148,9 @@ impl EffectsCache {
                 for expr in l.condition.iter().chain(&l.step) {
                     self.expression(shader, expr, false, effects);
                 }
+                let jumps = effects.jumps;
                 self.statement(shader, &l.body, effects);
+                effects.jumps = jumps;
             }
             StmtKind::Switch { value, cases } => {
                 self.expression(shader, value, false, effects);
@@ -154,7 +167,8 @@ impl EffectsCache {
                 }
             }
             StmtKind::Discard => effects.leaves = true,
-            StmtKind::Break | StmtKind::Continue => {}
+            StmtKind::Break => {}
+            StmtKind::Continue => effects.jumps = true,
             StmtKind::Opaque => effects.opaque = true,
         }
     }
@@ -164,6 +178,7 @@ impl EffectsCache {
             ExprKind::Literal(_) => {}
             ExprKind::Local(local) => {
                 effects.read.insert(*local);
+                effects.device_observed |= is_writable(&expr.ty);
                 if written {
                     effects.written.insert(*local);
                 }
@@ -183,6 +198,7 @@ impl EffectsCache {
                     Some(Storage::Resource) if written => {
                         effects.device_written.insert(*global);
                     }
+                    Some(Storage::Resource) => effects.device_observed |= is_writable(&expr.ty),
                     _ => {}
                 }
             }
@@ -201,11 +217,15 @@ impl EffectsCache {
                     self.expression(shader, part, false, effects);
                 }
             }
-            ExprKind::Assign { target, value, .. } => {
+            ExprKind::Assign { target, value, op } => {
+                effects.device_observed |= op.is_some() && is_on_device(shader, target);
                 self.expression(shader, target, true, effects);
                 self.expression(shader, value, false, effects);
             }
-            ExprKind::Step { target, .. } => self.expression(shader, target, true, effects),
+            ExprKind::Step { target, .. } => {
+                effects.device_observed |= is_on_device(shader, target);
+                self.expression(shader, target, true, effects);
+            }
             ExprKind::Construct(arguments) => {
                 for argument in arguments {
                     self.expression(shader, argument, false, effects);
@@ -213,6 +233,7 @@ impl EffectsCache {
             }
             ExprKind::Opaque(arguments) => {
                 for argument in arguments {
+                    effects.device_observed |= is_on_device(shader, argument);
                     self.expression(shader, argument, true, effects);
                 }
             }
@@ -230,9 +251,17 @@ impl EffectsCache {
             ExprKind::Intrinsic(intrinsic, arguments) => {
                 effects.barrier |= intrinsic.is_group_barrier();
                 effects.wave |= intrinsic.is_wave();
+                effects.device_barrier |= matches!(
+                    intrinsic,
+                    Intrinsic::AllMemoryBarrierWithGroupSync
+                        | Intrinsic::DeviceMemoryBarrierWithGroupSync
+                        | Intrinsic::AllMemoryBarrier
+                        | Intrinsic::DeviceMemoryBarrier
+                );
                 for (index, argument) in arguments.iter().enumerate() {
                     // The place of an atomic, and its last argument: the old value.
                     let out = intrinsic.is_atomic() && (index == 0 || index >= 2);
+                    effects.device_observed |= out && is_on_device(shader, argument);
                     self.expression(shader, argument, out, effects);
                 }
             }
@@ -243,12 +272,23 @@ impl EffectsCache {
             } => {
                 let writes =
                     !(name.starts_with("Load") || name.starts_with("Sample") || name.starts_with("Gather"));
+                effects.device_observed |= is_writable(&object.ty) && !name.starts_with("Store");
                 self.expression(shader, object, writes, effects);
                 for argument in arguments {
                     self.expression(shader, argument, writes, effects);
                 }
             }
         }
+    }
+
+    /// Of all functions there are.
+    pub fn of_shader(&mut self, shader: &Shader) -> Effects {
+        let mut effects = Effects::default();
+        for function in 0..shader.functions.len() as u32 {
+            let of_function = self.of_function(shader, FunctionId(function));
+            effects.add_globals(&of_function);
+        }
+        effects
     }
 
     fn of_function(&mut self, shader: &Shader, function: FunctionId) -> Effects {
@@ -273,5 +313,27 @@ impl EffectsCache {
                 effects
             }
         }
+    }
+}
+
+fn is_writable(ty: &Type) -> bool {
+    match ty {
+        Type::Resource(kind, _) => kind.is_writable(),
+        Type::Array(element, _) => is_writable(element),
+        _ => false,
+    }
+}
+
+/// Whether a place lies in a resource.
+fn is_on_device(shader: &Shader, place: &Expr) -> bool {
+    match &place.kind {
+        ExprKind::Index(base, _) | ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => {
+            is_on_device(shader, base)
+        }
+        ExprKind::Global(global) => shader
+            .globals
+            .get(global.0 as usize)
+            .is_some_and(|global| global.storage == Storage::Resource),
+        _ => matches!(place.ty, Type::Resource(..)),
     }
 }

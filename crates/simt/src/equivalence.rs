@@ -262,6 +262,25 @@ struct Sample<'t> {
     seed: u64,
     depth: u32,
     known: FxHashMap<u32, u32>,
+    /// Something was evaluated that is not computed here: only a stand-in for its value.
+    guessed: bool,
+}
+
+impl Terms {
+    /// Whether two values were seen to differ on inputs that could be: unlike terms may well be equal values, such as
+    /// the `(64 * group + thread) / 64` of two threads.
+    ///
+    /// If `surely`, only values that could be computed from inputs count; else what is not understood is an input too.
+    pub(crate) fn seen_to_differ(&self, a: &Value, b: &Value, surely: bool) -> bool {
+        if surely && (self.is_opaque(a) || self.is_opaque(b)) {
+            return false;
+        }
+        (1..=4).any(|seed| {
+            let mut sample = Sample::new(self, seed);
+            let (a, b) = (sample.value(a), sample.value(b));
+            a != b && !(surely && sample.guessed)
+        })
+    }
 }
 
 impl<'t> Sample<'t> {
@@ -269,6 +288,7 @@ impl<'t> Sample<'t> {
         Sample {
             terms,
             seed,
+            guessed: false,
             depth: 0,
             known: FxHashMap::default(),
         }
@@ -359,7 +379,13 @@ impl<'t> Sample<'t> {
         if matches!(op, Op::GroupId(_)) && self.seed <= 1 {
             return 0;
         }
+        if matches!(op, Op::GroupId(_)) {
+            // Few groups, as there are: a sum with it wraps around in no kernel that works.
+            hash.0 ^= fingerprint(*op);
+            return (hash.next() >> 32) as u32 % 1000;
+        }
         if self.depth > 200 {
+            self.guessed = true;
             return 0;
         }
         self.depth += 1;
@@ -387,6 +413,10 @@ impl<'t> Sample<'t> {
             return word;
         }
         // An input, or an operation that is not evaluated: some function of its arguments.
+        self.guessed |= !matches!(
+            op,
+            Op::Load { .. } | Op::Uniform { .. } | Op::VolatileLoad { .. } | Op::Uninitialised { .. }
+        );
         hash.0 ^= fingerprint(*op);
         for word in words {
             hash.0 = hash.next() ^ u64::from(word);

@@ -1,7 +1,7 @@
 //! Expressions: values of all active threads, and the places they are stored in.
 
 use shaderlint_hlsl::{
-    BinaryOp, Direction, Expr, ExprKind, FunctionId, LocalId, ResourceKind, Scalar, Span, Type,
+    BinaryOp, Direction, Expr, ExprKind, FunctionId, LocalId, ResourceKind, Scalar, Type,
 };
 
 use crate::column::{Column, Mask};
@@ -295,7 +295,7 @@ impl<'a> Machine<'a> {
         }
         let mut frame = Frame::new(id, self.state.frame.depth + 1);
         let mut values: Vec<Option<Vec<Column>>> = Vec::new();
-        let mut outs: Vec<(Place, LocalId, Span)> = Vec::new();
+        let mut outs: Vec<(Place, LocalId, &'a Expr)> = Vec::new();
         for (parameter, argument) in function.parameters.iter().zip(arguments) {
             let place = self.place(argument)?;
             let ty = function
@@ -315,10 +315,16 @@ impl<'a> Machine<'a> {
             }
             values.push(match parameter.direction {
                 Direction::Out => None,
-                Direction::In | Direction::InOut => Some(self.load(&place, argument.span)?),
+                Direction::In | Direction::InOut => {
+                    let value = self.load(&place, argument.span)?;
+                    Some(match ty {
+                        Some(ty) => self.convert(&value, &argument.ty, ty),
+                        None => value,
+                    })
+                }
             });
             if parameter.direction != Direction::In {
-                outs.push((place, parameter.local, argument.span));
+                outs.push((place, parameter.local, argument));
             }
         }
         let caller = std::mem::replace(&mut self.state.frame, frame);
@@ -336,9 +342,14 @@ impl<'a> Machine<'a> {
         ran?;
         self.state.active = active;
         self.state.guard = guard;
-        for (place, local, span) in outs {
+        for (place, local, argument) in outs {
             let value = callee.locals.get(local.0 as usize).cloned().unwrap_or_default();
-            self.store(&place, &value, span)?;
+            // Copied back in the argument's type, as a value goes in.
+            let value = match function.locals.get(local.0 as usize) {
+                Some(variable) => self.convert(&value, &variable.ty, &argument.ty),
+                None => value,
+            };
+            self.store(&place, &value, argument.span)?;
         }
         let mut result = callee.result;
         let count = self.shader.components(&function.returns).min(MAX_COMPONENTS);
@@ -362,7 +373,7 @@ impl<'a> Machine<'a> {
             return self.opaque(arguments, expr);
         };
         let Type::Resource(kind, _) = &object.ty else {
-            return self.opaque(arguments, expr);
+            return self.opaque_with(index, arguments, expr);
         };
         let by_address = matches!(
             kind,
@@ -385,7 +396,7 @@ impl<'a> Machine<'a> {
             }
             _ if name.starts_with("Interlocked") && by_address => {
                 let Some((at, operands)) = arguments.split_first() else {
-                    return self.opaque(arguments, expr);
+                    return self.opaque_with(index, arguments, expr);
                 };
                 index.extend(self.eval(at)?);
                 self.atomic_on_device(name, resource, &index, operands)
@@ -398,21 +409,32 @@ impl<'a> Machine<'a> {
                         all.extend(self.eval(argument)?);
                     }
                     for (component, value) in (0u32..).zip(&all) {
-                        self.store_device(resource, &[], component, value);
+                        let value = self.named(name, value);
+                        self.store_device(resource, &index, component, &value);
                     }
-                    self.store_device(resource, &[], u32::MAX, &Column::ZERO);
+                    let called = self.named(name, &Column::ZERO);
+                    self.store_device(resource, &index, u32::MAX, &called);
                     return Ok(self.atomic_results(count));
                 }
-                self.opaque(arguments, expr)
+                self.opaque_with(index, arguments, expr)
             }
         }
     }
 
     /// Something not understood: a term of its text and operands, which it may also have written to.
     pub fn opaque(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
+        self.opaque_with(Vec::new(), operands, expr)
+    }
+
+    /// The same, of some values besides the operands: which of an array of resources is meant.
+    fn opaque_with(
+        &mut self,
+        mut columns: Vec<Column>,
+        operands: &'a [Expr],
+        expr: &'a Expr,
+    ) -> Run<Vec<Column>> {
         let text = String::from_utf8_lossy(expr.span.slice(&self.shader.text)).into_owned();
         let text = self.terms.symbol(&text);
-        let mut columns: Vec<Column> = Vec::new();
         let mut places = Vec::new();
         for operand in operands {
             let is_place = matches!(
@@ -425,6 +447,9 @@ impl<'a> Machine<'a> {
             );
             let place = self.place(operand)?;
             if matches!(operand.ty, Type::Resource(..)) {
+                if let Some((_, index)) = self.device_place(&place) {
+                    columns.extend(index);
+                }
                 continue;
             }
             if matches!(operand.ty, Type::Array(..)) && self.shared_place(&place).is_some() {
@@ -463,11 +488,19 @@ impl<'a> Machine<'a> {
             .collect();
         if !known_read {
             for (number, (place, span)) in places.into_iter().enumerate() {
-                let changed = place
-                    .components
-                    .iter()
+                // Each component of each argument is a value of its own.
+                let argument = self.terms.symbol(&format!("argument {number}"));
+                let changed = (0..place.components.len() as u32)
                     .map(|component| {
-                        result(self, (64 + number * 16 + *component as usize % 16).min(255) as u8)
+                        let op = Op::Havoc {
+                            text,
+                            place: argument,
+                            component,
+                        };
+                        self.map(&arguments, |m, values| {
+                            let values: Vec<Value> = values.iter().map(|value| (*value).clone()).collect();
+                            m.terms.apply(op, &values)
+                        })
                     })
                     .collect::<Vec<_>>();
                 self.store(&place, &changed, span)?;

@@ -268,6 +268,8 @@ impl<'a> Machine<'a> {
         let Some((array, base)) = self.shared_place(&place) else {
             return self.stop("an atomic on something that is not shared", expr.span);
         };
+        // The member of a struct, or the component of a vector.
+        let component = place.components.first().copied().unwrap_or(0);
         // The operands' own effects; what they are does not matter, the cell's value is not followed.
         let (inputs, out) = split_operands(name, operands);
         for operand in inputs {
@@ -284,7 +286,7 @@ impl<'a> Machine<'a> {
             let mut touch = self.touch(thread, site);
             touch.atomic = true;
             let shared = &mut self.state.shared[number];
-            let Some(cell) = base.at(thread).known() else {
+            let Some(cell) = base.at(thread).known().map(|base| base.saturating_add(component)) else {
                 shared.blur(interval);
                 self.report.unproved = true;
                 let count = shared.cells().len();
@@ -292,6 +294,9 @@ impl<'a> Machine<'a> {
                 *self.state.shared[number].cells_mut() = cells;
                 continue;
             };
+            if cell as usize >= shared.cells().len() {
+                self.report.unproved = true;
+            }
             if let Some(conflict) = shared.write(cell, interval, touch, &new) {
                 self.conflict(array, conflict, true);
             }
@@ -313,10 +318,21 @@ impl<'a> Machine<'a> {
         for operand in inputs {
             let value = self.eval(operand)?;
             for value in &value {
-                self.store_device(resource, index, 0, value);
+                let value = self.named(name, value);
+                self.store_device(resource, index, 0, &value);
             }
         }
         self.store_old_value(out)
+    }
+
+    /// What the operation `name` does to a resource with `operand`: not what a store of the operand does.
+    pub fn named(&mut self, name: &str, operand: &Column) -> Column {
+        let text = self.terms.symbol(name);
+        let op = Op::Opaque { text, component: 0 };
+        self.map(&[operand], |m, values| {
+            let operand = values[0].clone();
+            m.terms.apply(op, &[operand])
+        })
     }
 
     /// Stores the value an atomic found into its out argument.

@@ -85,8 +85,9 @@ impl<'a> Machine<'a> {
             ExprKind::Index(base, index) => {
                 let mut place = self.place(base)?;
                 let index_value = self.eval(index)?;
+                // Which of an array of resources is part of the index too.
                 if let Root::Device { index: indices, .. } = &mut place.root
-                    && matches!(base.ty, Type::Resource(..))
+                    && is_resource(&base.ty)
                 {
                     indices.extend(index_value);
                     place.components = (0..count).collect();
@@ -103,13 +104,40 @@ impl<'a> Machine<'a> {
                         return self.stop("an index into something that is not understood", expr.span);
                     }
                 };
+                // A resource's elements are addressed by their components alone: a part chosen by an index that is not
+                // one known number is taken out of the whole element's value (and cannot be stored to).
+                if let Root::Device { .. } = &place.root {
+                    if let Some(index) = index.uniform(self.state.active).and_then(Value::known) {
+                        let skip = (index as usize).saturating_mul(stride as usize);
+                        place.components = place
+                            .components
+                            .iter()
+                            .copied()
+                            .skip(skip)
+                            .take(count as usize)
+                            .collect();
+                        if place.components.len() != count as usize {
+                            return self.stop("an index past the end of an element", expr.span);
+                        }
+                        return Ok(place);
+                    }
+                    let columns = self.load(&place, expr.span)?;
+                    place = Place {
+                        root: Root::Value(columns),
+                        base: Column::ZERO,
+                        components: (0..place.components.len() as u32).collect(),
+                    };
+                }
                 // Swizzled or strided components are picked through the list, whole ones through the base.
                 let start = place.components.first().copied().unwrap_or(0);
                 let contiguous = (start..)
                     .zip(&place.components)
                     .all(|(expected, component)| expected == *component);
+                let mut start = start;
                 if !contiguous {
+                    // What is loaded is packed: its components count from 0 again.
                     let columns = self.load(&place, expr.span)?;
+                    start = 0;
                     place = Place {
                         root: Root::Value(columns),
                         base: Column::ZERO,
@@ -128,7 +156,7 @@ impl<'a> Machine<'a> {
                     (Value::Known(_), Value::Known(_)) => OUTSIDE,
                     _ => m
                         .terms
-                        .apply(Op::Same, &[v[0].clone(), v[1].clone(), Value::Known(stride)]),
+                        .apply(Op::Same, &[v[0].clone(), v[1].clone(), Value::Known(stride), Value::Known(start)]),
                 });
                 place.components = (0..count).collect();
                 Ok(place)
@@ -250,7 +278,8 @@ impl<'a> Machine<'a> {
                         Some(column) => column.at(thread).clone(),
                         // Among the values there are, but which one is not known.
                         None if index.is_none() => {
-                            let mut arguments: Vec<Value> = vec![place.base.at(thread).clone()];
+                            let mut arguments: Vec<Value> =
+                                vec![place.base.at(thread).clone(), Value::Known(*component)];
                             arguments.extend(columns.iter().map(|column| column.at(thread).clone()));
                             self.terms.apply(Op::Same, &arguments)
                         }
@@ -469,9 +498,9 @@ impl<'a> Machine<'a> {
             let conflict = array.write(cell, interval, touch, &new);
             let mut stored = new;
             if let Some(conflict) = conflict {
-                // Two writes whose values are not understood may well be of the same value.
-                let distinct =
-                    !(conflict.first_writes && (self.terms.is_opaque(&stored) || self.terms.is_opaque(&old)));
+                // A write of what is there already changes nothing for anybody; and two writes whose values are not
+                // understood may well be of one value.
+                let distinct = self.terms.seen_to_differ(&stored, &old, conflict.first_writes);
                 self.conflict(global, conflict, distinct);
                 stored = self.terms.fresh();
             }
@@ -484,6 +513,8 @@ impl<'a> Machine<'a> {
     pub fn store_device(&mut self, resource: GlobalId, index: &[Column], component: u32, value: &Column) {
         let name = self.terms.symbol(&self.shader.globals[resource.0 as usize].name);
         let state = &mut self.state;
+        // A load after this store is not one before it.
+        state.events += 1;
         let writes = Rc::make_mut(&mut state.writes);
         for thread in state.active.threads() {
             writes.push(Write {
@@ -510,5 +541,13 @@ impl<'a> Machine<'a> {
             Root::Device { resource, index } => Some((*resource, index.clone())),
             _ => None,
         }
+    }
+}
+
+fn is_resource(ty: &Type) -> bool {
+    match ty {
+        Type::Resource(..) => true,
+        Type::Array(element, _) => is_resource(element),
+        _ => false,
     }
 }

@@ -1,0 +1,204 @@
+//! Kernels that once made the engine say something untrue.
+
+use shaderlint_hlsl::Shader;
+use shaderlint_simt::{Analysis, LaneMap, Outcome, analyze, compare};
+
+fn shader(source: &str) -> Shader {
+    shaderlint_hlsl::parse(source.as_bytes().to_vec()).0
+}
+
+fn first_entry(shader: &Shader) -> Analysis {
+    let (entry, _) = shader
+        .entry_points()
+        .next()
+        .expect("the test's kernel has an entry point");
+    analyze(shader, entry)
+}
+
+/// A kernel of 64 threads with some globals and a body.
+fn kernel(globals: &str, body: &str) -> String {
+    format!(
+        "StructuredBuffer<uint> Src; StructuredBuffer<uint4> Src4; RWStructuredBuffer<uint> Out;\n\
+         groupshared uint g[64];\n{globals}\n[numthreads(64, 1, 1)]\n\
+         void main(uint gi : SV_GroupIndex, uint3 dtid : SV_DispatchThreadID, uint3 gid : SV_GroupID) {{\n{body}\n}}\n"
+    )
+}
+
+#[track_caller]
+fn check_races(globals: &str, body: &str, expected: usize) {
+    let shader = shader(&kernel(globals, body));
+    let analysis = first_entry(&shader);
+    let races: Vec<String> = analysis
+        .races
+        .iter()
+        .map(|race| format!("{}[{}]", shader.globals[race.array.0 as usize].name, race.index))
+        .collect();
+    assert_eq!(races.len(), expected, "{body}: {races:?}, {:?}", analysis.stopped);
+}
+
+/// Whether two bodies are said to be equal, and to differ, at every wave size.
+fn compared(globals: [&str; 2], bodies: [&str; 2]) -> (bool, bool) {
+    let [first, second] = [0, 1].map(|which| shader(&kernel(globals[which], bodies[which])));
+    let entry = |shader: &Shader| shader.entry_points().next().expect("an entry point").0;
+    let runs = compare((&first, entry(&first)), (&second, entry(&second)), &[LaneMap::Linear]);
+    (
+        runs.iter().all(|run| run.outcome.is_equal()),
+        runs.iter().any(|run| matches!(run.outcome, Outcome::Differs(_))),
+    )
+}
+
+#[track_caller]
+fn check_not_equal(globals: [&str; 2], bodies: [&str; 2]) {
+    assert!(!compared(globals, bodies).0, "{bodies:?} are not equal");
+}
+
+fn rewritable(globals: &str, body: &str) -> Vec<bool> {
+    let shader = shader(&kernel(globals, body));
+    let collectives = first_entry(&shader).collectives;
+    collectives.iter().map(|c| c.rewrite.is_some()).collect()
+}
+
+#[test]
+fn a_barrier_that_orders_resources_is_not_replaced_where_it_shows() {
+    let body = |barrier: &str, last: &str| {
+        format!(
+            "g[gi] = Src[gi]; Out[gi] = gi; GroupMemoryBarrierWithGroupSync();
+             for (uint s = 1; s < 64; s <<= 1) {{ uint v = gi >= s ? g[gi - s] : 0; {barrier}(); g[gi] += v; {barrier}(); }}
+             {last}"
+        )
+    };
+    let (group, all) = ("GroupMemoryBarrierWithGroupSync", "AllMemoryBarrierWithGroupSync");
+    assert_eq!(rewritable("", &body(group, "Out[gi] = g[gi];")), [true]);
+    assert_eq!(rewritable("", &body(all, "Out[gi] = g[gi];")), [true]);
+    assert_eq!(rewritable("", &body(all, "g[gi] += Out[63 - gi];")), [false]);
+    assert_eq!(rewritable("", &body(all, "InterlockedAdd(Out[0], g[gi]);")), [false]);
+}
+
+#[test]
+fn a_result_of_a_loop_that_is_not_followed_is_not_known() {
+    let find = "uint find(uint n) { for (uint i = 0; i < n; ++i) { if (Src[i] > 5) return i; } return 0; }";
+    check_races(find, "g[find(Src[gi])] = gi;", 0);
+}
+
+#[test]
+fn who_continues_from_a_switch_is_not_known() {
+    let body = "for (uint i = 0; i < 2; ++i) { switch (Src[gi]) { case 0: continue; default: break; } g[0] = gi; }";
+    check_races("", body, 0);
+}
+
+#[test]
+fn an_atomic_touches_its_own_member() {
+    let s = "struct S { uint a; uint b; }; groupshared S s; groupshared uint2 v;";
+    check_races(s, "if (gi == 0) s.a = 1; InterlockedAdd(s.b, 1);", 0);
+    check_races(s, "if (gi == 0) s.b = 1; InterlockedAdd(s.b, 1);", 1);
+    check_races(s, "if (gi == 0) v.x = 1; InterlockedAdd(v.y, 1);", 0);
+}
+
+#[test]
+fn parts_at_an_unknown_index_are_not_all_the_same() {
+    let table = "static const uint2 T[2] = { uint2(1, 2), uint2(3, 4) };";
+    check_races(table, "uint2 t = T[Src[gi] & 1]; if (t.x == t.y) g[0] = gi;", 0);
+    let array = "uint2 a[2]; a[0] = uint2(1, 2); a[1] = uint2(3, 4); uint2 v = a[Src[gi]];";
+    check_races("", &format!("{array} if (v.x == v.y) g[0] = gi;"), 0);
+    let two = "struct S { uint a[2]; uint b[2]; };";
+    let member = |name: &str| {
+        format!("S s; s.a[0] = 1; s.a[1] = 2; s.b[0] = 3; s.b[1] = 4; Out[gi] = s.{name}[Src[gi]];")
+    };
+    check_not_equal([two, two], [&member("a"), &member("b")]);
+}
+
+#[test]
+fn parts_of_an_element_are_not_all_the_same() {
+    let elements = "struct E { uint a[4]; }; StructuredBuffer<E> Es; RWStructuredBuffer<uint4> Out4;
+        StructuredBuffer<uint> B[4]; Texture2D<uint> T[4];";
+    for equal in [
+        "Src4[gi][0] == Src4[gi][1]",
+        "Es[gi].a[0] == Es[gi].a[1]",
+        "Es[gi].a[gi & 3] == Es[gi].a[3]",
+        "B[0][gi] == B[1][gi]",
+        "T[0][uint2(gi, 0)] == T[1][uint2(gi, 0)]",
+    ] {
+        check_races(elements, &format!("if ({equal}) g[0] = gi;"), 0);
+    }
+    let loads = "uint v[2]; for (uint i = 0; i < 2; ++i) v[i] = T[i].Load(int3(gi, 0, 0)); if (v[0] == v[1]) g[0] = gi;";
+    check_races(elements, loads, 0);
+    check_not_equal([elements; 2], ["Out4[gi][0] = 1;", "Out4[gi][1] = 1;"]);
+    assert!(compared([elements; 2], ["Out4[gi][1] = 1;", "Out4[gi].y = 1;"]).0);
+}
+
+#[test]
+fn arguments_are_converted_both_ways() {
+    let f = "void f(out float x) { x = 1; }";
+    check_races(f, "uint y; f(y); if (y != 1) g[0] = gi;", 0);
+}
+
+#[test]
+fn what_an_unknown_call_leaves_in_an_array_differs_by_element() {
+    let body = "uint a[32]; for (uint i = 0; i < 32; ++i) a[i] = i; Unknown(a); if (a[0] == a[16]) g[0] = gi;";
+    check_races("", body, 0);
+}
+
+#[test]
+fn unlike_terms_of_one_value_do_not_race() {
+    for value in [
+        "dtid.x / 64",
+        "dtid.x >> 6",
+        "dtid.x & ~63u",
+        "Src[dtid.x >> 6]",
+        "max(dtid.x, 63 + gid.x * 64)",
+        "asuint(saturate(float(dtid.x) + 1))",
+        "(gi + 1) * gid.x == 0",
+        "uint16_t(gi * 65536)",
+    ] {
+        check_races("", &format!("g[0] = {value};"), 0);
+    }
+    for value in ["dtid.x", "Src[gi]", "gi > 3 ? Src[0] : Src[1]"] {
+        check_races("", &format!("g[0] = {value};"), 1);
+    }
+}
+
+#[test]
+fn a_scan_at_one_wave_size_is_none() {
+    let ladder = |bound: &str| {
+        format!(
+            "uint n = WaveGetLaneCount(); g[gi] = Src[gi]; GroupMemoryBarrierWithGroupSync();
+             for (uint s = 1; s < {bound}; s <<= 1) {{ uint v = gi >= s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync(); g[gi] += v; GroupMemoryBarrierWithGroupSync(); }}
+             Out[gi] = g[gi] + n;"
+        )
+    };
+    assert_eq!(rewritable("", &ladder("256 / n")), [false; 0]);
+    assert_eq!(rewritable("", &ladder("64")), [true]);
+}
+
+#[test]
+fn a_return_of_some_says_nothing_of_the_others() {
+    let some = "if (gi < 32) { if (Src[0] > 3) return; } Out[gi] = 1;";
+    let all = "if (Src[0] > 3) return; Out[gi] = 1;";
+    check_not_equal([""; 2], [some, all]);
+}
+
+#[test]
+fn operations_on_resources_are_told_apart() {
+    let buffers = "AppendStructuredBuffer<uint> App; RWStructuredBuffer<uint> Out2;";
+    for bodies in [
+        ["InterlockedAdd(Out[0], 1);", "InterlockedMax(Out[0], 1);"],
+        ["InterlockedAdd(Out[0], 1);", "Out[0] = 1;"],
+        ["uint o = Out.IncrementCounter();", "uint o = Out.DecrementCounter();"],
+        [
+            "Out[gi] = 5; uint y = Out[gi]; Out2[gi] = y;",
+            "uint y = Out[gi]; Out[gi] = 5; Out2[gi] = y;",
+        ],
+    ] {
+        check_not_equal([buffers; 2], bodies);
+        assert!(compared([buffers; 2], [bodies[0]; 2]).0, "{}", bodies[0]);
+    }
+}
+
+#[test]
+fn a_wave_in_an_operand_that_may_be_skipped_is_not_followed() {
+    let (ternary, branch) = (
+        "Out[gi] = gi < 3 ? WaveActiveSum(1) : 0;",
+        "uint x = 0; if (gi < 3) x = WaveActiveSum(1); Out[gi] = x;",
+    );
+    check_not_equal([""; 2], [ternary, branch]);
+}
