@@ -125,13 +125,7 @@ fn fits(shader: &Shader, scan: &Collective) -> bool {
         .globals
         .iter()
         .filter(|global| global.storage == Storage::Groupshared)
-        .map(|global| {
-            let words_a_component = match global.ty.scalar() {
-                Some(scalar) if scalar.is_word() || scalar.is_float() => 1,
-                _ => 2,
-            };
-            shader.components(&global.ty).saturating_mul(words_a_component)
-        })
+        .map(|global| shader.words(&global.ty))
         .fold(0, usize::saturating_add);
     declared.saturating_add(scan.lanes.div_ceil(4) as usize) <= WORDS
 }

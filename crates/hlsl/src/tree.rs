@@ -4,7 +4,7 @@
 //! both operands of a [`ExprKind::Binary`] have the same type and readers need no conversion rules of their own.
 
 use crate::span::Span;
-use crate::types::{StructId, Type};
+use crate::types::{Scalar, StructId, Type};
 
 macro_rules! index {
     ($(#[$doc:meta])* $name:ident) => {
@@ -51,15 +51,31 @@ impl Shader {
     /// Number of scalar components a value of `ty` is made of; 0 for resources and unknown types.
     #[must_use]
     pub fn components(&self, ty: &Type) -> usize {
+        self.total(ty, |_| 1)
+    }
+
+    /// 32-bit words that a value of `ty` takes in groupshared memory at most; 0 for resources and unknown types.
+    #[must_use]
+    pub fn words(&self, ty: &Type) -> usize {
+        self.total(ty, |scalar| match scalar {
+            Scalar::Int64 | Scalar::Uint64 | Scalar::Double => 2,
+            _ => 1,
+        })
+    }
+
+    fn total(&self, ty: &Type, of_scalar: fn(Scalar) -> usize) -> usize {
         match ty {
             Type::Void | Type::Resource(..) | Type::Unknown => 0,
-            Type::Scalar(_) => 1,
-            Type::Vector(_, n) => usize::from(*n),
-            Type::Matrix(_, rows, columns) => usize::from(*rows) * usize::from(*columns),
+            Type::Scalar(scalar) => of_scalar(*scalar),
+            Type::Vector(scalar, n) => of_scalar(*scalar) * usize::from(*n),
+            Type::Matrix(scalar, rows, columns) => {
+                of_scalar(*scalar) * usize::from(*rows) * usize::from(*columns)
+            }
             Type::Struct(StructId(id)) => self.structs.get(*id as usize).map_or(0, |s| {
-                s.fields.iter().map(|field| self.components(&field.ty)).sum()
+                let fields = s.fields.iter().map(|field| self.total(&field.ty, of_scalar));
+                fields.fold(0, usize::saturating_add)
             }),
-            Type::Array(element, length) => self.components(element).saturating_mul(*length as usize),
+            Type::Array(element, length) => self.total(element, of_scalar).saturating_mul(*length as usize),
         }
     }
 }

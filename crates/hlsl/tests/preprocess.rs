@@ -6,6 +6,11 @@ use shaderlint_hlsl::{
     Branch, FileSpan, Includes, NoIncludes, Preprocessed, Problem, SourceFile, preprocess,
 };
 
+/// A text of one line for each number.
+fn lines(numbers: std::ops::Range<usize>, line: impl FnMut(usize) -> String) -> String {
+    numbers.map(line).collect::<Vec<String>>().concat()
+}
+
 /// Included files by path.
 struct Files<'a>(&'a [(&'a str, &'a [u8])]);
 
@@ -479,10 +484,8 @@ fn hostile_input_ends() {
     let unclosed = format!("#define F(x) x\n#define G(x) x\nG({})", "F(".repeat(many));
     assert!(!read(unclosed.as_bytes()).1.is_empty());
 
-    let mut laughs = "#define A0 ha ha\n".to_owned();
-    for index in 1..60 {
-        laughs += &format!("#define A{index} A{0} A{0}\n", index - 1);
-    }
+    let doubling = lines(1..60, |index| format!("#define A{index} A{0} A{0}\n", index - 1));
+    let laughs = "#define A0 ha ha\n".to_owned() + &doubling;
     let (unit, problems) = read((laughs.clone() + "A59 end").as_bytes());
     assert_eq!(unit.text, b"A59 end");
     assert_eq!(
@@ -492,10 +495,7 @@ fn hostile_input_ends() {
     let (unit, _) = read((laughs + &"A59\n".repeat(many) + "end").as_bytes());
     assert!(unit.text.ends_with(b"A59\nend"));
 
-    let nothing = "#define A0\n".to_owned()
-        + &(1..60)
-            .map(|index| format!("#define A{index} A{0} A{0}\n", index - 1))
-            .collect::<String>();
+    let nothing = "#define A0\n".to_owned() + &doubling;
     assert_eq!(read((nothing + "A59").as_bytes()).1.len(), 1);
 
     let strings = "#define S(x) T(#x #x)\n#define T(x) S(x)\n".to_owned()
@@ -514,8 +514,6 @@ fn hostile_input_ends() {
     assert_eq!(read(ifs.as_bytes()).1.len(), 1);
     let ifs = "#if 1\n".repeat(many);
     assert_eq!(read(ifs.as_bytes()).1.len(), 1_000);
-    let chain: String = (0..many)
-        .map(|index| format!("#define C{index} C{}\n", index + 1))
-        .collect();
+    let chain = lines(0..many, |index| format!("#define C{index} C{}\n", index + 1));
     assert_eq!(read((chain + "C0").as_bytes()).0.text, b"C20000");
 }

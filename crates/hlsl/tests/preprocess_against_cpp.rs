@@ -1,4 +1,5 @@
 //! The preprocessor against `cpp`, token for token, on programs made at random.
+#![expect(clippy::disallowed_methods, reason = "the reference is a program")]
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -89,10 +90,10 @@ fn piece(parameters: &'static [&'static str]) -> BoxedStrategy<String> {
                     inner.clone(),
                     prop::collection::vec(inner2, 0..3)
                 )
-                    .prop_map(|(name, first, rest)| format!(
-                        "{name}({first}{})",
-                        rest.iter().map(|part| format!(", {part}")).collect::<String>()
-                    )),
+                    .prop_map(|(name, first, rest)| {
+                        let arguments: Vec<String> = std::iter::once(first).chain(rest).collect();
+                        format!("{name}({})", arguments.join(", "))
+                    }),
                 inner.prop_map(|inner| format!("({inner})")),
             ]
         })

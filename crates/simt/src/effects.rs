@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{
-    Direction, Expr, ExprKind, FunctionId, GlobalId, Intrinsic, LocalId, Shader, Span, Stmt, StmtKind, Storage, Type,
+    Direction, Expr, ExprKind, FunctionId, GlobalId, Intrinsic, LocalId, Shader, Span, Stmt, StmtKind,
+    Storage, Type,
 };
 
 /// An upper bound on what running some statements reads and writes.

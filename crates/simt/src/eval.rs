@@ -1,8 +1,6 @@
 //! Expressions: values of all active threads, and the places they are stored in.
 
-use shaderlint_hlsl::{
-    BinaryOp, Direction, Expr, ExprKind, FunctionId, LocalId, ResourceKind, Scalar, Type,
-};
+use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, FunctionId, LocalId, ResourceKind, Scalar, Type};
 
 use crate::column::{Column, Mask};
 use crate::fold;
@@ -27,7 +25,7 @@ impl<'a> Machine<'a> {
                 .unwrap_or_default()),
             ExprKind::Global(_) | ExprKind::Index(..) | ExprKind::Field(..) | ExprKind::Swizzle(..) => {
                 let place = self.place(expr)?;
-                self.load(&place, expr.span)
+                Ok(self.load(&place, expr.span))
             }
             ExprKind::Unary(op, operand) => {
                 let scalar = operand.ty.scalar().unwrap_or(Scalar::Uint);
@@ -57,7 +55,7 @@ impl<'a> Machine<'a> {
                 prefix,
             } => {
                 let place = self.place(target)?;
-                let old = self.load(&place, target.span)?;
+                let old = self.load(&place, target.span);
                 let one = if target.ty.scalar().is_some_and(Scalar::is_float) {
                     1.0f32.to_bits()
                 } else {
@@ -145,7 +143,7 @@ impl<'a> Machine<'a> {
     fn logical(&mut self, op: BinaryOp, a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
         let left = self.eval(a)?;
         if self.effects.of_expression(self.shader, b).has_side_effects() {
-            return self.stop("a side effect behind && or ||", b.span);
+            return Self::stop("a side effect behind && or ||", b.span);
         }
         let Some(condition) = left.first().filter(|_| left.len() == 1).cloned() else {
             let right = self.eval(b)?;
@@ -200,7 +198,7 @@ impl<'a> Machine<'a> {
         let condition = self.eval(condition)?;
         for arm in [a, b] {
             if self.effects.of_expression(self.shader, arm).has_side_effects() {
-                return self.stop("a side effect in an arm of ?:", arm.span);
+                return Self::stop("a side effect in an arm of ?:", arm.span);
             }
         }
         if condition.len() != 1 {
@@ -249,7 +247,7 @@ impl<'a> Machine<'a> {
             return Ok(value);
         };
         let operand = self.eval(value)?;
-        let old = self.load(&place, target.span)?;
+        let old = self.load(&place, target.span);
         let old = self.convert(&old, &target.ty, &value.ty);
         let new = self.binary(op, value.ty.scalar(), &old, &operand);
         let new = self.convert(&new, &value.ty, &target.ty);
@@ -285,13 +283,13 @@ impl<'a> Machine<'a> {
         self.spend(expr.span)?;
         let shader = self.shader;
         let Some(function) = shader.functions.get(id.0 as usize) else {
-            return self.stop("a call that is not understood", expr.span);
+            return Self::stop("a call that is not understood", expr.span);
         };
         let Some(body) = &function.body else {
-            return self.stop("a call of a function without a body", expr.span);
+            return Self::stop("a call of a function without a body", expr.span);
         };
         if !self.state.frame.may_call() {
-            return self.stop("calls nested too deeply", expr.span);
+            return Self::stop("calls nested too deeply", expr.span);
         }
         let mut frame = Frame::new(id, self.state.frame.depth + 1);
         let mut values: Vec<Option<Vec<Column>>> = Vec::new();
@@ -303,20 +301,20 @@ impl<'a> Machine<'a> {
                 .get(parameter.local.0 as usize)
                 .map(|local| &local.ty);
             if matches!(ty, Some(Type::Resource(..))) {
-                let Some((resource, _)) = self.device_place(&place) else {
-                    return self.stop("a resource argument that is not understood", argument.span);
+                let Some((resource, _)) = place.on_device() else {
+                    return Self::stop("a resource argument that is not understood", argument.span);
                 };
                 frame.aliases.insert(parameter.local, resource);
                 values.push(None);
                 continue;
             }
-            if matches!(argument.ty, Type::Array(..)) && self.shared_place(&place).is_some() {
-                return self.stop("a groupshared array as an argument", argument.span);
+            if matches!(argument.ty, Type::Array(..)) && place.in_shared().is_some() {
+                return Self::stop("a groupshared array as an argument", argument.span);
             }
             values.push(match parameter.direction {
                 Direction::Out => None,
                 Direction::In | Direction::InOut => {
-                    let value = self.load(&place, argument.span)?;
+                    let value = self.load(&place, argument.span);
                     Some(match ty {
                         Some(ty) => self.convert(&value, &argument.ty, ty),
                         None => value,
@@ -369,7 +367,7 @@ impl<'a> Machine<'a> {
     ) -> Run<Vec<Column>> {
         let place = self.place(object)?;
         let count = self.shader.components(&expr.ty).min(MAX_COMPONENTS);
-        let Some((resource, mut index)) = self.device_place(&place) else {
+        let Some((resource, mut index)) = place.on_device() else {
             return self.opaque(arguments, expr);
         };
         let Type::Resource(kind, _) = &object.ty else {
@@ -447,18 +445,18 @@ impl<'a> Machine<'a> {
             );
             let place = self.place(operand)?;
             if matches!(operand.ty, Type::Resource(..)) {
-                if let Some((_, index)) = self.device_place(&place) {
+                if let Some((_, index)) = place.on_device() {
                     columns.extend(index);
                 }
                 continue;
             }
-            if matches!(operand.ty, Type::Array(..)) && self.shared_place(&place).is_some() {
-                return self.stop(
+            if matches!(operand.ty, Type::Array(..)) && place.in_shared().is_some() {
+                return Self::stop(
                     "a groupshared array passed to something that is not understood",
                     operand.span,
                 );
             }
-            columns.extend(self.load(&place, operand.span)?);
+            columns.extend(self.load(&place, operand.span));
             if is_place && !matches!(place.root, Root::Value(_)) {
                 places.push((place, operand.span));
             }

@@ -18,12 +18,12 @@ impl Machine<'_> {
     pub fn havoc(&mut self, statements: &[Stmt], span: Span) -> Run<()> {
         let effects = self.effects.of_statements(self.shader, statements);
         if effects.opaque {
-            return self.stop("a loop or switch that is not understood", span);
+            return Self::stop("a loop or switch that is not understood", span);
         }
         if effects.barrier
             && (self.state.active != self.state.alive || self.state.guard.uniform(self.state.alive).is_none())
         {
-            return self.stop("a barrier that not every thread may reach", span);
+            return Self::stop("a barrier that not every thread may reach", span);
         }
         let text = String::from_utf8_lossy(span.slice(&self.shader.text)).into_owned();
         let text = self.terms.symbol(&text);

@@ -8,6 +8,9 @@ use crate::fold;
 use crate::machine::{Machine, Run};
 use crate::value::{Op, Value};
 
+/// What a wave operation does with one wave: its lanes and threads, the operand, and the results by thread.
+type OfWave<'m, M> = &'m mut dyn FnMut(&mut M, &[(u32, usize)], &Column, &mut [Value]);
+
 impl<'a> Machine<'a> {
     /// Gives the frame at hand its variables.
     pub fn open_frame(&mut self) {
@@ -259,14 +262,14 @@ impl<'a> Machine<'a> {
 
     fn atomic(&mut self, name: &str, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
         let Some((target, operands)) = arguments.split_first() else {
-            return self.stop("an atomic without a place", expr.span);
+            return Self::stop("an atomic without a place", expr.span);
         };
         let place = self.place(target)?;
-        if let Some((resource, index)) = self.device_place(&place) {
+        if let Some((resource, index)) = place.on_device() {
             return self.atomic_on_device(name, resource, &index, operands);
         }
-        let Some((array, base)) = self.shared_place(&place) else {
-            return self.stop("an atomic on something that is not shared", expr.span);
+        let Some((array, base)) = place.in_shared() else {
+            return Self::stop("an atomic on something that is not shared", expr.span);
         };
         // The member of a struct, or the component of a vector.
         let component = place.components.first().copied().unwrap_or(0);
@@ -377,7 +380,7 @@ impl<'a> Machine<'a> {
         }
         let waves: Vec<Vec<(u32, usize)>> = self
             .waves
-            .waves
+            .members
             .iter()
             .map(|wave| {
                 wave.iter()
@@ -407,16 +410,13 @@ impl<'a> Machine<'a> {
             Intrinsic::WaveActiveBitXor => Operator::Xor,
             _ => Operator::Add,
         };
-        let spread =
-            |machine: &mut Self,
-             column: &Column,
-             f: &mut dyn FnMut(&mut Self, &[(u32, usize)], &Column, &mut [Value])| {
-                let mut result = vec![Value::Known(0); lanes];
-                for wave in waves.iter().filter(|wave| !wave.is_empty()) {
-                    f(machine, wave, column, &mut result);
-                }
-                Column::Lanes(result.into())
-            };
+        let spread = |machine: &mut Self, column: &Column, f: OfWave<'_, Self>| {
+            let mut result = vec![Value::Known(0); lanes];
+            for wave in waves.iter().filter(|wave| !wave.is_empty()) {
+                f(machine, wave, column, &mut result);
+            }
+            Column::Lanes(result.into())
+        };
         match intrinsic {
             Intrinsic::WaveActiveSum
             | Intrinsic::WaveActiveCountBits

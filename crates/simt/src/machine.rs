@@ -199,7 +199,7 @@ impl<'a> Machine<'a> {
         self.shader.functions.get(self.state.frame.function.0 as usize)
     }
 
-    pub fn stop<T>(&self, reason: &str, span: Span) -> Run<T> {
+    pub fn stop<T>(reason: &str, span: Span) -> Run<T> {
         Err(Halt::Stop(Stop {
             reason: reason.to_owned(),
             span,
@@ -209,7 +209,7 @@ impl<'a> Machine<'a> {
     pub fn spend(&mut self, span: Span) -> Run<()> {
         let cost = self.lanes as u64;
         if self.budget < cost || self.terms.len() > MAX_ATOMS {
-            return self.stop("the run takes too many steps", span);
+            return Self::stop("the run takes too many steps", span);
         }
         self.budget -= cost;
         Ok(())
@@ -274,7 +274,7 @@ impl<'a> Machine<'a> {
                 let active = self.state.active;
                 let guard = self.state.guard.clone();
                 let Some(innermost) = self.state.frame.loops.last_mut() else {
-                    return self.stop("a break or continue outside a loop", statement.span);
+                    return Self::stop("a break or continue outside a loop", statement.span);
                 };
                 if !active
                     .threads()
@@ -290,7 +290,7 @@ impl<'a> Machine<'a> {
                 self.state.active = Mask::EMPTY;
                 Ok(())
             }
-            StmtKind::Opaque => self.stop("a statement that is not understood", statement.span),
+            StmtKind::Opaque => Self::stop("a statement that is not understood", statement.span),
         }
     }
 
@@ -405,7 +405,7 @@ impl<'a> Machine<'a> {
     pub fn barrier(&mut self, span: Span, device_only: bool) -> Run<()> {
         let state = &self.state;
         if state.active != state.alive || state.guard.uniform(state.alive).is_none() {
-            return self.stop("a barrier that not every thread may reach", span);
+            return Self::stop("a barrier that not every thread may reach", span);
         }
         if device_only {
             // It synchronises the threads, but promises nothing about groupshared memory.

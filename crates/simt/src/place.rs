@@ -54,7 +54,7 @@ impl<'a> Machine<'a> {
             }),
             ExprKind::Global(global) => {
                 let Some(declared) = self.shader.globals.get(global.0 as usize) else {
-                    return self.stop("an unknown name", expr.span);
+                    return Self::stop("an unknown name", expr.span);
                 };
                 Ok(whole(match declared.storage {
                     Storage::Groupshared => Root::Shared(*global),
@@ -94,14 +94,14 @@ impl<'a> Machine<'a> {
                     return Ok(place);
                 }
                 let Some(index) = index_value.into_iter().next() else {
-                    return self.stop("an index that is not understood", expr.span);
+                    return Self::stop("an index that is not understood", expr.span);
                 };
                 let (stride, length) = match &base.ty {
                     Type::Array(_, length) => (count, *length),
                     Type::Vector(_, length) => (1, u32::from(*length)),
                     Type::Matrix(_, rows, columns) => (u32::from(*columns), u32::from(*rows)),
                     _ => {
-                        return self.stop("an index into something that is not understood", expr.span);
+                        return Self::stop("an index into something that is not understood", expr.span);
                     }
                 };
                 // A resource's elements are addressed by their components alone: a part chosen by an index that is not
@@ -117,11 +117,11 @@ impl<'a> Machine<'a> {
                             .take(count as usize)
                             .collect();
                         if place.components.len() != count as usize {
-                            return self.stop("an index past the end of an element", expr.span);
+                            return Self::stop("an index past the end of an element", expr.span);
                         }
                         return Ok(place);
                     }
-                    let columns = self.load(&place, expr.span)?;
+                    let columns = self.load(&place, expr.span);
                     place = Place {
                         root: Root::Value(columns),
                         base: Column::ZERO,
@@ -136,7 +136,7 @@ impl<'a> Machine<'a> {
                 let mut start = start;
                 if !contiguous {
                     // What is loaded is packed: its components count from 0 again.
-                    let columns = self.load(&place, expr.span)?;
+                    let columns = self.load(&place, expr.span);
                     start = 0;
                     place = Place {
                         root: Root::Value(columns),
@@ -154,9 +154,15 @@ impl<'a> Machine<'a> {
                         }
                     }
                     (Value::Known(_), Value::Known(_)) => OUTSIDE,
-                    _ => m
-                        .terms
-                        .apply(Op::Same, &[v[0].clone(), v[1].clone(), Value::Known(stride), Value::Known(start)]),
+                    _ => m.terms.apply(
+                        Op::Same,
+                        &[
+                            v[0].clone(),
+                            v[1].clone(),
+                            Value::Known(stride),
+                            Value::Known(start),
+                        ],
+                    ),
                 });
                 place.components = (0..count).collect();
                 Ok(place)
@@ -164,7 +170,7 @@ impl<'a> Machine<'a> {
             ExprKind::Field(base, field) => {
                 let place = self.place(base)?;
                 let Type::Struct(id) = &base.ty else {
-                    return self.stop("a field of something that is not understood", expr.span);
+                    return Self::stop("a field of something that is not understood", expr.span);
                 };
                 let fields = &self.shader.structs[id.0 as usize].fields;
                 let skip: usize = fields
@@ -226,36 +232,31 @@ impl<'a> Machine<'a> {
     }
 
     /// The values in a place.
-    pub fn load(&mut self, place: &Place, span: Span) -> Run<Vec<Column>> {
+    pub fn load(&mut self, place: &Place, span: Span) -> Vec<Column> {
         match &place.root {
             Root::Local(local) => {
-                let columns = self
-                    .state
-                    .frame
-                    .locals
-                    .get(local.0 as usize)
-                    .cloned()
-                    .unwrap_or_default();
-                Ok(self.gather(&columns, place))
+                let columns = self.state.frame.locals.get(local.0 as usize);
+                let columns = columns.cloned().unwrap_or_default();
+                self.gather(&columns, place)
             }
             Root::Static(global) => {
                 let columns = self.state.statics.get(global).cloned().unwrap_or_default();
-                Ok(self.gather(&columns, place))
+                self.gather(&columns, place)
             }
-            Root::Value(columns) => Ok(self.gather(columns, place)),
+            Root::Value(columns) => self.gather(columns, place),
             Root::Shared(global) => {
                 let site = self.site(span);
-                Ok(place
-                    .components
-                    .iter()
+                let components = place.components.iter();
+                components
                     .map(|component| self.load_shared(*global, &place.base, *component, site))
-                    .collect())
+                    .collect()
             }
-            Root::Device { resource, index } => Ok(place
-                .components
-                .iter()
-                .map(|component| self.load_device(*resource, index, *component))
-                .collect()),
+            Root::Device { resource, index } => {
+                let components = place.components.iter();
+                components
+                    .map(|component| self.load_device(*resource, index, *component))
+                    .collect()
+            }
         }
     }
 
@@ -411,7 +412,7 @@ impl<'a> Machine<'a> {
                 }
                 Ok(())
             }
-            Root::Value(_) => self.stop("an assignment to something that is no place", span),
+            Root::Value(_) => Self::stop("an assignment to something that is no place", span),
         }
     }
 
@@ -527,17 +528,20 @@ impl<'a> Machine<'a> {
             });
         }
     }
+}
 
-    /// The groupshared variable and cell offsets, or the resource and index, that an expression names.
-    pub fn shared_place(&self, place: &Place) -> Option<(GlobalId, Column)> {
-        match &place.root {
-            Root::Shared(global) => Some((*global, place.base.clone())),
+impl Place {
+    /// The groupshared variable and the cell each thread names.
+    pub fn in_shared(&self) -> Option<(GlobalId, Column)> {
+        match &self.root {
+            Root::Shared(global) => Some((*global, self.base.clone())),
             _ => None,
         }
     }
 
-    pub fn device_place(&self, place: &Place) -> Option<(GlobalId, Vec<Column>)> {
-        match &place.root {
+    /// The resource and the index into it.
+    pub fn on_device(&self) -> Option<(GlobalId, Vec<Column>)> {
+        match &self.root {
             Root::Device { resource, index } => Some((*resource, index.clone())),
             _ => None,
         }

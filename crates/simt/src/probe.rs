@@ -260,7 +260,8 @@ impl<'a> Machine<'a> {
             if !clean {
                 break;
             }
-            if !so_far.barrier || !(of_one.touches_shared() || !of_one.written.is_empty()) {
+            let changes_nothing = !of_one.touches_shared() && of_one.written.is_empty();
+            if !so_far.barrier || changes_nothing {
                 continue;
             }
             self.observe_partial_results();

@@ -41,7 +41,7 @@ pub const WAVE_SIZES: [u32; 6] = [4, 8, 16, 32, 64, 128];
 pub(crate) struct Waves {
     pub size: u32,
     /// For each wave the thread at each occupied lane, ascending by lane.
-    pub waves: Vec<Vec<(u32, usize)>>,
+    pub members: Vec<Vec<(u32, usize)>>,
     /// For each thread its wave and lane.
     pub place: Vec<(usize, u32)>,
 }
@@ -101,7 +101,11 @@ impl Waves {
                 }
             }
         }
-        Waves { size, waves, place }
+        Waves {
+            size,
+            members: waves,
+            place,
+        }
     }
 }
 
@@ -139,14 +143,18 @@ mod tests {
             for size in WAVE_SIZES {
                 for map in LaneMap::ALL {
                     let waves = Waves::new(group, size, map);
-                    let mut seen: Vec<usize> =
-                        waves.waves.iter().flatten().map(|(_, thread)| *thread).collect();
+                    let mut seen: Vec<usize> = waves
+                        .members
+                        .iter()
+                        .flatten()
+                        .map(|(_, thread)| *thread)
+                        .collect();
                     seen.sort_unstable();
                     assert_eq!(
                         seen,
                         (0..group.iter().product::<u32>() as usize).collect::<Vec<_>>()
                     );
-                    assert!(waves.waves.iter().flatten().all(|(lane, _)| *lane < size));
+                    assert!(waves.members.iter().flatten().all(|(lane, _)| *lane < size));
                 }
             }
         }

@@ -40,7 +40,11 @@ fn check_races(globals: &str, body: &str, expected: usize) {
 fn compared(globals: [&str; 2], bodies: [&str; 2]) -> (bool, bool) {
     let [first, second] = [0, 1].map(|which| shader(&kernel(globals[which], bodies[which])));
     let entry = |shader: &Shader| shader.entry_points().next().expect("an entry point").0;
-    let runs = compare((&first, entry(&first)), (&second, entry(&second)), &[LaneMap::Linear]);
+    let runs = compare(
+        (&first, entry(&first)),
+        (&second, entry(&second)),
+        &[LaneMap::Linear],
+    );
     (
         runs.iter().all(|run| run.outcome.is_equal()),
         runs.iter().any(|run| matches!(run.outcome, Outcome::Differs(_))),
@@ -71,7 +75,10 @@ fn a_barrier_that_orders_resources_is_not_replaced_where_it_shows() {
     assert_eq!(rewritable("", &body(group, "Out[gi] = g[gi];")), [true]);
     assert_eq!(rewritable("", &body(all, "Out[gi] = g[gi];")), [true]);
     assert_eq!(rewritable("", &body(all, "g[gi] += Out[63 - gi];")), [false]);
-    assert_eq!(rewritable("", &body(all, "InterlockedAdd(Out[0], g[gi]);")), [false]);
+    assert_eq!(
+        rewritable("", &body(all, "InterlockedAdd(Out[0], g[gi]);")),
+        [false]
+    );
 }
 
 #[test]
@@ -82,7 +89,8 @@ fn a_result_of_a_loop_that_is_not_followed_is_not_known() {
 
 #[test]
 fn who_continues_from_a_switch_is_not_known() {
-    let body = "for (uint i = 0; i < 2; ++i) { switch (Src[gi]) { case 0: continue; default: break; } g[0] = gi; }";
+    let body =
+        "for (uint i = 0; i < 2; ++i) { switch (Src[gi]) { case 0: continue; default: break; } g[0] = gi; }";
     check_races("", body, 0);
 }
 
@@ -134,7 +142,8 @@ fn arguments_are_converted_both_ways() {
 
 #[test]
 fn what_an_unknown_call_leaves_in_an_array_differs_by_element() {
-    let body = "uint a[32]; for (uint i = 0; i < 32; ++i) a[i] = i; Unknown(a); if (a[0] == a[16]) g[0] = gi;";
+    let body =
+        "uint a[32]; for (uint i = 0; i < 32; ++i) a[i] = i; Unknown(a); if (a[0] == a[16]) g[0] = gi;";
     check_races("", body, 0);
 }
 
@@ -183,7 +192,10 @@ fn operations_on_resources_are_told_apart() {
     for bodies in [
         ["InterlockedAdd(Out[0], 1);", "InterlockedMax(Out[0], 1);"],
         ["InterlockedAdd(Out[0], 1);", "Out[0] = 1;"],
-        ["uint o = Out.IncrementCounter();", "uint o = Out.DecrementCounter();"],
+        [
+            "uint o = Out.IncrementCounter();",
+            "uint o = Out.DecrementCounter();",
+        ],
         [
             "Out[gi] = 5; uint y = Out[gi]; Out2[gi] = y;",
             "uint y = Out[gi]; Out[gi] = 5; Out2[gi] = y;",

@@ -9,7 +9,7 @@ use support::{lowered, try_lower};
 #[track_caller]
 fn check(source: &str, message: &str, at: &str) {
     let error = match try_lower(source) {
-        Ok(kernel) => panic!("lowered: {}", shaderlint_verify::wgsl(&kernel, false).unwrap()),
+        Ok(kernel) => panic!("lowered: {:?}", shaderlint_verify::wgsl(&kernel, false)),
         Err(error) => error,
     };
     assert!(error.message.contains(message), "{error}");

@@ -292,33 +292,32 @@ impl Unit<'_> {
         span: Span,
     ) -> Option<Handle<naga::Expression>> {
         let ty = simplify(ty);
-        let expression = match &ty {
-            Type::Scalar(scalar) => naga::Expression::Literal(literal(*scalar, bits.next()?)?),
-            _ => {
-                let parts: Vec<Type> = match &ty {
-                    Type::Vector(scalar, n) => vec![Type::Scalar(*scalar); usize::from(*n)],
-                    Type::Matrix(scalar, rows, columns) => {
-                        vec![Type::Vector(*scalar, *columns); usize::from(*rows)]
-                    }
-                    Type::Array(_, length) if *length as usize > bits_limit() => return None,
-                    Type::Array(element, length) => vec![Type::clone(element); *length as usize],
-                    Type::Struct(id) => {
-                        let shader = self.shader;
-                        let structure = shader.structs.get(id.0 as usize)?;
-                        structure.fields.iter().map(|field| field.ty.clone()).collect()
-                    }
-                    _ => return None,
-                };
-                let mut components = Vec::new();
-                for part in &parts {
-                    components.push(self.constant_part(part, bits, span)?);
+        let expression = if let Type::Scalar(scalar) = &ty {
+            naga::Expression::Literal(literal(*scalar, bits.next()?)?)
+        } else {
+            let parts: Vec<Type> = match &ty {
+                Type::Vector(scalar, n) => vec![Type::Scalar(*scalar); usize::from(*n)],
+                Type::Matrix(scalar, rows, columns) => {
+                    vec![Type::Vector(*scalar, *columns); usize::from(*rows)]
                 }
-                let ty = self
-                    .types
-                    .naga_type(&mut self.module, &ty, &Shape::VALUE, span)
-                    .ok()?;
-                naga::Expression::Compose { ty, components }
+                Type::Array(_, length) if *length as usize > bits_limit() => return None,
+                Type::Array(element, length) => vec![Type::clone(element); *length as usize],
+                Type::Struct(id) => {
+                    let shader = self.shader;
+                    let structure = shader.structs.get(id.0 as usize)?;
+                    structure.fields.iter().map(|field| field.ty.clone()).collect()
+                }
+                _ => return None,
+            };
+            let mut components = Vec::new();
+            for part in &parts {
+                components.push(self.constant_part(part, bits, span)?);
             }
+            let ty = self
+                .types
+                .naga_type(&mut self.module, &ty, &Shape::VALUE, span)
+                .ok()?;
+            naga::Expression::Compose { ty, components }
         };
         Some(
             self.module

@@ -11,7 +11,7 @@ use crate::{Binding, Lowered};
 #[derive(Debug)]
 pub struct Device {
     pub info: AdapterInfo,
-    pub(super) device: wgpu::Device,
+    pub(super) gpu: wgpu::Device,
     pub(super) queue: wgpu::Queue,
     /// What went wrong outside of any error scope.
     trouble: Arc<Mutex<Option<RunError>>>,
@@ -56,7 +56,7 @@ impl Device {
         });
         Ok(Self {
             info: adapter.info.clone(),
-            device,
+            gpu: device,
             queue,
             trouble,
         })
@@ -69,7 +69,7 @@ impl Device {
             wgpu::ErrorFilter::Internal,
             wgpu::ErrorFilter::Validation,
         ]
-        .map(|filter| self.device.push_error_scope(filter));
+        .map(|filter| self.gpu.push_error_scope(filter));
         let made = inner();
         let mut first = None;
         for scope in scopes.into_iter().rev() {
@@ -97,7 +97,7 @@ impl Device {
 
     /// Waits for everything submitted so far.
     pub(super) fn wait(&self) -> Result<(), RunError> {
-        let waited = self.device.poll(wgpu::PollType::Wait {
+        let waited = self.gpu.poll(wgpu::PollType::Wait {
             submission_index: None,
             timeout: Some(Duration::from_secs(PATIENCE_S)),
         });
@@ -105,7 +105,7 @@ impl Device {
             Ok(_) => self.check(),
             Err(wgpu::PollError::Timeout) => {
                 // Closing a device waits for its work, which may never end: this one is left open.
-                std::mem::forget((self.device.clone(), self.queue.clone()));
+                std::mem::forget((self.gpu.clone(), self.queue.clone()));
                 Err(RunError::Timeout(PATIENCE_S))
             }
             Err(error) => Err(RunError::Refused(error.to_string())),
@@ -124,7 +124,7 @@ impl Device {
         size: u64,
         usage: wgpu::BufferUsages,
     ) -> Result<wgpu::Buffer, RunError> {
-        let limits = self.device.limits();
+        let limits = self.gpu.limits();
         let limit = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
         if size > limit {
             return Err(RunError::TooLarge(format!(
@@ -132,7 +132,7 @@ impl Device {
             )));
         }
         self.scoped(|| {
-            self.device.create_buffer(&wgpu::BufferDescriptor {
+            self.gpu.create_buffer(&wgpu::BufferDescriptor {
                 label: None,
                 size,
                 usage,
@@ -153,8 +153,8 @@ impl Device {
             source: wgpu::ShaderSource::Wgsl(wgsl.into()),
         };
         let module = self.scoped(|| match mode {
-            Mode::Checked => self.device.create_shader_module(source),
-            Mode::Unchecked => unchecked_module(&self.device, source, self.info.is_cpu),
+            Mode::Checked => self.gpu.create_shader_module(source),
+            Mode::Unchecked => unchecked_module(&self.gpu, source, self.info.is_cpu),
         })?;
         self.scoped(|| {
             let entries: Vec<wgpu::BindGroupLayoutEntry> = (0u32..)
@@ -173,20 +173,18 @@ impl Device {
                 })
                 .collect();
             let bind_layout = self
-                .device
+                .gpu
                 .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
                     label: None,
                     entries: &entries,
                 });
-            let layout = self
-                .device
-                .create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-                    label: None,
-                    bind_group_layouts: &[Some(&bind_layout)],
-                    immediate_size: 0,
-                });
+            let layout = self.gpu.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: None,
+                bind_group_layouts: &[Some(&bind_layout)],
+                immediate_size: 0,
+            });
             let pipeline = self
-                .device
+                .gpu
                 .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                     label: None,
                     layout: Some(&layout),
@@ -215,7 +213,7 @@ impl Device {
                     resource: buffer.as_entire_binding(),
                 })
                 .collect();
-            self.device.create_bind_group(&wgpu::BindGroupDescriptor {
+            self.gpu.create_bind_group(&wgpu::BindGroupDescriptor {
                 label: None,
                 layout,
                 entries: &entries,
@@ -225,7 +223,7 @@ impl Device {
 
     /// Whether this many groups can be dispatched at once.
     pub(super) fn check_groups(&self, groups: [u32; 3]) -> Result<(), RunError> {
-        let limit = self.device.limits().max_compute_workgroups_per_dimension;
+        let limit = self.gpu.limits().max_compute_workgroups_per_dimension;
         if groups.iter().any(|n| *n > limit) {
             return Err(RunError::TooLarge(format!(
                 "a dispatch of {groups:?} groups, the limit is {limit} in each dimension"
@@ -243,7 +241,7 @@ impl Device {
         }
         self.scoped(|| {
             let mut encoder = self
-                .device
+                .gpu
                 .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             for (from, to) in buffers.iter().zip(&staged) {
                 encoder.copy_buffer_to_buffer(from, 0, to, 0, from.size());
@@ -343,7 +341,7 @@ pub fn run(
         let prepared = device.prepare(kernel, inputs, mode)?;
         device.scoped(|| {
             let mut encoder = device
-                .device
+                .gpu
                 .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             {
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());

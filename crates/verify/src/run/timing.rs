@@ -109,7 +109,7 @@ fn time_kernels(
         Subject::copy(device, threads, plan.groups)?,
     ];
     let queries = device.scoped(|| {
-        device.device.create_query_set(&wgpu::QuerySetDescriptor {
+        device.gpu.create_query_set(&wgpu::QuerySetDescriptor {
             label: None,
             ty: wgpu::QueryType::Timestamp,
             count: 2,
@@ -214,7 +214,7 @@ fn copy(@builtin(global_invocation_id) id: vec3<u32>) {{
     ) -> Result<(), RunError> {
         device.scoped(|| {
             let mut encoder = device
-                .device
+                .gpu
                 .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             for (at, pristine) in &self.restored {
                 if let Some(buffer) = self.prepared.buffers.get(*at) {

@@ -50,7 +50,7 @@ fn probe(@builtin(local_invocation_index) gi: u32, @builtin(subgroup_size) size:
         let bind_group = device.bind(&layout, &[&seen])?;
         device.scoped(|| {
             let mut encoder = device
-                .device
+                .gpu
                 .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             {
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());

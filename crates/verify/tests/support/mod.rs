@@ -1,5 +1,6 @@
 //! What the tests share: parsing, the adapters, running one kernel.
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(dead_code, reason = "each test uses a part")]
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests fail and speak")]
 
 use std::collections::BTreeMap;
 
