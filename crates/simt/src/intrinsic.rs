@@ -162,20 +162,17 @@ impl<'a> Machine<'a> {
                     })
                     .collect();
                 let component = if by_component { 0 } else { component as u8 };
-                self.map(&columns, |m, v| {
-                    let known: Option<Vec<u32>> = v.iter().map(|value| value.known()).collect();
-                    if let Some(word) = known.and_then(|known| fold::intrinsic(intrinsic, scalar, &known)) {
-                        return Value::Known(word);
+                let op = Op::Intrinsic {
+                    intrinsic,
+                    scalar,
+                    component,
+                };
+                self.map_all(&columns, |terms, values| {
+                    let known: Option<Vec<u32>> = values.iter().map(Value::known).collect();
+                    match known.and_then(|known| fold::intrinsic(intrinsic, scalar, &known)) {
+                        Some(word) => Value::Known(word),
+                        None => terms.apply(op, values),
                     }
-                    let arguments: Vec<Value> = v.iter().map(|value| (*value).clone()).collect();
-                    m.terms.apply(
-                        Op::Intrinsic {
-                            intrinsic,
-                            scalar,
-                            component,
-                        },
-                        &arguments,
-                    )
                 })
             })
             .collect())
@@ -191,7 +188,7 @@ impl<'a> Machine<'a> {
         let zip = |machine: &mut Self, operator: Operator, a: &[Column], b: &[Column]| -> Vec<Column> {
             a.iter()
                 .zip(b)
-                .map(|(a, b)| machine.map(&[a, b], |m, v| m.terms.combine(operator, v[0], v[1])))
+                .map(|(a, b)| machine.map([a, b], |m, v| m.terms.combine(operator, v[0], v[1])))
                 .collect()
         };
         Some(match (intrinsic, values) {
@@ -219,7 +216,7 @@ impl<'a> Machine<'a> {
                         .get(index)
                         .or(condition.first())
                         .unwrap_or(&Column::ZERO);
-                    self.map(&[condition, a, b], |m, v| m.terms.select(v[0], v[1], v[2]))
+                    self.map([condition, a, b], |m, v| m.terms.select(v[0], v[1], v[2]))
                 })
                 .collect(),
             (Intrinsic::Any | Intrinsic::All, [a]) => {
@@ -332,10 +329,7 @@ impl<'a> Machine<'a> {
     pub fn named(&mut self, name: &str, operand: &Column) -> Column {
         let text = self.terms.symbol(name);
         let op = Op::Opaque { text, component: 0 };
-        self.map(&[operand], |m, values| {
-            let operand = values[0].clone();
-            m.terms.apply(op, &[operand])
-        })
+        self.map_all(&[operand], |terms, values| terms.apply(op, values))
     }
 
     /// Stores the value an atomic found into its out argument.

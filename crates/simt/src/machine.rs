@@ -16,7 +16,7 @@ use crate::column::{Column, MAX_THREADS, Mask};
 use crate::effects::EffectsCache;
 use crate::finding::{Access, Iteration, Race, Stop};
 use crate::memory::{Conflict, Shared, Site, Touch};
-use crate::probe::Prober;
+use crate::probe::{Prober, Trail};
 use crate::value::{Op, Symbol, Terms, Value};
 use crate::wave::Waves;
 
@@ -215,15 +215,21 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Runs the statements of a block, looking at each for a construct that starts there.
+    /// Runs the statements of a block, then looks for constructs among them.
     pub fn block(&mut self, statements: &'a [Stmt]) -> Run<()> {
+        let mut trail = Trail::default();
+        let result = self.statements(statements, &mut trail);
+        self.probe(statements, trail);
+        result
+    }
+
+    fn statements(&mut self, statements: &'a [Stmt], trail: &mut Trail) -> Run<()> {
         for (index, statement) in statements.iter().enumerate() {
             if self.state.active.is_empty() {
                 return Ok(());
             }
-            self.probe(&statements[index..]);
+            self.leave_trail(statements, index, trail);
             self.statement(statement)?;
-            self.prober.passed(statement.span);
         }
         Ok(())
     }

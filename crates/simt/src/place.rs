@@ -145,7 +145,7 @@ impl<'a> Machine<'a> {
                     };
                 }
                 let base_offset = place.base.clone();
-                place.base = self.map(&[&base_offset, &index], |m, v| match (v[0], v[1]) {
+                place.base = self.map([&base_offset, &index], |m, v| match (v[0], v[1]) {
                     (Value::Known(base), Value::Known(index)) if *base != u32::MAX => {
                         if *index < length {
                             Value::Known(base + start + index * stride)
@@ -351,10 +351,7 @@ impl<'a> Machine<'a> {
                 resource: name,
                 component,
             };
-            return self.map(&columns, |m, values| {
-                let arguments: Vec<Value> = values.iter().map(|value| (*value).clone()).collect();
-                m.terms.apply(op, &arguments)
-            });
+            return self.map_all(&columns, |terms, values| terms.apply(op, values));
         }
         self.state.events += 1;
         let op = Op::VolatileLoad {
