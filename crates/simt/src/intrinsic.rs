@@ -277,31 +277,30 @@ impl<'a> Machine<'a> {
         }
         self.state.events += 1;
         let site = self.site(target.span);
+        let mut touches = self.touches(site);
+        touches.of_all.atomic = true;
         let interval = self.state.interval;
         let number = self.state.shared.iter().position(|shared| shared.global == array);
         self.prober.accessed();
         for thread in self.state.active.threads() {
             let Some(number) = number else { break };
             let new = self.terms.fresh();
-            let mut touch = self.touch(thread, site);
-            touch.atomic = true;
-            let shared = &mut self.state.shared[number];
+            let (cells, tracks) = self.state.shared[number].open();
             let Some(cell) = base.at(thread).known().map(|base| base.saturating_add(component)) else {
-                shared.blur(interval);
+                cells.fill_with(|| self.terms.fresh());
+                self.state.shared[number].blur(interval);
                 self.report.unproved = true;
-                let count = shared.cells().len();
-                let cells = (0..count).map(|_| self.terms.fresh()).collect();
-                *self.state.shared[number].cells_mut() = cells;
                 continue;
             };
-            if cell as usize >= shared.cells().len() {
+            let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize))
+            else {
                 self.report.unproved = true;
-            }
-            if let Some(conflict) = shared.write(cell, interval, touch, &new) {
+                continue;
+            };
+            *slot = new;
+            if let Some(conflict) = track.write(cell, interval, touches.of(thread, &self.state.guard), false)
+            {
                 self.conflict(array, conflict, true);
-            }
-            if let Some(slot) = self.state.shared[number].cells_mut().get_mut(cell as usize) {
-                *slot = new;
             }
         }
         self.store_old_value(out)

@@ -15,7 +15,7 @@ use shaderlint_hlsl::{Expr, Function, FunctionId, GlobalId, LocalId, Shader, Spa
 use crate::column::{Column, MAX_THREADS, Mask};
 use crate::effects::EffectsCache;
 use crate::finding::{Access, Iteration, Race, Stop};
-use crate::memory::{Conflict, Shared, Site, Touch};
+use crate::memory::{Conflict, Shared, Site, Touch, Touches};
 use crate::probe::{Prober, Trail};
 use crate::value::{Op, Symbol, Terms, Value};
 use crate::wave::Waves;
@@ -438,15 +438,17 @@ impl<'a> Machine<'a> {
         (self.sites.len() - 1) as u32
     }
 
-    pub fn touch(&self, thread: usize, site: u32) -> Touch {
-        Touch {
-            thread: thread as u16,
-            definite: *self.state.guard.at(thread) == Value::TRUE,
+    /// The accesses of one evaluation at `site`.
+    pub fn touches(&self, site: u32) -> Touches {
+        let of_all = Touch {
+            thread: 0,
+            definite: self.state.guard == Column::Uniform(Value::TRUE),
             atomic: false,
             idle: false,
             site,
             epoch: self.state.epoch,
-        }
+        };
+        Touches { of_all }
     }
 
     /// Two threads met on a cell: a race to report where both accesses are certain, else only no proof.
