@@ -103,12 +103,13 @@ impl<'a> Machine<'a> {
             return Column::Uniform(f(self, columns.map(|column| column.at(0))));
         }
         let (active, lanes) = (self.state.active, self.lanes);
+        let rows = columns.map(Column::row);
         if active == self.all {
-            return Column::from_fn(lanes, |thread| f(self, columns.map(|column| column.at(thread))));
+            return Column::from_fn(lanes, |thread| f(self, rows.map(|row| row.at(thread))));
         }
         Column::from_fn(lanes, |thread| {
             if active.contains(thread) {
-                f(self, columns.map(|column| column.at(thread)))
+                f(self, rows.map(|row| row.at(thread)))
             } else {
                 Value::Known(0)
             }
@@ -150,11 +151,7 @@ impl<'a> Machine<'a> {
         let scalar = scalar.unwrap_or(Scalar::Uint);
         a.iter()
             .zip(b)
-            .map(|(a, b)| {
-                self.map([a, b], |m, values| {
-                    fold::binary(m.terms, op, scalar, values[0], values[1])
-                })
-            })
+            .map(|(a, b)| self.map([a, b], |m, [a, b]| fold::binary(m.terms, op, scalar, a, b)))
             .collect()
     }
 
@@ -169,7 +166,7 @@ impl<'a> Machine<'a> {
     /// right side with effects is not followed; without effects it makes no difference.
     fn logical(&mut self, op: BinaryOp, a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
         let left = self.eval(a)?;
-        if self.effects.of_expression(self.shader, b).has_side_effects() {
+        if self.effects.has_side_effects(self.shader, b) {
             return Self::stop("a side effect behind && or ||", b.span);
         }
         let Some(condition) = left.first().filter(|_| left.len() == 1).cloned() else {
@@ -224,7 +221,7 @@ impl<'a> Machine<'a> {
     fn ternary(&mut self, condition: &'a Expr, a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
         let condition = self.eval(condition)?;
         for arm in [a, b] {
-            if self.effects.of_expression(self.shader, arm).has_side_effects() {
+            if self.effects.has_side_effects(self.shader, arm) {
                 return Self::stop("a side effect in an arm of ?:", arm.span);
             }
         }

@@ -298,7 +298,8 @@ impl<'a> Machine<'a> {
                 continue;
             };
             *slot = new;
-            if let Some(conflict) = track.write(cell, interval, touches.of(thread, &self.state.guard), false)
+            if let Some(conflict) =
+                track.write(cell, interval, touches.of(thread, self.state.guard.row()), false)
             {
                 self.conflict(array, conflict, true);
             }

@@ -330,6 +330,7 @@ impl<'a> Machine<'a> {
                 _ => (Mask::EMPTY, Mask::EMPTY, active),
             };
         }
+        let condition = condition.row();
         let (mut yes, mut no, mut maybe) = (Mask::EMPTY, Mask::EMPTY, Mask::EMPTY);
         for thread in active.threads() {
             match condition.at(thread) {

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{GlobalId, Span};
 
-use crate::column::Column;
+use crate::column::Row;
 use crate::finding::Iteration;
 use crate::value::Value;
 
@@ -45,7 +45,7 @@ pub(crate) struct Touches {
 }
 
 impl Touches {
-    pub fn of(&self, thread: usize, guard: &Column) -> Touch {
+    pub fn of(&self, thread: usize, guard: Row<'_>) -> Touch {
         Touch {
             thread: thread as u16,
             definite: self.of_all.definite || *guard.at(thread) == Value::TRUE,

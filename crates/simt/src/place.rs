@@ -223,10 +223,9 @@ impl<'a> Machine<'a> {
 
     /// Whether all active threads' values are known and less than `length`.
     fn is_below(&self, index: &Column, length: u32) -> bool {
-        let active = self.state.active;
-        active
-            .threads()
-            .all(|thread| index.at(thread).known().is_some_and(|index| index < length))
+        let index = index.row();
+        let mut active = self.state.active.threads();
+        active.all(|thread| matches!(index.at(thread), Value::Known(index) if *index < length))
     }
 
     /// The value of a `static const`.
@@ -318,7 +317,7 @@ impl<'a> Machine<'a> {
         let mut anywhere = false;
         let mut conflicts = Vec::new();
         let touches = self.touches(site);
-        let guard = &self.state.guard;
+        let (base, guard) = (base.row(), self.state.guard.row());
         let (cells, tracks) = self.state.shared[number].open_to_read();
         let values = Column::from_fn(self.lanes, |thread| {
             if !active.contains(thread) {
@@ -479,7 +478,7 @@ impl<'a> Machine<'a> {
         let mut anywhere = false;
         let mut conflicts = Vec::new();
         let touches = self.touches(site);
-        let guard = &self.state.guard;
+        let (base, value, guard) = (base.row(), value.row(), self.state.guard.row());
         let (cells, tracks) = self.state.shared[number].open();
         for thread in active.threads() {
             let Value::Known(base) = base.at(thread) else {

@@ -143,7 +143,7 @@ impl<'a> Machine<'a> {
             .chain(rest.iter().map(of_one))
             .take_while(is_replaceable)
             .collect();
-        if effects.iter().any(|effects| effects.barrier) {
+        if self.could_be_a_collective(&effects) {
             self.prober.tried.insert(key);
             trail.starts.push(Start {
                 index,
@@ -173,7 +173,7 @@ impl<'a> Machine<'a> {
             });
             let statements = statements.get(start.index..end).unwrap_or_default();
             let effects = start.effects.get(..statements.len()).unwrap_or(&start.effects);
-            if effects.iter().any(|effects| effects.barrier)
+            if self.could_be_a_collective(effects)
                 && let Some(collective) = self.try_start(&statements[..effects.len()], effects, start.state)
             {
                 self.prober.found.push((started, collective));
@@ -181,6 +181,15 @@ impl<'a> Machine<'a> {
         }
         self.state = state;
         self.report = report;
+    }
+
+    /// An exclusive scan gathers all elements but one.
+    fn could_be_a_collective(&self, effects: &[Effects]) -> bool {
+        let mut all = Effects::default();
+        for of_one in effects {
+            all.add(of_one);
+        }
+        all.barrier && all.could_gather(self.lanes - 1)
     }
 
     fn try_start(&mut self, statements: &'a [Stmt], effects: &[Effects], state: State) -> Option<Collective> {
