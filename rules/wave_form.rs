@@ -20,6 +20,8 @@ use shaderlint_hlsl::{FileId, Scalar, Shader, Storage};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES, compare};
 
+const BARRIER: &str = "GroupMemoryBarrierWithGroupSync";
+
 /// Text that replaces a scan, and what it needs declared.
 struct WaveForm {
     /// Statements, four spaces an indentation step, without a line break at the end.
@@ -61,6 +63,12 @@ pub(crate) fn fix(context: &Context<'_>, scan: &Collective) -> Option<Fix> {
         };
         is_proved(context, &fix).then_some(fix)
     })
+}
+
+/// Barriers in a fix.
+pub(crate) fn barriers(fix: &Fix) -> usize {
+    let edits = fix.edits.iter();
+    edits.map(|edit| edit.text.matches(BARRIER).count()).sum()
 }
 
 /// Beside the array the elements went through if that is in the file at hand, else before the function.
@@ -207,7 +215,7 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
          \x20   uint {lane} = WaveGetLaneIndex();\n\
          \x20   if ({lane} + 1 == WaveGetLaneCount())\n\
          \x20       {totals}[{wave}] = {total};\n\
-         \x20   GroupMemoryBarrierWithGroupSync();\n\
+         \x20   {BARRIER}();\n\
          \x20   for (uint {first} = 0; {first} < {wave}; {first} += {step})\n\
          \x20       {result} {sign}= {active}({first} + {lane} < {wave} ? {totals}[{first} + {lane}] : {neutral});\n",
         input = place(&scan.input)?,
@@ -223,7 +231,7 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
         );
     }
     if end_barrier {
-        block.push_str("    GroupMemoryBarrierWithGroupSync();\n");
+        let _ = writeln!(block, "    {BARRIER}();");
     }
     block.push('}');
     Some(WaveForm {

@@ -38,9 +38,14 @@ fn finding(context: &Context<'_>, scan: &Collective) -> Option<Finding> {
              {x}\u{d7}{y}\u{d7}{z} group share a wave, so it must not divide the index by the wave size"
         )
     } else {
+        let barriers = match fix.as_ref().map_or(0, wave_form::barriers) {
+            0 => "",
+            1 => "passes one barrier instead; it ",
+            _ => "passes two barriers instead; it ",
+        };
         format!(
-            "the wave form passes one barrier instead; it needs shader model {needed} and waves that hold \
-             consecutive threads, as every known implementation packs 1-D groups"
+            "the wave form {barriers}needs shader model {needed} and waves that hold consecutive threads, as every \
+             known implementation packs 1-D groups"
         )
     });
     if is_rounded(scan.operator) {
