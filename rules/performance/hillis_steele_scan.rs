@@ -48,7 +48,7 @@ fn finding(context: &Context<'_>, scan: &Collective) -> Option<Finding> {
              known implementation packs 1-D groups"
         )
     });
-    if is_rounded(scan.operator) {
+    if !scan.operator.is_exact() {
         notes.push("floats are combined in another order: results differ in their last bits".to_owned());
     }
     Some(Finding {
@@ -86,10 +86,6 @@ fn needed_model(operator: Operator) -> Option<ShaderModel> {
     }
 }
 
-fn is_rounded(operator: Operator) -> bool {
-    matches!(operator, Operator::FloatAdd | Operator::FloatMul)
-}
-
 /// What was proved, as a formula.
 fn proof(context: &Context<'_>, scan: &Collective) -> String {
     let element = |elements: &Elements, index: &str| match elements {
@@ -119,7 +115,7 @@ fn proof(context: &Context<'_>, scan: &Collective) -> String {
     } else {
         "i-1"
     };
-    let up_to = if is_rounded(scan.operator) {
+    let up_to = if !scan.operator.is_exact() {
         ", up to rounding"
     } else {
         ""
