@@ -115,10 +115,10 @@ fn proof(context: &Context<'_>, scan: &Collective) -> String {
     } else {
         "i-1"
     };
-    let up_to = if !scan.operator.is_exact() {
-        ", up to rounding"
-    } else {
+    let up_to = if scan.operator.is_exact() {
         ""
+    } else {
+        ", up to rounding"
     };
     format!(
         "proved: {} = {} {sign} \u{2026} {sign} {} for all i < {}, race-free{up_to}",
