@@ -31,6 +31,9 @@ pub(crate) struct VerifyArgs {
     /// Compare with the kernel in this file instead of with the fixed one
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
+    /// Compare results only
+    #[arg(long)]
+    pub no_timing: bool,
     /// Fail (exit 2) where no adapter could run the kernels
     #[arg(long)]
     pub require_gpu: bool,
@@ -65,7 +68,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
         let proof = proof::prove(&flagged.shader, &fixed.shader, pair);
         terminal::print(proof.text.as_bytes())?;
         is_equal &= proof.holds;
-        match on_devices(&flagged, &fixed, pair) {
+        match on_devices(&flagged, &fixed, pair, !args.no_timing) {
             Ok(rows) if rows.is_empty() => {
                 could_run = false;
                 terminal::print(b"  no GPU adapter: nothing was run\n")?;
@@ -184,16 +187,20 @@ fn reachable_text(shader: &Shader, entry: FunctionId) -> Vec<&[u8]> {
 }
 
 /// Runs both kernels on every adapter: whole, and with their ladder repeated where one can be told.
-fn on_devices(flagged: &Unit, fixed: &Unit, pair: &Pair) -> Result<Vec<table::Row>> {
+fn on_devices(flagged: &Unit, fixed: &Unit, pair: &Pair, is_timed: bool) -> Result<Vec<table::Row>> {
     let first = kernel::lower(flagged, pair.flagged)?;
     let second = kernel::lower(fixed, pair.fixed)?;
     let lanes = first.group_size.iter().product::<u32>().max(1);
     let mut trial = Trial::new(&first, &second);
     trial.tolerance = tolerance(&first, lanes);
+    trial.is_untimed = !is_timed;
     let mut rows: Vec<table::Row> = compare_and_time_everywhere(&trial)
         .into_iter()
         .map(|(adapter, report)| table::row("kernel", &adapter, &first, report))
         .collect();
+    if !is_timed {
+        return Ok(rows);
+    }
     let ladders = changed_statements(flagged, fixed, pair).and_then(|(a, b)| {
         let first = lower_repeated(&flagged.shader, pair.flagged, a, PASSES).ok()?;
         let second = lower_repeated(&fixed.shader, pair.fixed, b, PASSES).ok()?;
