@@ -89,7 +89,7 @@ pub(crate) struct Report {
     /// A race that may or may not be one: nothing about this run's groupshared memory is proved.
     pub unproved: bool,
     /// Writes outside an array: span, thread and index.
-    pub out_of_bounds: Vec<(GlobalId, Span, u32, u32)>,
+    pub out_of_bounds: Vec<(GlobalId, Span, u32, i32)>,
     pub used_waves: bool,
 }
 

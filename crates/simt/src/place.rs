@@ -32,8 +32,19 @@ pub(crate) enum Root {
     Value(Vec<Column>),
 }
 
-/// An index that is certainly outside.
-const OUTSIDE: Value = Value::Known(u32::MAX);
+/// Added to an index that is certainly outside: no variable has as many components.
+const OUTSIDE: u32 = 1 << 31;
+
+/// The base of an element outside, by its index.
+fn outside(index: u32) -> Value {
+    Value::Known(index | OUTSIDE)
+}
+
+/// The index an element's base outside stands for. Of large unsigned ones the bits below the sign tell what they mean:
+/// something below zero.
+fn index_outside(base: u32) -> i32 {
+    (base << 1).cast_signed() >> 1
+}
 
 impl<'a> Machine<'a> {
     /// The place an expression names; its value where it names none.
@@ -151,7 +162,7 @@ impl<'a> Machine<'a> {
                 }
                 let base_offset = place.base.clone();
                 place.base = self.map([&base_offset, &index], |m, v| match (v[0], v[1]) {
-                    (Value::Known(base), Value::Known(index)) if *base != u32::MAX => {
+                    (Value::Known(base), Value::Known(index)) if *base < OUTSIDE => {
                         if *index < length {
                             Value::Known(
                                 index
@@ -160,10 +171,10 @@ impl<'a> Machine<'a> {
                                     .saturating_add(*base),
                             )
                         } else {
-                            OUTSIDE
+                            outside(*index)
                         }
                     }
-                    (Value::Known(_), Value::Known(_)) => OUTSIDE,
+                    (Value::Known(_), Value::Known(_)) => v[0].clone(),
                     _ => m.terms.apply(
                         Op::Same,
                         &[
@@ -283,7 +294,7 @@ impl<'a> Machine<'a> {
             .iter()
             .map(|component| {
                 if let Column::Uniform(Value::Known(base)) = &place.base {
-                    return match columns.get(base.wrapping_add(*component) as usize) {
+                    return match columns.get(base.saturating_add(*component) as usize) {
                         Some(column) => column.clone(),
                         None => self.fresh_columns(1).pop().unwrap_or(Column::ZERO),
                     };
@@ -291,7 +302,7 @@ impl<'a> Machine<'a> {
                 let lanes = self.lanes;
                 Column::from_fn(lanes, |thread| {
                     let index = place.base.at(thread).known();
-                    match index.and_then(|base| columns.get(base.wrapping_add(*component) as usize)) {
+                    match index.and_then(|base| columns.get(base.saturating_add(*component) as usize)) {
                         Some(column) => column.at(thread).clone(),
                         // Among the values there are, but which one is not known.
                         None if index.is_none() => {
@@ -437,7 +448,7 @@ impl<'a> Machine<'a> {
         let (active, all, lanes) = (self.state.active, self.all, self.lanes);
         for (component, value) in place.components.iter().zip(values) {
             if let Column::Uniform(Value::Known(base)) = &place.base {
-                if let Some(column) = columns.get_mut(base.wrapping_add(*component) as usize) {
+                if let Some(column) = columns.get_mut(base.saturating_add(*component) as usize) {
                     *column = column.overlay(value, active, all, lanes);
                 }
                 continue;
@@ -449,7 +460,7 @@ impl<'a> Machine<'a> {
                         return old.at(thread).clone();
                     }
                     match place.base.at(thread) {
-                        Value::Known(base) if base.wrapping_add(*component) as usize == index => {
+                        Value::Known(base) if base.saturating_add(*component) as usize == index => {
                             value.at(thread).clone()
                         }
                         Value::Known(_) => old.at(thread).clone(),
@@ -496,7 +507,7 @@ impl<'a> Machine<'a> {
                         .sites
                         .get(site as usize)
                         .map_or_else(Span::default, |site| site.span);
-                    let outside = (global, span, thread as u32, *base);
+                    let outside = (global, span, thread as u32, index_outside(*base));
                     self.report.out_of_bounds.push(outside);
                 } else {
                     unproved = true;

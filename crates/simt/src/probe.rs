@@ -155,26 +155,23 @@ impl<'a> Machine<'a> {
 
     /// Tries each start of a block as a collective's, the last first. Of two collectives one of which contains the
     /// other the inner one is wanted: a candidate ends before the statement in which one was found already.
-    pub fn probe(&mut self, statements: &'a [Stmt], trail: Trail) {
-        if trail.starts.is_empty() {
+    pub fn probe(&mut self, statements: &'a [Stmt], Trail { ticks, starts }: Trail) {
+        if starts.is_empty() {
             return;
         }
         let state = self.state.clone();
         let report = std::mem::take(&mut self.report);
-        for start in trail.starts.into_iter().rev() {
-            let started = trail.ticks.get(start.index).copied().unwrap_or_default();
+        for start in starts.into_iter().rev() {
+            let started = ticks.get(start.index).copied().unwrap_or_default();
             let later = self.prober.found.iter().map(|(tick, _)| *tick);
             let inner = later.filter(|tick| *tick >= started).min();
             let end = inner.map_or(statements.len(), |inner| {
-                trail
-                    .ticks
-                    .partition_point(|tick| *tick <= inner)
-                    .saturating_sub(1)
+                ticks.partition_point(|tick| *tick <= inner).saturating_sub(1)
             });
             let statements = statements.get(start.index..end).unwrap_or_default();
             let effects = start.effects.get(..statements.len()).unwrap_or(&start.effects);
             if self.could_be_a_collective(effects)
-                && let Some(collective) = self.try_start(&statements[..effects.len()], effects, start.state)
+                && let Some(collective) = self.try_start(&statements[..effects.len()], effects, &start.state)
             {
                 self.prober.found.push((started, collective));
             }
@@ -192,7 +189,12 @@ impl<'a> Machine<'a> {
         all.barrier && all.could_gather(self.lanes - 1)
     }
 
-    fn try_start(&mut self, statements: &'a [Stmt], effects: &[Effects], state: State) -> Option<Collective> {
+    fn try_start(
+        &mut self,
+        statements: &'a [Stmt],
+        effects: &[Effects],
+        state: &State,
+    ) -> Option<Collective> {
         let mut all = Effects::default();
         for of_one in effects {
             all.add(of_one);
