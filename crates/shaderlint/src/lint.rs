@@ -1,11 +1,8 @@
 //! One file: read, check, fix.
 
-use std::any::Any;
-use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 #[cfg(feature = "gpu")]
 use shaderlint_hlsl::Shader;
 use shaderlint_hlsl::{Problem, Sources};
@@ -15,6 +12,7 @@ use shaderlint_rules::RULES;
 #[cfg(feature = "gpu")]
 use crate::args::SourceArgs;
 use crate::includes::IncludeFolders;
+use crate::panics;
 use crate::scan;
 use crate::walk::Input;
 use crate::write;
@@ -81,12 +79,8 @@ pub(crate) fn read_unit(path: &Path, source: &SourceArgs) -> Result<Unit> {
 /// Looks at one file and fixes it if asked to. A panic becomes an error: the other files are still looked at.
 pub(crate) fn look(input: &Input, options: &Options) -> Result<Looked> {
     let name = input.path.display().to_string();
-    catch_unwind(AssertUnwindSafe(|| look_unguarded(input, &name, options))).unwrap_or_else(|panic| {
-        bail!(
-            "internal error while analysing {name}, please report: {}",
-            describe(&*panic)
-        )
-    })
+    let context = format!("internal error while analysing {name}, please report");
+    panics::as_error(&context, || look_unguarded(input, &name, options))
 }
 
 fn look_unguarded(input: &Input, name: &str, options: &Options) -> Result<Looked> {
@@ -154,32 +148,5 @@ fn kind_of_binary(text: &[u8]) -> Option<&'static str> {
     if text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff") {
         return Some("is UTF-16; save it as UTF-8");
     }
-    text.iter()
-        .take(8192)
-        .any(|byte| *byte == 0)
-        .then_some("is no text file")
-}
-
-thread_local! {
-    /// Where the thread panicked last.
-    static PANIC_PLACE: RefCell<String> = const { RefCell::new(String::new()) };
-}
-
-/// Keeps a panic's place for [`look`] instead of printing a stack's worth of it.
-pub(crate) fn keep_panics_quiet() {
-    std::panic::set_hook(Box::new(|info| {
-        let place = info.location().map_or(String::new(), |place| {
-            format!(" ({}:{})", place.file(), place.line())
-        });
-        PANIC_PLACE.set(place);
-    }));
-}
-
-fn describe(panic: &(dyn Any + Send)) -> String {
-    let message = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("panic");
-    format!("{message}{}", PANIC_PLACE.take())
+    text.contains(&0).then_some("is no text file")
 }

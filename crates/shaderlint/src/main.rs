@@ -11,6 +11,7 @@ mod includes;
 #[cfg(feature = "gpu")]
 mod kernel;
 mod lint;
+mod panics;
 mod report;
 mod run;
 mod scan;
@@ -25,6 +26,7 @@ mod write;
 
 use std::process::ExitCode;
 
+use anyhow::{Context, Result};
 use clap::Parser;
 
 /// What the process says to its caller.
@@ -48,21 +50,37 @@ impl From<Outcome> for ExitCode {
     }
 }
 
+/// Deeply nested source is parsed and dropped by recursion. Untouched pages of a stack cost nothing.
+const STACK_SIZE: usize = 256 << 20;
+
 fn main() -> ExitCode {
     let args = args::Args::parse();
-    let outcome = match args.command {
-        None => run::run(&args.check),
-        Some(args::Command::Explain { rule }) => explain::run(&rule),
-        #[cfg(feature = "gpu")]
-        Some(args::Command::Wgsl(args)) => wgsl::run(&args),
-        #[cfg(feature = "gpu")]
-        Some(args::Command::Verify(args)) => verify::run(&args),
-    };
-    match outcome {
+    panics::keep_quiet();
+    match on_deep_stacks(|| panics::as_error("internal error, please report", || dispatch(args))) {
         Ok(outcome) => outcome.into(),
         Err(error) => {
             terminal::complain(&format!("{error:#}"));
             Outcome::Failure.into()
         }
     }
+}
+
+fn dispatch(args: args::Args) -> Result<Outcome> {
+    match args.command {
+        None => run::run(&args.check),
+        Some(args::Command::Explain { rule }) => explain::run(&rule),
+        #[cfg(feature = "gpu")]
+        Some(args::Command::Wgsl(args)) => wgsl::run(&args),
+        #[cfg(feature = "gpu")]
+        Some(args::Command::Verify(args)) => verify::run(&args),
+    }
+}
+
+/// Runs the job in a pool of threads whose stacks are deep; what it does in parallel is done by the same threads.
+fn on_deep_stacks(job: impl FnOnce() -> Result<Outcome> + Send) -> Result<Outcome> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .stack_size(STACK_SIZE)
+        .build()
+        .context("no threads to work with")?;
+    pool.install(job)
 }

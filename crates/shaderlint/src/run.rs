@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::io;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
 use shaderlint_linter::{Safety, Settings};
 
@@ -12,9 +12,6 @@ use crate::includes::IncludeFolders;
 use crate::lint::{self, FixMode, Looked, Options};
 use crate::report::{self, Detail};
 use crate::{Outcome, terminal, walk};
-
-/// Deeply nested source is parsed and dropped by recursion. Untouched pages of a stack cost nothing.
-const STACK_SIZE: usize = 256 << 20;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     let (inputs, mut failures) = walk::walk(&args.paths);
@@ -29,17 +26,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
             in_place: args.fix,
         }),
     };
-    lint::keep_panics_quiet();
-    let pool = rayon::ThreadPoolBuilder::new()
-        .stack_size(STACK_SIZE)
-        .build()
-        .context("no threads to work with")?;
-    let results: Vec<Result<Looked>> = pool.install(|| {
-        inputs
-            .par_iter()
-            .map(|input| lint::look(input, &options))
-            .collect()
-    });
+    let results: Vec<Result<Looked>> = inputs
+        .par_iter()
+        .map(|input| lint::look(input, &options))
+        .collect();
     let mut looked = Vec::new();
     for result in results {
         match result {
