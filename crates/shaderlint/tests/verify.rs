@@ -1,5 +1,6 @@
 //! `shaderlint verify` from outside, on the adapters there are and on none.
 #![cfg(feature = "gpu")]
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
