@@ -3,30 +3,37 @@
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, bail, ensure};
 #[cfg(feature = "gpu")]
 use shaderlint_hlsl::Shader;
 use shaderlint_hlsl::{Problem, Sources};
-use shaderlint_linter::{Report, Settings, check_shader, settle};
+use shaderlint_linter::{Report, Settings, ShaderModel, check_shader, settle};
 use shaderlint_rules::RULES;
 
-#[cfg(feature = "gpu")]
 use crate::args::SourceArgs;
-use crate::includes::IncludeFolders;
+use crate::config::{Project, Projects};
+use crate::includes::{Files, Search};
 use crate::scan;
-use crate::walk::Input;
+use crate::walk::{self, Input};
 use crate::write;
 
 /// Places are 32-bit offsets into the expanded text, which is longer than the file.
 const MAX_FILE_SIZE: usize = 256 << 20;
 
+/// A file to look at, and what holds for it.
+pub(crate) struct Target {
+    pub input: Input,
+    pub project: Arc<Project>,
+}
+
 /// What holds for every file of a run.
 pub(crate) struct Options {
-    pub defines: Vec<(String, String)>,
-    pub includes: IncludeFolders,
-    pub settings: Settings,
+    pub files: Files,
+    /// The shader model that the command line asks for.
+    pub profile: Option<ShaderModel>,
     /// Whether and how far fixes are made.
     pub fix: Option<FixMode>,
 }
@@ -68,20 +75,49 @@ pub(crate) struct Fixed {
     pub diff: Option<(Vec<u8>, Vec<u8>)>,
 }
 
+/// One file for a subcommand that works on a single one.
+pub(crate) struct OneFile {
+    pub path: PathBuf,
+    pub text: Vec<u8>,
+    pub project: Arc<Project>,
+    files: Files,
+}
+
+impl OneFile {
+    pub fn read(path: &Path, source: &SourceArgs) -> Result<Self> {
+        let project = Projects::new(source)?.of(path)?;
+        Ok(OneFile {
+            path: path.to_owned(),
+            text: read_file(path)?,
+            files: Files::new(walk::trees(&[], std::iter::once((path, project.root.as_deref())))),
+            project,
+        })
+    }
+
+    pub fn search(&self) -> Search<'_> {
+        Search::new(&self.files, &self.project)
+    }
+
+    /// The file as a translation unit, were `text` in it.
+    #[cfg(feature = "gpu")]
+    pub fn unit(&self, text: &[u8]) -> Unit {
+        let path = self.path.display().to_string();
+        let (shader, problems) = shaderlint_hlsl::read(&path, text, &self.project.defines, &self.search());
+        Unit { shader, problems }
+    }
+}
+
 /// Reads one file for a subcommand that needs it whole.
 #[cfg(feature = "gpu")]
 pub(crate) fn read_unit(path: &Path, source: &SourceArgs) -> Result<Unit> {
-    let text = read_file(path)?;
-    let includes = IncludeFolders::new(&source.include_dirs);
-    let (shader, problems) =
-        shaderlint_hlsl::read(&path.display().to_string(), &text, &source.defines, &includes);
-    Ok(Unit { shader, problems })
+    let file = OneFile::read(path, source)?;
+    Ok(file.unit(&file.text))
 }
 
 /// Looks at one file and fixes it if asked to. A panic becomes an error: the other files are still looked at.
-pub(crate) fn look(input: &Input, options: &Options) -> Result<Looked> {
-    let name = input.path.display().to_string();
-    catch_unwind(AssertUnwindSafe(|| look_unguarded(input, &name, options))).unwrap_or_else(|panic| {
+pub(crate) fn look(target: &Target, options: &Options) -> Result<Looked> {
+    let name = target.input.path.display().to_string();
+    catch_unwind(AssertUnwindSafe(|| look_unguarded(target, &name, options))).unwrap_or_else(|panic| {
         bail!(
             "internal error while analysing {name}, please report: {}",
             describe(&*panic)
@@ -89,14 +125,15 @@ pub(crate) fn look(input: &Input, options: &Options) -> Result<Looked> {
     })
 }
 
-fn look_unguarded(input: &Input, name: &str, options: &Options) -> Result<Looked> {
+fn look_unguarded(target: &Target, name: &str, options: &Options) -> Result<Looked> {
+    let Target { input, project } = target;
     let text = read_file(&input.path)?;
     if let Some(kind) = kind_of_binary(&text) {
         // A folder may hold anything; who names a file wants it read.
         ensure!(!input.is_named, "{name}: {kind}");
         return Ok(Looked::default());
     }
-    let look = |text: &[u8]| look_at(name, text, options);
+    let look = |text: &[u8]| look_at(name, text, project, options);
     let Some(mode) = options.fix else {
         return Ok(look(&text));
     };
@@ -114,20 +151,25 @@ fn look_unguarded(input: &Input, name: &str, options: &Options) -> Result<Looked
     Ok(looked)
 }
 
-fn look_at(name: &str, text: &[u8], options: &Options) -> Looked {
+fn look_at(name: &str, text: &[u8], project: &Project, options: &Options) -> Looked {
     let mut looked = Looked {
         path: name.to_owned(),
         ..Looked::default()
     };
-    if !scan::needs_parse(name, text, &options.includes) {
+    let search = Search::new(&options.files, project);
+    if !scan::needs_parse(name, text, &search) {
         return looked;
     }
-    let (shader, problems) = shaderlint_hlsl::read(name, text, &options.defines, &options.includes);
-    let report = check_shader(&shader, RULES, &options.settings);
+    let (shader, problems) = shaderlint_hlsl::read(name, text, &project.defines, &search);
+    let settings = Settings {
+        shader_model: options.profile.or(project.profile),
+    };
+    let report = check_shader(&shader, RULES, &settings);
     let mentions_entry = text.windows(10).any(|window| window == b"numthreads");
     looked.is_in_vain = mentions_entry && shader.entry_points().next().is_none();
     looked.report = report;
     looked.problems = problems;
+    looked.problems.extend(search.choices(&shader.sources));
     let has_places = !(looked.report.findings.is_empty()
         && looked.report.problems.is_empty()
         && looked.report.stops.is_empty()

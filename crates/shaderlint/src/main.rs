@@ -1,19 +1,22 @@
 //! The command line of shaderlint. All input and output of the linter is in this crate.
 //!
-//! [`walk`] turns arguments into files, [`lint`] reads and checks them, [`report`] shows what was found, [`write`] puts
+//! [`walk`] turns arguments into files, [`config`] says what holds for each, [`lint`] reads and checks them, [`report`] shows what was found, [`write`] puts
 //! fixed files in place.
 
 #![forbid(unsafe_code)]
 
 mod args;
+mod config;
 mod explain;
 mod includes;
 #[cfg(feature = "gpu")]
 mod kernel;
 mod lint;
+mod preprocess;
 mod report;
 mod run;
 mod scan;
+mod show;
 mod source_text;
 mod terminal;
 #[cfg(feature = "gpu")]
@@ -51,8 +54,13 @@ impl From<Outcome> for ExitCode {
 fn main() -> ExitCode {
     let args = args::Args::parse();
     let outcome = match args.command {
-        None => run::run(&args.check),
+        None => match &args.check.show_settings {
+            Some(file) => show::settings(&args.check, file),
+            None if args.check.show_files => show::files(&args.check),
+            None => run::run(&args.check),
+        },
         Some(args::Command::Explain { rule }) => explain::run(&rule),
+        Some(args::Command::Preprocess(args)) => preprocess::run(&args),
         #[cfg(feature = "gpu")]
         Some(args::Command::Wgsl(args)) => wgsl::run(&args),
         #[cfg(feature = "gpu")]
@@ -61,7 +69,7 @@ fn main() -> ExitCode {
     match outcome {
         Ok(outcome) => outcome.into(),
         Err(error) => {
-            terminal::complain(&format!("{error:#}"));
+            report::failure(&error);
             Outcome::Failure.into()
         }
     }

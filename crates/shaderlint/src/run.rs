@@ -5,11 +5,12 @@ use std::io;
 
 use anyhow::{Context, Result};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
-use shaderlint_linter::{Safety, Settings};
+use shaderlint_linter::Safety;
 
 use crate::args::{CheckArgs, OutputFormat};
-use crate::includes::IncludeFolders;
-use crate::lint::{self, FixMode, Looked, Options};
+use crate::config::Projects;
+use crate::includes::Files;
+use crate::lint::{self, FixMode, Looked, Options, Target};
 use crate::report::{self, Detail};
 use crate::{Outcome, terminal, walk};
 
@@ -17,13 +18,13 @@ use crate::{Outcome, terminal, walk};
 const STACK_SIZE: usize = 256 << 20;
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
-    let (inputs, mut failures) = walk::walk(&args.paths);
+    let (inputs, mut failures) = inputs(args)?;
+    let roots = inputs
+        .iter()
+        .map(|target| (target.input.path.as_path(), target.project.root.as_deref()));
     let options = Options {
-        defines: args.source.defines.clone(),
-        includes: IncludeFolders::new(&args.source.include_dirs),
-        settings: Settings {
-            shader_model: args.profile,
-        },
+        files: Files::new(walk::trees(&args.paths, roots)),
+        profile: args.profile,
         fix: (args.fix || args.diff).then_some(FixMode {
             unsafe_too: args.unsafe_fixes,
             in_place: args.fix,
@@ -37,7 +38,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     let results: Vec<Result<Looked>> = pool.install(|| {
         inputs
             .par_iter()
-            .map(|input| lint::look(input, &options))
+            .map(|target| lint::look(target, &options))
             .collect()
     });
     let mut looked = Vec::new();
@@ -59,6 +60,21 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     } else {
         Outcome::Clean
     })
+}
+
+/// The files to look at, each with what holds for it; and what is wrong with the arguments.
+pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<String>)> {
+    let (found, failures) = walk::walk(&args.paths);
+    let mut projects = Projects::new(&args.source)?;
+    let mut inputs = Vec::new();
+    for input in found {
+        let project = projects.of(&input.path)?;
+        // Who names a file wants it looked at.
+        if input.is_named || !project.excludes(&input.path) {
+            inputs.push(Target { input, project });
+        }
+    }
+    Ok((inputs, failures))
 }
 
 /// What several files see in a header that all of them include is said for the first.

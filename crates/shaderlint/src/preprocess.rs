@@ -1,0 +1,76 @@
+//! `shaderlint preprocess FILE`: the text that the parser sees.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use anyhow::Result;
+use shaderlint_hlsl::{Preprocessed, Span};
+
+use crate::args::SourceArgs;
+use crate::lint::OneFile;
+use crate::source_text::SourceTexts;
+use crate::{Outcome, report, terminal};
+
+/// Arguments of `shaderlint preprocess`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PreprocessArgs {
+    /// The HLSL file
+    pub file: PathBuf,
+    /// Say in #line directives where lines come from
+    #[arg(long)]
+    pub origins: bool,
+    #[command(flatten)]
+    pub source: SourceArgs,
+}
+
+/// Prints the file with its includes and macros expanded.
+pub(crate) fn run(args: &PreprocessArgs) -> Result<Outcome> {
+    let file = OneFile::read(&args.file, &args.source)?;
+    let search = file.search();
+    let path = file.path.display().to_string();
+    let (unit, mut problems) = shaderlint_hlsl::preprocess(&path, &file.text, &file.project.defines, &search);
+    problems.extend(search.choices(&unit.sources));
+    terminal::print(&if args.origins {
+        with_origins(&unit)
+    } else {
+        unit.text.clone()
+    })?;
+    for problem in &problems {
+        report::problem(&unit.sources, problem);
+    }
+    Ok(Outcome::Clean)
+}
+
+/// The text with a `#line` wherever a line is not the one after that before it.
+fn with_origins(unit: &Preprocessed) -> Vec<u8> {
+    let texts = SourceTexts::new(&unit.sources);
+    let mut shown = Vec::with_capacity(unit.text.len());
+    // The file and line that the reader expects next.
+    let mut expected = None;
+    let mut start = 0;
+    for line in unit.text.split_inclusive(|byte| *byte == b'\n') {
+        let blank = line.len() - line.trim_ascii_start().len();
+        let first = u32::try_from(start + blank).unwrap_or(u32::MAX);
+        start += line.len();
+        let span = Span {
+            start: first,
+            end: first.saturating_add(1),
+        };
+        // A blank line comes from nowhere in particular.
+        let place = if blank == line.len() {
+            None
+        } else {
+            unit.origins.locate(span)
+        };
+        let here = place.and_then(|place| Some((place.file, texts.get(place.file)?.place(place.start).line)));
+        if let Some((file, number)) = here.filter(|here| expected != Some(*here)) {
+            let name = texts.get(file).map_or("", |text| text.name.as_str());
+            let mut directive = String::new();
+            let _ = writeln!(directive, "#line {number} \"{}\"", name.replace('\\', "/"));
+            shown.extend_from_slice(directive.as_bytes());
+        }
+        expected = here.or(expected).map(|(file, number)| (file, number + 1));
+        shown.extend_from_slice(line);
+    }
+    shown
+}
