@@ -10,13 +10,13 @@ use anyhow::{Context, Result, bail, ensure};
 #[cfg(feature = "gpu")]
 use shaderlint_hlsl::Shader;
 use shaderlint_hlsl::{Problem, Sources};
-use shaderlint_linter::{Report, Settings, ShaderModel, check_shader, settle};
-use shaderlint_rules::RULES;
+use shaderlint_linter::{Report, Settings, ShaderModel, settle};
 
 use crate::args::SourceArgs;
 use crate::config::{Project, Projects};
 use crate::includes::{Files, Search};
 use crate::scan;
+use crate::variants::{readings, union};
 use crate::walk::{self, Input};
 use crate::write;
 
@@ -160,22 +160,21 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options) -> Loo
     if !scan::needs_parse(name, text, &search) {
         return looked;
     }
-    let (shader, problems) = shaderlint_hlsl::read(name, text, &project.defines, &search);
     let settings = Settings {
         shader_model: options.profile.or(project.profile),
     };
-    let report = check_shader(&shader, RULES, &settings);
+    let union = union(readings(name, text, project, &search, &settings));
     let mentions_entry = text.windows(10).any(|window| window == b"numthreads");
-    looked.is_in_vain = mentions_entry && shader.entry_points().next().is_none();
-    looked.report = report;
-    looked.problems = problems;
-    looked.problems.extend(search.choices(&shader.sources));
+    looked.is_in_vain = mentions_entry && !union.has_entry;
+    looked.report = union.report;
+    looked.problems = union.problems;
+    looked.problems.extend(search.choices(&union.sources));
     let has_places = !(looked.report.findings.is_empty()
         && looked.report.problems.is_empty()
         && looked.report.stops.is_empty()
         && looked.problems.is_empty());
     if has_places {
-        looked.sources = shader.sources;
+        looked.sources = union.sources;
     }
     looked
 }

@@ -19,6 +19,7 @@ mod scan;
 mod show;
 mod source_text;
 mod terminal;
+mod variants;
 #[cfg(feature = "gpu")]
 mod verify;
 mod walk;

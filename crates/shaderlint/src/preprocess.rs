@@ -3,10 +3,11 @@
 use std::fmt::Write;
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use shaderlint_hlsl::{Preprocessed, Span};
 
 use crate::args::SourceArgs;
+use crate::config::{Project, Variant, overlaid};
 use crate::lint::OneFile;
 use crate::source_text::SourceTexts;
 use crate::{Outcome, report, terminal};
@@ -19,6 +20,9 @@ pub(crate) struct PreprocessArgs {
     /// Say in #line directives where lines come from
     #[arg(long)]
     pub origins: bool,
+    /// With the definitions of this variant of the configuration
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
     #[command(flatten)]
     pub source: SourceArgs,
 }
@@ -28,7 +32,11 @@ pub(crate) fn run(args: &PreprocessArgs) -> Result<Outcome> {
     let file = OneFile::read(&args.file, &args.source)?;
     let search = file.search();
     let path = file.path.display().to_string();
-    let (unit, mut problems) = shaderlint_hlsl::preprocess(&path, &file.text, &file.project.defines, &search);
+    let defines = match &args.variant {
+        None => file.project.defines.clone(),
+        Some(name) => overlaid(&file.project.defines, &variant(&file.project, name)?.defines),
+    };
+    let (unit, mut problems) = shaderlint_hlsl::preprocess(&path, &file.text, &defines, &search);
     problems.extend(search.choices(&unit.sources));
     terminal::print(&if args.origins {
         with_origins(&unit)
@@ -39,6 +47,21 @@ pub(crate) fn run(args: &PreprocessArgs) -> Result<Outcome> {
         report::problem(&unit.sources, problem);
     }
     Ok(Outcome::Clean)
+}
+
+fn variant<'a>(project: &'a Project, name: &str) -> Result<&'a Variant> {
+    let mut variants = project.variants.iter();
+    variants.find(|variant| variant.name == name).ok_or_else(|| {
+        let names: Vec<&str> = project
+            .variants
+            .iter()
+            .map(|variant| variant.name.as_str())
+            .collect();
+        match &names[..] {
+            [] => anyhow!("no variant is called `{name}`: the configuration has none"),
+            _ => anyhow!("no variant is called `{name}`; there are {}", names.join(", ")),
+        }
+    })
 }
 
 /// The text with a `#line` wherever a line is not the one after that before it.

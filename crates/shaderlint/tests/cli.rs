@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use snapbox::{assert_data_eq, str};
-use support::{Folder, RACE};
+use support::{Folder, LADDER, RACE};
 
 /// The files looked at, told from a run in which each holds a bad group size, which is a warning.
 fn looked_at(folder: &Folder, arguments: &[&str]) -> String {
@@ -293,28 +293,10 @@ include/scan/race.hlsli:6:18: groupshared-race data race on g_Sum[1]
 
 /// An exact ladder and a float one; both race-free.
 fn ladder(element: &str) -> String {
-    let ladder = "StructuredBuffer<T> Src;
-RWStructuredBuffer<T> Out;
-groupshared T g_Scan[64]; // caf\u{e9}
-[numthreads(64, 1, 1)]
-void main(uint gi : SV_GroupIndex)
-{
-\tg_Scan[gi] = Src[gi];
-\tGroupMemoryBarrierWithGroupSync();
-\tfor (uint s = 1; s < 64; s <<= 1)
-\t{
-\t\tT left = gi >= s ? g_Scan[gi - s] : 0;
-\t\tGroupMemoryBarrierWithGroupSync();
-\t\tg_Scan[gi] += left;
-\t\tGroupMemoryBarrierWithGroupSync();
-\t}
-\tOut[gi] = g_Scan[gi];
-}
-";
-    let ladder = ladder.replace("<T>", &format!("<{element}>"));
-    ladder
-        .replace("groupshared T", &format!("groupshared {element}"))
-        .replace("\tT ", &format!("\t{element} "))
+    LADDER
+        .replace("uint>", &format!("{element}>"))
+        .replace("groupshared uint", &format!("groupshared {element}"))
+        .replace("uint left", &format!("{element} left"))
 }
 
 #[test]

@@ -4,7 +4,7 @@
 mod support;
 
 use snapbox::{assert_data_eq, str};
-use support::{Folder, RACE};
+use support::{Folder, LADDER, RACE};
 
 /// Races only where `RACY` is defined.
 fn racy_where_defined() -> String {
@@ -32,23 +32,30 @@ fn the_nearest_configuration_holds() {
 1
 a.hlsl:7:18: groupshared-race data race on g_Sum[1]
 deep/er/b.hlsl:7:18: groupshared-race data race on g_Sum[1]
-2 findings in 3 files
+quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+3 findings in 3 files
 
 "#]]
     );
     assert_data_eq!(
         said(&folder, &["--no-config"]),
         str![[r#"
-0
-nothing found in 3 files
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+deep/er/b.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+3 findings in 3 files
 
 "#]]
     );
     assert_data_eq!(
         said(&folder, &["--config", "other.toml"]),
         str![[r#"
-0
-nothing found in 3 files
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+deep/er/b.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+3 findings in 3 files
 
 "#]]
     );
@@ -255,10 +262,9 @@ error: gone: no such file or folder
 
 #[test]
 fn the_profile_is_the_command_lines_else_the_configurations() {
-    let ladder = include_str!("../../../fixtures/scan/ladder-64.hlsl");
     let folder = Folder::new("profile-in-configuration")
         .with("shaderlint.toml", "profile = \"cs_5_1\"\n")
-        .with("a.hlsl", ladder);
+        .with("a.hlsl", LADDER);
     let code = |arguments: &[&str]| folder.run(arguments).status.code();
     assert_eq!(
         (code(&[]), code(&["--profile", "cs_6_0"]), code(&["--no-config"])),
@@ -311,8 +317,9 @@ sub/a.hlsl
     assert_data_eq!(
         said(&ours, &[]),
         str![[r#"
-0
-nothing found in 1 file
+1
+sub/a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+1 finding in 1 file
 
 "#]]
     );

@@ -15,6 +15,26 @@ void main(uint gi : SV_GroupIndex)
 // GroupMemoryBarrierWithGroupSync
 ";
 
+/// A ladder that computes a scan.
+pub const LADDER: &str = "StructuredBuffer<uint> Src;
+RWStructuredBuffer<uint> Out;
+groupshared uint g_Scan[64]; // caf\u{e9}
+[numthreads(64, 1, 1)]
+void main(uint gi : SV_GroupIndex)
+{
+\tg_Scan[gi] = Src[gi];
+\tGroupMemoryBarrierWithGroupSync();
+\tfor (uint s = 1; s < 64; s <<= 1)
+\t{
+\t\tuint left = gi >= s ? g_Scan[gi - s] : 0;
+\t\tGroupMemoryBarrierWithGroupSync();
+\t\tg_Scan[gi] += left;
+\t\tGroupMemoryBarrierWithGroupSync();
+\t}
+\tOut[gi] = g_Scan[gi];
+}
+";
+
 /// A folder of its own for a test.
 pub struct Folder(pub PathBuf);
 
