@@ -61,6 +61,8 @@ pub(crate) struct Looked {
     /// What could not be read.
     pub problems: Vec<Problem>,
     pub report: Report,
+    /// The files that this one includes, directly or not.
+    pub included: Vec<String>,
     /// The file names entry points, yet there was none to run.
     pub is_in_vain: bool,
     pub fixed: Fixed,
@@ -164,8 +166,14 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options) -> Loo
         shader_model: options.profile.or(project.profile),
     };
     let union = union(readings(name, text, project, &search, &settings));
-    let mentions_entry = text.windows(10).any(|window| window == b"numthreads");
-    looked.is_in_vain = mentions_entry && !union.has_entry;
+    looked.is_in_vain = names_entry(text) && !union.has_entry;
+    looked.included = union
+        .sources
+        .files
+        .iter()
+        .skip(1)
+        .map(|file| file.path.clone())
+        .collect();
     looked.report = union.report;
     looked.problems = union.problems;
     looked.problems.extend(search.choices(&union.sources));
@@ -177,6 +185,16 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options) -> Loo
         looked.sources = union.sources;
     }
     looked
+}
+
+/// Whether the file at `path` may have an entry point of its own.
+pub(crate) fn may_have_entry(path: &Path) -> bool {
+    // What cannot be read is complained of elsewhere.
+    std::fs::read(path).map_or(true, |text| names_entry(&text))
+}
+
+fn names_entry(text: &[u8]) -> bool {
+    text.windows(10).any(|window| window == b"numthreads")
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>> {

@@ -2,9 +2,11 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use shaderlint_hlsl::FileSpan;
 use shaderlint_linter::Safety;
 
 use crate::args::{CheckArgs, OutputFormat};
@@ -35,12 +37,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         .stack_size(STACK_SIZE)
         .build()
         .context("no threads to work with")?;
-    let results: Vec<Result<Looked>> = pool.install(|| {
-        inputs
-            .par_iter()
-            .map(|target| lint::look(target, &options))
-            .collect()
-    });
+    let results = pool.install(|| look_at_all(&inputs, &options));
     let mut looked = Vec::new();
     for result in results {
         match result {
@@ -77,16 +74,62 @@ pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<String>)> {
     Ok((inputs, failures))
 }
 
+/// Files with entry points, then the headers that none of them includes: the others are seen where they are used.
+fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
+    let mut results: Vec<Option<Result<Looked>>> = inputs
+        .par_iter()
+        .map(|target| lint::may_have_entry(&target.input.path).then(|| lint::look(target, options)))
+        .collect();
+    let looked = results.iter().flatten().flatten();
+    let included: HashSet<&str> = looked.flat_map(|one| &one.included).map(String::as_str).collect();
+    let included: HashSet<PathBuf> = included
+        .into_iter()
+        .filter_map(|path| Path::new(path).canonicalize().ok())
+        .collect();
+    inputs
+        .par_iter()
+        .zip(&mut results)
+        .map(|(target, result)| {
+            result.take().unwrap_or_else(|| {
+                let is_included = target
+                    .input
+                    .path
+                    .canonicalize()
+                    .is_ok_and(|path| included.contains(&path));
+                if is_included {
+                    Ok(Looked::default())
+                } else {
+                    lint::look(target, options)
+                }
+            })
+        })
+        .collect()
+}
+
 /// What several files see in a header that all of them include is said for the first.
 fn say_once(looked: &mut [Looked]) {
     let mut seen = HashSet::new();
     for one in looked {
-        let Looked { report, sources, .. } = one;
-        report.findings.retain(|finding| {
-            let place = finding.primary.place;
-            let path = sources.get(place.file).map(|file| file.path.clone());
-            seen.insert((finding.rule, path, place.start, place.end))
-        });
+        let Looked {
+            report,
+            sources,
+            problems,
+            path,
+            ..
+        } = one;
+        let mut is_new = |what: &str, place: Option<FileSpan>| {
+            let file = place
+                .and_then(|place| sources.get(place.file))
+                .map_or(&*path, |file| &file.path);
+            let place = place.map(|place| (place.start, place.end));
+            seen.insert((what.to_owned(), file.to_owned(), place))
+        };
+        report
+            .findings
+            .retain(|finding| is_new(finding.rule, Some(finding.primary.place)));
+        for problems in [problems, &mut report.problems, &mut report.stops] {
+            problems.retain(|problem| is_new(&problem.message, problem.place));
+        }
     }
 }
 

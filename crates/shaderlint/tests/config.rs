@@ -586,3 +586,70 @@ error: gone.hlsl: No such file or directory (os error 2)
 "#]]
     );
 }
+
+#[test]
+fn headers_are_looked_at_where_they_are_included() {
+    let helper = LADDER
+        .replace("[numthreads(64, 1, 1)]\n", "")
+        .replace("void main(uint gi : SV_GroupIndex)", "void Scan(uint gi)");
+    let kernel = |path: &str| {
+        format!(
+            "#include \"{path}\"\n[numthreads(64, 1, 1)]\nvoid main(uint gi : SV_GroupIndex)\n{{\n    Scan(gi);\n}}\n"
+        )
+    };
+    let folder = Folder::new("headers")
+        .with("lib/alone.hlsli", "#include \"gone.hlsli\"\n// Barrier\n")
+        .with("lib/scan.hlsli", format!("#include \"gone.hlsli\"\n{helper}"))
+        .with("src/a.hlsl", kernel("../lib/scan.hlsli"))
+        .with("src/b.hlsl", kernel("../lib/Scan.hlsli"));
+    assert_data_eq!(
+        said(&folder, &["--verbose", "."]),
+        str![[r#"
+1
+lib/scan.hlsli:9:2: hillis-steele-scan hand-rolled inclusive scan of 64 uints (Hillis–Steele)
+warning: cannot find `gone.hlsli`
+  ┌─ lib/alone.hlsli:1:10
+  │
+1 │ #include "gone.hlsli"
+  │          ^^^^^^^^^^^^
+
+warning: cannot find `gone.hlsli`
+  ┌─ lib/scan.hlsli:1:10
+  │
+1 │ #include "gone.hlsli"
+  │          ^^^^^^^^^^^^
+
+1 finding in 4 files
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--fix", "src", "lib/scan.hlsli"]),
+        str![[r#"
+1
+lib/scan.hlsli:9:2: hillis-steele-scan hand-rolled inclusive scan of 64 uints (Hillis–Steele)
+1 finding in 3 files
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--verbose", "lib"]),
+        str![[r#"
+0
+warning: cannot find `gone.hlsli`
+  ┌─ lib/alone.hlsli:1:10
+  │
+1 │ #include "gone.hlsli"
+  │          ^^^^^^^^^^^^
+
+warning: cannot find `gone.hlsli`
+  ┌─ lib/scan.hlsli:1:10
+  │
+1 │ #include "gone.hlsli"
+  │          ^^^^^^^^^^^^
+
+nothing found in 2 files
+
+"#]]
+    );
+}
