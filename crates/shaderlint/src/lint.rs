@@ -9,11 +9,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result, bail, ensure};
 #[cfg(feature = "gpu")]
 use shaderlint_hlsl::Shader;
-use shaderlint_hlsl::{Problem, Sources};
-use shaderlint_linter::{Report, Settings, ShaderModel, settle};
+use shaderlint_hlsl::{FileId, FileSpan, Problem, SourceFile, Sources};
+use shaderlint_linter::{Report, Settings, ShaderModel, allowed_ids, settle};
 
 use crate::args::SourceArgs;
 use crate::config::{Project, Projects};
+use crate::explain;
 use crate::includes::{Files, Search};
 use crate::scan;
 use crate::variants::{readings, union};
@@ -158,8 +159,16 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options) -> Loo
         path: name.to_owned(),
         ..Looked::default()
     };
+    let unknown = unknown_rules(text);
     let search = Search::new(&options.files, project);
     if !scan::needs_parse(name, text, &search) {
+        if !unknown.is_empty() {
+            looked.report.problems = unknown;
+            looked.sources.files.push(SourceFile {
+                path: name.to_owned(),
+                text: Arc::from(text),
+            });
+        }
         return looked;
     }
     let settings = Settings {
@@ -175,6 +184,7 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options) -> Loo
         .map(|file| file.path.clone())
         .collect();
     looked.report = union.report;
+    looked.report.problems.extend(unknown);
     looked.problems = union.problems;
     looked.problems.extend(search.choices(&union.sources));
     let has_places = !(looked.report.findings.is_empty()
@@ -185,6 +195,24 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options) -> Loo
         looked.sources = union.sources;
     }
     looked
+}
+
+/// The comments of the file that allow what no rule finds.
+fn unknown_rules(text: &[u8]) -> Vec<Problem> {
+    let ids = allowed_ids(text).into_iter();
+    let unknown = ids.filter(|(_, id)| shaderlint_rules::named(id).next().is_none());
+    let problems = unknown.filter_map(|(start, id)| {
+        let place = FileSpan {
+            file: FileId(0),
+            start: u32::try_from(start).ok()?,
+            end: u32::try_from(start + id.len()).ok()?,
+        };
+        Some(Problem {
+            message: explain::no_such_rule(&id),
+            place: Some(place),
+        })
+    });
+    problems.collect()
 }
 
 /// Whether the file at `path` may have an entry point of its own.

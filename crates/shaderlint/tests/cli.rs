@@ -427,3 +427,46 @@ fn fixtures_read_well() {
             .eq(shown, snapbox::Data::read_from(&path.with_extension("txt"), None));
     }
 }
+
+#[test]
+fn comments_that_allow_no_rule_are_told_of() {
+    let racy = RACE.replace("% 64];", "% 64]; // shaderlint: allow(groupshared-races): why");
+    let folder = Folder::new("allow")
+        .with("a.hlsl", &racy)
+        .with("b.hlsl", racy.replace("races", "race, no-such-thing"))
+        .with("c.hlsl", "/* \u{e9} shaderlint: allow(manual-wave) */\n");
+    assert_data_eq!(
+        folder.said(&["--output-format", "concise"]),
+        str![[r#"
+1
+a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+warning: no rule is called `groupshared-races`; did you mean `groupshared-race`?
+  ┌─ a.hlsl:6:61
+  │
+6 │     g_Sum[gi] += g_Sum[(gi + 1) % 64]; // shaderlint: allow(groupshared-races): why
+  │                                                             ^^^^^^^^^^^^^^^^^
+
+warning: no rule is called `no-such-thing`; the rules are hillis-steele-scan, groupshared-race
+  ┌─ b.hlsl:6:79
+  │
+6 │     g_Sum[gi] += g_Sum[(gi + 1) % 64]; // shaderlint: allow(groupshared-race, no-such-thing): why
+  │                                                                               ^^^^^^^^^^^^^
+
+warning: no rule is called `manual-wave`; the rules are hillis-steele-scan, groupshared-race
+  ┌─ c.hlsl:1:24
+  │
+1 │ /* é shaderlint: allow(manual-wave) */
+  │                        ^^^^^^^^^^^
+
+1 finding in 3 files
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--quiet", "b.hlsl", "c.hlsl"]),
+        str![[r#"
+0
+
+"#]]
+    );
+}
