@@ -1,22 +1,26 @@
 //! The command line of shaderlint. All input and output of the linter is in this crate.
 //!
-//! [`walk`] turns arguments into files, [`lint`] reads and checks them, [`report`] shows what was found, [`write`] puts
+//! [`walk`] turns arguments into files, [`config`] says what holds for each, [`lint`] reads and checks them, [`report`] shows what was found, [`write`] puts
 //! fixed files in place.
 
 #![forbid(unsafe_code)]
 
 mod args;
+mod config;
 mod explain;
 mod includes;
 #[cfg(feature = "gpu")]
 mod kernel;
 mod lint;
 mod panics;
+mod preprocess;
 mod report;
 mod run;
 mod scan;
+mod show;
 mod source_text;
 mod terminal;
+mod variants;
 #[cfg(feature = "gpu")]
 mod verify;
 mod walk;
@@ -59,7 +63,7 @@ fn main() -> ExitCode {
     match on_deep_stacks(|| panics::as_error("internal error, please report", || dispatch(args))) {
         Ok(outcome) => outcome.into(),
         Err(error) => {
-            terminal::complain(&format!("{error:#}"));
+            report::failure(&error);
             Outcome::Failure.into()
         }
     }
@@ -67,8 +71,13 @@ fn main() -> ExitCode {
 
 fn dispatch(args: args::Args) -> Result<Outcome> {
     match args.command {
-        None => run::run(&args.check),
+        None => match &args.check.show_settings {
+            Some(file) => show::settings(&args.check, file),
+            None if args.check.show_files => show::files(&args.check),
+            None => run::run(&args.check),
+        },
         Some(args::Command::Explain { rule }) => explain::run(&rule),
+        Some(args::Command::Preprocess(args)) => preprocess::run(&args),
         #[cfg(feature = "gpu")]
         Some(args::Command::Wgsl(args)) => wgsl::run(&args),
         #[cfg(feature = "gpu")]
