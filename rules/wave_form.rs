@@ -2,8 +2,9 @@
 //!
 //! # Why it is right, and what it assumes
 //!
-//! Each wave scans its own elements (`WavePrefixSum`), its first lane stores the wave's total, and after a barrier each
-//! thread adds the totals of the waves before its own, summed a wave's width at a time. `wave = index / lanes` numbers
+//! Each wave scans its own elements (`WavePrefixSum`), its last lane stores the wave's total, and after a barrier each
+//! thread adds the totals of the waves before its own, summed a wave's width at a time. Of a partly filled wave no lane
+//! is the last: it is the group's last wave, whose total nobody adds. `wave = index / lanes` numbers
 //! the waves in the order of their elements if the group is packed linearly: what every implementation seen does with
 //! 1-D groups, and the one assumption. `wave` is at most (N - 1) / 4 because no wave is smaller than 4 lanes
 //! (hlsl-specs, `HLSL_SM_6_6_WaveSize.md`), whatever the packing: so ceil(N / 4) totals are never run out of.
@@ -18,6 +19,8 @@ use std::fmt::Write;
 use shaderlint_hlsl::{FileId, Scalar, Shader, Storage};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES, compare};
+
+const BARRIER: &str = "GroupMemoryBarrierWithGroupSync";
 
 /// Text that replaces a scan, and what it needs declared.
 struct WaveForm {
@@ -60,6 +63,12 @@ pub(crate) fn fix(context: &Context<'_>, scan: &Collective) -> Option<Fix> {
         };
         is_proved(context, &fix).then_some(fix)
     })
+}
+
+/// Barriers in a fix.
+pub(crate) fn barriers(fix: &Fix) -> usize {
+    let edits = fix.edits.iter();
+    edits.map(|edit| edit.text.matches(BARRIER).count()).sum()
 }
 
 /// Beside the array the elements went through if that is in the file at hand, else before the function.
@@ -135,7 +144,6 @@ struct Names {
     totals: String,
     element: String,
     scan: String,
-    total: String,
     wave: String,
     lane: String,
     first: String,
@@ -177,7 +185,6 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
         totals,
         element,
         scan: result,
-        total,
         wave,
         lane,
         first,
@@ -189,10 +196,10 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
     } else {
         "Exclusive"
     };
-    let own = if scan.kind == Kind::InclusiveScan {
-        format!(" {sign} {element}")
+    let (own, total) = if scan.kind == Kind::InclusiveScan {
+        (format!(" {sign} {element}"), result.clone())
     } else {
-        String::new()
+        (String::new(), format!("{result} {sign} {element}"))
     };
     let step = if every_total_is_fetched(scan.lanes) {
         "WaveGetLaneCount()"
@@ -204,12 +211,11 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
         "{{\n    // {kind} scan by waves; assumes a 1-D group packed into waves in order.\n\
          \x20   {ty} {element} = {input};\n\
          \x20   {ty} {result} = {prefix}({element}){own};\n\
-         \x20   {ty} {total} = {active}({element});\n\
          \x20   uint {wave} = {index} / WaveGetLaneCount();\n\
          \x20   uint {lane} = WaveGetLaneIndex();\n\
-         \x20   if (WaveIsFirstLane())\n\
+         \x20   if ({lane} + 1 == WaveGetLaneCount())\n\
          \x20       {totals}[{wave}] = {total};\n\
-         \x20   GroupMemoryBarrierWithGroupSync();\n\
+         \x20   {BARRIER}();\n\
          \x20   for (uint {first} = 0; {first} < {wave}; {first} += {step})\n\
          \x20       {result} {sign}= {active}({first} + {lane} < {wave} ? {totals}[{first} + {lane}] : {neutral});\n",
         input = place(&scan.input)?,
@@ -225,7 +231,7 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
         );
     }
     if end_barrier {
-        block.push_str("    GroupMemoryBarrierWithGroupSync();\n");
+        let _ = writeln!(block, "    {BARRIER}();");
     }
     block.push('}');
     Some(WaveForm {
@@ -275,7 +281,6 @@ fn names(shader: &Shader, scan: &Collective) -> Names {
         totals: free(&totals, anywhere),
         element: free("waveElement", hides),
         scan: free("waveScan", hides),
-        total: free("waveTotal", hides),
         wave: free("waveIndex", hides),
         lane: free("waveLane", hides),
         first: free("firstWave", hides),

@@ -38,12 +38,17 @@ fn finding(context: &Context<'_>, scan: &Collective) -> Option<Finding> {
              {x}\u{d7}{y}\u{d7}{z} group share a wave, so it must not divide the index by the wave size"
         )
     } else {
+        let barriers = match fix.as_ref().map_or(0, wave_form::barriers) {
+            0 => "",
+            1 => "passes one barrier instead; it ",
+            _ => "passes two barriers instead; it ",
+        };
         format!(
-            "the wave form passes one barrier instead; it needs shader model {needed} and waves that hold \
-             consecutive threads, as every known implementation packs 1-D groups"
+            "the wave form {barriers}needs shader model {needed} and waves that hold consecutive threads, as every \
+             known implementation packs 1-D groups"
         )
     });
-    if is_rounded(scan.operator) {
+    if !scan.operator.is_exact() {
         notes.push("floats are combined in another order: results differ in their last bits".to_owned());
     }
     Some(Finding {
@@ -81,10 +86,6 @@ fn needed_model(operator: Operator) -> Option<ShaderModel> {
     }
 }
 
-fn is_rounded(operator: Operator) -> bool {
-    matches!(operator, Operator::FloatAdd | Operator::FloatMul)
-}
-
 /// What was proved, as a formula.
 fn proof(context: &Context<'_>, scan: &Collective) -> String {
     let element = |elements: &Elements, index: &str| match elements {
@@ -114,10 +115,10 @@ fn proof(context: &Context<'_>, scan: &Collective) -> String {
     } else {
         "i-1"
     };
-    let up_to = if is_rounded(scan.operator) {
-        ", up to rounding"
-    } else {
+    let up_to = if scan.operator.is_exact() {
         ""
+    } else {
+        ", up to rounding"
     };
     format!(
         "proved: {} = {} {sign} \u{2026} {sign} {} for all i < {}, race-free{up_to}",

@@ -85,7 +85,32 @@ pub(crate) enum Column {
     Lanes(Rc<[Value]>),
 }
 
+/// A column opened for reading thread by thread: no branch on what kind it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'c> {
+    values: &'c [Value],
+    /// 0 where all threads have the first.
+    step: usize,
+}
+
+impl<'c> Row<'c> {
+    #[inline]
+    pub fn at(self, thread: usize) -> &'c Value {
+        self.values.get(thread * self.step).unwrap_or(&Value::Known(0))
+    }
+}
+
 impl Column {
+    pub fn row(&self) -> Row<'_> {
+        match self {
+            Column::Uniform(value) => Row {
+                values: std::slice::from_ref(value),
+                step: 0,
+            },
+            Column::Lanes(values) => Row { values, step: 1 },
+        }
+    }
+
     pub const ZERO: Column = Column::Uniform(Value::Known(0));
 
     pub fn at(&self, thread: usize) -> &Value {

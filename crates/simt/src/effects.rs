@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{
     Direction, Expr, ExprKind, FunctionId, GlobalId, Intrinsic, LocalId, Shader, Span, Stmt, StmtKind,
     Storage, Type,
@@ -21,6 +22,10 @@ pub(crate) struct Effects {
     pub statics: BTreeSet<GlobalId>,
     /// Resources written to or changed atomically.
     pub device_written: BTreeSet<GlobalId>,
+    /// How often groupshared arrays of scalars are named.
+    pub shared_uses: u32,
+    /// A loop, or groupshared memory of another type.
+    pub repeats: bool,
     /// A group barrier.
     pub barrier: bool,
     pub wave: bool,
@@ -39,6 +44,13 @@ pub(crate) struct Effects {
 impl Effects {
     pub fn touches_shared(&self) -> bool {
         !self.shared_read.is_empty() || !self.shared_written.is_empty()
+    }
+
+    /// Whether running once could gather `count` elements in one place. A load at most doubles the number of elements
+    /// that the values a thread has at hand are made of, if no value was made of more than one before.
+    pub fn could_gather(&self, count: usize) -> bool {
+        let most = 1usize.checked_shl(self.shared_uses).unwrap_or(usize::MAX);
+        self.repeats || self.opaque || most >= count
     }
 
     /// Whether evaluating changes anything that outlives the evaluation, or depends on which threads evaluate it:
@@ -68,6 +80,8 @@ impl Effects {
         self.shared_written.extend(&other.shared_written);
         self.statics.extend(&other.statics);
         self.device_written.extend(&other.device_written);
+        self.shared_uses = self.shared_uses.saturating_add(other.shared_uses);
+        self.repeats |= other.repeats;
         self.barrier |= other.barrier;
         self.wave |= other.wave;
         self.device_barrier |= other.device_barrier;
@@ -80,6 +94,8 @@ impl Effects {
 #[derive(Default)]
 pub(crate) struct EffectsCache {
     functions: BTreeMap<FunctionId, Option<Effects>>,
+    /// By place in the one tree that is run: whether an expression has side effects.
+    expressions: FxHashMap<*const Expr, bool>,
     /// Statements under this span do not count.
     outside: Option<Span>,
 }
@@ -104,10 +120,17 @@ impl EffectsCache {
         effects
     }
 
-    pub fn of_expression(&mut self, shader: &Shader, expr: &Expr) -> Effects {
+    /// [`Effects::has_side_effects`] of an expression of `shader`.
+    pub fn has_side_effects(&mut self, shader: &Shader, expr: &Expr) -> bool {
+        let key = std::ptr::from_ref(expr);
+        if let Some(known) = self.expressions.get(&key) {
+            return *known;
+        }
         let mut effects = Effects::default();
         self.expression(shader, expr, false, &mut effects);
-        effects
+        let has = effects.has_side_effects();
+        self.expressions.insert(key, has);
+        has
     }
 
     fn statement(&mut self, shader: &Shader, statement: &Stmt, effects: &mut Effects) {
@@ -143,6 +166,7 @@ impl EffectsCache {
                 }
             }
             StmtKind::Loop(l) => {
+                effects.repeats = true;
                 for statement in &l.init {
                     self.statement(shader, statement, effects);
                 }
@@ -188,6 +212,9 @@ impl EffectsCache {
                 let storage = shader.globals.get(global.0 as usize).map(|g| g.storage);
                 match storage {
                     Some(Storage::Groupshared) => {
+                        let scalars = matches!(&expr.ty, Type::Array(element, _) if matches!(**element, Type::Scalar(_)));
+                        effects.shared_uses = effects.shared_uses.saturating_add(1);
+                        effects.repeats |= !scalars;
                         effects.shared_read.insert(*global);
                         if written {
                             effects.shared_written.insert(*global);

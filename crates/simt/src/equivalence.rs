@@ -36,7 +36,7 @@ pub enum Outcome {
     OutOfBounds {
         array: String,
         length: u32,
-        index: u32,
+        index: i32,
         thread: u32,
     },
     /// The second kernel races.

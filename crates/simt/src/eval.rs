@@ -6,7 +6,7 @@ use crate::column::{Column, Mask};
 use crate::fold;
 use crate::machine::{Frame, MAX_COMPONENTS, Machine, Run};
 use crate::place::{Place, Root};
-use crate::value::{Op, Value};
+use crate::value::{Op, Terms, Value};
 
 impl<'a> Machine<'a> {
     /// The components of an expression's value; those of threads that are not active mean nothing.
@@ -33,9 +33,7 @@ impl<'a> Machine<'a> {
                 let op = *op;
                 Ok(value
                     .iter()
-                    .map(|column| {
-                        self.map(&[column], |m, values| fold::unary(m.terms, op, scalar, values[0]))
-                    })
+                    .map(|column| self.map([column], |m, values| fold::unary(m.terms, op, scalar, values[0])))
                     .collect())
             }
             ExprKind::Binary(op @ (BinaryOp::LogicalAnd | BinaryOp::LogicalOr), a, b) => {
@@ -96,20 +94,50 @@ impl<'a> Machine<'a> {
     }
 
     /// Applies `f` thread by thread; once where all columns are uniform.
-    pub fn map(&mut self, columns: &[&Column], mut f: impl FnMut(&mut Self, &[&Value]) -> Value) -> Column {
-        let mut values: Vec<&Value> = Vec::with_capacity(columns.len());
+    pub fn map<const N: usize>(
+        &mut self,
+        columns: [&Column; N],
+        mut f: impl FnMut(&mut Self, [&Value; N]) -> Value,
+    ) -> Column {
         if columns.iter().all(|column| matches!(column, Column::Uniform(_))) {
-            values.extend(columns.iter().map(|column| column.at(0)));
-            return Column::Uniform(f(self, &values));
+            return Column::Uniform(f(self, columns.map(|column| column.at(0))));
         }
         let (active, lanes) = (self.state.active, self.lanes);
+        let rows = columns.map(Column::row);
+        if active == self.all {
+            return Column::from_fn(lanes, |thread| f(self, rows.map(|row| row.at(thread))));
+        }
         Column::from_fn(lanes, |thread| {
-            if !active.contains(thread) {
-                return Value::Known(0);
+            if active.contains(thread) {
+                f(self, rows.map(|row| row.at(thread)))
+            } else {
+                Value::Known(0)
             }
+        })
+    }
+
+    /// [`Machine::map`] over any number of columns.
+    pub fn map_all(
+        &mut self,
+        columns: &[&Column],
+        mut f: impl FnMut(&mut Terms, &[Value]) -> Value,
+    ) -> Column {
+        let mut values = Vec::with_capacity(columns.len());
+        let mut at = |terms: &mut Terms, thread: usize| {
             values.clear();
-            values.extend(columns.iter().map(|column| column.at(thread)));
-            f(self, &values)
+            values.extend(columns.iter().map(|column| column.at(thread).clone()));
+            f(terms, &values)
+        };
+        if columns.iter().all(|column| matches!(column, Column::Uniform(_))) {
+            return Column::Uniform(at(self.terms, 0));
+        }
+        let active = self.state.active;
+        Column::from_fn(self.lanes, |thread| {
+            if active.contains(thread) {
+                at(self.terms, thread)
+            } else {
+                Value::Known(0)
+            }
         })
     }
 
@@ -123,11 +151,7 @@ impl<'a> Machine<'a> {
         let scalar = scalar.unwrap_or(Scalar::Uint);
         a.iter()
             .zip(b)
-            .map(|(a, b)| {
-                self.map(&[a, b], |m, values| {
-                    fold::binary(m.terms, op, scalar, values[0], values[1])
-                })
-            })
+            .map(|(a, b)| self.map([a, b], |m, [a, b]| fold::binary(m.terms, op, scalar, a, b)))
             .collect()
     }
 
@@ -142,7 +166,7 @@ impl<'a> Machine<'a> {
     /// right side with effects is not followed; without effects it makes no difference.
     fn logical(&mut self, op: BinaryOp, a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
         let left = self.eval(a)?;
-        if self.effects.of_expression(self.shader, b).has_side_effects() {
+        if self.effects.has_side_effects(self.shader, b) {
             return Self::stop("a side effect behind && or ||", b.span);
         }
         let Some(condition) = left.first().filter(|_| left.len() == 1).cloned() else {
@@ -197,7 +221,7 @@ impl<'a> Machine<'a> {
     fn ternary(&mut self, condition: &'a Expr, a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
         let condition = self.eval(condition)?;
         for arm in [a, b] {
-            if self.effects.of_expression(self.shader, arm).has_side_effects() {
+            if self.effects.has_side_effects(self.shader, arm) {
                 return Self::stop("a side effect in an arm of ?:", arm.span);
             }
         }
@@ -206,7 +230,7 @@ impl<'a> Machine<'a> {
             return Ok(condition
                 .iter()
                 .zip(a.iter().zip(&b))
-                .map(|(c, (a, b))| self.map(&[c, a, b], |m, v| m.terms.select(v[0], v[1], v[2])))
+                .map(|(c, (a, b))| self.map([c, a, b], |m, v| m.terms.select(v[0], v[1], v[2])))
                 .collect());
         }
         let condition = &condition[0];
@@ -231,7 +255,7 @@ impl<'a> Machine<'a> {
             (Some(a), Some(b)) => a
                 .iter()
                 .zip(&b)
-                .map(|(a, b)| self.map(&[condition, a, b], |m, v| m.terms.select(v[0], v[1], v[2])))
+                .map(|(a, b)| self.map([condition, a, b], |m, v| m.terms.select(v[0], v[1], v[2])))
                 .collect(),
             (Some(only), None) | (None, Some(only)) => only,
             (None, None) => Vec::new(),
@@ -271,7 +295,7 @@ impl<'a> Machine<'a> {
         let converted: Vec<Column> = value
             .iter()
             .take(count.max(1))
-            .map(|column| self.map(&[column], |m, v| fold::cast(m.terms, source, target, v[0])))
+            .map(|column| self.map([column], |m, v| fold::cast(m.terms, source, target, v[0])))
             .collect();
         let fill = converted.first().cloned().unwrap_or(Column::ZERO);
         (0..count)
@@ -475,10 +499,7 @@ impl<'a> Machine<'a> {
         let arguments: Vec<&Column> = columns.iter().collect();
         let result = |machine: &mut Self, component: u8| {
             let op = Op::Opaque { text, component };
-            machine.map(&arguments, |m, values| {
-                let values: Vec<Value> = values.iter().map(|value| (*value).clone()).collect();
-                m.terms.apply(op, &values)
-            })
+            machine.map_all(&arguments, |terms, values| terms.apply(op, values))
         };
         let count = self.shader.components(&expr.ty).clamp(1, 64);
         let value = (0..count)
@@ -495,10 +516,7 @@ impl<'a> Machine<'a> {
                             place: argument,
                             component,
                         };
-                        self.map(&arguments, |m, values| {
-                            let values: Vec<Value> = values.iter().map(|value| (*value).clone()).collect();
-                            m.terms.apply(op, &values)
-                        })
+                        self.map_all(&arguments, |terms, values| terms.apply(op, values))
                     })
                     .collect::<Vec<_>>();
                 self.store(&place, &changed, span)?;

@@ -162,20 +162,17 @@ impl<'a> Machine<'a> {
                     })
                     .collect();
                 let component = if by_component { 0 } else { component as u8 };
-                self.map(&columns, |m, v| {
-                    let known: Option<Vec<u32>> = v.iter().map(|value| value.known()).collect();
-                    if let Some(word) = known.and_then(|known| fold::intrinsic(intrinsic, scalar, &known)) {
-                        return Value::Known(word);
+                let op = Op::Intrinsic {
+                    intrinsic,
+                    scalar,
+                    component,
+                };
+                self.map_all(&columns, |terms, values| {
+                    let known: Option<Vec<u32>> = values.iter().map(Value::known).collect();
+                    match known.and_then(|known| fold::intrinsic(intrinsic, scalar, &known)) {
+                        Some(word) => Value::Known(word),
+                        None => terms.apply(op, values),
                     }
-                    let arguments: Vec<Value> = v.iter().map(|value| (*value).clone()).collect();
-                    m.terms.apply(
-                        Op::Intrinsic {
-                            intrinsic,
-                            scalar,
-                            component,
-                        },
-                        &arguments,
-                    )
                 })
             })
             .collect())
@@ -191,7 +188,7 @@ impl<'a> Machine<'a> {
         let zip = |machine: &mut Self, operator: Operator, a: &[Column], b: &[Column]| -> Vec<Column> {
             a.iter()
                 .zip(b)
-                .map(|(a, b)| machine.map(&[a, b], |m, v| m.terms.combine(operator, v[0], v[1])))
+                .map(|(a, b)| machine.map([a, b], |m, v| m.terms.combine(operator, v[0], v[1])))
                 .collect()
         };
         Some(match (intrinsic, values) {
@@ -219,7 +216,7 @@ impl<'a> Machine<'a> {
                         .get(index)
                         .or(condition.first())
                         .unwrap_or(&Column::ZERO);
-                    self.map(&[condition, a, b], |m, v| m.terms.select(v[0], v[1], v[2]))
+                    self.map([condition, a, b], |m, v| m.terms.select(v[0], v[1], v[2]))
                 })
                 .collect(),
             (Intrinsic::Any | Intrinsic::All, [a]) => {
@@ -280,31 +277,31 @@ impl<'a> Machine<'a> {
         }
         self.state.events += 1;
         let site = self.site(target.span);
+        let mut touches = self.touches(site);
+        touches.of_all.atomic = true;
         let interval = self.state.interval;
         let number = self.state.shared.iter().position(|shared| shared.global == array);
         self.prober.accessed();
         for thread in self.state.active.threads() {
             let Some(number) = number else { break };
             let new = self.terms.fresh();
-            let mut touch = self.touch(thread, site);
-            touch.atomic = true;
-            let shared = &mut self.state.shared[number];
+            let (cells, tracks) = self.state.shared[number].open();
             let Some(cell) = base.at(thread).known().map(|base| base.saturating_add(component)) else {
-                shared.blur(interval);
+                cells.fill_with(|| self.terms.fresh());
+                self.state.shared[number].blur(interval);
                 self.report.unproved = true;
-                let count = shared.cells().len();
-                let cells = (0..count).map(|_| self.terms.fresh()).collect();
-                *self.state.shared[number].cells_mut() = cells;
                 continue;
             };
-            if cell as usize >= shared.cells().len() {
+            let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize))
+            else {
                 self.report.unproved = true;
-            }
-            if let Some(conflict) = shared.write(cell, interval, touch, &new) {
+                continue;
+            };
+            *slot = new;
+            if let Some(conflict) =
+                track.write(cell, interval, touches.of(thread, self.state.guard.row()), false)
+            {
                 self.conflict(array, conflict, true);
-            }
-            if let Some(slot) = self.state.shared[number].cells_mut().get_mut(cell as usize) {
-                *slot = new;
             }
         }
         self.store_old_value(out)
@@ -332,10 +329,7 @@ impl<'a> Machine<'a> {
     pub fn named(&mut self, name: &str, operand: &Column) -> Column {
         let text = self.terms.symbol(name);
         let op = Op::Opaque { text, component: 0 };
-        self.map(&[operand], |m, values| {
-            let operand = values[0].clone();
-            m.terms.apply(op, &[operand])
-        })
+        self.map_all(&[operand], |terms, values| terms.apply(op, values))
     }
 
     /// Stores the value an atomic found into its out argument.

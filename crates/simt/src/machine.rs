@@ -15,8 +15,8 @@ use shaderlint_hlsl::{Expr, Function, FunctionId, GlobalId, LocalId, Shader, Spa
 use crate::column::{Column, MAX_THREADS, Mask};
 use crate::effects::EffectsCache;
 use crate::finding::{Access, Iteration, Race, Stop};
-use crate::memory::{Conflict, Shared, Site, Touch};
-use crate::probe::Prober;
+use crate::memory::{Conflict, Shared, Site, Touch, Touches};
+use crate::probe::{Prober, Trail};
 use crate::value::{Op, Symbol, Terms, Value};
 use crate::wave::Waves;
 
@@ -89,7 +89,7 @@ pub(crate) struct Report {
     /// A race that may or may not be one: nothing about this run's groupshared memory is proved.
     pub unproved: bool,
     /// Writes outside an array: span, thread and index.
-    pub out_of_bounds: Vec<(GlobalId, Span, u32, u32)>,
+    pub out_of_bounds: Vec<(GlobalId, Span, u32, i32)>,
     pub used_waves: bool,
 }
 
@@ -215,15 +215,21 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// Runs the statements of a block, looking at each for a construct that starts there.
+    /// Runs the statements of a block, then looks for constructs among them.
     pub fn block(&mut self, statements: &'a [Stmt]) -> Run<()> {
+        let mut trail = Trail::default();
+        let result = self.statements(statements, &mut trail);
+        self.probe(statements, trail);
+        result
+    }
+
+    fn statements(&mut self, statements: &'a [Stmt], trail: &mut Trail) -> Run<()> {
         for (index, statement) in statements.iter().enumerate() {
             if self.state.active.is_empty() {
                 return Ok(());
             }
-            self.probe(&statements[index..]);
+            self.leave_trail(statements, index, trail);
             self.statement(statement)?;
-            self.prober.passed(statement.span);
         }
         Ok(())
     }
@@ -324,6 +330,7 @@ impl<'a> Machine<'a> {
                 _ => (Mask::EMPTY, Mask::EMPTY, active),
             };
         }
+        let condition = condition.row();
         let (mut yes, mut no, mut maybe) = (Mask::EMPTY, Mask::EMPTY, Mask::EMPTY);
         for thread in active.threads() {
             match condition.at(thread) {
@@ -432,15 +439,17 @@ impl<'a> Machine<'a> {
         (self.sites.len() - 1) as u32
     }
 
-    pub fn touch(&self, thread: usize, site: u32) -> Touch {
-        Touch {
-            thread: thread as u16,
-            definite: *self.state.guard.at(thread) == Value::TRUE,
+    /// The accesses of one evaluation at `site`.
+    pub fn touches(&self, site: u32) -> Touches {
+        let of_all = Touch {
+            thread: 0,
+            definite: self.state.guard == Column::Uniform(Value::TRUE),
             atomic: false,
             idle: false,
             site,
             epoch: self.state.epoch,
-        }
+        };
+        Touches { of_all }
     }
 
     /// Two threads met on a cell: a race to report where both accesses are certain, else only no proof.

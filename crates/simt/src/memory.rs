@@ -11,6 +11,7 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{GlobalId, Span};
 
+use crate::column::Row;
 use crate::finding::Iteration;
 use crate::value::Value;
 
@@ -36,8 +37,26 @@ pub(crate) struct Touch {
     pub epoch: u32,
 }
 
+/// The accesses of all threads at one site.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Touches {
+    /// `definite` if all are.
+    pub of_all: Touch,
+}
+
+impl Touches {
+    pub fn of(&self, thread: usize, guard: Row<'_>) -> Touch {
+        Touch {
+            thread: thread as u16,
+            definite: self.of_all.definite || *guard.at(thread) == Value::TRUE,
+            ..self.of_all
+        }
+    }
+}
+
+/// Who touched a cell.
 #[derive(Clone, Copy, Debug, Default)]
-struct Track {
+pub(crate) struct Track {
     /// The interval the rest speaks of.
     interval: u32,
     /// Two different threads of each kind are all that matter.
@@ -93,53 +112,66 @@ impl Shared {
         self.blurred_in == Some(interval)
     }
 
+    /// The cells, with who touched them; copied here if shared, not at each access.
+    pub fn open(&mut self) -> (&mut [Value], &mut [Track]) {
+        (
+            Rc::make_mut(&mut self.cells).as_mut_slice(),
+            Rc::make_mut(&mut self.tracks).as_mut_slice(),
+        )
+    }
+
+    /// The same for reads only.
+    pub fn open_to_read(&mut self) -> (&[Value], &mut [Track]) {
+        (&self.cells, Rc::make_mut(&mut self.tracks).as_mut_slice())
+    }
+}
+
+impl Track {
     /// Records a read; what it conflicts with.
     pub fn read(&mut self, cell: u32, interval: u32, touch: Touch) -> Option<Conflict> {
-        let track = Rc::make_mut(&mut self.tracks).get_mut(cell as usize)?;
-        track.enter(interval);
-        let conflict = track
+        self.enter(interval);
+        let conflict = self
             .writes
-            .into_iter()
+            .iter()
             .flatten()
             .find(|write| write.thread != touch.thread && !write.idle)
             .map(|first| Conflict {
                 cell,
-                first,
+                first: *first,
                 second: touch,
                 first_writes: true,
                 second_writes: false,
             });
-        remember(&mut track.reads, touch);
+        remember(&mut self.reads, touch);
         conflict
     }
 
-    /// Records a write of `value`; what it conflicts with. Does not store.
+    /// Records a write; what it conflicts with. `idle` if it leaves what was there.
     ///
     /// Threads that write the value the cell already has, or that another has just written, do not race in any way
     /// that could show.
-    pub fn write(&mut self, cell: u32, interval: u32, mut touch: Touch, value: &Value) -> Option<Conflict> {
-        let same = self.cells.get(cell as usize)? == value;
-        touch.idle = same && !touch.atomic;
-        let track = Rc::make_mut(&mut self.tracks).get_mut(cell as usize)?;
-        track.enter(interval);
-        let clash = |first: Touch, first_writes: bool| Conflict {
+    pub fn write(&mut self, cell: u32, interval: u32, mut touch: Touch, idle: bool) -> Option<Conflict> {
+        touch.idle = idle && !touch.atomic;
+        self.enter(interval);
+        let clash = |first: &Touch, first_writes: bool| Conflict {
             cell,
-            first,
+            first: *first,
             second: touch,
             first_writes,
             second_writes: true,
         };
-        let others = |touches: [Option<Touch>; 2]| {
-            touches
-                .into_iter()
-                .flatten()
-                .find(|other| other.thread != touch.thread && !touch.idle && !(other.atomic && touch.atomic))
-        };
-        let conflict = match others(track.writes) {
+        let meets =
+            |other: &&Touch| other.thread != touch.thread && !touch.idle && !(other.atomic && touch.atomic);
+        let conflict = match self.writes.iter().flatten().find(meets) {
             Some(write) => Some(clash(write, true)),
-            None => others(track.reads).map(|read| clash(read, false)),
+            None => self
+                .reads
+                .iter()
+                .flatten()
+                .find(meets)
+                .map(|read| clash(read, false)),
         };
-        remember(&mut track.writes, touch);
+        remember(&mut self.writes, touch);
         conflict
     }
 }

@@ -32,8 +32,19 @@ pub(crate) enum Root {
     Value(Vec<Column>),
 }
 
-/// An index that is certainly outside.
-const OUTSIDE: Value = Value::Known(u32::MAX);
+/// Added to an index that is certainly outside: no variable has as many components.
+const OUTSIDE: u32 = 1 << 31;
+
+/// The base of an element outside, by its index.
+fn outside(index: u32) -> Value {
+    Value::Known(index | OUTSIDE)
+}
+
+/// The index an element's base outside stands for. Of large unsigned ones the bits below the sign tell what they mean:
+/// something below zero.
+fn index_outside(base: u32) -> i32 {
+    (base << 1).cast_signed() >> 1
+}
 
 impl<'a> Machine<'a> {
     /// The place an expression names; its value where it names none.
@@ -144,16 +155,26 @@ impl<'a> Machine<'a> {
                         components: Vec::new(),
                     };
                 }
+                place.components = (0..count).collect();
+                if place.base == Column::ZERO && (start, stride) == (0, 1) && self.is_below(&index, length) {
+                    place.base = index;
+                    return Ok(place);
+                }
                 let base_offset = place.base.clone();
-                place.base = self.map(&[&base_offset, &index], |m, v| match (v[0], v[1]) {
-                    (Value::Known(base), Value::Known(index)) if *base != u32::MAX => {
+                place.base = self.map([&base_offset, &index], |m, v| match (v[0], v[1]) {
+                    (Value::Known(base), Value::Known(index)) if *base < OUTSIDE => {
                         if *index < length {
-                            Value::Known(base + start + index * stride)
+                            Value::Known(
+                                index
+                                    .saturating_mul(stride)
+                                    .saturating_add(start)
+                                    .saturating_add(*base),
+                            )
                         } else {
-                            OUTSIDE
+                            outside(*index)
                         }
                     }
-                    (Value::Known(_), Value::Known(_)) => OUTSIDE,
+                    (Value::Known(_), Value::Known(_)) => v[0].clone(),
                     _ => m.terms.apply(
                         Op::Same,
                         &[
@@ -164,7 +185,6 @@ impl<'a> Machine<'a> {
                         ],
                     ),
                 });
-                place.components = (0..count).collect();
                 Ok(place)
             }
             ExprKind::Field(base, field) => {
@@ -210,6 +230,13 @@ impl<'a> Machine<'a> {
                 })
             }
         }
+    }
+
+    /// Whether all active threads' values are known and less than `length`.
+    fn is_below(&self, index: &Column, length: u32) -> bool {
+        let index = index.row();
+        let mut active = self.state.active.threads();
+        active.all(|thread| matches!(index.at(thread), Value::Known(index) if *index < length))
     }
 
     /// The value of a `static const`.
@@ -267,7 +294,7 @@ impl<'a> Machine<'a> {
             .iter()
             .map(|component| {
                 if let Column::Uniform(Value::Known(base)) = &place.base {
-                    return match columns.get(base.wrapping_add(*component) as usize) {
+                    return match columns.get(base.saturating_add(*component) as usize) {
                         Some(column) => column.clone(),
                         None => self.fresh_columns(1).pop().unwrap_or(Column::ZERO),
                     };
@@ -275,7 +302,7 @@ impl<'a> Machine<'a> {
                 let lanes = self.lanes;
                 Column::from_fn(lanes, |thread| {
                     let index = place.base.at(thread).known();
-                    match index.and_then(|base| columns.get(base.wrapping_add(*component) as usize)) {
+                    match index.and_then(|base| columns.get(base.saturating_add(*component) as usize)) {
                         Some(column) => column.at(thread).clone(),
                         // Among the values there are, but which one is not known.
                         None if index.is_none() => {
@@ -296,43 +323,47 @@ impl<'a> Machine<'a> {
             return self.fresh_columns(1).pop().unwrap_or(Column::ZERO);
         };
         self.prober.accessed();
-        let (active, interval, lanes) = (self.state.active, self.state.interval, self.lanes);
-        if self.state.shared[number].is_blurred(interval) {
-            self.report.unproved = true;
-        }
-        Column::from_fn(lanes, |thread| {
+        let (active, interval) = (self.state.active, self.state.interval);
+        let mut unproved = self.state.shared[number].is_blurred(interval);
+        let mut anywhere = false;
+        let mut conflicts = Vec::new();
+        let touches = self.touches(site);
+        let (base, guard) = (base.row(), self.state.guard.row());
+        let (cells, tracks) = self.state.shared[number].open_to_read();
+        let values = Column::from_fn(self.lanes, |thread| {
             if !active.contains(thread) {
                 return Value::Known(0);
             }
-            let Some(cell) = base
-                .at(thread)
-                .known()
-                .and_then(|base| base.checked_add(component))
-            else {
-                if base.at(thread).known().is_none() {
-                    // Read somewhere in the array: it may meet any write of this interval.
-                    self.state.shared[number].blur(interval);
-                    self.report.unproved = true;
-                }
+            let Value::Known(base) = base.at(thread) else {
+                // Read somewhere in the array: it may meet any write of this interval.
+                anywhere = true;
                 return self.terms.fresh();
             };
-            let touch = self.touch(thread, site);
-            let array = &mut self.state.shared[number];
-            let Some(value) = array.cells().get(cell as usize).cloned() else {
+            let cell = base.saturating_add(component);
+            let (Some(value), Some(track)) = (cells.get(cell as usize), tracks.get_mut(cell as usize)) else {
                 // Outside: an undefined value.
                 return self.terms.fresh();
             };
-            if let Some(conflict) = array.read(cell, interval, touch) {
-                self.conflict(global, conflict, true);
+            let touch = touches.of(thread, guard);
+            if let Some(conflict) = track.read(cell, interval, touch) {
+                conflicts.push(conflict);
                 return self.terms.fresh();
             }
-            let guard = self.state.guard.at(thread);
-            if *guard == Value::TRUE {
-                value
+            if touch.definite {
+                value.clone()
             } else {
-                self.terms.assuming(guard, &value)
+                self.terms.assuming(guard.at(thread), value)
             }
-        })
+        });
+        if anywhere {
+            self.state.shared[number].blur(interval);
+            unproved = true;
+        }
+        self.report.unproved |= unproved;
+        for conflict in conflicts {
+            self.conflict(global, conflict, true);
+        }
+        values
     }
 
     pub fn load_device(&mut self, resource: GlobalId, index: &[Column], component: u32) -> Column {
@@ -351,10 +382,7 @@ impl<'a> Machine<'a> {
                 resource: name,
                 component,
             };
-            return self.map(&columns, |m, values| {
-                let arguments: Vec<Value> = values.iter().map(|value| (*value).clone()).collect();
-                m.terms.apply(op, &arguments)
-            });
+            return self.map_all(&columns, |terms, values| terms.apply(op, values));
         }
         self.state.events += 1;
         let op = Op::VolatileLoad {
@@ -420,7 +448,7 @@ impl<'a> Machine<'a> {
         let (active, all, lanes) = (self.state.active, self.all, self.lanes);
         for (component, value) in place.components.iter().zip(values) {
             if let Column::Uniform(Value::Known(base)) = &place.base {
-                if let Some(column) = columns.get_mut(base.wrapping_add(*component) as usize) {
+                if let Some(column) = columns.get_mut(base.saturating_add(*component) as usize) {
                     *column = column.overlay(value, active, all, lanes);
                 }
                 continue;
@@ -432,7 +460,7 @@ impl<'a> Machine<'a> {
                         return old.at(thread).clone();
                     }
                     match place.base.at(thread) {
-                        Value::Known(base) if base.wrapping_add(*component) as usize == index => {
+                        Value::Known(base) if base.saturating_add(*component) as usize == index => {
                             value.at(thread).clone()
                         }
                         Value::Known(_) => old.at(thread).clone(),
@@ -457,57 +485,58 @@ impl<'a> Machine<'a> {
         };
         self.prober.accessed();
         let (active, interval) = (self.state.active, self.state.interval);
-        if self.state.shared[number].is_blurred(interval) {
-            self.report.unproved = true;
-        }
+        let mut unproved = self.state.shared[number].is_blurred(interval);
+        let mut anywhere = false;
+        let mut conflicts = Vec::new();
+        let touches = self.touches(site);
+        let (base, value, guard) = (base.row(), value.row(), self.state.guard.row());
+        let (cells, tracks) = self.state.shared[number].open();
         for thread in active.threads() {
-            let Some(base) = base.at(thread).known() else {
+            let Value::Known(base) = base.at(thread) else {
                 // Written somewhere in the array: nothing in it is known any more.
-                self.report.unproved = true;
-                let array = &mut self.state.shared[number];
-                array.blur(interval);
-                let count = array.cells().len();
-                let cells = (0..count).map(|_| self.terms.fresh()).collect();
-                *self.state.shared[number].cells_mut() = cells;
+                anywhere = true;
+                cells.fill_with(|| self.terms.fresh());
                 continue;
             };
-            let touch = self.touch(thread, site);
-            let guard = self.state.guard.at(thread).clone();
-            let array = &mut self.state.shared[number];
+            let touch = touches.of(thread, guard);
             let cell = base.saturating_add(component);
-            let Some(old) = array.cells().get(cell as usize).cloned() else {
+            let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize))
+            else {
                 if touch.definite {
                     let span = self
                         .sites
                         .get(site as usize)
-                        .map(|site| site.span)
-                        .unwrap_or_default();
-                    self.report
-                        .out_of_bounds
-                        .push((global, span, thread as u32, base));
+                        .map_or_else(Span::default, |site| site.span);
+                    let outside = (global, span, thread as u32, index_outside(*base));
+                    self.report.out_of_bounds.push(outside);
                 } else {
-                    self.report.unproved = true;
+                    unproved = true;
                 }
                 continue;
             };
             let new = value.at(thread);
-            let new = if guard == Value::TRUE {
+            let new = if touch.definite {
                 new.clone()
             } else {
-                self.terms.select(&guard, new, &old)
+                self.terms.select(guard.at(thread), new, slot)
             };
-            let conflict = array.write(cell, interval, touch, &new);
-            let mut stored = new;
-            if let Some(conflict) = conflict {
+            if let Some(conflict) = track.write(cell, interval, touch, *slot == new) {
                 // A write of what is there already changes nothing for anybody; and two writes whose values are not
                 // understood may well be of one value.
-                let distinct = self.terms.seen_to_differ(&stored, &old, conflict.first_writes);
-                self.conflict(global, conflict, distinct);
-                stored = self.terms.fresh();
+                let distinct = self.terms.seen_to_differ(&new, slot, conflict.first_writes);
+                conflicts.push((conflict, distinct));
+                *slot = self.terms.fresh();
+            } else {
+                *slot = new;
             }
-            if let Some(slot) = self.state.shared[number].cells_mut().get_mut(cell as usize) {
-                *slot = stored;
-            }
+        }
+        if anywhere {
+            self.state.shared[number].blur(interval);
+            unproved = true;
+        }
+        self.report.unproved |= unproved;
+        for (conflict, distinct) in conflicts {
+            self.conflict(global, conflict, distinct);
         }
     }
 

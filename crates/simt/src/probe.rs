@@ -14,7 +14,7 @@ use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Span, Stmt, Type};
 use crate::column::Column;
 use crate::effects::Effects;
 use crate::finding::{Collective, Elements, Kind, Operator, Shape};
-use crate::machine::{Machine, Report};
+use crate::machine::{Machine, Report, State};
 use crate::value::Value;
 
 /// Statements tried as the start of a candidate, per entry point.
@@ -25,9 +25,26 @@ pub(crate) struct Prober {
     pub enabled: bool,
     watch: Option<Watch>,
     tried: BTreeSet<(FunctionId, Span)>,
-    found: Vec<Found>,
-    /// Statements the run itself has finished.
+    /// What was found, with the tick at its start.
+    found: Vec<(u64, Collective)>,
+    /// Statements the run itself has started.
     tick: u64,
+}
+
+/// What a block's run leaves for its probing.
+#[derive(Default)]
+pub(crate) struct Trail {
+    /// By statement that was run: the tick at its start.
+    ticks: Vec<u64>,
+    starts: Vec<Start>,
+}
+
+/// A statement that may be a collective's first.
+struct Start {
+    index: usize,
+    state: State,
+    /// Of the statement and those after it, as far as all of them could be replaced.
+    effects: Vec<Effects>,
 }
 
 /// What is seen while a candidate runs.
@@ -41,13 +58,6 @@ struct Watch {
     barrier_spans: Vec<Span>,
     /// No groupshared access since the last barrier.
     settled: bool,
-}
-
-struct Found {
-    collective: Collective,
-    last_statement: Span,
-    started: u64,
-    ended: Option<u64>,
 }
 
 /// A place that elements may be in.
@@ -94,122 +104,129 @@ impl Prober {
         }
     }
 
-    /// The run itself has finished this statement.
-    pub fn passed(&mut self, statement: Span) {
-        if self.watch.is_none() {
-            self.tick += 1;
-            for found in &mut self.found {
-                if found.last_statement == statement && found.ended.is_none() {
-                    found.ended = Some(self.tick);
-                }
-            }
-        }
-    }
-
-    /// The collectives found: of two of which one contains the other, the inner one.
+    /// The collectives found, in the order in which they run.
     pub fn finish(&mut self) -> Vec<Collective> {
-        let found = std::mem::take(&mut self.found);
-        let ends: Vec<(u64, u64)> = found
-            .iter()
-            .map(|f| (f.started, f.ended.unwrap_or(u64::MAX)))
-            .collect();
-        found
-            .into_iter()
-            .enumerate()
-            .filter(|(index, _)| {
-                let (start, end) = ends[*index];
-                !ends[index + 1..].iter().any(|(s, e)| *s >= start && *e <= end)
-            })
-            .map(|(_, found)| found.collective)
-            .collect()
+        let mut found = std::mem::take(&mut self.found);
+        found.sort_by_key(|(tick, _)| *tick);
+        found.into_iter().map(|(_, collective)| collective).collect()
     }
 }
 
 impl<'a> Machine<'a> {
-    /// Tries the statements from the first on as a collective.
-    pub fn probe(&mut self, statements: &'a [Stmt]) {
-        let Some(first) = statements.first() else {
+    /// About to run the statement at `index` of a block: notes what is needed should a construct start there.
+    pub fn leave_trail(&mut self, statements: &'a [Stmt], index: usize, trail: &mut Trail) {
+        if !self.prober.enabled || self.prober.is_probing() {
+            return;
+        }
+        self.prober.tick += 1;
+        trail.ticks.push(self.prober.tick);
+        let Some((first, rest)) = statements.get(index..).and_then(<[Stmt]>::split_first) else {
             return;
         };
-        if !self.prober.enabled || self.prober.is_probing() || self.prober.tried.len() >= MAX_PROBES {
+        let everyone = self.state.active == self.all && self.state.alive == self.all;
+        if !everyone || self.state.guard != Column::Uniform(Value::TRUE) {
             return;
         }
         let key = (self.state.frame.function, first.span);
-        if self.prober.tried.contains(&key) {
+        if self.prober.tried.len() >= MAX_PROBES || self.prober.tried.contains(&key) {
             return;
         }
-        let of_first = self
-            .effects
-            .of_statements(self.shader, std::slice::from_ref(first));
-        if !of_first.touches_shared() || self.state.active != self.all || self.state.alive != self.all {
+        let mut of_one = |statement| {
+            self.effects
+                .of_statements(self.shader, std::slice::from_ref(statement))
+        };
+        let of_first = of_one(first);
+        if !of_first.touches_shared() {
             return;
         }
-        if self.state.guard != Column::Uniform(Value::TRUE) {
-            return;
-        }
-        let effects: Vec<Effects> = statements
-            .iter()
-            .map(|statement| {
-                self.effects
-                    .of_statements(self.shader, std::slice::from_ref(statement))
-            })
+        let effects: Vec<Effects> = std::iter::once(of_first)
+            .chain(rest.iter().map(of_one))
             .take_while(is_replaceable)
             .collect();
-        if !effects.iter().any(|e| e.barrier) {
+        if self.could_be_a_collective(&effects) {
+            self.prober.tried.insert(key);
+            trail.starts.push(Start {
+                index,
+                state: self.state.clone(),
+                effects,
+            });
+        }
+    }
+
+    /// Tries each start of a block as a collective's, the last first. Of two collectives one of which contains the
+    /// other the inner one is wanted: a candidate ends before the statement in which one was found already.
+    pub fn probe(&mut self, statements: &'a [Stmt], Trail { ticks, starts }: Trail) {
+        if starts.is_empty() {
             return;
         }
-        self.prober.tried.insert(key);
+        let state = self.state.clone();
+        let report = std::mem::take(&mut self.report);
+        for start in starts.into_iter().rev() {
+            let started = ticks.get(start.index).copied().unwrap_or_default();
+            let later = self.prober.found.iter().map(|(tick, _)| *tick);
+            let inner = later.filter(|tick| *tick >= started).min();
+            let end = inner.map_or(statements.len(), |inner| {
+                ticks.partition_point(|tick| *tick <= inner).saturating_sub(1)
+            });
+            let statements = statements.get(start.index..end).unwrap_or_default();
+            let effects = start.effects.get(..statements.len()).unwrap_or(&start.effects);
+            if self.could_be_a_collective(effects)
+                && let Some(collective) = self.try_start(&statements[..effects.len()], effects, &start.state)
+            {
+                self.prober.found.push((started, collective));
+            }
+        }
+        self.state = state;
+        self.report = report;
+    }
 
+    /// An exclusive scan gathers all elements but one.
+    fn could_be_a_collective(&self, effects: &[Effects]) -> bool {
+        let mut all = Effects::default();
+        for of_one in effects {
+            all.add(of_one);
+        }
+        all.barrier && all.could_gather(self.lanes - 1)
+    }
+
+    fn try_start(
+        &mut self,
+        statements: &'a [Stmt],
+        effects: &[Effects],
+        state: &State,
+    ) -> Option<Collective> {
+        let mut all = Effects::default();
+        for of_one in effects {
+            all.add(of_one);
+        }
         // Known cells among unknown ones may be padding the ladder relies on, or elements that happen to be known.
-        let touched: Vec<GlobalId> = effects
-            .iter()
-            .flat_map(|e| e.shared_read.union(&e.shared_written))
-            .copied()
-            .collect();
-        let is_mixed = self
-            .state
+        let is_mixed = state
             .shared
             .iter()
-            .filter(|array| touched.contains(&array.global))
+            .filter(|array| {
+                all.shared_read.contains(&array.global) || all.shared_written.contains(&array.global)
+            })
             .any(|array| {
                 let known = array.cells().iter().filter(|cell| cell.known().is_some()).count();
                 known > 0 && known < array.cells().len()
             });
         let attempts: &[bool] = if is_mixed { &[true, false] } else { &[false] };
-        let state = self.state.clone();
-        let report = std::mem::take(&mut self.report);
-        let used_waves = report.used_waves;
-        let mut found = None;
-        for frees_known_cells in attempts {
+        attempts.iter().find_map(|frees_known_cells| {
             self.report = Report::default();
-            found = found
-                .or_else(|| self.try_candidate(&statements[..effects.len()], &effects, *frees_known_cells));
-            self.prober.watch = None;
             self.state = state.clone();
-        }
-        self.report = report;
-        self.report.used_waves = used_waves;
-        if let Some((collective, last_statement)) = found {
-            let started = self.prober.tick;
-            self.prober.found.push(Found {
-                collective,
-                last_statement,
-                started,
-                ended: None,
-            });
-        }
+            let found = self.try_candidate(statements, effects, &all, *frees_known_cells);
+            self.prober.watch = None;
+            found
+        })
     }
 
     fn try_candidate(
         &mut self,
         statements: &'a [Stmt],
         effects: &[Effects],
+        all: &Effects,
         frees_known_cells: bool,
-    ) -> Option<(Collective, Span)> {
-        let mut all = Effects::default();
-        for of_one in effects {
-            all.add(of_one);
-        }
+    ) -> Option<Collective> {
         let touched: BTreeSet<GlobalId> = all.shared_read.union(&all.shared_written).copied().collect();
         let interval = self.state.interval;
         if self
@@ -220,7 +237,7 @@ impl<'a> Machine<'a> {
         {
             return None;
         }
-        let atoms = self.free(&touched, &all, frees_known_cells);
+        let atoms = self.free(&touched, all, frees_known_cells);
         let scalar_of = |ty: &Type| ty.scalar().filter(|_| matches!(ty, Type::Scalar(_)));
         let arrays = touched
             .iter()
@@ -245,7 +262,7 @@ impl<'a> Machine<'a> {
             settled: false,
         });
         let entry_events = self.state.events;
-        let mut best: Option<(Collective, Span)> = None;
+        let mut best: Option<Collective> = None;
         let mut so_far = Effects::default();
         for (statement, of_one) in statements.iter().zip(effects) {
             if self.statement(statement).is_err() {
@@ -269,11 +286,11 @@ impl<'a> Machine<'a> {
             else {
                 continue;
             };
-            let news = best.as_ref().is_none_or(|(known, _)| {
-                (known.kind, &known.output) != (collective.kind, &collective.output)
-            });
+            let news = best
+                .as_ref()
+                .is_none_or(|known| (known.kind, &known.output) != (collective.kind, &collective.output));
             if news {
-                best = Some((collective, statement.span));
+                best = Some(collective);
             }
         }
         best

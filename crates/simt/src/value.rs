@@ -22,7 +22,11 @@ use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 use crate::finding::Operator;
 
 /// A 32-bit word: known, or a term over atoms.
+///
+/// Laid out in whole words: with the tag packed into a byte, copying a value just written stalls on its parts, and runs
+/// take half as long again.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[repr(u32)]
 pub(crate) enum Value {
     Known(u32),
     /// `operator` folded over the atoms `start..end`, each once. A single atom has the operator [`Operator::Add`],

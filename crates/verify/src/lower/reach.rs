@@ -186,7 +186,10 @@ impl<'a> Walk<'a> {
             ExprKind::Intrinsic(intrinsic, arguments) => {
                 if intrinsic.is_wave() {
                     self.reach.uses_waves = true;
-                    self.reach.uses_lane_index |= *intrinsic == Intrinsic::WaveGetLaneIndex;
+                    self.reach.uses_lane_index |= matches!(
+                        intrinsic,
+                        Intrinsic::WaveGetLaneIndex | Intrinsic::WaveIsFirstLane
+                    );
                     self.reach.uses_lane_count |= *intrinsic == Intrinsic::WaveGetLaneCount;
                 }
                 if intrinsic.is_atomic() {

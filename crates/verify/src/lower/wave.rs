@@ -23,25 +23,17 @@ impl Body<'_, '_> {
         let reduce = |op| (op, CollectiveOperation::Reduce);
         let (op, form) = match (intrinsic, arguments) {
             (I::WaveGetLaneIndex | I::WaveGetLaneCount, []) => {
-                let variable = if intrinsic == I::WaveGetLaneIndex {
-                    self.unit.lane_index
-                } else {
-                    self.unit.lane_count
-                };
-                let Some(variable) = variable else {
-                    return Err(LowerError::unsupported("a lane built-in here", span));
-                };
-                let pointer = self.add(Expression::GlobalVariable(variable));
-                let value = self.add(Expression::Load { pointer });
+                let value = self.lane_built_in(intrinsic, span)?;
                 return self.convert(value, &Type::UINT, ty, span);
             }
             (I::WaveIsFirstLane, []) => {
-                let before = self.lanes_before();
-                let zero = self.uint(0);
+                // WGSL has no elect; a broadcast is the cheapest there is (a scan would take as long as what it serves).
+                let own = self.lane_built_in(I::WaveGetLaneIndex, span)?;
+                let first = self.gather_value(GatherMode::BroadcastFirst, own, &Type::UINT, span)?;
                 return Ok(self.add(Expression::Binary {
                     op: BinaryOperator::Equal,
-                    left: before,
-                    right: zero,
+                    left: own,
+                    right: first,
                 }));
             }
             (I::WaveActiveCountBits | I::WavePrefixCountBits, [predicate]) => {
@@ -193,6 +185,20 @@ impl Body<'_, '_> {
             result,
         });
         Ok(result)
+    }
+
+    /// The lane's index or the wave's size.
+    fn lane_built_in(&mut self, intrinsic: Intrinsic, span: Span) -> Result<Value, LowerError> {
+        let variable = if intrinsic == Intrinsic::WaveGetLaneIndex {
+            self.unit.lane_index
+        } else {
+            self.unit.lane_count
+        };
+        let Some(variable) = variable else {
+            return Err(LowerError::unsupported("a lane built-in here", span));
+        };
+        let pointer = self.add(Expression::GlobalVariable(variable));
+        Ok(self.add(Expression::Load { pointer }))
     }
 
     /// Whether every active lane has the first one's value, for each component.
