@@ -43,7 +43,7 @@ impl Project {
                 let path = entry?.path();
                 if path.is_dir() {
                     left.push(path);
-                } else if ending(&path).is_some_and(|ending| ENDINGS.contains(&ending.as_str())) {
+                } else {
                     paths.push(path);
                 }
             }
@@ -69,8 +69,10 @@ impl Project {
     }
 }
 
-fn ending(path: &Path) -> Option<String> {
-    Some(path.extension()?.to_str()?.to_lowercase())
+/// Whether a file is HLSL by its name; others are read only where they are included.
+fn is_shader(path: &str) -> bool {
+    let ending = path.rsplit('.').next().unwrap_or_default().to_lowercase();
+    ENDINGS.contains(&ending.as_str())
 }
 
 /// The components of a path that name something, in lower case: most shaders are written on Windows.
@@ -201,6 +203,10 @@ impl Gaps {
     }
 
     fn expression(&mut self, expr: &Expr) {
+        // What comes out of a descriptor heap is known by the type it is converted to.
+        if matches!((&expr.kind, &expr.ty), (ExprKind::Cast(_), Type::Resource(..))) {
+            return;
+        }
         if matches!(expr.kind, ExprKind::Opaque(_)) && expr.ty == Type::Unknown {
             self.expressions.push(expr.span);
         }
@@ -261,11 +267,19 @@ fn assess(shader: &Shader, problems: &[Problem], function: &Function) -> Seen {
         } else {
             Level::OpaqueExpression
         };
-        let causes = gaps
-            .expressions
+        let lacks_includes = problems
             .iter()
-            .map(|span| cause(span, "expression"))
-            .collect();
+            .any(|problem| problem.message.starts_with("cannot find"));
+        let word = if lacks_includes {
+            "an include is missing"
+        } else {
+            "expression"
+        };
+        let innermost = gaps.expressions.iter().filter(|span| {
+            let holds = |inner: &Span| inner != *span && span.start <= inner.start && inner.end <= span.end;
+            !gaps.expressions.iter().any(holds)
+        });
+        let causes = innermost.map(|span| cause(span, word)).collect();
         return Seen { level, causes };
     }
     let causes = gaps
@@ -298,7 +312,7 @@ impl Totals {
         self.expanded += shader.text.len();
         self.unresolved_includes += problems
             .iter()
-            .filter(|problem| problem.message.contains("include"))
+            .filter(|problem| problem.message.starts_with("cannot find"))
             .count();
         let mut inside = Vec::new();
         for function in &shader.functions {
@@ -424,7 +438,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut known: HashSet<Arc<[u8]>> = HashSet::new();
     for folder in folders.iter().map(PathBuf::from) {
         let project = Project::new(&folder)?;
-        for file in &project.files {
+        for file in project.files.iter().filter(|file| is_shader(&file.path)) {
             if known.insert(file.text.clone()) {
                 totals.speed(file, &mut parser);
                 totals.unit(file, &project);

@@ -1,24 +1,8 @@
 //! Source in, typed tree out.
 
-use std::fmt::Write;
+mod outlines;
 
-use shaderlint_hlsl::{outline, parse};
-
-/// Parses a source and compares its outline, and then its problems, one a line.
-#[track_caller]
-fn check(source: &str, expected: &str) {
-    let (shader, problems) = parse(source.as_bytes().to_vec());
-    let mut found = outline(&shader);
-    for problem in &problems {
-        let at = String::from_utf8_lossy(problem.span.slice(&shader.text)).into_owned();
-        let at = at.lines().next().unwrap_or_default().to_owned();
-        let _ = writeln!(found, "! {}: {at}", problem.message);
-    }
-    assert!(
-        found.trim() == expected.trim(),
-        "found:\n{found}\nexpected:\n{expected}"
-    );
-}
+use outlines::check;
 
 #[test]
 fn literals() {

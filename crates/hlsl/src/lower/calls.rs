@@ -103,14 +103,17 @@ impl<'a> Lowering<'a> {
 
     fn named_call(&mut self, name: &'a [u8], name_span: Span, arguments: Vec<Expr>, span: Span) -> Expr {
         // A method called from another one.
-        if let Some((this, id)) = self.body.this
-            && let Some(found) = self.methods.get(&(id, name)).cloned()
-        {
+        let this = self.body.this.map(|(this, id)| {
             let object = Expr {
                 kind: ExprKind::Local(this),
                 ty: Type::Struct(id),
                 span: name_span,
             };
+            (object, id)
+        });
+        if let Some((this, id)) = &this
+            && let Some((object, found)) = self.methods_of(this, *id, name)
+        {
             return self.call_method(&found, object, arguments, span);
         }
         let packed: Vec<u8> = name
@@ -125,7 +128,7 @@ impl<'a> Lowering<'a> {
                 None => opaque(arguments, self.shared_return(&overloads), span),
             };
         }
-        // `S::f(…)`, a static method.
+        // `S::f(…)`, a static method or that of a base.
         if let Some(colon) = key.windows(2).rposition(|pair| pair == b"::")
             && let Some(Type::Struct(id)) = self.resolve(&self.types, key.get(..colon).unwrap_or_default())
             && let Some(method) = name
@@ -133,10 +136,18 @@ impl<'a> Lowering<'a> {
                 .checked_sub(key.len() - colon - 2)
                 .and_then(|at| name.get(at..))
             && let Some(found) = self.methods.get(&(id, method)).cloned()
-            && let Some(best) = self.best_overload(&found, &arguments, 0)
-            && self.static_methods.contains(&best)
         {
-            return self.call_function(best, arguments, span);
+            // `Base::f(…)` in a method.
+            if let Some((this, own)) = &this
+                && let Some(object) = self.as_base(this, *own, id)
+            {
+                return self.call_method(&found, object, arguments, span);
+            }
+            if let Some(best) = self.best_overload(&found, &arguments, 0)
+                && self.static_methods.contains(&best)
+            {
+                return self.call_function(best, arguments, span);
+            }
         }
         let ty = self.type_at(name_span);
         if ty.scalar().is_some() {

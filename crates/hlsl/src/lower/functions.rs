@@ -201,6 +201,7 @@ impl<'a> Lowering<'a> {
         }
         if let Some(owner) = method_of {
             add_overload(self.methods.entry((owner, name)).or_default(), id, same);
+            self.with_methods.insert(owner);
             if is_static {
                 self.static_methods.insert(id);
             }

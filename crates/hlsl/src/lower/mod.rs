@@ -58,8 +58,11 @@ struct Lowering<'a> {
     /// By [`GlobalId`]: the value of a constant, where it is one.
     global_values: Vec<Option<Constant>>,
     methods: FxHashMap<(StructId, &'a [u8]), Vec<FunctionId>>,
+    with_methods: FxHashSet<StructId>,
     /// Methods without an implicit `this`.
     static_methods: FxHashSet<FunctionId>,
+    /// The fields of a struct that hold its bases, for bases with methods.
+    bases: FxHashMap<StructId, Vec<u32>>,
     /// By [`StructId`]: how deep its structs nest, and how many fields a walk over it visits.
     struct_sizes: Vec<(u32, u32)>,
     namespace: &'a [u8],
@@ -129,7 +132,9 @@ fn lower(text: &[u8]) -> (Shader, Vec<TextProblem>) {
         enumerators: FxHashMap::default(),
         global_values: Vec::new(),
         methods: FxHashMap::default(),
+        with_methods: FxHashSet::default(),
         static_methods: FxHashSet::default(),
+        bases: FxHashMap::default(),
         struct_sizes: Vec::new(),
         namespace: &[],
         body: Body::default(),
