@@ -112,3 +112,81 @@ void f(uint i)
 ",
     );
 }
+
+#[test]
+fn templates_are_read_where_they_are_called() {
+    check(
+        r"
+template <typename T> T ratio(T a, T b) { return (a + b - 1) / b; }
+template <class T> void swap(inout T left, inout T right) { T kept = left; left = right; right = kept; }
+template <uint N, typename T> T power(T x) { T r = (T)1; for (uint i = 0; i < N; ++i) r *= x; return r; }
+template <typename T> T of_both(vector<T, 2> v) { return ratio(v.x, v.y); }
+static const uint T = 3;
+uint use_it(uint a, float b)
+{
+    a = ratio(a, 4) + ratio(7, a);
+    swap(a, a);
+    b = power<3>(b) + power<2, float>(1);
+    return of_both(uint2(a, 2)) + (T)-a;
+}
+",
+        r"
+(const T uint 3u)
+(fn use_it uint (a uint) (b float)
+  (= a (+ (ratio a 4u) (ratio 7u a)))
+  (swap a a)
+  (= b (+ (power b) (power 1.0f)))
+  (return (- (+ (of_both (new uint2 a 2u)) T) a)))
+(fn ratio uint (a uint) (b uint)
+  (return (/ (- (+ a b) 1u) b)))
+(fn swap void (inout left uint) (inout right uint)
+  (let kept uint left)
+  (= left right)
+  (= right kept))
+(fn power float (x float)
+  (let r float 1.0f)
+  (loop ((let i uint 0u)) (< i 3u) (++x i)
+    (*= r x))
+  (return r))
+(fn power float (x float)
+  (let r float 1.0f)
+  (loop ((let i uint 0u)) (< i 2u) (++x i)
+    (*= r x))
+  (return r))
+(fn of_both uint (v uint2)
+  (return (ratio (.x v) (.y v))))
+",
+    );
+}
+
+#[test]
+fn templates_that_cannot_be_told() {
+    check(
+        r"
+template <typename T> T same(T a, T b) { return a; }
+template <typename T> T zero() { return (T)0; }
+template <typename T> T again(T a) { return again(a); }
+namespace inner { template <typename T> T twice(T a) { return a + offset(); } uint offset() { return 1; } }
+void f(uint a, float b) { a = same(a, b); a = zero(); b = zero<float>(); a = again(a); a = inner::twice(a); }
+",
+        r"
+(fn offset uint
+  (return 1u))
+(fn f void (a uint) (b float)
+  (= a (as uint (? a b)))
+  (= a (as uint (?)))
+  (= b (zero))
+  (= a (again a))
+  (= a (twice a)))
+(fn zero float
+  (return 0.0f))
+(fn again uint (a uint)
+  (return (as uint (? a))))
+(fn twice uint (a uint)
+  (return (+ a (offset))))
+! unknown name `same`: same
+! unknown name `zero`: zero
+! unknown name `again`: again
+",
+    );
+}

@@ -140,6 +140,7 @@ impl Lexer<'_> {
             numthreads: None,
             wave_size: None,
             too_deep: false,
+            template: Vec::new(),
         };
         let next_deep = self.deep.partition_point(|&index| (index as usize) < first);
         item.too_deep = self
@@ -148,10 +149,39 @@ impl Lexer<'_> {
             .is_some_and(|&index| (index as usize) < end);
         if kind == ItemKind::Skipped || item.too_deep {
             self.blank_tokens(first, end);
+        } else if kind == ItemKind::Template {
+            self.edit_template(first, end, &mut item);
         } else {
             self.edit(first, end, &mut item);
         }
         self.out.items.push(item);
+    }
+
+    /// Takes `template <…>` away. Its names are types in this item, and nothing outside of it.
+    fn edit_template(&mut self, first: usize, end: usize, item: &mut Item) {
+        let Some(close) = self.template_end(first + 1, end) else {
+            return self.blank_tokens(first, end);
+        };
+        let mut added = Vec::new();
+        for index in first + 2..close {
+            let word = self.word(index);
+            let is_last = self.is(index + 1, b',') || self.is(index + 1, b'=') || index + 1 == close;
+            if word.is_empty() || !is_last || self.is(index - 1, b'=') {
+                continue;
+            }
+            item.template.push(Span {
+                start: self.start(index),
+                end: self.end(index),
+            });
+            if matches!(self.word(index - 1), b"typename" | b"class") && self.types.insert(word) {
+                added.push(word);
+            }
+        }
+        self.blank_tokens(first, close + 1);
+        self.edit(close + 1, end, item);
+        for word in added {
+            self.types.remove(word);
+        }
     }
 
     /// The end (excluded) and the kind of the item that starts at a token.
@@ -218,7 +248,9 @@ impl Lexer<'_> {
                     } else {
                         let end = close.map_or_else(|| self.resynchronise(index, limit), |close| close + 1);
                         let body_end = close.map_or_else(|| self.end(end - 1), |close| self.start(close));
-                        let kind = if parameters && !is_template {
+                        let kind = if parameters && is_template {
+                            ItemKind::Template
+                        } else if parameters {
                             ItemKind::Function {
                                 body: (self.end(index), body_end.max(self.end(index))),
                             }

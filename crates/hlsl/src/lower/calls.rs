@@ -70,6 +70,10 @@ impl<'a> Lowering<'a> {
                 }
                 let name = part(callee, Part::Name).map_or(&[][..], |name| self.node_source(name));
                 let callee_span = self.span(callee);
+                let explicit = self.template_arguments(callee);
+                if let Some(id) = self.instantiate(name, &explicit, &arguments) {
+                    return self.call_function(id, arguments, span);
+                }
                 if !self.functions.contains_key(name)
                     && Intrinsic::from_name(&String::from_utf8_lossy(name)).is_some()
                 {
@@ -123,10 +127,16 @@ impl<'a> Lowering<'a> {
             .collect();
         let key = packed.strip_prefix(b"::").unwrap_or(&packed);
         if let Some(overloads) = self.resolve(&self.functions, key) {
-            return match self.best_overload(&overloads, &arguments, 0) {
+            if let Some(id) = self.best_overload(&overloads, &arguments, 0) {
+                return self.call_function(id, arguments, span);
+            }
+            return match self.instantiate(key, &[], &arguments) {
                 Some(id) => self.call_function(id, arguments, span),
                 None => opaque(arguments, self.shared_return(&overloads), span),
             };
+        }
+        if let Some(id) = self.instantiate(key, &[], &arguments) {
+            return self.call_function(id, arguments, span);
         }
         // `S::f(…)`, a static method or that of a base.
         if let Some(colon) = key.windows(2).rposition(|pair| pair == b"::")
@@ -215,7 +225,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// The overload that takes the arguments with the least conversion; `skip` parameters are implicit.
-    fn best_overload(&self, overloads: &[FunctionId], arguments: &[Expr], skip: usize) -> Option<FunctionId> {
+    pub(super) fn best_overload(
+        &self,
+        overloads: &[FunctionId],
+        arguments: &[Expr],
+        skip: usize,
+    ) -> Option<FunctionId> {
         let mut best: Option<(u32, FunctionId)> = None;
         for &id in overloads {
             let Some(function) = self.shader.functions.get(id.0 as usize) else {

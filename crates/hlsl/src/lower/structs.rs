@@ -210,6 +210,7 @@ impl<'a> Lowering<'a> {
             numthreads: None,
             wave_size: None,
             too_deep: false,
+            template: Vec::new(),
         };
         self.function(&item, node, Some(id));
     }
