@@ -62,6 +62,10 @@ pub(crate) struct Track {
     /// Two different threads of each kind are all that matter.
     writes: [Option<Touch>; 2],
     reads: [Option<Touch>; 2],
+    /// The writes of the interval left one value, each the same.
+    agreed: bool,
+    /// The least and the greatest thread that wrote.
+    writers: (u16, u16),
 }
 
 /// One groupshared variable, flattened into 32-bit cells.
@@ -128,13 +132,18 @@ impl Shared {
 
 impl Track {
     /// Records a read; what it conflicts with.
+    ///
+    /// A thread that wrote the cell itself, with the value that all others wrote too, reads this value whatever the
+    /// order. Which threads wrote is known by their bounds only: one between them may have.
     pub fn read(&mut self, cell: u32, interval: u32, touch: Touch) -> Option<Conflict> {
         self.enter(interval);
+        let (least, greatest) = self.writers;
+        let reads_its_own = self.agreed && (least..=greatest).contains(&touch.thread);
         let conflict = self
             .writes
             .iter()
             .flatten()
-            .find(|write| write.thread != touch.thread && !write.idle)
+            .find(|write| write.thread != touch.thread && !write.idle && !reads_its_own)
             .map(|first| Conflict {
                 cell,
                 first: *first,
@@ -171,6 +180,14 @@ impl Track {
                 .find(meets)
                 .map(|read| clash(read, false)),
         };
+        let is_first = self.writes[0].is_none();
+        self.agreed = !touch.atomic && (is_first || self.agreed && touch.idle);
+        let (least, greatest) = if is_first {
+            (touch.thread, touch.thread)
+        } else {
+            self.writers
+        };
+        self.writers = (least.min(touch.thread), greatest.max(touch.thread));
         remember(&mut self.writes, touch);
         conflict
     }

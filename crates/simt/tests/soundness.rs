@@ -214,3 +214,19 @@ fn a_wave_in_an_operand_that_may_be_skipped_is_not_followed() {
     );
     check_not_equal([""; 2], [ternary, branch]);
 }
+
+#[test]
+fn a_thread_reads_the_value_it_wrote_with_all_others() {
+    let shared = "groupshared uint total;";
+    for (body, races) in [
+        ("total = 0; Out[gi] = total;", 0),
+        ("if (gi < 8) { total = Src[0]; Out[gi] = total; }", 0),
+        // A reader that wrote nothing, and two values.
+        ("if (gi < 8) { total = 5; } Out[gi] = total;", 1),
+        ("total = gi; Out[gi] = total;", 2),
+        ("total = 0; if (gi == 3) { total = 1; } Out[gi] = total;", 2),
+        ("total = 0; InterlockedAdd(total, 1); Out[gi] = total;", 2),
+    ] {
+        check_races(shared, body, races);
+    }
+}
