@@ -425,7 +425,9 @@ impl<'a> Machine<'a> {
             let array = self.state.shared.iter().find(|array| array.global == *id)?;
             let cells = array.cells();
             for offset in 0..(cells.len() + 1).saturating_sub(lanes) {
-                if let Some(scan) = scan_in(&cells[offset..offset + lanes]) {
+                if let Some(scan) = scan_in(&cells[offset..offset + lanes])
+                    && scan.operator.is_on(*scalar)
+                {
                     results.push((
                         Elements::Array {
                             global: *id,
@@ -448,6 +450,7 @@ impl<'a> Machine<'a> {
                 .get(id.0 as usize)
                 .and_then(|columns| columns.first())
                 && let Some(scan) = scan_in(values)
+                && scan.operator.is_on(*scalar)
             {
                 results.push((Elements::Register { local: *id }, *scalar, scan));
             }
