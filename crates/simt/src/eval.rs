@@ -14,7 +14,12 @@ impl<'a> Machine<'a> {
         match &expr.kind {
             ExprKind::Literal(word) => {
                 let count = self.shader.components(&expr.ty).max(1);
-                Ok(vec![Column::Uniform(Value::Known(*word)); count])
+                let word = Value::Known(*word);
+                let value = match expr.ty.scalar() {
+                    Some(Scalar::Half) => fold::cast(self.terms, Scalar::Float, Scalar::Half, &word),
+                    _ => word,
+                };
+                Ok(vec![Column::Uniform(value); count])
             }
             ExprKind::Local(local) => Ok(self
                 .state
@@ -338,7 +343,8 @@ impl<'a> Machine<'a> {
             values.push(match parameter.direction {
                 Direction::Out => None,
                 Direction::In | Direction::InOut => {
-                    let value = self.load(&place, argument.span);
+                    let by_reference = parameter.direction == Direction::InOut;
+                    let value = self.doubtfully(by_reference, |m| m.load(&place, argument.span));
                     Some(match ty {
                         Some(ty) => self.convert(&value, &argument.ty, ty),
                         None => value,
@@ -371,7 +377,7 @@ impl<'a> Machine<'a> {
                 Some(variable) => self.convert(&value, &variable.ty, &argument.ty),
                 None => value,
             };
-            self.store(&place, &value, argument.span)?;
+            self.doubtfully(true, |m| m.store(&place, &value, argument.span))?;
         }
         let mut result = callee.result;
         let count = self.shader.components(&function.returns).min(MAX_COMPONENTS);
@@ -379,6 +385,16 @@ impl<'a> Machine<'a> {
             result.push(Column::Uniform(self.terms.fresh()));
         }
         Ok(result)
+    }
+
+    /// Arguments are copied in and out, says the language; compilers may pass them by reference, and then nothing is
+    /// touched that the function itself does not touch.
+    fn doubtfully<T>(&mut self, doubtful: bool, f: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.state.doubtful;
+        self.state.doubtful |= doubtful;
+        let result = f(self);
+        self.state.doubtful = before;
+        result
     }
 
     /// Methods of resources.

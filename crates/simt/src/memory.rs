@@ -26,8 +26,10 @@ pub(crate) struct Site {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Touch {
     pub thread: u16,
-    /// It certainly happens.
+    /// It happens whatever the inputs are.
     pub definite: bool,
+    /// It may not happen after all: not everything before it was understood.
+    pub doubtful: bool,
     pub atomic: bool,
     /// A write that left the cell's value as it was.
     pub idle: bool,
@@ -42,6 +44,12 @@ pub(crate) struct Touch {
 pub(crate) struct Touches {
     /// `definite` if all are.
     pub of_all: Touch,
+}
+
+impl Touch {
+    pub fn is_certain(&self) -> bool {
+        self.definite && !self.doubtful
+    }
 }
 
 impl Touches {
@@ -200,6 +208,7 @@ fn remember(touches: &mut [Option<Touch>; 2], touch: Touch) {
             Some(kept) if kept.thread != touch.thread => {}
             Some(kept) => {
                 kept.idle &= touch.idle;
+                kept.atomic &= touch.atomic;
                 return;
             }
             None => {

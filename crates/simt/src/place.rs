@@ -502,7 +502,7 @@ impl<'a> Machine<'a> {
             let cell = base.saturating_add(component);
             let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize))
             else {
-                if touch.definite {
+                if touch.is_certain() {
                     let span = self
                         .sites
                         .get(site as usize)
