@@ -7,6 +7,7 @@
 //! memory (induct over the intervals). The order in which the lock-step run happens to meet the two accesses of a pair
 //! does not matter: the pair is seen when the later one comes.
 
+use std::num::NonZeroU32;
 use std::rc::Rc;
 
 use shaderlint_hlsl::{GlobalId, Span};
@@ -30,6 +31,8 @@ pub(crate) struct Touch {
     pub definite: bool,
     /// It may not happen after all: not everything before it was understood.
     pub doubtful: bool,
+    /// The condition under which it and the other threads' happens, as a number; `None` if they differ.
+    pub shared_guard: Option<NonZeroU32>,
     pub atomic: bool,
     /// A write that left the cell's value as it was.
     pub idle: bool,
@@ -49,6 +52,12 @@ pub(crate) struct Touches {
 impl Touch {
     pub fn is_certain(&self) -> bool {
         self.definite && !self.doubtful
+    }
+
+    /// Whether both happen, at least for some inputs: under guards known true, or under one guard for both.
+    pub fn happens_with(&self, other: &Touch) -> bool {
+        let one_guard = self.shared_guard.is_some() && self.shared_guard == other.shared_guard;
+        !self.doubtful && !other.doubtful && (one_guard || (self.definite && other.definite))
     }
 }
 
