@@ -512,10 +512,12 @@ impl<'a> Machine<'a> {
             // A barrier may hide behind an unknown name.
             self.state.epoch += 1;
         }
+        // All that is read in one term: as often as there are results it would be too much to write down.
         let arguments: Vec<&Column> = columns.iter().collect();
+        let all = self.map_all(&arguments, |terms, values| terms.apply(Op::Same, values));
         let result = |machine: &mut Self, component: u8| {
             let op = Op::Opaque { text, component };
-            machine.map_all(&arguments, |terms, values| terms.apply(op, values))
+            machine.map_all(&[&all], |terms, values| terms.apply(op, values))
         };
         let count = self.shader.components(&expr.ty).clamp(1, 64);
         let value = (0..count)
@@ -532,7 +534,7 @@ impl<'a> Machine<'a> {
                             place: argument,
                             component,
                         };
-                        self.map_all(&arguments, |terms, values| terms.apply(op, values))
+                        self.map_all(&[&all], |terms, values| terms.apply(op, values))
                     })
                     .collect::<Vec<_>>();
                 self.store(&place, &changed, span)?;

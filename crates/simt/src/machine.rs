@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{
     Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Storage, Type,
 };
@@ -93,6 +93,8 @@ pub(crate) type Run<T> = Result<T, Halt>;
 #[derive(Default)]
 pub(crate) struct Report {
     pub races: Vec<Race>,
+    /// The array and the two places of each of `races`.
+    race_places: FxHashSet<(GlobalId, Span, Span)>,
     /// A race that may or may not be one: nothing about this run's groupshared memory is proved.
     pub unproved: bool,
     /// Writes outside an array: span, thread and index.
@@ -549,11 +551,8 @@ impl<'a> Machine<'a> {
                 .get(second.site as usize)
                 .and_then(|site| site.iteration.clone()),
         };
-        let seen = self.report.races.iter().any(|known| {
-            known.array == race.array
-                && (known.first.span, known.second.span) == (race.first.span, race.second.span)
-        });
-        if !seen {
+        let places = (array, race.first.span, race.second.span);
+        if self.report.race_places.insert(places) {
             self.report.races.push(race);
         }
     }

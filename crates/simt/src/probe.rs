@@ -20,12 +20,16 @@ use crate::value::Value;
 
 /// Statements tried as the start of a candidate, per entry point.
 const MAX_PROBES: usize = 96;
+/// Statements of one block that a candidate has at most: an unrolled ladder has a few a rung.
+const MAX_STATEMENTS: usize = 512;
 
 #[derive(Default)]
 pub(crate) struct Prober {
     pub enabled: bool,
     pub watch: Option<Watch>,
     tried: BTreeSet<Key>,
+    /// Statements that what follows them keeps from being a collective's first.
+    hopeless: BTreeSet<Key>,
     found: Vec<Found>,
     /// Statements the run itself has started.
     tick: u64,
@@ -109,6 +113,8 @@ pub(crate) struct Trail {
     /// By statement that was run: the tick at its start.
     ticks: Vec<u64>,
     starts: Vec<Start>,
+    /// The first statement with a barrier from the last one on that was asked about.
+    barrier: usize,
 }
 
 /// A statement that may be a collective's first.
@@ -174,7 +180,8 @@ impl<'a> Machine<'a> {
                 .retain(|found| found.key != key || still_holds(found));
             return;
         }
-        if !everyone || self.prober.tried.len() >= MAX_PROBES {
+        let is_hopeless = self.prober.hopeless.contains(&key);
+        if !everyone || is_hopeless || self.prober.tried.len() >= MAX_PROBES {
             return;
         }
         let mut of_one = |statement| {
@@ -185,8 +192,20 @@ impl<'a> Machine<'a> {
         if !of_first.touches_shared() {
             return;
         }
+        trail.barrier = trail.barrier.max(index);
+        while statements
+            .get(trail.barrier)
+            .is_some_and(|statement| !of_one(statement).barrier)
+        {
+            trail.barrier += 1;
+        }
+        if trail.barrier == statements.len() || trail.barrier - index >= MAX_STATEMENTS {
+            self.prober.hopeless.insert(key);
+            return;
+        }
         let effects: Vec<Effects> = std::iter::once(of_first)
             .chain(rest.iter().map(of_one))
+            .take(MAX_STATEMENTS)
             .take_while(is_replaceable)
             .collect();
         if self.could_be_a_collective(&effects) {
@@ -200,12 +219,14 @@ impl<'a> Machine<'a> {
                 state,
                 effects,
             });
+        } else {
+            self.prober.hopeless.insert(key);
         }
     }
 
     /// Tries each start of a block as a collective's, the last first. Of two scans one of which contains the other the
     /// inner one is wanted: a candidate ends before the statement in which one was found already.
-    pub fn probe(&mut self, statements: &'a [Stmt], Trail { ticks, starts }: Trail) {
+    pub fn probe(&mut self, statements: &'a [Stmt], Trail { ticks, starts, .. }: Trail) {
         if starts.is_empty() {
             return;
         }
