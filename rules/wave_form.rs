@@ -16,7 +16,7 @@
 use std::collections::HashSet;
 use std::fmt::Write;
 
-use shaderlint_hlsl::{FileId, Scalar, Shader, Storage};
+use shaderlint_hlsl::{FileId, Scalar, Shader, Span, Storage, Type};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES, compare};
 
@@ -26,8 +26,10 @@ const BARRIER: &str = "GroupMemoryBarrierWithGroupSync";
 struct WaveForm {
     /// Statements, four spaces an indentation step, without a line break at the end.
     block: String,
-    /// A groupshared declaration.
+    /// A groupshared declaration but for its length.
     totals: String,
+    /// Its length, as text of the file and as a number.
+    length: (String, u32),
 }
 
 /// A replacement for a scan that is proved to leave the whole kernel's results as they were, at every wave size under
@@ -44,17 +46,20 @@ pub(crate) fn fix(context: &Context<'_>, scan: &Collective) -> Option<Fix> {
     };
     let is_exact = scan.operator.is_exact();
     barriers.into_iter().find_map(|end_barrier| {
-        let form = write(shader, scan, rewrite, end_barrier)?;
-        if !means_the_same_in_the_file(shader, &form) || !fits(shader, scan) {
+        let form = write(context, scan, rewrite, end_barrier)?;
+        if !means_the_same_in_the_file(shader, &form) || !fits(shader, form.length.1) {
             return None;
         }
+        let (length, number) = form.length;
         let totals = Edit {
             at: totals_place(shader, scan)?,
-            text: form.totals,
+            text: format!("{}[{length}];", form.totals),
+            expanded: Some(format!("{}[{number}];", form.totals)),
         };
         let block = Edit {
             at: At::Over(scan.span),
             text: form.block,
+            expanded: None,
         };
         let fix = Fix {
             title: "replace the ladder by wave intrinsics".to_owned(),
@@ -128,7 +133,7 @@ fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Whether the totals still go into the 32 KiB of groupshared memory that a group has (D3D11.3 functional spec, 18.6).
 /// Counts all that the unit declares, though an entry point may not use all of it.
-fn fits(shader: &Shader, scan: &Collective) -> bool {
+fn fits(shader: &Shader, slots: u32) -> bool {
     const WORDS: usize = 32 * 1024 / 4;
     let declared: usize = shader
         .globals
@@ -136,7 +141,7 @@ fn fits(shader: &Shader, scan: &Collective) -> bool {
         .filter(|global| global.storage == Storage::Groupshared)
         .map(|global| shader.words(&global.ty))
         .fold(0, usize::saturating_add);
-    declared.saturating_add(scan.count.div_ceil(4) as usize) <= WORDS
+    declared.saturating_add(slots as usize) <= WORDS
 }
 
 /// The names the form introduces.
@@ -150,7 +155,8 @@ struct Names {
 }
 
 /// The wave form for a collective; `None` for operators without a wave prefix.
-fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: bool) -> Option<WaveForm> {
+fn write(context: &Context<'_>, scan: &Collective, rewrite: &Rewrite, end_barrier: bool) -> Option<WaveForm> {
+    let shader = context.shader;
     let (prefix, active, sign) = match scan.operator {
         Operator::Add | Operator::FloatAdd => ("WavePrefixSum", "WaveActiveSum", "+"),
         Operator::Mul | Operator::FloatMul => ("WavePrefixProduct", "WaveActiveProduct", "*"),
@@ -206,7 +212,13 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
     } else {
         (String::new(), format!("{result} {sign} {element}"))
     };
-    let step = if every_total_is_fetched(scan.count) {
+    let is_fixed = has_literal_size(context);
+    let length = if is_fixed {
+        (scan.count.div_ceil(4).to_string(), scan.count.div_ceil(4))
+    } else {
+        length_by_name(shader, scan, rewrite)?
+    };
+    let step = if is_fixed && every_total_is_fetched(scan.count) {
         "WaveGetLaneCount()"
     } else {
         "WaveActiveCountBits(true)"
@@ -241,8 +253,65 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
     block.push('}');
     Some(WaveForm {
         block,
-        totals: format!("groupshared {ty} {totals}[{}];", scan.count.div_ceil(4)),
+        totals: format!("groupshared {ty} {totals}"),
+        length,
     })
+}
+
+/// Whether the file says in figures how many threads the group has: what holds for this many is all there is to prove.
+fn has_literal_size(context: &Context<'_>) -> bool {
+    let shader = context.shader;
+    let function = shader.functions.get(context.entry.0 as usize);
+    let written = function.and_then(|function| text_in_file(shader, function.group_size_span));
+    let arguments = written.as_deref().and_then(|text| text.split_once('('));
+    let first = arguments.and_then(|(_, arguments)| arguments.split([',', ')']).next());
+    first.is_some_and(|first| is_figure(first.trim()))
+}
+
+fn is_figure(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn text_in_file(shader: &Shader, span: Span) -> Option<String> {
+    let place = shader.origins.locate(span)?;
+    let text = &shader.sources.files.get(place.file.0 as usize)?.text;
+    let text = text.get(place.start as usize..place.end as usize)?;
+    Some(String::from_utf8_lossy(text).into_owned())
+}
+
+/// Slots for the totals of a group whose size has a name, as many as its array's length asks for: right for the other
+/// sizes that the name may stand for, too. `None` where the form would hold other figures that go with the size.
+fn length_by_name(shader: &Shader, scan: &Collective, rewrite: &Rewrite) -> Option<(String, u32)> {
+    let places = [&scan.input, &scan.output].into_iter().chain(&rewrite.also);
+    let is_plain = |place: &Elements| {
+        matches!(
+            place,
+            Elements::Array { offset: 0, .. } | Elements::Register { .. }
+        )
+    };
+    let [array] = scan.arrays.as_slice() else {
+        return None;
+    };
+    if !rewrite.settled.is_empty() || !places.into_iter().all(is_plain) {
+        return None;
+    }
+    let array = shader.globals.get(array.0 as usize)?;
+    let Type::Array(element, length) = &array.ty else {
+        return None;
+    };
+    let written = text_in_file(shader, array.span)?;
+    let (_, after) = written.split_once(&array.name)?;
+    let length_text = after.split_once('[')?.1.split_once(']')?.0.trim();
+    let is_name = length_text
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    // A literal length is as long as the largest of the groups.
+    let text = match (is_figure(length_text), is_name) {
+        (true, _) => length.div_ceil(4).to_string(),
+        (false, true) => format!("({length_text} + 3) / 4"),
+        (false, false) => format!("(({length_text}) + 3) / 4"),
+    };
+    matches!(**element, Type::Scalar(_)).then_some((text, length.div_ceil(4)))
 }
 
 /// Whether the active lanes of a partly filled last wave are enough to fetch the totals before it in the

@@ -37,6 +37,7 @@ const RULE: Rule = Rule {
                         at: At::Over(place),
                         // Groups of different sizes come to different fixes.
                         text: format!("{{\n    new{};\n}}", context.analysis.group_size[0]),
+                        expanded: None,
                     }],
                 }),
             });

@@ -69,6 +69,8 @@ pub enum Safety {
 pub struct Edit {
     pub at: At,
     pub text: String,
+    /// What the text means, where it names macros: what is proved.
+    pub expanded: Option<String>,
 }
 
 /// Where an edit goes.

@@ -14,14 +14,13 @@ pub const MAX_PASSES: usize = 8;
 pub fn fixed_shader(shader: &Shader, entry: FunctionId, edits: &[Edit]) -> Option<(Shader, FunctionId)> {
     let mut splices: Vec<(usize, usize, String)> = edits
         .iter()
-        .map(|edit| match edit.at {
-            At::Over(span) => (span.start as usize, span.end as usize, edit.text.clone()),
-            At::Before(span) => (
-                span.start as usize,
-                span.start as usize,
-                format!("{}\n", edit.text),
-            ),
-            At::After(span) => (span.end as usize, span.end as usize, format!("\n{}\n", edit.text)),
+        .map(|edit| {
+            let text = edit.expanded.as_ref().unwrap_or(&edit.text);
+            match edit.at {
+                At::Over(span) => (span.start as usize, span.end as usize, text.clone()),
+                At::Before(span) => (span.start as usize, span.start as usize, format!("{text}\n")),
+                At::After(span) => (span.end as usize, span.end as usize, format!("\n{text}\n")),
+            }
         })
         .collect();
     splices.sort();

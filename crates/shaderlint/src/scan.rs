@@ -5,8 +5,9 @@ use std::collections::HashSet;
 use shaderlint_hlsl::Includes;
 
 /// A file that contains none of these, nor includes one that does, holds nothing that a rule could find.
-const WORDS: [&[u8]; 6] = [
+const WORDS: [&[u8]; 7] = [
     b"Barrier",
+    b"groupshared",
     b"Interlocked",
     b"Wave",
     b"Quad",
@@ -51,9 +52,8 @@ fn includes_one(path: &str, text: &[u8], includes: &dyn Includes, seen: &mut Has
 }
 
 fn names_one(text: &[u8]) -> bool {
-    // One pass for the first letters, which are rare enough.
     text.iter().enumerate().any(|(start, byte)| {
-        matches!(byte, b'B' | b'I' | b'W' | b'Q' | b'D')
+        matches!(byte, b'B' | b'g' | b'I' | b'W' | b'Q' | b'D')
             && text
                 .get(start..)
                 .is_some_and(|rest| WORDS.iter().any(|word| rest.starts_with(word)))
@@ -106,6 +106,8 @@ mod tests {
     fn only_files_that_could_hold_a_finding_are_parsed() {
         let check = |text: &[u8]| needs_parse("a.hlsl", text, &Headers);
         assert!(!check(b"") && !check(b"float4 main() : SV_Target { return 1; }"));
+        // A barrier that was forgotten altogether is a race.
+        assert!(check(b"groupshared uint g[64];"));
         assert!(check(b"GroupMemoryBarrierWithGroupSync();") && check(b"InterlockedAdd(a, 1)"));
         assert!(!check(b"#include \"plain.hlsli\"") && !check(b"#include \"gone.hlsli\""));
         assert!(check(b"  #  include \"wave.hlsli\"\r\n") && check(b"#include HEADER"));

@@ -6,7 +6,7 @@ mod table;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use shaderlint_hlsl::{FunctionId, Scalar, Shader, Span, Stmt};
+use shaderlint_hlsl::{ExprKind, FunctionId, Scalar, Shader, Span, Stmt, StmtKind};
 use shaderlint_linter::{Settings, check_shader, settle};
 use shaderlint_rules::RULES;
 use shaderlint_verify::run::{Tolerance, Trial, compare_and_time_everywhere};
@@ -69,14 +69,17 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
         terminal::print(proof.text.as_bytes())?;
         is_equal &= proof.holds;
         match on_devices(&flagged, &fixed, pair, !args.no_timing) {
-            Ok(rows) if rows.is_empty() => {
+            Ok((rows, _)) if rows.is_empty() => {
                 could_run = false;
                 terminal::print(b"  no GPU adapter: nothing was run\n")?;
             }
-            Ok(rows) => {
+            Ok((rows, remark)) => {
                 could_run &= rows.iter().any(|row| row.is_equal.is_some());
                 is_equal &= rows.iter().all(|row| row.is_equal != Some(false));
                 terminal::print(table::render(&rows).as_bytes())?;
+                if let Some(remark) = remark {
+                    terminal::print(format!("  the ladder alone is not timed: {remark}\n").as_bytes())?;
+                }
             }
             Err(error) => {
                 could_run = false;
@@ -175,8 +178,11 @@ fn reachable_text(shader: &Shader, entry: FunctionId) -> Vec<&[u8]> {
     texts
 }
 
+/// A table's rows, and why the ladder could not be timed apart from its kernel.
+type Rows = (Vec<table::Row>, Option<String>);
+
 /// Runs both kernels on every adapter: whole, and with their ladder repeated where one can be told.
-fn on_devices(flagged: &Unit, fixed: &Unit, pair: &Pair, is_timed: bool) -> Result<Vec<table::Row>> {
+fn on_devices(flagged: &Unit, fixed: &Unit, pair: &Pair, is_timed: bool) -> Result<Rows> {
     let first = kernel::lower(flagged, pair.flagged)?;
     let second = kernel::lower(fixed, pair.fixed)?;
     let lanes = first.group_size.iter().product::<u32>().max(1);
@@ -187,22 +193,24 @@ fn on_devices(flagged: &Unit, fixed: &Unit, pair: &Pair, is_timed: bool) -> Resu
         .into_iter()
         .map(|(adapter, report)| table::row("kernel", &adapter, &first, report))
         .collect();
-    if !is_timed {
-        return Ok(rows);
+    if !is_timed || rows.is_empty() {
+        return Ok((rows, None));
     }
-    let ladders = changed_statements(flagged, fixed, pair).and_then(|(a, b)| {
-        let first = lower_repeated(&flagged.shader, pair.flagged, a, PASSES).ok()?;
-        let second = lower_repeated(&fixed.shader, pair.fixed, b, PASSES).ok()?;
-        Some((first, second))
-    });
-    if let Some((slow, fast)) = &ladders {
-        trial.timed = Some((slow, fast));
-        let reports = compare_and_time_everywhere(&trial).into_iter();
-        let timed = reports
-            .map(|(adapter, report)| table::row(&format!("ladder ×{PASSES}"), &adapter, &first, report));
-        rows.extend(timed.filter(table::Row::is_timed));
-    }
-    Ok(rows)
+    let Some((slow, fast)) = changed_statements(flagged, fixed, pair) else {
+        return Ok((rows, Some("which statements differ cannot be told".to_owned())));
+    };
+    let slow = lower_repeated(&flagged.shader, pair.flagged, slow, PASSES);
+    let fast = lower_repeated(&fixed.shader, pair.fixed, fast, PASSES);
+    let (slow, fast) = match (slow, fast) {
+        (Ok(slow), Ok(fast)) => (slow, fast),
+        (Err(error), _) | (_, Err(error)) => return Ok((rows, Some(error.to_string()))),
+    };
+    trial.timed = Some((&slow, &fast));
+    let reports = compare_and_time_everywhere(&trial).into_iter();
+    let timed =
+        reports.map(|(adapter, report)| table::row(&format!("ladder ×{PASSES}"), &adapter, &first, report));
+    rows.extend(timed.filter(table::Row::is_timed));
+    Ok((rows, None))
 }
 
 /// How far floats may be apart: γ(h1 + h2) times the sum of the magnitudes of one group's inputs, where the ladder
@@ -238,7 +246,24 @@ fn changed_statements(flagged: &Unit, fixed: &Unit, pair: &Pair) -> Option<(Span
         )
     };
     let (a, b) = (body(flagged, pair.flagged)?, body(fixed, pair.fixed)?);
-    let same_start = a.iter().zip(&b).take_while(|(a, b)| a.1 == b.1).count();
+    let mut same_start = a.iter().zip(&b).take_while(|(a, b)| a.1 == b.1).count();
+    // A loop that does not set its variable itself: the statements before that do are part of it.
+    let statements = flagged
+        .shader
+        .functions
+        .get(pair.flagged.0 as usize)?
+        .body
+        .as_ref()?;
+    let starts_elsewhere = |s: &Stmt| matches!(&s.kind, StmtKind::Loop(l) if l.init.is_empty());
+    if statements.iter().skip(same_start).any(starts_elsewhere) {
+        let sets = |s: &Stmt| match &s.kind {
+            StmtKind::Declare { init, .. } => init.is_some(),
+            StmtKind::Expr(expr) => matches!(expr.kind, ExprKind::Assign { .. }),
+            _ => false,
+        };
+        let before = statements.get(..same_start)?;
+        same_start -= before.iter().rev().take_while(|s| sets(s)).count();
+    }
     let same_end = a
         .iter()
         .rev()

@@ -59,6 +59,27 @@ ScanByLadder (64×1×1) against its fix
     assert!(verify(&[file, "--against", other], NO_ADAPTER).starts_with("1\n"));
 }
 
+/// The size is a macro's: the fix is right for whatever it is defined as.
+#[test]
+fn a_fix_follows_the_macro_for_the_size() {
+    let fixed = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ladder-fixed.hlsl");
+    std::fs::copy(root().join("fixtures/scan/ladder.hlsl"), &fixed).expect("the fixture can be copied");
+    let fixed = fixed.to_string_lossy();
+    let status = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
+        .args(["--quiet", "--fix", &fixed])
+        .status()
+        .expect("the program starts");
+    assert!(status.success());
+    for lanes in ["32", "100", "256", "1024"] {
+        let define = format!("LANES={lanes}");
+        let said = verify(
+            &["fixtures/scan/ladder.hlsl", "-D", &define, "--against", &fixed],
+            NO_ADAPTER,
+        );
+        assert!(said.starts_with("0\n"), "{lanes}: {said}");
+    }
+}
+
 #[test]
 fn what_cannot_be_verified_is_said() {
     assert_data_eq!(

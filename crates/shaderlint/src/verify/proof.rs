@@ -52,7 +52,8 @@ pub(super) fn prove(flagged: &Shader, fixed: &Shader, pair: &Pair) -> Proof {
             "proved equal at every wave size, if waves hold consecutive threads (linear packing)"
         }
         (true, ..) => "proved equal at every wave size under every lane map tried",
-        (false, ..) => "NOT equivalent",
+        (false, ..) if runs.iter().any(|run| is_different(&run.outcome)) => "NOT equivalent",
+        (false, ..) => "not proved, and not seen to differ",
     };
     let verdict = if holds
         && runs
@@ -65,6 +66,14 @@ pub(super) fn prove(flagged: &Shader, fixed: &Shader, pair: &Pair) -> Proof {
     };
     let _ = writeln!(text, "  {:<12} {verdict}", "verdict");
     Proof { text, holds }
+}
+
+/// Whether the outcome shows that the second kernel is not the first.
+fn is_different(outcome: &Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::Differs(_) | Outcome::OutOfBounds { .. } | Outcome::Races { .. }
+    )
 }
 
 /// One line for each kind of outcome: the wave sizes that have it, and the first of them as an example.
@@ -104,7 +113,7 @@ fn describe(outcome: &Outcome) -> String {
             length,
             index,
             thread,
-        } => format!("out of bounds: thread {thread} writes {array}[{index}] of {length}"),
+        } => format!("out of bounds: thread {thread} writes {array}[{index}], past its {length} elements"),
         Outcome::Races { array, race } => {
             format!(
                 "races: threads {} and {} on {array}[{}]",

@@ -36,7 +36,27 @@ impl Body<'_, '_> {
                     right: first,
                 }));
             }
-            (I::WaveActiveCountBits | I::WavePrefixCountBits, [predicate]) => {
+            (I::WaveActiveCountBits, [predicate]) => {
+                let ballot = self.ballot(predicate)?;
+                let counts = self.add(Expression::Math {
+                    fun: naga::MathFunction::CountOneBits,
+                    arg: ballot,
+                    arg1: None,
+                    arg2: None,
+                    arg3: None,
+                });
+                let mut count = self.uint(0);
+                for index in 0..4 {
+                    let part = self.add(Expression::AccessIndex { base: counts, index });
+                    count = self.add(Expression::Binary {
+                        op: BinaryOperator::Add,
+                        left: count,
+                        right: part,
+                    });
+                }
+                return self.convert(count, &Type::UINT, ty, span);
+            }
+            (I::WavePrefixCountBits, [predicate]) => {
                 let predicate = self.value_as(predicate, &Type::BOOL)?;
                 let (one, zero) = (self.uint(1), self.uint(0));
                 let value = self.add(Expression::Select {
@@ -44,11 +64,7 @@ impl Body<'_, '_> {
                     accept: one,
                     reject: zero,
                 });
-                let form = if intrinsic == I::WaveActiveCountBits {
-                    CollectiveOperation::Reduce
-                } else {
-                    CollectiveOperation::ExclusiveScan
-                };
+                let form = CollectiveOperation::ExclusiveScan;
                 let count = self.collective(Op::Add, form, value, &Type::UINT, span)?;
                 return self.convert(count, &Type::UINT, ty, span);
             }
@@ -61,15 +77,7 @@ impl Body<'_, '_> {
                 };
                 return self.collective(op, CollectiveOperation::Reduce, predicate, &Type::BOOL, span);
             }
-            (I::WaveActiveBallot, [predicate]) => {
-                let predicate = self.value_as(predicate, &Type::BOOL)?;
-                let result = self.add_result(Expression::SubgroupBallotResult);
-                self.push(Statement::SubgroupBallot {
-                    result,
-                    predicate: Some(predicate),
-                });
-                return Ok(result);
-            }
+            (I::WaveActiveBallot, [predicate]) => return self.ballot(predicate),
             (I::WaveActiveAllEqual, [argument]) => return self.all_equal(argument, span),
             (I::WaveReadLaneFirst, [argument]) => {
                 return self.gather(GatherMode::BroadcastFirst, argument, span);
@@ -183,6 +191,17 @@ impl Body<'_, '_> {
             mode,
             argument,
             result,
+        });
+        Ok(result)
+    }
+
+    /// The lanes for which a condition holds, as 128 bits.
+    fn ballot(&mut self, predicate: &Expr) -> Result<Value, LowerError> {
+        let predicate = self.value_as(predicate, &Type::BOOL)?;
+        let result = self.add_result(Expression::SubgroupBallotResult);
+        self.push(Statement::SubgroupBallot {
+            result,
+            predicate: Some(predicate),
         });
         Ok(result)
     }
