@@ -10,6 +10,7 @@ mod hillis_steele_scan;
 #[path = "correctness/groupshared_race.rs"]
 mod groupshared_race;
 
+mod configuration;
 mod wave_form;
 
 use shaderlint_linter::Rule;

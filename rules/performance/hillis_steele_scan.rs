@@ -1,6 +1,6 @@
 //! `hillis-steele-scan`: a doubling ladder that computes a scan.
 
-use shaderlint_linter::{Category, Context, Finding, Label, Rule, ShaderModel};
+use shaderlint_linter::{Category, Context, Finding, Label, Rule, Safety, ShaderModel};
 use shaderlint_simt::{Collective, Elements, Kind, Operator, Shape};
 
 use crate::wave_form;
@@ -45,6 +45,10 @@ fn finding(context: &Context<'_>, scan: &Collective) -> Option<Finding> {
     });
     if is_rounded(scan.operator) {
         notes.push("floats are combined in another order: results differ in their last bits".to_owned());
+    } else if fix.as_ref().is_some_and(|fix| fix.safety == Safety::Unsafe) {
+        notes.push(
+            "the fix is proved for the macros as they are here; an `#if` or -D may change them".to_owned(),
+        );
     }
     Some(Finding {
         rule: RULE.id,
