@@ -1,6 +1,6 @@
 //! The rules, one a file, and the only list of them.
 //!
-//! **Invariants.** No I/O. A rule knows no other rule; what two rules need is in `simt`, or here in `wave_form`.
+//! **Invariants.** No I/O. A rule knows no other rule; what two rules need is in `simt`, or here in `wave_form` and `configuration`.
 
 #![forbid(unsafe_code)]
 

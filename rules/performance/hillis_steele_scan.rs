@@ -25,9 +25,10 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 
 fn finding(context: &Context<'_>, scan: &Collective) -> Option<Finding> {
     let needed = needed_model(scan.operator).filter(|needed| *needed <= context.shader_model)?;
-    let kind = match scan.kind {
-        Kind::InclusiveScan => "inclusive",
-        Kind::ExclusiveScan => "exclusive",
+    let kind = if scan.kind == Kind::InclusiveScan {
+        "inclusive"
+    } else {
+        "exclusive"
     };
     let fix = wave_form::fix(context, scan);
     let mut notes = vec![proof(context, scan)];

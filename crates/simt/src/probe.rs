@@ -455,7 +455,11 @@ impl<'a> Machine<'a> {
                 results.push((Elements::Register { local: *id }, *scalar, scan));
             }
         }
-        let (output, element, scan) = results.first()?;
+        // Where elements and padding before them both hold a scan, the elements' own place is meant.
+        let in_place = |(elements, _, scan): &&(Elements, Scalar, Scan)| {
+            atoms.elements(scan.first, lanes).as_ref() == Some(elements)
+        };
+        let (output, element, scan) = results.iter().find(in_place).or(results.first())?;
         let input = atoms.elements(scan.first, lanes)?;
         let widths: Vec<u32> = watch.widths.iter().copied().filter(|width| *width > 1).collect();
         let doubling = (1u32..)
@@ -464,8 +468,9 @@ impl<'a> Machine<'a> {
             && widths.last() == Some(&(lanes as u32));
         let also = results
             .iter()
-            .skip(1)
-            .filter(|(_, _, other)| other.kind == scan.kind && other.first == scan.first)
+            .filter(|(elements, _, other)| {
+                elements != output && other.kind == scan.kind && other.first == scan.first
+            })
             .map(|(elements, ..)| elements.clone())
             .collect();
         let mut collective = Collective {
