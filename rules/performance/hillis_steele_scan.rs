@@ -25,10 +25,9 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 
 fn finding(context: &Context<'_>, scan: &Collective) -> Option<Finding> {
     let needed = needed_model(scan.operator).filter(|needed| *needed <= context.shader_model)?;
-    let kind = if scan.kind == Kind::InclusiveScan {
-        "inclusive"
-    } else {
-        "exclusive"
+    let kind = match scan.kind {
+        Kind::InclusiveScan => "inclusive",
+        Kind::ExclusiveScan => "exclusive",
     };
     let fix = wave_form::fix(context, scan);
     let mut notes = vec![proof(context, scan)];
@@ -47,9 +46,7 @@ fn finding(context: &Context<'_>, scan: &Collective) -> Option<Finding> {
     if is_rounded(scan.operator) {
         notes.push("floats are combined in another order: results differ in their last bits".to_owned());
     } else if fix.as_ref().is_some_and(|fix| fix.safety == Safety::Unsafe) {
-        notes.push(
-            "the fix is proved for the macros as they are here; an `#if` or -D may change them".to_owned(),
-        );
+        notes.push("the fix is proved for the macros as they are; #if or -D may change them".to_owned());
     }
     Some(Finding {
         rule: RULE.id,
@@ -114,10 +111,9 @@ fn proof(context: &Context<'_>, scan: &Collective) -> String {
         Operator::Xor => "^",
         _ => "+",
     };
-    let last = if scan.kind == Kind::InclusiveScan {
-        "i"
-    } else {
-        "i-1"
+    let last = match scan.kind {
+        Kind::InclusiveScan => "i",
+        Kind::ExclusiveScan => "i-1",
     };
     let up_to = if is_rounded(scan.operator) {
         ", up to rounding"
