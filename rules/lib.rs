@@ -1,6 +1,7 @@
 //! The rules, one a file, and the only list of them.
 //!
-//! **Invariants.** No I/O. A rule knows no other rule; what two rules need is in `simt`, or here in `wave_form` and `configuration`.
+//! **Invariants.** No I/O. A rule knows no other rule; what two rules need is in `simt`, or here in `scan` and the modules
+//! it uses.
 
 #![forbid(unsafe_code)]
 
@@ -11,6 +12,7 @@ mod hillis_steele_scan;
 mod groupshared_race;
 
 mod configuration;
+mod scan;
 mod wave_form;
 
 use shaderlint_linter::Rule;

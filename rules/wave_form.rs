@@ -21,6 +21,8 @@ use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WA
 
 use crate::configuration::{self, words};
 
+const BARRIER: &str = "GroupMemoryBarrierWithGroupSync";
+
 /// Text that replaces a scan, and what it needs declared.
 struct WaveForm {
     /// Statements, four spaces an indentation step, without a line break at the end.
@@ -63,6 +65,12 @@ pub(crate) fn fix(context: &Context<'_>, scan: &Collective) -> Option<Fix> {
         };
         is_proved(context, &fix).then_some(fix)
     })
+}
+
+/// Barriers in a fix.
+pub(crate) fn barriers(fix: &Fix) -> usize {
+    let edits = fix.edits.iter();
+    edits.map(|edit| edit.text.matches(BARRIER).count()).sum()
 }
 
 /// Beside the array the elements went through if that is in the file at hand, else before the function.
@@ -114,7 +122,7 @@ fn fits(shader: &Shader, scans: &[Collective]) -> bool {
         .filter(|global| global.storage == Storage::Groupshared)
         .map(|global| shader.words(&global.ty))
         .fold(0, usize::saturating_add);
-    let totals: usize = scans.iter().map(|scan| scan.lanes.div_ceil(4) as usize).sum();
+    let totals: usize = scans.iter().map(|scan| scan.count.div_ceil(4) as usize).sum();
     declared.saturating_add(totals) <= WORDS
 }
 
@@ -149,7 +157,11 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
     let function = shader.functions.get(scan.function.0 as usize)?;
     let place = |elements: &Elements| -> Option<String> {
         Some(match elements {
-            Elements::Array { global, offset } => {
+            Elements::Array {
+                global,
+                offset,
+                component: None,
+            } => {
                 let array = &shader.globals.get(global.0 as usize)?.name;
                 match offset {
                     0 => format!("{array}[{}]", rewrite.lane),
@@ -157,6 +169,7 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
                 }
             }
             Elements::Register { local } => function.locals.get(local.0 as usize)?.name.clone(),
+            _ => return None,
         })
     };
     let names = names(shader, scan);
@@ -180,7 +193,7 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
     } else {
         (String::new(), format!("{result} {sign} {element}"))
     };
-    let step = if every_total_is_fetched(scan.lanes) {
+    let step = if every_total_is_fetched(scan.count) {
         "WaveGetLaneCount()"
     } else {
         "WaveActiveCountBits(true)"
@@ -194,7 +207,7 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
          \x20   uint {lane} = WaveGetLaneIndex();\n\
          \x20   if ({lane} + 1 == WaveGetLaneCount())\n\
          \x20       {totals}[{wave}] = {total};\n\
-         \x20   GroupMemoryBarrierWithGroupSync();\n\
+         \x20   {BARRIER}();\n\
          \x20   for (uint {first} = 0; {first} < {wave}; {first} += {step})\n\
          \x20       {result} {sign}= {active}({first} + {lane} < {wave} ? {totals}[{first} + {lane}] : {neutral});\n",
         input = place(&scan.input)?,
@@ -210,12 +223,12 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
         );
     }
     if end_barrier {
-        block.push_str("    GroupMemoryBarrierWithGroupSync();\n");
+        let _ = writeln!(block, "    {BARRIER}();");
     }
     block.push('}');
     Some(WaveForm {
         block,
-        totals: format!("groupshared {ty} {totals}[{}];", scan.lanes.div_ceil(4)),
+        totals: format!("groupshared {ty} {totals}[{}];", scan.count.div_ceil(4)),
     })
 }
 

@@ -137,6 +137,8 @@ pub struct Function {
     pub group_size_span: Span,
     /// `[WaveSize(min, max)]`; a single size is both.
     pub wave_size: Option<(u32, u32)>,
+    /// One reading of a template: the same text may be read with other types too.
+    pub is_instance: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

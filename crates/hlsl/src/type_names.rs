@@ -71,6 +71,7 @@ pub(crate) fn resource(word: &[u8], element: Option<Type>) -> Option<Type> {
         }
         b"ConstantBuffer" | b"TextureBuffer" => Kind::ConstantBuffer,
         b"SamplerState"
+        | b"Sampler"
         | b"SamplerComparisonState"
         | b"sampler"
         | b"sampler1D"

@@ -106,12 +106,23 @@ fn check_analyses(
 }
 
 /// A fix in a function that several entry points call was proved in the run of one. It stays only if every
-/// entry point that gets there came to the same fix.
+/// entry point that gets there came to the same fix. One in a template would change what it is for other types too.
 fn keep_fixes_all_entries_agree_on(
     shader: &Shader,
     entries: &[FunctionId],
     findings: &mut [(&Rule, Finding)],
 ) {
+    for (_, finding) in &mut *findings {
+        let holder = function_at(shader, finding.primary.place);
+        let is_instance = holder
+            .and_then(|holder| shader.functions.get(holder.0 as usize))
+            .is_some_and(|holder| holder.is_instance);
+        if is_instance && finding.fix.take().is_some() {
+            finding
+                .notes
+                .push("no automatic fix: this is a template, which may be used with other types".to_owned());
+        }
+    }
     let mut contested = Vec::new();
     for (number, (rule, finding)) in findings.iter().enumerate() {
         let holder = function_at(shader, finding.primary.place);

@@ -120,6 +120,7 @@ fn with_helper(b_calls: bool) -> Shader {
             group_size: None,
             group_size_span: Span::default(),
             wave_size: None,
+            is_instance: false,
         }
     };
     Shader {

@@ -7,6 +7,7 @@
 //! function of what it reads.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
@@ -479,6 +480,17 @@ impl<'a> Machine<'a> {
         (self.sites.len() - 1) as u32
     }
 
+    /// A number for the guard, if the active threads all have the same.
+    fn shared_guard(&mut self) -> Option<NonZeroU32> {
+        match self.state.guard.uniform(self.state.active)?.clone() {
+            Value::Known(_) => NonZeroU32::new(u32::MAX),
+            guard => match self.terms.apply(Op::Same, &[guard]) {
+                Value::Run { start, .. } => NonZeroU32::new(start + 1),
+                _ => None,
+            },
+        }
+    }
+
     /// The accesses of one evaluation at `site`.
     pub fn touches(&mut self, site: u32) -> Touches {
         // A barrier that only some inputs lead to orders nothing for the others.
@@ -491,6 +503,7 @@ impl<'a> Machine<'a> {
         let of_all = Touch {
             thread: 0,
             definite: self.state.guard == Column::Uniform(Value::TRUE),
+            shared_guard: self.shared_guard(),
             doubtful: self.state.doubtful,
             atomic: false,
             idle: false,
@@ -504,7 +517,7 @@ impl<'a> Machine<'a> {
     pub fn conflict(&mut self, array: GlobalId, conflict: Conflict, distinct: bool) {
         self.report.unproved = true;
         let Conflict { first, second, .. } = conflict;
-        let certain = first.is_certain() && second.is_certain() && first.epoch == second.epoch && distinct;
+        let certain = first.happens_with(&second) && first.epoch == second.epoch && distinct;
         if !certain || self.prober.is_probing() {
             return;
         }

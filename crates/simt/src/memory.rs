@@ -7,6 +7,7 @@
 //! memory (induct over the intervals). The order in which the lock-step run happens to meet the two accesses of a pair
 //! does not matter: the pair is seen when the later one comes.
 
+use std::num::NonZeroU32;
 use std::rc::Rc;
 
 use shaderlint_hlsl::{GlobalId, Span};
@@ -30,6 +31,8 @@ pub(crate) struct Touch {
     pub definite: bool,
     /// It may not happen after all: not everything before it was understood.
     pub doubtful: bool,
+    /// The condition under which it and the other threads' happens, as a number; `None` if they differ.
+    pub shared_guard: Option<NonZeroU32>,
     pub atomic: bool,
     /// A write that left the cell's value as it was.
     pub idle: bool,
@@ -49,6 +52,12 @@ pub(crate) struct Touches {
 impl Touch {
     pub fn is_certain(&self) -> bool {
         self.definite && !self.doubtful
+    }
+
+    /// Whether both happen, at least for some inputs: under guards known true, or under one guard for both.
+    pub fn happens_with(&self, other: &Touch) -> bool {
+        let one_guard = self.shared_guard.is_some() && self.shared_guard == other.shared_guard;
+        !self.doubtful && !other.doubtful && (one_guard || (self.definite && other.definite))
     }
 }
 
@@ -70,6 +79,10 @@ pub(crate) struct Track {
     /// Two different threads of each kind are all that matter.
     writes: [Option<Touch>; 2],
     reads: [Option<Touch>; 2],
+    /// The writes of the interval left one value, each the same.
+    agreed: bool,
+    /// The least and the greatest thread that wrote.
+    writers: (u16, u16),
 }
 
 /// One groupshared variable, flattened into 32-bit cells.
@@ -136,13 +149,18 @@ impl Shared {
 
 impl Track {
     /// Records a read; what it conflicts with.
+    ///
+    /// A thread that wrote the cell itself, with the value that all others wrote too, reads this value whatever the
+    /// order. Which threads wrote is known by their bounds only: one between them may have.
     pub fn read(&mut self, cell: u32, interval: u32, touch: Touch) -> Option<Conflict> {
         self.enter(interval);
+        let (least, greatest) = self.writers;
+        let reads_its_own = self.agreed && (least..=greatest).contains(&touch.thread);
         let conflict = self
             .writes
             .iter()
             .flatten()
-            .find(|write| write.thread != touch.thread && !write.idle)
+            .find(|write| write.thread != touch.thread && !write.idle && !reads_its_own)
             .map(|first| Conflict {
                 cell,
                 first: *first,
@@ -179,6 +197,14 @@ impl Track {
                 .find(meets)
                 .map(|read| clash(read, false)),
         };
+        let is_first = self.writes[0].is_none();
+        self.agreed = !touch.atomic && (is_first || self.agreed && touch.idle);
+        let (least, greatest) = if is_first {
+            (touch.thread, touch.thread)
+        } else {
+            self.writers
+        };
+        self.writers = (least.min(touch.thread), greatest.max(touch.thread));
         remember(&mut self.writes, touch);
         conflict
     }

@@ -130,6 +130,7 @@ fn entry(body: Vec<Stmt>) -> Shader {
         group_size: Some([1, 1, 1]),
         group_size_span: Span::default(),
         wave_size: None,
+        is_instance: false,
     };
     Shader {
         functions: vec![function],

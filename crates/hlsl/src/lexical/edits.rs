@@ -198,6 +198,12 @@ impl Lexer<'_> {
         {
             walk.closers.push(close);
         }
+        if word == b"interface" && next_is_word {
+            // A struct without fields, as far as anything can be made of it.
+            for (offset, byte) in (start..).zip(*b"struct   ") {
+                self.put(offset, byte);
+            }
+        }
         let foreign = words::is_foreign_keyword(word)
             || (word == b"class" || word == b"template" || word == b"operator") && !next_is_word;
         // `signed int` and its kin stay types.

@@ -47,12 +47,7 @@ impl Lexer<'_> {
             }
             match self.word(head) {
                 b"namespace" => {
-                    let mut name = self
-                        .out
-                        .namespaces
-                        .get(namespace as usize)
-                        .cloned()
-                        .unwrap_or_default();
+                    let mut name = self.namespace(namespace);
                     let mut next = head + 1;
                     while next < count && !self.word(next).is_empty() || self.is(next, b':') {
                         let word = self.word(next);
@@ -63,15 +58,28 @@ impl Lexer<'_> {
                         next += 1;
                     }
                     if self.is(next, b'{') && contexts.len() < 64 && name.len() < 1024 {
-                        let id = u32::try_from(self.out.namespaces.len()).unwrap_or(0);
-                        self.out.namespaces.push(name);
-                        self.blank_tokens(index, next + 1);
-                        let close = self.partner(next).unwrap_or(count);
-                        contexts.push(Context {
-                            close,
-                            namespace: id,
-                            in_cbuffer,
-                        });
+                        let namespace = self.add_namespace(name);
+                        contexts.push(self.open_context(index, next, namespace, in_cbuffer));
+                        index = next + 1;
+                        continue;
+                    }
+                }
+                // A dialect's buffer of constants and resources, whose members have its name before theirs.
+                b"ShaderResourceGroup" | b"partial" => {
+                    let named = head + 1 + usize::from(self.word(head) == b"partial");
+                    let mut next = named + 1;
+                    while self.is(next, b':') || !self.word(next).is_empty() {
+                        next += 1;
+                    }
+                    if self.is(next, b'{')
+                        && self.word(named - 1) == b"ShaderResourceGroup"
+                        && contexts.len() < 64
+                    {
+                        let mut name = self.namespace(namespace);
+                        name.extend_from_slice(self.word(named));
+                        name.extend_from_slice(b"::");
+                        let namespace = self.add_namespace(name);
+                        contexts.push(self.open_context(index, next, namespace, true));
                         index = next + 1;
                         continue;
                     }
@@ -82,13 +90,7 @@ impl Lexer<'_> {
                         next += 1;
                     }
                     if self.is(next, b'{') && contexts.len() < 64 {
-                        self.blank_tokens(index, next + 1);
-                        let close = self.partner(next).unwrap_or(count);
-                        contexts.push(Context {
-                            close,
-                            namespace,
-                            in_cbuffer: true,
-                        });
+                        contexts.push(self.open_context(index, next, namespace, true));
                         index = next + 1;
                         continue;
                     }
@@ -99,6 +101,27 @@ impl Lexer<'_> {
             let end = end.max(index + 1).min(count);
             self.add_item(index, end, kind, namespace, in_cbuffer);
             index = end;
+        }
+    }
+
+    /// The full name of a namespace, with its colons.
+    fn namespace(&self, id: u32) -> Vec<u8> {
+        self.out.namespaces.get(id as usize).cloned().unwrap_or_default()
+    }
+
+    fn add_namespace(&mut self, name: Vec<u8>) -> u32 {
+        let id = u32::try_from(self.out.namespaces.len()).unwrap_or(0);
+        self.out.namespaces.push(name);
+        id
+    }
+
+    /// Blanks a header up to its brace at `open`.
+    fn open_context(&mut self, first: usize, open: usize, namespace: u32, in_cbuffer: bool) -> Context {
+        self.blank_tokens(first, open + 1);
+        Context {
+            close: self.partner(open).unwrap_or(self.out.tokens.len()),
+            namespace,
+            in_cbuffer,
         }
     }
 
@@ -117,6 +140,7 @@ impl Lexer<'_> {
             numthreads: None,
             wave_size: None,
             too_deep: false,
+            template: Vec::new(),
         };
         let next_deep = self.deep.partition_point(|&index| (index as usize) < first);
         item.too_deep = self
@@ -125,10 +149,39 @@ impl Lexer<'_> {
             .is_some_and(|&index| (index as usize) < end);
         if kind == ItemKind::Skipped || item.too_deep {
             self.blank_tokens(first, end);
+        } else if kind == ItemKind::Template {
+            self.edit_template(first, end, &mut item);
         } else {
             self.edit(first, end, &mut item);
         }
         self.out.items.push(item);
+    }
+
+    /// Takes `template <…>` away. Its names are types in this item, and nothing outside of it.
+    fn edit_template(&mut self, first: usize, end: usize, item: &mut Item) {
+        let Some(close) = self.template_end(first + 1, end) else {
+            return self.blank_tokens(first, end);
+        };
+        let mut added = Vec::new();
+        for index in first + 2..close {
+            let word = self.word(index);
+            let is_last = self.is(index + 1, b',') || self.is(index + 1, b'=') || index + 1 == close;
+            if word.is_empty() || !is_last || self.is(index - 1, b'=') {
+                continue;
+            }
+            item.template.push(Span {
+                start: self.start(index),
+                end: self.end(index),
+            });
+            if matches!(self.word(index - 1), b"typename" | b"class") && self.types.insert(word) {
+                added.push(word);
+            }
+        }
+        self.blank_tokens(first, close + 1);
+        self.edit(close + 1, end, item);
+        for word in added {
+            self.types.remove(word);
+        }
     }
 
     /// The end (excluded) and the kind of the item that starts at a token.
@@ -195,7 +248,9 @@ impl Lexer<'_> {
                     } else {
                         let end = close.map_or_else(|| self.resynchronise(index, limit), |close| close + 1);
                         let body_end = close.map_or_else(|| self.end(end - 1), |close| self.start(close));
-                        let kind = if parameters && !is_template {
+                        let kind = if parameters && is_template {
+                            ItemKind::Template
+                        } else if parameters {
                             ItemKind::Function {
                                 body: (self.end(index), body_end.max(self.end(index))),
                             }

@@ -25,7 +25,9 @@ pub(crate) enum ItemKind {
     Function { body: (u32, u32) },
     /// Anything that declares: a global, a struct, a prototype, a typedef.
     Declaration,
-    /// A template: blanked.
+    /// A template of a function, with a body: read where it is called.
+    Template,
+    /// Any other template: blanked.
     Skipped,
 }
 
@@ -48,6 +50,8 @@ pub(crate) struct Item {
     pub numthreads: Option<(Span, Span)>,
     pub wave_size: Option<Span>,
     pub too_deep: bool,
+    /// The names that `template <…>` gives to types and numbers, in order.
+    pub template: Vec<Span>,
 }
 
 /// The result of the lexical pass.
@@ -258,6 +262,8 @@ impl<'a> Lexer<'a> {
                     index = next;
                 }
                 b"template" => {
+                    // `class T` among the parameters declares nothing that lasts.
+                    let parameters = self.template_end(index + 1, self.out.tokens.len());
                     // The name of what is declared: the word before the first `(` or `{` after the parameters.
                     let limit = (index + 200).min(self.out.tokens.len());
                     let mut next = index + 1;
@@ -269,6 +275,7 @@ impl<'a> Lexer<'a> {
                     if !name.is_empty() {
                         self.templates.insert(name);
                     }
+                    index = parameters.unwrap_or(index);
                 }
                 _ => {}
             }

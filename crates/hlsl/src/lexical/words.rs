@@ -223,6 +223,6 @@ pub(super) fn is_macro_like(word: &[u8]) -> bool {
 pub(super) fn is_sampler(word: &[u8]) -> bool {
     matches!(
         word,
-        b"SamplerState" | b"SamplerComparisonState" | b"sampler" | b"sampler2D"
+        b"SamplerState" | b"SamplerComparisonState" | b"Sampler" | b"sampler" | b"sampler2D"
     )
 }

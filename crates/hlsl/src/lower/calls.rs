@@ -70,6 +70,10 @@ impl<'a> Lowering<'a> {
                 }
                 let name = part(callee, Part::Name).map_or(&[][..], |name| self.node_source(name));
                 let callee_span = self.span(callee);
+                let explicit = self.template_arguments(callee);
+                if let Some(id) = self.instantiate(name, &explicit, &arguments) {
+                    return self.call_function(id, arguments, span);
+                }
                 if !self.functions.contains_key(name)
                     && Intrinsic::from_name(&String::from_utf8_lossy(name)).is_some()
                 {
@@ -103,14 +107,17 @@ impl<'a> Lowering<'a> {
 
     fn named_call(&mut self, name: &'a [u8], name_span: Span, arguments: Vec<Expr>, span: Span) -> Expr {
         // A method called from another one.
-        if let Some((this, id)) = self.body.this
-            && let Some(found) = self.methods.get(&(id, name)).cloned()
-        {
+        let this = self.body.this.map(|(this, id)| {
             let object = Expr {
                 kind: ExprKind::Local(this),
                 ty: Type::Struct(id),
                 span: name_span,
             };
+            (object, id)
+        });
+        if let Some((this, id)) = &this
+            && let Some((object, found)) = self.methods_of(this, *id, name)
+        {
             return self.call_method(&found, object, arguments, span);
         }
         let packed: Vec<u8> = name
@@ -120,12 +127,18 @@ impl<'a> Lowering<'a> {
             .collect();
         let key = packed.strip_prefix(b"::").unwrap_or(&packed);
         if let Some(overloads) = self.resolve(&self.functions, key) {
-            return match self.best_overload(&overloads, &arguments, 0) {
+            if let Some(id) = self.best_overload(&overloads, &arguments, 0) {
+                return self.call_function(id, arguments, span);
+            }
+            return match self.instantiate(key, &[], &arguments) {
                 Some(id) => self.call_function(id, arguments, span),
                 None => opaque(arguments, self.shared_return(&overloads), span),
             };
         }
-        // `S::f(…)`, a static method.
+        if let Some(id) = self.instantiate(key, &[], &arguments) {
+            return self.call_function(id, arguments, span);
+        }
+        // `S::f(…)`, a static method or that of a base.
         if let Some(colon) = key.windows(2).rposition(|pair| pair == b"::")
             && let Some(Type::Struct(id)) = self.resolve(&self.types, key.get(..colon).unwrap_or_default())
             && let Some(method) = name
@@ -133,10 +146,18 @@ impl<'a> Lowering<'a> {
                 .checked_sub(key.len() - colon - 2)
                 .and_then(|at| name.get(at..))
             && let Some(found) = self.methods.get(&(id, method)).cloned()
-            && let Some(best) = self.best_overload(&found, &arguments, 0)
-            && self.static_methods.contains(&best)
         {
-            return self.call_function(best, arguments, span);
+            // `Base::f(…)` in a method.
+            if let Some((this, own)) = &this
+                && let Some(object) = self.as_base(this, *own, id)
+            {
+                return self.call_method(&found, object, arguments, span);
+            }
+            if let Some(best) = self.best_overload(&found, &arguments, 0)
+                && self.static_methods.contains(&best)
+            {
+                return self.call_function(best, arguments, span);
+            }
         }
         let ty = self.type_at(name_span);
         if ty.scalar().is_some() {
@@ -204,7 +225,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// The overload that takes the arguments with the least conversion; `skip` parameters are implicit.
-    fn best_overload(&self, overloads: &[FunctionId], arguments: &[Expr], skip: usize) -> Option<FunctionId> {
+    pub(super) fn best_overload(
+        &self,
+        overloads: &[FunctionId],
+        arguments: &[Expr],
+        skip: usize,
+    ) -> Option<FunctionId> {
         let mut best: Option<(u32, FunctionId)> = None;
         for &id in overloads {
             let Some(function) = self.shader.functions.get(id.0 as usize) else {

@@ -229,12 +229,12 @@ impl<'a> Lowering<'a> {
             while let Type::Array(element, _) = inner {
                 inner = element;
             }
-            let storage = if item.in_cbuffer {
+            let storage = if matches!(inner, Type::Resource(..)) && !item.groupshared {
+                Storage::Resource
+            } else if item.in_cbuffer {
                 Storage::Uniform
             } else if item.groupshared {
                 Storage::Groupshared
-            } else if matches!(inner, Type::Resource(..)) {
-                Storage::Resource
             } else if is_static && is_const {
                 Storage::Const
             } else if is_static {

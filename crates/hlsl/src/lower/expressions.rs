@@ -126,21 +126,10 @@ impl Lowering<'_> {
             return expr(ExprKind::Local(local), self.local_type(local));
         }
         if let Some((this, id)) = self.body.this
-            && let Some(found) = self.shader.structs.get(id.0 as usize)
-            && let Some(index) = found
-                .fields
-                .iter()
-                .position(|field| field.name.as_bytes() == text)
+            && let object = expr(ExprKind::Local(this), Type::Struct(id))
+            && let Some(field) = self.field_of(&object, id, text, span)
         {
-            let ty = found
-                .fields
-                .get(index)
-                .map_or(Type::Unknown, |field| field.ty.clone());
-            let object = expr(ExprKind::Local(this), Type::Struct(id));
-            return expr(
-                ExprKind::Field(Box::new(object), u32::try_from(index).unwrap_or(0)),
-                ty,
-            );
+            return field;
         }
         // `a :: b` may be written with spaces.
         let packed: Vec<u8>;
@@ -167,7 +156,8 @@ impl Lowering<'_> {
         if let Some(&local) = self.body.ended.get(text) {
             return expr(ExprKind::Local(local), self.local_type(local));
         }
-        if !text.starts_with(b"\"") && !text.starts_with(b"'") {
+        let is_heap = matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap");
+        if !is_heap && !text.starts_with(b"\"") && !text.starts_with(b"'") {
             self.unknown_name(text, span);
         }
         opaque(Vec::new(), Type::Unknown, span)

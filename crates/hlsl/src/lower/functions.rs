@@ -104,6 +104,7 @@ impl<'a> Lowering<'a> {
             group_size: None,
             group_size_span: Span::default(),
             wave_size: None,
+            is_instance: self.templates.is_open,
         };
         if let Some(slot) = self.shader.functions.get_mut(index) {
             // Defaults may stand in the prototype only.
@@ -116,6 +117,8 @@ impl<'a> Lowering<'a> {
         } else {
             self.shader.functions.push(function);
         }
+        // What the body calls is named like anything else.
+        self.templates.is_open = false;
         // A parameter's default may have been too deep; that is no reason to give up a statement.
         self.too_deep = false;
         let body = part(node, Part::Body).map(|body| self.block(body));
@@ -177,6 +180,7 @@ impl<'a> Lowering<'a> {
             .collect();
         let full = self.full_name(name);
         let known = match (method_of, &full) {
+            _ if self.templates.is_open => None,
             (Some(id), _) => self.methods.get(&(id, name)),
             (None, Some(full)) => self.functions.get(full),
             (None, None) => self.functions.get(name),
@@ -196,11 +200,12 @@ impl<'a> Lowering<'a> {
             return id;
         }
         let id = FunctionId(u32::try_from(self.shader.functions.len()).unwrap_or(u32::MAX));
-        if !understood {
+        if !understood || self.templates.is_open {
             return id;
         }
         if let Some(owner) = method_of {
             add_overload(self.methods.entry((owner, name)).or_default(), id, same);
+            self.with_methods.insert(owner);
             if is_static {
                 self.static_methods.insert(id);
             }

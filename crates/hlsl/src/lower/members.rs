@@ -6,8 +6,8 @@ use super::Lowering;
 use super::conversions::{as_value, opaque, to_index};
 use super::parts::{Part, part};
 use crate::span::Span;
-use crate::tree::{Expr, ExprKind};
-use crate::types::{ResourceKind, Type};
+use crate::tree::{Expr, ExprKind, FunctionId};
+use crate::types::{ResourceKind, StructId, Type};
 
 impl Lowering<'_> {
     pub(super) fn member(&mut self, node: Node, span: Span) -> Expr {
@@ -22,20 +22,9 @@ impl Lowering<'_> {
     /// `object.name`, a field or a swizzle.
     pub(super) fn member_of(&mut self, object: Expr, name: &[u8], span: Span) -> Expr {
         let holder = Self::constant_buffer_element(&object.ty).unwrap_or(&object.ty);
-        if let Type::Struct(id) = holder {
-            let field = self.shader.structs.get(id.0 as usize).and_then(|found| {
-                let index = found
-                    .fields
-                    .iter()
-                    .position(|field| field.name.as_bytes() == name)?;
-                Some((u32::try_from(index).ok()?, found.fields.get(index)?.ty.clone()))
-            });
-            return match field {
-                Some((index, ty)) => Expr {
-                    kind: ExprKind::Field(Box::new(object), index),
-                    ty,
-                    span,
-                },
+        if let Type::Struct(id) = *holder {
+            return match self.field_of(&object, id, name, span) {
+                Some(field) => field,
                 None => opaque(vec![object], Type::Unknown, span),
             };
         }
@@ -47,6 +36,65 @@ impl Lowering<'_> {
             },
             None => opaque(vec![object], Type::Unknown, span),
         }
+    }
+
+    /// The field `name` of an object whose type, or that of its elements, is a struct; its own or that of a base.
+    pub(super) fn field_of(&self, object: &Expr, id: StructId, name: &[u8], span: Span) -> Option<Expr> {
+        let fields = &self.shader.structs.get(id.0 as usize)?.fields;
+        if let Some(index) = fields.iter().position(|field| field.name.as_bytes() == name) {
+            return self.field_at(object, id, u32::try_from(index).ok()?, span);
+        }
+        self.bases_of(object, id)
+            .find_map(|(base, id)| self.field_of(&base, id, name, span))
+    }
+
+    fn field_at(&self, object: &Expr, id: StructId, index: u32, span: Span) -> Option<Expr> {
+        let field = self
+            .shader
+            .structs
+            .get(id.0 as usize)?
+            .fields
+            .get(index as usize)?;
+        Some(Expr {
+            kind: ExprKind::Field(Box::new(object.clone()), index),
+            ty: field.ty.clone(),
+            span,
+        })
+    }
+
+    /// An object seen as each of its bases that have methods.
+    fn bases_of<'s>(&'s self, object: &'s Expr, id: StructId) -> impl Iterator<Item = (Expr, StructId)> + 's {
+        let bases = self.bases.get(&id).map_or(&[][..], Vec::as_slice);
+        bases.iter().filter_map(move |&index| {
+            let base = self.field_at(object, id, index, object.span)?;
+            match base.ty {
+                Type::Struct(id) => Some((base, id)),
+                _ => None,
+            }
+        })
+    }
+
+    /// The methods of a name that an object has, and the object as they see it: their own struct's, or a base.
+    pub(super) fn methods_of(
+        &self,
+        object: &Expr,
+        id: StructId,
+        name: &[u8],
+    ) -> Option<(Expr, Vec<FunctionId>)> {
+        if let Some(found) = self.methods.get(&(id, name)) {
+            return Some((object.clone(), found.clone()));
+        }
+        self.bases_of(object, id)
+            .find_map(|(base, id)| self.methods_of(&base, id, name))
+    }
+
+    /// An object seen as the struct `wanted`, which it is or has for a base.
+    pub(super) fn as_base(&self, object: &Expr, id: StructId, wanted: StructId) -> Option<Expr> {
+        if id == wanted {
+            return Some(object.clone());
+        }
+        self.bases_of(object, id)
+            .find_map(|(base, id)| self.as_base(&base, id, wanted))
     }
 
     pub(super) fn subscript(&mut self, node: Node, span: Span) -> Expr {

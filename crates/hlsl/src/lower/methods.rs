@@ -35,7 +35,7 @@ impl<'a> Lowering<'a> {
     ) -> Expr {
         match object.ty.clone() {
             Type::Struct(id) => {
-                if let Some(found) = self.methods.get(&(id, name)).cloned() {
+                if let Some((object, found)) = self.methods_of(&object, id, name) {
                     return self.call_method(&found, object, arguments, span);
                 }
             }

@@ -14,6 +14,7 @@ mod methods;
 mod parts;
 mod statements;
 mod structs;
+mod templates;
 mod typing;
 
 use std::borrow::Cow;
@@ -27,6 +28,7 @@ use crate::tree::{Function, FunctionId, GlobalId, Local, LocalId, Shader, Stmt, 
 use crate::types::{StructId, Type};
 use constants::Constant;
 use parts::{Part, part};
+use templates::Templates;
 
 /// Items are parsed together until they make up this many bytes.
 const CHUNK: u32 = 4 * 1024;
@@ -54,12 +56,16 @@ struct Lowering<'a> {
     types: FxHashMap<Name<'a>, Type>,
     globals: FxHashMap<Name<'a>, GlobalId>,
     functions: FxHashMap<Name<'a>, Vec<FunctionId>>,
+    templates: Templates<'a>,
     enumerators: FxHashMap<Name<'a>, Constant>,
     /// By [`GlobalId`]: the value of a constant, where it is one.
     global_values: Vec<Option<Constant>>,
     methods: FxHashMap<(StructId, &'a [u8]), Vec<FunctionId>>,
+    with_methods: FxHashSet<StructId>,
     /// Methods without an implicit `this`.
     static_methods: FxHashSet<FunctionId>,
+    /// The fields of a struct that hold its bases, for bases with methods.
+    bases: FxHashMap<StructId, Vec<u32>>,
     /// By [`StructId`]: how deep its structs nest, and how many fields a walk over it visits.
     struct_sizes: Vec<(u32, u32)>,
     namespace: &'a [u8],
@@ -126,10 +132,13 @@ fn lower(text: &[u8]) -> (Shader, Vec<TextProblem>) {
         types: FxHashMap::default(),
         globals: FxHashMap::default(),
         functions: FxHashMap::default(),
+        templates: Templates::default(),
         enumerators: FxHashMap::default(),
         global_values: Vec::new(),
         methods: FxHashMap::default(),
+        with_methods: FxHashSet::default(),
         static_methods: FxHashSet::default(),
+        bases: FxHashMap::default(),
         struct_sizes: Vec::new(),
         namespace: &[],
         body: Body::default(),
@@ -202,12 +211,17 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    fn namespace_of(&self, item: &Item) -> &'a [u8] {
+        let namespaces = &self.lexed.namespaces;
+        namespaces.get(item.namespace as usize).map_or(&[], Vec::as_slice)
+    }
+
     fn item(&mut self, parser: &mut Parser, item: &'a Item, node: Node) -> Option<FunctionId> {
-        self.namespace = self
-            .lexed
-            .namespaces
-            .get(item.namespace as usize)
-            .map_or(&[], Vec::as_slice);
+        self.namespace = self.namespace_of(item);
+        if item.kind == ItemKind::Template {
+            self.declare_template(item, node);
+            return None;
+        }
         let function = self.declaration(item, node);
         if std::mem::take(&mut self.too_deep) {
             self.problem("nested too deeply", item.span);
@@ -225,11 +239,7 @@ impl<'a> Lowering<'a> {
 
     /// An item with an error: as much of it as can be told.
     fn broken_item(&mut self, parser: &mut Parser, item: &'a Item, root: Node) {
-        self.namespace = self
-            .lexed
-            .namespaces
-            .get(item.namespace as usize)
-            .map_or(&[], Vec::as_slice);
+        self.namespace = self.namespace_of(item);
         let ItemKind::Function { body } = item.kind else {
             let message = if item.too_deep {
                 "nested too deeply"
@@ -312,6 +322,7 @@ impl<'a> Lowering<'a> {
                 group_size,
                 group_size_span,
                 wave_size,
+                is_instance: false,
             });
         }
     }

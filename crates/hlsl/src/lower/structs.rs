@@ -72,6 +72,7 @@ impl<'a> Lowering<'a> {
         let mut fields = Vec::new();
         let (mut depth, mut visits) = (0, 0u32);
         let mut bases_known = true;
+        let mut base_fields = Vec::new();
         let mut cursor = node.walk();
         let bases: Vec<Node> = node
             .named_children(&mut cursor)
@@ -81,12 +82,25 @@ impl<'a> Lowering<'a> {
             let mut inner = clause.walk();
             let names: Vec<Node> = clause.named_children(&mut inner).collect();
             for base in names {
-                if let Type::Struct(id) = self.type_of_node(base)
-                    && let Some(base) = self.shader.structs.get(id.0 as usize)
-                {
-                    fields.extend(base.fields.iter().cloned());
-                } else {
+                let ty = self.type_of_node(base);
+                let Type::Struct(id) = ty else {
                     bases_known = false;
+                    continue;
+                };
+                let Some(base) = self.shader.structs.get(id.0 as usize) else {
+                    continue;
+                };
+                // Methods need an object of their struct to be called on. A base of fields alone is taken in whole:
+                // the semantics of an entry point's parameter stand among its own fields.
+                if self.bases.contains_key(&id) || self.with_methods.contains(&id) {
+                    base_fields.push(u32::try_from(fields.len()).unwrap_or(u32::MAX));
+                    fields.push(Field {
+                        name: base.name.clone(),
+                        ty,
+                        semantic: None,
+                    });
+                } else {
+                    fields.extend(base.fields.iter().cloned());
                 }
             }
         }
@@ -136,6 +150,9 @@ impl<'a> Lowering<'a> {
             span,
         });
         self.struct_sizes.push((depth, visits));
+        if !base_fields.is_empty() {
+            self.bases.insert(id, base_fields);
+        }
         if !name.is_empty() {
             self.declare_name(name, Type::Struct(id));
         }
@@ -193,6 +210,7 @@ impl<'a> Lowering<'a> {
             numthreads: None,
             wave_size: None,
             too_deep: false,
+            template: Vec::new(),
         };
         self.function(&item, node, Some(id));
     }

@@ -119,7 +119,8 @@ impl<'a> Lowering<'a> {
             has_arguments = true;
             *index += 1;
             while *index < end && !is(*index, b'>') {
-                if let Some(number) = self.number(*index) {
+                let is_type = self.types.contains_key(word_at(*index));
+                if let Some(number) = self.number(*index).filter(|_| !is_type) {
                     numbers.push(number);
                     *index += 1;
                 } else if word_at(*index).is_empty() {

@@ -1,0 +1,192 @@
+//! What real shaders have beyond the plain language: inherited methods, interfaces, groups of resources, templates.
+
+mod outlines;
+
+use outlines::check;
+
+#[test]
+fn inherited_methods() {
+    check(
+        r"
+struct Shape { uint width; uint area() { return width * 2; } void grow(uint by) { width += by; } };
+struct Plain { uint depth; };
+struct Box : Shape, Plain
+{
+    uint height;
+    void init(uint n) { grow(n); width = n; height = area(); }
+    uint area() { return Shape::area() * height + depth; }
+};
+struct Crate : Box { uint lid; };
+uint use_it(Crate c) { c.init(1); c.width++; c.grow(c.lid); return c.area() + c.depth; }
+",
+        r"
+(struct Shape (width uint))
+(struct Plain (depth uint))
+(struct Box (Shape Shape) (depth uint) (height uint))
+(struct Crate (Box Box) (lid uint))
+(fn Shape::area uint (this Shape)
+  (return (* (.width this) 2u)))
+(fn Shape::grow void (inout this Shape) (by uint)
+  (+= (.width this) by))
+(fn Box::init void (inout this Box) (n uint)
+  (Shape::grow (.Shape this) n)
+  (= (.width (.Shape this)) n)
+  (= (.height this) (Shape::area (.Shape this))))
+(fn Box::area uint (this Box)
+  (return (+ (* (Shape::area (.Shape this)) (.height this)) (.depth this))))
+(fn use_it uint (c Crate)
+  (Box::init (.Box c) 1u)
+  (x++ (.width (.Shape (.Box c))))
+  (Shape::grow (.Shape (.Box c)) (.lid c))
+  (return (+ (Box::area (.Box c)) (.depth (.Box c)))))
+",
+    );
+}
+
+#[test]
+fn interfaces_are_structs_without_fields() {
+    check(
+        r"
+interface Op { uint apply(uint x); };
+struct Plus : Op { uint by; uint apply(uint x) { return x + by; } };
+uint use_it(uint a) { Plus p; p.by = a; return p.apply(2); }
+",
+        r"
+(struct Op)
+(struct Plus (by uint))
+(fn Plus::apply uint (this Plus) (x uint)
+  (return (+ x (.by this))))
+(fn use_it uint (a uint)
+  (let p Plus)
+  (= (.by p) a)
+  (return (Plus::apply p 2u)))
+",
+    );
+}
+
+#[test]
+fn groups_of_resources() {
+    check(
+        r"
+ShaderResourceGroup Pass : SRG_PerPass
+{
+    RWStructuredBuffer<uint> m_out;
+    struct Constants { uint size; };
+    Constants m_constants;
+    Sampler m_sampler { AddressU = Clamp; };
+    uint size() { return m_constants.size; }
+}
+partial ShaderResourceGroup View { uint m_count; };
+void f(uint i) { Pass::m_out[i] = Pass::size() + View::m_count; }
+",
+        r"
+(struct Constants (size uint))
+(resource m_out RwStructuredBuffer<uint>)
+(uniform m_constants Constants)
+(resource m_sampler Sampler)
+(uniform m_count uint)
+(fn size uint
+  (return (.size m_constants)))
+(fn f void (i uint)
+  (= (at m_out i) (+ (size) m_count)))
+",
+    );
+}
+
+#[test]
+fn descriptor_heaps() {
+    check(
+        r"
+void f(uint i)
+{
+    RWStructuredBuffer<uint> b = ResourceDescriptorHeap[NonUniformResourceIndex(i)];
+    SamplerState s = SamplerDescriptorHeap[0];
+    b[i] = 1;
+}
+",
+        r"
+(fn f void (i uint)
+  (let b RwStructuredBuffer<uint> (as RwStructuredBuffer<uint> (? (?) (as uint i))))
+  (let s Sampler (as Sampler (? (?) 0)))
+  (= (at b i) 1u))
+",
+    );
+}
+
+#[test]
+fn templates_are_read_where_they_are_called() {
+    check(
+        r"
+template <typename T> T ratio(T a, T b) { return (a + b - 1) / b; }
+template <class T> void swap(inout T left, inout T right) { T kept = left; left = right; right = kept; }
+template <uint N, typename T> T power(T x) { T r = (T)1; for (uint i = 0; i < N; ++i) r *= x; return r; }
+template <typename T> T of_both(vector<T, 2> v) { return ratio(v.x, v.y); }
+static const uint T = 3;
+uint use_it(uint a, float b)
+{
+    a = ratio(a, 4) + ratio(7, a);
+    swap(a, a);
+    b = power<3>(b) + power<2, float>(1);
+    return of_both(uint2(a, 2)) + (T)-a;
+}
+",
+        r"
+(const T uint 3u)
+(fn use_it uint (a uint) (b float)
+  (= a (+ (ratio a 4u) (ratio 7u a)))
+  (swap a a)
+  (= b (+ (power b) (power 1.0f)))
+  (return (- (+ (of_both (new uint2 a 2u)) T) a)))
+(fn ratio uint (a uint) (b uint)
+  (return (/ (- (+ a b) 1u) b)))
+(fn swap void (inout left uint) (inout right uint)
+  (let kept uint left)
+  (= left right)
+  (= right kept))
+(fn power float (x float)
+  (let r float 1.0f)
+  (loop ((let i uint 0u)) (< i 3u) (++x i)
+    (*= r x))
+  (return r))
+(fn power float (x float)
+  (let r float 1.0f)
+  (loop ((let i uint 0u)) (< i 2u) (++x i)
+    (*= r x))
+  (return r))
+(fn of_both uint (v uint2)
+  (return (ratio (.x v) (.y v))))
+",
+    );
+}
+
+#[test]
+fn templates_that_cannot_be_told() {
+    check(
+        r"
+template <typename T> T same(T a, T b) { return a; }
+template <typename T> T zero() { return (T)0; }
+template <typename T> T again(T a) { return again(a); }
+namespace inner { template <typename T> T twice(T a) { return a + offset(); } uint offset() { return 1; } }
+void f(uint a, float b) { a = same(a, b); a = zero(); b = zero<float>(); a = again(a); a = inner::twice(a); }
+",
+        r"
+(fn offset uint
+  (return 1u))
+(fn f void (a uint) (b float)
+  (= a (as uint (? a b)))
+  (= a (as uint (?)))
+  (= b (zero))
+  (= a (again a))
+  (= a (twice a)))
+(fn zero float
+  (return 0.0f))
+(fn again uint (a uint)
+  (return (as uint (? a))))
+(fn twice uint (a uint)
+  (return (+ a (offset))))
+! unknown name `same`: same
+! unknown name `zero`: zero
+! unknown name `again`: again
+",
+    );
+}
