@@ -1,6 +1,7 @@
 //! The rules, one a file, and the only list of them.
 //!
-//! **Invariants.** No I/O. A rule knows no other rule; what two rules need is in `simt`, or here in `scan` and `wave_form`.
+//! **Invariants.** No I/O. A rule knows no other rule; what two rules need is in `simt`, or here in `scan` and the modules
+//! it uses.
 
 #![forbid(unsafe_code)]
 
@@ -10,6 +11,7 @@ mod hillis_steele_scan;
 #[path = "correctness/groupshared_race.rs"]
 mod groupshared_race;
 
+mod configuration;
 mod scan;
 mod wave_form;
 

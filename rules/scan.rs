@@ -1,6 +1,6 @@
 //! What the rules about scans say of one.
 
-use shaderlint_linter::{Context, Finding, Label, ShaderModel};
+use shaderlint_linter::{Context, Finding, Label, Safety, ShaderModel};
 use shaderlint_simt::{Collective, Elements, Kind, Operator};
 
 use crate::wave_form;
@@ -45,6 +45,8 @@ pub(crate) fn finding(
     });
     if !scan.operator.is_exact() {
         notes.push("floats are combined in another order: results differ in their last bits".to_owned());
+    } else if fix.as_ref().is_some_and(|fix| fix.safety == Safety::Unsafe) {
+        notes.push("the fix is proved for the macros as they are; #if or -D may change them".to_owned());
     }
     Some(Finding {
         rule,

@@ -13,12 +13,13 @@
 //!
 //! None of this is believed: the fixed kernel is compared with the flagged one at every wave size before it is offered.
 
-use std::collections::HashSet;
 use std::fmt::Write;
 
 use shaderlint_hlsl::{FileId, Scalar, Shader, Span, Storage, Type};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES, compare};
+
+use crate::configuration::{self, words};
 
 const BARRIER: &str = "GroupMemoryBarrierWithGroupSync";
 
@@ -44,12 +45,19 @@ pub(crate) fn fix(context: &Context<'_>, scan: &Collective) -> Option<Fix> {
     } else {
         [rewrite.ends_with_barrier, true]
     };
-    let is_exact = scan.operator.is_exact();
     barriers.into_iter().find_map(|end_barrier| {
         let form = write(context, scan, rewrite, end_barrier)?;
-        if !means_the_same_in_the_file(shader, &form) || !fits(shader, form.length.1) {
+        let others = context
+            .analysis
+            .collectives
+            .iter()
+            .filter(|other| other.span != scan.span);
+        let slots = others.map(|other| other.count.div_ceil(4)).chain([form.length.1]);
+        if !means_the_same_in_the_file(shader, &form) || !fits(shader, slots) {
             return None;
         }
+        let is_safe = scan.operator.is_exact()
+            && configuration::holds_in_all(shader, context.entry, scan.function, scan.span, &form.block);
         let (length, number) = form.length;
         let totals = Edit {
             at: totals_place(shader, scan)?,
@@ -63,7 +71,7 @@ pub(crate) fn fix(context: &Context<'_>, scan: &Collective) -> Option<Fix> {
         };
         let fix = Fix {
             title: "replace the ladder by wave intrinsics".to_owned(),
-            safety: if is_exact { Safety::Safe } else { Safety::Unsafe },
+            safety: if is_safe { Safety::Safe } else { Safety::Unsafe },
             edits: vec![totals, block],
         };
         is_proved(context, &fix).then_some(fix)
@@ -108,32 +116,16 @@ fn is_proved(context: &Context<'_>, fix: &Fix) -> bool {
 /// once more: a macro with the name of anything the form spells (a fallback for `WavePrefixSum`, say) would change it.
 /// Names declared in a namespace would have to be qualified, which the form does not do.
 fn means_the_same_in_the_file(shader: &Shader, form: &WaveForm) -> bool {
-    let mut macros: HashSet<&[u8]> = HashSet::new();
-    for file in &shader.sources.files {
-        for line in file.text.split(|byte| *byte == b'\n') {
-            let directive = line
-                .trim_ascii_start()
-                .strip_prefix(b"#")
-                .map(<[u8]>::trim_ascii_start);
-            if let Some(rest) = directive.and_then(|rest| rest.strip_prefix(b"define")) {
-                macros.extend(words(rest).next());
-            }
-        }
-    }
-    let is_macro = |text: &str| words(text.as_bytes()).any(|word| macros.contains(word));
+    let macros = configuration::macros(shader);
+    let is_macro = |text: &str| words(text.as_bytes()).any(|word| macros.contains_key(word));
     let has_namespaces = words(&shader.text).any(|word| word == b"namespace");
     !has_namespaces && !is_macro(&form.block) && !is_macro(&form.totals)
 }
 
-/// The identifiers (and numbers) of a text.
-fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
-        .filter(|word| !word.is_empty())
-}
-
 /// Whether the totals still go into the 32 KiB of groupshared memory that a group has (D3D11.3 functional spec, 18.6).
-/// Counts all that the unit declares, though an entry point may not use all of it.
-fn fits(shader: &Shader, slots: u32) -> bool {
+/// Counts all that the unit declares, though an entry point may not use all of it, and the totals of all its scans:
+/// other fixes may be made as well.
+fn fits(shader: &Shader, slots: impl Iterator<Item = u32>) -> bool {
     const WORDS: usize = 32 * 1024 / 4;
     let declared: usize = shader
         .globals
@@ -141,7 +133,8 @@ fn fits(shader: &Shader, slots: u32) -> bool {
         .filter(|global| global.storage == Storage::Groupshared)
         .map(|global| shader.words(&global.ty))
         .fold(0, usize::saturating_add);
-    declared.saturating_add(slots as usize) <= WORDS
+    let slots = slots.map(|slots| slots as usize).fold(0, usize::saturating_add);
+    declared.saturating_add(slots) <= WORDS
 }
 
 /// The names the form introduces.

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use shaderlint_hlsl::{NoIncludes, Shader};
-use shaderlint_linter::{Category, Diagnostic, Rule, Settings, check_shader, settle};
+use shaderlint_linter::{Category, Diagnostic, Rule, Safety, Settings, check_shader, settle};
 use shaderlint_rules::{RULES, named};
 use shaderlint_simt::{LaneMap, compare};
 
@@ -235,4 +235,85 @@ fn no_fix_that_would_not_compile_or_mean_something_else() {
     // More than the 32 KiB there are.
     assert!(!has_fix(&ladder("", "groupshared uint g[8192];")));
     assert!(has_fix(&ladder("", "groupshared uint g[8176];")));
+}
+
+#[test]
+fn no_safe_fix_that_another_configuration_would_not_bear() {
+    let is_safe = |text: &str, defines: &[(String, String)]| {
+        let (shader, _) = shaderlint_hlsl::read("test.hlsl", text.as_bytes(), defines, &NoIncludes);
+        let findings = check_shader(&shader, RULES, &Settings::default()).findings;
+        assert_eq!(findings.len(), 1, "{text}");
+        let fix = findings.into_iter().find_map(|finding| finding.fix);
+        fix.expect("every one has a fix").safety == Safety::Safe
+    };
+    // The textbook ladder with N for 64, and with something before or instead of parts of it.
+    let sized = |before: &str| {
+        format!(
+            "{before}\n{}",
+            ladder("", "groupshared uint g[N];").replace("64", "N")
+        )
+    };
+    let array = "groupshared uint g[64];";
+    let with = |before: &str, part: &str, instead: &str| ladder(before, array).replace(part, instead);
+    let addition = "g[gi] += v;";
+    let end = "    Out[gi] = g[gi];";
+    let operators = "#if MAX\n#define OP(a, b) max(a, b)\n#else\n#define OP(a, b) ((a) + (b))\n#endif\n";
+    let functions = operators
+        .replace("#define OP(a, b)", "uint OP(uint a, uint b) { return")
+        .replace(")\n#e", "); }\n#e");
+    let arrays = [
+        "#if BIG\ngroupshared uint g[128];\n#else\n",
+        "groupshared uint g[64];\n#endif\n",
+    ];
+    for text in [
+        sized("#ifndef N\n#define N 64\n#endif"),
+        sized("#if BIG\n#define M 128\n#else\n#define M 64\n#endif\n#define N M"),
+        ladder(arrays[0], arrays[1]),
+        with(operators, addition, "g[gi] = OP(g[gi], v);"),
+        with(&functions, addition, "g[gi] = OP(g[gi], v);"),
+        with(
+            "",
+            "    g[gi] = Src",
+            "#if SWIZZLE\n    gi = gi ^ 1;\n#endif\n    g[gi] = Src",
+        ),
+        // It reads what the fix does not leave.
+        with("", end, &format!("#if DEBUG\n    Out[64] = g[0];\n#endif\n{end}")),
+    ] {
+        assert!(!is_safe(&text, &[]), "{text}");
+    }
+    let given = [("N".to_owned(), "64".to_owned())];
+    assert!(!is_safe(&sized(""), &given));
+    assert!(!is_safe(&sized("#define M N").replace("[N]", "[M]"), &given));
+    // The choice is of the ladder itself, or of nothing that it depends on.
+    for text in [
+        sized("#define M 64\n#define N M"),
+        format!("#ifndef FILE\n#define FILE\n{}#endif\n", ladder("", array)),
+        format!("#if NOTHING\n#else\n{}#endif\n", ladder("", array)),
+        ladder("#if LIGHTS\nTexture2D Light;\n#endif\n", array),
+        with("", end, &format!("#if DEBUG\n    Out[64] = 3;\n#endif\n{end}")),
+    ] {
+        assert!(is_safe(&text, &[]), "{text}");
+    }
+}
+
+#[test]
+fn no_two_fixes_that_do_not_fit_together() {
+    let second = |text: String| {
+        let (before, after) = text.split_once("    for (").expect("the ladder");
+        let (ladder, after) = after.split_once("    Out[gi]").expect("what follows it");
+        let again = ladder.replace("g[gi", "h[gi");
+        format!(
+            "{before}    for ({ladder}    h[gi] = Src[gi + 64];\n    GroupMemoryBarrierWithGroupSync();\n    for ({again}    Out[gi] = h[gi];\n    Out[gi]{after}"
+        )
+    };
+    for (length, fixes) in [(4080, 2), (4084, 0)] {
+        let arrays = format!("groupshared uint g[{length}]; groupshared uint h[{length}];");
+        let text = second(ladder("", &arrays));
+        let findings = lint(text.as_bytes());
+        assert_eq!(findings.len(), 2, "{text}");
+        assert_eq!(
+            findings.iter().filter(|finding| finding.fix.is_some()).count(),
+            fixes
+        );
+    }
 }

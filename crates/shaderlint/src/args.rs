@@ -69,7 +69,7 @@ pub(crate) struct CheckArgs {
     /// Show safe fixes as a diff, change nothing
     #[arg(long, conflicts_with = "fix")]
     pub diff: bool,
-    /// With --fix or --diff: also fixes that reorder float arithmetic
+    /// With --fix or --diff: also those that are not safe
     #[arg(long)]
     pub unsafe_fixes: bool,
     /// How findings are printed

@@ -200,8 +200,8 @@ fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
     let fixable = match (count(Safety::Safe), count(Safety::Unsafe)) {
         (0, 0) => String::new(),
         (safe, 0) => format!(" ({safe} fixable with --fix)"),
-        (0, reordering) => format!(" ({reordering} fixable with --fix --unsafe-fixes)"),
-        (safe, reordering) => format!(" ({safe} fixable with --fix, {reordering} more with --unsafe-fixes)"),
+        (0, not_safe) => format!(" ({not_safe} fixable with --fix --unsafe-fixes)"),
+        (safe, not_safe) => format!(" ({safe} fixable with --fix, {not_safe} more with --unsafe-fixes)"),
     };
     format!(
         "{done}{} in {files}{fixable}\n",

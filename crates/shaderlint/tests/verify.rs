@@ -66,7 +66,7 @@ fn a_fix_follows_the_macro_for_the_size() {
     std::fs::copy(root().join("fixtures/scan/ladder.hlsl"), &fixed).expect("the fixture can be copied");
     let fixed = fixed.to_string_lossy();
     let status = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
-        .args(["--quiet", "--fix", &fixed])
+        .args(["--quiet", "--fix", "--unsafe-fixes", &fixed])
         .status()
         .expect("the program starts");
     assert!(status.success());
