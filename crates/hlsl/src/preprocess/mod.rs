@@ -18,11 +18,13 @@ mod names;
 mod origins;
 mod text;
 mod unit;
+mod variants;
 
 use crate::Includes;
 use crate::span::{FileSpan, Problem, Sources};
 
 pub use origins::Origins;
+pub use variants::{Variant, variants};
 
 /// How deep `#include` nests.
 const MAX_INCLUDE_DEPTH: usize = 64;
