@@ -1,6 +1,6 @@
 //! The rules, one a file, and the only list of them.
 //!
-//! **Invariants.** No I/O. A rule knows no other rule; what two rules need is in `simt`, or here in `wave_form`.
+//! **Invariants.** No I/O. A rule knows no other rule; what two rules need is in `simt`, or here in `scan` and `wave_form`.
 
 #![forbid(unsafe_code)]
 
@@ -10,6 +10,7 @@ mod hillis_steele_scan;
 #[path = "correctness/groupshared_race.rs"]
 mod groupshared_race;
 
+mod scan;
 mod wave_form;
 
 use shaderlint_linter::Rule;

@@ -136,7 +136,7 @@ fn fits(shader: &Shader, scan: &Collective) -> bool {
         .filter(|global| global.storage == Storage::Groupshared)
         .map(|global| shader.words(&global.ty))
         .fold(0, usize::saturating_add);
-    declared.saturating_add(scan.lanes.div_ceil(4) as usize) <= WORDS
+    declared.saturating_add(scan.count.div_ceil(4) as usize) <= WORDS
 }
 
 /// The names the form introduces.
@@ -170,7 +170,11 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
     let function = shader.functions.get(scan.function.0 as usize)?;
     let place = |elements: &Elements| -> Option<String> {
         Some(match elements {
-            Elements::Array { global, offset } => {
+            Elements::Array {
+                global,
+                offset,
+                component: None,
+            } => {
                 let array = &shader.globals.get(global.0 as usize)?.name;
                 match offset {
                     0 => format!("{array}[{}]", rewrite.lane),
@@ -178,6 +182,7 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
                 }
             }
             Elements::Register { local } => function.locals.get(local.0 as usize)?.name.clone(),
+            _ => return None,
         })
     };
     let names = names(shader, scan);
@@ -201,7 +206,7 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
     } else {
         (String::new(), format!("{result} {sign} {element}"))
     };
-    let step = if every_total_is_fetched(scan.lanes) {
+    let step = if every_total_is_fetched(scan.count) {
         "WaveGetLaneCount()"
     } else {
         "WaveActiveCountBits(true)"
@@ -236,7 +241,7 @@ fn write(shader: &Shader, scan: &Collective, rewrite: &Rewrite, end_barrier: boo
     block.push('}');
     Some(WaveForm {
         block,
-        totals: format!("groupshared {ty} {totals}[{}];", scan.lanes.div_ceil(4)),
+        totals: format!("groupshared {ty} {totals}[{}];", scan.count.div_ceil(4)),
     })
 }
 

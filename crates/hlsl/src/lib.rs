@@ -48,7 +48,13 @@ pub fn read(
     defines: &[(String, String)],
     includes: &dyn Includes,
 ) -> (Shader, Vec<Problem>) {
-    let (unit, mut problems) = preprocess(path, text, defines, includes);
+    let (unit, problems) = preprocess(path, text, defines, includes);
+    read_preprocessed(unit, problems)
+}
+
+/// The second half of [`read`], for callers that have a use for what [`preprocess`] tells beside the text.
+#[must_use]
+pub fn read_preprocessed(unit: Preprocessed, mut problems: Vec<Problem>) -> (Shader, Vec<Problem>) {
     let (mut shader, unread) = parse(unit.text);
     shader.origins = unit.origins;
     shader.sources = unit.sources;

@@ -20,3 +20,4 @@ pub use check::{Report, check_shader};
 pub use finding::{At, Diagnostic, Edit, FileEdit, Finding, Fix, Label, Safety};
 pub use fix::{Applied, MAX_PASSES, Settled, apply, fixed_shader, settle};
 pub use rule::{Category, Context, Rule, Settings, ShaderModel};
+pub use suppress::allowed_ids;

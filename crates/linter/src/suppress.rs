@@ -28,19 +28,54 @@ fn is_comment(line: &[u8]) -> bool {
 
 /// Whether the line has a comment that names the rule.
 fn allows(line: &[u8], rule: &Rule) -> bool {
-    let line = String::from_utf8_lossy(line);
-    let comment = match (line.find("//"), line.find("/*")) {
-        (Some(a), Some(b)) => a.min(b),
-        (Some(start), None) | (None, Some(start)) => start,
-        (None, None) => return false,
+    ids(line).any(|(_, id)| rule.is_named(&id))
+}
+
+/// Every id that a comment of this text allows, with where it starts.
+pub fn allowed_ids(text: &[u8]) -> Vec<(usize, String)> {
+    let mut start = 0;
+    let mut found = Vec::new();
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        found.extend(ids(line).map(|(column, id)| (start + column, id)));
+        start += line.len();
+    }
+    found
+}
+
+/// The ids in the line's comment, with their columns in bytes.
+fn ids(line: &[u8]) -> impl Iterator<Item = (usize, String)> {
+    list(line).into_iter().flat_map(|(mut column, list)| {
+        list.split(|byte| *byte == b',').map(move |item| {
+            let blank = item.len() - item.trim_ascii_start().len();
+            let id = (
+                column + blank,
+                String::from_utf8_lossy(item.trim_ascii()).into_owned(),
+            );
+            column += item.len() + 1;
+            id
+        })
+    })
+}
+
+/// What stands in the parentheses of the line's `allow(…)`, and where.
+fn list(line: &[u8]) -> Option<(usize, &[u8])> {
+    let find = |from: usize, wanted: &[u8]| {
+        let rest = line.get(from..)?;
+        let found = rest.windows(wanted.len()).position(|window| window == wanted)?;
+        Some(from + found + wanted.len())
     };
-    let list = line
-        .get(comment..)
-        .and_then(|comment| comment.split_once("shaderlint:"))
-        .and_then(|(_, rest)| rest.trim_start().strip_prefix("allow"))
-        .and_then(|rest| rest.trim_start().strip_prefix('('))
-        .and_then(|rest| rest.split_once(')'));
-    list.is_some_and(|(ids, _)| ids.split(',').any(|id| rule.is_named(id.trim())))
+    // After this word, with blanks before it.
+    let skip = |from: usize, wanted: &[u8]| {
+        let rest = line.get(from..)?;
+        let blank = rest.len() - rest.trim_ascii_start().len();
+        rest.trim_ascii_start()
+            .starts_with(wanted)
+            .then_some(from + blank + wanted.len())
+    };
+    let comment = find(0, b"//").into_iter().chain(find(0, b"/*")).min()?;
+    let start = skip(skip(find(comment, b"shaderlint:")?, b"allow")?, b"(")?;
+    let end = find(start, b")")? - 1;
+    Some((start, line.get(start..end)?))
 }
 
 #[cfg(test)]
@@ -78,6 +113,14 @@ mod tests {
             end: start + 5,
         };
         assert_eq!(is_allowed(&sources, &RULE, place), expected, "{text}");
+    }
+
+    #[test]
+    fn ids_have_their_places() {
+        let text =
+            b"x; // \xe9 shaderlint: allow( a ,bc): why\n// shaderlint:allow(d)\n// shaderlint: allow e";
+        let expected = [(27, "a"), (30, "bc"), (59, "d")].map(|(at, id)| (at, id.to_owned()));
+        assert_eq!(allowed_ids(text), expected);
     }
 
     #[test]

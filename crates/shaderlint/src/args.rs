@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use shaderlint_linter::ShaderModel;
 
+use crate::config::definition;
+
 const EXAMPLES: &str = "\
 Examples:
   shaderlint                              Look at every shader below this folder
@@ -41,6 +43,8 @@ pub(crate) enum Command {
         #[arg(value_name = "RULE")]
         rule: String,
     },
+    /// Print a file as the parser sees it
+    Preprocess(crate::preprocess::PreprocessArgs),
     /// Translate a kernel to WGSL
     #[cfg(feature = "gpu")]
     Wgsl(crate::wgsl::WgslArgs),
@@ -90,6 +94,12 @@ pub(crate) struct CheckArgs {
         hide_default_value = true
     )]
     pub color: ColorChoice,
+    /// Print the files that would be looked at
+    #[arg(long)]
+    pub show_files: bool,
+    /// Print what holds for a file
+    #[arg(long, value_name = "FILE", conflicts_with = "show_files")]
+    pub show_settings: Option<PathBuf>,
     /// Exit with 0 even if there are findings
     #[arg(long)]
     pub exit_zero: bool,
@@ -110,6 +120,12 @@ pub(crate) struct SourceArgs {
     /// Folder in which to look for included files
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     pub include_dirs: Vec<PathBuf>,
+    /// Configuration in place of those found
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Ignore configuration files
+    #[arg(long, conflicts_with = "config")]
+    pub no_config: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -126,20 +142,6 @@ pub(crate) enum ColorChoice {
     Never,
 }
 
-/// Reads `NAME` or `NAME=VALUE`.
-fn definition(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text.split_once('=').unwrap_or((text, "1"));
-    let mut characters = name.chars();
-    let starts_well = characters
-        .next()
-        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
-    if starts_well && characters.all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        Ok((name.to_owned(), value.to_owned()))
-    } else {
-        Err(format!("`{name}` is not a name"))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -149,14 +151,5 @@ mod tests {
     #[test]
     fn the_grammar_is_sound() {
         Args::command().debug_assert();
-    }
-
-    #[test]
-    fn definitions_are_read() {
-        let pair = |name: &str, value: &str| Ok((name.to_owned(), value.to_owned()));
-        assert_eq!(definition("A"), pair("A", "1"));
-        assert_eq!(definition("A=b=c"), pair("A", "b=c"));
-        assert_eq!(definition("A="), pair("A", ""));
-        assert!(definition("=1").is_err() && definition("1A").is_err() && definition("F(x)=x").is_err());
     }
 }

@@ -1,21 +1,38 @@
 //! `shaderlint explain RULE`: the rule's page.
 
 use anyhow::{Result, bail};
+use shaderlint_linter::Rule;
 use shaderlint_rules::{RULES, named};
 
 use crate::{Outcome, terminal};
 
 pub(crate) fn run(id: &str) -> Result<Outcome> {
-    let pages: Vec<&str> = named(id).map(|rule| rule.explanation.trim_end()).collect();
-    if pages.is_empty() {
-        let known: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
-        match nearest(id) {
-            Some(nearest) => bail!("no rule is called `{id}`; did you mean `{nearest}`?"),
-            None => bail!("no rule is called `{id}`; the rules are {}", known.join(", ")),
-        }
+    let rules: Vec<&Rule> = named(id).collect();
+    if rules.is_empty() {
+        bail!(no_such_rule(id));
     }
-    terminal::print(format!("{}\n", pages.join("\n\n")).as_bytes())?;
+    terminal::print(pages(id, &rules).as_bytes())?;
     Ok(Outcome::Clean)
+}
+
+/// Says that there is no such rule, and what may have been meant.
+pub(crate) fn no_such_rule(id: &str) -> String {
+    if let Some(nearest) = nearest(id) {
+        return format!("no rule is called `{id}`; did you mean `{nearest}`?");
+    }
+    let known: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
+    format!("no rule is called `{id}`; the rules are {}", known.join(", "))
+}
+
+/// The pages of the rules that `id` names. Others publish one rule where there are several here.
+fn pages(id: &str, rules: &[&Rule]) -> String {
+    let mut pages: Vec<&str> = rules.iter().map(|rule| rule.explanation.trim_end()).collect();
+    let ids: Vec<&str> = rules.iter().map(|rule| rule.id).collect();
+    let lead = format!("`{id}` is here: {}", ids.join(", "));
+    if rules.len() > 1 {
+        pages.insert(0, &lead);
+    }
+    format!("{}\n", pages.join("\n\n"))
 }
 
 /// The id or alias most like `id`, if one is at all like it.
@@ -37,7 +54,24 @@ fn likeness(a: &str, b: &str) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use shaderlint_linter::Category;
+
     use super::*;
+
+    #[test]
+    fn an_alias_may_stand_for_several_rules() {
+        let rule = |id, explanation| Rule {
+            id,
+            category: Category::Perf,
+            summary: "",
+            aliases: &["both"],
+            explanation,
+            check: |_, _| {},
+        };
+        let (a, b) = (rule("a", "# a\n"), rule("b", "# b\n"));
+        assert_eq!(pages("both", &[&a, &b]), "`both` is here: a, b\n\n# a\n\n# b\n");
+        assert_eq!(pages("a", &[&a]), "# a\n");
+    }
 
     #[test]
     fn the_nearest_id_is_suggested() {

@@ -1,64 +1,273 @@
 //! Finding and reading included files.
+//!
+//! Real projects are written on Windows and built with include paths that no file in them states. So names match in
+//! any case, and what is found nowhere is looked up in the tree by the end of its path.
 
+use std::cell::RefCell;
+use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use shaderlint_hlsl::{Includes, SourceFile};
+use shaderlint_hlsl::{FileId, FileSpan, Includes, Problem, SourceFile, Sources};
 
-/// Looks beside the including file, then in the include folders. Each file is read once in a run.
-pub(crate) struct IncludeFolders {
-    folders: Vec<PathBuf>,
-    read: Mutex<HashMap<PathBuf, Option<Arc<[u8]>>>>,
+use crate::config::Project;
+use crate::walk;
+
+/// The files of a run: each is read once, each folder listed once, and the trees are searched only if need be.
+pub(crate) struct Files {
+    read: Mutex<HashMap<PathBuf, Option<SourceFile>>>,
+    /// The names in a folder, by their lower-case form.
+    listings: Mutex<HashMap<PathBuf, Arc<HashMap<String, OsString>>>>,
+    /// Folders in which stray headers are looked up.
+    trees: Vec<PathBuf>,
+    /// The files in the trees, by the lower-case form of their names.
+    index: OnceLock<HashMap<String, Vec<PathBuf>>>,
 }
 
-impl IncludeFolders {
-    pub fn new(folders: &[PathBuf]) -> Self {
-        IncludeFolders {
-            folders: folders.to_vec(),
-            read: Mutex::new(HashMap::new()),
+impl Files {
+    pub fn new(trees: Vec<PathBuf>) -> Self {
+        Files {
+            read: Mutex::default(),
+            listings: Mutex::default(),
+            trees,
+            index: OnceLock::new(),
         }
     }
 
-    fn read(&self, path: &Path) -> Option<Arc<[u8]>> {
-        // A thread that panicked elsewhere leaves the cache as good as it was.
-        let lock = || self.read.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = lock().get(path) {
+    /// The file that is called `path` in some case.
+    fn read(&self, path: &Path) -> Option<SourceFile> {
+        if let Some(known) = lock(&self.read).get(path) {
             return known.clone();
         }
-        let text = if path.is_file() {
-            std::fs::read(path).ok().map(Arc::from)
+        let actual = if path.is_file() {
+            Some(path.to_owned())
         } else {
-            None
+            self.in_any_case(path).filter(|path| path.is_file())
         };
-        lock().insert(path.to_owned(), text.clone());
-        text
+        let file = actual.and_then(|actual| {
+            let text = std::fs::read(&actual).ok().map(Arc::from)?;
+            let path = actual.display().to_string();
+            Some(SourceFile { path, text })
+        });
+        lock(&self.read).insert(path.to_owned(), file.clone());
+        file
+    }
+
+    /// The path as its folders spell it.
+    fn in_any_case(&self, path: &Path) -> Option<PathBuf> {
+        let mut actual = PathBuf::new();
+        for component in path.components() {
+            let next = actual.join(component);
+            if next.exists() {
+                actual = next;
+                continue;
+            }
+            let Component::Normal(name) = component else {
+                return None;
+            };
+            let listing = self.listing(&actual);
+            actual.push(listing.get(&name.to_str()?.to_lowercase())?);
+        }
+        Some(actual)
+    }
+
+    fn listing(&self, folder: &Path) -> Arc<HashMap<String, OsString>> {
+        if let Some(known) = lock(&self.listings).get(folder) {
+            return Arc::clone(known);
+        }
+        let is_here = folder.as_os_str().is_empty();
+        let entries = std::fs::read_dir(if is_here { Path::new(".") } else { folder });
+        let names = entries.into_iter().flatten().filter_map(|entry| {
+            let name = entry.ok()?.file_name();
+            Some((name.to_str()?.to_lowercase(), name))
+        });
+        let listing: Arc<HashMap<String, OsString>> = Arc::new(names.collect());
+        lock(&self.listings).insert(folder.to_owned(), Arc::clone(&listing));
+        listing
+    }
+
+    /// The files of the trees whose paths end like `path`, the nearest to the file `from` first. Where none does,
+    /// leading folders of `path` may be missing in the trees, as long as one is left.
+    fn ending_like(&self, path: &str, from: &Path) -> Vec<PathBuf> {
+        let path = path.to_lowercase();
+        let wanted: Vec<&str> = path
+            .split('/')
+            .filter(|part| !matches!(*part, "" | "." | ".."))
+            .collect();
+        let Some(named) = wanted.last().and_then(|name| self.index().get(*name)) else {
+            return Vec::new();
+        };
+        let fewest = wanted.len().min(2);
+        let found = (0..=wanted.len() - fewest).find_map(|skipped| {
+            let wanted = wanted.get(skipped..)?;
+            let found: Vec<PathBuf> = named
+                .iter()
+                .filter(|path| ends_with(path, wanted) && *path != from)
+                .cloned()
+                .collect();
+            (!found.is_empty()).then_some(found)
+        });
+        let mut found = found.unwrap_or_default();
+        found.sort_by_cached_key(|path| {
+            let shared = path
+                .components()
+                .zip(from.components())
+                .take_while(|(a, b)| a == b)
+                .count();
+            (Reverse(shared), path.components().count(), path.clone())
+        });
+        found
+    }
+
+    fn index(&self) -> &HashMap<String, Vec<PathBuf>> {
+        self.index.get_or_init(|| {
+            let mut index: HashMap<String, Vec<PathBuf>> = HashMap::new();
+            for path in self.trees.iter().flat_map(|tree| walk::tree(tree)) {
+                if let Some(name) = path.file_name().and_then(|name| name.to_str()) {
+                    let known = index.entry(name.to_lowercase()).or_default();
+                    if !known.contains(&path) {
+                        known.push(path);
+                    }
+                }
+            }
+            index
+        })
     }
 }
 
-impl Includes for IncludeFolders {
-    fn resolve(&self, from: &str, path: &str, _angled: bool) -> Option<SourceFile> {
-        // Many shaders are written on Windows.
-        let path = path.replace('\\', "/");
-        let beside = Path::new(from).parent();
-        let folders = beside
-            .into_iter()
-            .chain(self.folders.iter().map(PathBuf::as_path));
-        for folder in folders {
-            let candidate = without_dots(&folder.join(&path));
-            if let Some(text) = self.read(&candidate) {
-                return Some(SourceFile {
-                    path: candidate.display().to_string(),
-                    text,
-                });
-            }
+/// Where the files of one translation unit find what they include: in a virtual folder, beside the including file, in
+/// an include folder, in the trees.
+pub(crate) struct Search<'a> {
+    files: &'a Files,
+    project: &'a Project,
+    choices: RefCell<Vec<Choice>>,
+}
+
+/// Several files could have been meant.
+#[derive(PartialEq, Eq)]
+struct Choice {
+    from: String,
+    written: String,
+    taken: PathBuf,
+    count: usize,
+}
+
+impl<'a> Search<'a> {
+    pub fn new(files: &'a Files, project: &'a Project) -> Self {
+        Search {
+            files,
+            project,
+            choices: RefCell::default(),
         }
+    }
+
+    /// Where one of several files was taken.
+    pub fn choices(&self, sources: &Sources) -> Vec<Problem> {
+        let choices = self.choices.borrow();
+        let problems = choices.iter().map(|choice| Problem {
+            message: format!(
+                "{} files are called `{}`; taken is the nearest, {}",
+                choice.count,
+                choice.written,
+                choice.taken.display()
+            ),
+            place: include_of(sources, choice),
+        });
+        problems.collect()
+    }
+
+    fn nearest_in_trees(&self, from: &str, written: &str, path: &str) -> Option<SourceFile> {
+        let found = self.files.ending_like(path, Path::new(from));
+        let taken = found.first()?;
+        let choice = Choice {
+            from: from.to_owned(),
+            written: written.to_owned(),
+            taken: taken.clone(),
+            count: found.len(),
+        };
+        let mut choices = self.choices.borrow_mut();
+        if found.len() > 1 && !choices.contains(&choice) {
+            choices.push(choice);
+        }
+        self.files.read(taken)
+    }
+}
+
+impl Includes for Search<'_> {
+    fn resolve(&self, from: &str, written: &str, _angled: bool) -> Option<SourceFile> {
+        let path = written.replace('\\', "/");
+        let in_virtual = self.project.virtual_dirs.iter().filter_map(|(name, folder)| {
+            let rest = below(&path, name)?;
+            Some(folder.join(rest))
+        });
+        let folders = self.project.include_dirs.iter().map(PathBuf::as_path);
+        let in_folders = Path::new(from)
+            .parent()
+            .into_iter()
+            .chain(folders)
+            .map(|folder| folder.join(&path));
+        in_virtual
+            .chain(in_folders)
+            .find_map(|path| self.files.read(&without_dots(&path)))
+            .or_else(|| self.nearest_in_trees(from, written, &path))
+    }
+}
+
+/// What is left of `path` below the virtual folder `name`.
+fn below<'a>(path: &'a str, name: &str) -> Option<&'a str> {
+    let path = path.trim_start_matches('/');
+    let name = name.trim_matches(['/', '\\']).replace('\\', "/");
+    let (start, rest) = path.split_at_checked(name.len())?;
+    if start.eq_ignore_ascii_case(&name) {
+        rest.strip_prefix('/')
+    } else {
         None
     }
 }
 
+/// Whether the last components of `path` are these, which are in lower case.
+fn ends_with(path: &Path, wanted: &[&str]) -> bool {
+    let mut components = path.components().rev();
+    wanted.iter().rev().all(|wanted| {
+        let component = components
+            .next()
+            .and_then(|component| component.as_os_str().to_str());
+        component.is_some_and(|component| component.to_lowercase() == *wanted)
+    })
+}
+
+/// The path in the `#include` that had the choice.
+fn include_of(sources: &Sources, choice: &Choice) -> Option<FileSpan> {
+    let (number, file) = (0..)
+        .zip(&sources.files)
+        .find(|(_, file)| file.path == choice.from)?;
+    let written = choice.written.as_bytes();
+    let mut start = 0;
+    for line in file.text.split_inclusive(|byte| *byte == b'\n') {
+        let is_include = line.trim_ascii_start().starts_with(b"#");
+        let column = line.windows(written.len()).position(|window| window == written);
+        if let Some(column) = column.filter(|_| is_include) {
+            let start = u32::try_from(start + column).ok()?;
+            return Some(FileSpan {
+                file: FileId(number),
+                start,
+                end: start + u32::try_from(written.len()).ok()?,
+            });
+        }
+        start += line.len();
+    }
+    None
+}
+
+/// A thread that panicked elsewhere leaves a cache as good as it was.
+fn lock<T>(cache: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    cache.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// `a/b/../c` as `a/c`, so that one file has one name.
-fn without_dots(path: &Path) -> PathBuf {
+pub(crate) fn without_dots(path: &Path) -> PathBuf {
     let mut plain = PathBuf::new();
     for component in path.components() {
         match component {
@@ -86,5 +295,20 @@ mod tests {
         ] {
             assert_eq!(without_dots(Path::new(path)), Path::new(expected), "{path}");
         }
+    }
+
+    #[test]
+    fn virtual_folders_are_whole_components_in_any_case() {
+        assert_eq!(below("/Engine/Private/a.ush", "/engine"), Some("Private/a.ush"));
+        assert_eq!(below("Engine/Private/a.ush", "/Engine/Private/"), Some("a.ush"));
+        assert_eq!(below("/Engines/a.ush", "/Engine"), None);
+        assert_eq!(below("/Eng", "/Engine"), None);
+    }
+
+    #[test]
+    fn paths_end_alike_by_whole_components() {
+        assert!(ends_with(Path::new("a/B/c.hlsl"), &["b", "c.hlsl"]));
+        assert!(!ends_with(Path::new("a/bb/c.hlsl"), &["b", "c.hlsl"]));
+        assert!(!ends_with(Path::new("c.hlsl"), &["b", "c.hlsl"]));
     }
 }

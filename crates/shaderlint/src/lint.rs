@@ -1,32 +1,38 @@
 //! One file: read, check, fix.
 
-use std::any::Any;
-use std::cell::RefCell;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 #[cfg(feature = "gpu")]
 use shaderlint_hlsl::Shader;
-use shaderlint_hlsl::{Problem, Sources};
-use shaderlint_linter::{Report, Settings, check_shader, settle};
-use shaderlint_rules::RULES;
+use shaderlint_hlsl::{FileId, FileSpan, Problem, SourceFile, Sources};
+use shaderlint_linter::{Report, Settings, ShaderModel, allowed_ids, settle};
 
-#[cfg(feature = "gpu")]
 use crate::args::SourceArgs;
-use crate::includes::IncludeFolders;
+use crate::config::{Project, Projects};
+use crate::explain;
+use crate::includes::{Files, Search};
+use crate::panics;
 use crate::scan;
-use crate::walk::Input;
+use crate::variants::{readings, union};
+use crate::walk::{self, Input};
 use crate::write;
 
 /// Places are 32-bit offsets into the expanded text, which is longer than the file.
 const MAX_FILE_SIZE: usize = 256 << 20;
 
+/// A file to look at, and what holds for it.
+pub(crate) struct Target {
+    pub input: Input,
+    pub project: Arc<Project>,
+}
+
 /// What holds for every file of a run.
 pub(crate) struct Options {
-    pub defines: Vec<(String, String)>,
-    pub includes: IncludeFolders,
-    pub settings: Settings,
+    pub files: Files,
+    /// The shader model that the command line asks for.
+    pub profile: Option<ShaderModel>,
     /// Whether and how far fixes are made.
     pub fix: Option<FixMode>,
 }
@@ -54,6 +60,8 @@ pub(crate) struct Looked {
     /// What could not be read.
     pub problems: Vec<Problem>,
     pub report: Report,
+    /// The files that this one includes, directly or not.
+    pub included: Vec<String>,
     /// The file names entry points, yet there was none to run.
     pub is_in_vain: bool,
     pub fixed: Fixed,
@@ -68,35 +76,61 @@ pub(crate) struct Fixed {
     pub diff: Option<(Vec<u8>, Vec<u8>)>,
 }
 
+/// One file for a subcommand that works on a single one.
+pub(crate) struct OneFile {
+    pub path: PathBuf,
+    pub text: Vec<u8>,
+    pub project: Arc<Project>,
+    files: Files,
+}
+
+impl OneFile {
+    pub fn read(path: &Path, source: &SourceArgs) -> Result<Self> {
+        let project = Projects::new(source)?.of(path)?;
+        Ok(OneFile {
+            path: path.to_owned(),
+            text: read_file(path)?,
+            files: Files::new(walk::trees(&[], std::iter::once((path, project.root.as_deref())))),
+            project,
+        })
+    }
+
+    pub fn search(&self) -> Search<'_> {
+        Search::new(&self.files, &self.project)
+    }
+
+    /// The file as a translation unit, were `text` in it.
+    #[cfg(feature = "gpu")]
+    pub fn unit(&self, text: &[u8]) -> Unit {
+        let path = self.path.display().to_string();
+        let (shader, problems) = shaderlint_hlsl::read(&path, text, &self.project.defines, &self.search());
+        Unit { shader, problems }
+    }
+}
+
 /// Reads one file for a subcommand that needs it whole.
 #[cfg(feature = "gpu")]
 pub(crate) fn read_unit(path: &Path, source: &SourceArgs) -> Result<Unit> {
-    let text = read_file(path)?;
-    let includes = IncludeFolders::new(&source.include_dirs);
-    let (shader, problems) =
-        shaderlint_hlsl::read(&path.display().to_string(), &text, &source.defines, &includes);
-    Ok(Unit { shader, problems })
+    let file = OneFile::read(path, source)?;
+    Ok(file.unit(&file.text))
 }
 
 /// Looks at one file and fixes it if asked to. A panic becomes an error: the other files are still looked at.
-pub(crate) fn look(input: &Input, options: &Options) -> Result<Looked> {
-    let name = input.path.display().to_string();
-    catch_unwind(AssertUnwindSafe(|| look_unguarded(input, &name, options))).unwrap_or_else(|panic| {
-        bail!(
-            "internal error while analysing {name}, please report: {}",
-            describe(&*panic)
-        )
-    })
+pub(crate) fn look(target: &Target, options: &Options) -> Result<Looked> {
+    let name = target.input.path.display().to_string();
+    let context = format!("internal error while analysing {name}, please report");
+    panics::as_error(&context, || look_unguarded(target, &name, options))
 }
 
-fn look_unguarded(input: &Input, name: &str, options: &Options) -> Result<Looked> {
+fn look_unguarded(target: &Target, name: &str, options: &Options) -> Result<Looked> {
+    let Target { input, project } = target;
     let text = read_file(&input.path)?;
     if let Some(kind) = kind_of_binary(&text) {
         // A folder may hold anything; who names a file wants it read.
         ensure!(!input.is_named, "{name}: {kind}");
         return Ok(Looked::default());
     }
-    let look = |text: &[u8]| look_at(name, text, options);
+    let look = |text: &[u8]| look_at(name, text, project, options);
     let Some(mode) = options.fix else {
         return Ok(look(&text));
     };
@@ -114,28 +148,75 @@ fn look_unguarded(input: &Input, name: &str, options: &Options) -> Result<Looked
     Ok(looked)
 }
 
-fn look_at(name: &str, text: &[u8], options: &Options) -> Looked {
+fn look_at(name: &str, text: &[u8], project: &Project, options: &Options) -> Looked {
     let mut looked = Looked {
         path: name.to_owned(),
         ..Looked::default()
     };
-    if !scan::needs_parse(name, text, &options.includes) {
+    let unknown = unknown_rules(text);
+    let search = Search::new(&options.files, project);
+    if !scan::needs_parse(name, text, &search) {
+        if !unknown.is_empty() {
+            looked.report.problems = unknown;
+            looked.sources.files.push(SourceFile {
+                path: name.to_owned(),
+                text: Arc::from(text),
+            });
+        }
         return looked;
     }
-    let (shader, problems) = shaderlint_hlsl::read(name, text, &options.defines, &options.includes);
-    let report = check_shader(&shader, RULES, &options.settings);
-    let mentions_entry = text.windows(10).any(|window| window == b"numthreads");
-    looked.is_in_vain = mentions_entry && shader.entry_points().next().is_none();
-    looked.report = report;
-    looked.problems = problems;
+    let settings = Settings {
+        shader_model: options.profile.or(project.profile),
+    };
+    let union = union(readings(name, text, project, &search, &settings));
+    looked.is_in_vain = names_entry(text) && !union.has_entry;
+    looked.included = union
+        .sources
+        .files
+        .iter()
+        .skip(1)
+        .map(|file| file.path.clone())
+        .collect();
+    looked.report = union.report;
+    looked.report.problems.extend(unknown);
+    looked.problems = union.problems;
+    looked.problems.extend(search.choices(&union.sources));
     let has_places = !(looked.report.findings.is_empty()
         && looked.report.problems.is_empty()
         && looked.report.stops.is_empty()
         && looked.problems.is_empty());
     if has_places {
-        looked.sources = shader.sources;
+        looked.sources = union.sources;
     }
     looked
+}
+
+/// The comments of the file that allow what no rule finds.
+fn unknown_rules(text: &[u8]) -> Vec<Problem> {
+    let ids = allowed_ids(text).into_iter();
+    let unknown = ids.filter(|(_, id)| shaderlint_rules::named(id).next().is_none());
+    let problems = unknown.filter_map(|(start, id)| {
+        let place = FileSpan {
+            file: FileId(0),
+            start: u32::try_from(start).ok()?,
+            end: u32::try_from(start + id.len()).ok()?,
+        };
+        Some(Problem {
+            message: explain::no_such_rule(&id),
+            place: Some(place),
+        })
+    });
+    problems.collect()
+}
+
+/// Whether the file at `path` may have an entry point of its own.
+pub(crate) fn may_have_entry(path: &Path) -> bool {
+    // What cannot be read is complained of elsewhere.
+    std::fs::read(path).map_or(true, |text| names_entry(&text))
+}
+
+fn names_entry(text: &[u8]) -> bool {
+    text.windows(10).any(|window| window == b"numthreads")
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>> {
@@ -154,32 +235,5 @@ fn kind_of_binary(text: &[u8]) -> Option<&'static str> {
     if text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff") {
         return Some("is UTF-16; save it as UTF-8");
     }
-    text.iter()
-        .take(8192)
-        .any(|byte| *byte == 0)
-        .then_some("is no text file")
-}
-
-thread_local! {
-    /// Where the thread panicked last.
-    static PANIC_PLACE: RefCell<String> = const { RefCell::new(String::new()) };
-}
-
-/// Keeps a panic's place for [`look`] instead of printing a stack's worth of it.
-pub(crate) fn keep_panics_quiet() {
-    std::panic::set_hook(Box::new(|info| {
-        let place = info.location().map_or(String::new(), |place| {
-            format!(" ({}:{})", place.file(), place.line())
-        });
-        PANIC_PLACE.set(place);
-    }));
-}
-
-fn describe(panic: &(dyn Any + Send)) -> String {
-    let message = panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("panic");
-    format!("{message}{}", PANIC_PLACE.take())
+    text.contains(&0).then_some("is no text file")
 }

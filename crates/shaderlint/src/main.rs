@@ -1,21 +1,26 @@
 //! The command line of shaderlint. All input and output of the linter is in this crate.
 //!
-//! [`walk`] turns arguments into files, [`lint`] reads and checks them, [`report`] shows what was found, [`write`] puts
+//! [`walk`] turns arguments into files, [`config`] says what holds for each, [`lint`] reads and checks them, [`report`] shows what was found, [`write`] puts
 //! fixed files in place.
 
 #![forbid(unsafe_code)]
 
 mod args;
+mod config;
 mod explain;
 mod includes;
 #[cfg(feature = "gpu")]
 mod kernel;
 mod lint;
+mod panics;
+mod preprocess;
 mod report;
 mod run;
 mod scan;
+mod show;
 mod source_text;
 mod terminal;
+mod variants;
 #[cfg(feature = "gpu")]
 mod verify;
 mod walk;
@@ -25,6 +30,7 @@ mod write;
 
 use std::process::ExitCode;
 
+use anyhow::{Context, Result};
 use clap::Parser;
 
 /// What the process says to its caller.
@@ -48,21 +54,42 @@ impl From<Outcome> for ExitCode {
     }
 }
 
+/// Deeply nested source is parsed and dropped by recursion. Untouched pages of a stack cost nothing.
+const STACK_SIZE: usize = 256 << 20;
+
 fn main() -> ExitCode {
     let args = args::Args::parse();
-    let outcome = match args.command {
-        None => run::run(&args.check),
+    panics::keep_quiet();
+    match on_deep_stacks(|| panics::as_error("internal error, please report", || dispatch(args))) {
+        Ok(outcome) => outcome.into(),
+        Err(error) => {
+            report::failure(&error);
+            Outcome::Failure.into()
+        }
+    }
+}
+
+fn dispatch(args: args::Args) -> Result<Outcome> {
+    match args.command {
+        None => match &args.check.show_settings {
+            Some(file) => show::settings(&args.check, file),
+            None if args.check.show_files => show::files(&args.check),
+            None => run::run(&args.check),
+        },
         Some(args::Command::Explain { rule }) => explain::run(&rule),
+        Some(args::Command::Preprocess(args)) => preprocess::run(&args),
         #[cfg(feature = "gpu")]
         Some(args::Command::Wgsl(args)) => wgsl::run(&args),
         #[cfg(feature = "gpu")]
         Some(args::Command::Verify(args)) => verify::run(&args),
-    };
-    match outcome {
-        Ok(outcome) => outcome.into(),
-        Err(error) => {
-            terminal::complain(&format!("{error:#}"));
-            Outcome::Failure.into()
-        }
     }
+}
+
+/// Runs the job in a pool of threads whose stacks are deep; what it does in parallel is done by the same threads.
+fn on_deep_stacks(job: impl FnOnce() -> Result<Outcome> + Send) -> Result<Outcome> {
+    let pool = rayon::ThreadPoolBuilder::new()
+        .stack_size(STACK_SIZE)
+        .build()
+        .context("no threads to work with")?;
+    pool.install(job)
 }

@@ -9,6 +9,7 @@ mod tests;
 
 pub(crate) use diff::diff;
 pub(crate) use json::json;
-pub(crate) use text::{Detail, concise, full, problems_of};
+pub(crate) use text::problem;
 #[cfg(feature = "gpu")]
-pub(crate) use text::{problem, problems};
+pub(crate) use text::problems;
+pub(crate) use text::{Detail, concise, failure, full, problems_of};

@@ -2,44 +2,34 @@
 
 use std::collections::HashSet;
 use std::io;
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
-use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
-use shaderlint_linter::{Safety, Settings};
+use anyhow::Result;
+use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use shaderlint_hlsl::FileSpan;
+use shaderlint_linter::Safety;
 
 use crate::args::{CheckArgs, OutputFormat};
-use crate::includes::IncludeFolders;
-use crate::lint::{self, FixMode, Looked, Options};
+use crate::config::Projects;
+use crate::includes::Files;
+use crate::lint::{self, FixMode, Looked, Options, Target};
 use crate::report::{self, Detail};
 use crate::{Outcome, terminal, walk};
 
-/// Deeply nested source is parsed and dropped by recursion. Untouched pages of a stack cost nothing.
-const STACK_SIZE: usize = 256 << 20;
-
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
-    let (inputs, mut failures) = walk::walk(&args.paths);
+    let (inputs, mut failures) = inputs(args)?;
+    let roots = inputs
+        .iter()
+        .map(|target| (target.input.path.as_path(), target.project.root.as_deref()));
     let options = Options {
-        defines: args.source.defines.clone(),
-        includes: IncludeFolders::new(&args.source.include_dirs),
-        settings: Settings {
-            shader_model: args.profile,
-        },
+        files: Files::new(walk::trees(&args.paths, roots)),
+        profile: args.profile,
         fix: (args.fix || args.diff).then_some(FixMode {
             unsafe_too: args.unsafe_fixes,
             in_place: args.fix,
         }),
     };
-    lint::keep_panics_quiet();
-    let pool = rayon::ThreadPoolBuilder::new()
-        .stack_size(STACK_SIZE)
-        .build()
-        .context("no threads to work with")?;
-    let results: Vec<Result<Looked>> = pool.install(|| {
-        inputs
-            .par_iter()
-            .map(|input| lint::look(input, &options))
-            .collect()
-    });
+    let results = look_at_all(&inputs, &options);
     let mut looked = Vec::new();
     for result in results {
         match result {
@@ -61,16 +51,77 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     })
 }
 
+/// The files to look at, each with what holds for it; and what is wrong with the arguments.
+pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<String>)> {
+    let (found, failures) = walk::walk(&args.paths);
+    let mut projects = Projects::new(&args.source)?;
+    let mut inputs = Vec::new();
+    for input in found {
+        let project = projects.of(&input.path)?;
+        // Who names a file wants it looked at.
+        if input.is_named || !project.excludes(&input.path) {
+            inputs.push(Target { input, project });
+        }
+    }
+    Ok((inputs, failures))
+}
+
+/// Files with entry points, then the headers that none of them includes: the others are seen where they are used.
+fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
+    let mut results: Vec<Option<Result<Looked>>> = inputs
+        .par_iter()
+        .map(|target| lint::may_have_entry(&target.input.path).then(|| lint::look(target, options)))
+        .collect();
+    let looked = results.iter().flatten().flatten();
+    let included: HashSet<&str> = looked.flat_map(|one| &one.included).map(String::as_str).collect();
+    let included: HashSet<PathBuf> = included
+        .into_iter()
+        .filter_map(|path| Path::new(path).canonicalize().ok())
+        .collect();
+    inputs
+        .par_iter()
+        .zip(&mut results)
+        .map(|(target, result)| {
+            result.take().unwrap_or_else(|| {
+                let is_included = target
+                    .input
+                    .path
+                    .canonicalize()
+                    .is_ok_and(|path| included.contains(&path));
+                if is_included {
+                    Ok(Looked::default())
+                } else {
+                    lint::look(target, options)
+                }
+            })
+        })
+        .collect()
+}
+
 /// What several files see in a header that all of them include is said for the first.
 fn say_once(looked: &mut [Looked]) {
     let mut seen = HashSet::new();
     for one in looked {
-        let Looked { report, sources, .. } = one;
-        report.findings.retain(|finding| {
-            let place = finding.primary.place;
-            let path = sources.get(place.file).map(|file| file.path.clone());
-            seen.insert((finding.rule, path, place.start, place.end))
-        });
+        let Looked {
+            report,
+            sources,
+            problems,
+            path,
+            ..
+        } = one;
+        let mut is_new = |what: &str, place: Option<FileSpan>| {
+            let file = place
+                .and_then(|place| sources.get(place.file))
+                .map_or(&*path, |file| &file.path);
+            let place = place.map(|place| (place.start, place.end));
+            seen.insert((what.to_owned(), file.to_owned(), place))
+        };
+        report
+            .findings
+            .retain(|finding| is_new(finding.rule, Some(finding.primary.place)));
+        for problems in [problems, &mut report.problems, &mut report.stops] {
+            problems.retain(|problem| is_new(&problem.message, problem.place));
+        }
     }
 }
 

@@ -5,7 +5,7 @@ mod table;
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use shaderlint_hlsl::{FunctionId, Scalar, Shader, Span, Stmt};
 use shaderlint_linter::{Settings, check_shader, settle};
 use shaderlint_rules::RULES;
@@ -13,8 +13,7 @@ use shaderlint_verify::run::{Tolerance, Trial, compare_and_time_everywhere};
 use shaderlint_verify::{Lowered, lower_repeated};
 
 use crate::args::SourceArgs;
-use crate::includes::IncludeFolders;
-use crate::lint::{self, Unit};
+use crate::lint::{self, OneFile, Unit};
 use crate::{Outcome, kernel, terminal};
 
 /// Passes of the ladder in one run where the ladder, not the memory, is to be timed.
@@ -31,6 +30,9 @@ pub(crate) struct VerifyArgs {
     /// Compare with the kernel in this file instead of with the fixed one
     #[arg(long, value_name = "FILE")]
     pub against: Option<PathBuf>,
+    /// Compare results only
+    #[arg(long)]
+    pub no_timing: bool,
     /// Fail (exit 2) where no adapter could run the kernels
     #[arg(long)]
     pub require_gpu: bool,
@@ -48,10 +50,11 @@ struct Pair {
 }
 
 pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
-    let flagged = lint::read_unit(&args.file, &args.source)?;
+    let file = OneFile::read(&args.file, &args.source)?;
+    let flagged = file.unit(&file.text);
     let (fixed, pairs) = match &args.against {
         Some(against) => other_file(args, &flagged, against)?,
-        None => fixed_file(args, &flagged)?,
+        None => fixed_file(args, &file, &flagged)?,
     };
     if pairs.is_empty() {
         terminal::print(
@@ -65,7 +68,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
         let proof = proof::prove(&flagged.shader, &fixed.shader, pair);
         terminal::print(proof.text.as_bytes())?;
         is_equal &= proof.holds;
-        match on_devices(&flagged, &fixed, pair) {
+        match on_devices(&flagged, &fixed, pair, !args.no_timing) {
             Ok(rows) if rows.is_empty() => {
                 could_run = false;
                 terminal::print(b"  no GPU adapter: nothing was run\n")?;
@@ -108,32 +111,21 @@ fn other_file(args: &VerifyArgs, flagged: &Unit, against: &std::path::Path) -> R
 }
 
 /// The file with every fix made, and the kernels that changed.
-fn fixed_file(args: &VerifyArgs, flagged: &Unit) -> Result<(Unit, Vec<Pair>)> {
-    let path = kernel::path(flagged).to_owned();
-    let Some(file) = flagged.shader.sources.files.first() else {
-        bail!("{path}: nothing was read")
-    };
-    let includes = IncludeFolders::new(&args.source.include_dirs);
-    let read = |text: &[u8]| {
-        let (shader, problems) = shaderlint_hlsl::read(&path, text, &args.source.defines, &includes);
-        Unit { shader, problems }
-    };
+fn fixed_file(args: &VerifyArgs, file: &OneFile, flagged: &Unit) -> Result<(Unit, Vec<Pair>)> {
+    let path = kernel::path(flagged);
     let settled = settle(
         &file.text,
         true,
-        |text| {
-            let unit = read(text);
-            check_shader(&unit.shader, RULES, &Settings::default())
-        },
+        |text| check_shader(&file.unit(text).shader, RULES, &Settings::default()),
         |report| &report.findings,
     );
-    let fixed = read(&settled.text);
+    let fixed = file.unit(&settled.text);
     let mut pairs = Vec::new();
     for (id, function) in flagged.shader.entry_points() {
         if args.entry.as_ref().is_some_and(|wanted| *wanted != function.name) {
             continue;
         }
-        let Ok(other) = kernel::entry(&fixed.shader, &path, Some(&function.name)) else {
+        let Ok(other) = kernel::entry(&fixed.shader, path, Some(&function.name)) else {
             continue;
         };
         let changed = reachable_text(&flagged.shader, id) != reachable_text(&fixed.shader, other);
@@ -147,7 +139,7 @@ fn fixed_file(args: &VerifyArgs, flagged: &Unit) -> Result<(Unit, Vec<Pair>)> {
         }
     }
     if let Some(wanted) = &args.entry {
-        kernel::entry(&flagged.shader, &path, Some(wanted))?;
+        kernel::entry(&flagged.shader, path, Some(wanted))?;
     }
     Ok((fixed, pairs))
 }
@@ -184,16 +176,20 @@ fn reachable_text(shader: &Shader, entry: FunctionId) -> Vec<&[u8]> {
 }
 
 /// Runs both kernels on every adapter: whole, and with their ladder repeated where one can be told.
-fn on_devices(flagged: &Unit, fixed: &Unit, pair: &Pair) -> Result<Vec<table::Row>> {
+fn on_devices(flagged: &Unit, fixed: &Unit, pair: &Pair, is_timed: bool) -> Result<Vec<table::Row>> {
     let first = kernel::lower(flagged, pair.flagged)?;
     let second = kernel::lower(fixed, pair.fixed)?;
     let lanes = first.group_size.iter().product::<u32>().max(1);
     let mut trial = Trial::new(&first, &second);
     trial.tolerance = tolerance(&first, lanes);
+    trial.is_untimed = !is_timed;
     let mut rows: Vec<table::Row> = compare_and_time_everywhere(&trial)
         .into_iter()
         .map(|(adapter, report)| table::row("kernel", &adapter, &first, report))
         .collect();
+    if !is_timed {
+        return Ok(rows);
+    }
     let ladders = changed_statements(flagged, fixed, pair).and_then(|(a, b)| {
         let first = lower_repeated(&flagged.shader, pair.flagged, a, PASSES).ok()?;
         let second = lower_repeated(&fixed.shader, pair.fixed, b, PASSES).ok()?;

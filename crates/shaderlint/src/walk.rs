@@ -6,6 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
 
+use crate::config;
+
 /// What a folder is searched for. Files that are named are read whatever they are called.
 const EXTENSIONS: [&str; 12] = [
     "hlsl", "hlsli", "ihlsl", "fx", "fxh", "compute", "cginc", "usf", "ush", "csh", "azsl", "azsli",
@@ -63,6 +65,48 @@ fn folder(root: &Path, inputs: &mut Vec<Input>, problems: &mut Vec<String>) {
             Err(error) => problems.push(error.to_string()),
         }
     }
+}
+
+/// Every file in a folder but those that are hidden or ignored.
+pub(crate) fn tree(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let is_here = root.as_os_str().is_empty();
+    let walk = WalkBuilder::new(if is_here { Path::new(".") } else { root })
+        .require_git(false)
+        .build();
+    walk.filter_map(Result::ok)
+        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
+        .map(|entry| entry.path().strip_prefix(".").unwrap_or(entry.path()).to_owned())
+}
+
+/// Where headers of these files may be: in their projects and in the folders asked for; else in their repositories.
+pub(crate) fn trees<'a>(
+    arguments: &[PathBuf],
+    files: impl Iterator<Item = (&'a Path, Option<&'a Path>)>,
+) -> Vec<PathBuf> {
+    let mut trees: Vec<PathBuf> = arguments
+        .iter()
+        .filter(|argument| argument.is_dir())
+        .cloned()
+        .collect();
+    for (file, project) in files {
+        let tree = match project {
+            Some(project) => Some(project.to_owned()),
+            None if trees.is_empty() => repository(file),
+            None => None,
+        };
+        trees.extend(tree.filter(|tree| !trees.contains(tree)));
+    }
+    trees
+}
+
+/// The folder around `file` that is a repository's.
+fn repository(file: &Path) -> Option<PathBuf> {
+    let file = config::here(file);
+    let folder = file
+        .ancestors()
+        .skip(1)
+        .find(|folder| folder.join(".git").exists())?;
+    Some(config::shown(folder))
 }
 
 fn found(path: &Path) -> Input {

@@ -1,57 +1,14 @@
 //! The binary from outside: arguments, files, exit codes, output.
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its files up fails")]
 
+mod support;
+
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use snapbox::{assert_data_eq, str};
-
-const RACE: &str = "groupshared uint g_Sum[64];
-[numthreads(64, 1, 1)]
-void main(uint gi : SV_GroupIndex)
-{
-    g_Sum[gi] = gi;
-    g_Sum[gi] += g_Sum[(gi + 1) % 64];
-}
-// GroupMemoryBarrierWithGroupSync
-";
-
-/// A folder of its own for a test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(test: &str) -> Folder {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
-        let _ = fs::remove_dir_all(&path);
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-
-    fn with(self, path: &str, text: impl AsRef<[u8]>) -> Folder {
-        let path = self.0.join(path);
-        fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
-        self
-    }
-
-    fn run(&self, arguments: &[&str]) -> Output {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_shaderlint"));
-        command
-            .current_dir(&self.0)
-            .args(arguments)
-            .env_remove("NO_COLOR");
-        command.output().unwrap()
-    }
-
-    /// Exit code, then standard output, then standard error.
-    fn said(&self, arguments: &[&str]) -> String {
-        let output = self.run(arguments);
-        let [out, err] =
-            [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        format!("{}\n{out}{err}", output.status.code().unwrap_or(-1))
-    }
-}
+use support::{Folder, LADDER, RACE};
 
 /// The files looked at, told from a run in which each holds a bad group size, which is a warning.
 fn looked_at(folder: &Folder, arguments: &[&str]) -> String {
@@ -336,28 +293,10 @@ include/scan/race.hlsli:6:18: groupshared-race data race on g_Sum[1]
 
 /// An exact ladder and a float one; both race-free.
 fn ladder(element: &str) -> String {
-    let ladder = "StructuredBuffer<T> Src;
-RWStructuredBuffer<T> Out;
-groupshared T g_Scan[64]; // caf\u{e9}
-[numthreads(64, 1, 1)]
-void main(uint gi : SV_GroupIndex)
-{
-\tg_Scan[gi] = Src[gi];
-\tGroupMemoryBarrierWithGroupSync();
-\tfor (uint s = 1; s < 64; s <<= 1)
-\t{
-\t\tT left = gi >= s ? g_Scan[gi - s] : 0;
-\t\tGroupMemoryBarrierWithGroupSync();
-\t\tg_Scan[gi] += left;
-\t\tGroupMemoryBarrierWithGroupSync();
-\t}
-\tOut[gi] = g_Scan[gi];
-}
-";
-    let ladder = ladder.replace("<T>", &format!("<{element}>"));
-    ladder
-        .replace("groupshared T", &format!("groupshared {element}"))
-        .replace("\tT ", &format!("\t{element} "))
+    LADDER
+        .replace("uint>", &format!("{element}>"))
+        .replace("groupshared uint", &format!("groupshared {element}"))
+        .replace("uint left", &format!("{element} left"))
 }
 
 #[test]
@@ -487,4 +426,47 @@ fn fixtures_read_well() {
             .action_env(snapbox::assert::DEFAULT_ACTION_ENV)
             .eq(shown, snapbox::Data::read_from(&path.with_extension("txt"), None));
     }
+}
+
+#[test]
+fn comments_that_allow_no_rule_are_told_of() {
+    let racy = RACE.replace("% 64];", "% 64]; // shaderlint: allow(groupshared-races): why");
+    let folder = Folder::new("allow")
+        .with("a.hlsl", &racy)
+        .with("b.hlsl", racy.replace("races", "race, no-such-thing"))
+        .with("c.hlsl", "/* \u{e9} shaderlint: allow(manual-wave) */\n");
+    assert_data_eq!(
+        folder.said(&["--output-format", "concise"]),
+        str![[r#"
+1
+a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+warning: no rule is called `groupshared-races`; did you mean `groupshared-race`?
+  ┌─ a.hlsl:6:61
+  │
+6 │     g_Sum[gi] += g_Sum[(gi + 1) % 64]; // shaderlint: allow(groupshared-races): why
+  │                                                             ^^^^^^^^^^^^^^^^^
+
+warning: no rule is called `no-such-thing`; the rules are hillis-steele-scan, groupshared-race
+  ┌─ b.hlsl:6:79
+  │
+6 │     g_Sum[gi] += g_Sum[(gi + 1) % 64]; // shaderlint: allow(groupshared-race, no-such-thing): why
+  │                                                                               ^^^^^^^^^^^^^
+
+warning: no rule is called `manual-wave`; the rules are hillis-steele-scan, groupshared-race
+  ┌─ c.hlsl:1:24
+  │
+1 │ /* é shaderlint: allow(manual-wave) */
+  │                        ^^^^^^^^^^^
+
+1 finding in 3 files
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--quiet", "b.hlsl", "c.hlsl"]),
+        str![[r#"
+0
+
+"#]]
+    );
 }

@@ -49,7 +49,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
             let collectives = machine.prober.finish();
             let same_scan = |a: &Collective, b: &Collective| {
                 (a.span, a.function, a.kind, a.operator) == (b.span, b.function, b.kind, b.operator)
-                    && (&a.input, &a.output, a.lanes, a.shape) == (&b.input, &b.output, b.lanes, b.shape)
+                    && (&a.input, &a.output, a.count, a.shape) == (&b.input, &b.output, b.count, b.shape)
             };
             analysis
                 .collectives

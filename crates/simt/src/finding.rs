@@ -25,11 +25,15 @@ pub struct Collective {
     pub kind: Kind,
     pub operator: Operator,
     pub element: Scalar,
-    /// Where the scanned elements are at the start, and where the result is at the end.
+    /// Where the elements are at the start, and where the result is at the end.
     pub input: Elements,
     pub output: Elements,
-    /// Number of elements, one a thread.
-    pub lanes: u32,
+    /// Number of elements.
+    pub count: u32,
+    /// Elements after which a scan starts anew; `count` where it does not.
+    pub segment: u32,
+    /// The scan runs from the last element to the first.
+    pub reversed: bool,
     pub shape: Shape,
     /// Steps in which partial results were combined across threads, counted in the run.
     pub rounds: u32,
@@ -51,6 +55,8 @@ pub struct Collective {
 pub enum Kind {
     InclusiveScan,
     ExclusiveScan,
+    /// All elements combined into one.
+    Reduction,
 }
 
 /// The shape of the computation, told from the partial results at its barriers.
@@ -58,6 +64,12 @@ pub enum Kind {
 pub enum Shape {
     /// Hillis–Steele (Kogge–Stone): windows whose width doubles.
     Doubling,
+    /// Blelloch, Brent–Kung: the total is there before the scan is.
+    Sweeps,
+    /// Partial results whose width doubles in another way: Sklansky's scan, a reduction by halves.
+    Tree,
+    /// Everything combined between two barriers.
+    Serial,
     Other,
 }
 
@@ -82,9 +94,17 @@ pub enum Operator {
 /// Where the elements of a collective lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Elements {
-    /// Thread `i`'s element is `array[offset + i]`.
-    Array { global: GlobalId, offset: u32 },
-    /// Thread `i`'s element is its own variable.
+    /// Element `i` is `array[offset + i]`, or a component of it.
+    Array {
+        global: GlobalId,
+        offset: u32,
+        component: Option<u8>,
+    },
+    /// In ascending places of an array that has others between them, such as padding against bank conflicts.
+    Spread { global: GlobalId },
+    /// One cell of an array.
+    Cell { global: GlobalId, index: u32 },
+    /// Thread `i`'s element is its own variable; of a reduction, that of all threads or of the first.
     Register { local: LocalId },
 }
 

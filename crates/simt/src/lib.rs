@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod analyze;
+mod atoms;
 mod column;
 mod control;
 mod effects;
@@ -16,9 +17,11 @@ mod havoc;
 mod intrinsic;
 mod machine;
 mod memory;
+mod observe;
 mod place;
 mod probe;
 mod rewrite;
+mod row;
 mod value;
 mod wave;
 

@@ -27,12 +27,13 @@ fn summary(source: &str) -> String {
     let line_of = |offset: u32| source[..offset as usize].matches('\n').count() + 1;
     for c in &analysis.collectives {
         let place = |elements: &Elements| match elements {
-            Elements::Array { global, offset } => {
+            Elements::Array { global, offset, .. } => {
                 format!("{}+{offset}", shader.globals[global.0 as usize].name)
             }
             Elements::Register { local } => shader.functions[c.function.0 as usize].locals[local.0 as usize]
                 .name
                 .clone(),
+            other => format!("{other:?}"),
         };
         writeln!(
             text,
@@ -210,11 +211,10 @@ fn the_operator_and_the_size_do_not_matter() {
 #[test]
 fn what_is_no_scan_is_none() {
     for ladder in [
-        // One rung short, a wrong stride, a wrong guard, a reduction, a stencil, a missing own element.
+        // One rung short, a wrong stride, a wrong guard, a stencil, a missing own element.
         "for (uint s = 1; s < 32; s <<= 1) { uint v = gi >= s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync(); g[gi] += v; GroupMemoryBarrierWithGroupSync(); }",
         "for (uint s = 1; s < 64; s += 2) { uint v = gi >= s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync(); g[gi] += v; GroupMemoryBarrierWithGroupSync(); }",
         "for (uint s = 1; s < 64; s <<= 1) { uint v = gi > s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync(); g[gi] += v; GroupMemoryBarrierWithGroupSync(); }",
-        "for (uint s = 32; s > 0; s >>= 1) { if (gi < s) g[gi] += g[gi + s]; GroupMemoryBarrierWithGroupSync(); }",
         "uint v = g[gi] + g[(gi + 63) % 64]; GroupMemoryBarrierWithGroupSync(); g[gi] = v; GroupMemoryBarrierWithGroupSync();",
         "for (uint s = 1; s < 64; s <<= 1) { uint v = gi >= s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync(); g[gi] = v; GroupMemoryBarrierWithGroupSync(); }",
         "for (uint s = 1; s < 64; s <<= 1) { uint v = gi >= s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync(); g[gi] -= v; GroupMemoryBarrierWithGroupSync(); }",

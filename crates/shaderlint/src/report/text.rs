@@ -6,16 +6,14 @@ use anyhow::Result;
 use codespan_reporting::diagnostic::{Diagnostic as Snippet, Label, Severity};
 use codespan_reporting::term::termcolor::Buffer;
 use codespan_reporting::term::{self, Config, Styles, StylesWriter};
-#[cfg(feature = "gpu")]
-use shaderlint_hlsl::Sources;
-use shaderlint_hlsl::{FileId, FileSpan, Problem};
+use shaderlint_hlsl::{FileId, FileSpan, Problem, Sources};
 use shaderlint_linter::{Category, Diagnostic, Safety};
 
+use crate::config::Misconfigured;
 use crate::lint::Looked;
 #[cfg(feature = "gpu")]
 use crate::lint::Unit;
 use crate::source_text::SourceTexts;
-#[cfg(feature = "gpu")]
 use crate::terminal;
 
 /// Notes are wrapped here; lines of source are not.
@@ -150,6 +148,23 @@ pub(crate) fn problems_of(looked: &Looked, detail: Detail, is_colored: bool) -> 
     rendered.flatten().collect()
 }
 
+/// Says on standard error why the job could not be done.
+pub(crate) fn failure(error: &anyhow::Error) {
+    let Some(Misconfigured { file, place, message }) = error.downcast_ref() else {
+        terminal::complain(&format!("{error:#}"));
+        return;
+    };
+    let sources = Sources {
+        files: vec![file.clone()],
+    };
+    let label = Label::primary(FileId(0), place.clone());
+    let snippet = Snippet::error().with_message(message).with_label(label);
+    match render(&SourceTexts::new(&sources), &snippet, false) {
+        Ok(rendered) => terminal::print_error(&rendered),
+        Err(_) => terminal::complain(&error.to_string()),
+    }
+}
+
 /// Says on standard error what could not be read of a file.
 #[cfg(feature = "gpu")]
 pub(crate) fn problems(unit: &Unit) {
@@ -159,7 +174,6 @@ pub(crate) fn problems(unit: &Unit) {
 }
 
 /// Says on standard error what is wrong at a place.
-#[cfg(feature = "gpu")]
 pub(crate) fn problem(sources: &Sources, problem: &Problem) {
     let path = sources.files.first().map_or("", |file| &file.path);
     let texts = SourceTexts::new(sources);

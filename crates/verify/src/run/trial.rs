@@ -23,6 +23,8 @@ pub struct Trial<'a> {
     pub unordered: BTreeSet<String>,
     /// `None`: as [`TimingPlan::for_adapter`].
     pub timing: Option<TimingPlan>,
+    /// Compare only.
+    pub is_untimed: bool,
 }
 
 impl<'a> Trial<'a> {
@@ -38,6 +40,7 @@ impl<'a> Trial<'a> {
             tolerance: Tolerance::Exact,
             unordered: BTreeSet::new(),
             timing: None,
+            is_untimed: false,
         }
     }
 }
@@ -75,7 +78,7 @@ pub fn compare_and_time(adapter: &Adapter, trial: &Trial<'_>) -> Result<Report, 
         Err(RunError::NoSubgroups) => None,
         Err(error) => return Err(error),
     };
-    let timing = if comparison.is_match() {
+    let timing = if comparison.is_match() && !trial.is_untimed {
         timed(&device, trial)?
     } else {
         None

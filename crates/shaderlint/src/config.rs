@@ -1,0 +1,240 @@
+//! What holds for a file beside the command line: `shaderlint.toml`, else `shadertoolsconfig.json`, found upwards.
+//!
+//! A [`Project`] is the whole answer for a file, with the command line's say already in it. Its paths are written as
+//! the working directory sees them, so that what is printed can be opened.
+
+mod shaderlint_toml;
+mod shadertools;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use ignore::gitignore::Gitignore;
+use shaderlint_hlsl::SourceFile;
+use shaderlint_linter::ShaderModel;
+
+use crate::args::SourceArgs;
+
+/// A macro and its value.
+pub(crate) type Definition = (String, String);
+
+/// What holds for the files under one configuration.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Project {
+    /// The files that say it, the nearest first.
+    pub files: Vec<PathBuf>,
+    /// The folder of the farthest of them: the tree in which stray headers are looked up.
+    pub root: Option<PathBuf>,
+    pub profile: Option<ShaderModel>,
+    pub defines: Vec<Definition>,
+    pub include_dirs: Vec<PathBuf>,
+    /// What an include path may begin with, and the folder that stands for it.
+    pub virtual_dirs: Vec<(String, PathBuf)>,
+    pub variants: Vec<Variant>,
+    /// The patterns of `exclude`, as written.
+    pub exclude: Vec<String>,
+    excluded: Option<Gitignore>,
+}
+
+/// A further reading of every file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Variant {
+    pub name: String,
+    pub defines: Vec<Definition>,
+}
+
+impl Project {
+    /// Whether a file found in a folder is to be left out.
+    pub fn excludes(&self, path: &Path) -> bool {
+        self.excluded.as_ref().is_some_and(|excluded| {
+            let path = here(path);
+            // The matcher panics on paths elsewhere.
+            path.starts_with(excluded.path())
+                && excluded.matched_path_or_any_parents(&path, false).is_ignore()
+        })
+    }
+}
+
+/// Something wrong in a configuration file, at its place.
+#[derive(Debug)]
+pub(crate) struct Misconfigured {
+    pub file: SourceFile,
+    pub place: Range<usize>,
+    pub message: String,
+}
+
+impl fmt::Display for Misconfigured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.file.path, self.message)
+    }
+}
+
+impl std::error::Error for Misconfigured {}
+
+/// Finds the project of each file. A configuration is read once.
+pub(crate) struct Projects<'a> {
+    args: &'a SourceArgs,
+    /// By configuration; the first for files without one.
+    read: HashMap<Option<PathBuf>, Arc<Project>>,
+    /// By folder, what is found from there.
+    found: HashMap<PathBuf, Option<PathBuf>>,
+}
+
+impl<'a> Projects<'a> {
+    /// Fails where the command line contradicts itself.
+    pub fn new(args: &'a SourceArgs) -> Result<Self> {
+        for (index, (name, value)) in args.defines.iter().enumerate() {
+            let earlier = args.defines.iter().take(index).find(|(other, _)| other == name);
+            if let Some((_, other)) = earlier.filter(|(_, other)| other != value) {
+                bail!("-D defines `{name}` as `{other}` and as `{value}`; which one?");
+            }
+        }
+        Ok(Projects {
+            args,
+            read: HashMap::new(),
+            found: HashMap::new(),
+        })
+    }
+
+    /// What holds for the file `path`.
+    pub fn of(&mut self, path: &Path) -> Result<Arc<Project>> {
+        let configuration = match &self.args.config {
+            Some(named) => Some(named.clone()),
+            None if self.args.no_config => None,
+            None => {
+                let path = here(path);
+                let folder = path.parent().unwrap_or(Path::new(""));
+                self.found
+                    .entry(folder.to_owned())
+                    .or_insert_with(|| find_upwards(folder))
+                    .clone()
+            }
+        };
+        if let Some(known) = self.read.get(&configuration) {
+            return Ok(Arc::clone(known));
+        }
+        let mut project = match &configuration {
+            Some(path) if is_json(path) => shadertools::read(path)?,
+            Some(path) => shaderlint_toml::read(path)?,
+            None => Project::default(),
+        };
+        self.command_line_wins(&mut project);
+        let project = Arc::new(project);
+        self.read.insert(configuration, Arc::clone(&project));
+        Ok(project)
+    }
+
+    fn command_line_wins(&self, project: &mut Project) {
+        project.defines = overlaid(&project.defines, &self.args.defines);
+        project.include_dirs = [&self.args.include_dirs[..], &project.include_dirs].concat();
+    }
+}
+
+/// `base` with `over` made after it: one definition a name, the later one.
+pub(crate) fn overlaid(base: &[Definition], over: &[Definition]) -> Vec<Definition> {
+    let mut defines: Vec<Definition> = Vec::new();
+    for (name, value) in base.iter().chain(over) {
+        match defines.iter_mut().find(|(known, _)| known == name) {
+            Some(known) => known.1.clone_from(value),
+            None => defines.push((name.clone(), value.clone())),
+        }
+    }
+    defines
+}
+
+/// Reads `NAME` or `NAME=VALUE`.
+pub(crate) fn definition(text: &str) -> Result<Definition, String> {
+    let (name, value) = text.split_once('=').unwrap_or((text, "1"));
+    if is_name(name) {
+        Ok((name.to_owned(), value.to_owned()))
+    } else {
+        Err(format!("`{name}` is not a name"))
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    let mut characters = text.chars();
+    let starts_well = characters
+        .next()
+        .is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    starts_well && characters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// The nearest `shaderlint.toml`; only where there is none at all, the nearest file of the other kind.
+fn find_upwards(folder: &Path) -> Option<PathBuf> {
+    [shaderlint_toml::NAME, shadertools::NAME]
+        .iter()
+        .find_map(|name| {
+            folder
+                .ancestors()
+                .map(|folder| folder.join(name))
+                .find(|path| path.is_file())
+        })
+        .map(|path| shown(&path))
+}
+
+fn is_json(path: &Path) -> bool {
+    path.extension()
+        .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
+}
+
+/// The path from the root of the file system, without `.` and `..`.
+pub(crate) fn here(path: &Path) -> PathBuf {
+    crate::includes::without_dots(&std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
+}
+
+/// The path as seen from the working directory, if it lies in it.
+pub(crate) fn shown(path: &Path) -> PathBuf {
+    let path = here(path);
+    let shorter = std::env::current_dir().ok().and_then(|folder| {
+        let shorter = path.strip_prefix(folder).ok()?;
+        Some(shorter.to_owned())
+    });
+    shorter.unwrap_or(path)
+}
+
+/// The text of a configuration file.
+fn text_of(path: &Path) -> Result<String> {
+    let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
+    String::from_utf8(bytes).with_context(|| format!("{}: not UTF-8", path.display()))
+}
+
+fn misconfigured(path: &Path, text: &str, place: Range<usize>, message: impl Into<String>) -> Misconfigured {
+    Misconfigured {
+        file: SourceFile {
+            path: path.display().to_string(),
+            text: Arc::from(text.as_bytes()),
+        },
+        place,
+        message: message.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definitions_are_read() {
+        let pair = |name: &str, value: &str| Ok((name.to_owned(), value.to_owned()));
+        assert_eq!(definition("A"), pair("A", "1"));
+        assert_eq!(definition("A=b=c"), pair("A", "b=c"));
+        assert_eq!(definition("A="), pair("A", ""));
+        assert!(definition("=1").is_err() && definition("1A").is_err() && definition("F(x)=x").is_err());
+    }
+
+    #[test]
+    fn the_later_definition_wins() {
+        let pairs = |text: &[&str]| -> Vec<Definition> {
+            text.iter().filter_map(|text| definition(text).ok()).collect()
+        };
+        assert_eq!(
+            overlaid(&pairs(&["A=1", "B"]), &pairs(&["A=2", "C"])),
+            pairs(&["A=2", "B", "C"])
+        );
+    }
+}

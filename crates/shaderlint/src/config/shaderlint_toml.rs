@@ -1,0 +1,201 @@
+//! `shaderlint.toml`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use ignore::gitignore::GitignoreBuilder;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use shaderlint_linter::ShaderModel;
+use toml::Spanned;
+
+use super::{Definition, Project, Variant, definition, here, is_name, misconfigured, shown, text_of};
+
+pub(super) const NAME: &str = "shaderlint.toml";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    #[serde(default, deserialize_with = "profile")]
+    profile: Option<ShaderModel>,
+    #[serde(default)]
+    exclude: Vec<Spanned<String>>,
+    #[serde(default)]
+    preprocess: Preprocess,
+    #[serde(default, rename = "variant")]
+    variants: Vec<VariantTable>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+struct Preprocess {
+    defines: Defines,
+    include_dirs: Vec<PathBuf>,
+    virtual_dirs: BTreeMap<String, PathBuf>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct VariantTable {
+    name: Spanned<String>,
+    #[serde(default)]
+    defines: Defines,
+}
+
+/// `["A", "B=2"]` or `{ A = true, B = 2 }`.
+#[derive(Default)]
+struct Defines(Vec<Definition>);
+
+/// Reads the file at `path`; its paths are relative to its folder.
+pub(super) fn read(path: &Path) -> Result<Project> {
+    let text = text_of(path)?;
+    let file: File = toml::from_str(&text)
+        .map_err(|error| misconfigured(path, &text, error.span().unwrap_or(0..0), error.message()))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let mut excluded = GitignoreBuilder::new(here(folder));
+    for pattern in &file.exclude {
+        excluded
+            .add_line(None, pattern.get_ref())
+            .map_err(|error| misconfigured(path, &text, pattern.span(), error.to_string()))?;
+    }
+    for (index, variant) in file.variants.iter().enumerate() {
+        let name = &variant.name;
+        if file.variants.iter().take(index).any(|other| other.name == *name) {
+            let message = format!("a second variant called `{}`", name.get_ref());
+            return Err(misconfigured(path, &text, name.span(), message).into());
+        }
+    }
+    let variants = file.variants.into_iter().map(|variant| Variant {
+        name: variant.name.into_inner(),
+        defines: variant.defines.0,
+    });
+    let in_folder = |path: PathBuf| shown(&folder.join(path));
+    Ok(Project {
+        files: vec![path.to_owned()],
+        root: Some(folder.to_owned()),
+        profile: file.profile,
+        defines: file.preprocess.defines.0,
+        include_dirs: file.preprocess.include_dirs.into_iter().map(in_folder).collect(),
+        virtual_dirs: file
+            .preprocess
+            .virtual_dirs
+            .into_iter()
+            .map(|(name, path)| (name, in_folder(path)))
+            .collect(),
+        variants: variants.collect(),
+        excluded: Some(excluded.build()?),
+        exclude: file.exclude.into_iter().map(Spanned::into_inner).collect(),
+    })
+}
+
+fn profile<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ShaderModel>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.parse().map(Some).map_err(D::Error::custom)
+}
+
+impl<'de> Deserialize<'de> for Defines {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(DefinesVisitor)
+    }
+}
+
+struct DefinesVisitor;
+
+impl<'de> Visitor<'de> for DefinesVisitor {
+    type Value = Defines;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("definitions: [\"A\", \"B=2\"] or { A = true, B = 2 }")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Defines, A::Error> {
+        let mut defines: Vec<Definition> = Vec::new();
+        while let Some(Item((name, value))) = items.next_element()? {
+            if defines
+                .iter()
+                .any(|(known, other)| *known == name && *other != value)
+            {
+                return Err(A::Error::custom(format!("`{name}` is defined twice")));
+            }
+            defines.push((name, value));
+        }
+        Ok(Defines(defines))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Defines, A::Error> {
+        let mut defines = Vec::new();
+        while let Some((Name(name), Value(value))) = entries.next_entry()? {
+            defines.push((name, value));
+        }
+        Ok(Defines(defines))
+    }
+}
+
+/// `A` or `B=2`.
+struct Item(Definition);
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_str(Parsed(definition)).map(Item)
+    }
+}
+
+/// What is left of the `=` in a table of definitions.
+struct Name(String);
+
+impl<'de> Deserialize<'de> for Name {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = Parsed(|text: &str| {
+            is_name(text)
+                .then(|| text.to_owned())
+                .ok_or_else(|| format!("`{text}` is not a name"))
+        });
+        deserializer.deserialize_str(name).map(Name)
+    }
+}
+
+/// A string that a function reads. What that complains of is then told at the string's own place.
+struct Parsed<F>(F);
+
+impl<T, F: Fn(&str) -> Result<T, String>> Visitor<'_> for Parsed<F> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a string")
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        (self.0)(text).map_err(E::custom)
+    }
+}
+
+/// What a macro stands for: a text, a number, or a boolean as 1 or 0.
+struct Value(String);
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct ValueVisitor;
+        impl Visitor<'_> for ValueVisitor {
+            type Value = Value;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string, an integer or a boolean")
+            }
+
+            fn visit_bool<E: Error>(self, value: bool) -> Result<Value, E> {
+                Ok(Value(u8::from(value).to_string()))
+            }
+
+            fn visit_i64<E: Error>(self, value: i64) -> Result<Value, E> {
+                Ok(Value(value.to_string()))
+            }
+
+            fn visit_str<E: Error>(self, value: &str) -> Result<Value, E> {
+                Ok(Value(value.to_owned()))
+            }
+        }
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}

@@ -1,0 +1,101 @@
+//! `shadertoolsconfig.json`: what editors with HLSL Tools are told, for projects that have nothing of our own.
+//!
+//! Such files add up from the file's folder upwards, to the one that says `"root": true`; the nearest wins.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Result;
+use jsonc_parser::{ParseOptions, parse_to_serde_value};
+use serde::Deserialize;
+
+use super::{Project, is_name, misconfigured, overlaid, shown, text_of};
+
+pub(super) const NAME: &str = "shadertoolsconfig.json";
+
+/// The keys in use here; editors have more.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct File {
+    root: bool,
+    #[serde(rename = "hlsl.preprocessorDefinitions")]
+    definitions: BTreeMap<String, serde_json::Value>,
+    #[serde(rename = "hlsl.additionalIncludeDirectories")]
+    include_dirs: Vec<PathBuf>,
+    #[serde(rename = "hlsl.virtualDirectoryMappings")]
+    virtual_dirs: BTreeMap<String, PathBuf>,
+}
+
+/// Reads the file at `path` and those above it.
+pub(super) fn read(path: &Path) -> Result<Project> {
+    let mut project = Project::default();
+    let nearest = super::here(path);
+    let folders = nearest.parent().into_iter().flat_map(Path::ancestors);
+    let above = folders
+        .skip(1)
+        .map(|folder| folder.join(NAME))
+        .filter(|path| path.is_file());
+    for path in std::iter::once(path.to_owned()).chain(above.map(|path| shown(&path))) {
+        let file = read_one(&path)?;
+        let is_root = file.root;
+        add(&mut project, &path, file);
+        if is_root {
+            break;
+        }
+    }
+    Ok(project)
+}
+
+fn read_one(path: &Path) -> Result<File> {
+    let text = text_of(path)?;
+    // Editors allow comments and trailing commas in it.
+    let value: serde_json::Value =
+        parse_to_serde_value(&text, &ParseOptions::default()).map_err(|error| {
+            let range = error.range();
+            misconfigured(path, &text, range.start..range.end, error.kind().to_string())
+        })?;
+    let file: File =
+        serde_json::from_value(value).map_err(|error| misconfigured(path, &text, 0..0, error.to_string()))?;
+    if let Some(name) = file.definitions.keys().find(|name| !is_name(name)) {
+        let start = text.find(&format!("\"{name}\"")).unwrap_or(0);
+        return Err(misconfigured(
+            path,
+            &text,
+            start..start + name.len() + 2,
+            format!("`{name}` is not a name"),
+        )
+        .into());
+    }
+    Ok(file)
+}
+
+/// What is said nearer stays.
+fn add(project: &mut Project, path: &Path, file: File) {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let definitions: Vec<_> = file
+        .definitions
+        .into_iter()
+        .map(|(name, value)| (name, value_of(&value)))
+        .collect();
+    project.defines = overlaid(&definitions, &project.defines);
+    project.include_dirs.extend(
+        file.include_dirs
+            .into_iter()
+            .map(|path| shown(&folder.join(path))),
+    );
+    for (name, path) in file.virtual_dirs {
+        if !project.virtual_dirs.iter().any(|(known, _)| *known == name) {
+            project.virtual_dirs.push((name, shown(&folder.join(path))));
+        }
+    }
+    project.files.push(path.to_owned());
+    project.root = Some(folder.to_owned());
+}
+
+fn value_of(value: &serde_json::Value) -> String {
+    match value {
+        serde_json::Value::String(text) => text.clone(),
+        serde_json::Value::Bool(value) => u8::from(*value).to_string(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,51 @@
+//! A panic is a mistake of this program. It is told as one, and ends the work on one file at most.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use anyhow::{Result, anyhow};
+
+thread_local! {
+    /// Where the thread panicked last.
+    static PLACE: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+/// Keeps a panic's place for [`as_error`] instead of printing a stack's worth of it.
+pub(crate) fn keep_quiet() {
+    std::panic::set_hook(Box::new(|info| {
+        let place = info.location().map_or(String::new(), |place| {
+            format!(" ({}:{})", place.file(), place.line())
+        });
+        PLACE.set(place);
+    }));
+}
+
+/// What the work comes to, or `context` and what it panicked with.
+pub(crate) fn as_error<T>(context: &str, work: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(work))
+        .unwrap_or_else(|panic| Err(anyhow!("{context}: {}", describe(&*panic))))
+}
+
+fn describe(panic: &(dyn Any + Send)) -> String {
+    let message = panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("panic");
+    format!("{message}{}", PLACE.take())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_an_error() {
+        let error = as_error("while testing", || -> Result<()> { panic!("no {}", 1) });
+        assert_eq!(
+            error.map_err(|error| error.to_string()),
+            Err("while testing: no 1".to_owned())
+        );
+    }
+}

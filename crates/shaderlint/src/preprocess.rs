@@ -1,0 +1,99 @@
+//! `shaderlint preprocess FILE`: the text that the parser sees.
+
+use std::fmt::Write;
+use std::path::PathBuf;
+
+use anyhow::{Result, anyhow};
+use shaderlint_hlsl::{Preprocessed, Span};
+
+use crate::args::SourceArgs;
+use crate::config::{Project, Variant, overlaid};
+use crate::lint::OneFile;
+use crate::source_text::SourceTexts;
+use crate::{Outcome, report, terminal};
+
+/// Arguments of `shaderlint preprocess`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PreprocessArgs {
+    /// The HLSL file
+    pub file: PathBuf,
+    /// Say in #line directives where lines come from
+    #[arg(long)]
+    pub origins: bool,
+    /// With the definitions of this variant of the configuration
+    #[arg(long, value_name = "NAME")]
+    pub variant: Option<String>,
+    #[command(flatten)]
+    pub source: SourceArgs,
+}
+
+/// Prints the file with its includes and macros expanded.
+pub(crate) fn run(args: &PreprocessArgs) -> Result<Outcome> {
+    let file = OneFile::read(&args.file, &args.source)?;
+    let search = file.search();
+    let path = file.path.display().to_string();
+    let defines = match &args.variant {
+        None => file.project.defines.clone(),
+        Some(name) => overlaid(&file.project.defines, &variant(&file.project, name)?.defines),
+    };
+    let (unit, mut problems) = shaderlint_hlsl::preprocess(&path, &file.text, &defines, &search);
+    problems.extend(search.choices(&unit.sources));
+    terminal::print(&if args.origins {
+        with_origins(&unit)
+    } else {
+        unit.text.clone()
+    })?;
+    for problem in &problems {
+        report::problem(&unit.sources, problem);
+    }
+    Ok(Outcome::Clean)
+}
+
+fn variant<'a>(project: &'a Project, name: &str) -> Result<&'a Variant> {
+    let mut variants = project.variants.iter();
+    variants.find(|variant| variant.name == name).ok_or_else(|| {
+        let names: Vec<&str> = project
+            .variants
+            .iter()
+            .map(|variant| variant.name.as_str())
+            .collect();
+        match &names[..] {
+            [] => anyhow!("no variant is called `{name}`: the configuration has none"),
+            _ => anyhow!("no variant is called `{name}`; there are {}", names.join(", ")),
+        }
+    })
+}
+
+/// The text with a `#line` wherever a line is not the one after that before it.
+fn with_origins(unit: &Preprocessed) -> Vec<u8> {
+    let texts = SourceTexts::new(&unit.sources);
+    let mut shown = Vec::with_capacity(unit.text.len());
+    // The file and line that the reader expects next.
+    let mut expected = None;
+    let mut start = 0;
+    for line in unit.text.split_inclusive(|byte| *byte == b'\n') {
+        let blank = line.len() - line.trim_ascii_start().len();
+        let first = u32::try_from(start + blank).unwrap_or(u32::MAX);
+        start += line.len();
+        let span = Span {
+            start: first,
+            end: first.saturating_add(1),
+        };
+        // A blank line comes from nowhere in particular.
+        let place = if blank == line.len() {
+            None
+        } else {
+            unit.origins.locate(span)
+        };
+        let here = place.and_then(|place| Some((place.file, texts.get(place.file)?.place(place.start).line)));
+        if let Some((file, number)) = here.filter(|here| expected != Some(*here)) {
+            let name = texts.get(file).map_or("", |text| text.name.as_str());
+            let mut directive = String::new();
+            let _ = writeln!(directive, "#line {number} \"{}\"", name.replace('\\', "/"));
+            shown.extend_from_slice(directive.as_bytes());
+        }
+        expected = here.or(expected).map(|(file, number)| (file, number + 1));
+        shown.extend_from_slice(line);
+    }
+    shown
+}

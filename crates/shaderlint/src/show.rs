@@ -1,0 +1,97 @@
+//! What shaderlint would do, and with what: `--show-files` and `--show-settings`.
+
+use std::fmt::Write;
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+
+use crate::args::CheckArgs;
+use crate::config::{Definition, Project, Projects};
+use crate::{Outcome, run, terminal};
+
+/// Prints the files that would be looked at, a line each.
+pub(crate) fn files(args: &CheckArgs) -> Result<Outcome> {
+    let (inputs, failures) = run::inputs(args)?;
+    let lines = inputs
+        .iter()
+        .map(|target| format!("{}\n", target.input.path.display()));
+    terminal::print(lines.collect::<String>().as_bytes())?;
+    for failure in &failures {
+        terminal::complain(failure);
+    }
+    Ok(if failures.is_empty() {
+        Outcome::Clean
+    } else {
+        Outcome::Failure
+    })
+}
+
+/// Prints what holds for one file.
+pub(crate) fn settings(args: &CheckArgs, file: &Path) -> Result<Outcome> {
+    ensure!(file.is_file(), "{}: no such file", file.display());
+    let project = Projects::new(&args.source)?.of(file)?;
+    terminal::print(describe(args, &project, file).as_bytes())?;
+    Ok(Outcome::Clean)
+}
+
+fn describe(args: &CheckArgs, project: &Project, file: &Path) -> String {
+    let paths = |paths: &[std::path::PathBuf]| -> Vec<String> {
+        let shown = paths.iter().map(|path| path.display().to_string());
+        // The folder itself has no name when seen from within.
+        shown
+            .map(|path| if path.is_empty() { ".".to_owned() } else { path })
+            .collect()
+    };
+    let profile = args.profile.or(project.profile);
+    let excluded = if project.excludes(file) {
+        vec!["yes, unless named".to_owned()]
+    } else {
+        vec!["no".to_owned()]
+    };
+    let virtual_dirs = project.virtual_dirs.iter();
+    let variants = project.variants.iter();
+    let settings = [
+        ("configuration", paths(&project.files)),
+        (
+            "shader model",
+            vec![
+                profile.map_or("what the file asks for, else 6.0".to_owned(), |model| {
+                    model.to_string()
+                }),
+            ],
+        ),
+        ("defines", project.defines.iter().map(definition).collect()),
+        ("include-dirs", paths(&project.include_dirs)),
+        (
+            "virtual-dirs",
+            virtual_dirs
+                .map(|(name, folder)| format!("{name} is {}", folder.display()))
+                .collect(),
+        ),
+        (
+            "variants",
+            variants
+                .map(|variant| {
+                    let defines: Vec<String> = variant.defines.iter().map(definition).collect();
+                    format!("{}: {}", variant.name, defines.join(" "))
+                })
+                .collect(),
+        ),
+        ("exclude", project.exclude.clone()),
+        ("is excluded", excluded),
+    ];
+    let mut shown = format!("{}\n", file.display());
+    for (name, values) in settings {
+        let none = ["none".to_owned()];
+        let values = if values.is_empty() { &none[..] } else { &values };
+        for (index, value) in values.iter().enumerate() {
+            let name = if index == 0 { name } else { "" };
+            let _ = writeln!(shown, "  {name:<13}  {value}");
+        }
+    }
+    shown
+}
+
+fn definition((name, value): &Definition) -> String {
+    format!("{name}={value}")
+}

@@ -1,0 +1,173 @@
+//! What several readings of a file show together.
+
+use shaderlint_hlsl::{FileId, FileSpan, Inactive, Problem, Sources};
+use shaderlint_linter::{Category, Diagnostic, Report};
+
+use super::{Reading, contains, file_called, holds, text_of};
+
+/// How the names of wave intrinsics begin.
+const WAVE_INTRINSICS: [&[u8]; 9] = [
+    b"WaveActive",
+    b"WavePrefix",
+    b"WaveMultiPrefix",
+    b"WaveMatch",
+    b"WaveRead",
+    b"WaveGetLane",
+    b"WaveIsFirstLane",
+    b"QuadRead",
+    b"QuadAny",
+];
+
+/// All readings of a file in one, with the files of all.
+#[derive(Default)]
+pub(crate) struct Union {
+    pub sources: Sources,
+    pub problems: Vec<Problem>,
+    pub report: Report,
+    pub has_entry: bool,
+}
+
+/// Puts readings together. A finding of the first is said as it is, another one with the reading's label, and each
+/// place once. What is only a fallback for wave code is not told to use waves.
+pub(crate) fn union(readings: Vec<Reading>) -> Union {
+    let mut union = Union::default();
+    let mut readings: Vec<Reading> = readings
+        .into_iter()
+        .map(|reading| moved(reading, &mut union.sources))
+        .collect();
+    keep_fixes_all_readings_agree_on(&mut readings);
+    for reading in readings {
+        let fallbacks: Vec<FileSpan> = fallbacks(&union.sources, &reading.inactive).collect();
+        union.has_entry |= reading.has_entry;
+        for mut finding in reading.report.findings {
+            let place = finding.primary.place;
+            let is_fallback = fallbacks.iter().any(|region| holds(*region, place));
+            let is_known = union
+                .report
+                .findings
+                .iter()
+                .any(|known| known.rule == finding.rule && known.primary.place == place);
+            if is_known || (is_fallback && finding.category == Category::Perf) {
+                continue;
+            }
+            if !reading.label.is_empty() {
+                finding.message = format!("{} ({})", finding.message, reading.label);
+            }
+            union.report.findings.push(finding);
+        }
+        // What another configuration leaves unread is no concern of those who build this one.
+        if reading.label.is_empty() {
+            union.problems = reading.problems;
+            union.report.problems = reading.report.problems;
+            union.report.stops = reading.report.stops;
+        }
+    }
+    union
+        .report
+        .findings
+        .sort_by_key(|finding| (finding.primary.place.file, finding.primary.place.start));
+    union
+}
+
+/// The reading with places in `sources`, which its own files join.
+fn moved(mut reading: Reading, sources: &mut Sources) -> Reading {
+    let ids: Vec<FileId> = reading
+        .sources
+        .files
+        .iter()
+        .map(|file| {
+            file_called(sources, &file.path).unwrap_or_else(|| {
+                sources.files.push(file.clone());
+                FileId(u32::try_from(sources.files.len() - 1).unwrap_or(u32::MAX))
+            })
+        })
+        .collect();
+    let moved = |place: FileSpan| FileSpan {
+        file: ids.get(place.file.0 as usize).copied().unwrap_or(place.file),
+        ..place
+    };
+    let move_problem = |problem: &mut Problem| problem.place = problem.place.map(moved);
+    for inactive in &mut reading.inactive {
+        *inactive = Inactive {
+            region: moved(inactive.region),
+            condition: moved(inactive.condition),
+            taken: inactive.taken.map(moved),
+            ..*inactive
+        };
+    }
+    let Report {
+        findings,
+        problems,
+        stops,
+    } = &mut reading.report;
+    reading
+        .problems
+        .iter_mut()
+        .chain(problems)
+        .chain(stops)
+        .for_each(move_problem);
+    for finding in findings {
+        let labels = std::iter::once(&mut finding.primary).chain(&mut finding.secondary);
+        labels.for_each(|label| label.place = moved(label.place));
+        for edit in finding.fix.iter_mut().flat_map(|fix| &mut fix.edits) {
+            edit.place = moved(edit.place);
+        }
+    }
+    reading
+}
+
+/// A fix changes the text for every reading that takes it in, and was proved for one. It stays only if every such
+/// reading came to the same fix.
+fn keep_fixes_all_readings_agree_on(readings: &mut [Reading]) {
+    let mut contested = Vec::new();
+    for (number, reading) in readings.iter().enumerate() {
+        for (index, finding) in reading.report.findings.iter().enumerate() {
+            let others = readings.iter().enumerate().filter(|(other, _)| *other != number);
+            if finding.fix.is_some() && others.into_iter().any(|(_, other)| disagrees(other, finding)) {
+                contested.push((number, index));
+            }
+        }
+    }
+    for (number, index) in contested {
+        let finding = readings
+            .get_mut(number)
+            .and_then(|reading| reading.report.findings.get_mut(index));
+        if let Some(finding) = finding {
+            finding.fix = None;
+            finding
+                .notes
+                .push("no automatic fix: it does not hold in every variant".to_owned());
+        }
+    }
+}
+
+/// Whether this reading takes in what the fix changes, without having come to it.
+fn disagrees(reading: &Reading, finding: &Diagnostic) -> bool {
+    let edits = finding.fix.iter().flat_map(|fix| &fix.edits);
+    // What is only inserted stands beside code that is the same either way.
+    let changed = edits
+        .map(|edit| edit.place)
+        .filter(|place| place.start < place.end);
+    let takes_in = |place: FileSpan| {
+        !reading
+            .inactive
+            .iter()
+            .any(|inactive| holds(inactive.region, place))
+    };
+    let has_it = reading.report.findings.iter().any(|other| {
+        other.rule == finding.rule && other.primary.place == finding.primary.place && other.fix == finding.fix
+    });
+    !has_it
+        && std::iter::once(finding.primary.place)
+            .chain(changed)
+            .any(takes_in)
+}
+
+/// The regions that were taken where another branch of the same `#if` has wave intrinsics.
+fn fallbacks<'a>(sources: &'a Sources, inactive: &'a [Inactive]) -> impl Iterator<Item = FileSpan> + 'a {
+    inactive.iter().filter_map(|inactive| {
+        let text = text_of(sources, inactive.region);
+        let has_waves = WAVE_INTRINSICS.iter().any(|name| contains(text, name));
+        inactive.taken.filter(|_| has_waves)
+    })
+}

@@ -1,0 +1,655 @@
+//! Configuration files, and how files find what they include.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its files up fails")]
+
+mod support;
+
+use snapbox::{assert_data_eq, str};
+use support::{Folder, LADDER, RACE};
+
+/// Races only where `RACY` is defined.
+fn racy_where_defined() -> String {
+    format!("#if RACY == 2\n{RACE}#endif\n// Barrier\n")
+}
+
+const CONCISE: [&str; 2] = ["--output-format", "concise"];
+
+fn said(folder: &Folder, arguments: &[&str]) -> String {
+    folder.said(&[&CONCISE, arguments].concat())
+}
+
+#[test]
+fn the_nearest_configuration_holds() {
+    let folder = Folder::new("nearest-configuration")
+        .with("shaderlint.toml", "[preprocess]\ndefines = [\"RACY=2\"]\n")
+        .with("a.hlsl", racy_where_defined())
+        .with("deep/er/b.hlsl", racy_where_defined())
+        .with("quiet/shaderlint.toml", "[preprocess]\ndefines = { RACY = 1 }\n")
+        .with("quiet/c.hlsl", racy_where_defined())
+        .with("other.toml", "");
+    assert_data_eq!(
+        said(&folder, &[]),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+deep/er/b.hlsl:7:18: groupshared-race data race on g_Sum[1]
+quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+3 findings in 3 files
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--no-config"]),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+deep/er/b.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+3 findings in 3 files
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--config", "other.toml"]),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+deep/er/b.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+3 findings in 3 files
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["-D", "RACY=2", "quiet"]),
+        str![[r#"
+1
+quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1]
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--config", "gone.toml"]),
+        str![[r#"
+2
+error: gone.toml: No such file or directory (os error 2)
+
+"#]]
+    );
+}
+
+#[test]
+fn mistakes_are_shown_where_they_are() {
+    let check = |name: &str, text: &str| {
+        let folder = Folder::new(&format!("mistake-{name}"));
+        folder
+            .with("shaderlint.toml", text)
+            .with("a.hlsl", RACE)
+            .said(&[])
+    };
+    assert_data_eq!(
+        check("key", "profile = \"cs_6_6\"\ndefine = [\"A\"]\n"),
+        str![[r#"
+2
+error: unknown field `define`, expected one of `profile`, `exclude`, `preprocess`, `variant`
+  ┌─ shaderlint.toml:2:1
+  │
+2 │ define = ["A"]
+  │ ^^^^^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        check("syntax", "[preprocess\n"),
+        str![[r#"
+2
+error: unclosed table, expected `]`
+  ┌─ shaderlint.toml:1:12
+  │
+1 │ [preprocess
+  │            ^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        check("profile", "profile = \"six\"\n"),
+        str![[r#"
+2
+error: expected a profile such as cs_6_6
+  ┌─ shaderlint.toml:1:11
+  │
+1 │ profile = "six"
+  │           ^^^^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        check("define", "[preprocess]\ndefines = [\"A\", \"1B=2\"]\n"),
+        str![[r#"
+2
+error: `1B` is not a name
+  ┌─ shaderlint.toml:2:17
+  │
+2 │ defines = ["A", "1B=2"]
+  │                 ^^^^^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        check("defines", "[preprocess]\ndefines = 3\n"),
+        str![[r#"
+2
+error: invalid type: integer `3`, expected definitions: ["A", "B=2"] or { A = true, B = 2 }
+  ┌─ shaderlint.toml:2:11
+  │
+2 │ defines = 3
+  │           ^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        check("define-table", "[preprocess]\ndefines = { A = true, B = [1] }\n"),
+        str![[r#"
+2
+error: invalid type: sequence, expected a string, an integer or a boolean
+  ┌─ shaderlint.toml:2:27
+  │
+2 │ defines = { A = true, B = [1] }
+  │                           ^^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        check("twice", "[preprocess]\ndefines = [\"A\", \"A=2\"]\n"),
+        str![[r#"
+2
+error: `A` is defined twice
+  ┌─ shaderlint.toml:2:11
+  │
+2 │ defines = ["A", "A=2"]
+  │           ^^^^^^^^^^^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        check("exclude", "exclude = [\"a\", \"b{c\"]\n"),
+        str![[r#"
+2
+error: error parsing glob 'b{c': unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)
+  ┌─ shaderlint.toml:1:17
+  │
+1 │ exclude = ["a", "b{c"]
+  │                 ^^^^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        check(
+            "variants",
+            "[[variant]]\nname = \"x\"\n[[variant]]\nname = \"x\"\n"
+        ),
+        str![[r#"
+2
+error: a second variant called `x`
+  ┌─ shaderlint.toml:4:8
+  │
+4 │ name = "x"
+  │        ^^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        check("nameless", "[[variant]]\ndefines = [\"A\"]\n"),
+        str![[r#"
+2
+error: missing field `name`
+  ┌─ shaderlint.toml:1:1
+  │
+1 │ [[variant]]
+  │ ^^^^^^^^^^^
+
+
+"#]]
+    );
+}
+
+#[test]
+fn excluded_files_are_left_out_unless_named() {
+    let folder = Folder::new("exclude")
+        .with("shaderlint.toml", "exclude = [\"*.gen.hlsl\"]\n")
+        .with("shaders/shaderlint.toml", "exclude = [\"/old\"]\n")
+        .with("a.hlsl", RACE)
+        .with("b.gen.hlsl", RACE)
+        .with("shaders/old/c.hlsl", RACE)
+        .with("shaders/d.hlsl", RACE);
+    assert_data_eq!(
+        folder.said(&["--show-files"]),
+        str![[r#"
+0
+a.hlsl
+shaders/d.hlsl
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--show-files", "b.gen.hlsl", "shaders"]),
+        str![[r#"
+0
+b.gen.hlsl
+shaders/d.hlsl
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--show-files", "gone", "a.hlsl"]),
+        str![[r#"
+2
+a.hlsl
+error: gone: no such file or folder
+
+"#]]
+    );
+}
+
+#[test]
+fn the_profile_is_the_command_lines_else_the_configurations() {
+    let folder = Folder::new("profile-in-configuration")
+        .with("shaderlint.toml", "profile = \"cs_5_1\"\n")
+        .with("a.hlsl", LADDER);
+    let code = |arguments: &[&str]| folder.run(arguments).status.code();
+    assert_eq!(
+        (code(&[]), code(&["--profile", "cs_6_0"]), code(&["--no-config"])),
+        (Some(0), Some(1), Some(1))
+    );
+}
+
+#[test]
+fn editors_settings_serve_where_there_is_nothing_else() {
+    let folder = Folder::new("shadertools")
+        .with(
+            "shadertoolsconfig.json",
+            "{\n  // for editors\n  \"root\": true,\n  \"hlsl.preprocessorDefinitions\": { \"RACY\": \"2\", \"X\": 1 },\n}\n",
+        )
+        .with(
+            "sub/shadertoolsconfig.json",
+            r#"{ "hlsl.preprocessorDefinitions": { "X": "3" }, "hlsl.additionalIncludeDirectories": ["inc", "../lib"],
+                 "hlsl.virtualDirectoryMappings": { "/Project": "../shaders" }, "hlsl.somethingElse": [] }"#,
+        )
+        .with("sub/a.hlsl", racy_where_defined());
+    assert_data_eq!(
+        said(&folder, &[]),
+        str![[r#"
+1
+sub/a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--show-settings", "sub/a.hlsl"]),
+        str![[r#"
+0
+sub/a.hlsl
+  configuration  sub/shadertoolsconfig.json
+                 shadertoolsconfig.json
+  shader model   what the file asks for, else 6.0
+  defines        RACY=2
+                 X=3
+  include-dirs   sub/inc
+                 lib
+  virtual-dirs   /Project is shaders
+  variants       none
+  exclude        none
+  is excluded    no
+
+"#]]
+    );
+    let ours = folder.with("sub/shaderlint.toml", "");
+    assert_data_eq!(
+        said(&ours, &[]),
+        str![[r#"
+1
+sub/a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+1 finding in 1 file
+
+"#]]
+    );
+    let broken = ours
+        .with("broken/shadertoolsconfig.json", "{ \"root\": ture }")
+        .with("broken/a.hlsl", RACE)
+        .with(
+            "typed/shadertoolsconfig.json",
+            "{ \"hlsl.additionalIncludeDirectories\": \"inc\" }",
+        )
+        .with("typed/a.hlsl", RACE);
+    assert_data_eq!(
+        broken.said(&["broken"]),
+        str![[r#"
+2
+error: Unexpected word
+  ┌─ broken/shadertoolsconfig.json:1:11
+  │
+1 │ { "root": ture }
+  │           ^^^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        broken.said(&["typed"]),
+        str![[r#"
+2
+error: invalid type: string "inc", expected a sequence
+  ┌─ typed/shadertoolsconfig.json:1:1
+  │
+1 │ { "hlsl.additionalIncludeDirectories": "inc" }
+  │ ^
+
+
+"#]]
+    );
+}
+
+#[test]
+fn settings_are_shown_as_they_hold() {
+    let folder = Folder::new("show-settings")
+        .with(
+            "shaderlint.toml",
+            "profile = \"cs_6_6\"\nexclude = [\"old/\"]\n\n[preprocess]\ndefines = [\"FAST\", \"MODE=2\"]\n\
+             include-dirs = [\".\", \"include\"]\nvirtual-dirs = { \"/Engine\" = \"engine/shaders\" }\n\n\
+             [[variant]]\nname = \"vulkan\"\ndefines = { VULKAN = true, MODE = 3 }\n",
+        )
+        .with("old/a.hlsl", "");
+    assert_data_eq!(
+        folder.said(&["--show-settings", "old/a.hlsl", "-D", "MODE=7", "-I", "mine"]),
+        str![[r#"
+0
+old/a.hlsl
+  configuration  shaderlint.toml
+  shader model   6.6
+  defines        FAST=1
+                 MODE=7
+  include-dirs   mine
+                 .
+                 include
+  virtual-dirs   /Engine is engine/shaders
+  variants       vulkan: MODE=3 VULKAN=1
+  exclude        old/
+  is excluded    yes, unless named
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--show-settings", "old/a.hlsl", "--no-config"]),
+        str![[r#"
+0
+old/a.hlsl
+  configuration  none
+  shader model   what the file asks for, else 6.0
+  defines        none
+  include-dirs   none
+  virtual-dirs   none
+  variants       none
+  exclude        none
+  is excluded    no
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--show-settings", "gone.hlsl"]),
+        str![[r#"
+2
+error: gone.hlsl: no such file
+
+"#]]
+    );
+}
+
+#[test]
+fn conflicting_defines_are_refused() {
+    let folder = Folder::new("conflicting-defines").with("a.hlsl", RACE);
+    assert_data_eq!(
+        folder.said(&["-D", "A=1", "-D", "B", "-D", "A=2"]),
+        str![[r#"
+2
+error: -D defines `A` as `1` and as `2`; which one?
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["-D", "A", "-D", "A=1"]),
+        str![[r#"
+1
+a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+1 finding in 1 file
+
+"#]]
+    );
+}
+
+#[test]
+fn includes_are_found_in_any_case_and_in_virtual_folders() {
+    let folder = Folder::new("include-case")
+        .with(
+            "shaderlint.toml",
+            "[preprocess]\ninclude-dirs = [\"lib\"]\nvirtual-dirs = { \"/Engine\" = \"engine/shaders\" }\n",
+        )
+        .with("lib/Scan/Race.HLSLI", RACE)
+        .with("engine/Shaders/Private/common.ush", RACE)
+        .with("a.hlsl", "#include <scan\\race.hlsli>\n")
+        .with("b.hlsl", "#include \"/engine/private/Common.ush\"\n");
+    assert_data_eq!(
+        said(&folder, &["a.hlsl", "b.hlsl"]),
+        str![[r#"
+1
+lib/Scan/Race.HLSLI:6:18: groupshared-race data race on g_Sum[1]
+engine/Shaders/Private/common.ush:6:18: groupshared-race data race on g_Sum[1]
+2 findings in 2 files
+
+"#]]
+    );
+}
+
+#[test]
+fn stray_includes_are_looked_up_by_the_end_of_their_path() {
+    let empty = "// nothing\n";
+    let folder = Folder::new("include-suffix")
+        .with("one/lib/race.hlsli", RACE)
+        .with("two/lib/race.hlsli", empty)
+        .with("one/src/a.hlsl", "#include \"LIB/Race.hlsli\"\n")
+        .with("two/src/b.hlsl", "\n#include <..\\..\\Lib\\race.hlsli>\n")
+        .with("two/src/c.hlsl", "#include \"Packages/lib/race.hlsli\"\n")
+        .with("two/src/d.hlsl", "#include \"elsewhere/race.hlsli\"\n");
+    assert_data_eq!(
+        said(&folder, &["."]),
+        str![[r#"
+1
+one/lib/race.hlsli:6:18: groupshared-race data race on g_Sum[1]
+1 finding in 6 files
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--verbose", "."]),
+        str![[r#"
+1
+error[groupshared-race]: data race on g_Sum[1]
+  ┌─ one/lib/race.hlsli:6:18
+  │
+1 │ groupshared uint g_Sum[64];
+  │ --------------------------- shared by the whole group
+  ·
+5 │     g_Sum[gi] = gi;
+  │     --------- thread 1 writes it here
+6 │     g_Sum[gi] += g_Sum[(gi + 1) % 64];
+  │                  ^^^^^^^^^^^^^^^^^^^^ thread 0 reads g_Sum[1]
+  │
+  = thread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval
+    0
+  = another pair of accesses races here too
+  = put a GroupMemoryBarrierWithGroupSync() between the read and the write;
+    threads of one wave are not promised to run in lock-step
+
+warning: 2 files are called `LIB/Race.hlsli`; taken is the nearest, one/lib/race.hlsli
+  ┌─ one/src/a.hlsl:1:11
+  │
+1 │ #include "LIB/Race.hlsli"
+  │           ^^^^^^^^^^^^^^
+
+1 finding in 6 files
+
+"#]]
+    );
+    // A file that is named has its project, or its repository, for a tree.
+    assert_data_eq!(
+        said(&folder, &["one/src/a.hlsl"]),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+    let folder = folder.with(".git/config", "");
+    assert_data_eq!(
+        said(&folder, &["one/src/a.hlsl"]),
+        str![[r#"
+1
+one/lib/race.hlsli:6:18: groupshared-race data race on g_Sum[1]
+1 finding in 1 file
+
+"#]]
+    );
+}
+
+#[test]
+fn the_parsers_view_is_shown() {
+    let folder = Folder::new("preprocess")
+        .with("lib/twice.hlsli", "#pragma once\n#define TWICE(x) ((x) + (x))\n\nstatic uint g = TWICE(1);")
+        .with(
+            "a.hlsl",
+            "// A comment\n#include \"lib/twice.hlsli\"\n#if MODE == 2\nuint a = TWICE(g);\n#else\nuint b;\n#endif\nuint c; /* here */ uint d;\n#include \"gone.hlsli\"\n",
+        );
+    assert_data_eq!(
+        folder.said(&["preprocess", "a.hlsl"]),
+        str![[r#"
+0
+
+
+static uint g = ((1) + (1));
+uint b;
+uint c;  uint d;
+warning: cannot find `gone.hlsli`
+  ┌─ a.hlsl:9:10
+  │
+9 │ #include "gone.hlsli"
+  │          ^^^^^^^^^^^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["preprocess", "a.hlsl", "-D", "MODE=2", "--origins"]),
+        str![[r#"
+0
+
+
+#line 4 "lib/twice.hlsli"
+static uint g = ((1) + (1));
+#line 4 "a.hlsl"
+uint a = ((g) + (g));
+#line 8 "a.hlsl"
+uint c;  uint d;
+warning: cannot find `gone.hlsli`
+  ┌─ a.hlsl:9:10
+  │
+9 │ #include "gone.hlsli"
+  │          ^^^^^^^^^^^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["preprocess", "gone.hlsl"]),
+        str![[r#"
+2
+error: gone.hlsl: No such file or directory (os error 2)
+
+"#]]
+    );
+}
+
+#[test]
+fn headers_are_looked_at_where_they_are_included() {
+    let helper = LADDER
+        .replace("[numthreads(64, 1, 1)]\n", "")
+        .replace("void main(uint gi : SV_GroupIndex)", "void Scan(uint gi)");
+    let kernel = |path: &str| {
+        format!(
+            "#include \"{path}\"\n[numthreads(64, 1, 1)]\nvoid main(uint gi : SV_GroupIndex)\n{{\n    Scan(gi);\n}}\n"
+        )
+    };
+    let folder = Folder::new("headers")
+        .with("lib/alone.hlsli", "#include \"gone.hlsli\"\n// Barrier\n")
+        .with("lib/scan.hlsli", format!("#include \"gone.hlsli\"\n{helper}"))
+        .with("src/a.hlsl", kernel("../lib/scan.hlsli"))
+        .with("src/b.hlsl", kernel("../lib/Scan.hlsli"));
+    assert_data_eq!(
+        said(&folder, &["--verbose", "."]),
+        str![[r#"
+1
+lib/scan.hlsli:9:2: hillis-steele-scan hand-rolled inclusive scan of 64 uints (Hillis–Steele)
+warning: cannot find `gone.hlsli`
+  ┌─ lib/alone.hlsli:1:10
+  │
+1 │ #include "gone.hlsli"
+  │          ^^^^^^^^^^^^
+
+warning: cannot find `gone.hlsli`
+  ┌─ lib/scan.hlsli:1:10
+  │
+1 │ #include "gone.hlsli"
+  │          ^^^^^^^^^^^^
+
+1 finding in 4 files
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--fix", "src", "lib/scan.hlsli"]),
+        str![[r#"
+1
+lib/scan.hlsli:9:2: hillis-steele-scan hand-rolled inclusive scan of 64 uints (Hillis–Steele)
+1 finding in 3 files
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--verbose", "lib"]),
+        str![[r#"
+0
+warning: cannot find `gone.hlsli`
+  ┌─ lib/alone.hlsli:1:10
+  │
+1 │ #include "gone.hlsli"
+  │          ^^^^^^^^^^^^
+
+warning: cannot find `gone.hlsli`
+  ┌─ lib/scan.hlsli:1:10
+  │
+1 │ #include "gone.hlsli"
+  │          ^^^^^^^^^^^^
+
+nothing found in 2 files
+
+"#]]
+    );
+}

@@ -1,0 +1,373 @@
+//! Further readings of a file: declared variants, and regions that conditional compilation leaves out.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its files up fails")]
+
+mod support;
+
+use snapbox::{assert_data_eq, str};
+use support::{Folder, LADDER, RACE};
+
+/// What is said of a file, a line each.
+fn said(test: &str, text: &str, arguments: &[&str]) -> String {
+    let folder = Folder::new(test).with("a.hlsl", text);
+    folder.said(&[&["--output-format", "concise"], arguments].concat())
+}
+
+/// A kernel that races where `condition` holds.
+fn racy_under(condition: &str) -> String {
+    format!("{condition}\n{RACE}#endif\n")
+}
+
+#[test]
+fn each_declared_variant_is_read_and_a_place_is_said_once() {
+    let text = RACE.replace("64", "SIZE");
+    let folder = Folder::new("declared-variants")
+        .with(
+            "shaderlint.toml",
+            "preprocess.defines = [\"SIZE=1\"]\n\n[[variant]]\nname = \"small\"\ndefines = [\"SIZE=1\"]\n\n\
+             [[variant]]\nname = \"large\"\ndefines = { SIZE = 64 }\n\n\
+             [[variant]]\nname = \"huge\"\ndefines = { SIZE = 512 }\n",
+        )
+        .with("a.hlsl", text);
+    assert_data_eq!(
+        folder.said(&[]),
+        str![[r#"
+1
+error[groupshared-race]: data race on g_Sum[1] (in variant large)
+  ┌─ a.hlsl:6:18
+  │
+1 │ groupshared uint g_Sum[SIZE];
+  │ ----------------------------- shared by the whole group
+  ·
+5 │     g_Sum[gi] = gi;
+  │     --------- thread 1 writes it here
+6 │     g_Sum[gi] += g_Sum[(gi + 1) % SIZE];
+  │                  ^^^^^^^^^^^^^^^^^^^^^^ thread 0 reads g_Sum[1]
+  │
+  = thread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval
+    0
+  = another pair of accesses races here too
+  = put a GroupMemoryBarrierWithGroupSync() between the read and the write;
+    threads of one wave are not promised to run in lock-step
+
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["-D", "SIZE=2", "--output-format", "concise"]),
+        str![[r#"
+1
+a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["preprocess", "a.hlsl", "--variant", "huge"]),
+        str![[r#"
+0
+groupshared uint g_Sum[512];
+[numthreads(512, 1, 1)]
+void main(uint gi : SV_GroupIndex)
+{
+    g_Sum[gi] = gi;
+    g_Sum[gi] += g_Sum[(gi + 1) % 512];
+}
+
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["preprocess", "a.hlsl", "--variant", "hug"]),
+        str![[r#"
+2
+error: no variant is called `hug`; there are small, large, huge
+
+"#]]
+    );
+}
+
+#[test]
+fn one_definition_turns_a_region_on() {
+    let check = |name: &str, condition: &str| said(&format!("region-{name}"), &racy_under(condition), &[]);
+    assert_data_eq!(
+        check("ifdef", "#ifdef X"),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        check("if", "#if X"),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        check("defined", "#if defined(X)"),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        check("equal", "#if X == 3"),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=3)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        check("less", "#if 4 < X"),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=5)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        check("enum", "#define FAST 2\n#if MODE == FAST"),
+        str![[r#"
+1
+a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D MODE=FAST)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        check("elif", "#if M == 0\n#elif M == 2"),
+        str![[r#"
+1
+a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D M=2)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        check("else", "#ifndef X\n#else"),
+        str![[r#"
+1
+a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D X=1)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        check("both", "#if defined(X) && !defined(Y)"),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        check("default", "#ifndef X\n#define X 0\n#endif\n#if X"),
+        str![[r#"
+1
+a.hlsl:10:18: groupshared-race data race on g_Sum[1] (with -D X=1)
+1 finding in 1 file
+
+"#]]
+    );
+    // No one definition does.
+    assert_data_eq!(
+        check("two", "#if X && Y"),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        check("zero", "#if 0"),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        check("own", "#define X 0\n#if X"),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+}
+
+#[test]
+fn a_definition_of_the_caller_may_be_taken_back() {
+    assert_data_eq!(
+        said("undefine", &racy_under("#ifndef X"), &["-D", "X"]),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1] (without -D X)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said("undefine-else", &racy_under("#ifdef X\n#else"), &["-D", "X"]),
+        str![[r#"
+1
+a.hlsl:8:18: groupshared-race data race on g_Sum[1] (without -D X)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said("redefine", &racy_under("#if !X"), &["-D", "X"]),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=0)
+1 finding in 1 file
+
+"#]]
+    );
+}
+
+#[test]
+fn the_number_of_readings_is_bounded() {
+    let regions = (0..40).map(|number| {
+        let kernel = RACE
+            .replace("main", &format!("main{number}"))
+            .replace("g_Sum", &format!("g_Sum{number}"));
+        format!("#ifdef X{number}\n{kernel}#endif\n")
+    });
+    let said = said("many-regions", &regions.collect::<String>(), &[]);
+    assert_data_eq!(
+        said,
+        str![[r#"
+1
+a.hlsl:7:19: groupshared-race data race on g_Sum0[1] (with -D X0=1)
+a.hlsl:17:19: groupshared-race data race on g_Sum1[1] (with -D X1=1)
+a.hlsl:27:19: groupshared-race data race on g_Sum2[1] (with -D X2=1)
+a.hlsl:37:19: groupshared-race data race on g_Sum3[1] (with -D X3=1)
+a.hlsl:47:19: groupshared-race data race on g_Sum4[1] (with -D X4=1)
+a.hlsl:57:19: groupshared-race data race on g_Sum5[1] (with -D X5=1)
+a.hlsl:67:19: groupshared-race data race on g_Sum6[1] (with -D X6=1)
+a.hlsl:77:19: groupshared-race data race on g_Sum7[1] (with -D X7=1)
+8 findings in 1 file
+
+"#]]
+    );
+}
+
+#[test]
+fn fallbacks_of_wave_code_are_not_told_to_use_waves() {
+    let waves = "void f(uint gi) { WaveActiveSum(gi); }\n";
+    let either = |condition: &str| format!("{condition}\n{waves}#else\n{LADDER}#endif\n");
+    assert_data_eq!(
+        said("fallback-taken", &either("#ifdef WAVES"), &[]),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said("fallback-left-out", &either("#ifndef NO_WAVES"), &[]),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+    // A defect is one in a fallback too.
+    let racy = either("#ifndef NO_WAVES").replace(LADDER, RACE);
+    assert_data_eq!(
+        said("fallback-racy", &racy, &[]),
+        str![[r#"
+1
+a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with -D NO_WAVES=1)
+1 finding in 1 file
+
+"#]]
+    );
+    let unrelated = format!("#ifdef WATER\nstatic float WaveHeight;\n#else\n{LADDER}#endif\n");
+    assert_data_eq!(
+        said("no-fallback", &unrelated, &[]),
+        str![[r#"
+1
+a.hlsl:12:2: hillis-steele-scan hand-rolled inclusive scan of 64 uints (Hillis–Steele)
+1 finding in 1 file (1 fixable with --fix)
+
+"#]]
+    );
+}
+
+#[test]
+fn a_fix_holds_in_every_reading_of_what_it_changes() {
+    // Left out by default: the variant alone has a say.
+    let folder = Folder::new("fix-in-variant").with("a.hlsl", format!("#ifdef X\n{LADDER}#endif\n"));
+    assert_data_eq!(
+        folder.said(&["--fix"]),
+        str![[r#"
+0
+1 fix made; nothing left in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&[]),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+    // The same text in both, with another meaning.
+    let text = LADDER.replace("[gi - s] : 0", "[gi - s] : EMPTY");
+    let folder = Folder::new("fix-contested")
+        .with(
+            "shaderlint.toml",
+            "[[variant]]\nname = \"odd\"\ndefines = { EMPTY = 1 }\n",
+        )
+        .with(
+            "a.hlsl",
+            format!("#ifndef EMPTY\n#define EMPTY 0\n#endif\n{text}"),
+        );
+    assert_data_eq!(
+        folder.said(&["--fix"]),
+        str![[r#"
+1
+warning[hillis-steele-scan]: hand-rolled inclusive scan of 64 uints (Hillis–Steele)
+   ┌─ a.hlsl:12:2
+   │
+ 6 │   groupshared uint g_Scan[64]; // café
+   │   ---------------------------- the elements pass through this array
+   ·
+12 │ ╭     for (uint s = 1; s < 64; s <<= 1)
+13 │ │     {
+14 │ │         uint left = gi >= s ? g_Scan[gi - s] : EMPTY;
+15 │ │         GroupMemoryBarrierWithGroupSync();
+   │ │         --------------------------------- every thread waits for the slowest
+16 │ │         g_Scan[gi] += left;
+17 │ │         GroupMemoryBarrierWithGroupSync();
+   │ │         ---------------------------------
+18 │ │     }
+   │ ╰─────^ 6 rounds, 12 barriers, counted in the run
+   │
+   = proved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i < 64, race-free
+   = the wave form passes one barrier instead; it needs shader model 6.0 and
+     waves that hold consecutive threads, as every known implementation packs
+     1-D groups
+   = no automatic fix: it does not hold in every variant
+
+1 finding in 1 file
+
+"#]]
+    );
+}

@@ -1,0 +1,122 @@
+//! `shaderlint verify` from outside, on the adapters there are and on none.
+#![cfg(feature = "gpu")]
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use snapbox::{assert_data_eq, str};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Exit code, standard output and standard error of `shaderlint verify` in the project's folder.
+fn verify(arguments: &[&str], variable: (&str, &str)) -> String {
+    let output = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
+        .arg("verify")
+        .args(arguments)
+        .env(variable.0, variable.1)
+        .current_dir(root())
+        .output()
+        .expect("the program starts");
+    let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    format!("{}\n{out}{err}", output.status.code().unwrap_or(-1))
+}
+
+const NO_ADAPTER: (&str, &str) = ("VK_DRIVER_FILES", "/there/is/none");
+
+/// Whether there is an adapter. Without any, says so in one line; with `SHADERLINT_REQUIRE_GPU=1` that is a failure.
+fn has_adapter() -> bool {
+    let has = !shaderlint_verify::run::adapters().is_empty();
+    let is_required = std::env::var_os("SHADERLINT_REQUIRE_GPU").is_some_and(|value| value == "1");
+    assert!(
+        has || !is_required,
+        "SHADERLINT_REQUIRE_GPU=1, and there is no adapter"
+    );
+    if !has {
+        eprintln!("skipped: no adapter");
+    }
+    has
+}
+
+#[test]
+fn without_an_adapter_there_is_still_the_proof() {
+    let proved = str![[r#"
+0
+ScanByLadder (64×1×1) against its fix
+  linear       waves of 4, 8, 16, 32, 64, 128: equal
+  ragged       [..]
+...
+  verdict      proved equal at every wave size, if waves hold consecutive threads (linear packing)
+  no GPU adapter: nothing was run
+
+"#]];
+    let file = "fixtures/scan/ladder-64.hlsl";
+    assert_data_eq!(verify(&[file], NO_ADAPTER), proved);
+    assert!(verify(&[file, "--require-gpu"], NO_ADAPTER).starts_with("2\n"));
+    let other = "fixtures/scan/ladder-64-published-replacement.hlsl";
+    assert!(verify(&[file, "--against", other], NO_ADAPTER).starts_with("1\n"));
+}
+
+#[test]
+fn what_cannot_be_verified_is_said() {
+    assert_data_eq!(
+        verify(&["fixtures/rules/groupshared-race/bad.hlsl"], NO_ADAPTER),
+        "0\nfixtures/rules/groupshared-race/bad.hlsl: no kernel has a finding with a fix\n"
+    );
+    assert_data_eq!(
+        verify(&["fixtures/scan/ladder-64.hlsl", "--entry", "Nope"], NO_ADAPTER),
+        "2\nerror: fixtures/scan/ladder-64.hlsl: no entry point is called `Nope`; there are ScanByLadder\n"
+    );
+}
+
+#[test]
+fn a_fix_is_timed_beside_a_copy() {
+    if !has_adapter() {
+        return;
+    }
+    assert_data_eq!(
+        verify(&["fixtures/scan/ladder-64.hlsl"], ("NODEVICE_SELECT", "1")),
+        str![[r#"
+0
+ScanByLadder (64×1×1) against its fix
+...
+  adapter [..] wave  group  equal?  timed       flagged [..] fixed [..] ratio [..] copy
+  [..]  64     yes     kernel [..] ms [..] ms [..]× [..] ms
+  [..]  64     yes     ladder ×64 [..] ms [..] ms [..]× [..] ms
+...
+"#]]
+    );
+}
+
+/// Every fix of every fixture, at waves of 4, 8 and 16 lanes where the adapter is Mesa's.
+#[test]
+fn every_offered_fix_is_equal_on_the_adapters() {
+    if !has_adapter() {
+        return;
+    }
+    let folder = root().join("fixtures/rules/hillis-steele-scan");
+    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
+        .expect("the fixtures are there")
+        .map(|entry| entry.expect("a fixture can be listed").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "hlsl"))
+        .collect();
+    files.sort();
+    let mut verified = 0;
+    for path in files {
+        for width in ["128", "256", "512"] {
+            let file = path.to_string_lossy();
+            let said = verify(&[&file, "--no-timing"], ("LP_NATIVE_VECTOR_WIDTH", width));
+            assert!(said.starts_with("0\n"), "{file} at {width} bits: {said}");
+            let kernels = said
+                .lines()
+                .filter(|line| line.contains("against its fix"))
+                .count();
+            let equal = said.lines().filter(|line| line.contains("  yes  ")).count();
+            assert!(equal >= kernels, "{file} at {width} bits: {said}");
+            verified += equal;
+        }
+    }
+    assert!(verified > 30, "{verified}");
+}

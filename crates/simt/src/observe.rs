@@ -1,0 +1,371 @@
+//! What is seen while a candidate runs, and what it turns out to be.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Span, Type};
+
+use crate::atoms::Atoms;
+use crate::column::Column;
+use crate::effects::Effects;
+use crate::finding::{Collective, Elements, Kind, Operator, Shape};
+use crate::machine::Machine;
+use crate::row::{self, Scan};
+use crate::value::Value;
+
+pub(crate) struct Watch {
+    depth: u32,
+    /// Arrays, their elements' scalar type and number of components.
+    arrays: Vec<(GlobalId, Scalar, usize)>,
+    registers: Vec<(LocalId, Scalar)>,
+    /// How many elements the largest partial results combine, growing.
+    widths: Vec<u32>,
+    /// The same of windows: x(i-w+1) ⊕ … ⊕ x(i) in thread i's element.
+    windows: Vec<u32>,
+    /// The total was there before a scan was.
+    had_total: bool,
+    pub barriers: u32,
+    pub barrier_spans: Vec<Span>,
+    /// No groupshared access since the last barrier.
+    pub settled: bool,
+}
+
+/// What the candidate left somewhere.
+struct Pattern {
+    kind: Kind,
+    reversed: bool,
+    operator: Operator,
+    element: Scalar,
+    first: u32,
+    count: u32,
+    segment: u32,
+    input: Elements,
+    output: Elements,
+}
+
+impl Machine<'_> {
+    /// Ready to watch a candidate that touches these arrays and writes these variables.
+    pub fn watch(&self, touched: &BTreeSet<GlobalId>, written: &BTreeSet<LocalId>) -> Option<Watch> {
+        let arrays = touched.iter().filter_map(|id| {
+            let Type::Array(element, _) = &self.shader.globals.get(id.0 as usize)?.ty else {
+                return None;
+            };
+            match &**element {
+                Type::Scalar(scalar) | Type::Vector(scalar, _) => Some((*id, *scalar, self.width(*id))),
+                _ => None,
+            }
+        });
+        let function = self.function()?;
+        let registers = written
+            .iter()
+            .filter_map(|id| match function.locals.get(id.0 as usize)?.ty {
+                Type::Scalar(scalar) => Some((*id, scalar)),
+                _ => None,
+            });
+        Some(Watch {
+            depth: self.state.frame.depth,
+            arrays: arrays.collect(),
+            registers: registers.collect(),
+            widths: Vec::new(),
+            windows: Vec::new(),
+            had_total: false,
+            barriers: 0,
+            barrier_spans: Vec::new(),
+            settled: false,
+        })
+    }
+
+    /// The rows of values that may hold results: a component of an array's elements, a variable of all threads.
+    fn rows(&self, watch: &Watch) -> Vec<(Elements, Scalar, Cow<'_, [Value]>)> {
+        let mut rows = Vec::new();
+        for (id, scalar, width) in &watch.arrays {
+            let Some(array) = self.state.shared.iter().find(|array| array.global == *id) else {
+                continue;
+            };
+            for component in 0..*width {
+                let place = Elements::Array {
+                    global: *id,
+                    offset: 0,
+                    component: (*width > 1).then_some(component as u8),
+                };
+                let row = if *width == 1 {
+                    Cow::from(array.cells())
+                } else {
+                    array
+                        .cells()
+                        .iter()
+                        .skip(component)
+                        .step_by(*width)
+                        .cloned()
+                        .collect()
+                };
+                rows.push((place, *scalar, row));
+            }
+        }
+        if watch.depth == self.state.frame.depth {
+            for (id, scalar) in &watch.registers {
+                let columns = self.state.frame.locals.get(id.0 as usize);
+                if let Some(column) = columns.and_then(|columns| columns.first()) {
+                    let row = match column {
+                        Column::Lanes(values) => Cow::from(&**values),
+                        Column::Uniform(value) => Cow::from(std::slice::from_ref(value)),
+                    };
+                    rows.push((Elements::Register { local: *id }, *scalar, row));
+                }
+            }
+        }
+        rows
+    }
+
+    /// Notes how far partial results have grown.
+    pub fn observe_partial_results(&mut self) {
+        let Some(mut watch) = self.prober.watch.take() else {
+            return;
+        };
+        let rows = self.rows(&watch);
+        let values = rows.iter().flat_map(|(_, _, row)| row.iter());
+        let widest = values.map(row::size).max().unwrap_or(0);
+        if widest > watch.widths.last().copied().unwrap_or(1) {
+            watch.widths.push(widest);
+            let has_scan = || {
+                rows.iter()
+                    .any(|(_, _, row)| row::scan(row, self.lanes as u32).is_some())
+            };
+            watch.had_total |= widest as usize >= self.lanes && !has_scan();
+        }
+        let chunks = rows.iter().flat_map(|(_, _, row)| row.chunks_exact(self.lanes));
+        let window = chunks.filter_map(row::window).max().unwrap_or(0);
+        if window > watch.windows.last().copied().unwrap_or(1) {
+            watch.windows.push(window);
+        }
+        self.prober.watch = Some(watch);
+    }
+
+    /// What the places hold after the candidate's statements, if it has a name.
+    pub fn classify(&mut self, atoms: &Atoms, effects: &Effects, span: Span) -> Option<Collective> {
+        let watch = self.prober.watch.take()?;
+        let collective = self.classify_watched(&watch, atoms, effects, span);
+        self.prober.watch = Some(watch);
+        collective
+    }
+
+    fn classify_watched(
+        &mut self,
+        watch: &Watch,
+        atoms: &Atoms,
+        effects: &Effects,
+        span: Span,
+    ) -> Option<Collective> {
+        let lanes = self.lanes as u32;
+        let mut rows = self.rows(watch);
+        rows.retain(|(place, ..)| match place {
+            Elements::Register { local } => !effects.declared.contains(local),
+            _ => true,
+        });
+        let mut scans: Vec<Pattern> = Vec::new();
+        for (place, scalar, row) in &rows {
+            let found = row::scan(row, lanes).map(|scan| (scan, at(place, scan.at)));
+            let found = found.or_else(|| spread_scan(atoms, place, row, lanes));
+            let Some((scan, output)) = found else { continue };
+            if let Some(input) = scan_input(atoms, &scan, &output) {
+                scans.push(Pattern {
+                    kind: scan.kind,
+                    reversed: scan.reversed,
+                    operator: scan.operator,
+                    element: *scalar,
+                    first: scan.first,
+                    count: scan.count,
+                    segment: scan.segment,
+                    input,
+                    output,
+                });
+            }
+        }
+        let most = scans.iter().map(|scan| scan.count).max();
+        let main = match scans.iter().position(|scan| Some(scan.count) == most) {
+            Some(first) => scans.remove(first),
+            None => rows
+                .iter()
+                .find_map(|(place, scalar, row)| total(atoms, place, *scalar, row, lanes))?,
+        };
+        let alike = |other: &Pattern| {
+            (
+                other.kind,
+                other.first,
+                other.count,
+                other.segment,
+                other.reversed,
+            ) == (main.kind, main.first, main.count, main.segment, main.reversed)
+        };
+        let also = scans
+            .iter()
+            .filter(|other| alike(other))
+            .map(|other| other.output.clone())
+            .collect();
+        let (shape, rounds) = shape(watch, main.kind, lanes);
+        let mut collective = Collective {
+            kind: main.kind,
+            operator: main.operator,
+            element: main.element,
+            input: main.input,
+            output: main.output,
+            count: main.count,
+            segment: main.segment,
+            reversed: main.reversed,
+            shape,
+            rounds,
+            barriers: watch.barriers,
+            barrier_spans: watch.barrier_spans.clone(),
+            arrays: effects
+                .shared_read
+                .union(&effects.shared_written)
+                .copied()
+                .collect(),
+            span,
+            function: self.state.frame.function,
+            rewrite: None,
+        };
+        // One element a thread, from its left: the form that can take the construct's place.
+        let is_plain = collective.kind != Kind::Reduction
+            && !collective.reversed
+            && (collective.count, collective.segment) == (lanes, lanes);
+        if is_plain {
+            collective.rewrite = self.rewrite(effects, &collective.output, also, span, watch.settled);
+        }
+        Some(collective)
+    }
+}
+
+/// The shape, and in how many rounds partial results grew.
+fn shape(watch: &Watch, kind: Kind, lanes: u32) -> (Shape, u32) {
+    let doubles = |widths: &[u32]| {
+        let last = widths.last().copied().unwrap_or(1);
+        (1u32..)
+            .zip(widths)
+            .all(|(round, width)| *width == (1 << round.min(31)).min(last))
+    };
+    let is_ladder = doubles(&watch.windows) && watch.windows.last().is_some_and(|last| last + 1 >= lanes);
+    let shape = match kind {
+        Kind::InclusiveScan | Kind::ExclusiveScan if is_ladder => {
+            return (Shape::Doubling, watch.windows.len() as u32);
+        }
+        Kind::InclusiveScan | Kind::ExclusiveScan if watch.had_total => Shape::Sweeps,
+        _ if watch.widths.len() <= 1 => Shape::Serial,
+        _ if doubles(&watch.widths) => Shape::Tree,
+        _ => Shape::Other,
+    };
+    (shape, watch.widths.len() as u32)
+}
+
+/// The place from an element on.
+fn at(place: &Elements, element: u32) -> Elements {
+    match place {
+        Elements::Array {
+            global, component, ..
+        } => Elements::Array {
+            global: *global,
+            offset: element,
+            component: *component,
+        },
+        other => other.clone(),
+    }
+}
+
+/// Where a scan's elements came from.
+fn scan_input(atoms: &Atoms, scan: &Scan, output: &Elements) -> Option<Elements> {
+    match output {
+        Elements::Spread { global } => Some(Elements::Spread { global: *global }),
+        _ => atoms.elements(scan.first, scan.count),
+    }
+}
+
+/// A scan in a row with gaps: cells that nothing was written to and whose value nothing else was made of. The atoms
+/// that are left are numbered anew, in their order.
+fn spread_scan(atoms: &Atoms, place: &Elements, row: &[Value], lanes: u32) -> Option<(Scan, Elements)> {
+    let Elements::Array {
+        global, component, ..
+    } = place
+    else {
+        return None;
+    };
+    let component = usize::from(component.unwrap_or(0));
+    let mut used: BTreeSet<u32> = BTreeSet::new();
+    let mut own: BTreeSet<u32> = BTreeSet::new();
+    for (index, cell) in (0u32..).zip(row) {
+        let is_own = atoms.is_untouched(*global, component, index, cell);
+        let atoms = if is_own { &mut own } else { &mut used };
+        match cell {
+            Value::Known(_) => {}
+            Value::Run { start, end, .. } => atoms.extend(*start..*end),
+            Value::Sum(sum) => {
+                for part in &sum.parts {
+                    atoms.extend(part.start..part.end);
+                }
+            }
+        }
+    }
+    let ranks: Vec<u32> = used.into_iter().collect();
+    let input = atoms.array_of(&ranks)?;
+    let rank = |atom: u32| ranks.binary_search(&atom).ok().map(|rank| rank as u32);
+    let renumbered = |value: &Value| -> Option<Value> {
+        let (operator, start, end) = match value {
+            Value::Known(_) => return Some(value.clone()),
+            Value::Run { operator, start, end } => (*operator, *start, *end),
+            Value::Sum(sum) => {
+                let is_plain =
+                    sum.constant == sum.operator.identity() && sum.parts.iter().all(|part| part.factor == 1);
+                let (first, last) = (sum.parts.first()?, sum.parts.last()?);
+                is_plain.then_some((sum.operator, first.start, last.end))?
+            }
+        };
+        let (start, last) = (rank(start)?, rank(end - 1)?);
+        (last + 1 - start == row::size(value)).then_some(Value::Run {
+            operator,
+            start,
+            end: last + 1,
+        })
+    };
+    let dense: Option<Vec<Value>> = (0u32..)
+        .zip(row)
+        .filter(|(index, cell)| {
+            let is_gap = atoms.is_untouched(*global, component, *index, cell);
+            !(is_gap && matches!(cell, Value::Run { start, .. } if rank(*start).is_none()))
+        })
+        .map(|(_, cell)| renumbered(cell))
+        .collect();
+    // A cell or two that a scan leaves out are no padding.
+    let scan = row::scan(&dense?, lanes).filter(|scan| scan.count.is_multiple_of(lanes))?;
+    Some((scan, Elements::Spread { global: input }))
+}
+
+/// A place that holds all elements of another combined.
+fn total(atoms: &Atoms, place: &Elements, element: Scalar, row: &[Value], lanes: u32) -> Option<Pattern> {
+    let is_total = |value: &Value| {
+        let (operator, first, end) = row::run(value)?;
+        let count = end - first;
+        let input = atoms.elements(first, count)?;
+        let is_all = count.is_multiple_of(lanes) || atoms.are_all(first, count);
+        is_all.then_some((operator?, first, count, input))
+    };
+    let (index, (operator, first, count, input)) = (0u32..)
+        .zip(row)
+        .find_map(|(index, value)| Some((index, is_total(value)?)))?;
+    let output = match place {
+        Elements::Array { global, .. } => Elements::Cell {
+            global: *global,
+            index,
+        },
+        other => other.clone(),
+    };
+    Some(Pattern {
+        kind: Kind::Reduction,
+        reversed: false,
+        operator,
+        element,
+        first,
+        count,
+        segment: count,
+        input,
+        output,
+    })
+}

@@ -1,0 +1,258 @@
+//! What a row of values holds, one an element: a scan, windows of partial results, a total.
+
+use crate::finding::{Kind, Operator};
+use crate::value::Value;
+
+/// A scan that some neighbouring values of a row make up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Scan {
+    pub kind: Kind,
+    /// Element i holds what is to its right instead of its left.
+    pub reversed: bool,
+    pub operator: Operator,
+    /// The atom of the first element; the elements' atoms are consecutive.
+    pub first: u32,
+    /// Number of elements, over all segments.
+    pub count: u32,
+    /// Elements after which the scan starts anew; `count` where it does not.
+    pub segment: u32,
+    /// Place of the first element in the row.
+    pub at: u32,
+}
+
+/// Elements that are scanned apart from the rest only by chance are fewer than this.
+const LEAST: u32 = 8;
+
+/// A run of atoms: operator (`None` for a single atom), first, one past the last.
+pub(crate) fn run(value: &Value) -> Option<(Option<Operator>, u32, u32)> {
+    match value {
+        Value::Run { operator, start, end } => Some(((end - start > 1).then_some(*operator), *start, *end)),
+        _ => None,
+    }
+}
+
+/// How many elements a partial result combines, each once.
+pub(crate) fn size(value: &Value) -> u32 {
+    match value {
+        Value::Known(_) => 0,
+        Value::Run { start, end, .. } => end - start,
+        Value::Sum(sum) => {
+            let sizes = sum.parts.iter().map(|part| part.end - part.start);
+            sizes.fold(0, u32::saturating_add)
+        }
+    }
+}
+
+/// The scan of most elements in a row: of a multiple of `lanes`, or of the whole row.
+pub(crate) fn scan(row: &[Value], lanes: u32) -> Option<Scan> {
+    let mut scans: Vec<Scan> = Vec::new();
+    let mut at = 0;
+    while at < row.len() {
+        let found = [
+            forward(row, at, Kind::ExclusiveScan),
+            forward(row, at, Kind::InclusiveScan),
+        ];
+        let found = found.into_iter().chain([backward(row, at)]).flatten();
+        let longest = found.clone().map(|scan| scan.count).max();
+        scans.extend(found);
+        // Where an exclusive scan begins an inclusive one may, one place further.
+        let is_known = row.get(at).is_some_and(|value| value.known().is_some());
+        at += if is_known {
+            1
+        } else {
+            longest.unwrap_or(1) as usize
+        };
+    }
+    let mut candidates = scans.clone();
+    for (index, scan) in scans.iter().enumerate() {
+        let mut all = *scan;
+        for next in &scans[index + 1..] {
+            let continues = next.at == all.at + all.count && next.first == all.first + all.count;
+            if continues
+                && (next.kind, next.reversed, next.operator, next.count)
+                    == (scan.kind, scan.reversed, scan.operator, scan.segment)
+            {
+                all.count += next.count;
+            }
+        }
+        if all.count > scan.count && scan.segment >= LEAST {
+            candidates.push(all);
+        }
+    }
+    let is_multiple = |scan: &Scan| scan.count.is_multiple_of(lanes);
+    // A part of a row may look like a scan in the midst of a ladder that is none yet.
+    let is_whole = |scan: &Scan| scan.count as usize == row.len() && scan.count >= LEAST;
+    candidates
+        .into_iter()
+        .filter(|scan| is_multiple(scan) || is_whole(scan))
+        .max_by_key(|scan| (is_multiple(scan), scan.count, std::cmp::Reverse(scan.at)))
+}
+
+/// The scan that begins at a place and combines from the left.
+fn forward(row: &[Value], at: usize, kind: Kind) -> Option<Scan> {
+    let row = row.get(at..)?;
+    let shift = u32::from(kind == Kind::ExclusiveScan);
+    let (_, first, end) = run(row.get(shift as usize)?)?;
+    if end - first != 1 || (shift == 1 && row.first()?.known().is_none()) {
+        return None;
+    }
+    let mut operator = None;
+    let mut count = shift;
+    for value in row.iter().skip(shift as usize) {
+        match run(value) {
+            Some((own, start, end)) if start == first && end - first == count + 1 - shift => {
+                match (operator, own) {
+                    (Some(known), Some(own)) if known != own => break,
+                    (None, Some(own)) => operator = Some(own),
+                    _ => {}
+                }
+                count += 1;
+            }
+            _ => break,
+        }
+    }
+    let operator = operator?;
+    (shift == 0 || *row.first()? == Value::Known(operator.identity())).then_some(Scan {
+        kind,
+        reversed: false,
+        operator,
+        first,
+        count,
+        segment: count,
+        at: at as u32,
+    })
+}
+
+/// The scan that begins at a place and combines from the right.
+fn backward(row: &[Value], at: usize) -> Option<Scan> {
+    let row = row.get(at..)?;
+    let (operator, start, end) = run(row.first()?)?;
+    let (operator, count) = (operator?, end - start);
+    let holds = (start..end).zip(row).all(|(from, value)| {
+        run(value).is_some_and(|(own, start, to)| {
+            (start, to) == (from, end) && own.is_none_or(|own| own == operator)
+        })
+    });
+    if !holds || row.len() < count as usize {
+        return None;
+    }
+    let is_exclusive = row.get(count as usize) == Some(&Value::Known(operator.identity())) && start > 0;
+    Some(Scan {
+        kind: if is_exclusive {
+            Kind::ExclusiveScan
+        } else {
+            Kind::InclusiveScan
+        },
+        reversed: true,
+        operator,
+        first: start - u32::from(is_exclusive),
+        count: count + u32::from(is_exclusive),
+        segment: count + u32::from(is_exclusive),
+        at: at as u32,
+    })
+}
+
+/// The width of the windows a row holds, if it holds windows of one width (cut off at the first element).
+pub(crate) fn window(row: &[Value]) -> Option<u32> {
+    let count = u32::try_from(row.len()).ok()?;
+    let (_, start, end) = run(row.last()?)?;
+    let width = end - start;
+    let exclusive = row.first().is_some_and(|value| value.known().is_some());
+    let first = end.checked_sub(count - u32::from(exclusive))?;
+    let operator = row.iter().rev().find_map(|value| run(value)?.0);
+    (0u32..)
+        .zip(row)
+        .all(|(thread, value)| {
+            let to = thread + u32::from(!exclusive);
+            if to == 0 {
+                return true;
+            }
+            run(value).is_some_and(|(own, start, end)| {
+                end == first + to
+                    && start == first + to.saturating_sub(width)
+                    && (own.is_none() || own == operator)
+            })
+        })
+        .then_some(width)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A row by its runs, `a..b`; a known word alone.
+    fn row(values: &[(u32, u32)]) -> Vec<Value> {
+        let value = |&(start, end): &(u32, u32)| match end {
+            0 => Value::Known(start),
+            _ => Value::Run {
+                operator: Operator::Add,
+                start,
+                end,
+            },
+        };
+        values.iter().map(value).collect()
+    }
+
+    /// Kind (`I` or `E`, small if reversed), place, count, segment and first atom.
+    fn shown(values: &[(u32, u32)], lanes: u32) -> String {
+        scan(&row(values), lanes).map_or("none".to_owned(), |scan| {
+            let kind = match (scan.kind, scan.reversed) {
+                (Kind::InclusiveScan, false) => "I",
+                (Kind::InclusiveScan, true) => "i",
+                (_, false) => "E",
+                (_, true) => "e",
+            };
+            format!(
+                "{kind} at {}: {} by {} from {}",
+                scan.at, scan.count, scan.segment, scan.first
+            )
+        })
+    }
+
+    #[test]
+    fn scans_are_told_apart() {
+        assert_eq!(
+            shown(&[(5, 6), (5, 7), (5, 8), (5, 9)], 4),
+            "I at 0: 4 by 4 from 5"
+        );
+        assert_eq!(
+            shown(&[(0, 0), (5, 6), (5, 7), (5, 8)], 4),
+            "E at 0: 4 by 4 from 5"
+        );
+        assert_eq!(
+            shown(&[(5, 9), (6, 9), (7, 9), (8, 9)], 4),
+            "i at 0: 4 by 4 from 5"
+        );
+        assert_eq!(
+            shown(&[(6, 9), (7, 9), (8, 9), (0, 0)], 4),
+            "e at 0: 4 by 4 from 5"
+        );
+        // Padding before or after an inclusive scan is no element.
+        assert_eq!(
+            shown(&[(0, 0), (5, 6), (5, 7), (5, 8), (5, 9)], 4),
+            "I at 1: 4 by 4 from 5"
+        );
+        assert_eq!(
+            shown(&[(5, 6), (5, 7), (5, 8), (5, 9), (0, 0)], 4),
+            "I at 0: 4 by 4 from 5"
+        );
+        // Another identity, or an element too few or out of place.
+        assert_eq!(shown(&[(1, 0), (5, 6), (5, 7), (5, 8)], 4), "none");
+        assert_eq!(shown(&[(5, 6), (5, 7), (5, 8)], 4), "none");
+        assert_eq!(shown(&[(5, 6), (5, 7), (5, 9), (5, 8)], 4), "none");
+    }
+
+    #[test]
+    fn segments_are_put_together() {
+        let segments: Vec<(u32, u32)> = (0..4)
+            .flat_map(|s| (1..=8).map(move |i| (8 * s, 8 * s + i)))
+            .collect();
+        assert_eq!(shown(&segments, 32), "I at 0: 32 by 8 from 0");
+        assert_eq!(shown(&segments[..24], 32), "I at 0: 24 by 8 from 0");
+        // The first rung of any ladder is no scan of pairs.
+        let pairs: Vec<(u32, u32)> = (0..16)
+            .flat_map(|s| [(2 * s, 2 * s + 1), (2 * s, 2 * s + 2)])
+            .collect();
+        assert_eq!(shown(&pairs, 32), "none");
+    }
+}

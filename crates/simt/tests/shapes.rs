@@ -1,0 +1,197 @@
+//! What the engine calls the shapes in which groups scan and reduce, and what it calls nothing.
+
+use shaderlint_hlsl::Shader;
+use shaderlint_simt::{Analysis, Elements, Kind, analyze};
+
+fn run(threads: &str, globals: &str, body: &str) -> (Shader, Analysis) {
+    let source = format!(
+        "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;\n{globals}\n[numthreads({threads})]\n\
+         void main(uint gi : SV_GroupIndex, uint3 tid : SV_GroupThreadID, uint3 id : SV_DispatchThreadID) {{\n\
+         {body}\n}}\n"
+    )
+    .replace("SYNC", "GroupMemoryBarrierWithGroupSync()");
+    let (shader, problems) = shaderlint_hlsl::parse(source.into_bytes());
+    assert!(problems.is_empty(), "{problems:?}");
+    let (entry, _) = shader.entry_points().next().expect("an entry point");
+    let analysis = analyze(&shader, entry);
+    (shader, analysis)
+}
+
+/// Each collective as `kind operator count/segment shape input -> output`, and each race.
+#[track_caller]
+fn check(threads: &str, globals: &str, body: &str, expected: &[&str]) {
+    let (shader, analysis) = run(threads, globals, body);
+    let place = |elements: &Elements| {
+        let name = |global: &shaderlint_hlsl::GlobalId| shader.globals[global.0 as usize].name.clone();
+        match elements {
+            Elements::Array {
+                global,
+                offset,
+                component,
+            } => {
+                let part = component.map_or(String::new(), |part| format!(".{part}"));
+                format!("{}+{offset}{part}", name(global))
+            }
+            Elements::Spread { global } => format!("{}~", name(global)),
+            Elements::Cell { global, index } => format!("{}[{index}]", name(global)),
+            Elements::Register { local } => shader.functions[0].locals[local.0 as usize].name.clone(),
+        }
+    };
+    let mut found: Vec<String> = Vec::new();
+    for c in &analysis.collectives {
+        let reversed = if c.reversed { "reversed " } else { "" };
+        let kind = match c.kind {
+            Kind::InclusiveScan => "inclusive",
+            Kind::ExclusiveScan => "exclusive",
+            Kind::Reduction => "reduction",
+        };
+        let (operator, shape) = (c.operator, c.shape);
+        let (input, output) = (place(&c.input), place(&c.output));
+        found.push(format!(
+            "{reversed}{kind} {operator:?} {}/{} {shape:?} {input} -> {output}",
+            c.count, c.segment
+        ));
+    }
+    found.extend(analysis.races.iter().map(|race| format!("race [{}]", race.index)));
+    assert_eq!(found, expected, "{:?}\n{body}", analysis.stopped);
+}
+
+const LOAD: &str = "g[gi] = Src[id.x]; SYNC;";
+
+#[test]
+fn sweeps() {
+    let up = "uint offset = 1; for (uint d = 64; d > 0; d >>= 1) { SYNC;
+        if (gi < d) { uint a = offset * (2 * gi + 1) - 1, b = offset * (2 * gi + 2) - 1; g[I(b)] += g[I(a)]; } offset *= 2; }";
+    let down = "if (gi == 0) g[I(127)] = 0;
+        for (uint d = 1; d < 128; d *= 2) { offset >>= 1; SYNC;
+        if (gi < d) { uint a = offset * (2 * gi + 1) - 1, b = offset * (2 * gi + 2) - 1;
+        uint t = g[I(a)]; g[I(a)] = g[I(b)]; g[I(b)] += t; } } SYNC;";
+    let body = |load: &str| format!("{load} {up} {down} Out[2 * id.x] = g[I(2 * gi)];");
+    let load = "g[I(2 * gi)] = Src[2 * id.x]; g[I(2 * gi + 1)] = Src[2 * id.x + 1];";
+    let plain = "uint I(uint i) { return i; }";
+    let padded = "uint I(uint i) { return i + (i >> 5); }";
+    let expected = "exclusive Add 128/128 Sweeps g+0 -> g+0";
+    check(
+        "64,1,1",
+        &format!("groupshared uint g[128]; {plain}"),
+        &body(load),
+        &[expected],
+    );
+    let expected = "exclusive Add 128/128 Sweeps g~ -> g~";
+    check(
+        "64,1,1",
+        &format!("groupshared uint g[132]; {padded}"),
+        &body(load),
+        &[expected],
+    );
+    // Brent–Kung: inclusive, no clearing.
+    let brent_kung = "uint s; for (s = 1; s < 64; s *= 2) { uint i = (gi + 1) * s * 2 - 1; if (i < 64) g[i] += g[i - s]; SYNC; }
+        for (s = 16; s > 0; s /= 2) { uint i = (gi + 1) * s * 2 - 1; if (i + s < 64) g[i + s] += g[i]; SYNC; }";
+    check(
+        "64,1,1",
+        "groupshared uint g[64];",
+        &format!("{LOAD} {brent_kung} Out[id.x] = g[gi];"),
+        &["inclusive Add 64/64 Sweeps g+0 -> g+0"],
+    );
+}
+
+#[test]
+fn other_scans() {
+    let g = "groupshared uint g[64];";
+    let scan = |ladder: &str, expected: &str| {
+        check(
+            "64,1,1",
+            g,
+            &format!("{LOAD} {ladder} Out[id.x] = g[gi];"),
+            &[expected],
+        );
+    };
+    scan(
+        "for (uint s = 1; s < 64; s <<= 1) { if (gi & s) g[gi] += g[(gi & ~(s - 1)) - 1]; SYNC; }",
+        "inclusive Add 64/64 Tree g+0 -> g+0",
+    );
+    scan(
+        "if (gi == 0) { for (uint i = 1; i < 64; ++i) g[i] += g[i - 1]; } SYNC;",
+        "inclusive Add 64/64 Serial g+0 -> g+0",
+    );
+    scan(
+        "for (uint s = 1; s < 64; s <<= 1) { uint v = gi + s < 64 ? g[gi + s] : 0; SYNC; g[gi] += v; SYNC; }",
+        "reversed inclusive Add 64/64 Tree g+0 -> g+0",
+    );
+    scan(
+        "for (uint s = 1; s < 16; s <<= 1) { uint v = (gi & 15) >= s ? g[gi - s] : 0; SYNC; g[gi] += v; SYNC; }",
+        "inclusive Add 64/16 Tree g+0 -> g+0",
+    );
+    scan(
+        "for (uint s = 1; s < 64; s <<= 1) { uint v = gi >= s ? g[gi - s] : 0; SYNC; g[gi] = max(g[gi], v); SYNC; }",
+        "inclusive MaxUint 64/64 Doubling g+0 -> g+0",
+    );
+    check(
+        "64,1,1",
+        "groupshared uint2 g[64];",
+        "g[gi].x = Src[id.x]; SYNC; uint f = 0;
+         for (uint s = 1; s < 64; s <<= 1) {
+             if (f == 0) g[gi].y = gi >= s ? g[gi].x + g[gi - s].x : g[gi].x; else g[gi].x = gi >= s ? g[gi].y + g[gi - s].y : g[gi].y;
+             f = 1 - f; SYNC; }
+         Out[id.x] = g[gi].x;",
+        &["inclusive Add 64/64 Doubling g+0.0 -> g+0.0"],
+    );
+}
+
+#[test]
+fn reductions() {
+    let g = "groupshared uint g[64];";
+    let reduce = |ladder: &str, expected: &str| {
+        check(
+            "64,1,1",
+            g,
+            &format!("{LOAD} {ladder} if (gi == 0) Out[0] = g[0];"),
+            &[expected],
+        );
+    };
+    let tree = "reduction Add 64/64 Tree g+0 -> g[0]";
+    reduce(
+        "for (uint s = 1; s < 64; s *= 2) { if (gi % (2 * s) == 0) g[gi] += g[gi + s]; SYNC; }",
+        tree,
+    );
+    reduce(
+        "for (uint s = 1; s < 64; s *= 2) { uint i = 2 * s * gi; if (i < 64) g[i] += g[i + s]; SYNC; }",
+        tree,
+    );
+    reduce(
+        "for (uint s = 32; s > 0; s >>= 1) { if (gi < s) g[gi] += g[gi + s]; SYNC; }",
+        tree,
+    );
+    reduce(
+        "if (gi < 32) g[gi] += g[gi + 32]; SYNC; if (gi < 16) g[gi] += g[gi + 16]; SYNC; if (gi < 8) g[gi] += g[gi + 8]; SYNC;
+         if (gi < 4) g[gi] += g[gi + 4]; SYNC; if (gi < 2) g[gi] += g[gi + 2]; SYNC; if (gi < 1) g[gi] += g[gi + 1]; SYNC;",
+        tree,
+    );
+    reduce(
+        "for (uint s = 32; s > 0; s >>= 1) { uint v = g[gi ^ s]; SYNC; g[gi] = min(g[gi], v); SYNC; }",
+        "reduction MinUint 64/64 Tree g+0 -> g[0]",
+    );
+    reduce(
+        "if (gi == 0) { uint sum = 0; for (uint i = 0; i < 64; ++i) sum += g[i]; g[0] = sum; } SYNC;",
+        "reduction Add 64/64 Serial g+0 -> g[0]",
+    );
+    // The last wave without barriers is no reduction but a race.
+    let last_wave = "if (gi < 32) { g[gi] += g[gi + 32]; g[gi] += g[gi + 16]; g[gi] += g[gi + 8]; g[gi] += g[gi + 4]; g[gi] += g[gi + 2]; g[gi] += g[gi + 1]; }";
+    let (_, analysis) = run("64,1,1", g, &format!("{LOAD} {last_wave}"));
+    assert!(analysis.collectives.is_empty() && !analysis.races.is_empty());
+}
+
+#[test]
+fn look_alikes() {
+    let none = |ladder: &str| {
+        let body = format!("{LOAD} {ladder} Out[id.x] = g[gi];");
+        check("64,1,1", "groupshared uint g[64];", &body, &[]);
+    };
+    none("uint v = g[gi] + g[(gi + 1) & 63] + g[(gi + 63) & 63]; SYNC; g[gi] = v; SYNC;");
+    none("uint v = g[63 - gi]; SYNC; g[gi] = v; SYNC;");
+    none("for (uint s = 1; s < 32; s <<= 1) { uint v = gi >= s ? g[gi - s] : 0; SYNC; g[gi] += v; SYNC; }");
+    none("for (uint s = 1; s < 64; s <<= 1) { uint v = gi > s ? g[gi - s] : 0; SYNC; g[gi] += v; SYNC; }");
+    none("for (uint s = 1; s < 64; s <<= 1) { uint v = gi >= s ? g[gi - s] : 0; SYNC; g[gi] -= v; SYNC; }");
+    none("for (uint k = 2; k <= 64; k <<= 1) for (uint j = k >> 1; j > 0; j >>= 1) { uint a = g[gi], b = g[gi ^ j];
+        bool up = (gi & k) == 0, low = (gi & j) == 0; SYNC; g[gi] = up == low ? min(a, b) : max(a, b); SYNC; }");
+}
