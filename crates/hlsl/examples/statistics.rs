@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use shaderlint_hlsl::{
     Expr, ExprKind, Function, Includes, NoIncludes, Problem, Shader, SourceFile, Span, Stmt, StmtKind, Type,
-    preprocess, read, variants,
+    kernel_variants, read,
 };
 
 const ENDINGS: [&str; 12] = [
@@ -327,8 +327,7 @@ impl Totals {
         let (shader, problems) = read(&file.path, &file.text, &[], project);
         let took = began.elapsed();
         self.note_all(&shader, &problems);
-        let (unit, _) = preprocess(&file.path, &file.text, &[], project);
-        for variant in variants(&unit) {
+        for variant in kernel_variants(&file.text) {
             self.variants += 1;
             let (shader, problems) = read(&file.path, &file.text, &variant.defines, project);
             self.note_all(&shader, &problems);
@@ -414,7 +413,11 @@ impl Totals {
             rate(self.expanded, self.reading),
             self.unresolved_includes
         )?;
-        writeln!(out, "variants read too: {}", self.variants)?;
+        writeln!(
+            out,
+            "further configurations of kernels read too: {}",
+            self.variants
+        )?;
         writeln!(
             out,
             "slowest file: {:.2} s, {}",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shaderlint_hlsl::{
-    Branch, FileSpan, Includes, NoIncludes, Preprocessed, Problem, SourceFile, Variant, preprocess, variants,
+    Branch, FileSpan, Includes, NoIncludes, Preprocessed, Problem, SourceFile, kernel_variants, preprocess,
 };
 
 /// A text of one line for each number.
@@ -518,61 +518,20 @@ fn hostile_input_ends() {
     assert_eq!(read((chain + "C0").as_bytes()).0.text, b"C20000");
 }
 
-/// The definitions of each variant, and the kernels it is for.
-#[track_caller]
-fn check_variants(source: &str, expected: &[&str]) {
-    let (unit, _) = preprocess("test.hlsl", source.as_bytes(), &[], &NoIncludes);
-    let of_one = |variant: &Variant| {
-        let defines: Vec<String> = variant
-            .defines
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
-        format!("{} {}", defines.join(" "), variant.kernels.join(" "))
-            .trim()
-            .to_owned()
-    };
-    let found: Vec<String> = variants(&unit).iter().map(of_one).collect();
-    assert_eq!(found, expected, "{source}");
-}
-
 #[test]
-fn variants_turn_regions_on() {
-    let barrier = "GroupMemoryBarrierWithGroupSync();";
-    for (condition, expected) in [
-        ("#ifdef A // why", &["A=1"][..]),
-        ("#if A", &["A=1"]),
-        ("#if defined(A) && (B >= 4)", &["A=1 B=4"]),
-        ("#if ( defined A ) && !defined(B)", &["A=1"]),
-        ("#if A > 2 || defined(B)", &["A=3"]),
-        ("#if (defined(A) || defined(B))", &["A=1"]),
-        ("#if (defined(A) || defined(B)) && C", &[]),
-        ("#if B < 0", &["B=-1"]),
-        ("#if 0", &[]),
-        ("#ifdef __COMPILER", &[]),
-        ("#if A + 1 > 4", &[]),
-        ("#if MAX(A, 2) == 3", &[]),
-    ] {
-        check_variants(&format!("{condition}\n{barrier}\n#endif\n"), expected);
-        check_variants(&format!("{condition}\nfloat a;\n#endif\n"), &[]);
-    }
-    // Arms, and one for machines without waves.
-    check_variants(
-        &format!("#if A == 1\nuint x;\n#elif A == 2\n{barrier}\n#else\n{barrier}\n#endif\n"),
-        &["A=2"],
-    );
-    check_variants(
-        &format!(
-            "#if OLD\n{barrier}\n#else\nWaveActiveSum(x);\n#endif\n#if OLD\n{barrier}\n#endif\n#ifdef OLD\n{barrier}\n#endif"
-        ),
-        &["OLD=1"],
-    );
-}
-
-#[test]
-fn variants_of_kernels() {
-    check_variants(
-        "#pragma kernel First\n#pragma kernel Second SIZE=4 WIDE\n # pragma kernel Third SIZE=4 WIDE // both\n#pragma kernel Fourth WIDE\n",
-        &["SIZE=4 WIDE=1 Second Third", "WIDE=1 Fourth"],
+fn configurations_of_kernels() {
+    let text = "#pragma kernel First\n#pragma kernel Second SIZE=4 WIDE\n # pragma kernel Third SIZE=4 WIDE // both\r\n\
+                #pragma kernels X Y\n#pragma kernel\n#pragma kernel Fourth WIDE";
+    let variants = kernel_variants(text.as_bytes());
+    let found: Vec<String> = variants
+        .iter()
+        .map(|variant| format!("{:?} {:?}", variant.kernels, variant.defines))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            r#"["Second", "Third"] [("SIZE", "4"), ("WIDE", "1")]"#,
+            r#"["Fourth"] [("WIDE", "1")]"#
+        ]
     );
 }

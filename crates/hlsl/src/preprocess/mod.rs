@@ -12,19 +12,19 @@ mod call;
 mod condition;
 mod directive;
 mod expand;
+mod kernels;
 mod lex;
 mod macros;
 mod names;
 mod origins;
 mod text;
 mod unit;
-mod variants;
 
 use crate::Includes;
 use crate::span::{FileSpan, Problem, Sources};
 
+pub use kernels::{KernelVariant, kernel_variants};
 pub use origins::Origins;
-pub use variants::{Variant, variants};
 
 /// How deep `#include` nests.
 const MAX_INCLUDE_DEPTH: usize = 64;
