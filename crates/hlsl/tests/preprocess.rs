@@ -520,7 +520,7 @@ fn hostile_input_ends() {
 
 #[test]
 fn configurations_of_kernels() {
-    let text = "#pragma kernel First\n#pragma kernel Second SIZE=4 WIDE\n # pragma kernel Third SIZE=4 WIDE // both\r\n\
+    let text = "#pragma kernel First\n#pragma kernel Second SIZE = 4 WIDE\n # pragma kernel Third SIZE=4 WIDE // both\r\n\
                 #pragma kernels X Y\n#pragma kernel\n#pragma kernel Fourth WIDE";
     let variants = kernel_variants(text.as_bytes());
     let found: Vec<String> = variants

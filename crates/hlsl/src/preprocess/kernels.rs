@@ -45,5 +45,7 @@ fn kernel(line: &[u8]) -> Option<Vec<String>> {
     }
     let line = String::from_utf8_lossy(line).into_owned();
     let line = line.split("//").next().unwrap_or_default();
-    Some(line.split_whitespace().map(str::to_owned).collect())
+    // Blanks around `=` mean nothing.
+    let parts: Vec<&str> = line.split('=').map(str::trim).collect();
+    Some(parts.join("=").split_whitespace().map(str::to_owned).collect())
 }
