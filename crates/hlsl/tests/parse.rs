@@ -197,7 +197,7 @@ void main(uint3 id : SV_DispatchThreadID, uint gi : SV_GroupIndex) { }
 (fn third void)
 (fn no_size void)
 ! unknown name `UNKNOWN`: UNKNOWN
-! the group size is not a constant: [numthreads(UNKNOWN, 1, 1)]
+! the group size is not a positive constant: [numthreads(UNKNOWN, 1, 1)]
 "#,
     );
 }

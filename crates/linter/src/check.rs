@@ -10,7 +10,7 @@ use crate::rule::{Context, Rule, Settings, ShaderModel};
 use crate::suppress;
 
 /// D3D allows this many threads in a group (D3D11.3 functional spec, 18.6).
-const MAX_THREADS: u64 = 1024;
+const MAX_THREADS: u128 = 1024;
 
 /// What the rules say of one translation unit.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +45,7 @@ pub fn check_shader(shader: &Shader, rules: &[Rule], settings: &Settings) -> Rep
 }
 
 fn bad_group_size(size: [u32; 3]) -> Option<String> {
-    let threads: u64 = size.into_iter().map(u64::from).fold(1, u64::saturating_mul);
+    let threads: u128 = size.into_iter().map(u128::from).product();
     match threads {
         0 => Some("a thread group without threads".to_owned()),
         1..=MAX_THREADS => None,

@@ -361,7 +361,7 @@ warning[hillis-steele-scan]: hand-rolled inclusive scan of 64 uints (Hillis–St
    │ ╰─────^ 6 rounds, 12 barriers, counted in the run
    │
    = proved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i < 64, race-free
-   = the wave form passes one barrier instead; it needs shader model 6.0 and
+   = the wave form passes two barriers instead; it needs shader model 6.0 and
      waves that hold consecutive threads, as every known implementation packs
      1-D groups
    = no automatic fix: it does not hold in every variant

@@ -22,7 +22,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         group_size: group,
         ..Analysis::default()
     };
-    let size: u64 = group.iter().map(|size| u64::from(*size)).product();
+    let size = group.into_iter().fold(1, u32::saturating_mul);
     if !(1..=1024).contains(&size) {
         return analysis;
     }

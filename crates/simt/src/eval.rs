@@ -14,7 +14,12 @@ impl<'a> Machine<'a> {
         match &expr.kind {
             ExprKind::Literal(word) => {
                 let count = self.shader.components(&expr.ty).max(1);
-                Ok(vec![Column::Uniform(Value::Known(*word)); count])
+                let word = Value::Known(*word);
+                let value = match expr.ty.scalar() {
+                    Some(Scalar::Half) => fold::cast(self.terms, Scalar::Float, Scalar::Half, &word),
+                    _ => word,
+                };
+                Ok(vec![Column::Uniform(value); count])
             }
             ExprKind::Local(local) => Ok(self
                 .state
@@ -338,7 +343,8 @@ impl<'a> Machine<'a> {
             values.push(match parameter.direction {
                 Direction::Out => None,
                 Direction::In | Direction::InOut => {
-                    let value = self.load(&place, argument.span);
+                    let by_reference = parameter.direction == Direction::InOut;
+                    let value = self.doubtfully(by_reference, |m| m.load(&place, argument.span));
                     Some(match ty {
                         Some(ty) => self.convert(&value, &argument.ty, ty),
                         None => value,
@@ -371,7 +377,7 @@ impl<'a> Machine<'a> {
                 Some(variable) => self.convert(&value, &variable.ty, &argument.ty),
                 None => value,
             };
-            self.store(&place, &value, argument.span)?;
+            self.doubtfully(true, |m| m.store(&place, &value, argument.span))?;
         }
         let mut result = callee.result;
         let count = self.shader.components(&function.returns).min(MAX_COMPONENTS);
@@ -379,6 +385,16 @@ impl<'a> Machine<'a> {
             result.push(Column::Uniform(self.terms.fresh()));
         }
         Ok(result)
+    }
+
+    /// Arguments are copied in and out, says the language; compilers may pass them by reference, and then nothing is
+    /// touched that the function itself does not touch.
+    fn doubtfully<T>(&mut self, doubtful: bool, f: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.state.doubtful;
+        self.state.doubtful |= doubtful;
+        let result = f(self);
+        self.state.doubtful = before;
+        result
     }
 
     /// Methods of resources.
@@ -496,10 +512,12 @@ impl<'a> Machine<'a> {
             // A barrier may hide behind an unknown name.
             self.state.epoch += 1;
         }
+        // All that is read in one term: as often as there are results it would be too much to write down.
         let arguments: Vec<&Column> = columns.iter().collect();
+        let all = self.map_all(&arguments, |terms, values| terms.apply(Op::Same, values));
         let result = |machine: &mut Self, component: u8| {
             let op = Op::Opaque { text, component };
-            machine.map_all(&arguments, |terms, values| terms.apply(op, values))
+            machine.map_all(&[&all], |terms, values| terms.apply(op, values))
         };
         let count = self.shader.components(&expr.ty).clamp(1, 64);
         let value = (0..count)
@@ -516,7 +534,7 @@ impl<'a> Machine<'a> {
                             place: argument,
                             component,
                         };
-                        self.map_all(&arguments, |terms, values| terms.apply(op, values))
+                        self.map_all(&[&all], |terms, values| terms.apply(op, values))
                     })
                     .collect::<Vec<_>>();
                 self.store(&place, &changed, span)?;

@@ -138,7 +138,16 @@ fn fold(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> {
                 _ => return fold(op, Scalar::Uint, x, y),
             })
         }
-        Scalar::Float | Scalar::Half => {
+        // Of at least 11 significant bits: what needs no more is the same in all widths.
+        Scalar::Half => {
+            let word = fold(op, Scalar::Float, in_half(x)?, in_half(y)?)?;
+            if matches!(op, BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div) {
+                in_half(word)
+            } else {
+                Some(word)
+            }
+        }
+        Scalar::Float => {
             let (a, b) = (f32::from_bits(x), f32::from_bits(y));
             if a.is_subnormal() || b.is_subnormal() {
                 return None;
@@ -167,20 +176,32 @@ fn normal(value: f32) -> Option<u32> {
     (value.is_normal() || value == 0.0).then(|| value.to_bits())
 }
 
+/// The word, if a float of 16 bits has its value.
+fn in_half(word: u32) -> Option<u32> {
+    let value = f32::from_bits(word).abs();
+    let fits = word & 0x1FFF == 0 && (6.103_515_6e-5..=65504.0).contains(&value);
+    (fits || value == 0.0).then_some(word)
+}
+
 /// Conversion of one component.
 pub(crate) fn cast(terms: &mut Terms, from: Scalar, to: Scalar, value: &Value) -> Value {
     use Scalar::{Bool, Float, Half, Int, Uint};
     if from == to {
         return value.clone();
     }
+    if to == Half {
+        let word = cast(terms, from, Float, value);
+        return match word.known().and_then(in_half) {
+            Some(word) => Value::Known(word),
+            None => terms.apply(Op::Cast { from, to }, std::slice::from_ref(value)),
+        };
+    }
     match (from, to, value) {
-        (Int | Uint | Bool, Int | Uint, _) | (Float, Half, _) | (Half, Float, _) => value.clone(),
+        (Int | Uint | Bool, Int | Uint, _) | (Half, Float, _) => value.clone(),
         (Int | Uint, Bool, Value::Known(word)) => Value::Known(u32::from(*word != 0)),
         (Float, Bool, Value::Known(word)) => Value::Known(u32::from(f32::from_bits(*word) != 0.0)),
-        (Bool | Uint, Float | Half, Value::Known(word)) if *word < 1 << 24 => {
-            Value::Known((*word as f32).to_bits())
-        }
-        (Int, Float | Half, Value::Known(word)) if word.cast_signed().unsigned_abs() < 1 << 24 => {
+        (Bool | Uint, Float, Value::Known(word)) if *word < 1 << 24 => Value::Known((*word as f32).to_bits()),
+        (Int, Float, Value::Known(word)) if word.cast_signed().unsigned_abs() < 1 << 24 => {
             Value::Known((word.cast_signed() as f32).to_bits())
         }
         (Float | Half, Uint, Value::Known(word))

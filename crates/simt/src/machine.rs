@@ -7,10 +7,13 @@
 //! function of what it reads.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
-use shaderlint_hlsl::{Expr, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Storage};
+use rustc_hash::{FxHashMap, FxHashSet};
+use shaderlint_hlsl::{
+    Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Storage, Type,
+};
 
 use crate::column::{Column, MAX_THREADS, Mask};
 use crate::effects::EffectsCache;
@@ -48,6 +51,10 @@ pub(crate) struct State {
     pub guard: Column,
     pub interval: u32,
     pub epoch: u32,
+    /// The guard at the last barrier.
+    pub barrier_guard: Value,
+    /// Whether what happens here happens for certain is not known, up to the next barrier.
+    pub doubtful: bool,
 }
 
 /// The variables of one call.
@@ -86,6 +93,8 @@ pub(crate) type Run<T> = Result<T, Halt>;
 #[derive(Default)]
 pub(crate) struct Report {
     pub races: Vec<Race>,
+    /// The array and the two places of each of `races`.
+    race_places: FxHashSet<(GlobalId, Span, Span)>,
     /// A race that may or may not be one: nothing about this run's groupshared memory is proved.
     pub unproved: bool,
     /// Writes outside an array: span, thread and index.
@@ -160,6 +169,8 @@ impl<'a> Machine<'a> {
             guard: Column::Uniform(Value::TRUE),
             interval: 0,
             epoch: 0,
+            barrier_guard: Value::TRUE,
+            doubtful: false,
         };
         Some(Machine {
             shader,
@@ -248,9 +259,19 @@ impl<'a> Machine<'a> {
                         *component = component.overlay(&new, active, all, lanes);
                     }
                 }
+                if self.is_of_unknown_type(*local) {
+                    // Perhaps no type but a macro that is not known.
+                    self.meet_unknown();
+                }
                 Ok(())
             }
-            StmtKind::Expr(expr) => self.eval(expr).map(drop),
+            StmtKind::Expr(expr) => {
+                self.eval(expr)?;
+                if matches!(expr.kind, ExprKind::Opaque(_)) {
+                    self.meet_unknown();
+                }
+                Ok(())
+            }
             StmtKind::Block(body) => self.block(body),
             StmtKind::If {
                 condition,
@@ -298,6 +319,22 @@ impl<'a> Machine<'a> {
             }
             StmtKind::Opaque => Self::stop("a statement that is not understood", statement.span),
         }
+    }
+
+    /// After a statement that is not known: it may have been a macro with a barrier in it, or one by which some threads
+    /// left. Those that leave pass no more barriers: at the next one all are here again.
+    fn meet_unknown(&mut self) {
+        self.state.epoch += 1;
+        self.state.doubtful = true;
+    }
+
+    fn is_of_unknown_type(&self, local: LocalId) -> bool {
+        let variable = self.function().and_then(|f| f.locals.get(local.0 as usize));
+        let mut ty = variable.map(|variable| &variable.ty);
+        while let Some(Type::Array(element, _)) = ty {
+            ty = Some(element);
+        }
+        ty == Some(&Type::Unknown)
     }
 
     /// What a variable holds before anything was assigned to it.
@@ -410,15 +447,21 @@ impl<'a> Machine<'a> {
 
     /// Every thread that may still be in the kernel must be here, and all or none really are.
     pub fn barrier(&mut self, span: Span, device_only: bool) -> Run<()> {
-        let state = &self.state;
-        if state.active != state.alive || state.guard.uniform(state.alive).is_none() {
+        let state = &mut self.state;
+        let guard = state
+            .guard
+            .uniform(state.alive)
+            .filter(|_| state.active == state.alive);
+        let Some(guard) = guard.cloned() else {
             return Self::stop("a barrier that not every thread may reach", span);
-        }
+        };
+        state.doubtful = false;
         if device_only {
             // It synchronises the threads, but promises nothing about groupshared memory.
             self.state.epoch += 1;
         } else {
             self.state.interval += 1;
+            self.state.barrier_guard = guard;
         }
         self.prober.at_barrier(span);
         self.observe_partial_results();
@@ -439,11 +482,31 @@ impl<'a> Machine<'a> {
         (self.sites.len() - 1) as u32
     }
 
+    /// A number for the guard, if the active threads all have the same.
+    fn shared_guard(&mut self) -> Option<NonZeroU32> {
+        match self.state.guard.uniform(self.state.active)?.clone() {
+            Value::Known(_) => NonZeroU32::new(u32::MAX),
+            guard => match self.terms.apply(Op::Same, &[guard]) {
+                Value::Run { start, .. } => NonZeroU32::new(start + 1),
+                _ => None,
+            },
+        }
+    }
+
     /// The accesses of one evaluation at `site`.
-    pub fn touches(&self, site: u32) -> Touches {
+    pub fn touches(&mut self, site: u32) -> Touches {
+        // A barrier that only some inputs lead to orders nothing for the others.
+        let state = &self.state;
+        if state.barrier_guard != Value::TRUE
+            && state.guard.uniform(state.active) != Some(&state.barrier_guard)
+        {
+            self.report.unproved = true;
+        }
         let of_all = Touch {
             thread: 0,
             definite: self.state.guard == Column::Uniform(Value::TRUE),
+            shared_guard: self.shared_guard(),
+            doubtful: self.state.doubtful,
             atomic: false,
             idle: false,
             site,
@@ -456,13 +519,13 @@ impl<'a> Machine<'a> {
     pub fn conflict(&mut self, array: GlobalId, conflict: Conflict, distinct: bool) {
         self.report.unproved = true;
         let Conflict { first, second, .. } = conflict;
-        let certain = first.definite && second.definite && first.epoch == second.epoch && distinct;
+        let certain = first.happens_with(&second) && first.epoch == second.epoch && distinct;
         if !certain || self.prober.is_probing() {
             return;
         }
         let global = &self.shader.globals[array.0 as usize];
         let components = match &global.ty {
-            shaderlint_hlsl::Type::Array(element, _) => self.shader.components(element).max(1),
+            Type::Array(element, _) => self.shader.components(element).max(1),
             _ => self.shader.components(&global.ty).max(1),
         };
         let access = |touch: Touch, is_write| {
@@ -488,11 +551,8 @@ impl<'a> Machine<'a> {
                 .get(second.site as usize)
                 .and_then(|site| site.iteration.clone()),
         };
-        let seen = self.report.races.iter().any(|known| {
-            known.array == race.array
-                && (known.first.span, known.second.span) == (race.first.span, race.second.span)
-        });
-        if !seen {
+        let places = (array, race.first.span, race.second.span);
+        if self.report.race_places.insert(places) {
             self.report.races.push(race);
         }
     }

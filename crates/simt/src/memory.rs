@@ -7,6 +7,7 @@
 //! memory (induct over the intervals). The order in which the lock-step run happens to meet the two accesses of a pair
 //! does not matter: the pair is seen when the later one comes.
 
+use std::num::NonZeroU32;
 use std::rc::Rc;
 
 use shaderlint_hlsl::{GlobalId, Span};
@@ -26,8 +27,12 @@ pub(crate) struct Site {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Touch {
     pub thread: u16,
-    /// It certainly happens.
+    /// It happens whatever the inputs are.
     pub definite: bool,
+    /// It may not happen after all: not everything before it was understood.
+    pub doubtful: bool,
+    /// The condition under which it and the other threads' happens, as a number; `None` if they differ.
+    pub shared_guard: Option<NonZeroU32>,
     pub atomic: bool,
     /// A write that left the cell's value as it was.
     pub idle: bool,
@@ -42,6 +47,18 @@ pub(crate) struct Touch {
 pub(crate) struct Touches {
     /// `definite` if all are.
     pub of_all: Touch,
+}
+
+impl Touch {
+    pub fn is_certain(&self) -> bool {
+        self.definite && !self.doubtful
+    }
+
+    /// Whether both happen, at least for some inputs: under guards known true, or under one guard for both.
+    pub fn happens_with(&self, other: &Touch) -> bool {
+        let one_guard = self.shared_guard.is_some() && self.shared_guard == other.shared_guard;
+        !self.doubtful && !other.doubtful && (one_guard || (self.definite && other.definite))
+    }
 }
 
 impl Touches {
@@ -200,6 +217,7 @@ fn remember(touches: &mut [Option<Touch>; 2], touch: Touch) {
             Some(kept) if kept.thread != touch.thread => {}
             Some(kept) => {
                 kept.idle &= touch.idle;
+                kept.atomic &= touch.atomic;
                 return;
             }
             None => {

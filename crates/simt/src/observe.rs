@@ -166,7 +166,9 @@ impl Machine<'_> {
         for (place, scalar, row) in &rows {
             let found = row::scan(row, lanes).map(|scan| (scan, at(place, scan.at)));
             let found = found.or_else(|| spread_scan(atoms, place, row, lanes));
-            let Some((scan, output)) = found else { continue };
+            let Some((scan, output)) = found.filter(|(scan, _)| scan.operator.is_on(*scalar)) else {
+                continue;
+            };
             if let Some(input) = scan_input(atoms, &scan, &output) {
                 scans.push(Pattern {
                     kind: scan.kind,
@@ -341,7 +343,8 @@ fn spread_scan(atoms: &Atoms, place: &Elements, row: &[Value], lanes: u32) -> Op
 /// A place that holds all elements of another combined.
 fn total(atoms: &Atoms, place: &Elements, element: Scalar, row: &[Value], lanes: u32) -> Option<Pattern> {
     let is_total = |value: &Value| {
-        let (operator, first, end) = row::run(value)?;
+        let (operator, first, end) =
+            row::run(value).filter(|(operator, ..)| operator.is_some_and(|o| o.is_on(element)))?;
         let count = end - first;
         let input = atoms.elements(first, count)?;
         let is_all = count.is_multiple_of(lanes) || atoms.are_all(first, count);

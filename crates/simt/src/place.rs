@@ -49,7 +49,13 @@ fn index_outside(base: u32) -> i32 {
 impl<'a> Machine<'a> {
     /// The place an expression names; its value where it names none.
     pub fn place(&mut self, expr: &'a Expr) -> Run<Place> {
-        let count = self.shader.components(&expr.ty).min(MAX_COMPONENTS) as u32;
+        let count = self.shader.components(&expr.ty);
+        // Of what a name alone means more cannot be followed, but its parts can.
+        let is_part = matches!(expr.kind, ExprKind::Index(..) | ExprKind::Field(..));
+        if is_part && count > MAX_COMPONENTS {
+            return Self::stop("a part too large to be followed", expr.span);
+        }
+        let count = count.min(MAX_COMPONENTS) as u32;
         let whole = |root| Place {
             root,
             base: Column::ZERO,
@@ -197,7 +203,7 @@ impl<'a> Machine<'a> {
                     .iter()
                     .take(*field as usize)
                     .map(|field| self.shader.components(&field.ty))
-                    .sum();
+                    .fold(0, usize::saturating_add);
                 let components = place
                     .components
                     .iter()
@@ -502,7 +508,7 @@ impl<'a> Machine<'a> {
             let cell = base.saturating_add(component);
             let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize))
             else {
-                if touch.definite {
+                if touch.is_certain() {
                     let span = self
                         .sites
                         .get(site as usize)

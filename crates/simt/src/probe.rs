@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{FunctionId, GlobalId, Span, Stmt};
+use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Span, Stmt};
 
 use crate::column::Column;
 use crate::effects::Effects;
@@ -20,16 +20,91 @@ use crate::value::Value;
 
 /// Statements tried as the start of a candidate, per entry point.
 const MAX_PROBES: usize = 96;
+/// Statements of one block that a candidate has at most: an unrolled ladder has a few a rung.
+const MAX_STATEMENTS: usize = 512;
 
 #[derive(Default)]
 pub(crate) struct Prober {
     pub enabled: bool,
     pub watch: Option<Watch>,
-    tried: BTreeSet<(FunctionId, Span)>,
-    /// What was found, with the tick at its start.
-    found: Vec<(u64, Collective)>,
+    tried: BTreeSet<Key>,
+    /// Statements that what follows them keeps from being a collective's first.
+    hopeless: BTreeSet<Key>,
+    found: Vec<Found>,
     /// Statements the run itself has started.
     tick: u64,
+}
+
+/// A statement, by its function and place.
+type Key = (FunctionId, Span);
+
+struct Found {
+    collective: Collective,
+    key: Key,
+    entry: Entry,
+    /// The tick at its start.
+    started: u64,
+}
+
+/// What was known at the first run of a statement that may be a collective's first. The statement may run again, in
+/// another pass of a loop or another call; what was found holds there too if the same is known.
+struct Entry {
+    /// Variables that the statements use and do not declare, where something is known of their values.
+    locals: Vec<(LocalId, Vec<Column>)>,
+    /// Cells of arrays that are known in part.
+    cells: Vec<(GlobalId, Vec<Value>)>,
+}
+
+impl Entry {
+    fn new(state: &State, effects: &[Effects]) -> Entry {
+        let mut all = Effects::default();
+        for of_one in effects {
+            all.add(of_one);
+        }
+        let is_known = |value: &Value| value.known().is_some();
+        let locals = all
+            .read
+            .union(&all.written)
+            .filter(|local| !all.declared.contains(local));
+        let columns =
+            locals.filter_map(|local| Some((*local, state.frame.locals.get(local.0 as usize)?.clone())));
+        let has_known = |column: &Column| match column {
+            Column::Uniform(value) => is_known(value),
+            Column::Lanes(values) => values.iter().any(is_known),
+        };
+        let arrays = state
+            .shared
+            .iter()
+            .filter(|array| all.shared_read.contains(&array.global) && array.cells().iter().any(is_known));
+        Entry {
+            locals: columns
+                .filter(|(_, columns)| columns.iter().any(has_known))
+                .collect(),
+            cells: arrays
+                .map(|array| (array.global, array.cells().to_vec()))
+                .collect(),
+        }
+    }
+
+    fn is_as_before(&self, state: &State) -> bool {
+        let same = |known: &Value, now: &Value| known.known().is_none() || known == now;
+        let same_column = |known: &Column, now: &Column| match (known, now) {
+            (Column::Uniform(known), Column::Uniform(now)) => same(known, now),
+            (Column::Lanes(known), _) => (0..)
+                .zip(known.iter())
+                .all(|(thread, known)| same(known, now.at(thread))),
+            (Column::Uniform(known), Column::Lanes(now)) => now.iter().all(|now| same(known, now)),
+        };
+        let same_locals = self.locals.iter().all(|(local, known)| {
+            let now = state.frame.locals.get(local.0 as usize);
+            now.is_some_and(|now| known.iter().zip(now).all(|(known, now)| same_column(known, now)))
+        });
+        same_locals
+            && self.cells.iter().all(|(global, known)| {
+                let now = state.shared.iter().find(|array| array.global == *global);
+                now.is_some_and(|now| known.iter().zip(now.cells()).all(|(known, now)| same(known, now)))
+            })
+    }
 }
 
 /// What a block's run leaves for its probing.
@@ -38,11 +113,14 @@ pub(crate) struct Trail {
     /// By statement that was run: the tick at its start.
     ticks: Vec<u64>,
     starts: Vec<Start>,
+    /// The first statement with a barrier from the last one on that was asked about.
+    barrier: usize,
 }
 
 /// A statement that may be a collective's first.
 struct Start {
     index: usize,
+    key: Key,
     state: State,
     /// Of the statement and those after it, as far as all of them could be replaced.
     effects: Vec<Effects>,
@@ -73,8 +151,8 @@ impl Prober {
     /// The collectives found, in the order in which they run.
     pub fn finish(&mut self) -> Vec<Collective> {
         let mut found = std::mem::take(&mut self.found);
-        found.sort_by_key(|(tick, _)| *tick);
-        found.into_iter().map(|(_, collective)| collective).collect()
+        found.sort_by_key(|found| found.started);
+        found.into_iter().map(|found| found.collective).collect()
     }
 }
 
@@ -89,12 +167,21 @@ impl<'a> Machine<'a> {
         let Some((first, rest)) = statements.get(index..).and_then(<[Stmt]>::split_first) else {
             return;
         };
-        let everyone = self.state.active == self.all && self.state.alive == self.all;
-        if !everyone || self.state.guard != Column::Uniform(Value::TRUE) {
+        // Under a guard that all threads share all of them or none are here, and what is proved holds whenever they are.
+        let everyone = self.state.active == self.all
+            && self.state.alive == self.all
+            && self.state.guard.uniform(self.all).is_some();
+        let key = (self.state.frame.function, first.span);
+        if self.prober.tried.contains(&key) {
+            let state = &self.state;
+            let still_holds = |found: &Found| everyone && found.entry.is_as_before(state);
+            self.prober
+                .found
+                .retain(|found| found.key != key || still_holds(found));
             return;
         }
-        let key = (self.state.frame.function, first.span);
-        if self.prober.tried.len() >= MAX_PROBES || self.prober.tried.contains(&key) {
+        let is_hopeless = self.prober.hopeless.contains(&key);
+        if !everyone || is_hopeless || self.prober.tried.len() >= MAX_PROBES {
             return;
         }
         let mut of_one = |statement| {
@@ -105,23 +192,41 @@ impl<'a> Machine<'a> {
         if !of_first.touches_shared() {
             return;
         }
+        trail.barrier = trail.barrier.max(index);
+        while statements
+            .get(trail.barrier)
+            .is_some_and(|statement| !of_one(statement).barrier)
+        {
+            trail.barrier += 1;
+        }
+        if trail.barrier == statements.len() || trail.barrier - index >= MAX_STATEMENTS {
+            self.prober.hopeless.insert(key);
+            return;
+        }
         let effects: Vec<Effects> = std::iter::once(of_first)
             .chain(rest.iter().map(of_one))
+            .take(MAX_STATEMENTS)
             .take_while(is_replaceable)
             .collect();
         if self.could_be_a_collective(&effects) {
             self.prober.tried.insert(key);
+            let mut state = self.state.clone();
+            state.guard = Column::Uniform(Value::TRUE);
+            state.barrier_guard = Value::TRUE;
             trail.starts.push(Start {
                 index,
-                state: self.state.clone(),
+                key,
+                state,
                 effects,
             });
+        } else {
+            self.prober.hopeless.insert(key);
         }
     }
 
     /// Tries each start of a block as a collective's, the last first. Of two scans one of which contains the other the
     /// inner one is wanted: a candidate ends before the statement in which one was found already.
-    pub fn probe(&mut self, statements: &'a [Stmt], Trail { ticks, starts }: Trail) {
+    pub fn probe(&mut self, statements: &'a [Stmt], Trail { ticks, starts, .. }: Trail) {
         if starts.is_empty() {
             return;
         }
@@ -130,10 +235,10 @@ impl<'a> Machine<'a> {
         for start in starts.into_iter().rev() {
             let tick = |index: usize| ticks.get(index).copied().unwrap_or(u64::MAX);
             let started = tick(start.index);
-            let later = self.prober.found.iter().filter(|(tick, _)| *tick >= started);
-            let scans = later.filter(|(_, inner)| inner.kind != Kind::Reduction);
+            let later = self.prober.found.iter().filter(|found| found.started >= started);
+            let scans = later.filter(|inner| inner.collective.kind != Kind::Reduction);
             let end = scans
-                .map(|(tick, _)| *tick)
+                .map(|inner| inner.started)
                 .min()
                 .map_or(statements.len(), |inner| {
                     ticks.partition_point(|tick| *tick <= inner).saturating_sub(1)
@@ -151,11 +256,16 @@ impl<'a> Machine<'a> {
             let ended = tick(start.index + length);
             let is_inside = |tick: u64| tick >= started && tick < ended;
             if collective.kind != Kind::Reduction {
-                self.prober.found.retain(|(tick, _)| !is_inside(*tick));
-            } else if self.prober.found.iter().any(|(tick, _)| is_inside(*tick)) {
+                self.prober.found.retain(|found| !is_inside(found.started));
+            } else if self.prober.found.iter().any(|found| is_inside(found.started)) {
                 continue;
             }
-            self.prober.found.push((started, collective));
+            self.prober.found.push(Found {
+                collective,
+                key: start.key,
+                entry: Entry::new(&start.state, &effects[..length]),
+                started,
+            });
         }
         self.state = state;
         self.report = report;
@@ -251,9 +361,9 @@ impl<'a> Machine<'a> {
             let Some(found) = self.classify(&atoms, &so_far, statements[0].span.to(statement.span)) else {
                 continue;
             };
-            // A scan is more than the total it contains.
+            // A scan is more than the total it contains. What only moves a result is no part of making it.
             let news = best.as_ref().is_none_or(|(known, _)| {
-                (known.kind, &known.output, known.count) != (found.kind, &found.output, found.count)
+                (known.kind, known.count) != (found.kind, found.count)
                     && (known.kind == Kind::Reduction || found.kind != Kind::Reduction)
             });
             if news {

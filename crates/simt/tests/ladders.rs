@@ -249,9 +249,43 @@ fn writes_of_one_value_do_not_race() {
 fn what_only_may_happen_is_not_reported() {
     let unknown = "if (Src[gi] > 3) g[(gi + 1) % 64] = gi;";
     check(&around(unknown), "");
-    let uniform_return = "if (Src[0] > 3) return;
+    let some_return = "if (Src[gi] > 3) return;
 for (uint s = 1; s < 64; s <<= 1) { uint v = gi >= s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync(); g[gi] += v; GroupMemoryBarrierWithGroupSync(); }";
-    check(&around(uniform_return), "");
+    check(
+        &around(some_return),
+        "stopped: a barrier that not every thread may reach line 8",
+    );
+}
+
+#[test]
+fn under_one_condition_for_all_everything_is_as_without() {
+    let all_return = "if (Src[0] > 3) return;
+for (uint s = 1; s < 64; s <<= 1) { uint v = gi >= s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync(); g[gi] += v; GroupMemoryBarrierWithGroupSync(); }";
+    check(&around(all_return), &FOUND.replace("lines 7-7", "lines 8-8"));
+    check(
+        &around("if (Src[0] > 3) g[gi] += g[(gi + 1) % 64];"),
+        "race on g[0]: 63 reads line 7 and 0 writes line 7, interval 1,",
+    );
+    // Under two conditions that may exclude each other.
+    check(
+        &around("if (Src[0] > 3) g[0] = gi; if (Src[1] > 3) Out[gi] = g[gi];"),
+        "race on g[0]: 0 writes line 7 and 1 writes line 7, interval 1,",
+    );
+}
+
+#[test]
+fn what_is_proved_holds_in_every_pass() {
+    let passes = |ladder: &str| {
+        around(&format!(
+            "uint sum = 0, total = 0; for (uint r = 0; r < 3; ++r) {{ {ladder} }} Out[0] = total;"
+        ))
+    };
+    let ladder = "for (uint s = 1; s < 64; s <<= 1) { uint v = gi >= s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync(); g[gi] += v; GroupMemoryBarrierWithGroupSync(); }";
+    check(&passes(ladder), FOUND);
+    // Only in the first pass is `total` the scan.
+    check(&passes(&format!("{ladder} total += g[gi];")), FOUND);
+    // Only in the first pass nothing is added to the scan.
+    check(&passes(&ladder.replace("g[gi] += v", "g[gi] += v + r")), "");
 }
 
 #[test]

@@ -230,3 +230,105 @@ fn a_thread_reads_the_value_it_wrote_with_all_others() {
         check_races(shared, body, races);
     }
 }
+
+#[test]
+fn an_unknown_macro_before_a_statement_is_no_declaration() {
+    let sync = "void sync(uint n) { GroupMemoryBarrierWithGroupSync(); }";
+    for unknown in [
+        "BEGIN GroupMemoryBarrierWithGroupSync();",
+        "Begin sync(gi);",
+        "SYNC uint n = 3;",
+        "SYNC h[0] = 3;",
+    ] {
+        let body = format!("g[gi] = gi; {unknown} Out[gi] = g[63 - gi];");
+        check_races(&format!("groupshared uint h[64]; {sync}"), &body, 0);
+    }
+    check_races("", "ONLY_FIRST g[0] = gi;", 0);
+    // Nor does it hide the array from what follows.
+    let hidden = "{ RESET g[gi] = 0; }";
+    assert_eq!(
+        rewritable("", &ladder_with(hidden, "GroupMemoryBarrierWithGroupSync();")),
+        [false; 0]
+    );
+}
+
+#[test]
+fn an_unknown_macro_may_let_threads_leave() {
+    check_races("", "LEAVE_UNLESS(gi == 0); g[0] = gi;", 0);
+    check_races("", "LEAVE_UNLESS_FIRST; g[0] = gi;", 0);
+    // All that are at a barrier are still here.
+    let sync = "GroupMemoryBarrierWithGroupSync();";
+    check_races("", &format!("LEAVE_UNLESS(gi == 0); {sync} g[0] = gi;"), 1);
+}
+
+/// The textbook ladder on `g`, with a statement before its addition and `barrier` twice a step.
+fn ladder_with(statement: &str, barrier: &str) -> String {
+    format!(
+        "g[gi] = Src[gi]; GroupMemoryBarrierWithGroupSync();
+         for (uint s = 1; s < 64; s <<= 1) {{ uint v = gi >= s ? g[gi - s] : 0; {barrier} {statement} g[gi] += v; {barrier} }}
+         Out[gi] = g[gi];"
+    )
+}
+
+#[test]
+fn a_barrier_under_a_condition_orders_nothing_elsewhere() {
+    let sync = "GroupMemoryBarrierWithGroupSync();";
+    let maybe = format!("if (Src[0] > 3) {sync}");
+    assert_eq!(rewritable("", &ladder_with("", sync)), [true]);
+    assert_eq!(rewritable("", &ladder_with("", &maybe)), [false; 0]);
+    let exchange = |barrier: &str| format!("g[gi] = gi; {barrier} Out[gi] = g[63 - gi];");
+    assert!(compared([""; 2], [&exchange(sync), &exchange(sync)]).0);
+    check_not_equal([""; 2], [&exchange(sync), &exchange(&maybe)]);
+    // What keeps to the condition is ordered.
+    let inside = format!("if (Src[0] > 3) {{ {} }}", exchange(sync));
+    assert!(compared([""; 2], [&inside, &inside]).0);
+}
+
+#[test]
+fn an_argument_may_be_passed_by_reference() {
+    let f = "void f(uint gi, inout uint a) { if (gi == 0) a = 3; }";
+    check_races(f, "f(gi, g[0]);", 0);
+}
+
+#[test]
+fn half_may_be_of_16_bits() {
+    for never in [
+        "uint(half(4097)) == 4097",
+        "half(4097.0) == 4097.0",
+        "float(half(asfloat(Src[0]))) == asfloat(Src[0])",
+        "uint(half(2048) + half(1)) == 2049",
+    ] {
+        check_races("", &format!("if ({never}) g[0] = gi;"), 0);
+    }
+    check_races("", "if (half(3) + half(0.5) == 3.5) g[0] = gi;", 1);
+    let ladder = |ty: &str| {
+        format!(
+            "f[gi] = asfloat(Src[gi]); GroupMemoryBarrierWithGroupSync();
+             for (uint s = 1; s < 64; s <<= 1) {{ {ty} v = gi >= s ? f[gi - s] : 0; GroupMemoryBarrierWithGroupSync(); f[gi] += v; GroupMemoryBarrierWithGroupSync(); }}
+             Out[gi] = asuint(f[gi]);"
+        )
+    };
+    assert_eq!(rewritable("groupshared float f[64];", &ladder("float")), [true]);
+    assert_eq!(
+        rewritable("groupshared float f[64];", &ladder("half")),
+        [false; 0]
+    );
+}
+
+#[test]
+fn a_sum_of_bits_read_as_floats_is_none_of_words() {
+    let body = ladder_with("", "GroupMemoryBarrierWithGroupSync();");
+    let body = body.replace("g[gi] += v", "g[gi] = asuint(asfloat(g[gi]) + asfloat(v))");
+    assert_eq!(rewritable("", &body), [false; 0]);
+}
+
+#[test]
+fn an_atomic_does_not_hide_a_plain_write() {
+    let body = |write: &str| {
+        format!(
+            "if (gi == 0) {{ InterlockedAdd(g[0], 1); {write} }} if (gi == 1) InterlockedAdd(g[0], 1); Out[gi] = 1;"
+        )
+    };
+    assert!(compared([""; 2], [&body(""), &body("")]).0);
+    check_not_equal([""; 2], [&body(""), &body("g[0] = 5;")]);
+}

@@ -172,12 +172,20 @@ impl<'a> Lowering<'a> {
         let declarators: Vec<Node> = node.children_by_field_name("declarator", &mut cursor).collect();
         for declarator in declarators {
             if declarator.kind() == "function_declarator" {
+                if base == Type::Unknown {
+                    // No prototype: a macro that is not known, and a call.
+                    return false;
+                }
                 // A prototype inside a function: nothing happens here.
                 continue;
             }
             let Some(declared) = self.declarator(declarator, base.clone()) else {
                 return false;
             };
+            if base == Type::Unknown && self.is_variable(declared.name) {
+                // No declaration: a macro that is not known, and an assignment.
+                return false;
+            }
             let (ty, init) = self.initialized(&declared);
             let value = init
                 .as_ref()
@@ -193,6 +201,10 @@ impl<'a> Lowering<'a> {
             });
         }
         true
+    }
+
+    fn is_variable(&self, name: &[u8]) -> bool {
+        self.body.scope.contains_key(name) || self.resolve(&self.globals, name).is_some()
     }
 
     fn globals(&mut self, item: &Item, node: Node) {

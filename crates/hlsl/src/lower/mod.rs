@@ -18,9 +18,10 @@ mod templates;
 mod typing;
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use tree_sitter::{Node, Parser};
+use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::lexical::{Item, ItemKind, Lexed};
 use crate::span::Span;
@@ -32,6 +33,12 @@ use templates::Templates;
 
 /// Items are parsed together until they make up this many bytes.
 const CHUNK: u32 = 4 * 1024;
+/// An item longer than this is not parsed: its tree takes some 300 times the space.
+const MAX_ITEM: usize = 1 << 20;
+/// How far the parser gets in one of its steps at least. Real shaders need one in 20 to 120 bytes.
+const BYTES_PER_STEP: usize = 12;
+/// Steps that are granted besides.
+const SPARE_STEPS: usize = 200;
 /// Statements and expressions nested deeper than this are not understood.
 const MAX_DEPTH: u32 = 192;
 
@@ -170,6 +177,31 @@ fn lower(text: &[u8]) -> (Shader, Vec<TextProblem>) {
     (lowering.shader, lowering.problems)
 }
 
+/// The concrete syntax of a text; `None` where that is too much work.
+///
+/// Where a text may be read in many ways, or in none, the parser follows several: its time and memory may grow with
+/// the square of the length.
+fn syntax(parser: &mut Parser, text: &[u8]) -> Option<Tree> {
+    if text.len() > MAX_ITEM {
+        return None;
+    }
+    let mut steps = 0;
+    let mut go_on = |state: &ParseState| {
+        steps += 1;
+        if steps > SPARE_STEPS + state.current_byte_offset() / BYTES_PER_STEP {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let options = ParseOptions::new().progress_callback(&mut go_on);
+    let mut rest = |at: usize, _| text.get(at..).unwrap_or_default();
+    let tree = parser.parse_with_options(&mut rest, None, Some(options));
+    // Else the next parse would go on with this one.
+    parser.reset();
+    tree
+}
+
 impl<'a> Lowering<'a> {
     /// Parses items together; one by one if that does not go well.
     fn chunk(&mut self, parser: &mut Parser, items: &'a [Item]) {
@@ -179,22 +211,24 @@ impl<'a> Lowering<'a> {
         let span = first.span.to(last.span);
         self.base = i64::from(span.start);
         let lexed = self.lexed;
-        let Some(tree) = parser.parse(span.slice(&lexed.blank), None) else {
-            return;
-        };
-        let root = tree.root_node();
-        if root.has_error() && items.len() > 1 {
+        let tree = syntax(parser, span.slice(&lexed.blank));
+        let root = tree.as_ref().map(Tree::root_node);
+        let has_error = root.is_none_or(|root| root.has_error());
+        if has_error && items.len() > 1 {
             for item in items {
                 self.chunk(parser, std::slice::from_ref(item));
             }
             return;
         }
         if let [item] = items
-            && (root.has_error() || item.too_deep)
+            && (has_error || item.too_deep)
         {
             self.broken_item(parser, item, root);
             return;
         }
+        let Some(root) = root else {
+            return;
+        };
         let mut index = 0;
         let mut cursor = root.walk();
         for node in root.named_children(&mut cursor) {
@@ -237,18 +271,22 @@ impl<'a> Lowering<'a> {
         function
     }
 
-    /// An item with an error: as much of it as can be told.
-    fn broken_item(&mut self, parser: &mut Parser, item: &'a Item, root: Node) {
+    /// An item with an error, or without a parse: as much of it as can be told.
+    fn broken_item(&mut self, parser: &mut Parser, item: &'a Item, root: Option<Node>) {
         self.namespace = self.namespace_of(item);
+        let message = match (item.too_deep, root, item.kind) {
+            (true, ..) => "nested too deeply",
+            (_, None, _) => "too long or too ambiguous to be read",
+            (.., ItemKind::Function { .. }) => "the body of this function could not be read",
+            _ => "this declaration could not be read",
+        };
         let ItemKind::Function { body } = item.kind else {
-            let message = if item.too_deep {
-                "nested too deeply"
-            } else {
-                "this declaration could not be read"
-            };
             if item.kind != ItemKind::Skipped || item.too_deep {
                 self.problem(message, item.span);
             }
+            let Some(root) = root else {
+                return;
+            };
             let mut cursor = root.walk();
             let nodes: Vec<Node> = root
                 .named_children(&mut cursor)
@@ -259,11 +297,10 @@ impl<'a> Lowering<'a> {
             }
             return;
         };
-        let mut cursor = root.walk();
-        let whole = root.named_children(&mut cursor).next().filter(|node| {
+        let whole = root.filter(|root| root.named_child_count() == 1);
+        let whole = whole.and_then(|root| root.named_child(0)).filter(|node| {
             node.kind() == "function_definition"
                 && !item.too_deep
-                && root.named_child_count() == 1
                 && part(*node, Part::Declarator).is_some_and(|part| !part.has_error())
                 && part(*node, Part::Type).is_some_and(|part| !part.has_error())
         });
@@ -271,14 +308,7 @@ impl<'a> Lowering<'a> {
             self.item(parser, item, node);
             return;
         }
-        self.problem(
-            if item.too_deep {
-                "nested too deeply"
-            } else {
-                "the body of this function could not be read"
-            },
-            item.span,
-        );
+        self.problem(message, item.span);
         // The header alone, with an empty body.
         let start = item.span.start;
         let header = Span { start, end: body.0 }.slice(&self.lexed.blank);
@@ -294,7 +324,7 @@ impl<'a> Lowering<'a> {
         let tree = if item.too_deep {
             None
         } else {
-            parser.parse(&text, None)
+            syntax(parser, &text)
         };
         if let Some(tree) = tree {
             let root = tree.root_node();
@@ -372,7 +402,7 @@ impl<'a> Lowering<'a> {
                 }
             }
             if group_size.is_none() {
-                self.problem("the group size is not a constant", span);
+                self.problem("the group size is not a positive constant", span);
             }
         }
         let wave_size =
@@ -392,7 +422,7 @@ impl<'a> Lowering<'a> {
         let mut text = BEFORE.to_vec();
         text.extend_from_slice(self.lexed.kept.get(&arguments.start).map_or(&[], Vec::as_slice));
         text.extend_from_slice(b"};");
-        let Some(tree) = parser.parse(&text, None) else {
+        let Some(tree) = syntax(parser, &text) else {
             return Vec::new();
         };
         let outer = self.base;

@@ -168,17 +168,22 @@ pub(crate) fn failure(error: &anyhow::Error) {
 /// Says on standard error what could not be read of a file.
 #[cfg(feature = "gpu")]
 pub(crate) fn problems(unit: &Unit) {
-    for one in &unit.problems {
-        problem(&unit.shader.sources, one);
-    }
+    say(&unit.shader.sources, &unit.problems);
 }
 
 /// Says on standard error what is wrong at a place.
 pub(crate) fn problem(sources: &Sources, problem: &Problem) {
+    say(sources, std::slice::from_ref(problem));
+}
+
+#[cfg(feature = "gpu")]
+fn say(sources: &Sources, problems: &[Problem]) {
     let path = sources.files.first().map_or("", |file| &file.path);
     let texts = SourceTexts::new(sources);
-    if let Ok(rendered) = render(&texts, &problem_snippet(&texts, path, problem), false) {
-        terminal::print_error(&rendered);
+    for problem in problems {
+        if let Ok(rendered) = render(&texts, &problem_snippet(&texts, path, problem), false) {
+            terminal::print_error(&rendered);
+        }
     }
 }
 

@@ -77,9 +77,10 @@ pub(super) fn lower_entry(
             function.name_span,
         ));
     };
-    if group_size.contains(&0) {
+    let threads: u128 = group_size.into_iter().map(u128::from).product();
+    if !(1..=MAX_THREADS).contains(&threads) {
         return Err(LowerError::unsupported(
-            "a group of no threads",
+            format_args!("a group of {threads} threads, where D3D allows 1 to {MAX_THREADS}"),
             function.group_size_span,
         ));
     }
@@ -573,6 +574,9 @@ fn resource_noun(ty: &Type) -> &'static str {
 }
 
 /// Longest array constant.
+/// D3D allows this many threads in a group (D3D11.3 functional spec, 18.6).
+const MAX_THREADS: u128 = 1024;
+
 const fn bits_limit() -> usize {
     1 << 14
 }
