@@ -1,4 +1,5 @@
 //! How much of real code the front end reads: `cargo run --release --example statistics -- [--verbose] FOLDER…`.
+//! `--functions` lists what was counted instead: file, first and last line, and how it was read.
 //!
 //! Each folder is one project: an include that is not found beside its file is looked up by the end of its path.
 //! What is counted are functions that synchronise, those that name a barrier or an `Interlocked`, once for each place
@@ -18,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use shaderlint_hlsl::{
     Expr, ExprKind, Function, Includes, NoIncludes, Problem, Shader, SourceFile, Span, Stmt, StmtKind, Type,
-    read,
+    kernel_variants, read,
 };
 
 const ENDINGS: [&str; 12] = [
@@ -114,6 +115,9 @@ enum Level {
 /// What is known of the function at one place.
 struct Seen {
     level: Level,
+    /// First and last line.
+    lines: (usize, usize),
+    lacks_includes: bool,
     causes: Vec<String>,
 }
 
@@ -128,6 +132,7 @@ struct Totals {
     slowest: (Duration, String),
     functions: BTreeMap<(String, u32), Seen>,
     unresolved_includes: usize,
+    variants: usize,
 }
 
 fn is_synchronising(text: &[u8]) -> bool {
@@ -140,6 +145,19 @@ fn is_synchronising(text: &[u8]) -> bool {
 fn place(shader: &Shader, span: Span) -> Option<(String, u32)> {
     let place = shader.origins.locate(span)?;
     Some((shader.sources.get(place.file)?.path.clone(), place.start))
+}
+
+/// The first and the last line of a span in its file, from 1.
+fn lines(shader: &Shader, span: Span) -> (usize, usize) {
+    let Some(place) = shader.origins.locate(span) else {
+        return (0, 0);
+    };
+    let text = shader.sources.get(place.file).map_or(&[][..], |file| &file.text);
+    let line = |offset: u32| {
+        let before = text.get(..offset as usize).unwrap_or_default();
+        before.split(|byte| *byte == b'\n').count()
+    };
+    (line(place.start), line(place.end))
 }
 
 fn first_line(text: &[u8]) -> String {
@@ -251,6 +269,15 @@ fn assess(shader: &Shader, problems: &[Problem], function: &Function) -> Seen {
         .iter()
         .flatten()
         .for_each(|stmt| gaps.statement(stmt));
+    let lacks_includes = problems
+        .iter()
+        .any(|problem| problem.message.starts_with("cannot find"));
+    let seen = |level: Level, causes: Vec<String>| Seen {
+        level,
+        lines: lines(shader, function.span),
+        lacks_includes,
+        causes,
+    };
     let told = |span: Span| {
         let at = shader.origins.locate(span);
         let told = problems.iter().find(|problem| {
@@ -267,9 +294,6 @@ fn assess(shader: &Shader, problems: &[Problem], function: &Function) -> Seen {
         } else {
             Level::OpaqueExpression
         };
-        let lacks_includes = problems
-            .iter()
-            .any(|problem| problem.message.starts_with("cannot find"));
         let word = if lacks_includes {
             "an include is missing"
         } else {
@@ -280,17 +304,14 @@ fn assess(shader: &Shader, problems: &[Problem], function: &Function) -> Seen {
             !gaps.expressions.iter().any(holds)
         });
         let causes = innermost.map(|span| cause(span, word)).collect();
-        return Seen { level, causes };
+        return seen(level, causes);
     }
     let causes = gaps
         .statements
         .iter()
         .map(|span| cause(span, &told(*span)))
         .collect();
-    Seen {
-        level: Level::OpaqueStatement,
-        causes,
-    }
+    seen(Level::OpaqueStatement, causes)
 }
 
 impl Totals {
@@ -305,6 +326,12 @@ impl Totals {
         let began = Instant::now();
         let (shader, problems) = read(&file.path, &file.text, &[], project);
         let took = began.elapsed();
+        self.note_all(&shader, &problems);
+        for variant in kernel_variants(&file.text) {
+            self.variants += 1;
+            let (shader, problems) = read(&file.path, &file.text, &variant.defines, project);
+            self.note_all(&shader, &problems);
+        }
         if took > self.slowest.0 {
             self.slowest = (took, file.path.clone());
         }
@@ -314,14 +341,18 @@ impl Totals {
             .iter()
             .filter(|problem| problem.message.starts_with("cannot find"))
             .count();
+    }
+
+    /// Notes every function of a unit that synchronises.
+    fn note_all(&mut self, shader: &Shader, problems: &[Problem]) {
         let mut inside = Vec::new();
         for function in &shader.functions {
             inside.push(function.span);
             if function.body.is_some()
                 && is_synchronising(function.span.slice(&shader.text))
-                && let Some(at) = place(&shader, function.name_span)
+                && let Some(at) = place(shader, function.name_span)
             {
-                self.note(at, assess(&shader, &problems, function));
+                self.note(at, assess(shader, problems, function));
             }
         }
         let mut from = 0;
@@ -337,13 +368,15 @@ impl Totals {
                 end: start + 1,
             };
             let held = inside.iter().any(|span| span.start <= start && start < span.end);
-            if !held && let Some(at) = place(&shader, span) {
+            if !held && let Some(at) = place(shader, span) {
                 let line = first_line(shader.text.get(start as usize..).unwrap_or_default());
                 let causes = vec![format!("in no function: {line}")];
                 self.note(
                     at,
                     Seen {
                         level: Level::Missing,
+                        lines: lines(shader, span),
+                        lacks_includes: false,
                         causes,
                     },
                 );
@@ -382,6 +415,11 @@ impl Totals {
         )?;
         writeln!(
             out,
+            "further configurations of kernels read too: {}",
+            self.variants
+        )?;
+        writeln!(
+            out,
             "slowest file: {:.2} s, {}",
             self.slowest.0.as_secs_f64(),
             self.slowest.1
@@ -404,6 +442,15 @@ impl Totals {
             100.0 * (whole + partly) as f64 / total.max(1) as f64,
             100.0 * whole as f64 / total.max(1) as f64,
             count(Level::Missing)
+        )?;
+        let lacking = self
+            .functions
+            .values()
+            .filter(|seen| seen.level == Level::OpaqueExpression && seen.lacks_includes);
+        writeln!(
+            out,
+            "with an opaque expression, and an include not found: {}",
+            lacking.count()
         )?;
         for level in [Level::Missing, Level::OpaqueStatement, Level::OpaqueExpression] {
             let mut causes: BTreeMap<&str, Vec<String>> = BTreeMap::new();
@@ -445,6 +492,14 @@ fn main() -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    totals.print(verbose, &mut std::io::stdout().lock())?;
+    let mut out = std::io::stdout().lock();
+    if options.iter().any(|option| option == "--functions") {
+        for ((path, _), seen) in &totals.functions {
+            let (first, last) = seen.lines;
+            writeln!(out, "{path}\t{first}\t{last}\t{:?}", seen.level)?;
+        }
+        return Ok(());
+    }
+    totals.print(verbose, &mut out)?;
     Ok(())
 }

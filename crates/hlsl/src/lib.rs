@@ -17,7 +17,7 @@ mod types;
 
 pub use intrinsic::Intrinsic;
 pub use lower::{TextProblem, parse};
-pub use preprocess::{Branch, Inactive, Origins, Preprocessed, preprocess};
+pub use preprocess::{Branch, Inactive, KernelVariant, Origins, Preprocessed, kernel_variants, preprocess};
 pub use print::outline;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};
 pub use tree::*;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shaderlint_hlsl::{
-    Branch, FileSpan, Includes, NoIncludes, Preprocessed, Problem, SourceFile, preprocess,
+    Branch, FileSpan, Includes, NoIncludes, Preprocessed, Problem, SourceFile, kernel_variants, preprocess,
 };
 
 /// A text of one line for each number.
@@ -516,4 +516,22 @@ fn hostile_input_ends() {
     assert_eq!(read(ifs.as_bytes()).1.len(), 1_000);
     let chain = lines(0..many, |index| format!("#define C{index} C{}\n", index + 1));
     assert_eq!(read((chain + "C0").as_bytes()).0.text, b"C20000");
+}
+
+#[test]
+fn configurations_of_kernels() {
+    let text = "#pragma kernel First\n#pragma kernel Second SIZE = 4 WIDE\n # pragma kernel Third SIZE=4 WIDE // both\r\n\
+                #pragma kernels X Y\n#pragma kernel\n#pragma kernel Fourth WIDE";
+    let variants = kernel_variants(text.as_bytes());
+    let found: Vec<String> = variants
+        .iter()
+        .map(|variant| format!("{:?} {:?}", variant.kernels, variant.defines))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            r#"["Second", "Third"] [("SIZE", "4"), ("WIDE", "1")]"#,
+            r#"["Fourth"] [("WIDE", "1")]"#
+        ]
+    );
 }

@@ -1,6 +1,6 @@
 //! Further readings of a file: one configuration hides code.
 //!
-//! Those that the project declares come first. Then, for each region that conditional compilation left out and that
+//! Those that the project declares come first, then those that the file names for its kernels. Then, for each region that conditional compilation left out and that
 //! looks like one for the rules, the reading that turns it on, where one definition does. Findings are the union.
 
 mod switch;
@@ -9,7 +9,8 @@ mod union;
 use std::collections::VecDeque;
 
 use shaderlint_hlsl::{
-    FileId, FileSpan, Inactive, Includes, Preprocessed, Problem, Sources, preprocess, read_preprocessed,
+    FileId, FileSpan, Inactive, Includes, Preprocessed, Problem, Sources, kernel_variants, preprocess,
+    read_preprocessed,
 };
 use shaderlint_linter::{Report, Settings, check_shader};
 use shaderlint_rules::RULES;
@@ -49,14 +50,23 @@ pub(crate) fn readings(
     let (unit, problems) = preprocess(&project.defines);
     let default_text = unit.text.clone();
     let mut left = telling_regions(&unit);
-    let mut readings = vec![check(String::new(), unit, problems, settings)];
+    let mut readings = vec![check(String::new(), unit, problems, settings, None)];
     for variant in project.variants.iter().take(MAX_VARIANTS) {
         let (unit, problems) = preprocess(&overlaid(&project.defines, &variant.defines));
         left.retain(|region| !region.is_active_in(&unit));
         if unit.text != default_text {
             let label = format!("in variant {}", variant.name);
-            readings.push(check(label, unit, problems, settings));
+            readings.push(check(label, unit, problems, settings, None));
         }
+    }
+    for variant in kernel_variants(text) {
+        if readings.len() > MAX_VARIANTS {
+            return readings;
+        }
+        let (unit, problems) = preprocess(&overlaid(&project.defines, &variant.defines));
+        left.retain(|region| !region.is_active_in(&unit));
+        let label = format!("in kernel {}", variant.kernels.join(", "));
+        readings.push(check(label, unit, problems, settings, Some(&variant.kernels)));
     }
     let mut tries = 0;
     while let Some(region) = left.pop_front() {
@@ -71,7 +81,7 @@ pub(crate) fn readings(
             let (unit, problems) = preprocess(&defines);
             if region.is_active_in(&unit) {
                 left.retain(|region| !region.is_active_in(&unit));
-                readings.push(check(label, unit, problems, settings));
+                readings.push(check(label, unit, problems, settings, None));
                 break;
             }
         }
@@ -79,9 +89,21 @@ pub(crate) fn readings(
     readings
 }
 
-fn check(label: String, mut unit: Preprocessed, problems: Vec<Problem>, settings: &Settings) -> Reading {
+/// With `kernels`, the others are no entry points: they are never compiled with these definitions.
+fn check(
+    label: String,
+    mut unit: Preprocessed,
+    problems: Vec<Problem>,
+    settings: &Settings,
+    kernels: Option<&[String]>,
+) -> Reading {
     let inactive = std::mem::take(&mut unit.inactive);
-    let (shader, problems) = read_preprocessed(unit, problems);
+    let (mut shader, problems) = read_preprocessed(unit, problems);
+    for function in &mut shader.functions {
+        if kernels.is_some_and(|kernels| !kernels.contains(&function.name)) {
+            function.group_size = None;
+        }
+    }
     let has_entry = shader.entry_points().next().is_some();
     Reading {
         label,

@@ -371,3 +371,19 @@ warning[hillis-steele-scan]: hand-rolled inclusive scan of 64 uints (Hillis–St
 "#]]
     );
 }
+
+#[test]
+fn a_kernel_is_read_with_the_definitions_it_is_compiled_with() {
+    let text = RACE.replace("64", "SIZE").replace("main", "First");
+    let kernels = "#pragma kernel First SIZE=4\n#pragma kernel Other SIZE=8\n";
+    let folder = Folder::new("kernels").with("a.compute", format!("{kernels}{text}"));
+    assert_data_eq!(
+        folder.said(&["--output-format", "concise"]),
+        str![[r#"
+1
+a.compute:8:18: groupshared-race data race on g_Sum[1] (in kernel First)
+1 finding in 1 file
+
+"#]]
+    );
+}

@@ -12,6 +12,7 @@ mod call;
 mod condition;
 mod directive;
 mod expand;
+mod kernels;
 mod lex;
 mod macros;
 mod names;
@@ -22,6 +23,7 @@ mod unit;
 use crate::Includes;
 use crate::span::{FileSpan, Problem, Sources};
 
+pub use kernels::{KernelVariant, kernel_variants};
 pub use origins::Origins;
 
 /// How deep `#include` nests.

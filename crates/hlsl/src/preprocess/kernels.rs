@@ -1,0 +1,51 @@
+//! Unity's `#pragma kernel NAME MACRO MACRO=VALUE`: the entry points of a file, each with definitions of its own.
+
+/// Entry points, and what is defined where they are compiled.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct KernelVariant {
+    /// Name and value, of one macro at least.
+    pub defines: Vec<(String, String)>,
+    pub kernels: Vec<String>,
+}
+
+/// The sets of definitions that a file names for its entry points, in its order. Those of includes do not count.
+#[must_use]
+pub fn kernel_variants(text: &[u8]) -> Vec<KernelVariant> {
+    let mut found: Vec<KernelVariant> = Vec::new();
+    for words in text.split(|byte| *byte == b'\n').filter_map(kernel) {
+        let mut words = words.into_iter();
+        let Some(name) = words.next() else { continue };
+        let defines: Vec<(String, String)> = words
+            .map(|word| match word.split_once('=') {
+                Some((name, value)) => (name.to_owned(), value.to_owned()),
+                None => (word, "1".to_owned()),
+            })
+            .collect();
+        if defines.is_empty() {
+            continue;
+        }
+        match found.iter_mut().find(|known| known.defines == defines) {
+            Some(known) => known.kernels.push(name),
+            None => found.push(KernelVariant {
+                defines,
+                kernels: vec![name],
+            }),
+        }
+    }
+    found
+}
+
+/// The words behind `#pragma kernel`.
+fn kernel(line: &[u8]) -> Option<Vec<String>> {
+    let line = line.trim_ascii_start().strip_prefix(b"#")?;
+    let line = line.trim_ascii_start().strip_prefix(b"pragma")?;
+    let line = line.trim_ascii_start().strip_prefix(b"kernel")?;
+    if !line.first().is_some_and(u8::is_ascii_whitespace) {
+        return None;
+    }
+    let line = String::from_utf8_lossy(line).into_owned();
+    let line = line.split("//").next().unwrap_or_default();
+    // Blanks around `=` mean nothing.
+    let parts: Vec<&str> = line.split('=').map(str::trim).collect();
+    Some(parts.join("=").split_whitespace().map(str::to_owned).collect())
+}
