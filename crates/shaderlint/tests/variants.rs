@@ -364,6 +364,7 @@ warning[hillis-steele-scan]: hand-rolled inclusive scan of 64 uints (Hillis–St
    = the wave form passes two barriers instead; it needs shader model 6.0 and
      waves that hold consecutive threads, as every known implementation packs
      1-D groups
+   = the fix is proved for the macros as they are; #if or -D may change them
    = no automatic fix: it does not hold in every variant
 
 1 finding in 1 file
