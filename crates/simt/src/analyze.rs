@@ -2,8 +2,9 @@
 
 use shaderlint_hlsl::{FunctionId, Shader};
 
+use crate::effects::EffectsCache;
 use crate::finding::{Analysis, Collective, Race};
-use crate::machine::Machine;
+use crate::machine::{BUDGET, Machine};
 use crate::value::Terms;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
@@ -26,7 +27,14 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     if !(1..=1024).contains(&size) {
         return analysis;
     }
+    // All there is to find goes through groupshared memory.
+    let effects = EffectsCache::default().of_function(shader, entry);
+    if !effects.touches_shared() && !effects.opaque {
+        return analysis;
+    }
     let mut uses_waves = false;
+    // The runs share the steps that one may take: what cannot be confirmed in all of them is not said.
+    let mut budget = BUDGET;
     for (number, wave_size) in WAVE_SIZES.into_iter().enumerate() {
         let mut terms = Terms::default();
         let waves = Waves::new(group, wave_size, LaneMap::Linear);
@@ -34,7 +42,9 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
             return analysis;
         };
         machine.prober.enabled = number == 0 || !analysis.collectives.is_empty();
+        machine.budget = budget;
         let stopped = machine.run();
+        budget = machine.budget;
         let races = std::mem::take(&mut machine.report.races);
         if number == 0 {
             analysis.stopped = stopped;

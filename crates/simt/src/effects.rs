@@ -319,7 +319,8 @@ impl EffectsCache {
         effects
     }
 
-    fn of_function(&mut self, shader: &Shader, function: FunctionId) -> Effects {
+    /// Of a function and all it calls, as far as its caller can tell.
+    pub fn of_function(&mut self, shader: &Shader, function: FunctionId) -> Effects {
         match self.functions.get(&function) {
             Some(Some(effects)) => effects.clone(),
             // Recursion, which HLSL forbids: nothing more to add on this path.

@@ -104,8 +104,8 @@ pub(crate) struct Report {
 
 /// Statements a run may execute, times threads: about half a second.
 pub(crate) const BUDGET: u64 = 24_000_000;
-/// Atoms a run may make: about 100 MB.
-const MAX_ATOMS: usize = 2_000_000;
+/// Atoms a run may make, with their arguments: about 200 MB.
+const MAX_WORK: usize = 4_000_000;
 const MAX_CALL_DEPTH: u32 = 32;
 /// Components a variable may have to be followed one by one.
 pub(crate) const MAX_COMPONENTS: usize = 4096;
@@ -219,7 +219,7 @@ impl<'a> Machine<'a> {
 
     pub fn spend(&mut self, span: Span) -> Run<()> {
         let cost = self.lanes as u64;
-        if self.budget < cost || self.terms.len() > MAX_ATOMS {
+        if self.budget < cost || self.terms.work() > MAX_WORK {
             return Self::stop("the run takes too many steps", span);
         }
         self.budget -= cost;

@@ -139,6 +139,7 @@ pub(crate) struct Terms {
     symbols: FxHashMap<Box<str>, Symbol>,
     fresh: u32,
     blocks: u32,
+    work: usize,
 }
 
 impl Operator {
@@ -262,13 +263,14 @@ impl Terms {
         self.atoms.get(atom as usize).map(|(term, _)| term)
     }
 
-    /// Number of atoms made so far: what keeps a run's memory bounded.
-    pub fn len(&self) -> usize {
-        self.atoms.len()
+    /// Atoms and arguments looked up so far: what keeps a run's memory and time bounded.
+    pub fn work(&self) -> usize {
+        self.work
     }
 
     fn push(&mut self, term: Term, opaque: bool) -> u32 {
         let atom = u32::try_from(self.atoms.len()).unwrap_or(u32::MAX - 1);
+        self.work = self.work.saturating_add(1);
         self.atoms.push((term, opaque));
         atom
     }
@@ -292,6 +294,7 @@ impl Terms {
 
     /// The atom for a deterministic operation on `arguments`.
     pub fn apply(&mut self, op: Op, arguments: &[Value]) -> Value {
+        self.work = self.work.saturating_add(1 + arguments.len());
         let term = Term::Apply(op, arguments.into());
         if let Some(atom) = self.interned.get(&term) {
             return Value::atom(*atom);
