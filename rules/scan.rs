@@ -29,8 +29,8 @@ pub(crate) fn finding(
     notes.push(if context.has_rows() {
         let [x, y, z] = context.analysis.group_size;
         format!(
-            "a wave form needs shader model {needed}; nothing is promised of which threads of a \
-             {x}\u{d7}{y}\u{d7}{z} group share a wave, so it must not divide the index by the wave size"
+            "a wave form needs shader model {needed}; nothing is promised of which threads share a \
+             wave in a group of {x}\u{d7}{y}\u{d7}{z}, so it must not divide the index by the wave size"
         )
     } else {
         let barriers = match fix.as_ref().map_or(0, wave_form::barriers) {
@@ -51,22 +51,23 @@ pub(crate) fn finding(
     Some(Finding {
         rule,
         entry: context.entry,
-        message: format!(
-            "hand-rolled {kind} scan of {} {}s ({shape})",
-            scan.count,
-            scan.element.name()
-        ),
+        message: format!("{shape} {kind} scan of {} {}s", scan.count, scan.element.name()),
         primary: Label {
             place: scan.span,
             text: format!(
-                "{} rounds, {} barriers, counted in the run",
-                scan.rounds, scan.barriers
+                "{}, {}, counted in the run",
+                counted(scan.rounds, "round"),
+                counted(scan.barriers, "barrier")
             ),
         },
         secondary: declarations(context, scan).chain(barriers(scan)).collect(),
         notes,
         fix,
     })
+}
+
+fn counted(number: u32, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
 /// The oldest shader model with a prefix intrinsic for the operator: there is none for `min` and `max`.

@@ -62,6 +62,8 @@ pub(crate) struct Looked {
     pub report: Report,
     /// The files that this one includes, directly or not.
     pub included: Vec<String>,
+    /// Something could not be read, or not be run to its end: what is not found may be there.
+    pub is_in_part: bool,
     /// The file names entry points, yet there was none to run.
     pub is_in_vain: bool,
     pub fixed: Fixed,
@@ -179,6 +181,7 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options) -> Loo
         .collect();
     looked.report = union.report;
     looked.report.problems.extend(unknown);
+    looked.is_in_part = !union.problems.is_empty() || !looked.report.stops.is_empty();
     looked.problems = union.problems;
     looked.problems.extend(search.choices(&union.sources));
     let has_places = !(looked.report.findings.is_empty()

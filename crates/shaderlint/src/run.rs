@@ -190,10 +190,18 @@ fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
             if args.fix { "made" } else { "to make" }
         ),
     };
+    let in_part = match looked.iter().filter(|one| one.is_in_part).count() {
+        0 => String::new(),
+        _ if args.verbose => String::new(),
+        some => format!(
+            "; {} not understood in full (-v says why)",
+            counted(some, "file", "files")
+        ),
+    };
     let found = findings().count();
     if found == 0 {
         return format!(
-            "{done}nothing {} in {files}\n",
+            "{done}nothing {} in {files}{in_part}\n",
             if fixed > 0 { "left" } else { "found" }
         );
     }
@@ -204,7 +212,7 @@ fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
         (safe, not_safe) => format!(" ({safe} fixable with --fix, {not_safe} more with --unsafe-fixes)"),
     };
     format!(
-        "{done}{} in {files}{fixable}\n",
+        "{done}{} in {files}{fixable}{in_part}\n",
         counted(found, "finding", "findings")
     )
 }

@@ -241,7 +241,7 @@ fn odd_input_is_no_disaster() {
 1
 6-latin1.hlsl:7:18: groupshared-race data race on g_Sum[1]
 8-missing-include.hlsl:8:18: groupshared-race data race on g_Sum[1]
-2 findings in 9 files
+2 findings in 9 files; 4 files not understood in full (-v says why)
 
 "#]]
     );
@@ -327,7 +327,7 @@ fn fixes_are_shown_or_made() {
         folder.said(&["--fix", "--output-format", "concise"]),
         str![[r#"
 1
-floats.hlsl:9:2: hillis-steele-scan hand-rolled inclusive scan of 64 floats (Hillis–Steele)
+floats.hlsl:9:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 floats
 1 fix made; 1 finding in 2 files (1 fixable with --fix --unsafe-fixes)
 
 "#]]

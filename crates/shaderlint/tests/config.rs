@@ -606,7 +606,7 @@ fn headers_are_looked_at_where_they_are_included() {
         said(&folder, &["--verbose", "."]),
         str![[r#"
 1
-lib/scan.hlsli:9:2: hillis-steele-scan hand-rolled inclusive scan of 64 uints (Hillis–Steele)
+lib/scan.hlsli:9:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
 warning: cannot find `gone.hlsli`
   ┌─ lib/alone.hlsli:1:10
   │
@@ -627,8 +627,8 @@ warning: cannot find `gone.hlsli`
         said(&folder, &["--fix", "src", "lib/scan.hlsli"]),
         str![[r#"
 1
-lib/scan.hlsli:9:2: hillis-steele-scan hand-rolled inclusive scan of 64 uints (Hillis–Steele)
-1 finding in 3 files
+lib/scan.hlsli:9:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
+1 finding in 3 files; 2 files not understood in full (-v says why)
 
 "#]]
     );

@@ -301,7 +301,7 @@ a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with -D NO_WAVES=1)
         said("no-fallback", &unrelated, &[]),
         str![[r#"
 1
-a.hlsl:12:2: hillis-steele-scan hand-rolled inclusive scan of 64 uints (Hillis–Steele)
+a.hlsl:12:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
 1 finding in 1 file (1 fixable with --fix)
 
 "#]]
@@ -343,7 +343,7 @@ nothing found in 1 file
         folder.said(&["--fix"]),
         str![[r#"
 1
-warning[hillis-steele-scan]: hand-rolled inclusive scan of 64 uints (Hillis–Steele)
+warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
    ┌─ a.hlsl:12:2
    │
  6 │   groupshared uint g_Scan[64]; // café
@@ -383,7 +383,7 @@ fn a_kernel_is_read_with_the_definitions_it_is_compiled_with() {
         str![[r#"
 1
 a.compute:8:18: groupshared-race data race on g_Sum[1] (in kernel First)
-1 finding in 1 file
+1 finding in 1 file; 1 file not understood in full (-v says why)
 
 "#]]
     );

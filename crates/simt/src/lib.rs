@@ -18,6 +18,7 @@ mod intrinsic;
 mod machine;
 mod memory;
 mod observe;
+mod operator;
 mod place;
 mod probe;
 mod rewrite;

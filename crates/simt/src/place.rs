@@ -83,10 +83,7 @@ impl<'a> Machine<'a> {
                     Storage::Const => {
                         // An array is as long as its declaration says: no cap here.
                         let place = self.constant(*global)?;
-                        return Ok(Place {
-                            components: (0..place.len() as u32).collect(),
-                            ..whole(Root::Value(place))
-                        });
+                        return Ok(Place::of_value(place));
                     }
                     Storage::Uniform => {
                         let name = self.terms.symbol(&declared.name);
@@ -139,11 +136,7 @@ impl<'a> Machine<'a> {
                         return Ok(place);
                     }
                     let columns = self.load(&place, expr.span);
-                    place = Place {
-                        root: Root::Value(columns),
-                        base: Column::ZERO,
-                        components: (0..place.components.len() as u32).collect(),
-                    };
+                    place = Place::of_value(columns);
                 }
                 // Swizzled or strided components are picked through the list, whole ones through the base.
                 let start = place.components.first().copied().unwrap_or(0);
@@ -155,11 +148,7 @@ impl<'a> Machine<'a> {
                     // What is loaded is packed: its components count from 0 again.
                     let columns = self.load(&place, expr.span);
                     start = 0;
-                    place = Place {
-                        root: Root::Value(columns),
-                        base: Column::ZERO,
-                        components: Vec::new(),
-                    };
+                    place = Place::of_value(columns);
                 }
                 place.components = (0..count).collect();
                 if place.base == Column::ZERO && (start, stride) == (0, 1) && self.is_below(&index, length) {
@@ -230,10 +219,7 @@ impl<'a> Machine<'a> {
             }
             _ => {
                 let value = self.eval(expr)?;
-                Ok(Place {
-                    components: (0..value.len() as u32).collect(),
-                    ..whole(Root::Value(value))
-                })
+                Ok(Place::of_value(value))
             }
         }
     }
@@ -566,6 +552,15 @@ impl<'a> Machine<'a> {
 }
 
 impl Place {
+    /// All of a value that is in no place.
+    fn of_value(columns: Vec<Column>) -> Place {
+        Place {
+            components: (0..columns.len() as u32).collect(),
+            root: Root::Value(columns),
+            base: Column::ZERO,
+        }
+    }
+
     /// The groupshared variable and the cell each thread names.
     pub fn in_shared(&self) -> Option<(GlobalId, Column)> {
         match &self.root {
