@@ -176,7 +176,6 @@ pub(crate) fn problem(sources: &Sources, problem: &Problem) {
     say(sources, std::slice::from_ref(problem));
 }
 
-#[cfg(feature = "gpu")]
 fn say(sources: &Sources, problems: &[Problem]) {
     let path = sources.files.first().map_or("", |file| &file.path);
     let texts = SourceTexts::new(sources);
