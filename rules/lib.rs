@@ -23,6 +23,8 @@ mod groupshared_race;
 mod configuration;
 mod scan;
 mod wave_form;
+mod wave_reduction;
+mod wave_scan;
 
 use shaderlint_linter::Rule;
 

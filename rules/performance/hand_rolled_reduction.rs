@@ -3,7 +3,7 @@
 use shaderlint_linter::{Category, Context, Finding, Label, Rule, ShaderModel};
 use shaderlint_simt::{Collective, Kind};
 
-use crate::scan;
+use crate::{scan, wave_form, wave_reduction};
 
 pub(crate) const RULE: Rule = Rule {
     id: "hand-rolled-reduction",
@@ -24,10 +24,22 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn finding(context: &Context<'_>, reduction: &Collective) -> Finding {
-    let mut notes = vec![scan::proof(context, reduction)];
-    if !reduction.operator.is_exact() {
-        notes.push(scan::REASSOCIATES.to_owned());
-    }
+    let fix = wave_form::fix(context, reduction);
+    let needed = ShaderModel::WAVES;
+    let barriers = wave_form::barriers(fix.as_ref());
+    let form = if wave_reduction::atomic(reduction).is_some() {
+        format!(
+            "the wave form {barriers}needs shader model {needed} and nothing else: any threads may share a wave"
+        )
+    } else if context.has_rows() {
+        let packing = wave_form::no_packing(context);
+        format!("a wave form needs shader model {needed}; {packing}")
+    } else {
+        let packing = wave_form::LINEAR;
+        format!("the wave form {barriers}needs shader model {needed} and {packing}")
+    };
+    let mut notes = vec![scan::proof(context, reduction), form];
+    notes.extend(wave_form::doubt(reduction, fix.as_ref()).map(str::to_owned));
     Finding {
         rule: RULE.id,
         entry: context.entry,
@@ -43,6 +55,6 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Finding {
         },
         secondary: scan::places(context, reduction),
         notes,
-        fix: None,
+        fix,
     }
 }

@@ -100,6 +100,8 @@ pub(crate) struct Report {
     /// Writes outside an array: span, thread and index.
     pub out_of_bounds: Vec<(GlobalId, Span, u32, i32)>,
     pub used_waves: bool,
+    /// Of groupshared memory.
+    pub used_atomics: bool,
 }
 
 /// Statements a run may execute, times threads: about half a second.

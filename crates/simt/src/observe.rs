@@ -186,18 +186,20 @@ impl Machine<'_> {
         let most = scans.iter().map(|scan| scan.count).max();
         let main = match scans.iter().position(|scan| Some(scan.count) == most) {
             Some(first) => scans.remove(first),
-            None => rows
-                .iter()
-                .find_map(|(place, scalar, row)| total(atoms, place, *scalar, row, lanes))?,
+            None => {
+                let totals = rows
+                    .iter()
+                    .filter_map(|(place, scalar, row)| total(atoms, place, *scalar, row, lanes));
+                scans = totals.collect();
+                if scans.is_empty() {
+                    return None;
+                }
+                scans.remove(0)
+            }
         };
         let alike = |other: &Pattern| {
-            (
-                other.kind,
-                other.first,
-                other.count,
-                other.segment,
-                other.reversed,
-            ) == (main.kind, main.first, main.count, main.segment, main.reversed)
+            (other.kind, other.operator, other.first) == (main.kind, main.operator, main.first)
+                && (other.count, other.segment, other.reversed) == (main.count, main.segment, main.reversed)
         };
         let also = scans
             .iter()
@@ -227,11 +229,11 @@ impl Machine<'_> {
             function: self.state.frame.function,
             rewrite: None,
         };
-        // One element a thread, from its left: the form that can take the construct's place.
-        let is_plain = collective.kind != Kind::Reduction
-            && !collective.reversed
-            && (collective.count, collective.segment) == (lanes, lanes);
-        if is_plain {
+        // What wave forms can take the place of: a total, or a scan from the left of one or two elements a thread.
+        let is_plain = !collective.reversed
+            && collective.segment == collective.count
+            && [lanes, 2 * lanes].contains(&collective.count);
+        if is_plain || collective.kind == Kind::Reduction {
             collective.rewrite = self.rewrite(effects, &collective.output, also, span, watch.settled);
         }
         Some(collective)

@@ -348,6 +348,7 @@ impl<'a> Machine<'a> {
             let clean = !self.report.unproved
                 && self.report.out_of_bounds.is_empty()
                 && !self.report.used_waves
+                && !self.report.used_atomics
                 && self.state.events == entry_events
                 && self.state.active == self.all;
             if !clean {

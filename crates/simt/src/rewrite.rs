@@ -20,10 +20,6 @@ impl Machine<'_> {
         span: Span,
         ends_with_barrier: bool,
     ) -> Option<Rewrite> {
-        // The wave form relies on linear packing, which is practice for 1-D groups alone.
-        if self.group[1] != 1 || self.group[2] != 1 {
-            return None;
-        }
         // The wave form's barriers order groupshared memory alone. Where the construct's own order resources as well and
         // somebody could tell, they are part of what it does.
         if effects.device_barrier && self.effects.of_shader(self.shader).device_observed {
@@ -38,7 +34,10 @@ impl Machine<'_> {
         }
         let mut settled = Vec::new();
         for local in effects.written.difference(&effects.declared) {
-            let is_result = |elements: &Elements| *elements == Elements::Register { local: *local };
+            let is_result = |elements: &Elements| match elements {
+                Elements::Register { local: own } | Elements::OneRegister { local: own, .. } => own == local,
+                _ => false,
+            };
             if !used_outside.contains(local) || is_result(output) || also.iter().any(is_result) {
                 continue;
             }
