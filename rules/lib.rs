@@ -21,6 +21,7 @@ mod hand_rolled_reduction;
 mod groupshared_race;
 
 mod configuration;
+mod element;
 mod scan;
 mod wave_form;
 

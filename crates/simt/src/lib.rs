@@ -6,6 +6,7 @@
 
 mod analyze;
 mod atoms;
+mod bounds;
 mod column;
 mod control;
 mod effects;
@@ -15,6 +16,7 @@ mod finding;
 mod fold;
 mod havoc;
 mod intrinsic;
+mod layout;
 mod machine;
 mod memory;
 mod observe;
@@ -29,6 +31,6 @@ mod wave;
 pub use analyze::analyze;
 pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use finding::{
-    Access, Analysis, Collective, Elements, Iteration, Kind, Operator, Race, Rewrite, Shape, Stop,
+    Access, Analysis, Collective, Elements, Instance, Iteration, Kind, Operator, Race, Rewrite, Shape, Stop,
 };
 pub use wave::{LaneMap, WAVE_SIZES};
