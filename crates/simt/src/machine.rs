@@ -257,6 +257,7 @@ impl<'a> Machine<'a> {
                     Some(init) => self.eval(init)?,
                     None => self.uninitialised(*local),
                 };
+                self.notice(*local, &value);
                 let (active, all, lanes) = (self.state.active, self.all, self.lanes);
                 if let Some(slot) = self.state.frame.locals.get_mut(local.0 as usize) {
                     for (component, new) in slot.iter_mut().zip(value) {
