@@ -127,12 +127,12 @@ float4 vertex(Inner v : IN, uint id : SV_VertexID) : SV_Position
 ",
         r"
 (struct Inner (position float3 :POSITION) (flags uint :FLAGS0))
-(struct Outer (position float3 :POSITION) (flags uint :FLAGS0) (inner Inner[2]) (m float2x2) (a uint) (b uint[3]))
+(struct Outer (Inner Inner) (inner Inner[2]) (m float2x2) (a uint) (b uint[3]))
 (fn vertex float4 (v Inner :IN) (id uint :SV_VertexID)
   (let o Outer (as Outer 0))
   (= (.xy (.position (at (.inner o) 1))) (.yx (.position v)))
   (= (at (.b o) 2) (x++ (.a o)))
-  (return (new float4 (.position o) (as float (.flags (at (.inner o) 0))))))
+  (return (new float4 (.position (.Inner o)) (as float (.flags (at (.inner o) 0))))))
 ",
     );
 }

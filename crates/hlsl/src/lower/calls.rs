@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use super::Lowering;
 use super::conversions::{as_value, convert, distance, opaque};
+use super::names::packed;
 use super::parts::{Part, part};
 use crate::Intrinsic;
 use crate::span::Span;
@@ -91,10 +92,31 @@ impl<'a> Lowering<'a> {
                 self.named_call(self.source(callee_span), callee_span, arguments, span)
             }
             _ => {
-                let callee = self.expression(callee);
-                arguments.push(callee);
-                opaque(arguments, Type::Unknown, span)
+                let object = self.expression(callee);
+                self.call_object(object, arguments, span)
             }
+        }
+    }
+
+    /// `object(arguments)`, or of something that cannot be called.
+    fn call_object(&mut self, object: Expr, arguments: Vec<Expr>, span: Span) -> Expr {
+        if let Some((object, found)) = self.operator_methods(&object, b"operator()") {
+            return self.call_method(&found, object, arguments, span);
+        }
+        let mut operands = arguments;
+        operands.push(object);
+        opaque(operands, Type::Unknown, span)
+    }
+
+    /// The operator methods of an object of a struct.
+    pub(super) fn operator_methods(
+        &self,
+        object: &Expr,
+        name: &'static [u8],
+    ) -> Option<(Expr, Vec<FunctionId>)> {
+        match object.ty {
+            Type::Struct(id) => self.methods_of(object, id, name),
+            _ => None,
         }
     }
 
@@ -120,12 +142,18 @@ impl<'a> Lowering<'a> {
         {
             return self.call_method(&found, object, arguments, span);
         }
-        let packed: Vec<u8> = name
-            .iter()
-            .copied()
-            .filter(|byte| !byte.is_ascii_whitespace())
-            .collect();
-        let key = packed.strip_prefix(b"::").unwrap_or(&packed);
+        let packed = packed(name);
+        let key = &*packed;
+        if let Some(&local) = self.body.scope.get(key) {
+            let object = Expr {
+                kind: ExprKind::Local(local),
+                ty: self.local_type(local),
+                span: name_span,
+            };
+            if matches!(object.ty, Type::Struct(_)) {
+                return self.call_object(object, arguments, span);
+            }
+        }
         if let Some(overloads) = self.resolve(&self.functions, key) {
             if let Some(id) = self.best_overload(&overloads, &arguments, 0) {
                 return self.call_function(id, arguments, span);
@@ -139,12 +167,7 @@ impl<'a> Lowering<'a> {
             return self.call_function(id, arguments, span);
         }
         // `S::f(…)`, a static method or that of a base.
-        if let Some(colon) = key.windows(2).rposition(|pair| pair == b"::")
-            && let Some(Type::Struct(id)) = self.resolve(&self.types, key.get(..colon).unwrap_or_default())
-            && let Some(method) = name
-                .len()
-                .checked_sub(key.len() - colon - 2)
-                .and_then(|at| name.get(at..))
+        if let Some((Type::Struct(id), method)) = self.qualified(name_span)
             && let Some(found) = self.methods.get(&(id, method)).cloned()
         {
             // `Base::f(…)` in a method.
@@ -252,12 +275,16 @@ impl<'a> Lowering<'a> {
                 let Some(local) = function.locals.get(parameter.local.0 as usize) else {
                     continue;
                 };
-                let forward = distance(&argument.ty, &local.ty);
+                let forward = self.distance(&argument.ty, &local.ty);
                 match forward {
                     Some(step) => score = score.saturating_add(step),
                     None => fits = false,
                 }
-                if parameter.direction != Direction::In && distance(&local.ty, &argument.ty).is_none() {
+                // What comes back into a struct that the parameter is a base of is that base.
+                if parameter.direction != Direction::In
+                    && !matches!(local.ty, Type::Struct(_))
+                    && distance(&local.ty, &argument.ty).is_none()
+                {
                     fits = false;
                 }
             }
@@ -298,10 +325,10 @@ impl<'a> Lowering<'a> {
             };
             if direction == Direction::In {
                 let keep = matches!(ty, Type::Array(..) | Type::Resource(..));
-                converted.push(if keep { argument } else { convert(argument, &ty) });
+                converted.push(if keep { argument } else { self.fit(argument, &ty) });
             } else {
                 self.note_write(&argument);
-                converted.push(argument);
+                converted.push(self.to_base(argument, &ty));
             }
         }
         Expr {

@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::Lowering;
-use super::conversions::{as_value, opaque, to_index};
+use super::conversions::{as_value, convert, distance, opaque, to_index};
 use super::parts::{Part, part};
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind, FunctionId};
@@ -62,7 +62,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// An object seen as each of its bases that have methods.
+    /// An object seen as each of its bases.
     fn bases_of<'s>(&'s self, object: &'s Expr, id: StructId) -> impl Iterator<Item = (Expr, StructId)> + 's {
         let bases = self.bases.get(&id).map_or(&[][..], Vec::as_slice);
         bases.iter().filter_map(move |&index| {
@@ -97,6 +97,42 @@ impl Lowering<'_> {
             .find_map(|(base, id)| self.as_base(&base, id, wanted))
     }
 
+    /// How far a struct is below one of its bases; `None` where `to` is none of them.
+    fn steps_to_base(&self, from: StructId, to: StructId) -> Option<u32> {
+        if from == to {
+            return Some(0);
+        }
+        let fields = &self.shader.structs.get(from.0 as usize)?.fields;
+        let mut bases = self.bases.get(&from)?.iter();
+        bases.find_map(|&at| match fields.get(at as usize)?.ty {
+            Type::Struct(base) => Some(1 + self.steps_to_base(base, to)?),
+            _ => None,
+        })
+    }
+
+    /// As [`distance`], structs being taken for their bases too.
+    pub(super) fn distance(&self, from: &Type, to: &Type) -> Option<u32> {
+        match (from, to) {
+            (Type::Struct(from), Type::Struct(to)) => self.steps_to_base(*from, *to),
+            _ => distance(from, to),
+        }
+    }
+
+    /// An object as the base that is wanted, where that is one; else unchanged.
+    pub(super) fn to_base(&self, object: Expr, wanted: &Type) -> Expr {
+        match (&object.ty, wanted) {
+            (Type::Struct(own), Type::Struct(base)) if own != base => {
+                self.as_base(&object, *own, *base).unwrap_or(object)
+            }
+            _ => object,
+        }
+    }
+
+    /// Converts an expression to a type, a struct also to one of its bases.
+    pub(super) fn fit(&self, expr: Expr, to: &Type) -> Expr {
+        convert(self.to_base(expr, to), to)
+    }
+
     pub(super) fn subscript(&mut self, node: Node, span: Span) -> Expr {
         let object = self.part_expression(node, Part::Argument);
         let index = part(node, Part::Indices).or_else(|| part(node, Part::Index));
@@ -115,6 +151,9 @@ impl Lowering<'_> {
             return opaque(vec![object], Type::Unknown, span);
         };
         let index = self.expression(index);
+        if let Some((object, found)) = self.operator_methods(&object, b"operator[]") {
+            return self.call_method(&found, object, vec![index], span);
+        }
         let index = to_index(index);
         let ty = match &object.ty {
             Type::Vector(scalar, _) => Type::Scalar(*scalar),

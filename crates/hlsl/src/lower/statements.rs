@@ -139,7 +139,7 @@ impl Lowering<'_> {
                     if returns == Type::Void {
                         value
                     } else {
-                        convert(value, &returns)
+                        self.fit(value, &returns)
                     }
                 });
                 StmtKind::Return(value)
