@@ -512,7 +512,9 @@ void f(uint u, int i, float x, bool b, float3 v, uint2 u2, float3x3 m)
     InterlockedCompareExchange(cell, 0, i, u);
     AllMemoryBarrierWithGroupSync();
     u = select(b, u, 1) + and(b, u) + NonUniformResourceIndex(u);
-    x = log10(x) + sincos(x, x, x);
+    sincos(x, v.x, v.y);
+    x = log10(x) + modf(i, x);
+    asuint(asdouble(u, i), u, u2.x);
 }
 ",
         r"
@@ -534,8 +536,9 @@ void f(uint u, int i, float x, bool b, float3 v, uint2 u2, float3x3 m)
   (InterlockedCompareExchange cell 0u (as uint i) u)
   (AllMemoryBarrierWithGroupSync)
   (= u (+ (+ (select b u 1u) (as uint (and b (as bool u)))) (as uint u)))
-  (= x (+ (?float (as float x)) (as float (? x x x)))))
-! unknown name `sincos`: sincos
+  (sincos (as float x) (.x v) (.y v))
+  (= x (+ (log10 x) (modf (as float i) x)))
+  (asuint (asdouble u (as uint i)) u (.x u2)))
 ",
     );
 }
@@ -660,7 +663,7 @@ void f(uint n)
 }
 
 #[test]
-fn templates_of_structs_are_skipped() {
+fn templates_of_structs() {
     check(
         r"
 template<typename T> T twice(T a) { return a + a; }
@@ -668,8 +671,9 @@ template<uint N> struct Block { uint x[N]; };
 uint f(uint a) { Block<4> b; return twice<uint>(a) + twice(a); }
 ",
         r"
+(struct Block<4> (x uint[4]))
 (fn f uint (a uint)
-  (let b ?)
+  (let b Block<4>)
   (return (+ (twice a) (twice a))))
 (fn twice uint (a uint)
   (return (+ a a)))
@@ -855,10 +859,11 @@ uint g() { return with_default(1) + with_default(1, 2); }
         r"
 (struct S (a uint))
 (struct  (b uint2))
+(struct Box<uint> (v uint))
 (uniform first S)
 (uniform second S[2])
 (const anonymous  (new  1u 2u))
-(uniform boxed ?)
+(uniform boxed Box<uint>)
 (fn f uint (a ?) (b uint)
   (let c ?)
   (return (+ (+ (.a (at second b)) (.y (.b anonymous))) (.a first))))

@@ -31,7 +31,7 @@ uint use_it(Crate c) { c.init(1); c.width++; c.grow(c.lid); return c.area() + c.
 (fn Box::init void (inout this Box) (n uint)
   (Shape::grow (.Shape this) n)
   (= (.width (.Shape this)) n)
-  (= (.height this) (Shape::area (.Shape this))))
+  (= (.height this) (Box::area this)))
 (fn Box::area uint (this Box)
   (return (+ (* (Shape::area (.Shape this)) (.height this)) (.depth (.Plain this)))))
 (fn use_it uint (c Crate)

@@ -282,8 +282,7 @@ impl EffectsCache {
                         | Intrinsic::DeviceMemoryBarrier
                 );
                 for (index, argument) in arguments.iter().enumerate() {
-                    // The place of an atomic, and its last argument: the old value.
-                    let out = intrinsic.is_atomic() && (index == 0 || index >= 2);
+                    let out = intrinsic.may_write(index);
                     effects.device_observed |= out && is_on_device(shader, argument);
                     self.expression(shader, argument, out, effects);
                 }

@@ -130,6 +130,12 @@ impl<'a> Machine<'a> {
         ) {
             return Ok(Vec::new());
         }
+        if intrinsic == Intrinsic::Clip {
+            return Self::stop("a discard in a kernel", expr.span);
+        }
+        if (0..arguments.len()).any(|index| intrinsic.may_write(index)) {
+            return self.opaque(arguments, expr);
+        }
         let mut values = Vec::with_capacity(arguments.len());
         for argument in arguments {
             values.push(self.eval(argument)?);

@@ -204,11 +204,18 @@ impl Lexer<'_> {
                 self.put(offset, byte);
             }
         }
+        if matches!(word, b"static_assert" | b"_Static_assert")
+            && let Some(close) = self.partner(index + 1).filter(|_| self.is(index + 1, b'('))
+        {
+            // What holds or does not compile does nothing.
+            self.blank_tokens(index, close + 1);
+            return close + 1;
+        }
         if word == b"operator" && !next_is_word {
             return self.edit_operator(walk, index);
         }
-        let foreign = words::is_foreign_keyword(word)
-            || (word == b"class" || word == b"template") && !next_is_word;
+        let foreign =
+            words::is_foreign_keyword(word) || (word == b"class" || word == b"template") && !next_is_word;
         // `signed int` and its kin stay types.
         let sized = matches!(word, b"signed" | b"short" | b"long") && next_is_word;
         if foreign && !sized {
@@ -232,7 +239,8 @@ impl Lexer<'_> {
         if (self.is(end, b'(') || self.is(end, b'[')) && self.partner(end) == Some(end + 1) {
             end += 2;
         }
-        while end < index + 4 && matches!(self.token(end), Some(token) if matches!(token.kind, TokenKind::Punct(punct) if punct != b'(' && punct != b';'))
+        while end < index + 4
+            && matches!(self.token(end), Some(token) if matches!(token.kind, TokenKind::Punct(punct) if punct != b'(' && punct != b';'))
         {
             end += 1;
         }
@@ -322,8 +330,8 @@ impl Lexer<'_> {
             && [b';', b'=', b'[', b',', b')', b'(', b':']
                 .iter()
                 .any(|&punct| self.is(close + 2, punct));
-        let is_template =
-            self.templates.contains(word) && (called || !self.word(close + 1).is_empty() || self.is_type(word));
+        let is_template = self.templates.contains(word)
+            && (called || !self.word(close + 1).is_empty() || self.is_type(word));
         (call || declares || is_template).then_some(close)
     }
 

@@ -16,21 +16,14 @@ fn pure_function(name: &[u8], argument: Option<&Type>) -> Option<Type> {
     let of = |scalar| Some(argument.map_or(Type::Unknown, |ty| ty.with_scalar(scalar)));
     match name {
         b"ddx" | b"ddy" | b"ddx_coarse" | b"ddy_coarse" | b"ddx_fine" | b"ddy_fine" | b"fwidth"
-        | b"log10" | b"cosh" | b"sinh" | b"faceforward" | b"reflect" | b"refract" | b"ldexp" | b"noise" => {
-            of(Scalar::Float)
-        }
-        b"fma" => argument.cloned(),
-        b"isfinite" | b"isnormal" => of(Scalar::Bool),
+        | b"noise" => of(Scalar::Float),
+        b"isnormal" => of(Scalar::Bool),
         b"asfloat16" => of(Scalar::Half),
         b"asuint16" => of(Scalar::Uint16),
         b"asint16" => of(Scalar::Int16),
-        b"determinant" | b"dot2add" => Some(Type::FLOAT),
-        b"dot4add_i8packed" => Some(Type::INT),
-        b"asdouble" => Some(Type::Scalar(Scalar::Double)),
-        b"dot4add_u8packed" | b"pack_u8" | b"pack_s8" | b"pack_clamp_u8" | b"pack_clamp_s8" => {
-            Some(Type::UINT)
-        }
-        b"msad4" | b"unpack_u8u32" => Some(Type::Vector(Scalar::Uint, 4)),
+        b"dot2add" => Some(Type::FLOAT),
+        b"pack_u8" | b"pack_s8" | b"pack_clamp_u8" | b"pack_clamp_s8" => Some(Type::UINT),
+        b"unpack_u8u32" => Some(Type::Vector(Scalar::Uint, 4)),
         b"D3DCOLORtoUBYTE4" | b"unpack_s8s32" => Some(Type::Vector(Scalar::Int, 4)),
         b"CheckAccessFullyMapped" => Some(Type::BOOL),
         _ => None,

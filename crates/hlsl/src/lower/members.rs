@@ -7,7 +7,7 @@ use super::conversions::{as_value, convert, distance, opaque, to_index};
 use super::parts::{Part, part};
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind, FunctionId};
-use crate::types::{ResourceKind, StructId, Type};
+use crate::types::{ResourceKind, Scalar, StructId, Type};
 
 impl Lowering<'_> {
     pub(super) fn member(&mut self, node: Node, span: Span) -> Expr {
@@ -133,21 +133,58 @@ impl Lowering<'_> {
         convert(self.to_base(expr, to), to)
     }
 
+    /// `texture.mips[level][place]` and `texture.sample[index][place]` as the load they are.
+    fn texel(&mut self, node: Node, span: Span) -> Option<Expr> {
+        let inner = part(node, Part::Argument).filter(|inner| inner.kind() == "subscript_expression")?;
+        let member = part(inner, Part::Argument).filter(|member| member.kind() == "field_expression")?;
+        let name = self.node_source(part(member, Part::Field)?);
+        if !matches!(name, b"mips" | b"sample") {
+            return None;
+        }
+        let (level, place) = (index_of(inner)?, index_of(node)?);
+        let object = self.part_expression(member, Part::Argument);
+        let Type::Resource(ResourceKind::Texture, Some(element)) = &object.ty else {
+            return None;
+        };
+        let ty = (**element).clone();
+        let level = self.expression(level);
+        let place = self.expression(place);
+        let dimensions = match place.ty {
+            Type::Scalar(_) => 1,
+            Type::Vector(_, n @ 1..=3) => n,
+            _ => return None,
+        };
+        let (place, level) = (
+            convert(place, &ints(dimensions)),
+            convert(to_index(level), &Type::INT),
+        );
+        let arguments = if name == b"mips" {
+            let construct = ExprKind::Construct(vec![place, level]);
+            vec![Expr {
+                kind: construct,
+                ty: ints(dimensions + 1),
+                span,
+            }]
+        } else {
+            vec![place, level]
+        };
+        Some(Expr {
+            kind: ExprKind::Method {
+                object: Box::new(object),
+                name: "Load".to_owned(),
+                arguments,
+            },
+            ty,
+            span,
+        })
+    }
+
     pub(super) fn subscript(&mut self, node: Node, span: Span) -> Expr {
+        if let Some(texel) = self.texel(node, span) {
+            return texel;
+        }
         let object = self.part_expression(node, Part::Argument);
-        let index = part(node, Part::Indices).or_else(|| part(node, Part::Index));
-        let index = index.and_then(|list| {
-            if list.kind() == "subscript_argument_list" {
-                if list.named_child_count() == 1 {
-                    list.named_child(0)
-                } else {
-                    None
-                }
-            } else {
-                Some(list)
-            }
-        });
-        let Some(index) = index else {
+        let Some(index) = index_of(node) else {
             return opaque(vec![object], Type::Unknown, span);
         };
         let index = self.expression(index);
@@ -176,6 +213,23 @@ impl Lowering<'_> {
             span,
         }
     }
+}
+
+fn ints(count: u8) -> Type {
+    if count == 1 {
+        Type::INT
+    } else {
+        Type::Vector(Scalar::Int, count)
+    }
+}
+
+/// The one index of a subscript.
+fn index_of(subscript: Node<'_>) -> Option<Node<'_>> {
+    let list = part(subscript, Part::Indices).or_else(|| part(subscript, Part::Index))?;
+    if list.kind() != "subscript_argument_list" {
+        return Some(list);
+    }
+    list.named_child(0).filter(|_| list.named_child_count() == 1)
 }
 
 /// The components a member name selects, and the type of the selection.

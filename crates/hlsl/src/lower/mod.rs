@@ -427,7 +427,11 @@ impl<'a> Lowering<'a> {
 
     /// The values of an attribute's arguments.
     fn attribute_values(&mut self, parser: &mut Parser, arguments: Span) -> Vec<Option<u32>> {
-        let text = self.lexed.kept.get(&arguments.start).map_or(&[][..], Vec::as_slice);
+        let text = self
+            .lexed
+            .kept
+            .get(&arguments.start)
+            .map_or(&[][..], Vec::as_slice);
         let values = self.constants(parser, text, arguments.start);
         values
             .into_iter()

@@ -170,7 +170,9 @@ impl<'a> Lowering<'a> {
             return;
         }
         let name = packed(words);
-        let Some((_, own)) = split_scope(&name) else { return };
+        let Some((_, own)) = split_scope(&name) else {
+            return;
+        };
         let full: Name<'a> = Cow::Owned([&*self.namespace, own].concat());
         let mut known = false;
         if let Some(ty) = self.resolve(&self.types, &name) {

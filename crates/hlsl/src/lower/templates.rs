@@ -156,7 +156,12 @@ impl<'a> Lowering<'a> {
             let body = part(node, Part::Body)?;
             Some(lowering.structure(node, Cow::Owned(shown), body, Some(&key)))
         })??;
-        if !self.templates.type_instances.iter().any(|(known, _)| *known == key) {
+        if !self
+            .templates
+            .type_instances
+            .iter()
+            .any(|(known, _)| *known == key)
+        {
             self.templates.type_instances.push((key, ty.clone()));
         }
         Some(ty)
@@ -313,10 +318,7 @@ impl<'a> Lowering<'a> {
                 let Some((name, ty)) = deduced(written, &argument.ty) else {
                     continue;
                 };
-                let at = item
-                    .template
-                    .iter()
-                    .position(|own| self.source(own.name) == name);
+                let at = item.template.iter().position(|own| self.source(own.name) == name);
                 let Some(at) = at.filter(|&at| !given.get(at).copied().unwrap_or(true)) else {
                     continue;
                 };
@@ -349,7 +351,9 @@ impl<'a> Lowering<'a> {
             // `uint N` makes a uint of what it is given.
             if let (Some(Binding::Number(value)), Some(ty)) = (&binding, parameter.ty) {
                 let scalar = self.type_at(ty).scalar();
-                *binding = scalar.and_then(|scalar| value.convert(scalar)).map(Binding::Number);
+                *binding = scalar
+                    .and_then(|scalar| value.convert(scalar))
+                    .map(Binding::Number);
             }
         }
         bindings.into_iter().collect()

@@ -102,7 +102,9 @@ impl<'a> Lowering<'a> {
         let mut first = open + 1;
         let mut nested = 0usize;
         for index in open + 1..=close {
-            let Some(token) = lexed.tokens.get(index) else { break };
+            let Some(token) = lexed.tokens.get(index) else {
+                break;
+            };
             match token.kind {
                 TokenKind::Punct(b'<' | b'(') => nested += 1,
                 TokenKind::Punct(b'>' | b')') if index < close => nested = nested.saturating_sub(1),
@@ -119,7 +121,12 @@ impl<'a> Lowering<'a> {
     }
 
     /// A type or a number among template arguments.
-    pub(super) fn template_argument_of_tokens(&mut self, first: usize, end: usize, depth: u32) -> Option<Binding> {
+    pub(super) fn template_argument_of_tokens(
+        &mut self,
+        first: usize,
+        end: usize,
+        depth: u32,
+    ) -> Option<Binding> {
         let mut index = first;
         let ty = self.read_type(&mut index, end, depth + 1);
         if ty != Type::Unknown && index == end {
