@@ -209,10 +209,13 @@ impl<'a> Lowering<'a> {
             end: self.span(node).end,
         };
         for declarator in declarators {
-            let Some(declared) = self.declarator(declarator, base.clone()) else {
+            let Some(mut declared) = self.declarator(declarator, base.clone()) else {
                 self.problem("this declaration is not understood", span);
                 continue;
             };
+            if node.kind() == "field_declaration" {
+                declared.init = value_of_member(node, declarator);
+            }
             let (ty, init) = self.initialized(&declared);
             let mut inner = &ty;
             while let Type::Array(element, _) = inner {
@@ -294,4 +297,18 @@ impl<'a> Lowering<'a> {
             _ => None,
         }
     }
+}
+
+/// The initialiser of a static member, which the grammar has beside its declarator.
+fn value_of_member<'t>(declaration: Node<'t>, declarator: Node<'t>) -> Option<Node<'t>> {
+    let mut cursor = declaration.walk();
+    let mut values = declaration.children_by_field_name("default_value", &mut cursor);
+    let mut inner = declaration.walk();
+    let next = declaration
+        .children_by_field_name("declarator", &mut inner)
+        .find(|other| other.start_byte() > declarator.start_byte());
+    values.find(|value| {
+        value.start_byte() > declarator.start_byte()
+            && next.is_none_or(|next| value.start_byte() < next.start_byte())
+    })
 }

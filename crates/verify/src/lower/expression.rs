@@ -402,7 +402,7 @@ impl Body<'_, '_> {
                 components.push(self.value(argument)?);
             }
             let ty = self.unit.value_type(&ty, span)?;
-            return Ok(self.add(Expression::Compose { ty, components }));
+            return Ok(self.compose(ty, components));
         }
         let mut scalars = Vec::new();
         for argument in arguments {

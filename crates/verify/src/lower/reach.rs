@@ -187,7 +187,7 @@ impl<'a> Walk<'a> {
                     self.reach.uses_waves = true;
                     self.reach.uses_lane_index |= matches!(
                         intrinsic,
-                        Intrinsic::WaveGetLaneIndex | Intrinsic::WaveIsFirstLane
+                        Intrinsic::WaveGetLaneIndex | Intrinsic::WaveIsFirstLane | Intrinsic::QuadReadLaneAt
                     );
                     self.reach.uses_lane_count |= *intrinsic == Intrinsic::WaveGetLaneCount;
                 }
