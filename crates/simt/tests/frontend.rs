@@ -18,10 +18,7 @@ fn shown(shader: &Shader, found: &Collective) -> String {
         }
         Elements::Register { .. } => "a register".to_owned(),
     };
-    format!(
-        "{:?} {:?} {} of {array}",
-        found.kind, found.operator, found.count
-    )
+    format!("{:?} {:?} {} of {array}", found.kind, found.operator, found.count)
 }
 
 #[test]

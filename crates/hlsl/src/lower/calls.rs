@@ -74,6 +74,7 @@ impl<'a> Lowering<'a> {
                     return self.named_call(name, callee_span, arguments, span);
                 }
                 self.unknown_name(name, callee_span);
+                self.told.insert(span);
                 opaque(arguments, Type::Unknown, span)
             }
             "identifier"
@@ -189,9 +190,11 @@ impl<'a> Lowering<'a> {
             return as_value(index);
         }
         if let Some(ty) = pure_function(name, arguments.first().map(|argument| &argument.ty)) {
+            self.told.insert(span);
             return opaque(arguments.into_iter().map(as_value).collect(), ty, span);
         }
         self.unknown_name(name, name_span);
+        self.told.insert(span);
         for argument in &arguments {
             self.note_write(argument);
         }

@@ -144,7 +144,11 @@ impl Lowering<'_> {
         if is_number {
             return match literals::literal(text) {
                 (ty, Some(bits)) => expr(ExprKind::Literal(bits), ty),
-                (ty, None) => opaque(Vec::new(), ty, span),
+                (ty, None) => {
+                    // Wider than the tree's literals are.
+                    self.told.insert(span);
+                    opaque(Vec::new(), ty, span)
+                }
             };
         }
         if let Some(&local) = self.body.scope.get(text) {
@@ -181,7 +185,9 @@ impl Lowering<'_> {
             return expr(ExprKind::Local(local), self.local_type(local));
         }
         let is_heap = matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap");
-        if !is_heap && !text.starts_with(b"\"") && !text.starts_with(b"'") {
+        if is_heap {
+            self.told.insert(span);
+        } else if !text.starts_with(b"\"") && !text.starts_with(b"'") {
             self.unknown_name(text, span);
         }
         opaque(Vec::new(), Type::Unknown, span)
@@ -441,7 +447,11 @@ impl Lowering<'_> {
                 ty: Type::UINT,
                 span,
             },
-            _ => opaque(Vec::new(), Type::UINT, span),
+            _ => {
+                // Of a type whose size is the target's business.
+                self.told.insert(span);
+                opaque(Vec::new(), Type::UINT, span)
+            }
         }
     }
 }

@@ -6,6 +6,7 @@ mod conversions;
 mod declarations;
 mod expressions;
 mod functions;
+mod gaps;
 mod initializers;
 mod intrinsics;
 mod literals;
@@ -61,6 +62,8 @@ struct Lowering<'a> {
     shader: Shader,
     problems: Vec<TextProblem>,
     unknown: FxHashSet<&'a [u8]>,
+    /// Where it was told, or needs not be, why an expression is opaque.
+    told: FxHashSet<Span>,
     types: FxHashMap<Name<'a>, Type>,
     globals: FxHashMap<Name<'a>, GlobalId>,
     functions: FxHashMap<Name<'a>, Vec<FunctionId>>,
@@ -144,6 +147,7 @@ fn lower(text: &[u8]) -> (Shader, Vec<TextProblem>) {
             })
             .collect(),
         unknown: FxHashSet::default(),
+        told: FxHashSet::default(),
         types: FxHashMap::default(),
         globals: FxHashMap::default(),
         functions: FxHashMap::default(),
@@ -180,6 +184,7 @@ fn lower(text: &[u8]) -> (Shader, Vec<TextProblem>) {
         lowering.chunk(&mut parser, lexed.items.get(first..end).unwrap_or_default());
         first = end;
     }
+    lowering.tell_gaps();
     (lowering.shader, lowering.problems)
 }
 
@@ -494,13 +499,6 @@ impl<'a> Lowering<'a> {
                 message: message.to_owned(),
                 span,
             });
-        }
-    }
-
-    /// Reports a name that means nothing, once.
-    fn unknown_name(&mut self, name: &'a [u8], span: Span) {
-        if self.unknown.insert(name) {
-            self.problem(&format!("unknown name `{}`", String::from_utf8_lossy(name)), span);
         }
     }
 

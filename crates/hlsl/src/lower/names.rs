@@ -16,16 +16,14 @@ const MAX_USED: usize = 64;
 /// A written name without the white space in it and the `::` before it.
 pub(super) fn packed(written: &[u8]) -> Cow<'_, [u8]> {
     let written = written.trim_ascii();
-    let packed = if written.iter().any(u8::is_ascii_whitespace) {
+    let written = written
+        .strip_prefix(b"::")
+        .map_or(written, <[u8]>::trim_ascii_start);
+    if written.iter().any(u8::is_ascii_whitespace) {
         let bytes = written.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
         Cow::Owned(bytes.collect())
     } else {
         Cow::Borrowed(written)
-    };
-    match packed {
-        Cow::Borrowed(name) => Cow::Borrowed(name.strip_prefix(b"::").unwrap_or(name)),
-        Cow::Owned(name) if name.starts_with(b"::") => Cow::Owned(name.get(2..).unwrap_or_default().to_vec()),
-        other => other,
     }
 }
 

@@ -24,7 +24,30 @@ impl<'a> Lowering<'a> {
             "struct_specifier" | "class_specifier" | "enum_specifier" if part(node, Part::Body).is_some() => {
                 self.declare_type(node)
             }
-            _ => self.type_at(self.span(node)),
+            _ => {
+                let span = self.span(node);
+                let ty = self.type_at(span);
+                if ty == Type::Unknown {
+                    self.unknown_type(span);
+                }
+                ty
+            }
+        }
+    }
+
+    /// Reports the type that is written here, unless it is one that this front end knows to do without.
+    fn unknown_type(&mut self, span: Span) {
+        let written = self.source(span);
+        let end = written
+            .iter()
+            .position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':')))
+            .unwrap_or(written.len());
+        let name = written.get(..end).unwrap_or_default();
+        if !name.is_empty()
+            && !type_names::is_without_model(name)
+            && self.resolve(&self.types, name).is_none()
+        {
+            self.unknown_name(name, span);
         }
     }
 
