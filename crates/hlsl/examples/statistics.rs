@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 
 use shaderlint_hlsl::{
     Expr, ExprKind, Function, Includes, NoIncludes, Problem, Shader, SourceFile, Span, Stmt, StmtKind, Type,
-    kernel_variants, read,
+    kernel_variants, read, statements,
 };
 
 const ENDINGS: [&str; 12] = [
@@ -179,44 +179,12 @@ struct Gaps {
 }
 
 impl Gaps {
-    fn statement(&mut self, stmt: &Stmt) {
-        match &stmt.kind {
-            StmtKind::Opaque => self.statements.push(stmt.span),
-            StmtKind::Declare { init: value, .. } | StmtKind::Return(value) => {
-                if let Some(value) = value {
-                    self.expression(value);
-                }
+    fn statements(&mut self, body: &[Stmt]) {
+        for stmt in statements(body) {
+            if matches!(stmt.kind, StmtKind::Opaque) {
+                self.statements.push(stmt.span);
             }
-            StmtKind::Expr(value) => self.expression(value),
-            StmtKind::Block(body) => body.iter().for_each(|stmt| self.statement(stmt)),
-            StmtKind::If {
-                condition,
-                then,
-                otherwise,
-            } => {
-                self.expression(condition);
-                self.statement(then);
-                if let Some(otherwise) = otherwise {
-                    self.statement(otherwise);
-                }
-            }
-            StmtKind::Loop(parts) => {
-                parts.init.iter().for_each(|stmt| self.statement(stmt));
-                parts
-                    .condition
-                    .iter()
-                    .chain(&parts.step)
-                    .for_each(|value| self.expression(value));
-                self.statement(&parts.body);
-            }
-            StmtKind::Switch { value, cases } => {
-                self.expression(value);
-                cases
-                    .iter()
-                    .flat_map(|case| &case.body)
-                    .for_each(|stmt| self.statement(stmt));
-            }
-            StmtKind::Break | StmtKind::Continue | StmtKind::Discard => {}
+            stmt.expressions().for_each(|expr| self.expression(expr));
         }
     }
 
@@ -228,47 +196,14 @@ impl Gaps {
         if matches!(expr.kind, ExprKind::Opaque(_)) && expr.ty == Type::Unknown {
             self.expressions.push(expr.span);
         }
-        match &expr.kind {
-            ExprKind::Literal(_) | ExprKind::Local(_) | ExprKind::Global(_) => {}
-            ExprKind::Unary(_, a)
-            | ExprKind::Step { target: a, .. }
-            | ExprKind::Field(a, _)
-            | ExprKind::Swizzle(a, _)
-            | ExprKind::Cast(a) => self.expression(a),
-            ExprKind::Binary(_, a, b)
-            | ExprKind::Assign {
-                target: a, value: b, ..
-            }
-            | ExprKind::Index(a, b)
-            | ExprKind::Comma(a, b) => {
-                self.expression(a);
-                self.expression(b);
-            }
-            ExprKind::Ternary(a, b, c) => [a, b, c].into_iter().for_each(|part| self.expression(part)),
-            ExprKind::Construct(parts)
-            | ExprKind::Call(_, parts)
-            | ExprKind::Intrinsic(_, parts)
-            | ExprKind::Opaque(parts) => parts.iter().for_each(|part| self.expression(part)),
-            ExprKind::Method {
-                object, arguments, ..
-            } => {
-                self.expression(object);
-                for part in arguments {
-                    self.expression(part);
-                }
-            }
-        }
+        expr.children().for_each(|part| self.expression(part));
     }
 }
 
 /// How well one function was read, and why not better.
 fn assess(shader: &Shader, problems: &[Problem], function: &Function) -> Seen {
     let mut gaps = Gaps::default();
-    function
-        .body
-        .iter()
-        .flatten()
-        .for_each(|stmt| gaps.statement(stmt));
+    gaps.statements(function.body.as_deref().unwrap_or_default());
     let lacks_includes = problems
         .iter()
         .any(|problem| problem.message.starts_with("cannot find"));

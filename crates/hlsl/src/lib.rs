@@ -14,6 +14,7 @@ mod span;
 mod tree;
 mod type_names;
 mod types;
+mod walk;
 
 pub use intrinsic::Intrinsic;
 pub use lower::{TextProblem, parse};
@@ -22,6 +23,7 @@ pub use print::outline;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};
 pub use tree::*;
 pub use types::{ResourceKind, Scalar, StructId, Type};
+pub use walk::{expressions, statements};
 
 /// How the preprocessor gets at included files.
 pub trait Includes {
