@@ -5,12 +5,19 @@
 
 #![forbid(unsafe_code)]
 
+#[path = "performance/atomic_slot_claim.rs"]
+mod atomic_slot_claim;
 #[path = "performance/hillis_steele_scan.rs"]
 mod hillis_steele_scan;
+#[path = "performance/single_cell_atomic.rs"]
+mod single_cell_atomic;
+#[path = "performance/small_bin_atomic.rs"]
+mod small_bin_atomic;
 
 #[path = "correctness/groupshared_race.rs"]
 mod groupshared_race;
 
+mod claim;
 mod configuration;
 mod scan;
 mod wave_form;
@@ -18,7 +25,13 @@ mod wave_form;
 use shaderlint_linter::Rule;
 
 /// Every rule, in the order in which they are listed and run.
-pub static RULES: &[Rule] = &[hillis_steele_scan::RULE, groupshared_race::RULE];
+pub static RULES: &[Rule] = &[
+    hillis_steele_scan::RULE,
+    atomic_slot_claim::RULE,
+    single_cell_atomic::RULE,
+    small_bin_atomic::RULE,
+    groupshared_race::RULE,
+];
 
 /// The rules that `id` means: one by its own id, or all that share an alias.
 pub fn named(id: &str) -> impl Iterator<Item = &'static Rule> {

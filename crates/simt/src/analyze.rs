@@ -2,8 +2,9 @@
 
 use shaderlint_hlsl::{FunctionId, Shader};
 
+use crate::claim::Claims;
 use crate::effects::EffectsCache;
-use crate::finding::{Analysis, Collective, Race};
+use crate::finding::{Analysis, Claim, Collective, Race};
 use crate::machine::{BUDGET, Machine};
 use crate::value::Terms;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
@@ -27,8 +28,11 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     if !(1..=1024).contains(&size) {
         return analysis;
     }
-    // All there is to find goes through groupshared memory.
     let effects = EffectsCache::default().of_function(shader, entry);
+    if effects.atomic {
+        analysis.claims = claims(shader, entry, group);
+    }
+    // All else there is to find goes through groupshared memory.
     if !effects.touches_shared() && !effects.opaque {
         return analysis;
     }
@@ -73,4 +77,40 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         }
     }
     analysis
+}
+
+/// The claims of an entry point. Of code with wave intrinsics those that are there at every wave size: a leader of a wave
+/// of 4 is one of any wave.
+fn claims(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Vec<Claim> {
+    let mut claims: Vec<Claim> = Vec::new();
+    let mut budget = BUDGET;
+    for (number, wave_size) in WAVE_SIZES.into_iter().enumerate() {
+        let mut terms = Terms::default();
+        let waves = Waves::new(group, wave_size, LaneMap::Linear);
+        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves) else {
+            return claims;
+        };
+        machine.claims = Some(Claims::default());
+        machine.budget = budget;
+        let stopped = machine.run();
+        budget = machine.budget;
+        let uses_waves = machine.report.used_waves;
+        let seen = machine
+            .claims
+            .take()
+            .unwrap_or_default()
+            .finish(stopped.is_none());
+        if number == 0 {
+            claims = seen;
+        } else {
+            let same = |a: &Claim, b: &Claim| {
+                (a.function, a.span, a.cells, a.found) == (b.function, b.span, b.cells, b.found)
+            };
+            claims.retain(|claim| seen.iter().any(|other| same(claim, other)));
+        }
+        if !uses_waves || claims.is_empty() {
+            break;
+        }
+    }
+    claims
 }

@@ -6,12 +6,15 @@
 
 mod analyze;
 mod atoms;
+mod bins;
+mod claim;
 mod column;
 mod control;
 mod effects;
 mod equivalence;
 mod eval;
 mod finding;
+mod flow;
 mod fold;
 mod havoc;
 mod intrinsic;
@@ -23,12 +26,14 @@ mod place;
 mod probe;
 mod rewrite;
 mod row;
+mod together;
 mod value;
 mod wave;
 
 pub use analyze::analyze;
 pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use finding::{
-    Access, Analysis, Collective, Elements, Iteration, Kind, Operator, Race, Rewrite, Shape, Stop,
+    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Elements, Found, Iteration, Kind, Operator,
+    Race, Rewrite, Shape, Stop,
 };
 pub use wave::{LaneMap, WAVE_SIZES};
