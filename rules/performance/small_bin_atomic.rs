@@ -28,7 +28,8 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 
 fn advice(model: ShaderModel, bins: u32) -> String {
     if model >= ShaderModel::MULTI_PREFIX {
-        "WaveMatch finds the lanes of a wave with the same cell; one of them can make a single atomic for all".to_owned()
+        "WaveMatch finds the lanes of a wave with the same cell; one of them can make a single atomic for all"
+            .to_owned()
     } else {
         format!(
             "a loop over the {bins} cells with WaveActiveCountBits (or WaveActiveSum) needs one atomic a cell and wave; \

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, Shader, Span, Storage, Type};
+use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Span, Storage, Type};
 
 use crate::column::Column;
 use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
@@ -183,8 +183,16 @@ impl<'a> Machine<'a> {
                 Ok(place)
             }
             ExprKind::Field(base, field) => {
-                let place = self.place(base)?;
-                let Type::Struct(id) = &base.ty else {
+                let mut place = self.place(base)?;
+                let of = match &base.ty {
+                    // The members of a `ConstantBuffer<S>` are those of its one element.
+                    Type::Resource(ResourceKind::ConstantBuffer, Some(element)) => {
+                        place.components = (0..self.shader.components(element) as u32).collect();
+                        element
+                    }
+                    ty => ty,
+                };
+                let Type::Struct(id) = of else {
                     return Self::stop("a field of something that is not understood", expr.span);
                 };
                 let fields = &self.shader.structs[id.0 as usize].fields;
