@@ -34,6 +34,8 @@ const MIN_LANES: usize = 4;
 const MAX_SITES: usize = 64;
 /// Stands for a resource that is none of the shader's globals; its index says which.
 const FROM_HEAP: GlobalId = GlobalId(u32::MAX);
+/// The same for one that no shader writes to.
+pub(crate) const CONSTANT_FROM_HEAP: GlobalId = GlobalId(u32::MAX - 1);
 
 /// An atomic, by its place.
 type Key = (FunctionId, Span);
@@ -427,7 +429,18 @@ impl<'a> Machine<'a> {
         let place = self.place(named)?;
         let resource = match place.on_device() {
             Some(resource) => Some(resource),
-            None => Some((FROM_HEAP, self.load(&place, named.span))).filter(|(_, which)| !which.is_empty()),
+            None => {
+                let variable = self.function().and_then(|f| f.locals.get(local.0 as usize));
+                let is_writable = variable.is_none_or(
+                    |variable| !matches!(&variable.ty, Type::Resource(kind, _) if !kind.is_writable()),
+                );
+                let heap = if is_writable {
+                    FROM_HEAP
+                } else {
+                    CONSTANT_FROM_HEAP
+                };
+                Some((heap, self.load(&place, named.span))).filter(|(_, which)| !which.is_empty())
+            }
         };
         if let Some(resource) = resource {
             self.state.frame.aliases.insert(local, resource);

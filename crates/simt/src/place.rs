@@ -4,6 +4,7 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Span, Storage, Type};
 
+use crate::claim::CONSTANT_FROM_HEAP;
 use crate::column::Column;
 use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
 use crate::value::{Op, Value};
@@ -378,7 +379,7 @@ impl<'a> Machine<'a> {
             Some(Type::Array(element, _)) => {
                 matches!(&**element, Type::Resource(kind, _) if kind.is_writable())
             }
-            _ => true,
+            _ => resource != CONSTANT_FROM_HEAP,
         };
         let name = self.terms.symbol(resource_name(self.shader, resource));
         let columns: Vec<&Column> = index.iter().collect();
