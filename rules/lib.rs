@@ -14,11 +14,21 @@ mod single_cell_atomic;
 #[path = "performance/small_bin_atomic.rs"]
 mod small_bin_atomic;
 
+#[path = "performance/blelloch_scan.rs"]
+mod blelloch_scan;
+
+#[path = "performance/hand_rolled_scan.rs"]
+mod hand_rolled_scan;
+
+#[path = "performance/hand_rolled_reduction.rs"]
+mod hand_rolled_reduction;
+
 #[path = "correctness/groupshared_race.rs"]
 mod groupshared_race;
 
 mod claim;
 mod configuration;
+mod element;
 mod scan;
 mod wave_form;
 
@@ -30,6 +40,9 @@ pub static RULES: &[Rule] = &[
     atomic_slot_claim::RULE,
     single_cell_atomic::RULE,
     small_bin_atomic::RULE,
+    blelloch_scan::RULE,
+    hand_rolled_scan::RULE,
+    hand_rolled_reduction::RULE,
     groupshared_race::RULE,
 ];
 

@@ -2,9 +2,10 @@
 
 use shaderlint_hlsl::{FunctionId, Shader};
 
-use crate::claim::Claims;
+use crate::bounds::{self, Bound};
+use crate::claim;
 use crate::effects::EffectsCache;
-use crate::finding::{Analysis, Claim, Collective, Race};
+use crate::finding::{Analysis, Collective, Race};
 use crate::machine::{BUDGET, Machine};
 use crate::value::Terms;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
@@ -30,7 +31,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     }
     let effects = EffectsCache::default().of_function(shader, entry);
     if effects.atomic {
-        analysis.claims = claims(shader, entry, group);
+        analysis.claims = claim::of_entry(shader, entry, group);
     }
     // All else there is to find goes through groupshared memory.
     if !effects.touches_shared() && !effects.opaque {
@@ -55,6 +56,18 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
             analysis.collectives = machine.prober.finish();
             analysis.races = races;
             uses_waves = machine.report.used_waves;
+            let bounds = std::mem::take(&mut machine.bounds);
+            if !bounds.is_empty() && !uses_waves {
+                let likely = machine.likely_bounds();
+                let known = std::mem::take(&mut analysis.collectives);
+                analysis.collectives =
+                    instances(shader, entry, group, &mut terms, (bounds, likely), &mut budget);
+                analysis
+                    .collectives
+                    .retain(|found| known.iter().all(|known| !overlap(known, found)));
+                analysis.collectives.extend(known);
+                break;
+            }
         } else {
             let same = |a: &Race, b: &Race| {
                 a.array == b.array && (a.first.span, a.second.span) == (b.first.span, b.second.span)
@@ -79,38 +92,46 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     analysis
 }
 
-/// The claims of an entry point. Of code with wave intrinsics those that are there at every wave size: a leader of a wave
-/// of 4 is one of any wave.
-fn claims(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Vec<Claim> {
-    let mut claims: Vec<Claim> = Vec::new();
-    let mut budget = BUDGET;
-    for (number, wave_size) in WAVE_SIZES.into_iter().enumerate() {
-        let mut terms = Terms::default();
-        let waves = Waves::new(group, wave_size, LaneMap::Linear);
-        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves) else {
-            return claims;
-        };
-        machine.claims = Some(Claims::default());
-        machine.budget = budget;
-        let stopped = machine.run();
-        budget = machine.budget;
-        let uses_waves = machine.report.used_waves;
-        let seen = machine
-            .claims
-            .take()
-            .unwrap_or_default()
-            .finish(stopped.is_none());
-        if number == 0 {
-            claims = seen;
-        } else {
-            let same = |a: &Claim, b: &Claim| {
-                (a.function, a.span, a.cells, a.found) == (b.function, b.span, b.cells, b.found)
+/// The collectives of a run in which bounds that are not known are taken for the first of the likely numbers for which
+/// there are any. Races are not said of such a run: the bound may never be that number.
+fn instances(
+    shader: &Shader,
+    entry: FunctionId,
+    group: [u32; 3],
+    terms: &mut Terms,
+    (mut bounds, likely): (Vec<Bound>, Vec<u32>),
+    budget: &mut u64,
+) -> Vec<Collective> {
+    for number in likely {
+        // A bound that is known now may lead to others.
+        for _ in 0..2 {
+            terms.forget_assumptions();
+            let instances = bounds::assume(terms, &bounds, number);
+            let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
+            let Some(mut machine) = Machine::new(shader, terms, entry, waves) else {
+                return Vec::new();
             };
-            claims.retain(|claim| seen.iter().any(|other| same(claim, other)));
-        }
-        if !uses_waves || claims.is_empty() {
-            break;
+            machine.prober.enabled = true;
+            machine.budget = *budget;
+            machine.run();
+            *budget = machine.budget;
+            let mut found = machine.prober.finish();
+            if !found.is_empty() {
+                for collective in &mut found {
+                    collective.instances.clone_from(&instances);
+                    collective.rewrite = None;
+                }
+                return found;
+            }
+            if machine.bounds.is_empty() {
+                break;
+            }
+            bounds.append(&mut machine.bounds);
         }
     }
-    claims
+    Vec::new()
+}
+
+fn overlap(a: &Collective, b: &Collective) -> bool {
+    a.function == b.function && a.span.start < b.span.end && b.span.start < a.span.end
 }

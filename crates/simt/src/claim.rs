@@ -16,7 +16,9 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use shaderlint_hlsl::{Case, Expr, ExprKind, FunctionId, GlobalId, LocalId, Loop, Scalar, Span, Stmt, Type};
+use shaderlint_hlsl::{
+    BinaryOp, Case, Expr, ExprKind, FunctionId, GlobalId, LocalId, Loop, Scalar, Shader, Span, Stmt, Type,
+};
 
 use crate::bins;
 use crate::column::{Column, Mask};
@@ -25,8 +27,9 @@ use crate::effects::Effects;
 use crate::finding::{Amount, Atomic, Cells, Claim, Found};
 use crate::flow::{Facts, Source};
 use crate::fold;
-use crate::machine::{Halt, LoopState, Machine, Run};
-use crate::value::Value;
+use crate::machine::{BUDGET, Halt, LoopState, MAX_COMPONENTS, Machine, Run};
+use crate::value::{Terms, Value};
+use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
 /// Fewer threads than this gain nothing by aggregating: it is the smallest wave there is.
 const MIN_LANES: usize = 4;
@@ -76,6 +79,42 @@ pub(crate) struct Whereabouts {
     active: Mask,
     guard: Column,
     loops: usize,
+}
+
+/// The claims of an entry point. Of code with wave intrinsics those that are there at every wave size: a leader of a wave
+/// of 4 is one of any wave.
+pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Vec<Claim> {
+    let mut claims: Vec<Claim> = Vec::new();
+    let mut budget = BUDGET;
+    for (number, wave_size) in WAVE_SIZES.into_iter().enumerate() {
+        let mut terms = Terms::default();
+        let waves = Waves::new(group, wave_size, LaneMap::Linear);
+        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves) else {
+            return claims;
+        };
+        machine.claims = Some(Claims::default());
+        machine.budget = budget;
+        let stopped = machine.run();
+        budget = machine.budget;
+        let uses_waves = machine.report.used_waves;
+        let seen = machine
+            .claims
+            .take()
+            .unwrap_or_default()
+            .finish(stopped.is_none());
+        if number == 0 {
+            claims = seen;
+        } else {
+            let same = |a: &Claim, b: &Claim| {
+                (a.function, a.span, a.cells, a.found) == (b.function, b.span, b.cells, b.found)
+            };
+            claims.retain(|claim| seen.iter().any(|other| same(claim, other)));
+        }
+        if !uses_waves || claims.is_empty() {
+            break;
+        }
+    }
+    claims
 }
 
 impl Atomic {
@@ -149,6 +188,8 @@ impl<'a> Machine<'a> {
         let operation = Atomic::of_name(met.name);
         let is_one = met.address.iter().all(|column| column.uniform(active).is_some());
         let source = match operation {
+            // What is consumed is an element, not the number of one.
+            Some(Atomic::Consume) => Source::Spread,
             _ if !is_one => Source::Spread,
             Some(operation) if operation.counts() => Source::Counter(bit),
             _ => Source::Other(bit),
@@ -286,14 +327,48 @@ impl<'a> Machine<'a> {
             if local == steady && steady.is_some() {
                 return Column::Uniform(machine.terms.fresh());
             }
-            let lanes = machine.lanes;
-            Column::from_fn(lanes, |_| machine.terms.fresh())
+            machine.unknown()
         });
         let guard = self.state.guard.clone();
         self.state.frame.loops.push(LoopState::any_pass(guard));
         // Claims met before a halt were met.
         let _ = self.pass(l);
         self.state = before;
+    }
+
+    /// Statements that are not followed, with what they do: all that they write is unknown from here on.
+    pub fn pass_unfollowed(&mut self, effects: &Effects, span: Span) -> Run<()> {
+        self.uses_in(effects);
+        if effects.opaque {
+            return Self::stop("a loop or switch that is not understood", span);
+        }
+        self.forget(effects, |machine, _| machine.unknown());
+        self.state.interval += u32::from(effects.barrier);
+        if effects.leaves {
+            let returns = self.function().map_or(0, |function| {
+                self.shader.components(&function.returns).min(MAX_COMPONENTS)
+            });
+            self.state.frame.result = self.fresh_columns(returns);
+            self.state.guard = self.unknown();
+        }
+        Ok(())
+    }
+
+    /// A value of each thread's own.
+    fn unknown(&mut self) -> Column {
+        Column::from_fn(self.lanes, |_| self.terms.fresh())
+    }
+
+    /// An element of a variable, of which it is not known which.
+    pub fn some_element(&mut self, columns: &[Column], base: &Column) -> Column {
+        let active = self.state.active;
+        for column in columns {
+            self.uses(column);
+        }
+        if base.uniform(active).is_some() && columns.iter().all(|column| column.uniform(active).is_some()) {
+            return Column::Uniform(self.terms.fresh());
+        }
+        self.unknown()
     }
 
     fn pass(&mut self, l: &'a Loop) -> Run<()> {
@@ -338,15 +413,9 @@ impl<'a> Machine<'a> {
             let before = self.state.clone();
             let chosen = match case.label.as_ref().map(|label| self.condition(label)) {
                 Some(Ok(label)) => self.map([value, &label], |m, v| {
-                    fold::binary(
-                        m.terms,
-                        shaderlint_hlsl::BinaryOp::Equal,
-                        Scalar::Uint,
-                        v[0],
-                        v[1],
-                    )
+                    fold::binary(m.terms, BinaryOp::Equal, Scalar::Uint, v[0], v[1])
                 }),
-                _ => Column::from_fn(self.lanes, |_| self.terms.fresh()),
+                _ => self.unknown(),
             };
             let (yes, _, maybe) = self.split(&chosen);
             if !maybe.is_empty() {

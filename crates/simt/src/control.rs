@@ -142,12 +142,20 @@ impl<'a> Machine<'a> {
         let mut left = Mask::EMPTY;
         let mut tested = l.tests_first;
         let budget = self.budget;
+        let share = if self.claims.is_some() {
+            LOOP_SHARE / 8
+        } else {
+            LOOP_SHARE
+        };
         loop {
             if tested && let Some(condition) = &l.condition {
                 self.spend(condition.span)?;
                 let value = self.condition(condition)?;
                 let (yes, no, maybe) = self.split(&value);
                 if !maybe.is_empty() {
+                    if let Some(value) = value.uniform(self.state.active).cloned() {
+                        self.note_bound(l, &value);
+                    }
                     return Err(Halt::LeaveLoop);
                 }
                 left = left.or(no);
@@ -162,7 +170,7 @@ impl<'a> Machine<'a> {
                 break;
             };
             innermost.number += 1;
-            if budget.saturating_sub(self.budget) > LOOP_SHARE {
+            if budget.saturating_sub(self.budget) > share {
                 return Err(Halt::LeaveLoop);
             }
             let continues = std::mem::replace(&mut innermost.continues, Mask::EMPTY);

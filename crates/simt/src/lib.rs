@@ -7,6 +7,7 @@
 mod analyze;
 mod atoms;
 mod bins;
+mod bounds;
 mod claim;
 mod column;
 mod control;
@@ -18,6 +19,7 @@ mod flow;
 mod fold;
 mod havoc;
 mod intrinsic;
+mod layout;
 mod machine;
 mod memory;
 mod observe;
@@ -33,7 +35,7 @@ mod wave;
 pub use analyze::analyze;
 pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use finding::{
-    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Elements, Found, Iteration, Kind, Operator,
-    Race, Rewrite, Shape, Stop,
+    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Elements, Found, Instance, Iteration, Kind,
+    Operator, Race, Rewrite, Shape, Stop,
 };
 pub use wave::{LaneMap, WAVE_SIZES};

@@ -15,6 +15,7 @@ use shaderlint_hlsl::{
     Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Storage, Type,
 };
 
+use crate::bounds::Bound;
 use crate::claim::Claims;
 use crate::column::{Column, MAX_THREADS, Mask};
 use crate::effects::EffectsCache;
@@ -126,6 +127,8 @@ pub(crate) struct Machine<'a> {
     pub prober: Prober,
     /// Set in a run for the claims alone.
     pub claims: Option<Claims>,
+    /// Bounds of loops that are not known.
+    pub bounds: Vec<Bound>,
     pub sites: Vec<Site>,
     pub constants: FxHashMap<GlobalId, Vec<Column>>,
     pub budget: u64,
@@ -189,6 +192,7 @@ impl<'a> Machine<'a> {
             effects: EffectsCache::default(),
             prober: Prober::default(),
             claims: None,
+            bounds: Vec::new(),
             sites: Vec::new(),
             constants: FxHashMap::default(),
             budget: BUDGET,

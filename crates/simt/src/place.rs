@@ -301,6 +301,15 @@ impl<'a> Machine<'a> {
                         None => self.fresh_columns(1).pop().unwrap_or(Column::ZERO),
                     };
                 }
+                let is_known = |m: &Self| {
+                    m.state
+                        .active
+                        .threads()
+                        .all(|thread| place.base.at(thread).known().is_some())
+                };
+                if self.claims.is_some() && !is_known(self) {
+                    return self.some_element(columns, &place.base);
+                }
                 let lanes = self.lanes;
                 Column::from_fn(lanes, |thread| {
                     let index = place.base.at(thread).known();
