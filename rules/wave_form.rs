@@ -5,7 +5,7 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
-use shaderlint_hlsl::{FileId, Scalar, Shader, Span, Storage, Type};
+use shaderlint_hlsl::{FileId, GlobalId, Scalar, Shader, Span, Storage, Type};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, compare};
 
@@ -171,6 +171,15 @@ fn fits(shader: &Shader, slots: impl Iterator<Item = u32>) -> bool {
         .fold(0, usize::saturating_add);
     let slots = slots.map(|slots| slots as usize).fold(0, usize::saturating_add);
     declared.saturating_add(slots) <= WORDS
+}
+
+/// The name of an array of single elements of the collective's type.
+pub(crate) fn array_of_elements<'a>(shader: &'a Shader, of: &Collective, array: GlobalId) -> Option<&'a str> {
+    let global = shader.globals.get(array.0 as usize)?;
+    let Type::Array(element, _) = &global.ty else {
+        return None;
+    };
+    (**element == Type::Scalar(of.element)).then_some(&global.name)
 }
 
 /// The identity of an operator, as HLSL text of a type.

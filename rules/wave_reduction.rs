@@ -20,13 +20,13 @@
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::{GlobalId, Scalar, Shader, Type};
+use shaderlint_hlsl::{LocalId, Scalar, Shader};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 
 use crate::wave_form::{
-    BARRIER, Totals, WaveForm, group_size_text, has_literal_size, length_by_name, local_name, neutral,
-    totals_name,
+    BARRIER, Totals, WaveForm, array_of_elements, group_size_text, has_literal_size, length_by_name,
+    local_name, neutral, totals_name,
 };
 
 /// Elements that one thread combines before its wave does, at most.
@@ -62,13 +62,18 @@ pub(crate) fn forms(context: &Context<'_>, reduction: &Collective, rewrite: &Rew
 }
 
 /// Variables that the total is left in.
-fn registers<'a>(
-    reduction: &'a Collective,
-    rewrite: &'a Rewrite,
-) -> impl Iterator<Item = shaderlint_hlsl::LocalId> + 'a {
+fn registers<'a>(reduction: &'a Collective, rewrite: &'a Rewrite) -> impl Iterator<Item = LocalId> + 'a {
     let outputs = std::iter::once(&reduction.output).chain(&rewrite.also);
     outputs.filter_map(|place| match place {
-        Elements::Register { local, .. } | Elements::OneRegister { local, .. } => Some(*local),
+        Elements::Register {
+            local,
+            component: None,
+        }
+        | Elements::OneRegister {
+            local,
+            component: None,
+            ..
+        } => Some(*local),
         _ => None,
     })
 }
@@ -178,7 +183,7 @@ fn write(
         form.maps = &[LaneMap::Linear];
     }
     let mut end = String::new();
-    let name = |local: shaderlint_hlsl::LocalId| Some(&function.locals.get(local.0 as usize)?.name);
+    let name = |local: LocalId| Some(&function.locals.get(local.0 as usize)?.name);
     for local in registers(reduction, rewrite) {
         let _ = writeln!(end, "    {} = {place};", name(local)?);
     }
@@ -234,15 +239,6 @@ fn combined(operator: Operator, a: &str, b: &str) -> String {
     }
 }
 
-/// The name of an array of single elements, of the reduction's type.
-fn array_of_elements<'a>(shader: &'a Shader, reduction: &Collective, array: GlobalId) -> Option<&'a str> {
-    let global = shader.globals.get(array.0 as usize)?;
-    let Type::Array(element, _) = &global.ty else {
-        return None;
-    };
-    (**element == Type::Scalar(reduction.element)).then_some(&global.name)
-}
-
 /// The cell that the ladder leaves the total in; else the first that it takes an element from, or passes one through.
 fn cell(shader: &Shader, reduction: &Collective, lanes: u32) -> Option<Cell> {
     let input = match reduction.input {
@@ -274,7 +270,10 @@ fn cell(shader: &Shader, reduction: &Collective, lanes: u32) -> Option<Cell> {
 fn own_elements(shader: &Shader, reduction: &Collective, rewrite: &Rewrite, lanes: u32) -> Option<String> {
     let index = &rewrite.lane;
     match reduction.input {
-        Elements::Register { local, .. } => {
+        Elements::Register {
+            local,
+            component: None,
+        } => {
             let function = shader.functions.get(reduction.function.0 as usize)?;
             Some(function.locals.get(local.0 as usize)?.name.clone())
         }

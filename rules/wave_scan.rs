@@ -21,7 +21,8 @@ use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES};
 
 use crate::wave_form::{
-    BARRIER, Totals, WaveForm, has_literal_size, length_by_name, local_name, neutral, totals_name,
+    BARRIER, Totals, WaveForm, array_of_elements, has_literal_size, length_by_name, local_name, neutral,
+    totals_name,
 };
 
 /// Where a form has barriers besides its own.
@@ -87,7 +88,7 @@ fn write(
                 component: None,
                 ..
             } => {
-                let array = &shader.globals.get(global.0 as usize)?.name;
+                let array = array_of_elements(shader, scan, *global)?;
                 let own = if has_pairs {
                     format!("2 * {index}")
                 } else {
@@ -99,9 +100,10 @@ fn write(
                     before => format!("{array}[{before} + {own}]"),
                 }
             }
-            Elements::Register { local, .. } if !has_pairs => {
-                function.locals.get(local.0 as usize)?.name.clone()
-            }
+            Elements::Register {
+                local,
+                component: None,
+            } if !has_pairs => function.locals.get(local.0 as usize)?.name.clone(),
             _ => return None,
         })
     };

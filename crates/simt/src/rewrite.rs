@@ -32,10 +32,24 @@ impl Machine<'_> {
         if effects.declared.iter().any(|local| used_outside.contains(local)) {
             return None;
         }
+        // What a variable of the construct's own holds, nobody can be given.
+        if let Elements::Register { local, .. } | Elements::OneRegister { local, .. } = output
+            && effects.declared.contains(local)
+        {
+            return None;
+        }
         let mut settled = Vec::new();
         for local in effects.written.difference(&effects.declared) {
             let is_result = |elements: &Elements| match elements {
-                Elements::Register { local: own } | Elements::OneRegister { local: own, .. } => own == local,
+                Elements::Register {
+                    local: own,
+                    component,
+                } => own == local && component.is_none(),
+                Elements::OneRegister {
+                    local: own,
+                    component,
+                    ..
+                } => own == local && component.is_none(),
                 _ => false,
             };
             if !used_outside.contains(local) || is_result(output) || also.iter().any(is_result) {
