@@ -30,7 +30,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         (true, true) => "reversed inclusive",
         (false, true) => "reversed exclusive",
     };
-    let fix = wave_form::fix(context, scan);
+    let fix = wave_form::fix(context, scan).ok();
     let mut notes = vec![proof(context, scan)];
     notes.push(if context.has_rows() {
         let packing = wave_form::no_packing(context);

@@ -7,7 +7,7 @@
 
 use shaderlint_hlsl::{FileId, GlobalId, Scalar, Shader, Span, Storage, Type};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
-use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, compare};
+use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Outcome, Rewrite, compare};
 
 use crate::configuration::{self, words};
 use crate::{wave_reduction, wave_scan};
@@ -33,27 +33,43 @@ pub(crate) struct Totals {
     pub length: (String, u32),
 }
 
-/// A replacement that is proved to leave the whole kernel's results as they were, at every wave size. `None` where there
-/// is none, or no proof.
-pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Option<Fix> {
-    let rewrite = found.rewrite.as_ref()?;
+/// Why there is no fix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoFix {
+    /// No form, or none that is proved.
+    NotProved,
+    /// What comes after the construct was seen to depend on more than its result.
+    HasOtherUses,
+}
+
+/// A replacement that is proved to leave the whole kernel's results as they were, at every wave size.
+pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Fix, NoFix> {
+    let rewrite = found.rewrite.as_ref().ok_or(NoFix::NotProved)?;
     let forms = if found.kind == Kind::Reduction {
         wave_reduction::forms(context, found, rewrite)
     } else {
         wave_scan::forms(context, found, rewrite)
     };
-    forms.into_iter().find_map(|form| proved(context, found, form))
+    let mut why_not = NoFix::NotProved;
+    for form in forms {
+        match proved(context, found, form) {
+            Err(NoFix::NotProved) => {}
+            Err(why) => why_not = why,
+            fix => return fix,
+        }
+    }
+    Err(why_not)
 }
 
 /// The fix that puts the form there, if it is proved.
-fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Option<Fix> {
+fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<Fix, NoFix> {
     let shader = context.shader;
     let others = context.analysis.collectives.iter();
     let others = others.filter(|other| other.span != found.span);
     let slots = others.map(|other| other.count.div_ceil(4));
     let own = form.totals.as_ref().map_or(0, |totals| totals.length.1);
     if !means_the_same_in_the_file(shader, &form) || (own > 0 && !fits(shader, slots.chain([own]))) {
-        return None;
+        return Err(NoFix::NotProved);
     }
     // Of floats, min and max are exact but for NaNs and the two zeros, of which the wave intrinsics promise nothing.
     let is_safe = found.operator.is_exact()
@@ -62,7 +78,7 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Option<F
     let mut edits = Vec::new();
     if let Some(Totals { declaration, length }) = form.totals {
         edits.push(Edit {
-            at: totals_place(shader, found)?,
+            at: totals_place(shader, found).ok_or(NoFix::NotProved)?,
             text: format!("{declaration}[{}];", length.0),
             expanded: Some(format!("{declaration}[{}];", length.1)),
         });
@@ -77,7 +93,7 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Option<F
         safety: if is_safe { Safety::Safe } else { Safety::Unsafe },
         edits,
     };
-    is_proved(context, &fix, form.maps).then_some(fix)
+    prove(context, &fix, form.maps).map(|()| fix)
 }
 
 /// Said of the barriers in a fix, with what comes after it.
@@ -136,14 +152,20 @@ fn totals_place(shader: &Shader, found: &Collective) -> Option<At> {
     }
 }
 
-fn is_proved(context: &Context<'_>, fix: &Fix, maps: &[LaneMap]) -> bool {
-    let Some((fixed, entry)) = fixed_shader(context.shader, context.entry, &fix.edits) else {
-        return false;
-    };
+fn prove(context: &Context<'_>, fix: &Fix, maps: &[LaneMap]) -> Result<(), NoFix> {
+    let fixed = fixed_shader(context.shader, context.entry, &fix.edits);
+    let (fixed, entry) = fixed.ok_or(NoFix::NotProved)?;
     let flagged = (context.shader, context.entry);
-    compare(flagged, (&fixed, entry), maps)
-        .iter()
-        .all(|run| run.outcome.is_equal())
+    let runs = compare(flagged, (&fixed, entry), maps);
+    if runs.iter().all(|run| run.outcome.is_equal()) {
+        return Ok(());
+    }
+    let differs = runs.iter().any(|run| matches!(run.outcome, Outcome::Differs(_)));
+    Err(if differs {
+        NoFix::HasOtherUses
+    } else {
+        NoFix::NotProved
+    })
 }
 
 /// Whether the file's text of the form is what was proved. The proof is about expanded text, but the file's is expanded

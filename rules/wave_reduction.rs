@@ -20,7 +20,7 @@
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::{LocalId, Scalar, Shader};
+use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 
@@ -47,24 +47,39 @@ struct Cell {
     owner: u32,
 }
 
-/// The forms that may take the reduction's place, the one that waits least first.
+/// What a form leaves.
+#[derive(Clone, Copy)]
+struct Ending {
+    /// The total in every element of the cell's array, not in the cell alone.
+    everywhere: bool,
+    barrier: bool,
+}
+
+/// The forms that may take the reduction's place, the one that does least first.
 pub(crate) fn forms(context: &Context<'_>, reduction: &Collective, rewrite: &Rewrite) -> Vec<WaveForm> {
-    // All threads read the total where variables hold it: the cell's next writer may have to wait for them.
-    let end_barriers: &[bool] = if registers(reduction, rewrite).next().is_some() {
-        &[false, true]
-    } else {
-        &[false]
+    let Some(registers) = registers(reduction, rewrite) else {
+        return Vec::new();
     };
-    end_barriers
-        .iter()
-        .filter_map(|end_barrier| write(context, reduction, rewrite, *end_barrier))
+    let nothing_more = Ending {
+        everywhere: false,
+        barrier: false,
+    };
+    // Where variables hold the total all threads read the cell: its next writer may have to wait for them.
+    let more = Ending {
+        everywhere: registers.is_empty(),
+        barrier: true,
+    };
+    [nothing_more, more]
+        .into_iter()
+        .filter_map(|ending| write(context, reduction, rewrite, &registers, ending))
         .collect()
 }
 
-/// Variables that the total is left in.
-fn registers<'a>(reduction: &'a Collective, rewrite: &'a Rewrite) -> impl Iterator<Item = LocalId> + 'a {
-    let outputs = std::iter::once(&reduction.output).chain(&rewrite.also);
-    outputs.filter_map(|place| match place {
+/// The variables that the total is left in; `None` if it is left somewhere that a form does not write to.
+fn registers(reduction: &Collective, rewrite: &Rewrite) -> Option<Vec<LocalId>> {
+    let in_cell = matches!(reduction.output, Elements::Cell { .. });
+    let outputs = Some(&reduction.output).filter(|_| !in_cell);
+    let register = |place: &Elements| match place {
         Elements::Register {
             local,
             component: None,
@@ -75,14 +90,16 @@ fn registers<'a>(reduction: &'a Collective, rewrite: &'a Rewrite) -> impl Iterat
             ..
         } => Some(*local),
         _ => None,
-    })
+    };
+    outputs.into_iter().chain(&rewrite.also).map(register).collect()
 }
 
 fn write(
     context: &Context<'_>,
     reduction: &Collective,
     rewrite: &Rewrite,
-    end_barrier: bool,
+    registers: &[LocalId],
+    ending: Ending,
 ) -> Option<WaveForm> {
     let shader = context.shader;
     let lanes = context.analysis.group_size.iter().product::<u32>();
@@ -184,13 +201,21 @@ fn write(
     }
     let mut end = String::new();
     let name = |local: LocalId| Some(&function.locals.get(local.0 as usize)?.name);
-    for local in registers(reduction, rewrite) {
-        let _ = writeln!(end, "    {} = {place};", name(local)?);
+    for local in registers {
+        let _ = writeln!(end, "    {} = {place};", name(*local)?);
     }
     for (local, value) in &rewrite.settled {
         let _ = writeln!(end, "    {} = {value};", name(*local)?);
     }
-    if end_barrier {
+    if ending.everywhere {
+        let all = matches!(reduction.input, Elements::Array { offset: 0, .. }) && reduction.count == lanes;
+        let array = Some(&cell.array).filter(|_| all && cell.index == owner)?;
+        let _ = write!(
+            end,
+            "    if ({index} != {owner})\n        {array}[{index}] = {place};\n"
+        );
+    }
+    if ending.barrier {
         let _ = writeln!(end, "    {BARRIER}();");
     }
     end.push('}');
@@ -250,10 +275,12 @@ fn cell(shader: &Shader, reduction: &Collective, lanes: u32) -> Option<Cell> {
         _ => None,
     };
     let passed = reduction.arrays.iter().map(|array| (*array, 0));
-    let (array, index, name) = output
-        .or(input)
+    let places: Vec<(GlobalId, u32)> = match output {
+        Some(output) => vec![output],
+        None => input.into_iter().chain(passed).collect(),
+    };
+    let (array, index, name) = places
         .into_iter()
-        .chain(passed)
         .find_map(|(array, index)| Some((array, index, array_of_elements(shader, reduction, array)?)))?;
     let owner = match input {
         Some((of_input, offset)) if of_input == array => index.checked_sub(offset)? % lanes,

@@ -3,6 +3,7 @@
 use shaderlint_linter::{Category, Context, Finding, Label, Rule, ShaderModel};
 use shaderlint_simt::{Collective, Kind};
 
+use crate::wave_form::NoFix;
 use crate::{scan, wave_form, wave_reduction};
 
 pub(crate) const RULE: Rule = Rule {
@@ -20,11 +21,17 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     }
     let collectives = context.analysis.collectives.iter();
     let reductions = collectives.filter(|found| found.kind == Kind::Reduction);
-    findings.extend(reductions.map(|reduction| finding(context, reduction)));
+    findings.extend(reductions.filter_map(|reduction| finding(context, reduction)));
 }
 
-fn finding(context: &Context<'_>, reduction: &Collective) -> Finding {
-    let fix = wave_form::fix(context, reduction);
+/// `None` where the total is but a part of what the statements are for: a merge of two sorted halves leaves the least of
+/// all elements in the first.
+fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
+    let fix = match wave_form::fix(context, reduction) {
+        Ok(fix) => Some(fix),
+        Err(NoFix::NotProved) => None,
+        Err(NoFix::HasOtherUses) => return None,
+    };
     let needed = ShaderModel::WAVES;
     let barriers = wave_form::barriers(fix.as_ref());
     let form = if wave_reduction::atomic(reduction).is_some() {
@@ -40,7 +47,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Finding {
     };
     let mut notes = vec![scan::proof(context, reduction), form];
     notes.extend(wave_form::doubt(reduction, fix.as_ref()).map(str::to_owned));
-    Finding {
+    Some(Finding {
         rule: RULE.id,
         entry: context.entry,
         message: format!(
@@ -56,5 +63,5 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Finding {
         secondary: scan::places(context, reduction),
         notes,
         fix,
-    }
+    })
 }

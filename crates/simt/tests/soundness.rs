@@ -364,3 +364,38 @@ fn a_static_that_is_known_in_one_pass_may_differ_in_the_next() {
     assert_eq!(rewritable("static uint n = 64;", &passes(1)).len(), 1);
     assert_eq!(rewritable("static uint n = 64;", &passes(2)).len(), 0);
 }
+
+/// The order of atomics does not matter where all combine by one operator, and only there.
+#[test]
+fn atomics_of_one_operator_are_followed() {
+    let sync = "GroupMemoryBarrierWithGroupSync();";
+    let clear = format!("if (gi == 0) total = 0; {sync}");
+    let globals = ["groupshared uint total;"; 2];
+    let summed = |body: &str| format!("{clear} {body} {sync} Out[gi] = total;");
+    let plain = summed("if (gi == 0) { for (uint i = 0; i < 64; ++i) total += Src[i]; }");
+    for body in [
+        "InterlockedAdd(total, Src[gi]);",
+        "if (gi & 1) InterlockedAdd(total, Src[gi]); if (!(gi & 1)) InterlockedAdd(total, Src[gi]);",
+        "uint sum = WaveActiveSum(Src[gi]); if (WaveIsFirstLane()) InterlockedAdd(total, sum);",
+        "uint old; InterlockedAdd(total, Src[gi], old);",
+    ] {
+        let (equal, differs) = compared(globals, [&plain, &summed(body)]);
+        assert!(equal && !differs, "{body}");
+    }
+    for body in [
+        "InterlockedAdd(total, Src[gi] + 1);",
+        "if (gi > 0) InterlockedAdd(total, Src[gi]);",
+        "InterlockedMax(total, Src[gi]);",
+        // Who is first cannot be told.
+        "if (gi & 1) InterlockedAdd(total, Src[gi]); else InterlockedMax(total, Src[gi]);",
+        "InterlockedExchange(total, Src[gi], gi);",
+        "if (Src[gi] > 7) InterlockedAdd(total, Src[gi]);",
+        "InterlockedAdd(total, Src[gi]); total += 0;",
+    ] {
+        check_not_equal(globals, [&plain, &summed(body)]);
+    }
+    // In another interval another operator is no matter.
+    let then = |body: &str| summed(&format!("InterlockedAdd(total, Src[gi]); {sync} {body}"));
+    let most = "if (gi == 0) { for (uint i = 0; i < 64; ++i) total = max(total, Src[i]); }";
+    assert!(compared(globals, [&then(most), &then("InterlockedMax(total, Src[gi]);")]).0);
+}
