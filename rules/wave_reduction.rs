@@ -131,7 +131,12 @@ fn write(
         block: String::new(),
         expanded: None,
         totals: None,
-        maps: &LaneMap::ALL,
+        // Rows and quads of a group of one row are packed in order.
+        maps: if context.has_rows() {
+            &LaneMap::ALL
+        } else {
+            &[LaneMap::Linear, LaneMap::Ragged(1)]
+        },
     };
     let block = &mut form.block;
     if let Some(atomic) = atomic(reduction) {
