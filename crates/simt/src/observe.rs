@@ -337,6 +337,24 @@ fn spread_scan(atoms: &Atoms, place: &Elements, row: &[Value], lanes: u32) -> Op
         .collect();
     // A cell or two that a scan leaves out are no padding.
     let scan = row::scan(&dense?, lanes).filter(|scan| scan.count.is_multiple_of(lanes))?;
+    // The last element of an exclusive scan is in no partial result: it must have been somewhere beyond the others.
+    if scan.kind == Kind::ExclusiveScan {
+        let places: Vec<u32> = ranks.iter().filter_map(|atom| atoms.place_of(*atom)).collect();
+        let (lowest, highest) = (*places.first()?, *places.last()?);
+        let beyond = |place: u32| {
+            if scan.reversed {
+                place < lowest
+            } else {
+                place > highest
+            }
+        };
+        let is_rewritten = |(place, cell): (u32, &Value)| {
+            beyond(place) && !atoms.is_untouched(*global, component, place, cell)
+        };
+        if !(0u32..).zip(row).any(is_rewritten) {
+            return None;
+        }
+    }
     Some((scan, Elements::Spread { global: input }))
 }
 
@@ -349,6 +367,11 @@ fn total(atoms: &Atoms, place: &Elements, element: Scalar, row: &[Value], lanes:
         let input = atoms.elements(first, count)?;
         let is_all = count.is_multiple_of(lanes) || atoms.are_all(first, count);
         is_all.then_some((operator?, first, count, input))
+    };
+    // Of a variable the first thread's counts: in another's alone nobody would look for it.
+    let row = match place {
+        Elements::Register { .. } => row.get(..1)?,
+        _ => row,
     };
     let (index, (operator, first, count, input)) = (0u32..)
         .zip(row)
