@@ -8,6 +8,15 @@
 #[path = "performance/hillis_steele_scan.rs"]
 mod hillis_steele_scan;
 
+#[path = "performance/blelloch_scan.rs"]
+mod blelloch_scan;
+
+#[path = "performance/hand_rolled_scan.rs"]
+mod hand_rolled_scan;
+
+#[path = "performance/hand_rolled_reduction.rs"]
+mod hand_rolled_reduction;
+
 #[path = "correctness/groupshared_race.rs"]
 mod groupshared_race;
 
@@ -18,7 +27,13 @@ mod wave_form;
 use shaderlint_linter::Rule;
 
 /// Every rule, in the order in which they are listed and run.
-pub static RULES: &[Rule] = &[hillis_steele_scan::RULE, groupshared_race::RULE];
+pub static RULES: &[Rule] = &[
+    hillis_steele_scan::RULE,
+    blelloch_scan::RULE,
+    hand_rolled_scan::RULE,
+    hand_rolled_reduction::RULE,
+    groupshared_race::RULE,
+];
 
 /// The rules that `id` means: one by its own id, or all that share an alias.
 pub fn named(id: &str) -> impl Iterator<Item = &'static Rule> {

@@ -104,8 +104,10 @@ pub enum Elements {
     Spread { global: GlobalId },
     /// One cell of an array.
     Cell { global: GlobalId, index: u32 },
-    /// Thread `i`'s element is its own variable; of a reduction, that of all threads or of the first.
+    /// Thread `i`'s element is its own variable; of a reduction, all threads' hold the result.
     Register { local: LocalId },
+    /// One thread's variable.
+    OneRegister { local: LocalId, thread: u32 },
 }
 
 /// What a replacement in place has to know of the construct's surroundings.

@@ -381,6 +381,12 @@ fn total(atoms: &Atoms, place: &Elements, element: Scalar, row: &[Value], lanes:
             global: *global,
             index,
         },
+        Elements::Register { local } if row.iter().any(|value| *value != row[index as usize]) => {
+            Elements::OneRegister {
+                local: *local,
+                thread: index,
+            }
+        }
         other => other.clone(),
     };
     Some(Pattern {
