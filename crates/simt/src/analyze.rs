@@ -3,7 +3,7 @@
 use shaderlint_hlsl::{FunctionId, Shader};
 
 use crate::effects::EffectsCache;
-use crate::finding::{Analysis, Collective, Race};
+use crate::finding::{Analysis, Collective, OutOfBounds, Race};
 use crate::machine::{BUDGET, Machine};
 use crate::value::Terms;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
@@ -27,9 +27,9 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     if !(1..=1024).contains(&size) {
         return analysis;
     }
-    // All there is to find goes through groupshared memory.
+    // All there is to find goes through groupshared memory, or is a barrier that not all reach.
     let effects = EffectsCache::default().of_function(shader, entry);
-    if !effects.touches_shared() && !effects.opaque {
+    if !effects.touches_shared() && !effects.barrier && !effects.opaque {
         return analysis;
     }
     let mut uses_waves = false;
@@ -45,12 +45,16 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         machine.budget = budget;
         let stopped = machine.run();
         budget = machine.budget;
-        let races = std::mem::take(&mut machine.report.races);
+        let report = std::mem::take(&mut machine.report);
+        let races = report.races;
         if number == 0 {
+            analysis.divergences = report.divergences;
+            analysis.out_of_bounds = report.out_of_bounds;
+            analysis.uninitialised = report.uninitialised;
+            uses_waves = report.used_waves;
             analysis.stopped = stopped;
             analysis.collectives = machine.prober.finish();
             analysis.races = races;
-            uses_waves = machine.report.used_waves;
         } else {
             let same = |a: &Race, b: &Race| {
                 a.array == b.array && (a.first.span, a.second.span) == (b.first.span, b.second.span)
@@ -67,8 +71,29 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
             analysis
                 .races
                 .retain(|race| races.iter().any(|other| same(race, other)));
+            analysis
+                .divergences
+                .retain(|found| report.divergences.iter().any(|other| found.span == other.span));
+            let spans = |found: &OutOfBounds| (found.array, found.access.span);
+            analysis.out_of_bounds.retain(|found| {
+                report
+                    .out_of_bounds
+                    .iter()
+                    .any(|other| spans(found) == spans(other))
+            });
+            analysis.uninitialised.retain(|found| {
+                report
+                    .uninitialised
+                    .iter()
+                    .any(|other| found.read.span == other.read.span)
+            });
         }
-        if !uses_waves || (analysis.races.is_empty() && analysis.collectives.is_empty()) {
+        let is_settled = analysis.races.is_empty()
+            && analysis.collectives.is_empty()
+            && analysis.divergences.is_empty()
+            && analysis.out_of_bounds.is_empty()
+            && analysis.uninitialised.is_empty();
+        if !uses_waves || is_settled {
             break;
         }
     }

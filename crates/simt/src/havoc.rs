@@ -100,6 +100,7 @@ impl Machine<'_> {
                     );
                 }
                 self.report.unproved = true;
+                self.forget_reads(global, None);
             }
         }
         for global in &effects.device_written {

@@ -8,6 +8,7 @@ mod analyze;
 mod atoms;
 mod column;
 mod control;
+mod divergence;
 mod effects;
 mod equivalence;
 mod eval;
@@ -23,12 +24,14 @@ mod place;
 mod probe;
 mod rewrite;
 mod row;
+mod undefined;
 mod value;
 mod wave;
 
 pub use analyze::analyze;
 pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use finding::{
-    Access, Analysis, Collective, Elements, Iteration, Kind, Operator, Race, Rewrite, Shape, Stop,
+    Access, Analysis, Collective, Divergence, Elements, Iteration, Kind, Operator, OutOfBounds, Race,
+    Rewrite, Shape, Stop, Uninitialised,
 };
 pub use wave::{LaneMap, WAVE_SIZES};

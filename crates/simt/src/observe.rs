@@ -368,11 +368,6 @@ fn total(atoms: &Atoms, place: &Elements, element: Scalar, row: &[Value], lanes:
         let is_all = count.is_multiple_of(lanes) || atoms.are_all(first, count);
         is_all.then_some((operator?, first, count, input))
     };
-    // Of a variable the first thread's counts: in another's alone nobody would look for it.
-    let row = match place {
-        Elements::Register { .. } => row.get(..1)?,
-        _ => row,
-    };
     let (index, (operator, first, count, input)) = (0u32..)
         .zip(row)
         .find_map(|(index, value)| Some((index, is_total(value)?)))?;

@@ -35,6 +35,12 @@ fn check(threads: &str, globals: &str, body: &str, expected: &[&str]) {
             Elements::Spread { global } => format!("{}~", name(global)),
             Elements::Cell { global, index } => format!("{}[{index}]", name(global)),
             Elements::Register { local } => shader.functions[0].locals[local.0 as usize].name.clone(),
+            Elements::OneRegister { local, thread } => {
+                format!(
+                    "{} of {thread}",
+                    shader.functions[0].locals[local.0 as usize].name
+                )
+            }
         }
     };
     let mut found: Vec<String> = Vec::new();

@@ -354,18 +354,6 @@ fn a_thread_between_those_that_wrote_need_not_have_written() {
 }
 
 #[test]
-fn a_total_in_some_threads_variable_is_none_of_the_first() {
-    let total = |who: &str| {
-        format!(
-            "g[gi] = Src[gi]; GroupMemoryBarrierWithGroupSync(); uint sum = 0;
-             if ({who}) {{ for (uint i = 0; i < 64; ++i) sum += g[i]; }} GroupMemoryBarrierWithGroupSync(); Out[gi] = sum;"
-        )
-    };
-    assert_eq!(rewritable("", &total("gi < 2")), [false]);
-    assert_eq!(rewritable("", &total("gi > 0")), [false; 0]);
-}
-
-#[test]
 fn every_element_of_a_scan_is_somewhere() {
     let body = |first: &str| {
         format!(

@@ -145,7 +145,13 @@ fn elements(
         }
         Elements::Register { local } => {
             let (first, _) = program.locals.get(&(claim.function, *local))?;
-            Some(group.slots(*first).into_iter().take(count).collect())
+            let values = group.slots(*first);
+            let is_one = !is_total || values.iter().all(|value| *value == values[0]);
+            is_one.then(|| values.into_iter().take(count).collect())
+        }
+        Elements::OneRegister { local, thread } => {
+            let (first, _) = program.locals.get(&(claim.function, *local))?;
+            Some(vec![group.slots(*first)[*thread as usize]])
         }
         Elements::Spread { .. } => None,
     }
