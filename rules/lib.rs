@@ -20,9 +20,19 @@ mod hand_rolled_reduction;
 #[path = "correctness/groupshared_race.rs"]
 mod groupshared_race;
 
+#[path = "correctness/divergent_barrier.rs"]
+mod divergent_barrier;
+
+#[path = "correctness/groupshared_out_of_bounds.rs"]
+mod groupshared_out_of_bounds;
+
+#[path = "correctness/uninitialised_groupshared.rs"]
+mod uninitialised_groupshared;
+
 mod configuration;
 mod scan;
 mod wave_form;
+mod witness;
 
 use shaderlint_linter::Rule;
 
@@ -33,6 +43,9 @@ pub static RULES: &[Rule] = &[
     hand_rolled_scan::RULE,
     hand_rolled_reduction::RULE,
     groupshared_race::RULE,
+    divergent_barrier::RULE,
+    groupshared_out_of_bounds::RULE,
+    uninitialised_groupshared::RULE,
 ];
 
 /// The rules that `id` means: one by its own id, or all that share an alias.

@@ -134,7 +134,7 @@ pub(crate) struct Machine<'a> {
     /// The ways threads left the kernel.
     pub exits: Vec<Parting>,
     /// Atoms that stand for a value that was read and is undefined.
-    pub suspects: FxHashMap<u32, Suspect>,
+    pub suspects: BTreeMap<u32, Suspect>,
 }
 
 impl<'a> Machine<'a> {
@@ -200,7 +200,7 @@ impl<'a> Machine<'a> {
             budget: BUDGET,
             partings: Vec::new(),
             exits: Vec::new(),
-            suspects: FxHashMap::default(),
+            suspects: BTreeMap::new(),
         })
     }
 

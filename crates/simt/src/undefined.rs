@@ -58,40 +58,44 @@ impl Machine<'_> {
             return;
         }
         let state = &self.state;
-        let used = state
-            .active
-            .threads()
-            .filter(|thread| self.is_certain(state.guard.at(*thread)))
-            .find_map(|thread| {
-                let mut values = index.iter().chain([value]).map(|column| column.at(thread));
-                values.find_map(|value| self.undefined_part(value))
-            });
-        if let Some(suspect) = used {
+        let mut used: Vec<Suspect> = Vec::new();
+        for thread in state.active.threads() {
+            if !self.is_certain(state.guard.at(thread)) {
+                continue;
+            }
+            for column in index.iter().chain([value]) {
+                self.add_undefined_parts(column.at(thread), &mut used);
+            }
+        }
+        for suspect in used {
             self.report_undefined(suspect, span);
         }
     }
 
-    /// A remembered atom of which the value is a sum.
-    fn undefined_part(&self, value: &Value) -> Option<Suspect> {
-        let among = |start: u32, end: u32| {
-            let mut found = self
+    /// Adds the remembered atoms of which the value is a sum, one a site.
+    fn add_undefined_parts(&self, value: &Value, used: &mut Vec<Suspect>) {
+        let mut add = |start: u32, end: u32| {
+            let among = self
                 .suspects
                 .iter()
                 .filter(|(atom, _)| (start..end).contains(atom));
-            found.next().map(|(_, suspect)| *suspect)
+            for (_, suspect) in among {
+                if used.iter().all(|known| known.site != suspect.site) {
+                    used.push(*suspect);
+                }
+            }
         };
         let is_sum =
             |operator: Operator| matches!(operator, Operator::Add | Operator::FloatAdd | Operator::Xor);
         match value {
-            Value::Run { operator, start, end } if is_sum(*operator) => among(*start, *end),
+            Value::Run { operator, start, end } if is_sum(*operator) => add(*start, *end),
             Value::Sum(sum) if is_sum(sum.operator) => {
                 // An even multiple of any word is not any word.
-                let parts = sum.parts.iter().filter(|part| part.factor % 2 == 1);
-                parts
-                    .map(|part| among(part.start, part.end))
-                    .find(Option::is_some)?
+                for part in sum.parts.iter().filter(|part| part.factor % 2 == 1) {
+                    add(part.start, part.end);
+                }
             }
-            _ => None,
+            _ => {}
         }
     }
 
