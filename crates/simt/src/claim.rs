@@ -119,8 +119,7 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> V
 }
 
 impl Atomic {
-    /// The claims among functions and methods. Minima and maxima are none: what they find is no slot, and most atomics
-    /// leave them as they are.
+    /// The claims among functions and methods. Minima and maxima, mostly the bounds of a tile, are left alone.
     pub(crate) fn of_name(name: &str) -> Option<Atomic> {
         Some(match name {
             "InterlockedAdd" => Atomic::Add,

@@ -239,18 +239,18 @@ impl EffectsCache {
                     _ => {}
                 }
             }
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) => self.expression(shader, a, false, effects),
             ExprKind::Field(a, _) | ExprKind::Swizzle(a, _) => self.expression(shader, a, written, effects),
             ExprKind::Index(a, b) => {
                 self.expression(shader, a, written, effects);
                 self.expression(shader, b, false, effects);
             }
-            ExprKind::Binary(_, a, b) | ExprKind::Comma(a, b) => {
-                self.expression(shader, a, false, effects);
-                self.expression(shader, b, false, effects);
-            }
-            ExprKind::Ternary(a, b, c) => {
-                for part in [a, b, c] {
+            ExprKind::Unary(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Binary(..)
+            | ExprKind::Comma(..)
+            | ExprKind::Ternary(..)
+            | ExprKind::Construct(_) => {
+                for part in expr.children() {
                     self.expression(shader, part, false, effects);
                 }
             }
@@ -262,11 +262,6 @@ impl EffectsCache {
             ExprKind::Step { target, .. } => {
                 effects.device_observed |= is_on_device(shader, target);
                 self.expression(shader, target, true, effects);
-            }
-            ExprKind::Construct(arguments) => {
-                for argument in arguments {
-                    self.expression(shader, argument, false, effects);
-                }
             }
             ExprKind::Opaque(arguments) => {
                 for argument in arguments {
@@ -297,8 +292,7 @@ impl EffectsCache {
                         | Intrinsic::DeviceMemoryBarrier
                 );
                 for (index, argument) in arguments.iter().enumerate() {
-                    // The place of an atomic, and its last argument: the old value.
-                    let out = intrinsic.is_atomic() && (index == 0 || index >= 2);
+                    let out = intrinsic.may_write(index);
                     effects.device_observed |= out && is_on_device(shader, argument);
                     self.expression(shader, argument, out, effects);
                 }

@@ -532,7 +532,9 @@ impl<'a> Machine<'a> {
             ExprKind::Method { name, .. } => ["Load", "Sample", "Gather"]
                 .iter()
                 .any(|read| name.starts_with(read)),
-            ExprKind::Intrinsic(..) => true,
+            ExprKind::Intrinsic(intrinsic, arguments) => {
+                !(0..arguments.len()).any(|index| intrinsic.may_write(index))
+            }
             _ => false,
         };
         if !known_read {

@@ -30,21 +30,7 @@ impl<'a> Machine<'a> {
             let Some(ty) = function.locals.get(index).map(|local| &local.ty) else {
                 continue;
             };
-            let value = match (ty, &parameter.semantic) {
-                (Type::Struct(id), None) => {
-                    let fields = self
-                        .shader
-                        .structs
-                        .get(id.0 as usize)
-                        .map_or(&[][..], |s| &s.fields);
-                    let mut columns = Vec::new();
-                    for field in fields {
-                        columns.extend(self.system_value(field.semantic.as_deref(), &field.ty));
-                    }
-                    columns
-                }
-                (ty, semantic) => self.system_value(semantic.as_deref(), ty),
-            };
+            let value = self.input(parameter.semantic.as_deref(), ty);
             if let Some(slot) = self.state.frame.locals.get_mut(index) {
                 *slot = value;
             }
@@ -61,6 +47,21 @@ impl<'a> Machine<'a> {
                 };
                 self.state.statics.insert(GlobalId(id), value);
             }
+        }
+    }
+
+    /// What a parameter or a field of one holds: a struct without a semantic has those of its fields.
+    fn input(&mut self, semantic: Option<&str>, ty: &Type) -> Vec<Column> {
+        let shader = self.shader;
+        match (ty, semantic) {
+            (Type::Struct(id), None) => {
+                let fields = shader.structs.get(id.0 as usize).map_or(&[][..], |s| &s.fields);
+                fields
+                    .iter()
+                    .flat_map(|field| self.input(field.semantic.as_deref(), &field.ty))
+                    .collect()
+            }
+            _ => self.system_value(semantic, ty),
         }
     }
 
@@ -130,6 +131,12 @@ impl<'a> Machine<'a> {
             Intrinsic::AllMemoryBarrier | Intrinsic::DeviceMemoryBarrier | Intrinsic::GroupMemoryBarrier
         ) {
             return Ok(Vec::new());
+        }
+        if intrinsic == Intrinsic::Clip {
+            return Self::stop("a discard in a kernel", expr.span);
+        }
+        if (0..arguments.len()).any(|index| intrinsic.may_write(index)) {
+            return self.opaque(arguments, expr);
         }
         let mut values = Vec::with_capacity(arguments.len());
         for argument in arguments {

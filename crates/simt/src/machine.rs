@@ -281,6 +281,7 @@ impl<'a> Machine<'a> {
                 if self.claims.is_some() && value.len() < count {
                     value.extend(self.atomic_results(count - value.len(), Source::Other(0)));
                 }
+                self.notice(*local, &value);
                 let (active, all, lanes) = (self.state.active, self.all, self.lanes);
                 if let Some(slot) = self.state.frame.locals.get_mut(local.0 as usize) {
                     for (component, new) in slot.iter_mut().zip(value) {

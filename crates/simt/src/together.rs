@@ -57,28 +57,35 @@ impl Machine<'_> {
             let ends = threads.windows(2).map(|pair| (pair[0], pair[1]));
             ends.take(3)
         });
+        // What threads far away depend on too is no thread's own.
+        let threads: Vec<usize> = active.threads().collect();
+        let far = [threads.len() / 2, threads.len().saturating_sub(1)];
+        let far = far.map(|number| threads.get(number).copied().unwrap_or(0));
         pairs.any(|(a, b)| {
+            let apart = far.iter().filter(|thread| ![a, b].contains(*thread));
+            let common = apart.flat_map(|thread| self.terms.conditions(self.state.guard.at(*thread)));
+            let common = inputs_of(&common.collect::<Vec<_>>());
             let (a, b) = (self.state.guard.at(a), self.state.guard.at(b));
-            self.terms.may_both_hold(a, b)
+            self.terms.may_both_hold(a, b, &common)
         })
     }
 }
 
 impl Terms {
-    fn may_both_hold(&self, a: &Value, b: &Value) -> bool {
+    fn may_both_hold(&self, a: &Value, b: &Value, common: &BTreeSet<u64>) -> bool {
         if a == b {
             return true;
         }
         let (mut of_a, mut of_b) = (self.conditions(a), self.conditions(b));
-        let is_common = |one: &Condition, others: &[Condition]| {
+        let is_in_both = |one: &Condition, others: &[Condition]| {
             others
                 .iter()
                 .any(|other| (&other.value, other.holds) == (&one.value, one.holds))
         };
-        let common: Vec<bool> = of_a.iter().map(|one| is_common(one, &of_b)).collect();
-        of_b.retain(|one| !is_common(one, &of_a));
-        let mut common = common.into_iter();
-        of_a.retain(|_| !common.next().unwrap_or(false));
+        let in_both: Vec<bool> = of_a.iter().map(|one| is_in_both(one, &of_b)).collect();
+        of_b.retain(|one| !is_in_both(one, &of_a));
+        let mut in_both = in_both.into_iter();
+        of_a.retain(|_| !in_both.next().unwrap_or(false));
         if of_a
             .iter()
             .chain(&of_b)
@@ -86,13 +93,8 @@ impl Terms {
         {
             return false;
         }
-        let inputs_of = |conditions: &[Condition]| -> BTreeSet<u64> {
-            let inputs = conditions
-                .iter()
-                .filter_map(|condition| condition.inputs.as_ref());
-            inputs.flatten().copied().collect()
-        };
-        let (all_a, all_b) = (inputs_of(&of_a), inputs_of(&of_b));
+        let others = |of: &[Condition]| inputs_of(of).union(common).copied().collect::<BTreeSet<u64>>();
+        let (all_a, all_b) = (others(&of_a), others(&of_b));
         let rest_a = shared_part(of_a, &all_b);
         let rest_b = shared_part(of_b, &all_a);
         let rest: Vec<Condition> = rest_a.into_iter().chain(rest_b).collect();
@@ -250,6 +252,13 @@ fn shared_part(conditions: Vec<Condition>, others: &BTreeSet<u64>) -> Vec<Condit
         rest.extend(more);
         own = free;
     }
+}
+
+fn inputs_of(conditions: &[Condition]) -> BTreeSet<u64> {
+    let inputs = conditions
+        .iter()
+        .filter_map(|condition| condition.inputs.as_ref());
+    inputs.flatten().copied().collect()
 }
 
 fn names_lanes(text: &str) -> bool {

@@ -374,12 +374,39 @@ impl Terms {
             Value::Known(_) => a.clone(),
             _ if a == b => a.clone(),
             _ => {
+                if let Some(operator) = self.extremum(condition, a, b) {
+                    return self.combine(operator, a, b);
+                }
                 if let Some(inner) = self.negated(condition) {
                     let inner = inner.clone();
                     return self.apply(Op::Select, &[inner, b.clone(), a.clone()]);
                 }
                 self.apply(Op::Select, &[condition.clone(), a.clone(), b.clone()])
             }
+        }
+    }
+
+    /// The operator that `condition ? a : b` is where that compares just these two. Not of floats: one may be NaN.
+    fn extremum(&self, condition: &Value, a: &Value, b: &Value) -> Option<Operator> {
+        let Some(Term::Apply(Op::Binary(op, scalar), operands)) = self.single(condition) else {
+            return None;
+        };
+        let [left, right] = &**operands else { return None };
+        let straight = (left, right) == (a, b);
+        if !straight && (left, right) != (b, a) {
+            return None;
+        }
+        let less = match op {
+            BinaryOp::Less | BinaryOp::LessEqual => straight,
+            BinaryOp::Greater | BinaryOp::GreaterEqual => !straight,
+            _ => return None,
+        };
+        match (scalar, less) {
+            (Scalar::Uint, true) => Some(Operator::MinUint),
+            (Scalar::Uint, false) => Some(Operator::MaxUint),
+            (Scalar::Int, true) => Some(Operator::MinInt),
+            (Scalar::Int, false) => Some(Operator::MaxInt),
+            _ => None,
         }
     }
 
