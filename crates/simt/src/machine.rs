@@ -21,6 +21,7 @@ use crate::column::{Column, MAX_THREADS, Mask};
 use crate::divergence::Parting;
 use crate::effects::EffectsCache;
 use crate::finding::{Access, Divergence, Iteration, OutOfBounds, Race, Stop, Uninitialised};
+use crate::flow::Source;
 use crate::memory::{Conflict, Shared, Site, Touch, Touches};
 use crate::probe::{Prober, Trail};
 use crate::undefined::Suspect;
@@ -291,10 +292,14 @@ impl<'a> Machine<'a> {
                 if let Some(init) = init.as_ref().filter(|_| self.is_resource(*local)) {
                     return self.alias(*local, init);
                 }
-                let value = match init {
+                let mut value = match init {
                     Some(init) => self.eval(init)?,
                     None => self.uninitialised(*local),
                 };
+                let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
+                if self.claims.is_some() && value.len() < count {
+                    value.extend(self.atomic_results(count - value.len(), Source::Other(0)));
+                }
                 self.notice(*local, &value);
                 let (active, all, lanes) = (self.state.active, self.all, self.lanes);
                 if let Some(slot) = self.state.frame.locals.get_mut(local.0 as usize) {
