@@ -124,7 +124,8 @@ impl<'a> Lowering<'a> {
         let shown = method_of
             .and_then(|id| self.shader.structs.get(id.0 as usize))
             .map_or_else(String::new, |owner| format!("{}::", owner.name))
-            + &String::from_utf8_lossy(name);
+            // A specialisation is one of what it specialises.
+            + &String::from_utf8_lossy(name.split(|byte| *byte == b'<').next().unwrap_or(name));
         let function = Function {
             name: shown,
             name_span,
