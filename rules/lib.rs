@@ -5,8 +5,14 @@
 
 #![forbid(unsafe_code)]
 
+#[path = "performance/atomic_slot_claim.rs"]
+mod atomic_slot_claim;
 #[path = "performance/hillis_steele_scan.rs"]
 mod hillis_steele_scan;
+#[path = "performance/single_cell_atomic.rs"]
+mod single_cell_atomic;
+#[path = "performance/small_bin_atomic.rs"]
+mod small_bin_atomic;
 
 #[path = "performance/blelloch_scan.rs"]
 mod blelloch_scan;
@@ -20,7 +26,9 @@ mod hand_rolled_reduction;
 #[path = "correctness/groupshared_race.rs"]
 mod groupshared_race;
 
+mod claim;
 mod configuration;
+mod element;
 mod scan;
 mod wave_form;
 
@@ -29,6 +37,9 @@ use shaderlint_linter::Rule;
 /// Every rule, in the order in which they are listed and run.
 pub static RULES: &[Rule] = &[
     hillis_steele_scan::RULE,
+    atomic_slot_claim::RULE,
+    single_cell_atomic::RULE,
+    small_bin_atomic::RULE,
     blelloch_scan::RULE,
     hand_rolled_scan::RULE,
     hand_rolled_reduction::RULE,
