@@ -333,9 +333,7 @@ impl<'a> Lowering<'a> {
                 }
                 let written = part(*parameter, Part::Type).map_or(&[][..], |ty| self.node_source(ty));
                 let declarator = part(*parameter, Part::Declarator);
-                let Some(of) = element_of(declarator, &argument.ty) else {
-                    return None;
-                };
+                let of = element_of(declarator, &argument.ty)?;
                 let Some((name, ty)) = deduced(written, of) else {
                     continue;
                 };
@@ -390,7 +388,9 @@ impl<'a> Lowering<'a> {
 fn element_of<'t>(declarator: Option<Node>, argument: &'t Type) -> Option<&'t Type> {
     let (mut declarator, mut element) = (declarator, argument);
     while let Some(array) = declarator.filter(|node| node.kind() == "array_declarator") {
-        let Type::Array(inner, _) = element else { return None };
+        let Type::Array(inner, _) = element else {
+            return None;
+        };
         element = inner;
         declarator = part(array, Part::Declarator);
     }
