@@ -171,8 +171,11 @@ template <typename T> struct Held { T held; };
 template <typename T> struct Held<T[2]> { T first; T second; };
 void f(uint a, float b) { a = same(a, b); a = zero(); b = zero<float>(); a = again(a); a = inner::twice(a); }
 void g() { Held<uint> perhaps_another; }
+struct Mixed { template <typename T> T get(T a) { return a + x; } uint x; uint y() { return x; } };
+uint h(Mixed m) { return m.y() + m.get<uint>(1); }
 ",
         r"
+(struct Mixed (x uint))
 (fn offset uint
   (return 1u))
 (fn f void (a uint) (b float)
@@ -189,11 +192,16 @@ void g() { Held<uint> perhaps_another; }
   (return (+ a (offset))))
 (fn g void
   (let perhaps_another ?))
+(fn Mixed::y uint (this Mixed)
+  (return (.x this)))
+(fn h uint (m Mixed)
+  (return (+ (Mixed::y m) (as uint (? m 1)))))
 ! this declaration could not be read: template <typename T> struct Held<T[2]> { T first; T second; };
 ! unknown name `same`: same
 ! unknown name `zero`: zero
 ! unknown name `again`: again
 ! unknown name `Held`: Held<uint>
+! this expression is not understood: m.get<uint>(1)
 ",
     );
 }
