@@ -35,7 +35,9 @@ impl<'a> Lowering<'a> {
     ) -> Option<FunctionId> {
         let body = part(node, Part::Body);
         let (outer, scope) = (std::mem::take(&mut self.body), self.namespace.clone());
+        let used = self.used.len();
         let function = self.function_with(item, node, method_of, body);
+        self.used.truncate(used);
         // A struct inside a function may have methods.
         self.body = outer;
         self.namespace = scope;
