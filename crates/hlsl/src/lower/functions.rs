@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use tree_sitter::Node;
 
 use super::conversions::convert;
-use super::names::{packed, split_scope};
+use super::names::{operator_or, packed, split_scope};
 use super::parts::{Part, part};
 use super::{Body, Lowering};
 use crate::lexical::Item;
@@ -90,6 +90,7 @@ impl<'a> Lowering<'a> {
                 self.namespace = Cow::Owned([&*self.namespace, &*packed(scope), b"::"].concat());
             }
         }
+        name = operator_or(name);
         self.body = Body {
             returns: Some(returns.clone()),
             ..Body::default()
@@ -127,7 +128,10 @@ impl<'a> Lowering<'a> {
             .and_then(|id| self.shader.structs.get(id.0 as usize))
             .map_or_else(String::new, |owner| format!("{}::", owner.name))
             // A specialisation is one of what it specialises.
-            + &String::from_utf8_lossy(name.split(|byte| *byte == b'<').next().unwrap_or(name));
+            + &String::from_utf8_lossy(match name.iter().position(|byte| *byte == b'<') {
+                Some(end) if !name.starts_with(b"operator") => name.get(..end).unwrap_or(name),
+                _ => name,
+            });
         let function = Function {
             name: shown,
             name_span,

@@ -27,6 +27,39 @@ pub(super) fn packed(written: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
+/// The operators that a struct may have as methods, by their names.
+const OPERATORS: [&[u8]; 22] = [
+    b"operator+",
+    b"operator-",
+    b"operator*",
+    b"operator/",
+    b"operator%",
+    b"operator&",
+    b"operator|",
+    b"operator^",
+    b"operator<<",
+    b"operator>>",
+    b"operator<",
+    b"operator<=",
+    b"operator>",
+    b"operator>=",
+    b"operator==",
+    b"operator!=",
+    b"operator&&",
+    b"operator||",
+    b"operator!",
+    b"operator~",
+    b"operator[]",
+    b"operator()",
+];
+
+/// An operator's name without the white space in it; another name as it is.
+pub(super) fn operator_or(name: &[u8]) -> &[u8] {
+    let packed = packed(name);
+    let operator = OPERATORS.into_iter().find(|operator| *operator == &*packed);
+    operator.unwrap_or(name)
+}
+
 /// `a::b::c` as `a::b` and `c`.
 pub(super) fn split_scope(name: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = name.windows(2).rposition(|pair| pair == b"::")?;
