@@ -167,9 +167,15 @@ template <typename T> T same(T a, T b) { return a; }
 template <typename T> T zero() { return (T)0; }
 template <typename T> T again(T a) { return again(a); }
 namespace inner { template <typename T> T twice(T a) { return a + offset(); } uint offset() { return 1; } }
+template <typename T> struct Held { T held; };
+template <typename T> struct Held<T[2]> { T first; T second; };
 void f(uint a, float b) { a = same(a, b); a = zero(); b = zero<float>(); a = again(a); a = inner::twice(a); }
+void g() { Held<uint> perhaps_another; }
+struct Mixed { template <typename T> T get(T a) { return a + x; } uint x; uint y() { return x; } };
+uint h(Mixed m) { return m.y() + m.get<uint>(1); }
 ",
         r"
+(struct Mixed (x uint))
 (fn offset uint
   (return 1u))
 (fn f void (a uint) (b float)
@@ -184,9 +190,62 @@ void f(uint a, float b) { a = same(a, b); a = zero(); b = zero<float>(); a = aga
   (return (as uint (? a))))
 (fn twice uint (a uint)
   (return (+ a (offset))))
+(fn g void
+  (let perhaps_another ?))
+(fn Mixed::y uint (this Mixed)
+  (return (.x this)))
+(fn h uint (m Mixed)
+  (return (+ (Mixed::y m) (as uint (? m 1)))))
+! this declaration could not be read: template <typename T> struct Held<T[2]> { T first; T second; };
 ! unknown name `same`: same
 ! unknown name `zero`: zero
 ! unknown name `again`: again
+! unknown name `Held`: Held<uint>
+! this expression is not understood: m.get<uint>(1)
+",
+    );
+}
+
+#[test]
+fn templates_of_templates() {
+    check(
+        r"
+template <typename T> T pick(T a) { return a; }
+template <> uint pick<uint>(uint a) { return 0; }
+template <int N> uint factorial() { return N * factorial<N - 1>(); }
+template <> uint factorial<0>() { return 1; }
+template <typename T> T second(T a[2]) { return a[1]; }
+template <typename T> struct Held
+{
+    T held;
+    Held<T> self() { return this; }
+    static Held<T> of(T held) { Held made; made.held = held; return made; }
+};
+uint f(uint a, float2 b[2])
+{
+    return pick(a) + (uint)pick<float>(1) + factorial<1>() + (uint)second(b).y + Held<uint>::of(a).self().held;
+}
+",
+        r"
+(struct Held<uint> (held uint))
+(fn f uint (a uint) (b float2[2])
+  (return (+ (+ (+ (+ (pick a) (as uint (pick 1.0f))) (factorial)) (as uint (.y (second b)))) (.held (Held<uint>::self (Held<uint>::of a))))))
+(fn pick uint (a uint)
+  (return 0u))
+(fn pick float (a float)
+  (return a))
+(fn factorial uint
+  (return (* 1u (factorial))))
+(fn factorial uint
+  (return 1u))
+(fn second float2 (a float2[2])
+  (return (at a 1)))
+(fn Held<uint>::self Held<uint> (this Held<uint>)
+  (return this))
+(fn Held<uint>::of Held<uint> (held uint)
+  (let made Held<uint>)
+  (= (.held made) held)
+  (return made))
 ",
     );
 }

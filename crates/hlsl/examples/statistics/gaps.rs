@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use shaderlint_hlsl::{Expr, ExprKind, Function, Problem, Shader, Span, Stmt, StmtKind, Type};
+use shaderlint_hlsl::{Expr, ExprKind, Function, Problem, Shader, Span, Stmt, StmtKind, Type, statements};
 
 /// How well a function was read; the better the smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,44 +39,12 @@ struct Gaps<'a> {
 }
 
 impl<'a> Gaps<'a> {
-    fn statement(&mut self, stmt: &'a Stmt) {
-        match &stmt.kind {
-            StmtKind::Opaque => self.statements.push(stmt.span),
-            StmtKind::Declare { init: value, .. } | StmtKind::Return(value) => {
-                if let Some(value) = value {
-                    self.expression(value);
-                }
+    fn statements(&mut self, body: &'a [Stmt]) {
+        for stmt in statements(body) {
+            if matches!(stmt.kind, StmtKind::Opaque) {
+                self.statements.push(stmt.span);
             }
-            StmtKind::Expr(value) => self.expression(value),
-            StmtKind::Block(body) => body.iter().for_each(|stmt| self.statement(stmt)),
-            StmtKind::If {
-                condition,
-                then,
-                otherwise,
-            } => {
-                self.expression(condition);
-                self.statement(then);
-                if let Some(otherwise) = otherwise {
-                    self.statement(otherwise);
-                }
-            }
-            StmtKind::Loop(parts) => {
-                parts.init.iter().for_each(|stmt| self.statement(stmt));
-                parts
-                    .condition
-                    .iter()
-                    .chain(&parts.step)
-                    .for_each(|value| self.expression(value));
-                self.statement(&parts.body);
-            }
-            StmtKind::Switch { value, cases } => {
-                self.expression(value);
-                cases
-                    .iter()
-                    .flat_map(|case| &case.body)
-                    .for_each(|stmt| self.statement(stmt));
-            }
-            StmtKind::Break | StmtKind::Continue | StmtKind::Discard => {}
+            stmt.expressions().for_each(|expr| self.expression(expr));
         }
     }
 
@@ -87,36 +55,7 @@ impl<'a> Gaps<'a> {
             return;
         }
         let known = self.expressions.len();
-        match &expr.kind {
-            ExprKind::Literal(_) | ExprKind::Local(_) | ExprKind::Global(_) => {}
-            ExprKind::Unary(_, a)
-            | ExprKind::Step { target: a, .. }
-            | ExprKind::Field(a, _)
-            | ExprKind::Swizzle(a, _)
-            | ExprKind::Cast(a) => self.expression(a),
-            ExprKind::Binary(_, a, b)
-            | ExprKind::Assign {
-                target: a, value: b, ..
-            }
-            | ExprKind::Index(a, b)
-            | ExprKind::Comma(a, b) => {
-                self.expression(a);
-                self.expression(b);
-            }
-            ExprKind::Ternary(a, b, c) => [a, b, c].into_iter().for_each(|part| self.expression(part)),
-            ExprKind::Construct(parts)
-            | ExprKind::Call(_, parts)
-            | ExprKind::Intrinsic(_, parts)
-            | ExprKind::Opaque(parts) => parts.iter().for_each(|part| self.expression(part)),
-            ExprKind::Method {
-                object, arguments, ..
-            } => {
-                self.expression(object);
-                for part in arguments {
-                    self.expression(part);
-                }
-            }
-        }
+        expr.children().for_each(|part| self.expression(part));
         // An expression around a gap is one for that reason.
         let is_innermost = self.expressions.len() == known;
         if is_innermost && matches!(expr.kind, ExprKind::Opaque(_)) && expr.ty == Type::Unknown {
@@ -165,11 +104,7 @@ impl<'a> Unit<'a> {
     /// How well one of its functions was read, and why not better.
     pub fn assess(&self, function: &Function) -> (Level, Vec<String>) {
         let mut gaps = Gaps::default();
-        function
-            .body
-            .iter()
-            .flatten()
-            .for_each(|stmt| gaps.statement(stmt));
+        gaps.statements(function.body.as_deref().unwrap_or_default());
         if !gaps.statements.is_empty() {
             let cause = |span: &Span| {
                 let what = first_line(span.slice(&self.shader.text));

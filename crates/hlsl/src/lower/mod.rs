@@ -298,6 +298,9 @@ impl<'a> Lowering<'a> {
             if item.kind != ItemKind::Skipped || item.too_deep {
                 self.problem(message, item.span);
             }
+            if item.kind == ItemKind::Template {
+                self.distrust_templates(item);
+            }
             let Some(root) = root else {
                 return;
             };
