@@ -175,11 +175,18 @@ impl<'a> Lowering<'a> {
         if let Some(ty) = pure_function(name, arguments.first().map(|argument| &argument.ty)) {
             return opaque(arguments.into_iter().map(as_value).collect(), ty, span);
         }
-        self.unknown_name(name, name_span);
+        let result = match name {
+            b"sincos" => Type::Void,
+            b"modf" | b"frexp" => arguments.first().map_or(Type::Unknown, |value| value.ty.clone()),
+            _ => {
+                self.unknown_name(name, name_span);
+                Type::Unknown
+            }
+        };
         for argument in &arguments {
             self.note_write(argument);
         }
-        opaque(arguments, Type::Unknown, span)
+        opaque(arguments, result, span)
     }
 
     /// The type all overloads return, if they agree.

@@ -4,7 +4,7 @@ use tree_sitter::Node;
 
 use super::conversions::{arithmetic, as_value, convert, convert_scalar, opaque, shape};
 use super::parts::{Part, part};
-use super::{Lowering, literals};
+use super::{Lowering, literals, rays};
 use crate::span::Span;
 use crate::tree::{BinaryOp, Expr, ExprKind, UnaryOp};
 use crate::types::{Scalar, Type};
@@ -131,6 +131,13 @@ impl Lowering<'_> {
         {
             return field;
         }
+        if !self.holder.is_empty()
+            && let Some(value) = self
+                .enumerators
+                .get([self.holder, b"::", text].concat().as_slice())
+        {
+            return expr(ExprKind::Literal(value.bits()), value.ty());
+        }
         // `a :: b` may be written with spaces.
         let packed: Vec<u8>;
         let mut key = text;
@@ -155,6 +162,9 @@ impl Lowering<'_> {
         }
         if let Some(&local) = self.body.ended.get(text) {
             return expr(ExprKind::Local(local), self.local_type(local));
+        }
+        if let Some(bits) = rays::constant(text) {
+            return expr(ExprKind::Literal(bits), Type::UINT);
         }
         let is_heap = matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap");
         if !is_heap && !text.starts_with(b"\"") && !text.starts_with(b"'") {

@@ -7,7 +7,7 @@ use super::conversions::{as_value, opaque, to_index};
 use super::parts::{Part, part};
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind, FunctionId};
-use crate::types::{ResourceKind, StructId, Type};
+use crate::types::{ResourceKind, Scalar, StructId, Type};
 
 impl Lowering<'_> {
     pub(super) fn member(&mut self, node: Node, span: Span) -> Expr {
@@ -34,6 +34,10 @@ impl Lowering<'_> {
                 ty,
                 span,
             },
+            // Of a texture: the numbers of its elements.
+            None if name == b"Length" && matches!(object.ty, Type::Resource(..)) => {
+                opaque(vec![as_value(object)], Type::Vector(Scalar::Uint, 3), span)
+            }
             None => opaque(vec![object], Type::Unknown, span),
         }
     }

@@ -12,6 +12,7 @@ mod literals;
 mod members;
 mod methods;
 mod parts;
+mod rays;
 mod statements;
 mod structs;
 mod templates;
@@ -76,6 +77,8 @@ struct Lowering<'a> {
     /// By [`StructId`]: how deep its structs nest, and how many fields a walk over it visits.
     struct_sizes: Vec<(u32, u32)>,
     namespace: &'a [u8],
+    /// The struct whose body or method is read; empty outside of structs.
+    holder: &'a [u8],
     body: Body<'a>,
     depth: u32,
     too_deep: bool,
@@ -148,6 +151,7 @@ fn lower(text: &[u8]) -> (Shader, Vec<TextProblem>) {
         bases: FxHashMap::default(),
         struct_sizes: Vec::new(),
         namespace: &[],
+        holder: &[],
         body: Body::default(),
         depth: 0,
         too_deep: false,
@@ -160,6 +164,7 @@ fn lower(text: &[u8]) -> (Shader, Vec<TextProblem>) {
         lowering.problem("the grammar does not fit the parser", Span::default());
         return (lowering.shader, lowering.problems);
     }
+    lowering.declare_ray();
     let mut first = 0;
     while first < lexed.items.len() {
         let start = lexed.items.get(first).map_or(0, |item| item.span.start);

@@ -59,6 +59,10 @@ impl<'a> Lowering<'a> {
                         let full = [self.namespace, own.as_slice()].concat();
                         self.enumerators.insert(Cow::Owned(full), value);
                     }
+                    if !self.holder.is_empty() {
+                        let held = [self.holder, b"::", own.as_slice()].concat();
+                        self.enumerators.insert(Cow::Owned(held), value);
+                    }
                     self.enumerators.insert(Cow::Owned(own), value);
                 }
             }
@@ -105,6 +109,7 @@ impl<'a> Lowering<'a> {
             }
         }
         let mut methods = Vec::new();
+        let outer = std::mem::replace(&mut self.holder, name);
         let mut cursor = body.walk();
         for child in body.named_children(&mut cursor) {
             match child.kind() {
@@ -118,6 +123,7 @@ impl<'a> Lowering<'a> {
                 _ => {}
             }
         }
+        self.holder = outer;
         for field in &fields {
             let mut inner = &field.ty;
             while let Type::Array(element, _) = inner {
@@ -157,11 +163,13 @@ impl<'a> Lowering<'a> {
             self.declare_name(name, Type::Struct(id));
         }
         if self.body.returns.is_none() {
+            let outer = std::mem::replace(&mut self.holder, name);
             for method in methods {
                 if !method.has_error() {
                     self.method(id, method);
                 }
             }
+            self.holder = outer;
         }
         Type::Struct(id)
     }
@@ -171,13 +179,19 @@ impl<'a> Lowering<'a> {
             return;
         };
         let base = self.type_of_node(base);
-        let is_static = self.specifiers(node).0;
+        let (is_static, is_const) = self.specifiers(node);
         let mut cursor = node.walk();
         let bitfield = node
             .named_children(&mut cursor)
             .any(|child| child.kind() == "bitfield_clause");
         let mut cursor = node.walk();
         let declarators: Vec<Node> = node.children_by_field_name("declarator", &mut cursor).collect();
+        if is_static
+            && is_const
+            && let [declarator] = declarators.as_slice()
+        {
+            self.static_constant(*declarator, &base, part(node, Part::DefaultValue));
+        }
         for declarator in declarators {
             if is_static || declarator.kind() == "function_declarator" {
                 continue;
@@ -189,6 +203,22 @@ impl<'a> Lowering<'a> {
                     semantic: self.semantic(declared.name_span),
                 });
             }
+        }
+    }
+
+    /// A `static const` member: a constant that the struct gives its name to.
+    fn static_constant(&mut self, declarator: Node, base: &Type, value: Option<Node>) {
+        let (Type::Scalar(scalar), Some(value)) = (base, value) else {
+            return;
+        };
+        if self.holder.is_empty() || declarator.kind() != "field_identifier" {
+            return;
+        }
+        let value = self.expression(value);
+        if let Some(value) = self.evaluate(&value).and_then(|value| value.convert(*scalar)) {
+            let name = self.node_source(declarator);
+            let held = [self.holder, b"::", name].concat();
+            self.enumerators.insert(Cow::Owned(held), value);
         }
     }
 
