@@ -5,20 +5,46 @@
 
 #![forbid(unsafe_code)]
 
+#[path = "performance/atomic_slot_claim.rs"]
+mod atomic_slot_claim;
 #[path = "performance/hillis_steele_scan.rs"]
 mod hillis_steele_scan;
+#[path = "performance/single_cell_atomic.rs"]
+mod single_cell_atomic;
+#[path = "performance/small_bin_atomic.rs"]
+mod small_bin_atomic;
+
+#[path = "performance/blelloch_scan.rs"]
+mod blelloch_scan;
+
+#[path = "performance/hand_rolled_scan.rs"]
+mod hand_rolled_scan;
+
+#[path = "performance/hand_rolled_reduction.rs"]
+mod hand_rolled_reduction;
 
 #[path = "correctness/groupshared_race.rs"]
 mod groupshared_race;
 
+mod claim;
 mod configuration;
+mod element;
 mod scan;
 mod wave_form;
 
 use shaderlint_linter::Rule;
 
 /// Every rule, in the order in which they are listed and run.
-pub static RULES: &[Rule] = &[hillis_steele_scan::RULE, groupshared_race::RULE];
+pub static RULES: &[Rule] = &[
+    hillis_steele_scan::RULE,
+    atomic_slot_claim::RULE,
+    single_cell_atomic::RULE,
+    small_bin_atomic::RULE,
+    blelloch_scan::RULE,
+    hand_rolled_scan::RULE,
+    hand_rolled_reduction::RULE,
+    groupshared_race::RULE,
+];
 
 /// The rules that `id` means: one by its own id, or all that share an alias.
 pub fn named(id: &str) -> impl Iterator<Item = &'static Rule> {

@@ -1,28 +1,38 @@
 //! What the rules about scans say of one.
 
 use shaderlint_linter::{Context, Finding, Label, Safety, ShaderModel};
-use shaderlint_simt::{Collective, Elements, Kind, Operator};
+use shaderlint_simt::{Collective, Elements, Kind, Operator, Shape};
 
-use crate::wave_form;
+use crate::{element, wave_form};
 
-/// The finding for a scan that `rule` is about; `shape` is what the construct is known as. `None` where the target has
-/// no wave intrinsic for it.
-pub(crate) fn finding(
+/// Said of what the wave form would do to floats.
+pub(crate) const REASSOCIATES: &str =
+    "floats are combined in another order: results differ in their last bits";
+
+/// What `rule` says of the scans that go by `name`, by their shape.
+pub(crate) fn findings(
     context: &Context<'_>,
     rule: &'static str,
-    shape: &str,
-    scan: &Collective,
-) -> Option<Finding> {
-    let needed = needed_model(scan.operator).filter(|needed| *needed <= context.shader_model)?;
-    let kind = match scan.kind {
-        Kind::InclusiveScan => "inclusive",
-        Kind::ExclusiveScan => "exclusive",
-        Kind::Reduction => return None,
-    };
-    let kind = if scan.reversed {
-        format!("reversed {kind}")
-    } else {
-        kind.to_owned()
+    name: impl Fn(Shape) -> Option<&'static str>,
+) -> Vec<Finding> {
+    let collectives = context.analysis.collectives.iter();
+    let scans = collectives.filter(|found| found.kind != Kind::Reduction);
+    scans
+        .filter_map(|scan| finding(context, rule, name(scan.shape)?, scan))
+        .collect()
+}
+
+/// `None` where the target has no wave intrinsic for the scan that later ones have.
+fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collective) -> Option<Finding> {
+    let needed = needed_model(scan.operator);
+    if needed > context.shader_model {
+        return None;
+    }
+    let kind = match (scan.kind == Kind::InclusiveScan, scan.reversed) {
+        (true, false) => "inclusive",
+        (false, false) => "exclusive",
+        (true, true) => "reversed inclusive",
+        (false, true) => "reversed exclusive",
     };
     let fix = wave_form::fix(context, scan);
     let mut notes = vec![proof(context, scan)];
@@ -32,7 +42,7 @@ pub(crate) fn finding(
             "a wave form needs shader model {needed}; nothing is promised of which threads share a \
              wave in a group of {x}\u{d7}{y}\u{d7}{z}, so it must not divide the index by the wave size"
         )
-    } else {
+    } else if has_prefix_intrinsic(scan.operator) {
         let barriers = match fix.as_ref().map_or(0, wave_form::barriers) {
             0 => "",
             1 => "passes one barrier instead; it ",
@@ -42,9 +52,15 @@ pub(crate) fn finding(
             "the wave form {barriers}needs shader model {needed} and waves that hold consecutive threads, as every \
              known implementation packs 1-D groups"
         )
+    } else {
+        format!(
+            "there is no prefix intrinsic for {}: within a wave the same ladder can read its neighbours by \
+             WaveReadLaneAt, without a barrier",
+            name(scan.operator)
+        )
     });
     if !scan.operator.is_exact() {
-        notes.push("floats are combined in another order: results differ in their last bits".to_owned());
+        notes.push(REASSOCIATES.to_owned());
     } else if fix.as_ref().is_some_and(|fix| fix.safety == Safety::Unsafe) {
         notes.push("the fix is proved for the macros as they are; #if or -D may change them".to_owned());
     }
@@ -54,75 +70,78 @@ pub(crate) fn finding(
         message: format!("{shape} {kind} scan of {} {}s", scan.count, scan.element.name()),
         primary: Label {
             place: scan.span,
-            text: format!(
-                "{}, {}, counted in the run",
-                counted(scan.rounds, "round"),
-                counted(scan.barriers, "barrier")
-            ),
+            text: effort(scan),
         },
-        secondary: declarations(context, scan).chain(barriers(scan)).collect(),
+        secondary: places(context, scan),
         notes,
         fix,
     })
+}
+
+/// What the construct costs.
+pub(crate) fn effort(found: &Collective) -> String {
+    format!(
+        "{}, {}, counted in the run",
+        counted(found.rounds, "round"),
+        counted(found.barriers, "barrier")
+    )
+}
+
+/// What people call combining elements by the operator.
+pub(crate) fn name(operator: Operator) -> &'static str {
+    match operator {
+        Operator::Add | Operator::FloatAdd => "sum",
+        Operator::Mul | Operator::FloatMul => "product",
+        Operator::MinUint | Operator::MinInt | Operator::MinFloat => "min",
+        Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => "max",
+        Operator::And => "and",
+        Operator::Or => "or",
+        Operator::Xor => "xor",
+    }
 }
 
 fn counted(number: u32, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 
-/// The oldest shader model with a prefix intrinsic for the operator: there is none for `min` and `max`.
-fn needed_model(operator: Operator) -> Option<ShaderModel> {
+/// Whether any shader model has one.
+fn has_prefix_intrinsic(operator: Operator) -> bool {
+    !matches!(name(operator), "min" | "max")
+}
+
+/// The oldest shader model with what takes the scan's place.
+fn needed_model(operator: Operator) -> ShaderModel {
     match operator {
-        Operator::Add | Operator::FloatAdd | Operator::Mul | Operator::FloatMul => Some(ShaderModel::WAVES),
-        Operator::And | Operator::Or | Operator::Xor => Some(ShaderModel::MULTI_PREFIX),
-        Operator::MinUint
-        | Operator::MaxUint
-        | Operator::MinInt
-        | Operator::MaxInt
-        | Operator::MinFloat
-        | Operator::MaxFloat => None,
+        Operator::And | Operator::Or | Operator::Xor => ShaderModel::MULTI_PREFIX,
+        _ => ShaderModel::WAVES,
     }
 }
 
 /// What was proved, as a formula.
-fn proof(context: &Context<'_>, scan: &Collective) -> String {
-    let name = |global| context.global(global).map_or("?", |global| &global.name);
-    let element = |elements: &Elements, index: &str| match elements {
-        Elements::Array {
-            global,
-            offset,
-            component,
-        } => {
-            let part = component.and_then(|component| [".x", ".y", ".z", ".w"].get(usize::from(component)));
-            let part = part.copied().unwrap_or_default();
-            match (offset, index) {
-                (0, _) => format!("{}[{index}]{part}", name(*global)),
-                (offset, "0") => format!("{}[{offset}]{part}", name(*global)),
-                _ => format!("{}[{index} + {offset}]{part}", name(*global)),
-            }
-        }
-        Elements::Spread { global } | Elements::Cell { global, .. } => {
-            format!("element {index} of {}", name(*global))
-        }
-        Elements::Register { local } => {
-            let function = context.function(scan.function);
-            let local = function.and_then(|function| function.locals.get(local.0 as usize));
-            format!("{} of thread {index}", local.map_or("?", |local| &local.name))
-        }
-    };
-    let sign = match scan.operator {
-        Operator::Mul | Operator::FloatMul => "\u{d7}",
-        Operator::And => "&",
-        Operator::Or => "|",
-        Operator::Xor => "^",
-        _ => "+",
-    };
+pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
+    let element = |elements: &Elements, index: &str| element::text(context, scan, elements, index);
     let last = (scan.count - 1).to_string();
-    let (from, to) = match (scan.kind == Kind::InclusiveScan, scan.reversed) {
-        (true, false) => ("0", "i"),
-        (false, false) => ("0", "i-1"),
-        (true, true) => ("i", &*last),
-        (false, true) => ("i+1", &*last),
+    let (from, to) = match (scan.kind, scan.reversed) {
+        (Kind::Reduction, _) => ("0", &*last),
+        (Kind::InclusiveScan, false) => ("0", "i"),
+        (Kind::ExclusiveScan, false) => ("0", "i-1"),
+        (Kind::InclusiveScan, true) => ("i", &*last),
+        (Kind::ExclusiveScan, true) => ("i+1", &*last),
+    };
+    let (from, to) = (element(&scan.input, from), element(&scan.input, to));
+    let combined = match self::name(scan.operator) {
+        function @ ("min" | "max") => format!("{function}({from}, \u{2026}, {to})"),
+        "product" => format!("{from} \u{d7} \u{2026} \u{d7} {to}"),
+        "and" => format!("{from} & \u{2026} & {to}"),
+        "or" => format!("{from} | \u{2026} | {to}"),
+        "xor" => format!("{from} ^ \u{2026} ^ {to}"),
+        _ => format!("{from} + \u{2026} + {to}"),
+    };
+    let (output, for_all) = if scan.kind == Kind::Reduction {
+        (element(&scan.output, ""), String::new())
+    } else {
+        let for_all = format!(" for all i < {}", scan.count);
+        (element(&scan.output, "i"), for_all)
     };
     let afresh = if scan.segment < scan.count {
         format!(", afresh every {} elements", scan.segment)
@@ -134,30 +153,32 @@ fn proof(context: &Context<'_>, scan: &Collective) -> String {
     } else {
         ", up to rounding"
     };
-    format!(
-        "proved: {} = {} {sign} \u{2026} {sign} {} for all i < {}{afresh}, race-free{up_to}",
-        element(&scan.output, "i"),
-        element(&scan.input, from),
-        element(&scan.input, to),
-        scan.count,
-    )
+    let instances = scan.instances.iter().enumerate().map(|(number, instance)| {
+        let before = if number == 0 { "; for" } else { "," };
+        format!("{before} {} = {}", instance.bound, instance.value)
+    });
+    let instances: String = instances.collect();
+    format!("proved: {output} = {combined}{for_all}{afresh}, race-free{up_to}{instances}")
 }
 
-fn declarations<'a>(context: &'a Context<'_>, scan: &'a Collective) -> impl Iterator<Item = Label> + 'a {
-    let arrays = scan.arrays.iter().filter_map(|array| context.global(*array));
-    arrays.map(|array| Label {
+/// The arrays the elements pass through, and the barriers.
+pub(crate) fn places(context: &Context<'_>, found: &Collective) -> Vec<Label> {
+    let arrays = found.arrays.iter().filter_map(|array| context.global(*array));
+    let arrays = arrays.map(|array| Label {
         place: array.span,
         text: "the elements pass through this array".to_owned(),
-    })
-}
-
-fn barriers(scan: &Collective) -> impl Iterator<Item = Label> + '_ {
-    scan.barrier_spans.iter().enumerate().map(|(number, span)| Label {
-        place: *span,
-        text: if number == 0 {
-            "every thread waits for the slowest".to_owned()
-        } else {
-            String::new()
-        },
-    })
+    });
+    let barriers = found
+        .barrier_spans
+        .iter()
+        .enumerate()
+        .map(|(number, span)| Label {
+            place: *span,
+            text: if number == 0 {
+                "every thread waits for the slowest".to_owned()
+            } else {
+                String::new()
+            },
+        });
+    arrays.chain(barriers).collect()
 }

@@ -15,8 +15,7 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
-    let collectives = context.analysis.collectives.iter();
-    let ladders = collectives.filter(|scan| scan.shape == Shape::Doubling);
-    findings
-        .extend(ladders.filter_map(|ladder| scan::finding(context, RULE.id, "Hillis\u{2013}Steele", ladder)));
+    findings.extend(scan::findings(context, RULE.id, |shape| {
+        (shape == Shape::Doubling).then_some("Hillis\u{2013}Steele")
+    }));
 }

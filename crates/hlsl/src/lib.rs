@@ -15,6 +15,7 @@ mod span;
 mod tree;
 mod type_names;
 mod types;
+mod walk;
 
 pub use explore::{Configuration, Exploration};
 pub use intrinsic::Intrinsic;
@@ -26,6 +27,7 @@ pub use print::outline;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};
 pub use tree::*;
 pub use types::{ResourceKind, Scalar, StructId, Type};
+pub use walk::{expressions, statements};
 
 /// How the preprocessor gets at included files.
 pub trait Includes {

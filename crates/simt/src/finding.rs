@@ -9,6 +9,7 @@ pub struct Analysis {
     pub group_size: [u32; 3],
     pub collectives: Vec<Collective>,
     pub races: Vec<Race>,
+    pub claims: Vec<Claim>,
     /// Where the run had to stop early, and why. What was found before then still holds.
     pub stopped: Option<Stop>,
 }
@@ -47,8 +48,18 @@ pub struct Collective {
     pub span: Span,
     /// The function whose text holds `span`.
     pub function: FunctionId,
+    /// The bounds it was proved for, where some are not known when compiling.
+    pub instances: Vec<Instance>,
     /// Set where the construct can be replaced in place.
     pub rewrite: Option<Rewrite>,
+}
+
+/// A bound that is the same for all threads, taken for a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instance {
+    /// As the source calls it.
+    pub bound: String,
+    pub value: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -94,18 +105,31 @@ pub enum Operator {
 /// Where the elements of a collective lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Elements {
-    /// Element `i` is `array[offset + i]`, or a component of it.
+    /// Element `i` is `array[offset + i]`, or a component of it: the number of a scalar among those that an element is
+    /// made of. Of an array of arrays the elements are counted along the `axis`th dimension from the innermost first.
     Array {
         global: GlobalId,
         offset: u32,
         component: Option<u8>,
+        axis: u8,
     },
     /// In ascending places of an array that has others between them, such as padding against bank conflicts.
     Spread { global: GlobalId },
-    /// One cell of an array.
-    Cell { global: GlobalId, index: u32 },
-    /// Thread `i`'s element is its own variable; of a reduction, that of all threads or of the first.
-    Register { local: LocalId },
+    /// One element of an array, or a component of it, counted as for [`Elements::Array`].
+    Cell {
+        global: GlobalId,
+        index: u32,
+        component: Option<u8>,
+        axis: u8,
+    },
+    /// Thread `i`'s element is its own variable, or a component of it; of a reduction, all threads' hold the result.
+    Register { local: LocalId, component: Option<u8> },
+    /// One thread's variable.
+    OneRegister {
+        local: LocalId,
+        component: Option<u8>,
+        thread: u32,
+    },
 }
 
 /// What a replacement in place has to know of the construct's surroundings.
@@ -150,4 +174,68 @@ pub struct Iteration {
     pub number: u32,
     /// The loop's variable and its value in that pass, where it has one.
     pub variable: Option<(String, u32)>,
+}
+
+/// An atomic that many threads of a wave may make on one cell, or on few, in the same step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    pub operation: Atomic,
+    pub cells: Cells,
+    pub amount: Amount,
+    pub found: Found,
+    /// The cells are groupshared; else they are on the device.
+    pub is_shared: bool,
+    /// Threads of the group that may take part.
+    pub lanes: u32,
+    /// They all do, whatever the inputs are.
+    pub is_certain: bool,
+    /// What names the cell.
+    pub place: Span,
+    /// The whole call.
+    pub span: Span,
+    /// The function whose text holds `span`.
+    pub function: FunctionId,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomic {
+    Add,
+    And,
+    Or,
+    Xor,
+    /// `IncrementCounter`.
+    Increment,
+    /// `DecrementCounter`.
+    Decrement,
+    Append,
+    Consume,
+}
+
+/// Where the atomics of one step go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cells {
+    /// The address is the same for all active threads.
+    One,
+    /// To no more than so many different addresses.
+    Few(u32),
+}
+
+/// What each thread puts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    Known(i32),
+    /// The same for all active threads.
+    Uniform,
+    Varying,
+}
+
+/// What becomes of the value that the atomic found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing depends on it.
+    Unused,
+    /// It is made into an address, or kept.
+    Slot,
+    /// It decides something, or is used in a way that is not followed.
+    Otherwise,
 }

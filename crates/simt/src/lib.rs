@@ -6,15 +6,20 @@
 
 mod analyze;
 mod atoms;
+mod bins;
+mod bounds;
+mod claim;
 mod column;
 mod control;
 mod effects;
 mod equivalence;
 mod eval;
 mod finding;
+mod flow;
 mod fold;
 mod havoc;
 mod intrinsic;
+mod layout;
 mod machine;
 mod memory;
 mod observe;
@@ -23,12 +28,14 @@ mod place;
 mod probe;
 mod rewrite;
 mod row;
+mod together;
 mod value;
 mod wave;
 
 pub use analyze::analyze;
 pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use finding::{
-    Access, Analysis, Collective, Elements, Iteration, Kind, Operator, Race, Rewrite, Shape, Stop,
+    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Elements, Found, Instance, Iteration, Kind,
+    Operator, Race, Rewrite, Shape, Stop,
 };
 pub use wave::{LaneMap, WAVE_SIZES};

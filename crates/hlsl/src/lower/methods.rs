@@ -49,7 +49,11 @@ impl<'a> Lowering<'a> {
         self.note_write(&object);
         let mut operands = vec![object];
         operands.extend(arguments);
-        opaque(operands, query_method(name).unwrap_or(Type::Unknown), span)
+        let result = query_method(name);
+        if result.is_some() {
+            self.told.insert(span);
+        }
+        opaque(operands, result.unwrap_or(Type::Unknown), span)
     }
 
     #[expect(clippy::too_many_arguments, reason = "a call, taken apart")]

@@ -1,5 +1,7 @@
 //! What HLSL predefines for inline ray tracing. Ray queries themselves are not modelled: what they find is unknown.
 
+use std::borrow::Cow;
+
 use super::Lowering;
 use crate::span::Span;
 use crate::tree::{Field, Struct};
@@ -73,6 +75,7 @@ impl Lowering<'_> {
         ];
         let id = StructId(u32::try_from(self.shader.structs.len()).unwrap_or(u32::MAX));
         self.struct_sizes.push((1, 4));
+        self.scopes.push(Cow::Borrowed(b"RayDesc::"));
         self.shader.structs.push(Struct {
             name: "RayDesc".to_owned(),
             fields: fields

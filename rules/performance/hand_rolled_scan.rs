@@ -1,0 +1,24 @@
+//! `hand-rolled-scan`: any other proved scan.
+
+use shaderlint_linter::{Category, Context, Finding, Rule};
+use shaderlint_simt::Shape;
+
+use crate::scan;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "hand-rolled-scan",
+    category: Category::Perf,
+    summary: "a scan through groupshared memory of any other shape: Sklansky's, one lane in a loop, …",
+    aliases: &["wave-prefix-sum-vs-scan-with-atomics"],
+    explanation: include_str!("hand_rolled_scan.md"),
+    check,
+};
+
+fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
+    findings.extend(scan::findings(context, RULE.id, |shape| match shape {
+        Shape::Doubling | Shape::Sweeps => None,
+        Shape::Tree => Some("divide-and-conquer"),
+        Shape::Serial => Some("serial"),
+        Shape::Other => Some("hand-rolled"),
+    }));
+}
