@@ -428,7 +428,13 @@ warning: cannot find `gone.hlsli`
         said("cycle", "#include \"b.hlsli\""),
         str![[r#"
 1
-a.hlsl:8:18: groupshared-race data race on g_Sum[1]
+a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+warning: `a.hlsl` includes itself
+  ┌─ b.hlsli:1:10
+  │
+1 │ #include "a.hlsl"
+  │          ^^^^^^^^
+
 1 finding in 1 file
 
 "#]]
@@ -452,56 +458,39 @@ warning: `a.hlsl` includes itself
 
 #[test]
 fn a_header_that_nothing_includes_is_taken_for_a_kernel() {
-    let header = RACE.replace("[numthreads(64, 1, 1)]\n", "");
-    assert_ne!(header, RACE);
-    let ladder = ladder("uint").replace("[numthreads(64, 1, 1)]\n", "");
+    let without_size = |text: &str| {
+        let header = text.replace("[numthreads(64, 1, 1)]\n", "");
+        assert_ne!(header, text);
+        header
+    };
+    let header = without_size(&ladder("uint"));
     let folder = Folder::new("stray-header")
-        .with("race.hlsli", &header)
-        .with("ladder.hlsli", ladder);
-    assert_data_eq!(
-        folder.said(&["--output-format", "concise"]),
-        str![[r#"
+        .with("ladder.hlsli", &header)
+        // A defect may come of the size that is supposed.
+        .with("race.hlsli", without_size(RACE));
+    assert_data_eq!(folder.said(&["--output-format", "concise"]), str![[r#"
 1
 ladder.hlsli:8:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints (in a group of 64 threads, the length of g_Scan)
-race.hlsli:5:18: groupshared-race data race on g_Sum[1] (in a group of 64 threads, the length of g_Sum)
-2 findings in 2 files
+1 finding in 2 files
 
-"#]]
-    );
-    let folder = Folder::new("included-header").with("race.hlsli", &header).with(
+"#]]);
+    let folder = Folder::new("included-header").with("ladder.hlsli", &header).with(
         "a.hlsl",
-        "#include \"race.hlsli\"\n[numthreads(1, 1, 1)] void other() {}\n",
+        "#include \"ladder.hlsli\"\n[numthreads(1, 1, 1)] void other() {}\n",
     );
-    assert_data_eq!(
-        folder.said(&["--output-format", "concise"]),
-        str![[r#"
+    assert_data_eq!(folder.said(&["--output-format", "concise"]), str![[r#"
 0
 nothing found in 2 files
 
-"#]]
-    );
-    // Two elements for each thread: it was written for half as many.
-    let halves = header.replace("g_Sum[gi] = gi;", "g_Sum[2 * gi] = gi;");
-    let folder = Folder::new("halves-header").with("race.hlsli", halves);
-    assert_data_eq!(
-        folder.said(&["--output-format", "concise"]),
-        str![[r#"
-0
-nothing found in 1 file
-
-"#]]
-    );
+"#]]);
     // Which of the two lengths?
     let folder =
-        Folder::new("ambiguous-header").with("race.hlsli", format!("groupshared uint other[32];\n{header}"));
-    assert_data_eq!(
-        folder.said(&["--output-format", "concise"]),
-        str![[r#"
+        Folder::new("ambiguous-header").with("a.hlsli", format!("groupshared uint other[32];\n{header}"));
+    assert_data_eq!(folder.said(&["--output-format", "concise"]), str![[r#"
 0
 nothing found in 1 file
 
-"#]]
-    );
+"#]]);
 }
 
 #[test]
@@ -651,13 +640,13 @@ warning: no rule is called `groupshared-races`; did you mean `groupshared-race`?
 6 │     g_Sum[gi] += g_Sum[(gi + 1) % 64]; // shaderlint: allow(groupshared-races): why
   │                                                             ^^^^^^^^^^^^^^^^^
 
-warning: no rule is called `no-such-thing`; the rules are hillis-steele-scan, groupshared-race
+warning: no rule is called `no-such-thing`; the rules are hillis-steele-scan, atomic-slot-claim, single-cell-atomic, small-bin-atomic, blelloch-scan, hand-rolled-scan, hand-rolled-reduction, groupshared-race
   ┌─ b.hlsl:6:79
   │
 6 │     g_Sum[gi] += g_Sum[(gi + 1) % 64]; // shaderlint: allow(groupshared-race, no-such-thing): why
   │                                                                               ^^^^^^^^^^^^^
 
-warning: no rule is called `manual-wave`; the rules are hillis-steele-scan, groupshared-race
+warning: no rule is called `manual-wave`; did you mean `manual-wave-reduction-pattern`?
   ┌─ c.hlsl:1:24
   │
 1 │ /* é shaderlint: allow(manual-wave) */

@@ -1,7 +1,7 @@
 //! Headers that nothing includes: functions that are kernels but for the size of their group.
 
 use shaderlint_hlsl::{FileId, Shader, Storage, Type};
-use shaderlint_linter::Report;
+use shaderlint_linter::{Category, Report};
 
 /// What D3D allows.
 const MAX_THREADS: u32 = 1024;
@@ -47,16 +47,10 @@ pub(super) fn take_as_entries(shader: &mut Shader) -> Option<String> {
     found.then(|| format!("in a group of {length} threads, the length of {name}"))
 }
 
-/// Says what findings suppose. A fix that was proved for a group of supposed size is no fix; and where a thread of it
-/// leaves the arrays, the size is not the one that was meant.
+/// Says what findings suppose. What is proved to compute something does so in a group of that size; a defect may come
+/// of the size alone, where each thread was meant to serve several elements, and is not told. Nor is a fix.
 pub(super) fn suppose(report: &mut Report, supposed: &str) {
-    if report
-        .findings
-        .iter()
-        .any(|finding| finding.rule == "groupshared-out-of-bounds")
-    {
-        report.findings.clear();
-    }
+    report.findings.retain(|finding| finding.category == Category::Perf);
     for finding in &mut report.findings {
         finding.message = format!("{} ({supposed})", finding.message);
         if finding.fix.take().is_some() {
