@@ -316,6 +316,7 @@ impl<'a> Machine<'a> {
             let Some(cell) = base.at(thread).known().map(|base| base.saturating_add(component)) else {
                 cells.fill_with(|| self.terms.fresh());
                 self.state.shared[number].blur(interval);
+                self.forget_reads(array, None);
                 self.report.unproved = true;
                 continue;
             };
@@ -406,7 +407,7 @@ impl<'a> Machine<'a> {
         // Who takes part must be certain.
         if active
             .threads()
-            .any(|thread| *self.state.guard.at(thread) != Value::TRUE)
+            .any(|thread| !self.is_certain(self.state.guard.at(thread)))
         {
             return self.of_some_lanes(count);
         }

@@ -394,6 +394,24 @@ fn spread_scan(atoms: &Atoms, place: &Elements, row: &[Value], lanes: u32) -> Op
         .collect();
     // A cell or two that a scan leaves out are no padding.
     let scan = row::scan(&dense?, lanes).filter(|scan| scan.count.is_multiple_of(lanes))?;
+    // The last element of an exclusive scan is in no partial result: it must have been somewhere beyond the others.
+    if scan.kind == Kind::ExclusiveScan {
+        let places: Vec<u32> = ranks.iter().filter_map(|atom| atoms.place_of(*atom)).collect();
+        let (lowest, highest) = (*places.first()?, *places.last()?);
+        let beyond = |place: u32| {
+            if scan.reversed {
+                place < lowest
+            } else {
+                place > highest
+            }
+        };
+        let is_rewritten = |(place, cell): (u32, &Value)| {
+            beyond(place) && !atoms.is_untouched(*global, component, place, cell)
+        };
+        if !(0u32..).zip(row).any(is_rewritten) {
+            return None;
+        }
+    }
     Some((scan, Elements::Spread { global: input }))
 }
 

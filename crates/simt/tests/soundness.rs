@@ -364,3 +364,37 @@ fn a_static_that_is_known_in_one_pass_may_differ_in_the_next() {
     assert_eq!(rewritable("static uint n = 64;", &passes(1)).len(), 1);
     assert_eq!(rewritable("static uint n = 64;", &passes(2)).len(), 0);
 }
+
+#[test]
+fn a_write_that_changes_nothing_late_may_change_something_early() {
+    let sync = "GroupMemoryBarrierWithGroupSync();";
+    // By the time the others write 7 it is there, but they need not wait for the first to have read.
+    let body =
+        format!("if (gi == 0) g[1] = Src[0]; {sync} if (gi == 0) {{ Out[0] = g[1]; g[1] = 7; }} g[1] = 7;");
+    check_not_equal([""; 2], [&body, &body]);
+    // What is there from the interval's start on is there for all of it.
+    let body = format!("if (gi == 0) g[1] = 7; {sync} if (gi == 0) Out[0] = g[1]; g[1] = 7;");
+    assert!(compared([""; 2], [&body, &body]).0);
+}
+
+#[test]
+fn a_thread_between_those_that_wrote_need_not_have_written() {
+    let body = |writers: &str| format!("if ({writers}) {{ g[0] = 5; }} if (gi < 8) Out[gi] = g[0];");
+    assert!(compared([""; 2], [&body("gi < 8"), &body("gi < 8")]).0);
+    check_not_equal([""; 2], [&body("gi % 2 == 0"), &body("gi % 2 == 0")]);
+    check_races("", &body("gi % 2 == 0"), 0);
+}
+
+#[test]
+fn every_element_of_a_scan_is_somewhere() {
+    let body = |first: &str| {
+        format!(
+            "h[gi + 1] = Src[gi]; if (gi == 0) h[0] = 0; GroupMemoryBarrierWithGroupSync();
+             for (uint s = 1; s < 64; s <<= 1) {{ uint v = {first} > s ? h[gi + 1 - s] : 0; GroupMemoryBarrierWithGroupSync(); h[gi + 1] += v; GroupMemoryBarrierWithGroupSync(); }}
+             Out[gi] = h[gi];"
+        )
+    };
+    assert_eq!(rewritable("groupshared uint h[65];", &body("gi + 1")), [true]);
+    // 63 elements, and one that no cell holds.
+    assert_eq!(rewritable("groupshared uint h[65];", &body("gi")), [false; 0]);
+}
