@@ -320,16 +320,12 @@ fn is_keyword(name: &[u8]) -> bool {
         b"float", b"int", b"uint", b"half", b"bool", b"double", b"min16", b"RW", b"Texture",
     ];
     // Work graphs and ray tracing.
-    const PARTS: [&[u8]; 6] = [
-        b"Ray",
-        b"RAY_",
-        b"NodeOutput",
-        b"NodeInput",
-        b"GROUP_S",
-        b"RemainingRecursion",
-    ];
-    let has_part = |part: &&[u8]| name.windows(part.len()).any(|window| window == *part);
-    PARTS.iter().any(has_part) || WORDS.contains(&name) || TYPES.iter().any(|ty| name.starts_with(ty))
+    const STARTS: [&[u8]; 4] = [b"RayDesc", b"RayQuery", b"RAY_FLAG", b"GROUP_S"];
+    let is_of_graph = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
+    WORDS.contains(&name)
+        || TYPES.iter().chain(&STARTS).any(|start| name.starts_with(start))
+        || is_of_graph(b"NodeOutput")
+        || is_of_graph(b"NodeInput")
 }
 
 pub fn first_line(text: &[u8]) -> String {

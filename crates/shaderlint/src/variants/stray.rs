@@ -50,7 +50,9 @@ pub(super) fn take_as_entries(shader: &mut Shader) -> Option<String> {
 /// Says what findings suppose. What is proved to compute something does so in a group of that size; a defect may come
 /// of the size alone, where each thread was meant to serve several elements, and is not told. Nor is a fix.
 pub(super) fn suppose(report: &mut Report, supposed: &str) {
-    report.findings.retain(|finding| finding.category == Category::Perf);
+    report
+        .findings
+        .retain(|finding| finding.category == Category::Perf);
     for finding in &mut report.findings {
         finding.message = format!("{} ({supposed})", finding.message);
         if finding.fix.take().is_some() {
