@@ -249,3 +249,97 @@ uint f(uint a, float2 b[2])
 ",
     );
 }
+
+#[test]
+fn constants_of_a_struct() {
+    check(
+        r"
+static const uint N = 7;
+struct Ring
+{
+    const static uint N = 4 * 4;
+    enum Kind { First = 2, Second };
+    uint at;
+    uint wrap(uint by) { return (at + by) % N; }
+    static uint last() { return N - 1; }
+};
+uint f(uint x) { return x < Ring::N ? Ring::Second : N; }
+",
+        r"
+(struct Ring (at uint))
+(const N uint 7u)
+(fn Ring::wrap uint (this Ring) (by uint)
+  (return (% (+ (.at this) by) 16u)))
+(fn Ring::last uint
+  (return (- 16u 1u)))
+(fn f uint (x uint)
+  (return (?: (< x 16u) 3u N)))
+",
+    );
+}
+
+#[test]
+fn functions_that_give_back_through_their_arguments() {
+    check(
+        r"
+Texture2D<float4> image;
+uint f(float a) { float2 sc; float whole; sincos(a, sc.x, sc.y); float part = modf(a, whole); return image.Length.x; }
+",
+        r"
+(resource image Texture<float4>)
+(fn f uint (a float)
+  (let sc float2)
+  (let whole float)
+  (?void a (.x sc) (.y sc))
+  (let part float (?float a whole))
+  (return (.x (?uint3 (as Texture<float4> image)))))
+",
+    );
+}
+
+#[test]
+fn amazon_shader_language() {
+    check(
+        r"
+rootconstant float s_scale;
+option enum class Mode { None, Twice } o_mode;
+float f(float x) { return o_mode == Mode::Twice ? x * s_scale : x; }
+",
+        r"
+(uniform s_scale float)
+(uniform o_mode int)
+(fn f float (x float)
+  (return (?: (== o_mode 1) (* x s_scale) x)))
+",
+    );
+}
+
+#[test]
+fn inline_ray_tracing() {
+    check(
+        r"
+RaytracingAccelerationStructure scene;
+bool f(float3 at)
+{
+    RayDesc ray;
+    ray.Origin = at;
+    RayQuery<RAY_FLAG_CULL_OPAQUE> query;
+    query.TraceRayInline(scene, RAY_FLAG_NONE, 0xFF, ray);
+    while (query.Proceed()) query.CommitNonOpaqueTriangleHit();
+    return query.CommittedStatus() == COMMITTED_TRIANGLE_HIT && query.CommittedRayT() < ray.TMax;
+}
+",
+        r"
+(struct RayDesc (Origin float3) (TMin float) (Direction float3) (TMax float))
+(uniform scene ?)
+(fn f bool (at float3)
+  (let ray RayDesc)
+  (= (.Origin ray) at)
+  (let query ?)
+  (?void query scene 0u 255 ray)
+  (loop () (?bool query) _
+    (?void query))
+  (return (&& (== (?uint query) 1u) (< (?float query) (.TMax ray)))))
+",
+    );
+}
