@@ -30,6 +30,7 @@ mod groupshared_out_of_bounds;
 mod uninitialised_groupshared;
 
 mod configuration;
+mod element;
 mod scan;
 mod wave_form;
 mod witness;

@@ -1,10 +1,9 @@
 //! What the rules about scans say of one.
 
-use shaderlint_hlsl::LocalId;
 use shaderlint_linter::{Context, Finding, Label, Safety, ShaderModel};
 use shaderlint_simt::{Collective, Elements, Kind, Operator, Shape};
 
-use crate::wave_form;
+use crate::{element, wave_form};
 
 /// Said of what the wave form would do to floats.
 pub(crate) const REASSOCIATES: &str =
@@ -120,32 +119,7 @@ fn needed_model(operator: Operator) -> ShaderModel {
 
 /// What was proved, as a formula.
 pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
-    let name = |global| context.global(global).map_or("?", |global| &global.name);
-    let local_name = |local: LocalId| {
-        let function = context.function(scan.function);
-        let local = function.and_then(|function| function.locals.get(local.0 as usize));
-        local.map_or("?", |local| &local.name)
-    };
-    let element = |elements: &Elements, index: &str| match elements {
-        Elements::Array {
-            global,
-            offset,
-            component,
-        } => {
-            let part = component.and_then(|component| [".x", ".y", ".z", ".w"].get(usize::from(component)));
-            let part = part.copied().unwrap_or_default();
-            match (offset, index) {
-                (0, _) => format!("{}[{index}]{part}", name(*global)),
-                (offset, "0") => format!("{}[{offset}]{part}", name(*global)),
-                _ => format!("{}[{index} + {offset}]{part}", name(*global)),
-            }
-        }
-        Elements::Spread { global } => format!("element {index} of {}", name(*global)),
-        Elements::Cell { global, index } => format!("{}[{index}]", name(*global)),
-        Elements::Register { local } if index == "all" => local_name(*local).to_owned(),
-        Elements::Register { local } => format!("{} of thread {index}", local_name(*local)),
-        Elements::OneRegister { local, thread } => format!("{} of thread {thread}", local_name(*local)),
-    };
+    let element = |elements: &Elements, index: &str| element::text(context, scan, elements, index);
     let last = (scan.count - 1).to_string();
     let (from, to) = match (scan.kind, scan.reversed) {
         (Kind::Reduction, _) => ("0", &*last),
@@ -164,7 +138,7 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
         _ => format!("{from} + \u{2026} + {to}"),
     };
     let (output, for_all) = if scan.kind == Kind::Reduction {
-        (element(&scan.output, "all"), String::new())
+        (element(&scan.output, ""), String::new())
     } else {
         let for_all = format!(" for all i < {}", scan.count);
         (element(&scan.output, "i"), for_all)
@@ -179,7 +153,12 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     } else {
         ", up to rounding"
     };
-    format!("proved: {output} = {combined}{for_all}{afresh}, race-free{up_to}")
+    let instances = scan.instances.iter().enumerate().map(|(number, instance)| {
+        let before = if number == 0 { "; for" } else { "," };
+        format!("{before} {} = {}", instance.bound, instance.value)
+    });
+    let instances: String = instances.collect();
+    format!("proved: {output} = {combined}{for_all}{afresh}, race-free{up_to}{instances}")
 }
 
 /// The arrays the elements pass through, and the barriers.

@@ -173,6 +173,7 @@ fn write(context: &Context<'_>, scan: &Collective, rewrite: &Rewrite, end_barrie
                 global,
                 offset,
                 component: None,
+                ..
             } => {
                 let array = &shader.globals.get(global.0 as usize)?.name;
                 match offset {
@@ -180,7 +181,7 @@ fn write(context: &Context<'_>, scan: &Collective, rewrite: &Rewrite, end_barrie
                     offset => format!("{array}[{offset} + {}]", rewrite.lane),
                 }
             }
-            Elements::Register { local } => function.locals.get(local.0 as usize)?.name.clone(),
+            Elements::Register { local, .. } => function.locals.get(local.0 as usize)?.name.clone(),
             _ => return None,
         })
     };

@@ -2,6 +2,7 @@
 
 use shaderlint_hlsl::{FunctionId, Shader};
 
+use crate::bounds::{self, Bound};
 use crate::effects::EffectsCache;
 use crate::finding::{Analysis, Collective, OutOfBounds, Race};
 use crate::machine::{BUDGET, Machine};
@@ -55,6 +56,18 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
             analysis.stopped = stopped;
             analysis.collectives = machine.prober.finish();
             analysis.races = races;
+            let bounds = std::mem::take(&mut machine.bounds);
+            if !bounds.is_empty() && !uses_waves {
+                let likely = machine.likely_bounds();
+                let known = std::mem::take(&mut analysis.collectives);
+                analysis.collectives =
+                    instances(shader, entry, group, &mut terms, (bounds, likely), &mut budget);
+                analysis
+                    .collectives
+                    .retain(|found| known.iter().all(|known| !overlap(known, found)));
+                analysis.collectives.extend(known);
+                break;
+            }
         } else {
             let same = |a: &Race, b: &Race| {
                 a.array == b.array && (a.first.span, a.second.span) == (b.first.span, b.second.span)
@@ -98,4 +111,48 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         }
     }
     analysis
+}
+
+/// The collectives of a run in which bounds that are not known are taken for the first of the likely numbers for which
+/// there are any. Races are not said of such a run: the bound may never be that number.
+fn instances(
+    shader: &Shader,
+    entry: FunctionId,
+    group: [u32; 3],
+    terms: &mut Terms,
+    (mut bounds, likely): (Vec<Bound>, Vec<u32>),
+    budget: &mut u64,
+) -> Vec<Collective> {
+    for number in likely {
+        // A bound that is known now may lead to others.
+        for _ in 0..2 {
+            terms.forget_assumptions();
+            let instances = bounds::assume(terms, &bounds, number);
+            let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
+            let Some(mut machine) = Machine::new(shader, terms, entry, waves) else {
+                return Vec::new();
+            };
+            machine.prober.enabled = true;
+            machine.budget = *budget;
+            machine.run();
+            *budget = machine.budget;
+            let mut found = machine.prober.finish();
+            if !found.is_empty() {
+                for collective in &mut found {
+                    collective.instances.clone_from(&instances);
+                    collective.rewrite = None;
+                }
+                return found;
+            }
+            if machine.bounds.is_empty() {
+                break;
+            }
+            bounds.append(&mut machine.bounds);
+        }
+    }
+    Vec::new()
+}
+
+fn overlap(a: &Collective, b: &Collective) -> bool {
+    a.function == b.function && a.span.start < b.span.end && b.span.start < a.span.end
 }

@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use rustc_hash::FxHashMap;
-use shaderlint_hlsl::{GlobalId, LocalId, Type};
+use shaderlint_hlsl::{GlobalId, LocalId};
 
 use crate::column::Column;
 use crate::effects::Effects;
 use crate::finding::Elements;
+use crate::layout::Layout;
 use crate::machine::Machine;
 use crate::value::Value;
 
@@ -23,43 +24,63 @@ pub(crate) struct Atoms {
     pub first: u32,
     /// By atom: the place it stands for, and which element of it.
     origins: Vec<(Home, u32)>,
-    /// Components of the elements of each array, where there are several.
-    widths: FxHashMap<GlobalId, usize>,
+    layouts: Layouts,
+}
+
+/// How the touched arrays' cells, and the variables' components, are seen.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Layouts {
+    /// `None` for an array whose elements are not made of scalars alone, or of too many.
+    arrays: FxHashMap<GlobalId, Option<Layout>>,
+    /// Variables of several components.
+    vectors: BTreeSet<LocalId>,
+}
+
+impl Layouts {
+    pub fn array(&self, global: GlobalId) -> Option<&Layout> {
+        self.arrays.get(&global)?.as_ref()
+    }
+
+    /// Which component that is, where an array's elements have several.
+    pub fn component(&self, global: GlobalId, component: usize) -> Option<u8> {
+        let layout = self.array(global).filter(|layout| layout.width() > 1);
+        layout.map(|_| component as u8)
+    }
+
+    pub fn axis(&self, global: GlobalId) -> u8 {
+        self.array(global).map_or(0, |layout| layout.axis)
+    }
 }
 
 impl Machine<'_> {
-    /// Components of an array's elements; 1 where they are not vectors.
-    pub fn width(&self, array: GlobalId) -> usize {
-        match self.shader.globals.get(array.0 as usize).map(|global| &global.ty) {
-            Some(Type::Array(element, _)) => match &**element {
-                Type::Vector(_, width) => usize::from(*width).max(1),
-                _ => 1,
-            },
-            _ => 1,
+    /// How the arrays' cells are seen, if elements are counted along `axis`.
+    pub fn layouts(&self, touched: &BTreeSet<GlobalId>, axis: u8) -> Layouts {
+        let layout =
+            |id: &GlobalId| Layout::of(self.shader, &self.shader.globals.get(id.0 as usize)?.ty, axis);
+        let arrays = touched.iter().map(|id| (*id, layout(id))).collect();
+        let locals = self.function().map_or(&[][..], |function| &function.locals);
+        let is_vector = |local: &shaderlint_hlsl::Local| self.shader.components(&local.ty) > 1;
+        let vectors = (0u32..).zip(locals).filter(|(_, local)| is_vector(local));
+        Layouts {
+            arrays,
+            vectors: vectors.map(|(id, _)| LocalId(id)).collect(),
         }
     }
 
     /// Replaces every value that is not known in the touched arrays and the read variables by an atom; known cells too
     /// if told so.
-    pub fn free(
-        &mut self,
-        touched: &BTreeSet<GlobalId>,
-        effects: &Effects,
-        frees_known_cells: bool,
-    ) -> Atoms {
+    pub fn free(&mut self, layouts: Layouts, effects: &Effects, frees_known_cells: bool) -> Atoms {
         let is_free = |cell: &Value| frees_known_cells || cell.known().is_none();
-        let widths: FxHashMap<GlobalId, usize> = touched.iter().map(|id| (*id, self.width(*id))).collect();
-        let width = |array: GlobalId| widths.get(&array).copied().unwrap_or(1);
         let mut origins: Vec<(Home, u32)> = Vec::new();
         let mut known: FxHashMap<Value, u32> = FxHashMap::default();
-        let arrays = self.state.shared.iter();
-        for array in arrays.filter(|array| touched.contains(&array.global)) {
-            let width = width(array.global);
-            for component in 0..width {
-                let row = array.cells().iter().skip(component).step_by(width);
-                for (index, cell) in (0u32..).zip(row).filter(|(_, cell)| is_free(cell)) {
+        for array in &self.state.shared {
+            let Some(layout) = layouts.array(array.global) else {
+                continue;
+            };
+            for (component, rank, cell) in layout.cells(array.cells().len()) {
+                if let Some(cell) = array.cells().get(cell).filter(|cell| is_free(cell)) {
                     known.entry(cell.clone()).or_insert(origins.len() as u32);
-                    origins.push((Home::Cells(array.global, component), index));
+                    origins.push((Home::Cells(array.global, component), rank));
                 }
             }
         }
@@ -72,7 +93,7 @@ impl Machine<'_> {
                 let Column::Lanes(values) = column else {
                     continue;
                 };
-                if values.iter().any(|value| value.known().is_some()) {
+                if values.iter().any(|value| self.terms.is_place(value)) {
                     continue;
                 }
                 let shared: Option<Vec<u32>> = values.iter().map(|value| known.get(value).copied()).collect();
@@ -87,13 +108,19 @@ impl Machine<'_> {
         }
         let first = self.terms.inputs(origins.len() as u32);
         let mut next = first;
-        let arrays = self.state.shared.iter_mut();
-        for array in arrays.filter(|array| touched.contains(&array.global)) {
-            let width = width(array.global);
+        for array in &mut self.state.shared {
+            let Some(layout) = layouts.arrays.get(&array.global) else {
+                continue;
+            };
             let (cells, _) = array.open();
-            for component in 0..width {
-                let row = cells.iter_mut().skip(component).step_by(width);
-                for cell in row.filter(|cell| is_free(cell)) {
+            let Some(layout) = layout else {
+                for cell in cells.iter_mut().filter(|cell| is_free(cell)) {
+                    *cell = self.terms.fresh();
+                }
+                continue;
+            };
+            for (.., cell) in layout.cells(cells.len()) {
+                if let Some(cell) = cells.get_mut(cell).filter(|cell| is_free(cell)) {
                     *cell = Value::atom(next);
                     next += 1;
                 }
@@ -108,7 +135,7 @@ impl Machine<'_> {
         Atoms {
             first,
             origins,
-            widths,
+            layouts,
         }
     }
 }
@@ -131,17 +158,14 @@ impl Atoms {
             Home::Cells(global, component) => Some(Elements::Array {
                 global,
                 offset,
-                component: self.component(global, component),
+                component: self.layouts.component(global, component),
+                axis: self.layouts.axis(global),
             }),
-            Home::Register(local, 0) if offset == 0 => Some(Elements::Register { local }),
-            Home::Register(..) => None,
+            Home::Register(local, component) => (offset == 0).then(|| Elements::Register {
+                local,
+                component: self.layouts.vectors.contains(&local).then_some(component as u8),
+            }),
         }
-    }
-
-    /// Which component that is, where the array's elements have several.
-    pub fn component(&self, global: GlobalId, component: usize) -> Option<u8> {
-        let width = self.widths.get(&global).copied().unwrap_or(1);
-        (width > 1).then_some(component as u8)
     }
 
     /// The one array, and one component of it, that all these atoms are from.
@@ -159,8 +183,14 @@ impl Atoms {
         self.origin(atom).map(|(_, element)| *element)
     }
 
-    /// Whether `count` atoms from `first` on are all there are of their place.
+    /// Whether `count` atoms from `first` on are all there are of their place, or all along its axis.
     pub fn are_all(&self, first: u32, count: u32) -> bool {
+        if let Some((Home::Cells(global, _), offset)) = self.origin(first)
+            && let Some(layout) = self.layouts.array(*global)
+            && count as usize == layout.row_length()
+        {
+            return offset.is_multiple_of(count);
+        }
         let home = |atom: u32| self.origin(atom).map(|(home, _)| *home);
         let own = home(first);
         own.is_some() && home(first.wrapping_sub(1)) != own && home(first + count) != own

@@ -178,6 +178,9 @@ impl<'a> Machine<'a> {
                 let value = self.condition(condition)?;
                 let (yes, no, maybe) = self.split(&value);
                 if !maybe.is_empty() {
+                    if let Some(value) = value.uniform(self.state.active).cloned() {
+                        self.note_bound(l, &value);
+                    }
                     return Err(Halt::LeaveLoop);
                 }
                 left = left.or(no);

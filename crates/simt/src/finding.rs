@@ -53,8 +53,18 @@ pub struct Collective {
     pub span: Span,
     /// The function whose text holds `span`.
     pub function: FunctionId,
+    /// The bounds it was proved for, where some are not known when compiling.
+    pub instances: Vec<Instance>,
     /// Set where the construct can be replaced in place.
     pub rewrite: Option<Rewrite>,
+}
+
+/// A bound that is the same for all threads, taken for a number.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Instance {
+    /// As the source calls it.
+    pub bound: String,
+    pub value: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -100,20 +110,31 @@ pub enum Operator {
 /// Where the elements of a collective lie.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Elements {
-    /// Element `i` is `array[offset + i]`, or a component of it.
+    /// Element `i` is `array[offset + i]`, or a component of it: the number of a scalar among those that an element is
+    /// made of. Of an array of arrays the elements are counted along the `axis`th dimension from the innermost first.
     Array {
         global: GlobalId,
         offset: u32,
         component: Option<u8>,
+        axis: u8,
     },
     /// In ascending places of an array that has others between them, such as padding against bank conflicts.
     Spread { global: GlobalId },
-    /// One cell of an array.
-    Cell { global: GlobalId, index: u32 },
-    /// Thread `i`'s element is its own variable; of a reduction, all threads' hold the result.
-    Register { local: LocalId },
+    /// One element of an array, or a component of it, counted as for [`Elements::Array`].
+    Cell {
+        global: GlobalId,
+        index: u32,
+        component: Option<u8>,
+        axis: u8,
+    },
+    /// Thread `i`'s element is its own variable, or a component of it; of a reduction, all threads' hold the result.
+    Register { local: LocalId, component: Option<u8> },
     /// One thread's variable.
-    OneRegister { local: LocalId, thread: u32 },
+    OneRegister {
+        local: LocalId,
+        component: Option<u8>,
+        thread: u32,
+    },
 }
 
 /// What a replacement in place has to know of the construct's surroundings.

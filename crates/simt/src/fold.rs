@@ -3,7 +3,7 @@
 use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
 use crate::finding::Operator;
-use crate::value::{Op, Terms, Value};
+use crate::value::{Op, Term, Terms, Value};
 
 /// The commutative operator an addition, multiplication or bit operation on `scalar` is.
 fn operator_of(op: BinaryOp, scalar: Scalar) -> Option<Operator> {
@@ -52,6 +52,11 @@ pub(crate) fn binary(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value,
     {
         return Value::Known(word);
     }
+    if matches!(scalar, Scalar::Int | Scalar::Uint)
+        && let Some(value) = of_multiples(terms, op, scalar, a, b)
+    {
+        return value;
+    }
     // Known floats that `fold` left alone must not be folded by the operator's form either.
     let inexact = scalar.is_float() && a.known().is_some() && b.known().is_some();
     if let Some(operator) = operator_of(op, scalar)
@@ -96,6 +101,55 @@ pub(crate) fn binary(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value,
             terms.not(&equal)
         }
         _ => terms.apply(Op::Binary(op, scalar), &[a.clone(), b.clone()]),
+    }
+}
+
+/// Bits and quotients of sums whose unknown parts are multiples of a power of two, as `group * 64 + thread` is.
+fn of_multiples(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &Value) -> Option<Value> {
+    let (sum, number) = match (op, a, b) {
+        (BinaryOp::And, Value::Sum(sum), Value::Known(number))
+        | (BinaryOp::And, Value::Known(number), Value::Sum(sum))
+        | (BinaryOp::Mod | BinaryOp::Div | BinaryOp::Shr, Value::Sum(sum), Value::Known(number)) => {
+            (sum, *number)
+        }
+        _ => return None,
+    };
+    if sum.operator != Operator::Add {
+        return None;
+    }
+    // Exact modulo 2^32, so the bits below the lowest that an unknown part can have are the constant's.
+    let zeros = sum
+        .parts
+        .iter()
+        .map(|part| part.factor.trailing_zeros())
+        .min()
+        .unwrap_or(32);
+    let below = 1u32.checked_shl(zeros).map_or(u32::MAX, |bit| bit - 1);
+    match op {
+        BinaryOp::And if number <= below => Some(Value::Known(sum.constant & number)),
+        BinaryOp::Mod if scalar == Scalar::Uint && number.is_power_of_two() && number - 1 <= below => {
+            Some(Value::Known(sum.constant & (number - 1)))
+        }
+        BinaryOp::Div | BinaryOp::Shr if scalar == Scalar::Uint => {
+            let divisor = match op {
+                BinaryOp::Shr => 1 << (number & 31),
+                _ => number,
+            };
+            // A group's number is below 65536 (D3D11.3 functional spec, 18.6.4): nothing wraps.
+            let [part] = sum.parts.as_slice() else {
+                return None;
+            };
+            let is_group = part.end - part.start == 1
+                && matches!(terms.term(part.start), Some(Term::Apply(Op::GroupId(_), _)));
+            let largest = u64::from(part.factor) * 65535 + u64::from(sum.constant);
+            let divides = divisor > 0 && part.factor.is_multiple_of(divisor);
+            (is_group && divides && u32::try_from(largest).is_ok()).then(|| {
+                let group = Value::atom(part.start);
+                let first = terms.combine(Operator::Mul, &group, &Value::Known(part.factor / divisor));
+                terms.combine(Operator::Add, &first, &Value::Known(sum.constant / divisor))
+            })
+        }
+        _ => None,
     }
 }
 

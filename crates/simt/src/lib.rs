@@ -6,6 +6,7 @@
 
 mod analyze;
 mod atoms;
+mod bounds;
 mod column;
 mod control;
 mod divergence;
@@ -16,6 +17,7 @@ mod finding;
 mod fold;
 mod havoc;
 mod intrinsic;
+mod layout;
 mod machine;
 mod memory;
 mod observe;
@@ -31,7 +33,7 @@ mod wave;
 pub use analyze::analyze;
 pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use finding::{
-    Access, Analysis, Collective, Divergence, Elements, Iteration, Kind, Operator, OutOfBounds, Race,
-    Rewrite, Shape, Stop, Uninitialised,
+    Access, Analysis, Collective, Divergence, Elements, Instance, Iteration, Kind, Operator, OutOfBounds,
+    Race, Rewrite, Shape, Stop, Uninitialised,
 };
 pub use wave::{LaneMap, WAVE_SIZES};

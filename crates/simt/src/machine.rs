@@ -15,6 +15,7 @@ use shaderlint_hlsl::{
     Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Storage, Type,
 };
 
+use crate::bounds::Bound;
 use crate::column::{Column, MAX_THREADS, Mask};
 use crate::divergence::Parting;
 use crate::effects::EffectsCache;
@@ -126,6 +127,8 @@ pub(crate) struct Machine<'a> {
     pub report: Report,
     pub effects: EffectsCache,
     pub prober: Prober,
+    /// Bounds of loops that are not known.
+    pub bounds: Vec<Bound>,
     pub sites: Vec<Site>,
     pub constants: FxHashMap<GlobalId, Vec<Column>>,
     pub budget: u64,
@@ -195,6 +198,7 @@ impl<'a> Machine<'a> {
             report: Report::default(),
             effects: EffectsCache::default(),
             prober: Prober::default(),
+            bounds: Vec::new(),
             sites: Vec::new(),
             constants: FxHashMap::default(),
             budget: BUDGET,

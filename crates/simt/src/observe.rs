@@ -3,21 +3,22 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Span, Type};
+use shaderlint_hlsl::{LocalId, Scalar, Span, Type};
 
-use crate::atoms::Atoms;
+use crate::atoms::{Atoms, Layouts};
 use crate::column::Column;
 use crate::effects::Effects;
 use crate::finding::{Collective, Elements, Kind, Operator, Shape};
+use crate::layout::{Layout, MAX_WIDTH};
 use crate::machine::Machine;
 use crate::row::{self, Scan};
 use crate::value::Value;
 
 pub(crate) struct Watch {
     depth: u32,
-    /// Arrays, their elements' scalar type and number of components.
-    arrays: Vec<(GlobalId, Scalar, usize)>,
-    registers: Vec<(LocalId, Scalar)>,
+    layouts: Layouts,
+    /// Variables and the scalar types of their components.
+    registers: Vec<(LocalId, Vec<Scalar>)>,
     /// How many elements the largest partial results combine, growing.
     widths: Vec<u32>,
     /// The same of windows: x(i-w+1) ⊕ … ⊕ x(i) in thread i's element.
@@ -44,28 +45,19 @@ struct Pattern {
 }
 
 impl Machine<'_> {
-    /// Ready to watch a candidate that touches these arrays and writes these variables.
-    pub fn watch(&self, touched: &BTreeSet<GlobalId>, written: &BTreeSet<LocalId>) -> Option<Watch> {
-        let arrays = touched.iter().filter_map(|id| {
-            let Type::Array(element, _) = &self.shader.globals.get(id.0 as usize)?.ty else {
-                return None;
-            };
-            match &**element {
-                Type::Scalar(scalar) | Type::Vector(scalar, _) => Some((*id, *scalar, self.width(*id))),
-                _ => None,
-            }
-        });
+    /// Ready to watch a candidate that touches arrays of these layouts and writes these variables.
+    pub fn watch(&self, layouts: &Layouts, written: &BTreeSet<LocalId>) -> Option<Watch> {
         let function = self.function()?;
-        let registers = written
-            .iter()
-            .filter_map(|id| match function.locals.get(id.0 as usize)?.ty {
-                Type::Scalar(scalar) => Some((*id, scalar)),
-                _ => None,
-            });
+        let registers = written.iter().filter_map(|id| {
+            let layout = Layout::of(self.shader, &function.locals.get(id.0 as usize)?.ty, 0)?;
+            // Of an array every element is a component.
+            let copies = self.state.frame.locals.get(id.0 as usize)?.len() / layout.width().max(1);
+            (copies * layout.width() <= MAX_WIDTH).then(|| (*id, layout.scalars.repeat(copies)))
+        });
         Some(Watch {
             depth: self.state.frame.depth,
-            arrays: arrays.collect(),
             registers: registers.collect(),
+            layouts: layouts.clone(),
             widths: Vec::new(),
             windows: Vec::new(),
             had_total: false,
@@ -78,39 +70,41 @@ impl Machine<'_> {
     /// The rows of values that may hold results: a component of an array's elements, a variable of all threads.
     fn rows(&self, watch: &Watch) -> Vec<(Elements, Scalar, Cow<'_, [Value]>)> {
         let mut rows = Vec::new();
-        for (id, scalar, width) in &watch.arrays {
-            let Some(array) = self.state.shared.iter().find(|array| array.global == *id) else {
+        for array in &self.state.shared {
+            let Some(layout) = watch.layouts.array(array.global) else {
                 continue;
             };
-            for component in 0..*width {
+            let cells = array.cells();
+            let count = cells.len() / layout.width().max(1);
+            for (component, scalar) in layout.scalars.iter().enumerate() {
                 let place = Elements::Array {
-                    global: *id,
+                    global: array.global,
                     offset: 0,
-                    component: (*width > 1).then_some(component as u8),
+                    component: watch.layouts.component(array.global, component),
+                    axis: layout.axis,
                 };
-                let row = if *width == 1 {
-                    Cow::from(array.cells())
+                let row = if layout.width() == 1 && layout.axis == 0 {
+                    Cow::from(cells)
                 } else {
-                    array
-                        .cells()
-                        .iter()
-                        .skip(component)
-                        .step_by(*width)
-                        .cloned()
-                        .collect()
+                    let ranks = (0..count).filter_map(|rank| cells.get(layout.cell(rank, component)));
+                    ranks.cloned().collect()
                 };
                 rows.push((place, *scalar, row));
             }
         }
         if watch.depth == self.state.frame.depth {
-            for (id, scalar) in &watch.registers {
+            for (id, scalars) in &watch.registers {
                 let columns = self.state.frame.locals.get(id.0 as usize);
-                if let Some(column) = columns.and_then(|columns| columns.first()) {
+                for (component, (column, scalar)) in columns.into_iter().flatten().zip(scalars).enumerate() {
                     let row = match column {
                         Column::Lanes(values) => Cow::from(&**values),
                         Column::Uniform(value) => Cow::from(std::slice::from_ref(value)),
                     };
-                    rows.push((Elements::Register { local: *id }, *scalar, row));
+                    let place = Elements::Register {
+                        local: *id,
+                        component: (scalars.len() > 1).then_some(component as u8),
+                    };
+                    rows.push((place, *scalar, row));
                 }
             }
         }
@@ -159,7 +153,7 @@ impl Machine<'_> {
         let lanes = self.lanes as u32;
         let mut rows = self.rows(watch);
         rows.retain(|(place, ..)| match place {
-            Elements::Register { local } => !effects.declared.contains(local),
+            Elements::Register { local, .. } => !effects.declared.contains(local),
             _ => true,
         });
         let mut scans: Vec<Pattern> = Vec::new();
@@ -225,16 +219,36 @@ impl Machine<'_> {
                 .collect(),
             span,
             function: self.state.frame.function,
+            instances: Vec::new(),
             rewrite: None,
         };
         // One element a thread, from its left: the form that can take the construct's place.
         let is_plain = collective.kind != Kind::Reduction
             && !collective.reversed
+            && self.is_plain(&collective.output)
             && (collective.count, collective.segment) == (lanes, lanes);
         if is_plain {
             collective.rewrite = self.rewrite(effects, &collective.output, also, span, watch.settled);
         }
         Some(collective)
+    }
+}
+
+impl Machine<'_> {
+    /// Elements that are an array's, not those of an array in it or a member of a struct, or a scalar variable.
+    fn is_plain(&self, elements: &Elements) -> bool {
+        match elements {
+            Elements::Array { global, .. } => {
+                let ty = self
+                    .shader
+                    .globals
+                    .get(global.0 as usize)
+                    .map(|global| &global.ty);
+                matches!(ty, Some(Type::Array(element, _)) if matches!(**element, Type::Scalar(_) | Type::Vector(..)))
+            }
+            Elements::Register { component, .. } => component.is_none(),
+            _ => true,
+        }
     }
 }
 
@@ -263,11 +277,15 @@ fn shape(watch: &Watch, kind: Kind, lanes: u32) -> (Shape, u32) {
 fn at(place: &Elements, element: u32) -> Elements {
     match place {
         Elements::Array {
-            global, component, ..
+            global,
+            component,
+            axis,
+            ..
         } => Elements::Array {
             global: *global,
             offset: element,
             component: *component,
+            axis: *axis,
         },
         other => other.clone(),
     }
@@ -372,13 +390,21 @@ fn total(atoms: &Atoms, place: &Elements, element: Scalar, row: &[Value], lanes:
         .zip(row)
         .find_map(|(index, value)| Some((index, is_total(value)?)))?;
     let output = match place {
-        Elements::Array { global, .. } => Elements::Cell {
+        Elements::Array {
+            global,
+            component,
+            axis,
+            ..
+        } => Elements::Cell {
             global: *global,
             index,
+            component: *component,
+            axis: *axis,
         },
-        Elements::Register { local } if row.iter().any(|value| *value != row[index as usize]) => {
+        Elements::Register { local, component } if row.iter().any(|value| *value != row[index as usize]) => {
             Elements::OneRegister {
                 local: *local,
+                component: *component,
                 thread: index,
             }
         }

@@ -10,13 +10,14 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Span, Stmt};
 
+use crate::atoms::Layouts;
 use crate::column::Column;
 use crate::effects::Effects;
 use crate::finding::{Collective, Kind};
 use crate::machine::{Machine, Report, State};
 use crate::memory::Shared;
 use crate::observe::Watch;
-use crate::value::Value;
+use crate::value::{Terms, Value};
 
 /// Statements tried as the start of a candidate, per entry point.
 const MAX_PROBES: usize = 96;
@@ -56,12 +57,12 @@ struct Entry {
 }
 
 impl Entry {
-    fn new(state: &State, effects: &[Effects]) -> Entry {
+    fn new(terms: &Terms, state: &State, effects: &[Effects]) -> Entry {
         let mut all = Effects::default();
         for of_one in effects {
             all.add(of_one);
         }
-        let is_known = |value: &Value| value.known().is_some();
+        let is_known = |value: &Value| terms.is_place(value);
         let locals = all
             .read
             .union(&all.written)
@@ -86,8 +87,8 @@ impl Entry {
         }
     }
 
-    fn is_as_before(&self, state: &State) -> bool {
-        let same = |known: &Value, now: &Value| known.known().is_none() || known == now;
+    fn is_as_before(&self, terms: &Terms, state: &State) -> bool {
+        let same = |known: &Value, now: &Value| !terms.is_place(known) || known == now;
         let same_column = |known: &Column, now: &Column| match (known, now) {
             (Column::Uniform(known), Column::Uniform(now)) => same(known, now),
             (Column::Lanes(known), _) => (0..)
@@ -173,8 +174,8 @@ impl<'a> Machine<'a> {
             && self.state.guard.uniform(self.all).is_some();
         let key = (self.state.frame.function, first.span);
         if self.prober.tried.contains(&key) {
-            let state = &self.state;
-            let still_holds = |found: &Found| everyone && found.entry.is_as_before(state);
+            let (terms, state) = (&*self.terms, &self.state);
+            let still_holds = |found: &Found| everyone && found.entry.is_as_before(terms, state);
             self.prober
                 .found
                 .retain(|found| found.key != key || still_holds(found));
@@ -263,7 +264,7 @@ impl<'a> Machine<'a> {
             self.prober.found.push(Found {
                 collective,
                 key: start.key,
-                entry: Entry::new(&start.state, &effects[..length]),
+                entry: Entry::new(self.terms, &start.state, &effects[..length]),
                 started,
             });
         }
@@ -311,11 +312,21 @@ impl<'a> Machine<'a> {
                 let known = array.cells().iter().filter(|cell| cell.known().is_some()).count();
                 known > 0 && known < array.cells().len()
             });
-        let attempts: &[bool] = if is_mixed { &[true, false] } else { &[false] };
-        attempts.iter().find_map(|frees_known_cells| {
+        let touched: BTreeSet<GlobalId> = all.shared_read.union(&all.shared_written).copied().collect();
+        let mut axes = 1;
+        for global in &touched {
+            axes = self
+                .layouts(&touched, 0)
+                .array(*global)
+                .map_or(axes, |layout| axes.max(layout.axes()));
+        }
+        let frees: &[bool] = if is_mixed { &[true, false] } else { &[false] };
+        let attempts = (0..axes).flat_map(|axis| frees.iter().map(move |frees| (axis, *frees)));
+        attempts.into_iter().find_map(|(axis, frees_known_cells)| {
             self.report = Report::default();
             self.state = state.clone();
-            let found = self.try_candidate(statements, effects, &all, *frees_known_cells);
+            let layouts = self.layouts(&touched, axis);
+            let found = self.try_candidate(statements, effects, &all, layouts, frees_known_cells);
             self.prober.watch = None;
             found
         })
@@ -326,16 +337,17 @@ impl<'a> Machine<'a> {
         statements: &'a [Stmt],
         effects: &[Effects],
         all: &Effects,
+        layouts: Layouts,
         frees_known_cells: bool,
     ) -> Option<(Collective, usize)> {
-        let touched: BTreeSet<GlobalId> = all.shared_read.union(&all.shared_written).copied().collect();
+        let touches = |id: &GlobalId| all.shared_read.contains(id) || all.shared_written.contains(id);
         let interval = self.state.interval;
         let mut shared = self.state.shared.iter();
-        if shared.any(|array| touched.contains(&array.global) && array.is_blurred(interval)) {
+        if shared.any(|array| touches(&array.global) && array.is_blurred(interval)) {
             return None;
         }
-        let atoms = self.free(&touched, all, frees_known_cells);
-        self.prober.watch = Some(self.watch(&touched, &all.written)?);
+        self.prober.watch = Some(self.watch(&layouts, &all.written)?);
+        let atoms = self.free(layouts, all, frees_known_cells);
         let entry_events = self.state.events;
         let mut best: Option<(Collective, usize)> = None;
         let mut so_far = Effects::default();

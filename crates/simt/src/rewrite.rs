@@ -38,7 +38,7 @@ impl Machine<'_> {
         }
         let mut settled = Vec::new();
         for local in effects.written.difference(&effects.declared) {
-            let is_result = |elements: &Elements| *elements == Elements::Register { local: *local };
+            let is_result = |elements: &Elements| matches!(elements, Elements::Register { local: own, .. } if own == local);
             if !used_outside.contains(local) || is_result(output) || also.iter().any(is_result) {
                 continue;
             }

@@ -140,6 +140,8 @@ pub(crate) struct Terms {
     fresh: u32,
     blocks: u32,
     work: usize,
+    /// Atoms that are taken for numbers.
+    assumed: FxHashMap<u32, u32>,
 }
 
 impl Value {
@@ -215,7 +217,10 @@ impl Terms {
         self.work = self.work.saturating_add(1 + arguments.len());
         let term = Term::Apply(op, arguments.into());
         if let Some(atom) = self.interned.get(&term) {
-            return Value::atom(*atom);
+            return match self.assumed.get(atom) {
+                Some(word) => Value::Known(*word),
+                None => Value::atom(*atom),
+            };
         }
         let opaque = matches!(
             op,
@@ -224,6 +229,15 @@ impl Terms {
         let atom = self.push(term.clone(), opaque);
         self.interned.insert(term, atom);
         Value::atom(atom)
+    }
+
+    /// Takes an operation's atom for a number from here on; values that were made before stay as they are.
+    pub fn assume(&mut self, atom: u32, word: u32) {
+        self.assumed.insert(atom, word);
+    }
+
+    pub fn forget_assumptions(&mut self) {
+        self.assumed.clear();
     }
 
     /// Whether the value depends on something that was not understood, so that different terms
@@ -344,7 +358,8 @@ impl Terms {
                     }],
                     identity,
                 ),
-                _ => (Vec::new(), identity),
+                Value::Known(word) => (Vec::new(), word),
+                Value::Sum(_) => (Vec::new(), identity),
             },
         }
     }
@@ -410,6 +425,23 @@ impl Terms {
                 Op::Binary(BinaryOp::LogicalOr, Scalar::Bool),
                 &[a.clone(), b.clone()],
             ),
+        }
+    }
+
+    /// Known but for the group's number and members of `cbuffer`s: what tells threads apart, rather than what they work
+    /// on.
+    pub fn is_place(&self, value: &Value) -> bool {
+        let are_of_group = |start: u32, end: u32| {
+            (start..end).all(|atom| match self.term(atom) {
+                Some(Term::Apply(Op::GroupId(_), _)) => true,
+                Some(Term::Apply(Op::Uniform { .. }, arguments)) => arguments.is_empty(),
+                _ => false,
+            })
+        };
+        match value {
+            Value::Known(_) => true,
+            Value::Run { start, end, .. } => are_of_group(*start, *end),
+            Value::Sum(sum) => sum.parts.iter().all(|part| are_of_group(part.start, part.end)),
         }
     }
 

@@ -30,7 +30,8 @@ fn summary(source: &str) -> String {
             Elements::Array { global, offset, .. } => {
                 format!("{}+{offset}", shader.globals[global.0 as usize].name)
             }
-            Elements::Register { local } => shader.functions[c.function.0 as usize].locals[local.0 as usize]
+            Elements::Register { local, .. } => shader.functions[c.function.0 as usize].locals
+                [local.0 as usize]
                 .name
                 .clone(),
             other => format!("{other:?}"),

@@ -28,14 +28,33 @@ fn check(threads: &str, globals: &str, body: &str, expected: &[&str]) {
                 global,
                 offset,
                 component,
+                axis,
             } => {
                 let part = component.map_or(String::new(), |part| format!(".{part}"));
-                format!("{}+{offset}{part}", name(global))
+                let axis = if *axis > 0 {
+                    format!("|{axis}")
+                } else {
+                    String::new()
+                };
+                format!("{}+{offset}{part}{axis}", name(global))
             }
             Elements::Spread { global } => format!("{}~", name(global)),
-            Elements::Cell { global, index } => format!("{}[{index}]", name(global)),
-            Elements::Register { local } => shader.functions[0].locals[local.0 as usize].name.clone(),
-            Elements::OneRegister { local, thread } => {
+            Elements::Cell {
+                global,
+                index,
+                component,
+                axis,
+            } => {
+                let part = component.map_or(String::new(), |part| format!(".{part}"));
+                let axis = if *axis > 0 {
+                    format!("|{axis}")
+                } else {
+                    String::new()
+                };
+                format!("{}[{index}]{part}{axis}", name(global))
+            }
+            Elements::Register { local, .. } => shader.functions[0].locals[local.0 as usize].name.clone(),
+            Elements::OneRegister { local, thread, .. } => {
                 format!(
                     "{} of {thread}",
                     shader.functions[0].locals[local.0 as usize].name

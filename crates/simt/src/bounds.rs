@@ -1,0 +1,156 @@
+//! Bounds of loops that are the same for all threads but not known: what is proved of such a loop is proved for an
+//! instance of it, with the bound a number.
+//!
+//! A first run notes the bounds it meets. In a second one their terms are taken for numbers ([`Terms::assume`]): all
+//! that was made of them is a number there too, and what is proved holds whenever the bounds are these.
+
+use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, GlobalId, Loop, Scalar, Type, UnaryOp};
+
+use crate::finding::Instance;
+use crate::machine::Machine;
+use crate::value::{Op, Term, Terms, Value};
+
+/// Different bounds that are taken for numbers together, per entry point.
+const MAX_BOUNDS: usize = 4;
+
+/// A bound of a loop that works on groupshared memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Bound {
+    pub atom: u32,
+    /// What it is called.
+    pub text: String,
+    /// The loop passes barriers: with one pass nothing would be seen of it.
+    pub has_barrier: bool,
+}
+
+impl<'a> Machine<'a> {
+    /// The condition of a loop came out as not known.
+    pub fn note_bound(&mut self, l: &'a Loop, condition: &Value) {
+        if self.prober.is_probing() || self.bounds.len() >= MAX_BOUNDS {
+            return;
+        }
+        let body = std::slice::from_ref(&l.body);
+        let effects = self.effects.of_statements(self.shader, body);
+        let Some(atom) = bound(self.terms, condition).filter(|_| effects.touches_shared()) else {
+            return;
+        };
+        let text = match self.terms.term(atom) {
+            Some(Term::Apply(Op::Uniform { name, .. }, _)) => self.terms.name(*name).to_owned(),
+            _ => {
+                let Some(side) = l.condition.as_ref().and_then(unknown_side) else {
+                    return;
+                };
+                String::from_utf8_lossy(side.span.slice(&self.shader.text)).into_owned()
+            }
+        };
+        if self.bounds.iter().all(|known| known.atom != atom) {
+            self.bounds.push(Bound {
+                atom,
+                text,
+                has_barrier: effects.barrier,
+            });
+        }
+    }
+
+    /// The numbers worth trying for a bound: as many as there are threads, or elements in an array; and half and twice
+    /// as many, since two elements a thread are usual.
+    pub fn likely_bounds(&self) -> Vec<u32> {
+        let lanes = self.lanes as u32;
+        let mut likely = vec![lanes];
+        let mut add = |number: u32| {
+            if !likely.contains(&number) && (2..=1 << 16).contains(&number) && likely.len() < 5 {
+                likely.push(number);
+            }
+        };
+        for array in &self.state.shared {
+            let GlobalId(id) = array.global;
+            let mut ty = self.shader.globals.get(id as usize).map(|global| &global.ty);
+            while let Some(Type::Array(element, length)) = ty {
+                add(*length);
+                ty = Some(element);
+            }
+        }
+        add(lanes / 2);
+        add(lanes * 2);
+        likely
+    }
+}
+
+/// Takes the bounds for numbers from here on: those of loops with barriers for `number`, the others for one.
+pub(crate) fn assume(terms: &mut Terms, bounds: &[Bound], number: u32) -> Vec<Instance> {
+    let instances = bounds.iter().map(|bound| {
+        let value = if bound.has_barrier { number } else { 1 };
+        terms.assume(bound.atom, value);
+        Instance {
+            bound: bound.text.clone(),
+            value,
+        }
+    });
+    instances.collect()
+}
+
+/// The one thing not known that a comparison of integers depends on.
+fn bound(terms: &Terms, condition: &Value) -> Option<u32> {
+    match terms.single(condition)? {
+        Term::Apply(Op::Unary(UnaryOp::Not, _), arguments) => bound(terms, arguments.first()?),
+        Term::Apply(Op::Binary(BinaryOp::Less | BinaryOp::Equal, Scalar::Int | Scalar::Uint), arguments) => {
+            let mut unknown = arguments.iter().filter(|argument| argument.known().is_none());
+            let (Some(only), None) = (unknown.next(), unknown.next()) else {
+                return None;
+            };
+            integer(terms, only)
+        }
+        _ => None,
+    }
+}
+
+/// The atom that an integer is made of, with known numbers.
+fn integer(terms: &Terms, value: &Value) -> Option<u32> {
+    let atom = match value {
+        Value::Run { start, end, .. } if end - start == 1 => *start,
+        Value::Sum(sum) if sum.operator.is_on(Scalar::Uint) || sum.operator.is_on(Scalar::Int) => {
+            match sum.parts.as_slice() {
+                [part] if part.end - part.start == 1 => part.start,
+                _ => return None,
+            }
+        }
+        _ => return None,
+    };
+    let Some(Term::Apply(op, arguments)) = terms.term(atom) else {
+        return None;
+    };
+    match op {
+        Op::Same | Op::Binary(_, Scalar::Int | Scalar::Uint) | Op::Unary(..) => {
+            let mut unknown = arguments.iter().filter(|argument| argument.known().is_none());
+            match (unknown.next(), unknown.next()) {
+                (Some(only), None) => integer(terms, only).or(Some(atom)),
+                _ => Some(atom),
+            }
+        }
+        Op::Cast {
+            from: Scalar::Int | Scalar::Uint,
+            to: Scalar::Int | Scalar::Uint,
+        }
+        | Op::Uniform { .. }
+        | Op::Load { .. }
+        | Op::GroupId(_)
+        | Op::Opaque { .. }
+        | Op::Havoc { .. } => Some(atom),
+        _ => None,
+    }
+}
+
+/// The side of a comparison that is not a number.
+fn unknown_side(condition: &Expr) -> Option<&Expr> {
+    match &condition.kind {
+        ExprKind::Binary(op, a, b) if op.is_comparison() => {
+            let is_number = |side: &Expr| match &side.kind {
+                ExprKind::Literal(_) => true,
+                ExprKind::Cast(inner) => matches!(inner.kind, ExprKind::Literal(_)),
+                _ => false,
+            };
+            Some(if is_number(b) { a } else { b })
+        }
+        _ => None,
+    }
+}

@@ -1,0 +1,128 @@
+//! How the cells of a variable are seen as rows of elements.
+//!
+//! An array of scalars is one row. An array of vectors or structs is one row for each scalar component. Of an array of
+//! arrays the elements are counted along one of its axes first, so that what is computed along that axis lies in
+//! neighbouring places; which axis is up to who asks.
+
+use shaderlint_hlsl::{Scalar, Shader, Type};
+
+/// Components of an element that are looked at: more are no element of a scan.
+pub(crate) const MAX_WIDTH: usize = 64;
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// The scalar types of an element's components, in the order of its cells.
+    pub scalars: Vec<Scalar>,
+    /// Lengths of the array's dimensions, the outermost first; none of a variable that is no array.
+    lengths: Vec<usize>,
+    /// The dimension along which elements are counted first, from the innermost.
+    pub axis: u8,
+}
+
+impl Layout {
+    /// `None` where a component is not a scalar, or there are too many. Where there are fewer dimensions than `axis`
+    /// asks for, the outermost is taken.
+    pub fn of(shader: &Shader, ty: &Type, axis: u8) -> Option<Layout> {
+        let mut lengths = Vec::new();
+        let mut element = ty;
+        while let Type::Array(inner, length) = element {
+            lengths.push(*length as usize);
+            element = inner;
+        }
+        let mut scalars = Vec::new();
+        add_scalars(shader, element, &mut scalars)?;
+        let axis = usize::from(axis).min(lengths.len().saturating_sub(1)) as u8;
+        Some(Layout {
+            scalars,
+            lengths,
+            axis,
+        })
+    }
+
+    /// Components of an element.
+    pub fn width(&self) -> usize {
+        self.scalars.len()
+    }
+
+    /// Dimensions to count along.
+    pub fn axes(&self) -> u8 {
+        self.lengths.len().min(4) as u8
+    }
+
+    /// Elements along the axis.
+    pub fn row_length(&self) -> usize {
+        let axis = self.lengths.len().checked_sub(1 + usize::from(self.axis));
+        axis.and_then(|axis| self.lengths.get(axis)).copied().unwrap_or(1)
+    }
+
+    /// Component, element and cell of each of the first `count` cells; component by component, elements in their order.
+    pub fn cells(&self, count: usize) -> impl Iterator<Item = (usize, u32, usize)> + '_ {
+        let elements = (count / self.width().max(1)) as u32;
+        (0..self.width()).flat_map(move |component| {
+            (0..elements).map(move |rank| (component, rank, self.cell(rank as usize, component)))
+        })
+    }
+
+    /// The cell of a component of the element with number `rank`.
+    pub fn cell(&self, rank: usize, component: usize) -> usize {
+        let inner: usize = self.lengths.iter().rev().take(usize::from(self.axis)).product();
+        if inner <= 1 {
+            return rank * self.width() + component;
+        }
+        let length = self.row_length().max(1);
+        let (row, along) = (rank / length, rank % length);
+        let element = (row / inner * length + along) * inner + row % inner;
+        element * self.width() + component
+    }
+}
+
+fn add_scalars(shader: &Shader, ty: &Type, scalars: &mut Vec<Scalar>) -> Option<()> {
+    let (scalar, count) = match ty {
+        Type::Scalar(scalar) => (*scalar, 1),
+        Type::Vector(scalar, count) => (*scalar, usize::from(*count)),
+        Type::Matrix(scalar, rows, columns) => (*scalar, usize::from(*rows) * usize::from(*columns)),
+        Type::Array(element, length) => {
+            for _ in 0..*length {
+                let before = scalars.len();
+                add_scalars(shader, element, scalars)?;
+                if scalars.len() == before {
+                    break;
+                }
+            }
+            return Some(());
+        }
+        Type::Struct(id) => {
+            for field in &shader.structs.get(id.0 as usize)?.fields {
+                add_scalars(shader, &field.ty, scalars)?;
+            }
+            return Some(());
+        }
+        Type::Void | Type::Resource(..) | Type::Unknown => return None,
+    };
+    scalars.resize(scalars.len() + count, scalar);
+    (scalars.len() <= MAX_WIDTH).then_some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_axis_counts_each_cell_once() {
+        for axis in 0..3 {
+            let layout = Layout {
+                scalars: vec![Scalar::Uint; 2],
+                lengths: vec![3, 4, 5],
+                axis,
+            };
+            let mut cells: Vec<usize> = (0..60)
+                .flat_map(|rank| [layout.cell(rank, 0), layout.cell(rank, 1)])
+                .collect();
+            // The second element along an axis is one step of that axis away.
+            assert_eq!(cells[2], 2 * [1, 5, 20][usize::from(axis)]);
+            assert_eq!(layout.row_length(), [5, 4, 3][usize::from(axis)]);
+            cells.sort_unstable();
+            assert_eq!(cells, (0..120).collect::<Vec<usize>>());
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! How a collective's elements are written.
+
+use std::fmt::Write;
+
+use shaderlint_hlsl::{LocalId, Shader, Type};
+use shaderlint_linter::Context;
+use shaderlint_simt::{Collective, Elements};
+
+/// Element `index` of those of a collective; what all threads hold if that is empty.
+pub(crate) fn text(context: &Context<'_>, of: &Collective, elements: &Elements, index: &str) -> String {
+    let shader = context.shader;
+    let local = |local: LocalId, component: Option<u8>| {
+        let function = context.function(of.function);
+        let local = function.and_then(|function| function.locals.get(local.0 as usize));
+        local.map_or("?".to_owned(), |local| {
+            format!("{}{}", local.name, part(shader, &local.ty, component))
+        })
+    };
+    match elements {
+        Elements::Array {
+            global,
+            offset,
+            component,
+            axis,
+        } => {
+            let Some(array) = context.global(*global) else {
+                return "?".to_owned();
+            };
+            let (lengths, element) = dimensions(&array.ty);
+            let indices = indices(&lengths, *axis, *offset, of.count, index);
+            format!("{}{indices}{}", array.name, part(shader, element, *component))
+        }
+        Elements::Cell {
+            global,
+            index,
+            component,
+            axis,
+        } => {
+            let Some(array) = context.global(*global) else {
+                return "?".to_owned();
+            };
+            let (lengths, element) = dimensions(&array.ty);
+            let indices = indices(&lengths, *axis, *index, 1, "0");
+            format!("{}{indices}{}", array.name, part(shader, element, *component))
+        }
+        Elements::Spread { global } => {
+            let name = context.global(*global).map_or("?", |global| &global.name);
+            format!("element {index} of {name}")
+        }
+        Elements::Register { local: id, component } if index.is_empty() => local(*id, *component),
+        Elements::Register { local: id, component } => {
+            format!("{} of thread {index}", local(*id, *component))
+        }
+        Elements::OneRegister {
+            local: id,
+            component,
+            thread,
+        } => format!("{} of thread {thread}", local(*id, *component)),
+    }
+}
+
+/// The lengths of an array's dimensions, the outermost first, and the type of its elements.
+fn dimensions(ty: &Type) -> (Vec<u32>, &Type) {
+    let mut lengths = Vec::new();
+    let mut element = ty;
+    while let Type::Array(inner, length) = element {
+        lengths.push(*length);
+        element = inner;
+    }
+    (lengths, element)
+}
+
+/// Indices of element `index`, counted from `offset` on along the `axis`th dimension from the innermost; `count` are
+/// meant.
+fn indices(lengths: &[u32], axis: u8, offset: u32, count: u32, index: &str) -> String {
+    let along = lengths.len().saturating_sub(1 + usize::from(axis));
+    let row = lengths.get(along).copied().unwrap_or(1).max(1);
+    let mut rest = offset / row;
+    let mut written = Vec::new();
+    for (dimension, length) in lengths.iter().enumerate().rev() {
+        written.push(if dimension != along {
+            let own = rest % length.max(&1);
+            rest /= length.max(&1);
+            if count > row {
+                "\u{2026}".to_owned()
+            } else {
+                own.to_string()
+            }
+        } else {
+            match (offset % row, index) {
+                (0, _) => index.to_owned(),
+                (start, "0") => start.to_string(),
+                (start, _) => match index.parse::<u32>() {
+                    Ok(index) => (start + index).to_string(),
+                    Err(_) => format!("{index} + {start}"),
+                },
+            }
+        });
+    }
+    written.iter().rev().fold(String::new(), |mut text, index| {
+        let _ = write!(text, "[{index}]");
+        text
+    })
+}
+
+/// The component of a value of the type, as one writes it.
+fn part(shader: &Shader, ty: &Type, component: Option<u8>) -> String {
+    let Some(component) = component else {
+        return String::new();
+    };
+    let mut component = usize::from(component);
+    match ty {
+        Type::Vector(..) => {
+            let letter = [".x", ".y", ".z", ".w"].get(component);
+            letter.copied().unwrap_or_default().to_owned()
+        }
+        Type::Matrix(_, _, columns) => {
+            let columns = usize::from(*columns).max(1);
+            format!("[{}][{}]", component / columns, component % columns)
+        }
+        Type::Array(element, _) => {
+            let width = shader.components(element).max(1);
+            let rest = part(shader, element, u8::try_from(component % width).ok());
+            format!("[{}]{rest}", component / width)
+        }
+        Type::Struct(id) => {
+            let fields = shader.structs.get(id.0 as usize).map_or(&[][..], |s| &s.fields);
+            for field in fields {
+                let width = shader.components(&field.ty);
+                if component < width {
+                    let rest = part(shader, &field.ty, u8::try_from(component).ok());
+                    return format!(".{}{rest}", field.name);
+                }
+                component -= width;
+            }
+            String::new()
+        }
+        _ => String::new(),
+    }
+}
