@@ -22,6 +22,7 @@ mod machine;
 mod memory;
 mod observe;
 mod operator;
+mod packing;
 mod place;
 mod probe;
 mod rewrite;
@@ -34,6 +35,6 @@ pub use analyze::analyze;
 pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use finding::{
     Access, Analysis, Collective, Divergence, Elements, Instance, Iteration, Kind, Operator, OutOfBounds,
-    Race, Rewrite, Shape, Stop, Uninitialised,
+    Race, Rewrite, Shape, Stop, Uninitialised, WaveDependence, WaveEffect,
 };
 pub use wave::{LaneMap, WAVE_SIZES};

@@ -1,0 +1,106 @@
+//! `wave-size-assumption`: wave code that is right at some wave sizes or packings and wrong at others.
+
+use shaderlint_hlsl::Span;
+use shaderlint_linter::{Category, Context, Finding, Label, Rule};
+use shaderlint_simt::{LaneMap, OutOfBounds, Race, WaveDependence, WaveEffect};
+
+use crate::witness;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "wave-size-assumption",
+    category: Category::Correctness,
+    summary: "wave code whose result changes, races or runs out of bounds at some wave size or lane packing",
+    aliases: &[],
+    explanation: include_str!("wave_size_assumption.md"),
+    check,
+};
+
+fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
+    let dependence = context.analysis.wave_dependence.as_ref();
+    findings.extend(dependence.map(|dependence| finding(context, dependence)));
+}
+
+fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
+    let waves = waves(dependence);
+    let name = context
+        .function(context.entry)
+        .map_or(Span::default(), |function| function.name_span);
+    let (what, place, witness) = match &dependence.effect {
+        WaveEffect::OutOfBounds(access) => outside(context, access),
+        WaveEffect::Races(race) => races(context, race),
+        WaveEffect::Differs {
+            place,
+            thread,
+            expected,
+            got,
+        } => (
+            "the result is another one".to_owned(),
+            name,
+            format!("thread {thread} writes {got} to {place}, elsewhere it gets {expected}"),
+        ),
+    };
+    let (size, map) = dependence.sound;
+    Finding {
+        rule: RULE.id,
+        entry: context.entry,
+        message: format!("{what} in {waves}"),
+        primary: Label {
+            place,
+            text: String::new(),
+        },
+        secondary: Vec::new(),
+        notes: vec![
+            witness,
+            format!("this is not so in waves of {size} lanes{}", packed(map)),
+            if dependence.map == LaneMap::Linear {
+                "waves have 4 to 128 lanes: ask WaveGetLaneCount(), or say [WaveSize(...)]".to_owned()
+            } else {
+                "nothing is promised of which threads of a group with rows share a wave".to_owned()
+            },
+        ],
+        fix: None,
+    }
+}
+
+fn outside(context: &Context<'_>, access: &OutOfBounds) -> (String, Span, String) {
+    let element = witness::element(context, access.array, access.index);
+    let verb = if access.access.is_write { "writes" } else { "reads" };
+    let pass = witness::pass(access.iteration.as_ref());
+    let seen = format!(
+        "thread {} {verb} {element}, outside the array, in barrier interval {}{pass}",
+        access.access.thread, access.interval
+    );
+    (
+        format!("{element} is outside the array"),
+        access.access.span,
+        seen,
+    )
+}
+
+fn races(context: &Context<'_>, race: &Race) -> (String, Span, String) {
+    let element = witness::element(context, race.array, race.index);
+    let pass = witness::pass(race.iteration.as_ref());
+    let seen = format!(
+        "threads {} and {} both touch {element} in barrier interval {}{pass}, and one of them writes",
+        race.first.thread, race.second.thread, race.interval
+    );
+    (format!("data race on {element}"), race.second.span, seen)
+}
+
+/// `waves of 4, 8 and 16 lanes`, and how they are packed where that is not the usual way.
+fn waves(dependence: &WaveDependence) -> String {
+    let sizes: Vec<String> = dependence.sizes.iter().map(u32::to_string).collect();
+    let sizes = match sizes.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => sizes.concat(),
+    };
+    format!("waves of {sizes} lanes{}", packed(dependence.map))
+}
+
+fn packed(map: LaneMap) -> String {
+    match map {
+        LaneMap::Linear => String::new(),
+        LaneMap::Quads => " packed in 2\u{d7}2 quads".to_owned(),
+        other => format!(" packed {}", other.name()),
+    }
+}
