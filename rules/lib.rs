@@ -5,8 +5,14 @@
 
 #![forbid(unsafe_code)]
 
+#[path = "performance/atomic_slot_claim.rs"]
+mod atomic_slot_claim;
 #[path = "performance/hillis_steele_scan.rs"]
 mod hillis_steele_scan;
+#[path = "performance/single_cell_atomic.rs"]
+mod single_cell_atomic;
+#[path = "performance/small_bin_atomic.rs"]
+mod small_bin_atomic;
 
 #[path = "performance/blelloch_scan.rs"]
 mod blelloch_scan;
@@ -32,6 +38,7 @@ mod uninitialised_groupshared;
 #[path = "correctness/wave_size_assumption.rs"]
 mod wave_size_assumption;
 
+mod claim;
 mod configuration;
 mod element;
 mod scan;
@@ -43,6 +50,9 @@ use shaderlint_linter::Rule;
 /// Every rule, in the order in which they are listed and run.
 pub static RULES: &[Rule] = &[
     hillis_steele_scan::RULE,
+    atomic_slot_claim::RULE,
+    single_cell_atomic::RULE,
+    small_bin_atomic::RULE,
     blelloch_scan::RULE,
     hand_rolled_scan::RULE,
     hand_rolled_reduction::RULE,

@@ -25,25 +25,27 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
     let name = context
         .function(context.entry)
         .map_or(Span::default(), |function| function.name_span);
-    let (what, place, witness) = match &dependence.effect {
-        WaveEffect::OutOfBounds(access) => outside(context, access),
-        WaveEffect::Races(race) => races(context, race),
+    let (size, map) = dependence.sound;
+    let elsewhere = format!("waves of {size} lanes{}", packed(map));
+    let (message, place, witness) = match &dependence.effect {
+        WaveEffect::OutOfBounds(access) => outside(context, access, &waves),
+        WaveEffect::Races(race) => races(context, race, &waves),
         WaveEffect::Differs {
             place,
             thread,
             expected,
             got,
         } => (
-            "the result is another one".to_owned(),
+            // Which of the two is meant is not known.
+            format!("the result in {waves} is not that in {elsewhere}"),
             name,
-            format!("thread {thread} writes {got} to {place}, elsewhere it gets {expected}"),
+            format!("thread {thread} writes {got} to {place}; in {elsewhere} it gets {expected}"),
         ),
     };
-    let (size, map) = dependence.sound;
     Finding {
         rule: RULE.id,
         entry: context.entry,
-        message: format!("{what} in {waves}"),
+        message,
         primary: Label {
             place,
             text: String::new(),
@@ -51,7 +53,6 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
         secondary: Vec::new(),
         notes: vec![
             witness,
-            format!("this is not so in waves of {size} lanes{}", packed(map)),
             if dependence.map == LaneMap::Linear {
                 "waves have 4 to 128 lanes: ask WaveGetLaneCount(), or say [WaveSize(...)]".to_owned()
             } else {
@@ -62,7 +63,7 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
     }
 }
 
-fn outside(context: &Context<'_>, access: &OutOfBounds) -> (String, Span, String) {
+fn outside(context: &Context<'_>, access: &OutOfBounds, waves: &str) -> (String, Span, String) {
     let element = witness::element(context, access.array, access.index);
     let verb = if access.access.is_write { "writes" } else { "reads" };
     let pass = witness::pass(access.iteration.as_ref());
@@ -71,20 +72,24 @@ fn outside(context: &Context<'_>, access: &OutOfBounds) -> (String, Span, String
         access.access.thread, access.interval
     );
     (
-        format!("{element} is outside the array"),
+        format!("{element} is outside the array in {waves}"),
         access.access.span,
         seen,
     )
 }
 
-fn races(context: &Context<'_>, race: &Race) -> (String, Span, String) {
+fn races(context: &Context<'_>, race: &Race, waves: &str) -> (String, Span, String) {
     let element = witness::element(context, race.array, race.index);
     let pass = witness::pass(race.iteration.as_ref());
     let seen = format!(
         "threads {} and {} both touch {element} in barrier interval {}{pass}, and one of them writes",
         race.first.thread, race.second.thread, race.interval
     );
-    (format!("data race on {element}"), race.second.span, seen)
+    (
+        format!("data race on {element} in {waves}"),
+        race.second.span,
+        seen,
+    )
 }
 
 /// `waves of 4, 8 and 16 lanes`, and how they are packed where that is not the usual way.

@@ -5,6 +5,7 @@
 
 #![forbid(unsafe_code)]
 
+mod explore;
 mod intrinsic;
 mod lexical;
 mod lower;
@@ -14,14 +15,19 @@ mod span;
 mod tree;
 mod type_names;
 mod types;
+mod walk;
 
+pub use explore::{Configuration, Exploration};
 pub use intrinsic::Intrinsic;
 pub use lower::{TextProblem, parse};
-pub use preprocess::{Branch, Inactive, KernelVariant, Origins, Preprocessed, kernel_variants, preprocess};
+pub use preprocess::{
+    Branch, Inactive, KernelVariant, Origins, Preprocessed, Taken, kernel_variants, preprocess,
+};
 pub use print::outline;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};
 pub use tree::*;
 pub use types::{ResourceKind, Scalar, StructId, Type};
+pub use walk::{expressions, statements};
 
 /// How the preprocessor gets at included files.
 pub trait Includes {

@@ -371,29 +371,33 @@ impl<'a> Printer<'a> {
 
     /// A type, as HLSL would write it.
     fn type_name(&self, ty: &Type) -> String {
-        match ty {
-            Type::Void => "void".to_owned(),
-            Type::Scalar(scalar) => scalar.name().to_owned(),
-            Type::Vector(scalar, n) => format!("{}{n}", scalar.name()),
-            Type::Matrix(scalar, rows, columns) => format!("{}{rows}x{columns}", scalar.name()),
-            Type::Struct(StructId(id)) => self
-                .shader
-                .structs
-                .get(*id as usize)
-                .map_or_else(|| "?".to_owned(), |found| found.name.clone()),
-            Type::Array(element, length) => {
-                // The outermost length is written first.
-                let (mut inner, mut lengths) = (element, format!("[{length}]"));
-                while let Type::Array(next, length) = &**inner {
-                    let _ = write!(lengths, "[{length}]");
-                    inner = next;
-                }
-                format!("{}{lengths}", self.type_name(inner))
-            }
-            Type::Resource(kind, None) => format!("{kind:?}"),
-            Type::Resource(kind, Some(element)) => format!("{kind:?}<{}>", self.type_name(element)),
-            Type::Unknown => "?".to_owned(),
+        type_name(self.shader, ty)
+    }
+}
+
+/// A type as HLSL writes it; of a resource, its kind.
+pub(crate) fn type_name(shader: &Shader, ty: &Type) -> String {
+    match ty {
+        Type::Void => "void".to_owned(),
+        Type::Scalar(scalar) => scalar.name().to_owned(),
+        Type::Vector(scalar, n) => format!("{}{n}", scalar.name()),
+        Type::Matrix(scalar, rows, columns) => format!("{}{rows}x{columns}", scalar.name()),
+        Type::Struct(StructId(id)) => {
+            let found = shader.structs.get(*id as usize);
+            found.map_or_else(|| "?".to_owned(), |found| found.name.clone())
         }
+        Type::Array(element, length) => {
+            // The outermost length is written first.
+            let (mut inner, mut lengths) = (element, format!("[{length}]"));
+            while let Type::Array(next, length) = &**inner {
+                let _ = write!(lengths, "[{length}]");
+                inner = next;
+            }
+            format!("{}{lengths}", type_name(shader, inner))
+        }
+        Type::Resource(kind, None) => format!("{kind:?}"),
+        Type::Resource(kind, Some(element)) => format!("{kind:?}<{}>", type_name(shader, element)),
+        Type::Unknown => "?".to_owned(),
     }
 }
 

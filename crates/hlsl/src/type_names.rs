@@ -97,3 +97,25 @@ pub(crate) fn resource(word: &[u8], element: Option<Type>) -> Option<Type> {
     let element = element.or_else(|| typed.then_some(Type::Vector(Scalar::Float, 4)));
     Some(Type::Resource(kind, element.map(Arc::new)))
 }
+
+/// Types of other stages, and of rays: nothing is known of their values.
+pub(crate) fn is_without_model(word: &[u8]) -> bool {
+    matches!(
+        word,
+        b"InputPatch"
+            | b"OutputPatch"
+            | b"PointStream"
+            | b"LineStream"
+            | b"TriangleStream"
+            | b"SubpassInput"
+            | b"SubpassInputMS"
+            | b"RayDesc"
+            | b"RayQuery"
+            | b"RaytracingAccelerationStructure"
+            | b"BuiltInTriangleIntersectionAttributes"
+            | b"string"
+    ) || word.ends_with(b"InputRecord")
+        || word.ends_with(b"InputRecords")
+        || word.ends_with(b"OutputRecords")
+        || word.starts_with(b"NodeOutput")
+}

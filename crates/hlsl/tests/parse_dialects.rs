@@ -22,7 +22,7 @@ uint use_it(Crate c) { c.init(1); c.width++; c.grow(c.lid); return c.area() + c.
         r"
 (struct Shape (width uint))
 (struct Plain (depth uint))
-(struct Box (Shape Shape) (depth uint) (height uint))
+(struct Box (Shape Shape) (Plain Plain) (height uint))
 (struct Crate (Box Box) (lid uint))
 (fn Shape::area uint (this Shape)
   (return (* (.width this) 2u)))
@@ -31,14 +31,14 @@ uint use_it(Crate c) { c.init(1); c.width++; c.grow(c.lid); return c.area() + c.
 (fn Box::init void (inout this Box) (n uint)
   (Shape::grow (.Shape this) n)
   (= (.width (.Shape this)) n)
-  (= (.height this) (Shape::area (.Shape this))))
+  (= (.height this) (Box::area this)))
 (fn Box::area uint (this Box)
-  (return (+ (* (Shape::area (.Shape this)) (.height this)) (.depth this))))
+  (return (+ (* (Shape::area (.Shape this)) (.height this)) (.depth (.Plain this)))))
 (fn use_it uint (c Crate)
   (Box::init (.Box c) 1u)
   (x++ (.width (.Shape (.Box c))))
   (Shape::grow (.Shape (.Box c)) (.lid c))
-  (return (+ (Box::area (.Box c)) (.depth (.Box c)))))
+  (return (+ (Box::area (.Box c)) (.depth (.Plain (.Box c))))))
 ",
     );
 }

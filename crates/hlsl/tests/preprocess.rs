@@ -416,7 +416,13 @@ fn inactive_regions_are_kept() {
         .inactive
         .iter()
         .map(|inactive| {
-            let taken = inactive.taken.map(|taken| at(&unit, taken));
+            let taken = inactive.taken.map(|taken| {
+                (
+                    at(&unit, taken.region),
+                    at(&unit, taken.condition),
+                    taken.opened_by,
+                )
+            });
             (
                 at(&unit, inactive.region),
                 at(&unit, inactive.condition),
@@ -426,16 +432,16 @@ fn inactive_regions_are_kept() {
         })
         .collect();
     let expected = [
-        ("a\n", "A > 1", Branch::If, Some("c\n")),
-        ("b\n", "defined(B)", Branch::Elif, Some("c\n")),
-        ("d\n#if 0\n#endif\n", "C", Branch::Else, Some("")),
+        ("a\n", "A > 1", Branch::If, ("c\n", "A > 1", Branch::Else)),
+        ("b\n", "defined(B)", Branch::Elif, ("c\n", "A > 1", Branch::Else)),
+        ("d\n#if 0\n#endif\n", "C", Branch::Else, ("", "C", Branch::Ifndef)),
     ];
     let expected = expected.map(|(region, condition, branch, taken)| {
         (
             region.to_owned(),
             condition.to_owned(),
             branch,
-            taken.map(str::to_owned),
+            Some((taken.0.to_owned(), taken.1.to_owned(), taken.2)),
         )
     });
     assert_eq!(shown, expected);

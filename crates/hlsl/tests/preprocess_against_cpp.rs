@@ -1,62 +1,12 @@
 //! The preprocessor against `cpp`, token for token, on programs made at random.
 #![expect(clippy::disallowed_methods, reason = "the reference is a program")]
 
-use std::io::Write;
-use std::process::{Command, Stdio};
+#[path = "support/reference.rs"]
+mod reference;
 
 use proptest::prelude::*;
+use reference::{cpp, tokens};
 use shaderlint_hlsl::{NoIncludes, preprocess};
-
-/// What `cpp` makes of `text`; `None` where it is not installed.
-fn cpp(text: &str) -> Option<String> {
-    let mut child = Command::new("cpp")
-        .args(["-undef", "-nostdinc", "-P", "-w", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .ok()?;
-    let mut input = child.stdin.take()?;
-    input.write_all(text.as_bytes()).ok()?;
-    drop(input);
-    let output = child.wait_with_output().ok()?;
-    Some(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// The tokens of a text. Where white space stands in a string is no matter: compilers do not agree on it.
-fn tokens(text: &str) -> Vec<String> {
-    const LONG: [&str; 13] = [
-        "<<=", ">>=", "...", "->", "++", "--", "<<", ">>", "<=", ">=", "==", "&&", "##",
-    ];
-    let mut tokens = Vec::new();
-    let mut rest = text.trim_start();
-    while let Some(first) = rest.chars().next() {
-        let word = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
-        let length = if first == '"' {
-            let mut escaped = false;
-            let closing = rest.char_indices().skip(1).find(|&(_, c)| {
-                let found = c == '"' && !escaped;
-                escaped = c == '\\' && !escaped;
-                found
-            });
-            closing.map_or(rest.len(), |(at, _)| at + 1)
-        } else if first.is_alphanumeric() || first == '_' {
-            rest.find(|c| !word(c)).unwrap_or(rest.len())
-        } else {
-            LONG.iter()
-                .find(|long| rest.starts_with(**long))
-                .map_or(first.len_utf8(), |long| long.len())
-        };
-        let (token, after) = rest.split_at(length);
-        tokens.push(if first == '"' {
-            token.replace(' ', "")
-        } else {
-            token.to_owned()
-        });
-        rest = after.trim_start();
-    }
-    tokens
-}
 
 /// A piece of text in which macros may be called, with `parameters` as names of its own.
 fn piece(parameters: &'static [&'static str]) -> BoxedStrategy<String> {
@@ -196,18 +146,18 @@ proptest! {
 
     #[test]
     fn same_tokens_as_cpp(program in program()) {
-        let Some(expected) = cpp(&program) else {
+        let Some(expected) = cpp(&[], "-", program.as_bytes()).map(|made| String::from_utf8_lossy(&made.text).into_owned()) else {
             println!("skipped: there is no cpp");
             return Ok(());
         };
         let (unit, problems) = preprocess("-", program.as_bytes(), &[], &NoIncludes);
         let text = String::from_utf8_lossy(&unit.text).into_owned();
         if problems.is_empty() {
-            prop_assert_eq!(tokens(&text), tokens(&expected), "\n{}\n=> {}\n{}", program, text, expected);
+            prop_assert_eq!(tokens(text.as_bytes()), tokens(expected.as_bytes()), "\n{}\n=> {}\n{}", program, text, expected);
         }
         // A wrong call is not mended the same way. After a wrong `##` cpp may leave its operands side by side.
         if problems.iter().all(|problem| problem.message.contains("not a token")) {
-            prop_assert_eq!(tokens(&text).concat(), tokens(&expected).concat(), "\n{}\n=> {}\n{}", program, text, expected);
+            prop_assert_eq!(tokens(text.as_bytes()).concat(), tokens(expected.as_bytes()).concat(), "\n{}\n=> {}\n{}", program, text, expected);
         }
     }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use shaderlint_hlsl::Includes;
 
 /// A file that contains none of these, nor includes one that does, holds nothing that a rule could find.
-const WORDS: [&[u8]; 7] = [
+const WORDS: [&[u8]; 9] = [
     b"Barrier",
     b"groupshared",
     b"Interlocked",
@@ -13,6 +13,8 @@ const WORDS: [&[u8]; 7] = [
     b"Quad",
     b"IncrementCounter",
     b"DecrementCounter",
+    b"AppendStructuredBuffer",
+    b"ConsumeStructuredBuffer",
 ];
 
 /// Whether the file has to be parsed.
@@ -53,7 +55,7 @@ fn includes_one(path: &str, text: &[u8], includes: &dyn Includes, seen: &mut Has
 
 fn names_one(text: &[u8]) -> bool {
     text.iter().enumerate().any(|(start, byte)| {
-        matches!(byte, b'B' | b'g' | b'I' | b'W' | b'Q' | b'D')
+        matches!(byte, b'A' | b'B' | b'C' | b'D' | b'I' | b'Q' | b'W' | b'g')
             && text
                 .get(start..)
                 .is_some_and(|rest| WORDS.iter().any(|word| rest.starts_with(word)))

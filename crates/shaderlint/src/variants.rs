@@ -1,28 +1,23 @@
 //! Further readings of a file: one configuration hides code.
 //!
-//! Those that the project declares come first, then those that the file names for its kernels. Then, for each region that conditional compilation left out and that
-//! looks like one for the rules, the reading that turns it on, where one definition does. Findings are the union.
+//! Those that the project declares come first, then those that the file names for its kernels. Then, for each region
+//! that conditional compilation left out and that looks like one for the rules, the reading that turns it on, where
+//! definitions do. Findings are the union.
 
-mod switch;
 mod union;
 
-use std::collections::VecDeque;
-
 use shaderlint_hlsl::{
-    FileId, FileSpan, Inactive, Includes, Preprocessed, Problem, Sources, kernel_variants, preprocess,
-    read_preprocessed,
+    Configuration, Exploration, FileId, FileSpan, Inactive, Includes, Preprocessed, Problem, Sources,
+    kernel_variants, preprocess, read_preprocessed,
 };
 use shaderlint_linter::{Report, Settings, check_shader};
 use shaderlint_rules::RULES;
-use switch::{Switch, switches};
 
 use crate::config::{Definition, Project, overlaid};
 pub(crate) use union::union;
 
 /// How many readings of a file there are beside the default one.
 const MAX_VARIANTS: usize = 8;
-/// How many definitions are tried out for that.
-const MAX_TRIES: usize = 32;
 
 /// What makes a region one for the rules.
 const TELLING: [&[u8]; 3] = [b"Barrier", b"Interlocked", b"groupshared"];
@@ -47,13 +42,16 @@ pub(crate) fn readings(
     settings: &Settings,
 ) -> Vec<Reading> {
     let preprocess = |defines: &[Definition]| preprocess(path, text, defines, includes);
+    let is_telling = |text: &[u8]| TELLING.iter().any(|word| contains(text, word));
+    let mut exploration = Exploration::new(&is_telling);
     let (unit, problems) = preprocess(&project.defines);
+    exploration.note(&unit, &project.defines);
     let default_text = unit.text.clone();
-    let mut left = telling_regions(&unit);
     let mut readings = vec![check(String::new(), unit, problems, settings, None)];
     for variant in project.variants.iter().take(MAX_VARIANTS) {
-        let (unit, problems) = preprocess(&overlaid(&project.defines, &variant.defines));
-        left.retain(|region| !region.is_active_in(&unit));
+        let defines = overlaid(&project.defines, &variant.defines);
+        let (unit, problems) = preprocess(&defines);
+        exploration.note(&unit, &defines);
         if unit.text != default_text {
             let label = format!("in variant {}", variant.name);
             readings.push(check(label, unit, problems, settings, None));
@@ -63,28 +61,21 @@ pub(crate) fn readings(
         if readings.len() > MAX_VARIANTS {
             return readings;
         }
-        let (unit, problems) = preprocess(&overlaid(&project.defines, &variant.defines));
-        left.retain(|region| !region.is_active_in(&unit));
+        let defines = overlaid(&project.defines, &variant.defines);
+        let (unit, problems) = preprocess(&defines);
+        exploration.note(&unit, &defines);
         let label = format!("in kernel {}", variant.kernels.join(", "));
         readings.push(check(label, unit, problems, settings, Some(&variant.kernels)));
     }
-    let mut tries = 0;
-    while let Some(region) = left.pop_front() {
-        for switch in switches(&region.condition, region.inactive.opened_by) {
-            let Some((label, defines)) = switched(&project.defines, switch) else {
-                continue;
-            };
-            if tries == MAX_TRIES || readings.len() > MAX_VARIANTS {
-                return readings;
-            }
-            tries += 1;
-            let (unit, problems) = preprocess(&defines);
-            if region.is_active_in(&unit) {
-                left.retain(|region| !region.is_active_in(&unit));
-                readings.push(check(label, unit, problems, settings, None));
-                break;
-            }
-        }
+    while readings.len() <= MAX_VARIANTS
+        && let Some(Configuration {
+            defines,
+            unit,
+            problems,
+        }) = exploration.next(preprocess)
+    {
+        let label = difference(&project.defines, &defines);
+        readings.push(check(label, unit, problems, settings, None));
     }
     readings
 }
@@ -115,62 +106,17 @@ fn check(
     }
 }
 
-/// `defines` with the change made, and what to call that; `None` if nothing changes.
-fn switched(defines: &[Definition], switch: Switch) -> Option<(String, Vec<Definition>)> {
-    match switch {
-        Switch::Define(definition) => {
-            let label = format!("with -D {}={}", definition.0, definition.1);
-            (!defines.contains(&definition)).then(|| (label, overlaid(defines, &[definition])))
-        }
-        Switch::Undefine(name) => {
-            let left: Vec<Definition> = defines
-                .iter()
-                .filter(|(known, _)| *known != name)
-                .cloned()
-                .collect();
-            (left.len() < defines.len()).then(|| (format!("without -D {name}"), left))
-        }
-    }
-}
-
-/// A region that the default reading leaves out.
-struct Region {
-    path: String,
-    condition: String,
-    inactive: Inactive,
-}
-
-impl Region {
-    /// Whether this other reading of the file takes the region in.
-    fn is_active_in(&self, unit: &Preprocessed) -> bool {
-        let inactive = unit.inactive.iter().map(|inactive| inactive.region);
-        file_called(&unit.sources, &self.path).is_some_and(|file| {
-            let here = FileSpan {
-                file,
-                ..self.inactive.region
-            };
-            !inactive.into_iter().any(|region| holds(region, here))
-        })
-    }
-}
-
-/// Those of the file itself come first: headers have other includers.
-fn telling_regions(unit: &Preprocessed) -> VecDeque<Region> {
-    let regions = unit.inactive.iter().filter_map(|inactive| {
-        let text = text_of(&unit.sources, inactive.region);
-        let is_telling = TELLING.iter().any(|word| contains(text, word));
-        is_telling.then(|| Region {
-            path: unit
-                .sources
-                .get(inactive.region.file)
-                .map_or(String::new(), |file| file.path.clone()),
-            condition: String::from_utf8_lossy(text_of(&unit.sources, inactive.condition)).into_owned(),
-            inactive: *inactive,
-        })
-    });
-    let mut regions: Vec<Region> = regions.collect();
-    regions.sort_by_key(|region| region.inactive.region.file);
-    regions.into()
+/// What `defines` has beside `base`, and what it lacks.
+fn difference(base: &[Definition], defines: &[Definition]) -> String {
+    let added = defines.iter().filter(|definition| !base.contains(definition));
+    let added = added.map(|(name, value)| format!("-D {name}={value}"));
+    let is_gone = |name: &str| defines.iter().all(|(known, _)| known != name);
+    let removed = base.iter().filter(|(name, _)| is_gone(name));
+    let removed = removed.map(|(name, _)| format!("-D {name}"));
+    let said =
+        |word: &str, these: Vec<String>| (!these.is_empty()).then(|| format!("{word} {}", these.join(" ")));
+    let parts = [said("with", added.collect()), said("without", removed.collect())];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 fn file_called(sources: &Sources, path: &str) -> Option<FileId> {

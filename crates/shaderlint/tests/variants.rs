@@ -88,7 +88,7 @@ error: no variant is called `hug`; there are small, large, huge
 }
 
 #[test]
-fn one_definition_turns_a_region_on() {
+fn definitions_turn_a_region_on() {
     let check = |name: &str, condition: &str| said(&format!("region-{name}"), &racy_under(condition), &[]);
     assert_data_eq!(
         check("ifdef", "#ifdef X"),
@@ -180,15 +180,56 @@ a.hlsl:10:18: groupshared-race data race on g_Sum[1] (with -D X=1)
 
 "#]]
     );
-    // No one definition does.
     assert_data_eq!(
         check("two", "#if X && Y"),
         str![[r#"
-0
-nothing found in 1 file
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1 -D Y=1)
+1 finding in 1 file
 
 "#]]
     );
+    assert_data_eq!(
+        check("two-kinds", "#if defined(X) && (Y > 2 || 0)"),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1 -D Y=3)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said(
+            "region-nested",
+            &(racy_under("#define ON\n#ifdef X\n#if defined(Y)\n#ifdef ON") + "#endif\n#endif\n"),
+            &[]
+        ),
+        str![[r#"
+1
+a.hlsl:10:18: groupshared-race data race on g_Sum[1] (with -D X=1 -D Y=1)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        check("chain", "#if !defined(A)\n#elif B == 1\n#elif defined(C)"),
+        str![[r#"
+1
+a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with -D C=1 -D A=1)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        check("chain-else", "#if A == 0\n#elif A == 1\n#else"),
+        str![[r#"
+1
+a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with -D A=-1)
+1 finding in 1 file
+
+"#]]
+    );
+    // No definition does.
     assert_data_eq!(
         check("zero", "#if 0"),
         str![[r#"

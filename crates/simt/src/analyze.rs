@@ -3,6 +3,7 @@
 use shaderlint_hlsl::{FunctionId, Shader};
 
 use crate::bounds::{self, Bound};
+use crate::claim;
 use crate::effects::EffectsCache;
 use crate::finding::{Analysis, Collective, OutOfBounds, Race};
 use crate::machine::{BUDGET, Machine};
@@ -29,8 +30,11 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     if !(1..=1024).contains(&size) {
         return analysis;
     }
-    // All there is to find goes through groupshared memory, or is a barrier that not all reach.
     let effects = EffectsCache::default().of_function(shader, entry);
+    if effects.atomic {
+        analysis.claims = claim::of_entry(shader, entry, group);
+    }
+    // All else there is to find goes through groupshared memory, or is a barrier that not all reach.
     if !effects.touches_shared() && !effects.barrier && !effects.opaque {
         return analysis;
     }

@@ -25,6 +25,16 @@ pub(crate) struct Atoms {
     /// By atom: the place it stands for, and which element of it.
     origins: Vec<(Home, u32)>,
     layouts: Layouts,
+    /// Components of variables that hold what cells hold, by thread.
+    pub twins: Vec<Twin>,
+}
+
+/// What was proved relies on these being equal at the start.
+pub(crate) struct Twin {
+    pub local: LocalId,
+    pub component: usize,
+    /// The array and the cell of each thread, where there is one.
+    pub cells: Vec<Option<(GlobalId, usize)>>,
 }
 
 /// How the touched arrays' cells, and the variables' components, are seen.
@@ -86,6 +96,8 @@ impl Machine<'_> {
         }
         // A variable that differs by thread: its values are atoms, those it shares with a cell the cell's.
         let mut registers: Vec<(LocalId, usize, Vec<u32>)> = Vec::new();
+        let mut mixed: Vec<(LocalId, usize)> = Vec::new();
+        let mut twins: Vec<Twin> = Vec::new();
         let locals: BTreeSet<&LocalId> = effects.read.iter().chain(&effects.written).collect();
         for local in locals {
             let columns = self.state.frame.locals.get(local.0 as usize);
@@ -93,10 +105,22 @@ impl Machine<'_> {
                 let Column::Lanes(values) = column else {
                     continue;
                 };
+                // Where some threads' values are known the others' stand for elements only if they are a cell's, too.
                 if values.iter().any(|value| self.terms.is_place(value)) {
+                    if !values.iter().all(|value| self.terms.is_place(value)) {
+                        mixed.push((*local, component));
+                    }
                     continue;
                 }
                 let shared: Option<Vec<u32>> = values.iter().map(|value| known.get(value).copied()).collect();
+                if let Some(atoms) = &shared {
+                    let cells = atoms.iter().map(|atom| cell_of(&layouts, &origins, *atom));
+                    twins.push(Twin {
+                        local: *local,
+                        component,
+                        cells: cells.collect(),
+                    });
+                }
                 let atoms = shared.unwrap_or_else(|| {
                     let start = origins.len() as u32;
                     let threads = 0..values.len() as u32;
@@ -132,11 +156,53 @@ impl Machine<'_> {
                 *column = Column::Lanes(atoms.into_iter().map(|atom| Value::atom(first + atom)).collect());
             }
         }
+        for (local, component) in mixed {
+            let columns = self.state.frame.locals.get_mut(local.0 as usize);
+            let column = columns.and_then(|columns| columns.get_mut(component));
+            if let Some(Column::Lanes(values)) = column {
+                let is_own = |atom: u32, thread: usize| match origins.get(atom as usize) {
+                    Some((Home::Cells(global, _), rank)) => {
+                        let length = layouts.array(*global).map_or(1, Layout::row_length);
+                        *rank as usize % length.max(1) == thread
+                    }
+                    _ => false,
+                };
+                let mut cells = vec![None; values.len()];
+                let freed = values
+                    .iter()
+                    .enumerate()
+                    .map(|(thread, value)| match known.get(value) {
+                        _ if self.terms.is_place(value) => value.clone(),
+                        Some(atom) if is_own(*atom, thread) => {
+                            cells[thread] = cell_of(&layouts, &origins, *atom);
+                            Value::atom(first + atom)
+                        }
+                        _ => self.terms.fresh(),
+                    });
+                *values = freed.collect();
+                twins.push(Twin {
+                    local,
+                    component,
+                    cells,
+                });
+            }
+        }
         Atoms {
             first,
             origins,
             layouts,
+            twins,
         }
+    }
+}
+
+fn cell_of(layouts: &Layouts, origins: &[(Home, u32)], atom: u32) -> Option<(GlobalId, usize)> {
+    match origins.get(atom as usize)? {
+        (Home::Cells(global, component), rank) => {
+            let layout = layouts.array(*global)?;
+            Some((*global, layout.cell(*rank as usize, *component)))
+        }
+        (Home::Register(..), _) => None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use shaderlint_hlsl::{Case, Expr, LocalId, Loop, Span, Stmt, StmtKind};
 
+use crate::claim::Claims;
 use crate::column::{Column, Mask};
 use crate::divergence::Parting;
 use crate::machine::{BUDGET, Halt, LoopState, Machine, Run};
@@ -146,7 +147,9 @@ impl<'a> Machine<'a> {
             guard: self.state.guard.clone(),
             number: 0,
             variable,
+            is_any_pass: false,
         });
+        let claims = self.claims.as_ref().map(Claims::so_far);
         let function_depth = self.state.frame.depth;
         let guard = self.state.guard.clone();
         let ran = self.passes(l);
@@ -161,6 +164,9 @@ impl<'a> Machine<'a> {
             Err(Halt::LeaveLoop) => {
                 self.state.active = entry_active.and(self.state.alive);
                 self.state.guard = guard;
+                if let Some(claims) = claims {
+                    self.any_pass(statement, l, claims);
+                }
                 self.havoc(std::slice::from_ref(statement), statement.span)
             }
             Err(halt) => Err(halt),
@@ -172,6 +178,11 @@ impl<'a> Machine<'a> {
         let mut left = Mask::EMPTY;
         let mut tested = l.tests_first;
         let budget = self.budget;
+        let share = if self.claims.is_some() {
+            LOOP_SHARE / 8
+        } else {
+            LOOP_SHARE
+        };
         loop {
             if tested && let Some(condition) = &l.condition {
                 self.spend(condition.span)?;
@@ -206,7 +217,7 @@ impl<'a> Machine<'a> {
                 break;
             };
             innermost.number += 1;
-            if budget.saturating_sub(self.budget) > LOOP_SHARE {
+            if budget.saturating_sub(self.budget) > share {
                 return Err(Halt::LeaveLoop);
             }
             let continues = std::mem::replace(&mut innermost.continues, Mask::EMPTY);
@@ -230,7 +241,11 @@ impl<'a> Machine<'a> {
     pub fn switch(&mut self, statement: &'a Stmt, value: &'a Expr, cases: &'a [Case]) -> Run<()> {
         let value = self.condition(value)?;
         let active = self.state.active;
+        self.uses(&value);
         if active.threads().any(|thread| value.at(thread).known().is_none()) {
+            if self.claims.is_some() {
+                self.any_case(&value, cases);
+            }
             // Who takes a `continue` of the loop around is not known either.
             if self
                 .effects
@@ -253,6 +268,7 @@ impl<'a> Machine<'a> {
                 .map_or_else(|| self.state.guard.clone(), |outer| outer.guard.clone()),
             number: outer.as_ref().map_or(0, |outer| outer.number),
             variable: outer.as_ref().and_then(|outer| outer.variable),
+            is_any_pass: false,
         });
         let mut waiting = active;
         let mut default = None;
@@ -302,7 +318,7 @@ impl<'a> Machine<'a> {
 }
 
 /// The variable that counts a loop's passes: the one its step changes, or its first one declared.
-fn loop_variable(l: &Loop) -> Option<LocalId> {
+pub(crate) fn loop_variable(l: &Loop) -> Option<LocalId> {
     use shaderlint_hlsl::ExprKind;
     fn target(expr: &Expr) -> Option<LocalId> {
         match &expr.kind {

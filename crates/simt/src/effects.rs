@@ -8,6 +8,8 @@ use shaderlint_hlsl::{
     Storage, Type,
 };
 
+use crate::finding::Atomic;
+
 /// An upper bound on what running some statements reads and writes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Effects {
@@ -33,6 +35,8 @@ pub(crate) struct Effects {
     pub device_barrier: bool,
     /// Loads from a resource that can be written, or changes it atomically: when that happens may show.
     pub device_observed: bool,
+    /// An atomic that may be a claim.
+    pub atomic: bool,
     /// `continue` of a loop around the statements.
     pub jumps: bool,
     /// Returns from, or discards in, the function at hand.
@@ -86,6 +90,7 @@ impl Effects {
         self.wave |= other.wave;
         self.device_barrier |= other.device_barrier;
         self.device_observed |= other.device_observed;
+        self.atomic |= other.atomic;
         self.opaque |= other.opaque;
     }
 }
@@ -109,6 +114,12 @@ impl EffectsCache {
         effects
     }
 
+    pub fn of_expression(&mut self, shader: &Shader, expr: &Expr) -> Effects {
+        let mut effects = Effects::default();
+        self.expression(shader, expr, false, &mut effects);
+        effects
+    }
+
     /// Of those statements, in all blocks, that do not lie under `span`.
     pub fn of_statements_outside(&mut self, shader: &Shader, statements: &[Stmt], span: Span) -> Effects {
         let mut effects = Effects::default();
@@ -126,9 +137,7 @@ impl EffectsCache {
         if let Some(known) = self.expressions.get(&key) {
             return *known;
         }
-        let mut effects = Effects::default();
-        self.expression(shader, expr, false, &mut effects);
-        let has = effects.has_side_effects();
+        let has = self.of_expression(shader, expr).has_side_effects();
         self.expressions.insert(key, has);
         has
     }
@@ -230,18 +239,18 @@ impl EffectsCache {
                     _ => {}
                 }
             }
-            ExprKind::Unary(_, a) | ExprKind::Cast(a) => self.expression(shader, a, false, effects),
             ExprKind::Field(a, _) | ExprKind::Swizzle(a, _) => self.expression(shader, a, written, effects),
             ExprKind::Index(a, b) => {
                 self.expression(shader, a, written, effects);
                 self.expression(shader, b, false, effects);
             }
-            ExprKind::Binary(_, a, b) | ExprKind::Comma(a, b) => {
-                self.expression(shader, a, false, effects);
-                self.expression(shader, b, false, effects);
-            }
-            ExprKind::Ternary(a, b, c) => {
-                for part in [a, b, c] {
+            ExprKind::Unary(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Binary(..)
+            | ExprKind::Comma(..)
+            | ExprKind::Ternary(..)
+            | ExprKind::Construct(_) => {
+                for part in expr.children() {
                     self.expression(shader, part, false, effects);
                 }
             }
@@ -253,11 +262,6 @@ impl EffectsCache {
             ExprKind::Step { target, .. } => {
                 effects.device_observed |= is_on_device(shader, target);
                 self.expression(shader, target, true, effects);
-            }
-            ExprKind::Construct(arguments) => {
-                for argument in arguments {
-                    self.expression(shader, argument, false, effects);
-                }
             }
             ExprKind::Opaque(arguments) => {
                 for argument in arguments {
@@ -279,6 +283,7 @@ impl EffectsCache {
             ExprKind::Intrinsic(intrinsic, arguments) => {
                 effects.barrier |= intrinsic.is_group_barrier();
                 effects.wave |= intrinsic.is_wave();
+                effects.atomic |= Atomic::of_name(intrinsic.name()).is_some();
                 effects.device_barrier |= matches!(
                     intrinsic,
                     Intrinsic::AllMemoryBarrierWithGroupSync
@@ -287,8 +292,7 @@ impl EffectsCache {
                         | Intrinsic::DeviceMemoryBarrier
                 );
                 for (index, argument) in arguments.iter().enumerate() {
-                    // The place of an atomic, and its last argument: the old value.
-                    let out = intrinsic.is_atomic() && (index == 0 || index >= 2);
+                    let out = intrinsic.may_write(index);
                     effects.device_observed |= out && is_on_device(shader, argument);
                     self.expression(shader, argument, out, effects);
                 }
@@ -301,6 +305,7 @@ impl EffectsCache {
                 let writes =
                     !(name.starts_with("Load") || name.starts_with("Sample") || name.starts_with("Gather"));
                 effects.device_observed |= is_writable(&object.ty) && !name.starts_with("Store");
+                effects.atomic |= Atomic::of_name(name).is_some();
                 self.expression(shader, object, writes, effects);
                 for argument in arguments {
                     self.expression(shader, argument, writes, effects);

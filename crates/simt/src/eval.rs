@@ -2,6 +2,7 @@
 
 use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, FunctionId, LocalId, ResourceKind, Scalar, Type};
 
+use crate::claim::Met;
 use crate::column::{Column, Mask};
 use crate::fold;
 use crate::machine::{Frame, MAX_COMPONENTS, Machine, Run};
@@ -171,7 +172,7 @@ impl<'a> Machine<'a> {
     /// right side with effects is not followed; without effects it makes no difference.
     fn logical(&mut self, op: BinaryOp, a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
         let left = self.eval(a)?;
-        if self.effects.has_side_effects(self.shader, b) {
+        if self.claims.is_none() && self.effects.has_side_effects(self.shader, b) {
             return Self::stop("a side effect behind && or ||", b.span);
         }
         let Some(condition) = left.first().filter(|_| left.len() == 1).cloned() else {
@@ -226,7 +227,7 @@ impl<'a> Machine<'a> {
     fn ternary(&mut self, condition: &'a Expr, a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
         let condition = self.eval(condition)?;
         for arm in [a, b] {
-            if self.effects.has_side_effects(self.shader, arm) {
+            if self.claims.is_none() && self.effects.has_side_effects(self.shader, arm) {
                 return Self::stop("a side effect in an arm of ?:", arm.span);
             }
         }
@@ -269,6 +270,12 @@ impl<'a> Machine<'a> {
 
     fn assign(&mut self, target: &'a Expr, op: Option<BinaryOp>, value: &'a Expr) -> Run<Vec<Column>> {
         self.spend(target.span)?;
+        if let ExprKind::Local(local) = &target.kind
+            && self.claims.is_some()
+        {
+            // Perhaps another resource from here on, and perhaps not for all.
+            self.state.frame.aliases.remove(local);
+        }
         let place = self.place(target)?;
         let Some(op) = op else {
             let value = self.eval(value)?;
@@ -330,7 +337,7 @@ impl<'a> Machine<'a> {
                 .get(parameter.local.0 as usize)
                 .map(|local| &local.ty);
             if matches!(ty, Some(Type::Resource(..))) {
-                let Some((resource, _)) = place.on_device() else {
+                let Some(resource) = place.on_device() else {
                     return Self::stop("a resource argument that is not understood", argument.span);
                 };
                 frame.aliases.insert(parameter.local, resource);
@@ -437,7 +444,7 @@ impl<'a> Machine<'a> {
                     return self.opaque_with(index, arguments, expr);
                 };
                 index.extend(self.eval(at)?);
-                self.atomic_on_device(name, resource, &index, operands)
+                self.atomic_on_device(name, (resource, &index, 0), operands, [object.span, expr.span])
             }
             _ => {
                 if kind.is_writable() && !name.starts_with("Load") && name != "GetDimensions" {
@@ -452,7 +459,15 @@ impl<'a> Machine<'a> {
                     }
                     let called = self.named(name, &Column::ZERO);
                     self.store_device(resource, &index, u32::MAX, &called);
-                    return Ok(self.atomic_results(count));
+                    let source = self.meet_atomic(&Met {
+                        name,
+                        address: &index,
+                        amount: &[],
+                        cells: None,
+                        place: object.span,
+                        span: expr.span,
+                    });
+                    return Ok(self.atomic_results(count, source));
                 }
                 self.opaque_with(index, arguments, expr)
             }
@@ -505,12 +520,17 @@ impl<'a> Machine<'a> {
             ExprKind::Method { name, .. } => ["Load", "Sample", "Gather"]
                 .iter()
                 .any(|read| name.starts_with(read)),
-            ExprKind::Intrinsic(..) => true,
+            ExprKind::Intrinsic(intrinsic, arguments) => {
+                !(0..arguments.len()).any(|index| intrinsic.may_write(index))
+            }
             _ => false,
         };
         if !known_read {
             // A barrier may hide behind an unknown name.
             self.state.epoch += 1;
+        }
+        for column in &columns {
+            self.uses(column);
         }
         // All that is read in one term: as often as there are results it would be too much to write down.
         let arguments: Vec<&Column> = columns.iter().collect();

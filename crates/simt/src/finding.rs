@@ -19,6 +19,7 @@ pub struct Analysis {
     pub uninitialised: Vec<Uninitialised>,
     /// What other wave sizes or packings change.
     pub wave_dependence: Option<WaveDependence>,
+    pub claims: Vec<Claim>,
     /// Where the run had to stop early, and why. What was found before then still holds.
     pub stopped: Option<Stop>,
 }
@@ -249,4 +250,68 @@ pub struct Iteration {
     pub number: u32,
     /// The loop's variable and its value in that pass, where it has one.
     pub variable: Option<(String, u32)>,
+}
+
+/// An atomic that many threads of a wave may make on one cell, or on few, in the same step.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    pub operation: Atomic,
+    pub cells: Cells,
+    pub amount: Amount,
+    pub found: Found,
+    /// The cells are groupshared; else they are on the device.
+    pub is_shared: bool,
+    /// Threads of the group that may take part.
+    pub lanes: u32,
+    /// They all do, whatever the inputs are.
+    pub is_certain: bool,
+    /// What names the cell.
+    pub place: Span,
+    /// The whole call.
+    pub span: Span,
+    /// The function whose text holds `span`.
+    pub function: FunctionId,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Atomic {
+    Add,
+    And,
+    Or,
+    Xor,
+    /// `IncrementCounter`.
+    Increment,
+    /// `DecrementCounter`.
+    Decrement,
+    Append,
+    Consume,
+}
+
+/// Where the atomics of one step go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cells {
+    /// The address is the same for all active threads.
+    One,
+    /// To no more than so many different addresses.
+    Few(u32),
+}
+
+/// What each thread puts in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amount {
+    Known(i32),
+    /// The same for all active threads.
+    Uniform,
+    Varying,
+}
+
+/// What becomes of the value that the atomic found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing depends on it.
+    Unused,
+    /// It is made into an address, or kept.
+    Slot,
+    /// It decides something, or is used in a way that is not followed.
+    Otherwise,
 }

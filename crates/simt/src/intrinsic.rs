@@ -1,9 +1,11 @@
 //! Intrinsic functions: barriers, atomics, waves, arithmetic; and what an entry point's parameters hold.
 
-use shaderlint_hlsl::{BinaryOp, Expr, Function, GlobalId, Intrinsic, Scalar, Type};
+use shaderlint_hlsl::{BinaryOp, Expr, Function, GlobalId, Intrinsic, Scalar, Span, Type};
 
+use crate::claim::Met;
 use crate::column::Column;
 use crate::finding::Operator;
+use crate::flow::Source;
 use crate::fold;
 use crate::machine::{Machine, Run};
 use crate::value::{Op, Value};
@@ -28,21 +30,7 @@ impl<'a> Machine<'a> {
             let Some(ty) = function.locals.get(index).map(|local| &local.ty) else {
                 continue;
             };
-            let value = match (ty, &parameter.semantic) {
-                (Type::Struct(id), None) => {
-                    let fields = self
-                        .shader
-                        .structs
-                        .get(id.0 as usize)
-                        .map_or(&[][..], |s| &s.fields);
-                    let mut columns = Vec::new();
-                    for field in fields {
-                        columns.extend(self.system_value(field.semantic.as_deref(), &field.ty));
-                    }
-                    columns
-                }
-                (ty, semantic) => self.system_value(semantic.as_deref(), ty),
-            };
+            let value = self.input(parameter.semantic.as_deref(), ty);
             if let Some(slot) = self.state.frame.locals.get_mut(index) {
                 *slot = value;
             }
@@ -59,6 +47,21 @@ impl<'a> Machine<'a> {
                 };
                 self.state.statics.insert(GlobalId(id), value);
             }
+        }
+    }
+
+    /// What a parameter or a field of one holds: a struct without a semantic has those of its fields.
+    fn input(&mut self, semantic: Option<&str>, ty: &Type) -> Vec<Column> {
+        let shader = self.shader;
+        match (ty, semantic) {
+            (Type::Struct(id), None) => {
+                let fields = shader.structs.get(id.0 as usize).map_or(&[][..], |s| &s.fields);
+                fields
+                    .iter()
+                    .flat_map(|field| self.input(field.semantic.as_deref(), &field.ty))
+                    .collect()
+            }
+            _ => self.system_value(semantic, ty),
         }
     }
 
@@ -129,12 +132,21 @@ impl<'a> Machine<'a> {
         ) {
             return Ok(Vec::new());
         }
+        if intrinsic == Intrinsic::Clip {
+            return Self::stop("a discard in a kernel", expr.span);
+        }
+        if (0..arguments.len()).any(|index| intrinsic.may_write(index)) {
+            return self.opaque(arguments, expr);
+        }
         let mut values = Vec::with_capacity(arguments.len());
         for argument in arguments {
             values.push(self.eval(argument)?);
         }
         if intrinsic.is_wave() {
             self.report.used_waves = true;
+            for value in values.iter().flatten() {
+                self.uses(value);
+            }
             return Ok(self.wave(intrinsic, arguments, &values, expr));
         }
         let count = self.shader.components(&expr.ty);
@@ -243,7 +255,7 @@ impl<'a> Machine<'a> {
     }
 
     /// `count` columns of what atomics returned: the order in which the device serves them is its own.
-    pub fn atomic_results(&mut self, count: usize) -> Vec<Column> {
+    pub fn atomic_results(&mut self, count: usize, source: Source) -> Vec<Column> {
         let lanes = self.lanes;
         (0..count)
             .map(|_| {
@@ -251,7 +263,7 @@ impl<'a> Machine<'a> {
                 let event = self.state.events;
                 Column::from_fn(lanes, |thread| {
                     self.terms
-                        .apply(Op::AtomicResult { event }, &[Value::Known(thread as u32)])
+                        .apply(Op::AtomicResult { event, source }, &[Value::Known(thread as u32)])
                 })
             })
             .collect()
@@ -263,7 +275,13 @@ impl<'a> Machine<'a> {
         };
         let place = self.place(target)?;
         if let Some((resource, index)) = place.on_device() {
-            return self.atomic_on_device(name, resource, &index, operands);
+            let component = place.components.first().copied().unwrap_or(0);
+            return self.atomic_on_device(
+                name,
+                (resource, &index, component),
+                operands,
+                [target.span, expr.span],
+            );
         }
         let Some((array, base)) = place.in_shared() else {
             return Self::stop("an atomic on something that is not shared", expr.span);
@@ -272,9 +290,18 @@ impl<'a> Machine<'a> {
         let component = place.components.first().copied().unwrap_or(0);
         // The operands' own effects; what they are does not matter, the cell's value is not followed.
         let (inputs, out) = split_operands(name, operands);
+        let mut amount = Vec::new();
         for operand in inputs {
-            self.eval(operand)?;
+            amount.extend(self.eval(operand)?);
         }
+        let source = self.meet_atomic(&Met {
+            name,
+            address: &[base.clone()],
+            amount: &amount,
+            cells: Some(self.elements(array, &target.ty)),
+            place: target.span,
+            span: expr.span,
+        });
         self.state.events += 1;
         let site = self.site(target.span);
         let mut touches = self.touches(site);
@@ -305,25 +332,36 @@ impl<'a> Machine<'a> {
                 self.conflict(array, conflict, true);
             }
         }
-        self.store_old_value(out)
+        self.store_old_value(out, source)
     }
 
+    /// An atomic on a component of a resource's element. The spans are of what names it, and of the call.
     pub fn atomic_on_device(
         &mut self,
         name: &str,
-        resource: GlobalId,
-        index: &[Column],
+        (resource, index, component): (GlobalId, &[Column], u32),
         operands: &'a [Expr],
+        [place, span]: [Span; 2],
     ) -> Run<Vec<Column>> {
         let (inputs, out) = split_operands(name, operands);
+        let mut amount = Vec::new();
         for operand in inputs {
             let value = self.eval(operand)?;
             for value in &value {
                 let value = self.named(name, value);
-                self.store_device(resource, index, 0, &value);
+                self.store_device(resource, index, component, &value);
             }
+            amount.extend(value);
         }
-        self.store_old_value(out)
+        let source = self.meet_atomic(&Met {
+            name,
+            address: index,
+            amount: &amount,
+            cells: None,
+            place,
+            span,
+        });
+        self.store_old_value(out, source)
     }
 
     /// What the operation `name` does to a resource with `operand`: not what a store of the operand does.
@@ -334,10 +372,10 @@ impl<'a> Machine<'a> {
     }
 
     /// Stores the value an atomic found into its out argument.
-    fn store_old_value(&mut self, out: Option<&'a Expr>) -> Run<Vec<Column>> {
+    fn store_old_value(&mut self, out: Option<&'a Expr>, source: Source) -> Run<Vec<Column>> {
         if let Some(out) = out {
             let place = self.place(out)?;
-            let old = self.atomic_results(1);
+            let old = self.atomic_results(1, source);
             self.store(&place, &old, out.span)?;
         }
         Ok(Vec::new())
@@ -371,7 +409,7 @@ impl<'a> Machine<'a> {
             .threads()
             .any(|thread| !self.is_certain(self.state.guard.at(thread)))
         {
-            return self.fresh_columns(count);
+            return self.of_some_lanes(count);
         }
         let waves: Vec<Vec<(u32, usize)>> = self
             .waves
@@ -532,8 +570,17 @@ impl<'a> Machine<'a> {
                     )
                 })
                 .collect(),
-            _ => self.fresh_columns(count),
+            _ => self.of_some_lanes(count),
         }
+    }
+
+    /// What a wave operation gives where it is not followed.
+    fn of_some_lanes(&mut self, count: usize) -> Vec<Column> {
+        if self.claims.is_some() {
+            // It may well be what tells a leader from the other lanes.
+            return self.atomic_results(count, Source::Other(0));
+        }
+        self.fresh_columns(count)
     }
 }
 

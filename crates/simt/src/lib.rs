@@ -6,7 +6,9 @@
 
 mod analyze;
 mod atoms;
+mod bins;
 mod bounds;
+mod claim;
 mod column;
 mod control;
 mod divergence;
@@ -14,6 +16,7 @@ mod effects;
 mod equivalence;
 mod eval;
 mod finding;
+mod flow;
 mod fold;
 mod havoc;
 mod intrinsic;
@@ -27,6 +30,7 @@ mod place;
 mod probe;
 mod rewrite;
 mod row;
+mod together;
 mod undefined;
 mod value;
 mod wave;
@@ -34,7 +38,8 @@ mod wave;
 pub use analyze::analyze;
 pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use finding::{
-    Access, Analysis, Collective, Divergence, Elements, Instance, Iteration, Kind, Operator, OutOfBounds,
-    Race, Rewrite, Shape, Stop, Uninitialised, WaveDependence, WaveEffect,
+    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Found, Instance,
+    Iteration, Kind, Operator, OutOfBounds, Race, Rewrite, Shape, Stop, Uninitialised, WaveDependence,
+    WaveEffect,
 };
 pub use wave::{LaneMap, WAVE_SIZES};

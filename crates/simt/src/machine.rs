@@ -16,6 +16,7 @@ use shaderlint_hlsl::{
 };
 
 use crate::bounds::Bound;
+use crate::claim::Claims;
 use crate::column::{Column, MAX_THREADS, Mask};
 use crate::divergence::Parting;
 use crate::effects::EffectsCache;
@@ -68,8 +69,8 @@ pub(crate) struct Frame {
     pub function: FunctionId,
     /// By local: its components.
     pub locals: Vec<Vec<Column>>,
-    /// Parameters that stand for a resource.
-    pub aliases: BTreeMap<LocalId, GlobalId>,
+    /// Parameters and variables that stand for a resource, or for one of an array of them.
+    pub aliases: BTreeMap<LocalId, (GlobalId, Vec<Column>)>,
     pub result: Vec<Column>,
     pub depth: u32,
     pub loops: Vec<LoopState>,
@@ -83,6 +84,8 @@ pub(crate) struct LoopState {
     pub guard: Column,
     pub number: u32,
     pub variable: Option<LocalId>,
+    /// Of many passes this one stands for any: who leaves it takes no further part.
+    pub is_any_pass: bool,
 }
 
 /// Why a run does not go on.
@@ -127,6 +130,8 @@ pub(crate) struct Machine<'a> {
     pub report: Report,
     pub effects: EffectsCache,
     pub prober: Prober,
+    /// Set in a run for the claims alone.
+    pub claims: Option<Claims>,
     /// Bounds of loops that are not known.
     pub bounds: Vec<Bound>,
     pub sites: Vec<Site>,
@@ -198,6 +203,7 @@ impl<'a> Machine<'a> {
             report: Report::default(),
             effects: EffectsCache::default(),
             prober: Prober::default(),
+            claims: None,
             bounds: Vec::new(),
             sites: Vec::new(),
             constants: FxHashMap::default(),
@@ -237,12 +243,16 @@ impl<'a> Machine<'a> {
     }
 
     pub fn spend(&mut self, span: Span) -> Run<()> {
-        let cost = self.lanes as u64;
-        if self.budget < cost || self.terms.work() > MAX_WORK {
+        if self.is_exhausted() {
             return Self::stop("the run takes too many steps", span);
         }
-        self.budget -= cost;
+        self.budget -= self.lanes as u64;
         Ok(())
+    }
+
+    /// Whether no step is left.
+    pub fn is_exhausted(&self) -> bool {
+        self.budget < self.lanes as u64 || self.terms.work() > MAX_WORK
     }
 
     /// Runs the statements of a block, then looks for constructs among them.
@@ -259,7 +269,13 @@ impl<'a> Machine<'a> {
                 return Ok(());
             }
             self.leave_trail(statements, index, trail);
-            self.statement(statement)?;
+            let Some(before) = self.claims.is_some().then(|| self.whereabouts()) else {
+                self.statement(statement)?;
+                continue;
+            };
+            if let Err(halt) = self.statement(statement) {
+                self.pass_over(statement, before, halt)?;
+            }
         }
         Ok(())
     }
@@ -268,10 +284,14 @@ impl<'a> Machine<'a> {
         self.spend(statement.span)?;
         match &statement.kind {
             StmtKind::Declare { local, init } => {
+                if let Some(init) = init.as_ref().filter(|_| self.is_resource(*local)) {
+                    return self.alias(*local, init);
+                }
                 let value = match init {
                     Some(init) => self.eval(init)?,
                     None => self.uninitialised(*local),
                 };
+                self.notice(*local, &value);
                 let (active, all, lanes) = (self.state.active, self.all, self.lanes);
                 if let Some(slot) = self.state.frame.locals.get_mut(local.0 as usize) {
                     for (component, new) in slot.iter_mut().zip(value) {
@@ -323,6 +343,10 @@ impl<'a> Machine<'a> {
                 let Some(innermost) = self.state.frame.loops.last_mut() else {
                     return Self::stop("a break or continue outside a loop", statement.span);
                 };
+                if innermost.is_any_pass {
+                    self.state.active = Mask::EMPTY;
+                    return Ok(());
+                }
                 if !active
                     .threads()
                     .all(|thread| guard.at(thread) == innermost.guard.at(thread))
@@ -346,6 +370,12 @@ impl<'a> Machine<'a> {
     fn meet_unknown(&mut self) {
         self.state.epoch += 1;
         self.state.doubtful = true;
+    }
+
+    /// Whether the variable is a resource, in a run that follows which one.
+    fn is_resource(&self, local: LocalId) -> bool {
+        let variable = self.function().and_then(|f| f.locals.get(local.0 as usize));
+        self.claims.is_some() && variable.is_some_and(|variable| matches!(variable.ty, Type::Resource(..)))
     }
 
     fn is_of_unknown_type(&self, local: LocalId) -> bool {
@@ -379,6 +409,7 @@ impl<'a> Machine<'a> {
 
     /// Active threads for which `condition` is true, false, unknown.
     pub fn split(&self, condition: &Column) -> (Mask, Mask, Mask) {
+        self.uses(condition);
         let active = self.state.active;
         if let Column::Uniform(value) = condition {
             return match value {
@@ -481,6 +512,11 @@ impl<'a> Machine<'a> {
             .uniform(state.alive)
             .filter(|_| state.active == state.alive);
         let Some(guard) = guard.cloned().or_else(|| self.assume_all_stay(span)) else {
+            if self.claims.is_some() {
+                // Which threads wait here is no matter to the claims after it.
+                self.state.interval += 1;
+                return Ok(());
+            }
             return Self::stop("a barrier that not every thread may reach", span);
         };
         let state = &mut self.state;

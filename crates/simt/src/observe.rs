@@ -23,6 +23,8 @@ pub(crate) struct Watch {
     widths: Vec<u32>,
     /// The same of windows: x(i-w+1) ⊕ … ⊕ x(i) in thread i's element.
     windows: Vec<u32>,
+    /// What variables were given that may be a total; variables of blocks inside the candidate, too.
+    noticed: Vec<(Elements, Scalar, Value)>,
     /// The total was there before a scan was.
     had_total: bool,
     pub barriers: u32,
@@ -60,6 +62,7 @@ impl Machine<'_> {
             layouts: layouts.clone(),
             widths: Vec::new(),
             windows: Vec::new(),
+            noticed: Vec::new(),
             had_total: false,
             barriers: 0,
             barrier_spans: Vec::new(),
@@ -109,6 +112,30 @@ impl Machine<'_> {
             }
         }
         rows
+    }
+
+    /// A variable is declared with a value: perhaps with the last two partial results combined.
+    pub fn notice(&mut self, local: LocalId, value: &[Column]) {
+        let Some(watch) = self.prober.watch.as_mut() else {
+            return;
+        };
+        let variable = self.shader.functions.get(self.state.frame.function.0 as usize);
+        let ty = variable.and_then(|function| Some(&function.locals.get(local.0 as usize)?.ty));
+        let (Some(scalar), true) = (ty.and_then(Type::scalar), watch.depth == self.state.frame.depth) else {
+            return;
+        };
+        let first = self.state.active.threads().next().unwrap_or(0);
+        for (component, column) in value.iter().enumerate() {
+            let value = column.at(first);
+            if row::size(value) as usize >= self.lanes.min(row::LEAST as usize) {
+                let place = Elements::OneRegister {
+                    local,
+                    component: (value_count(ty) > 1).then_some(component as u8),
+                    thread: first as u32,
+                };
+                watch.noticed.push((place, scalar, value.clone()));
+            }
+        }
     }
 
     /// Notes how far partial results have grown.
@@ -182,7 +209,12 @@ impl Machine<'_> {
             Some(first) => scans.remove(first),
             None => rows
                 .iter()
-                .find_map(|(place, scalar, row)| total(atoms, place, *scalar, row, lanes))?,
+                .find_map(|(place, scalar, row)| total(atoms, place, *scalar, row, lanes))
+                .or_else(|| {
+                    watch.noticed.iter().find_map(|(place, scalar, value)| {
+                        total(atoms, place, *scalar, std::slice::from_ref(value), lanes)
+                    })
+                })?,
         };
         let alike = |other: &Pattern| {
             (
@@ -271,6 +303,13 @@ fn shape(watch: &Watch, kind: Kind, lanes: u32) -> (Shape, u32) {
         _ => Shape::Other,
     };
     (shape, watch.widths.len() as u32)
+}
+
+fn value_count(ty: Option<&Type>) -> usize {
+    match ty {
+        Some(Type::Vector(_, count)) => usize::from(*count),
+        _ => 1,
+    }
 }
 
 /// The place from an element on.

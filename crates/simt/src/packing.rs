@@ -136,7 +136,7 @@ fn difference(terms: &Terms, runs: &[Run]) -> Option<WaveDependence> {
     if proved.len() < runs.len() {
         return None;
     }
-    // The run that most others agree with is taken for what is meant; of several the one with the largest waves.
+    // Compared with the run that most others agree with; of several the one with the largest waves.
     let agreeing = |results: &BTreeMap<Place, (Value, u16)>| {
         let same = |others: &BTreeMap<Place, (Value, u16)>| {
             results.len() == others.len()

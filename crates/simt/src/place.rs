@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
-use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, Span, Storage, Type};
+use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Span, Storage, Type};
 
+use crate::claim::CONSTANT_FROM_HEAP;
 use crate::column::Column;
 use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
 use crate::undefined::{self, Suspect};
@@ -64,9 +65,9 @@ impl<'a> Machine<'a> {
         };
         match &expr.kind {
             ExprKind::Local(local) => Ok(match self.state.frame.aliases.get(local) {
-                Some(resource) => whole(Root::Device {
+                Some((resource, index)) => whole(Root::Device {
                     resource: *resource,
-                    index: Vec::new(),
+                    index: index.clone(),
                 }),
                 None => whole(Root::Local(*local)),
             }),
@@ -184,8 +185,16 @@ impl<'a> Machine<'a> {
                 Ok(place)
             }
             ExprKind::Field(base, field) => {
-                let place = self.place(base)?;
-                let Type::Struct(id) = &base.ty else {
+                let mut place = self.place(base)?;
+                let of = match &base.ty {
+                    // The members of a `ConstantBuffer<S>` are those of its one element.
+                    Type::Resource(ResourceKind::ConstantBuffer, Some(element)) => {
+                        place.components = (0..self.shader.components(element) as u32).collect();
+                        element
+                    }
+                    ty => ty,
+                };
+                let Type::Struct(id) = of else {
                     return Self::stop("a field of something that is not understood", expr.span);
                 };
                 let fields = &self.shader.structs[id.0 as usize].fields;
@@ -282,6 +291,7 @@ impl<'a> Machine<'a> {
 
     /// Components of a variable at an offset that may differ by thread.
     fn gather(&mut self, columns: &[Column], place: &Place) -> Vec<Column> {
+        self.uses_as_place(&place.base);
         place
             .components
             .iter()
@@ -291,6 +301,15 @@ impl<'a> Machine<'a> {
                         Some(column) => column.clone(),
                         None => self.fresh_columns(1).pop().unwrap_or(Column::ZERO),
                     };
+                }
+                let is_known = |m: &Self| {
+                    m.state
+                        .active
+                        .threads()
+                        .all(|thread| place.base.at(thread).known().is_some())
+                };
+                if self.claims.is_some() && !is_known(self) {
+                    return self.some_element(columns, &place.base);
                 }
                 let lanes = self.lanes;
                 Column::from_fn(lanes, |thread| {
@@ -316,6 +335,7 @@ impl<'a> Machine<'a> {
             return self.fresh_columns(1).pop().unwrap_or(Column::ZERO);
         };
         self.prober.accessed();
+        self.uses_as_place(base);
         let (active, interval) = (self.state.active, self.state.interval);
         let mut unproved = self.state.shared[number].is_blurred(interval);
         let mut anywhere = false;
@@ -382,15 +402,18 @@ impl<'a> Machine<'a> {
     }
 
     pub fn load_device(&mut self, resource: GlobalId, index: &[Column], component: u32) -> Column {
-        let declared = &self.shader.globals[resource.0 as usize];
-        let writable = match &declared.ty {
-            Type::Resource(kind, _) => kind.is_writable(),
-            Type::Array(element, _) => {
+        for column in index {
+            self.uses_as_place(column);
+        }
+        let declared = self.shader.globals.get(resource.0 as usize);
+        let writable = match declared.map(|declared| &declared.ty) {
+            Some(Type::Resource(kind, _)) => kind.is_writable(),
+            Some(Type::Array(element, _)) => {
                 matches!(&**element, Type::Resource(kind, _) if kind.is_writable())
             }
-            _ => true,
+            _ => resource != CONSTANT_FROM_HEAP,
         };
-        let name = self.terms.symbol(&declared.name);
+        let name = self.terms.symbol(resource_name(self.shader, resource));
         let columns: Vec<&Column> = index.iter().collect();
         if !writable {
             let op = Op::Load {
@@ -461,6 +484,7 @@ impl<'a> Machine<'a> {
     }
 
     fn scatter(&mut self, columns: &mut [Column], place: &Place, values: &[Column]) {
+        self.uses_as_place(&place.base);
         let (active, all, lanes) = (self.state.active, self.all, self.lanes);
         for (component, value) in place.components.iter().zip(values) {
             if let Column::Uniform(Value::Known(base)) = &place.base {
@@ -500,6 +524,8 @@ impl<'a> Machine<'a> {
             return;
         };
         self.prober.accessed();
+        self.uses_as_place(base);
+        self.uses_as_place(value);
         let (active, interval) = (self.state.active, self.state.interval);
         let mut unproved = self.state.shared[number].is_blurred(interval);
         let mut anywhere = false;
@@ -556,7 +582,10 @@ impl<'a> Machine<'a> {
     }
 
     pub fn store_device(&mut self, resource: GlobalId, index: &[Column], component: u32, value: &Column) {
-        let name = self.terms.symbol(&self.shader.globals[resource.0 as usize].name);
+        for column in index.iter().chain([value]) {
+            self.uses_as_place(column);
+        }
+        let name = self.terms.symbol(resource_name(self.shader, resource));
         let state = &mut self.state;
         // A load after this store is not one before it.
         state.events += 1;
@@ -599,6 +628,14 @@ impl Place {
             _ => None,
         }
     }
+}
+
+/// A resource that a heap or an argument gave is none of the shader's globals.
+fn resource_name(shader: &Shader, resource: GlobalId) -> &str {
+    shader
+        .globals
+        .get(resource.0 as usize)
+        .map_or("a resource", |declared| &declared.name)
 }
 
 fn is_resource(ty: &Type) -> bool {

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Span, Stmt};
 
-use crate::atoms::Layouts;
+use crate::atoms::{Layouts, Twin};
 use crate::column::Column;
 use crate::effects::Effects;
 use crate::finding::{Collective, Kind};
@@ -54,10 +54,21 @@ struct Entry {
     locals: Vec<(LocalId, Vec<Column>)>,
     /// Cells of arrays that are known in part.
     cells: Vec<(GlobalId, Vec<Value>)>,
+    /// All `static` globals: there are few.
+    statics: Vec<(GlobalId, Vec<Column>)>,
+    twins: Vec<Twin>,
+}
+
+/// What the statements from a start on turned out to be.
+struct Candidate {
+    collective: Collective,
+    /// Number of statements.
+    length: usize,
+    twins: Vec<Twin>,
 }
 
 impl Entry {
-    fn new(terms: &Terms, state: &State, effects: &[Effects]) -> Entry {
+    fn new(terms: &Terms, state: &State, effects: &[Effects], twins: Vec<Twin>) -> Entry {
         let mut all = Effects::default();
         for of_one in effects {
             all.add(of_one);
@@ -84,6 +95,12 @@ impl Entry {
             cells: arrays
                 .map(|array| (array.global, array.cells().to_vec()))
                 .collect(),
+            statics: state
+                .statics
+                .iter()
+                .map(|(global, columns)| (*global, columns.clone()))
+                .collect(),
+            twins,
         }
     }
 
@@ -100,7 +117,27 @@ impl Entry {
             let now = state.frame.locals.get(local.0 as usize);
             now.is_some_and(|now| known.iter().zip(now).all(|(known, now)| same_column(known, now)))
         });
+        let cell = |(global, cell): (GlobalId, usize)| {
+            let mut arrays = state.shared.iter();
+            arrays.find(|array| array.global == global)?.cells().get(cell)
+        };
+        let are_twins = self.twins.iter().all(|twin| {
+            let columns = state.frame.locals.get(twin.local.0 as usize);
+            columns
+                .and_then(|columns| columns.get(twin.component))
+                .is_some_and(|column| {
+                    let cells = (0..).zip(&twin.cells);
+                    let mut cells = cells.filter_map(|(thread, own)| Some((thread, (*own)?)));
+                    cells.all(|(thread, own)| cell(own) == Some(column.at(thread)))
+                })
+        });
+        let same_statics = self.statics.iter().all(|(global, known)| {
+            let now = state.statics.get(global);
+            now.is_some_and(|now| known.iter().zip(now).all(|(known, now)| same_column(known, now)))
+        });
         same_locals
+            && same_statics
+            && are_twins
             && self.cells.iter().all(|(global, known)| {
                 let now = state.shared.iter().find(|array| array.global == *global);
                 now.is_some_and(|now| known.iter().zip(now.cells()).all(|(known, now)| same(known, now)))
@@ -123,7 +160,7 @@ struct Start {
     index: usize,
     key: Key,
     state: State,
-    /// Of the statement and those after it, as far as all of them could be replaced.
+    /// Of the statement and those after it, as far as all of them can be tried.
     effects: Vec<Effects>,
 }
 
@@ -207,7 +244,7 @@ impl<'a> Machine<'a> {
         let effects: Vec<Effects> = std::iter::once(of_first)
             .chain(rest.iter().map(of_one))
             .take(MAX_STATEMENTS)
-            .take_while(is_replaceable)
+            .take_while(can_be_tried)
             .collect();
         if self.could_be_a_collective(&effects) {
             self.prober.tried.insert(key);
@@ -250,7 +287,12 @@ impl<'a> Machine<'a> {
                 continue;
             }
             let found = self.try_start(&statements[..effects.len()], effects, &start.state);
-            let Some((collective, length)) = found else {
+            let Some(Candidate {
+                collective,
+                length,
+                twins,
+            }) = found
+            else {
                 continue;
             };
             // A total inside a scan is a part of it; of two totals the inner one is wanted.
@@ -264,7 +306,7 @@ impl<'a> Machine<'a> {
             self.prober.found.push(Found {
                 collective,
                 key: start.key,
-                entry: Entry::new(self.terms, &start.state, &effects[..length]),
+                entry: Entry::new(self.terms, &start.state, &effects[..length], twins),
                 started,
             });
         }
@@ -291,12 +333,7 @@ impl<'a> Machine<'a> {
         all.barrier && all.could_gather(least.saturating_sub(1))
     }
 
-    fn try_start(
-        &mut self,
-        statements: &'a [Stmt],
-        effects: &[Effects],
-        state: &State,
-    ) -> Option<(Collective, usize)> {
+    fn try_start(&mut self, statements: &'a [Stmt], effects: &[Effects], state: &State) -> Option<Candidate> {
         let mut all = Effects::default();
         for of_one in effects {
             all.add(of_one);
@@ -339,7 +376,7 @@ impl<'a> Machine<'a> {
         all: &Effects,
         layouts: Layouts,
         frees_known_cells: bool,
-    ) -> Option<(Collective, usize)> {
+    ) -> Option<Candidate> {
         let touches = |id: &GlobalId| all.shared_read.contains(id) || all.shared_written.contains(id);
         let interval = self.state.interval;
         let mut shared = self.state.shared.iter();
@@ -360,7 +397,6 @@ impl<'a> Machine<'a> {
             let clean = !self.report.unproved
                 && self.report.out_of_bounds.is_empty()
                 && !self.report.used_waves
-                && self.state.events == entry_events
                 && self.state.active == self.all;
             if !clean {
                 break;
@@ -370,9 +406,13 @@ impl<'a> Machine<'a> {
                 continue;
             }
             self.observe_partial_results();
-            let Some(found) = self.classify(&atoms, &so_far, statements[0].span.to(statement.span)) else {
+            let span = statements[0].span.to(statement.span);
+            let Some(mut found) = self.classify(&atoms, &so_far, span) else {
                 continue;
             };
+            if self.state.events != entry_events || !is_replaceable(&so_far) {
+                found.rewrite = None;
+            }
             // A scan is more than the total it contains. What only moves a result is no part of making it.
             let news = best.as_ref().is_none_or(|(known, _)| {
                 (known.kind, known.count) != (found.kind, found.count)
@@ -382,11 +422,20 @@ impl<'a> Machine<'a> {
                 best = Some((found, number));
             }
         }
-        best
+        best.map(|(collective, length)| Candidate {
+            collective,
+            length,
+            twins: atoms.twins,
+        })
     }
+}
+
+/// Whether statements run to their end, and nothing that they may do is unknown.
+fn can_be_tried(effects: &Effects) -> bool {
+    !effects.leaves && !effects.opaque
 }
 
 /// Whether statements change nothing but groupshared memory and variables, so that other code can take their place.
 fn is_replaceable(effects: &Effects) -> bool {
-    effects.device_written.is_empty() && effects.statics.is_empty() && !effects.leaves && !effects.opaque
+    can_be_tried(effects) && effects.device_written.is_empty() && effects.statics.is_empty()
 }

@@ -21,7 +21,7 @@ pub(crate) struct Scan {
 }
 
 /// Elements that are scanned apart from the rest only by chance are fewer than this.
-const LEAST: u32 = 8;
+pub(crate) const LEAST: u32 = 8;
 
 /// A run of atoms: operator (`None` for a single atom), first, one past the last.
 pub(crate) fn run(value: &Value) -> Option<(Option<Operator>, u32, u32)> {

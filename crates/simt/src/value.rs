@@ -20,6 +20,7 @@ use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
 use crate::finding::Operator;
+use crate::flow::{Facts, Source};
 
 /// A 32-bit word: known, or a term over atoms.
 ///
@@ -99,6 +100,7 @@ pub(crate) enum Op {
     /// The old value an atomic returned; arguments: thread.
     AtomicResult {
         event: u32,
+        source: Source,
     },
     /// A member of a `cbuffer`.
     Uniform {
@@ -132,8 +134,8 @@ pub(crate) struct Symbol(pub u32);
 /// The atoms of one or several runs whose terms are to be compared.
 #[derive(Default)]
 pub(crate) struct Terms {
-    /// By atom number: what it stands for, and whether its value depends on something not understood.
-    atoms: Vec<(Term, bool)>,
+    /// By atom number: what it stands for, and what its value depends on.
+    atoms: Vec<(Term, Facts)>,
     interned: FxHashMap<Term, u32>,
     names: Vec<Box<str>>,
     symbols: FxHashMap<Box<str>, Symbol>,
@@ -188,10 +190,10 @@ impl Terms {
         self.work
     }
 
-    fn push(&mut self, term: Term, opaque: bool) -> u32 {
+    fn push(&mut self, term: Term, facts: Facts) -> u32 {
         let atom = u32::try_from(self.atoms.len()).unwrap_or(u32::MAX - 1);
         self.work = self.work.saturating_add(1);
-        self.atoms.push((term, opaque));
+        self.atoms.push((term, facts));
         atom
     }
 
@@ -201,7 +203,7 @@ impl Terms {
         self.blocks += 1;
         let first = u32::try_from(self.atoms.len()).unwrap_or(u32::MAX - 1);
         for index in 0..length {
-            self.push(Term::Input { block, index }, false);
+            self.push(Term::Input { block, index }, Facts::default());
         }
         first
     }
@@ -209,7 +211,7 @@ impl Terms {
     /// A value of which nothing is known.
     pub fn fresh(&mut self) -> Value {
         self.fresh += 1;
-        Value::atom(self.push(Term::Fresh(self.fresh), true))
+        Value::atom(self.push(Term::Fresh(self.fresh), Facts::OPAQUE))
     }
 
     /// The atom for a deterministic operation on `arguments`.
@@ -222,11 +224,8 @@ impl Terms {
                 None => Value::atom(*atom),
             };
         }
-        let opaque = matches!(
-            op,
-            Op::Opaque { .. } | Op::Havoc { .. } | Op::AtomicResult { .. } | Op::VolatileLoad { .. }
-        ) || arguments.iter().any(|value| self.is_opaque(value));
-        let atom = self.push(term.clone(), opaque);
+        let facts = Facts::of(op, arguments.iter().map(|value| self.facts(value)));
+        let atom = self.push(term.clone(), facts);
         self.interned.insert(term, atom);
         Value::atom(atom)
     }
@@ -243,15 +242,19 @@ impl Terms {
     /// Whether the value depends on something that was not understood, so that different terms
     /// may well be equal values.
     pub fn is_opaque(&self, value: &Value) -> bool {
-        let any = |start: u32, end: u32| {
-            self.atoms
-                .get(start as usize..end as usize)
-                .is_none_or(|atoms| atoms.iter().any(|(_, opaque)| *opaque))
+        self.facts(value).opaque
+    }
+
+    /// What the value depends on.
+    pub fn facts(&self, value: &Value) -> Facts {
+        let of_run = |start: u32, end: u32| match self.atoms.get(start as usize..end as usize) {
+            Some(atoms) => Facts::joined(atoms.iter().map(|(_, facts)| *facts)),
+            None => Facts::OPAQUE,
         };
         match value {
-            Value::Known(_) => false,
-            Value::Run { start, end, .. } => any(*start, *end),
-            Value::Sum(sum) => sum.parts.iter().any(|part| any(part.start, part.end)),
+            Value::Known(_) => Facts::default(),
+            Value::Run { start, end, .. } => of_run(*start, *end),
+            Value::Sum(sum) => Facts::joined(sum.parts.iter().map(|part| of_run(part.start, part.end))),
         }
     }
 
@@ -371,12 +374,39 @@ impl Terms {
             Value::Known(_) => a.clone(),
             _ if a == b => a.clone(),
             _ => {
+                if let Some(operator) = self.extremum(condition, a, b) {
+                    return self.combine(operator, a, b);
+                }
                 if let Some(inner) = self.negated(condition) {
                     let inner = inner.clone();
                     return self.apply(Op::Select, &[inner, b.clone(), a.clone()]);
                 }
                 self.apply(Op::Select, &[condition.clone(), a.clone(), b.clone()])
             }
+        }
+    }
+
+    /// The operator that `condition ? a : b` is where that compares just these two. Not of floats: one may be NaN.
+    fn extremum(&self, condition: &Value, a: &Value, b: &Value) -> Option<Operator> {
+        let Some(Term::Apply(Op::Binary(op, scalar), operands)) = self.single(condition) else {
+            return None;
+        };
+        let [left, right] = &**operands else { return None };
+        let straight = (left, right) == (a, b);
+        if !straight && (left, right) != (b, a) {
+            return None;
+        }
+        let less = match op {
+            BinaryOp::Less | BinaryOp::LessEqual => straight,
+            BinaryOp::Greater | BinaryOp::GreaterEqual => !straight,
+            _ => return None,
+        };
+        match (scalar, less) {
+            (Scalar::Uint, true) => Some(Operator::MinUint),
+            (Scalar::Uint, false) => Some(Operator::MaxUint),
+            (Scalar::Int, true) => Some(Operator::MinInt),
+            (Scalar::Int, false) => Some(Operator::MaxInt),
+            _ => None,
         }
     }
 

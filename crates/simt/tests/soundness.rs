@@ -366,3 +366,35 @@ fn every_element_of_a_scan_is_somewhere() {
     // 63 elements, and one that no cell holds.
     assert_eq!(rewritable("groupshared uint h[65];", &body("gi")), [false; 0]);
 }
+
+#[test]
+fn a_variable_that_is_a_cell_in_one_pass_may_differ_in_the_next() {
+    let passes = |count: u32, first: &str| {
+        format!(
+            "uint own = Src[dtid.x]; g[gi] = {first}; GroupMemoryBarrierWithGroupSync();\n\
+             for (uint k = 0; k < {count}; ++k) {{\n\
+             for (uint s = 1; s < 64; s <<= 1) {{\n\
+             if (gi >= s) own += g[gi - s];\n GroupMemoryBarrierWithGroupSync();\n\
+             g[gi] = own;\n GroupMemoryBarrierWithGroupSync();\n }}\n\
+             Out[gi + 64 * k] = g[gi];\n GroupMemoryBarrierWithGroupSync();\n\
+             g[gi] = Src[dtid.x + k]; GroupMemoryBarrierWithGroupSync();\n }}"
+        )
+    };
+    assert_eq!(rewritable("", &passes(1, "own")).len(), 1);
+    assert_eq!(rewritable("", &passes(1, "Src[dtid.x + 9]")).len(), 0);
+    assert_eq!(rewritable("", &passes(2, "own")).len(), 0);
+}
+
+#[test]
+fn a_static_that_is_known_in_one_pass_may_differ_in_the_next() {
+    let passes = |count: u32| {
+        format!(
+            "g[gi] = Src[dtid.x]; GroupMemoryBarrierWithGroupSync();\n\
+             for (uint k = 0; k < {count}; ++k) {{\n for (uint s = 1; s < n; s <<= 1) {{\n\
+             uint v = gi >= s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync();\n\
+             g[gi] += v; GroupMemoryBarrierWithGroupSync();\n }}\n n = 32;\n }}\n Out[gi] = g[gi];"
+        )
+    };
+    assert_eq!(rewritable("static uint n = 64;", &passes(1)).len(), 1);
+    assert_eq!(rewritable("static uint n = 64;", &passes(2)).len(), 0);
+}

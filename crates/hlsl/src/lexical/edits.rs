@@ -204,8 +204,18 @@ impl Lexer<'_> {
                 self.put(offset, byte);
             }
         }
-        let foreign = words::is_foreign_keyword(word)
-            || (word == b"class" || word == b"template" || word == b"operator") && !next_is_word;
+        if matches!(word, b"static_assert" | b"_Static_assert")
+            && let Some(close) = self.partner(index + 1).filter(|_| self.is(index + 1, b'('))
+        {
+            // What holds or does not compile does nothing.
+            self.blank_tokens(index, close + 1);
+            return close + 1;
+        }
+        if word == b"operator" && !next_is_word {
+            return self.edit_operator(walk, index);
+        }
+        let foreign =
+            words::is_foreign_keyword(word) || (word == b"class" || word == b"template") && !next_is_word;
         // `signed int` and its kin stay types.
         let sized = matches!(word, b"signed" | b"short" | b"long") && next_is_word;
         if foreign && !sized {
@@ -220,6 +230,27 @@ impl Lexer<'_> {
             frame.name = Some(start);
         }
         index + 1
+    }
+
+    /// `operator+` and its kin become one name, up to the parameters.
+    fn edit_operator(&mut self, walk: &mut Walk, index: usize) -> usize {
+        let mut end = index + 1;
+        // `operator()` and `operator[]`.
+        if (self.is(end, b'(') || self.is(end, b'[')) && self.partner(end) == Some(end + 1) {
+            end += 2;
+        }
+        while end < index + 4
+            && matches!(self.token(end), Some(token) if matches!(token.kind, TokenKind::Punct(punct) if punct != b'(' && punct != b';'))
+        {
+            end += 1;
+        }
+        for offset in self.start(index)..self.end(end - 1) {
+            self.put(offset, b'_');
+        }
+        if let Some(frame) = walk.frames.last_mut() {
+            frame.name = Some(self.start(index));
+        }
+        end
     }
 
     /// A macro left where a statement starts.
@@ -299,8 +330,9 @@ impl Lexer<'_> {
             && [b';', b'=', b'[', b',', b')', b'(', b':']
                 .iter()
                 .any(|&punct| self.is(close + 2, punct));
-        (call || declares || self.templates.contains(word) && (called || !self.word(close + 1).is_empty()))
-            .then_some(close)
+        let is_template = self.templates.contains(word)
+            && (called || !self.word(close + 1).is_empty() || self.is_type(word));
+        (call || declares || is_template).then_some(close)
     }
 
     fn edit_punct(&mut self, walk: &mut Walk, index: usize, punct: u8, item: &mut Item) -> usize {

@@ -1,6 +1,6 @@
 //! The text split into its top-level items by its brackets, so that one broken function spoils no other.
 
-use super::{Item, ItemKind, Lexer, tokens, words};
+use super::{Item, ItemKind, Lexer, TemplateParameter, tokens, words};
 use crate::span::Span;
 
 /// A namespace or `cbuffer` that is open.
@@ -163,19 +163,19 @@ impl Lexer<'_> {
             return self.blank_tokens(first, end);
         };
         let mut added = Vec::new();
-        for index in first + 2..close {
-            let word = self.word(index);
-            let is_last = self.is(index + 1, b',') || self.is(index + 1, b'=') || index + 1 == close;
-            if word.is_empty() || !is_last || self.is(index - 1, b'=') {
+        let mut start = first + 2;
+        for index in first + 2..=close {
+            if index < close && !self.is(index, b',') {
                 continue;
             }
-            item.template.push(Span {
-                start: self.start(index),
-                end: self.end(index),
-            });
-            if matches!(self.word(index - 1), b"typename" | b"class") && self.types.insert(word) {
-                added.push(word);
+            if let Some(parameter) = self.template_parameter(start, index) {
+                let name = parameter.name.slice(self.text);
+                if parameter.ty.is_none() && self.types.insert(name) {
+                    added.push(name);
+                }
+                item.template.push(parameter);
             }
+            start = index + 1;
         }
         self.blank_tokens(first, close + 1);
         self.edit(close + 1, end, item);
@@ -184,17 +184,36 @@ impl Lexer<'_> {
         }
     }
 
+    /// The parameter of a template that these tokens declare.
+    fn template_parameter(&self, first: usize, end: usize) -> Option<TemplateParameter> {
+        let span = |first: usize, end: usize| Span {
+            start: self.start(first),
+            end: self.end(end - 1),
+        };
+        let equals = (first..end).find(|&index| self.is(index, b'=')).unwrap_or(end);
+        let name = equals.checked_sub(1).filter(|&name| name >= first)?;
+        let is_type = matches!(self.word(first), b"typename" | b"class");
+        Some(TemplateParameter {
+            name: span(name, name + 1),
+            ty: (!is_type && name > first).then(|| span(first, name)),
+            default: (equals + 1 < end).then(|| span(equals + 1, end)),
+        })
+    }
+
     /// The end (excluded) and the kind of the item that starts at a token.
     fn find_item(&mut self, first: usize, limit: usize) -> (usize, ItemKind) {
         let mut index = first;
         let is_template = self.word(first) == b"template";
-        let kind = if is_template {
+        let mut kind = if is_template {
             ItemKind::Skipped
         } else {
             ItemKind::Declaration
         };
         if is_template && self.is(first + 1, b'<') {
             index = self.template_end(first + 1, limit).unwrap_or(first + 1) + 1;
+            if self.word(index) == b"using" {
+                kind = ItemKind::Template;
+            }
         }
         // `MACRO(x)` without a semicolon, before something else.
         if words::is_macro_like(self.word(first))
@@ -240,6 +259,9 @@ impl Lexer<'_> {
                         let Some(close) = close else {
                             return (self.resynchronise(index, limit), kind);
                         };
+                        if is_template && structure {
+                            kind = ItemKind::Template;
+                        }
                         if structure && !equals && !self.continues_declaration(close + 1) {
                             self.insert_semicolon(close);
                             return (close + 1, kind);

@@ -25,7 +25,7 @@ pub(crate) enum ItemKind {
     Function { body: (u32, u32) },
     /// Anything that declares: a global, a struct, a prototype, a typedef.
     Declaration,
-    /// A template of a function, with a body: read where it is called.
+    /// A template with a body, or of another name for a type: read where it is named.
     Template,
     /// Any other template: blanked.
     Skipped,
@@ -50,8 +50,17 @@ pub(crate) struct Item {
     pub numthreads: Option<(Span, Span)>,
     pub wave_size: Option<Span>,
     pub too_deep: bool,
-    /// The names that `template <…>` gives to types and numbers, in order.
-    pub template: Vec<Span>,
+    /// What `template <…>` gives names to, in order.
+    pub template: Vec<TemplateParameter>,
+}
+
+/// A type or a number that a template is written for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TemplateParameter {
+    pub name: Span,
+    /// The type of a number.
+    pub ty: Option<Span>,
+    pub default: Option<Span>,
 }
 
 /// The result of the lexical pass.
@@ -271,7 +280,12 @@ impl<'a> Lexer<'a> {
                     {
                         next += 1;
                     }
-                    let name = self.word(next.saturating_sub(1));
+                    let head = parameters.map_or(index, |end| end + 1);
+                    let name = if matches!(self.word(head), b"struct" | b"class" | b"using") {
+                        self.word(head + 1)
+                    } else {
+                        self.word(next.saturating_sub(1))
+                    };
                     if !name.is_empty() {
                         self.templates.insert(name);
                     }

@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use super::Lowering;
 use super::conversions::{as_value, convert, distance, opaque};
+use super::names::packed;
 use super::parts::{Part, part};
 use crate::Intrinsic;
 use crate::span::Span;
@@ -15,21 +16,14 @@ fn pure_function(name: &[u8], argument: Option<&Type>) -> Option<Type> {
     let of = |scalar| Some(argument.map_or(Type::Unknown, |ty| ty.with_scalar(scalar)));
     match name {
         b"ddx" | b"ddy" | b"ddx_coarse" | b"ddy_coarse" | b"ddx_fine" | b"ddy_fine" | b"fwidth"
-        | b"log10" | b"cosh" | b"sinh" | b"faceforward" | b"reflect" | b"refract" | b"ldexp" | b"noise" => {
-            of(Scalar::Float)
-        }
-        b"fma" => argument.cloned(),
-        b"isfinite" | b"isnormal" => of(Scalar::Bool),
+        | b"noise" => of(Scalar::Float),
+        b"isnormal" => of(Scalar::Bool),
         b"asfloat16" => of(Scalar::Half),
         b"asuint16" => of(Scalar::Uint16),
         b"asint16" => of(Scalar::Int16),
-        b"determinant" | b"dot2add" => Some(Type::FLOAT),
-        b"dot4add_i8packed" => Some(Type::INT),
-        b"asdouble" => Some(Type::Scalar(Scalar::Double)),
-        b"dot4add_u8packed" | b"pack_u8" | b"pack_s8" | b"pack_clamp_u8" | b"pack_clamp_s8" => {
-            Some(Type::UINT)
-        }
-        b"msad4" | b"unpack_u8u32" => Some(Type::Vector(Scalar::Uint, 4)),
+        b"dot2add" => Some(Type::FLOAT),
+        b"pack_u8" | b"pack_s8" | b"pack_clamp_u8" | b"pack_clamp_s8" => Some(Type::UINT),
+        b"unpack_u8u32" => Some(Type::Vector(Scalar::Uint, 4)),
         b"D3DCOLORtoUBYTE4" | b"unpack_s8s32" => Some(Type::Vector(Scalar::Int, 4)),
         b"CheckAccessFullyMapped" => Some(Type::BOOL),
         _ => None,
@@ -80,6 +74,7 @@ impl<'a> Lowering<'a> {
                     return self.named_call(name, callee_span, arguments, span);
                 }
                 self.unknown_name(name, callee_span);
+                self.told.insert(span);
                 opaque(arguments, Type::Unknown, span)
             }
             "identifier"
@@ -91,10 +86,31 @@ impl<'a> Lowering<'a> {
                 self.named_call(self.source(callee_span), callee_span, arguments, span)
             }
             _ => {
-                let callee = self.expression(callee);
-                arguments.push(callee);
-                opaque(arguments, Type::Unknown, span)
+                let object = self.expression(callee);
+                self.call_object(object, arguments, span)
             }
+        }
+    }
+
+    /// `object(arguments)`, or of something that cannot be called.
+    fn call_object(&mut self, object: Expr, arguments: Vec<Expr>, span: Span) -> Expr {
+        if let Some((object, found)) = self.operator_methods(&object, b"operator()") {
+            return self.call_method(&found, object, arguments, span);
+        }
+        let mut operands = arguments;
+        operands.push(object);
+        opaque(operands, Type::Unknown, span)
+    }
+
+    /// The operator methods of an object of a struct.
+    pub(super) fn operator_methods(
+        &self,
+        object: &Expr,
+        name: &'static [u8],
+    ) -> Option<(Expr, Vec<FunctionId>)> {
+        match object.ty {
+            Type::Struct(id) => self.methods_of(object, id, name),
+            _ => None,
         }
     }
 
@@ -120,12 +136,18 @@ impl<'a> Lowering<'a> {
         {
             return self.call_method(&found, object, arguments, span);
         }
-        let packed: Vec<u8> = name
-            .iter()
-            .copied()
-            .filter(|byte| !byte.is_ascii_whitespace())
-            .collect();
-        let key = packed.strip_prefix(b"::").unwrap_or(&packed);
+        let packed = packed(name);
+        let key = &*packed;
+        if let Some(&local) = self.body.scope.get(key) {
+            let object = Expr {
+                kind: ExprKind::Local(local),
+                ty: self.local_type(local),
+                span: name_span,
+            };
+            if matches!(object.ty, Type::Struct(_)) {
+                return self.call_object(object, arguments, span);
+            }
+        }
         if let Some(overloads) = self.resolve(&self.functions, key) {
             if let Some(id) = self.best_overload(&overloads, &arguments, 0) {
                 return self.call_function(id, arguments, span);
@@ -139,12 +161,7 @@ impl<'a> Lowering<'a> {
             return self.call_function(id, arguments, span);
         }
         // `S::f(…)`, a static method or that of a base.
-        if let Some(colon) = key.windows(2).rposition(|pair| pair == b"::")
-            && let Some(Type::Struct(id)) = self.resolve(&self.types, key.get(..colon).unwrap_or_default())
-            && let Some(method) = name
-                .len()
-                .checked_sub(key.len() - colon - 2)
-                .and_then(|at| name.get(at..))
+        if let Some((Type::Struct(id), method)) = self.qualified(name_span)
             && let Some(found) = self.methods.get(&(id, method)).cloned()
         {
             // `Base::f(…)` in a method.
@@ -173,9 +190,11 @@ impl<'a> Lowering<'a> {
             return as_value(index);
         }
         if let Some(ty) = pure_function(name, arguments.first().map(|argument| &argument.ty)) {
+            self.told.insert(span);
             return opaque(arguments.into_iter().map(as_value).collect(), ty, span);
         }
         self.unknown_name(name, name_span);
+        self.told.insert(span);
         for argument in &arguments {
             self.note_write(argument);
         }
@@ -252,12 +271,16 @@ impl<'a> Lowering<'a> {
                 let Some(local) = function.locals.get(parameter.local.0 as usize) else {
                     continue;
                 };
-                let forward = distance(&argument.ty, &local.ty);
+                let forward = self.distance(&argument.ty, &local.ty);
                 match forward {
                     Some(step) => score = score.saturating_add(step),
                     None => fits = false,
                 }
-                if parameter.direction != Direction::In && distance(&local.ty, &argument.ty).is_none() {
+                // What comes back into a struct that the parameter is a base of is that base.
+                if parameter.direction != Direction::In
+                    && !matches!(local.ty, Type::Struct(_))
+                    && distance(&local.ty, &argument.ty).is_none()
+                {
                     fits = false;
                 }
             }
@@ -298,10 +321,10 @@ impl<'a> Lowering<'a> {
             };
             if direction == Direction::In {
                 let keep = matches!(ty, Type::Array(..) | Type::Resource(..));
-                converted.push(if keep { argument } else { convert(argument, &ty) });
+                converted.push(if keep { argument } else { self.fit(argument, &ty) });
             } else {
                 self.note_write(&argument);
-                converted.push(argument);
+                converted.push(self.to_base(argument, &ty));
             }
         }
         Expr {

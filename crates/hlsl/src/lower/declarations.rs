@@ -1,12 +1,9 @@
 //! Functions, globals, structs, enumerations, type names, and the declarators of local variables.
 
-use std::borrow::Cow;
-
 use tree_sitter::Node;
 
 use super::Lowering;
 use super::constants::Constant;
-use super::conversions::convert;
 use super::parts::{Part, part};
 use super::typing::array_of;
 use crate::lexical::Item;
@@ -38,7 +35,8 @@ impl<'a> Lowering<'a> {
             }
             "struct_specifier" | "class_specifier" | "enum_specifier" | "type_definition"
             | "alias_declaration" => self.type_declaration(node),
-            ";" | "comment" | "using_declaration" | "static_assert_declaration" => {}
+            "using_declaration" => self.using(node),
+            ";" | "comment" | "static_assert_declaration" => {}
             "expression_statement" if node.named_child_count() == 0 => {}
             _ => {
                 let span = self.span(node);
@@ -74,15 +72,6 @@ impl<'a> Lowering<'a> {
             _ => {
                 self.declare_type(node);
             }
-        }
-    }
-
-    pub(super) fn declare_name(&mut self, name: &'a [u8], ty: Type) {
-        if let Some(full) = self.full_name(name) {
-            self.types.insert(full, ty.clone());
-            self.types.entry(Cow::Borrowed(name)).or_insert(ty);
-        } else {
-            self.types.insert(Cow::Borrowed(name), ty);
         }
     }
 
@@ -157,7 +146,7 @@ impl<'a> Lowering<'a> {
             ty = array_of((**element).clone(), u32::try_from(count).unwrap_or(0));
         }
         let value = self.initializer(init, &ty);
-        let value = convert(value, &ty);
+        let value = self.fit(value, &ty);
         (ty, Some(value))
     }
 
@@ -207,7 +196,7 @@ impl<'a> Lowering<'a> {
         self.body.scope.contains_key(name) || self.resolve(&self.globals, name).is_some()
     }
 
-    fn globals(&mut self, item: &Item, node: Node) {
+    pub(super) fn globals(&mut self, item: &Item, node: Node) {
         let Some(base) = part(node, Part::Type) else {
             return;
         };
@@ -220,10 +209,13 @@ impl<'a> Lowering<'a> {
             end: self.span(node).end,
         };
         for declarator in declarators {
-            let Some(declared) = self.declarator(declarator, base.clone()) else {
+            let Some(mut declared) = self.declarator(declarator, base.clone()) else {
                 self.problem("this declaration is not understood", span);
                 continue;
             };
+            if node.kind() == "field_declaration" {
+                declared.init = value_of_member(node, declarator);
+            }
             let (ty, init) = self.initialized(&declared);
             let mut inner = &ty;
             while let Type::Array(element, _) = inner {
@@ -257,12 +249,7 @@ impl<'a> Lowering<'a> {
                 coherent: item.coherent,
             });
             self.global_values.push(value);
-            if let Some(full) = self.full_name(declared.name) {
-                self.globals.insert(full, id);
-                self.globals.entry(Cow::Borrowed(declared.name)).or_insert(id);
-            } else {
-                self.globals.insert(Cow::Borrowed(declared.name), id);
-            }
+            self.globals.insert(self.full_name(declared.name), id);
         }
     }
 
@@ -310,4 +297,18 @@ impl<'a> Lowering<'a> {
             _ => None,
         }
     }
+}
+
+/// The initialiser of a static member, which the grammar has beside its declarator.
+fn value_of_member<'t>(declaration: Node<'t>, declarator: Node<'t>) -> Option<Node<'t>> {
+    let mut cursor = declaration.walk();
+    let mut values = declaration.children_by_field_name("default_value", &mut cursor);
+    let mut inner = declaration.walk();
+    let next = declaration
+        .children_by_field_name("declarator", &mut inner)
+        .find(|other| other.start_byte() > declarator.start_byte());
+    values.find(|value| {
+        value.start_byte() > declarator.start_byte()
+            && next.is_none_or(|next| value.start_byte() < next.start_byte())
+    })
 }

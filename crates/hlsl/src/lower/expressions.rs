@@ -3,6 +3,7 @@
 use tree_sitter::Node;
 
 use super::conversions::{arithmetic, as_value, convert, convert_scalar, opaque, shape};
+use super::names::packed;
 use super::parts::{Part, part};
 use super::{Lowering, literals};
 use crate::span::Span;
@@ -31,6 +32,30 @@ fn binary_op(text: &[u8]) -> Option<BinaryOp> {
         b"||" => BinaryOp::LogicalOr,
         _ => return None,
     })
+}
+
+/// The name of the method that overloads an operator of two operands.
+fn operator_name(op: BinaryOp) -> &'static [u8] {
+    match op {
+        BinaryOp::Add => b"operator+",
+        BinaryOp::Sub => b"operator-",
+        BinaryOp::Mul => b"operator*",
+        BinaryOp::Div => b"operator/",
+        BinaryOp::Mod => b"operator%",
+        BinaryOp::And => b"operator&",
+        BinaryOp::Or => b"operator|",
+        BinaryOp::Xor => b"operator^",
+        BinaryOp::Shl => b"operator<<",
+        BinaryOp::Shr => b"operator>>",
+        BinaryOp::Less => b"operator<",
+        BinaryOp::LessEqual => b"operator<=",
+        BinaryOp::Greater => b"operator>",
+        BinaryOp::GreaterEqual => b"operator>=",
+        BinaryOp::Equal => b"operator==",
+        BinaryOp::NotEqual => b"operator!=",
+        BinaryOp::LogicalAnd => b"operator&&",
+        BinaryOp::LogicalOr => b"operator||",
+    }
 }
 
 impl Lowering<'_> {
@@ -119,7 +144,11 @@ impl Lowering<'_> {
         if is_number {
             return match literals::literal(text) {
                 (ty, Some(bits)) => expr(ExprKind::Literal(bits), ty),
-                (ty, None) => opaque(Vec::new(), ty, span),
+                (ty, None) => {
+                    // Wider than the tree's literals are.
+                    self.told.insert(span);
+                    opaque(Vec::new(), ty, span)
+                }
             };
         }
         if let Some(&local) = self.body.scope.get(text) {
@@ -131,18 +160,13 @@ impl Lowering<'_> {
         {
             return field;
         }
-        // `a :: b` may be written with spaces.
-        let packed: Vec<u8>;
-        let mut key = text;
-        if text.contains(&b':') {
-            packed = text
-                .iter()
-                .copied()
-                .filter(|byte| !byte.is_ascii_whitespace())
-                .collect();
-            key = packed.strip_prefix(b"::").unwrap_or(&packed);
-        }
-        if let Some(global) = self.resolve(&self.globals, key) {
+        let key = packed(text);
+        let member = self.qualified(span);
+        let found = self.resolve(&self.globals, &key).or_else(|| {
+            let (holder, own) = member.as_ref()?;
+            self.resolve_member(&self.globals, holder, own)
+        });
+        if let Some(global) = found {
             let ty = self
                 .shader
                 .globals
@@ -150,14 +174,20 @@ impl Lowering<'_> {
                 .map_or(Type::Unknown, |global| global.ty.clone());
             return expr(ExprKind::Global(global), ty);
         }
-        if let Some(value) = self.resolve(&self.enumerators, key) {
+        let found = self.resolve(&self.enumerators, &key).or_else(|| {
+            let (holder, own) = member.as_ref()?;
+            self.resolve_member(&self.enumerators, holder, own)
+        });
+        if let Some(value) = found {
             return expr(ExprKind::Literal(value.bits()), value.ty());
         }
         if let Some(&local) = self.body.ended.get(text) {
             return expr(ExprKind::Local(local), self.local_type(local));
         }
         let is_heap = matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap");
-        if !is_heap && !text.starts_with(b"\"") && !text.starts_with(b"'") {
+        if is_heap {
+            self.told.insert(span);
+        } else if !text.starts_with(b"\"") && !text.starts_with(b"'") {
             self.unknown_name(text, span);
         }
         opaque(Vec::new(), Type::Unknown, span)
@@ -180,6 +210,9 @@ impl Lowering<'_> {
             ty,
             span,
         };
+        if let Some((object, found)) = self.operator_methods(&left, operator_name(op)) {
+            return self.call_method(&found, object, vec![right], span);
+        }
         if matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr) {
             let left = convert_scalar(left, Scalar::Bool);
             let right = convert_scalar(right, Scalar::Bool);
@@ -238,6 +271,14 @@ impl Lowering<'_> {
             _ => return opaque(vec![operand], Type::Unknown, span),
         };
         if operand.ty != Type::Unknown && operand.ty.scalar().is_none() {
+            let name: &[u8] = match op {
+                UnaryOp::Negate => b"operator-",
+                UnaryOp::Not => b"operator!",
+                UnaryOp::Complement => b"operator~",
+            };
+            if let Some((object, found)) = self.operator_methods(&operand, name) {
+                return self.call_method(&found, object, Vec::new(), span);
+            }
             return opaque(vec![operand], Type::Unknown, span);
         }
         let operand = match op {
@@ -271,7 +312,7 @@ impl Lowering<'_> {
         if ty == Type::Unknown {
             return opaque(vec![as_value(operand)], ty, span);
         }
-        let mut expr = convert(operand, &ty);
+        let mut expr = self.fit(operand, &ty);
         expr.span = span;
         expr
     }
@@ -308,7 +349,7 @@ impl Lowering<'_> {
         let operator = part(node, Part::Operator).map_or(&b"="[..], |op| self.node_source(op));
         if operator == b"=" {
             let value = self.initializer(right, &ty);
-            let value = convert(value, &ty);
+            let value = self.fit(value, &ty);
             let kind = ExprKind::Assign {
                 target: Box::new(target),
                 op: None,
@@ -406,7 +447,11 @@ impl Lowering<'_> {
                 ty: Type::UINT,
                 span,
             },
-            _ => opaque(Vec::new(), Type::UINT, span),
+            _ => {
+                // Of a type whose size is the target's business.
+                self.told.insert(span);
+                opaque(Vec::new(), Type::UINT, span)
+            }
         }
     }
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use tree_sitter::Node;
 
 use super::conversions::convert;
+use super::names::{packed, split_scope};
 use super::parts::{Part, part};
 use super::{Body, Lowering};
 use crate::lexical::Item;
@@ -32,6 +33,36 @@ impl<'a> Lowering<'a> {
         node: Node,
         method_of: Option<StructId>,
     ) -> Option<FunctionId> {
+        let body = part(node, Part::Body);
+        let (outer, scope) = (std::mem::take(&mut self.body), self.namespace.clone());
+        let function = self.function_with(item, node, method_of, body);
+        // A struct inside a function may have methods.
+        self.body = outer;
+        self.namespace = scope;
+        function
+    }
+
+    /// A method as the ones before it see it: it may write to its object.
+    pub(super) fn prototype(&mut self, item: &Item, node: Node, method_of: StructId) {
+        let outer = std::mem::take(&mut self.body);
+        let function = self.function_with(item, node, Some(method_of), None);
+        self.body = outer;
+        if let Some(id) = function
+            && !self.static_methods.contains(&id)
+            && let Some(function) = self.shader.functions.get_mut(id.0 as usize)
+            && let Some(this) = function.parameters.first_mut()
+        {
+            this.direction = Direction::InOut;
+        }
+    }
+
+    fn function_with(
+        &mut self,
+        item: &Item,
+        node: Node,
+        method_of: Option<StructId>,
+        body: Option<Node>,
+    ) -> Option<FunctionId> {
         let declarator = part(node, Part::Declarator)?;
         if declarator.kind() != "function_declarator" {
             let span = self.span(node);
@@ -42,16 +73,19 @@ impl<'a> Lowering<'a> {
         let name_span = self.span(name_node);
         let written = self.source(name_span);
         let returns = part(node, Part::Type).map_or(Type::Unknown, |ty| self.type_of_node(ty));
-        let (is_static, _) = self.specifiers(node);
-        // `S::f(…) {…}` outside of its struct.
+        let (mut is_static, _) = self.specifiers(node);
+        // `S::f(…) {…}` outside of its struct, or of its namespace.
         let mut method_of = method_of;
         let mut name = written;
-        if let Some(colon) = written.windows(2).rposition(|pair| pair == b"::") {
-            name = written.get(colon + 2..).unwrap_or_default();
-            if let Some(Type::Struct(id)) =
-                self.resolve(&self.types, written.get(..colon).unwrap_or_default())
-            {
+        if let Some((scope, own)) = split_scope(written) {
+            name = own;
+            if let Some(Type::Struct(id)) = self.resolve(&self.types, &packed(scope)) {
                 method_of = Some(id);
+                let known = self.methods.get(&(id, name)).map_or(&[][..], Vec::as_slice);
+                is_static |= !known.is_empty() && known.iter().all(|id| self.static_methods.contains(id));
+                self.namespace = self.scopes.get(id.0 as usize).cloned().unwrap_or_default();
+            } else {
+                self.namespace = Cow::Owned([&*self.namespace, &*packed(scope), b"::"].concat());
             }
         }
         self.body = Body {
@@ -70,7 +104,7 @@ impl<'a> Lowering<'a> {
             });
         }
         let understood = self.parameters(declarator, &mut parameters);
-        let has_body = part(node, Part::Body).is_some();
+        let has_body = body.is_some();
         let id = self.function_id(name, &parameters, method_of, is_static, understood, has_body);
         let index = id.0 as usize;
         if !has_body
@@ -81,7 +115,6 @@ impl<'a> Lowering<'a> {
                 .is_some_and(|function| function.body.is_some())
         {
             // Declared again behind its definition.
-            self.body = Body::default();
             return Some(id);
         }
         let span = Span {
@@ -104,7 +137,7 @@ impl<'a> Lowering<'a> {
             group_size: None,
             group_size_span: Span::default(),
             wave_size: None,
-            is_instance: self.templates.is_open,
+            is_instance: self.templates.is_instance(),
         };
         if let Some(slot) = self.shader.functions.get_mut(index) {
             // Defaults may stand in the prototype only.
@@ -121,7 +154,7 @@ impl<'a> Lowering<'a> {
         self.templates.is_open = false;
         // A parameter's default may have been too deep; that is no reason to give up a statement.
         self.too_deep = false;
-        let body = part(node, Part::Body).map(|body| self.block(body));
+        let body = body.map(|body| self.block(body));
         let locals = std::mem::take(&mut self.body.locals);
         let written_this = self.body.this_written;
         if let Some(function) = self.shader.functions.get_mut(index) {
@@ -131,7 +164,6 @@ impl<'a> Lowering<'a> {
                 this.direction = Direction::InOut;
             }
         }
-        self.body = Body::default();
         Some(id)
     }
 
@@ -179,11 +211,10 @@ impl<'a> Lowering<'a> {
             .map(|local| local.ty.clone())
             .collect();
         let full = self.full_name(name);
-        let known = match (method_of, &full) {
+        let known = match method_of {
             _ if self.templates.is_open => None,
-            (Some(id), _) => self.methods.get(&(id, name)),
-            (None, Some(full)) => self.functions.get(full),
-            (None, None) => self.functions.get(name),
+            Some(id) => self.methods.get(&(id, name)),
+            None => self.functions.get(&full),
         };
         let same = known.into_iter().flatten().copied().find(|id| {
             self.shader
@@ -211,10 +242,7 @@ impl<'a> Lowering<'a> {
             }
             return id;
         }
-        if let Some(full) = full {
-            add_overload(self.functions.entry(full).or_default(), id, same);
-        }
-        add_overload(self.functions.entry(Cow::Borrowed(name)).or_default(), id, same);
+        add_overload(self.functions.entry(full).or_default(), id, same);
         id
     }
 

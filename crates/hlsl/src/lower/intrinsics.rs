@@ -1,7 +1,7 @@
 //! The types of intrinsic functions.
 
 use super::Lowering;
-use super::conversions::{arithmetic, convert, convert_scalar, opaque, shape, to_condition};
+use super::conversions::{arithmetic, as_value, convert, convert_scalar, opaque, shape, to_condition};
 use crate::Intrinsic;
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind};
@@ -21,6 +21,8 @@ enum Signature {
     Map(Option<Scalar>, Scalar),
     /// One argument converted to a scalar bool; this result.
     Condition(Type),
+    /// Arguments of these types; this result.
+    Fixed(&'static [Type], Type),
     /// A value of any type, then these; the result is the value's type.
     Same(&'static [Type]),
     /// Barriers and everything that is treated by hand.
@@ -40,10 +42,12 @@ fn signature(intrinsic: Intrinsic) -> Signature {
         | I::GroupMemoryBarrierWithGroupSync => Signature::Nullary(Type::Void),
         I::WaveGetLaneCount | I::WaveGetLaneIndex => Signature::Nullary(Type::UINT),
         I::WaveIsFirstLane => Signature::Nullary(Type::BOOL),
-        I::WaveActiveAllTrue | I::WaveActiveAnyTrue => Signature::Condition(Type::BOOL),
+        I::WaveActiveAllTrue | I::WaveActiveAnyTrue | I::QuadAll | I::QuadAny => {
+            Signature::Condition(Type::BOOL)
+        }
         I::WaveActiveBallot => Signature::Condition(UINT4),
         I::WaveActiveCountBits | I::WavePrefixCountBits => Signature::Condition(Type::UINT),
-        I::WaveActiveAllEqual | I::IsInf | I::IsNan => Signature::Map(None, Scalar::Bool),
+        I::WaveActiveAllEqual | I::IsFinite | I::IsInf | I::IsNan => Signature::Map(None, Scalar::Bool),
         I::WaveActiveBitAnd
         | I::WaveActiveBitOr
         | I::WaveActiveBitXor
@@ -68,12 +72,14 @@ fn signature(intrinsic: Intrinsic) -> Signature {
         | I::Atan
         | I::Ceil
         | I::Cos
+        | I::Cosh
         | I::Degrees
         | I::Exp
         | I::Exp2
         | I::Floor
         | I::Frac
         | I::Log
+        | I::Log10
         | I::Log2
         | I::Normalize
         | I::Radians
@@ -82,22 +88,29 @@ fn signature(intrinsic: Intrinsic) -> Signature {
         | I::Rsqrt
         | I::Saturate
         | I::Sin
+        | I::Sinh
         | I::Sqrt
         | I::Tan
         | I::Tanh
         | I::Trunc => Signature::Floats(1),
-        I::Atan2 | I::Cross | I::Fmod | I::Pow | I::Step => Signature::Floats(2),
-        I::Lerp | I::Smoothstep => Signature::Floats(3),
-        I::Length => Signature::FloatsToScalar(1),
+        I::Atan2 | I::Cross | I::Dst | I::Fmod | I::Ldexp | I::Pow | I::Reflect | I::Step => {
+            Signature::Floats(2)
+        }
+        I::FaceForward | I::Lerp | I::Smoothstep => Signature::Floats(3),
+        I::Determinant | I::Length => Signature::FloatsToScalar(1),
         I::Distance => Signature::FloatsToScalar(2),
         I::Max | I::Min => Signature::Numbers(2),
-        I::Clamp | I::Mad => Signature::Numbers(3),
+        I::Clamp | I::Fma | I::Mad => Signature::Numbers(3),
+        I::AsDouble => Signature::Fixed(&[Type::UINT, Type::UINT], Type::Scalar(Scalar::Double)),
+        I::Dot4AddI8Packed => Signature::Fixed(&[Type::UINT, Type::UINT, Type::INT], Type::INT),
+        I::Dot4AddU8Packed => Signature::Fixed(&[Type::UINT; 3], Type::UINT),
+        I::Lit => Signature::Fixed(&[Type::FLOAT; 3], Type::Vector(Scalar::Float, 4)),
+        I::Msad4 => Signature::Fixed(&[Type::UINT, Type::Vector(Scalar::Uint, 2), UINT4], UINT4),
         I::CountBits | I::ReverseBits => Signature::Map(Some(Scalar::Uint), Scalar::Uint),
         I::F16ToF32 => Signature::Map(Some(Scalar::Uint), Scalar::Float),
         I::F32ToF16 => Signature::Map(Some(Scalar::Float), Scalar::Uint),
         I::AsFloat => Signature::Map(None, Scalar::Float),
         I::AsInt | I::Sign => Signature::Map(None, Scalar::Int),
-        I::AsUint => Signature::Map(None, Scalar::Uint),
         I::InterlockedAdd
         | I::InterlockedAnd
         | I::InterlockedCompareExchange
@@ -109,6 +122,12 @@ fn signature(intrinsic: Intrinsic) -> Signature {
         | I::InterlockedXor
         | I::WaveMatch
         | I::WaveMultiPrefixCountBits
+        | I::AsUint
+        | I::Clip
+        | I::Frexp
+        | I::Modf
+        | I::Refract
+        | I::SinCos
         | I::All
         | I::Any
         | I::Dot
@@ -183,6 +202,10 @@ impl Lowering<'_> {
             Signature::Condition(ty) if arguments.len() == 1 => {
                 let arguments = arguments.into_iter().map(to_condition).collect();
                 make(arguments, ty)
+            }
+            Signature::Fixed(types, ty) if arguments.len() == types.len() => {
+                let arguments = arguments.into_iter().zip(types);
+                make(arguments.map(|(value, ty)| convert(value, ty)).collect(), ty)
             }
             Signature::Same(rest) if arguments.len() == rest.len() + 1 => {
                 let ty = arguments.first().map_or(Type::Unknown, |value| value.ty.clone());
@@ -279,6 +302,36 @@ impl Lowering<'_> {
         }
     }
 
+    /// A function of its first argument that leaves results in the others.
+    fn with_results(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
+        for (index, argument) in arguments.iter().enumerate() {
+            if intrinsic.may_write(index) {
+                self.note_write(argument);
+            }
+        }
+        let mut arguments = arguments;
+        let argument = arguments.first_mut().map(|first| {
+            let operand = std::mem::replace(first, opaque(Vec::new(), Type::Unknown, span));
+            let is_float = operand.ty.scalar().is_some_and(Scalar::is_float);
+            let operand = if intrinsic == Intrinsic::AsUint || is_float {
+                operand
+            } else {
+                convert_scalar(operand, Scalar::Float)
+            };
+            *first = as_value(operand);
+            first.ty.clone()
+        });
+        let ty = match intrinsic {
+            Intrinsic::SinCos | Intrinsic::AsUint => Type::Void,
+            _ => argument.unwrap_or(Type::Unknown),
+        };
+        Expr {
+            kind: ExprKind::Intrinsic(intrinsic, arguments),
+            ty,
+            span,
+        }
+    }
+
     fn special(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
         use Intrinsic as I;
         let make = |arguments: Vec<Expr>, ty: Type| Expr {
@@ -288,6 +341,27 @@ impl Lowering<'_> {
         };
         let fail = |arguments: Vec<Expr>| opaque(Self::values(arguments), Type::Unknown, span);
         match (intrinsic, arguments.len()) {
+            (I::AsUint, 1) => {
+                let of = arguments.first().filter(|value| is_numeric(value));
+                let ty = of.map_or(Type::Unknown, |value| value.ty.with_scalar(Scalar::Uint));
+                make(arguments, ty)
+            }
+            (I::AsUint | I::SinCos, 3) | (I::Frexp | I::Modf, 2) => {
+                self.with_results(intrinsic, arguments, span)
+            }
+            (I::Clip, 1) => make(arguments, Type::Void),
+            (I::Refract, 3) => {
+                let mut arguments = arguments;
+                let ratio = arguments.split_off(2);
+                match self.convert_to_common(arguments, true) {
+                    Ok((mut arguments, ty)) => {
+                        let scalar = Type::Scalar(ty.scalar().unwrap_or(Scalar::Float));
+                        arguments.extend(ratio.into_iter().map(|ratio| convert(ratio, &scalar)));
+                        make(arguments, ty)
+                    }
+                    Err(arguments) => fail(arguments.into_iter().chain(ratio).collect()),
+                }
+            }
             (I::WaveMatch, 1) => make(arguments, UINT4),
             (I::WaveMultiPrefixCountBits, 2) => {
                 let types = [Type::BOOL, UINT4];

@@ -3,11 +3,11 @@
 use tree_sitter::Node;
 
 use super::Lowering;
-use super::conversions::{as_value, opaque, to_index};
+use super::conversions::{as_value, convert, distance, opaque, to_index};
 use super::parts::{Part, part};
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind, FunctionId};
-use crate::types::{ResourceKind, StructId, Type};
+use crate::types::{ResourceKind, Scalar, StructId, Type};
 
 impl Lowering<'_> {
     pub(super) fn member(&mut self, node: Node, span: Span) -> Expr {
@@ -62,7 +62,7 @@ impl Lowering<'_> {
         })
     }
 
-    /// An object seen as each of its bases that have methods.
+    /// An object seen as each of its bases.
     fn bases_of<'s>(&'s self, object: &'s Expr, id: StructId) -> impl Iterator<Item = (Expr, StructId)> + 's {
         let bases = self.bases.get(&id).map_or(&[][..], Vec::as_slice);
         bases.iter().filter_map(move |&index| {
@@ -97,24 +97,100 @@ impl Lowering<'_> {
             .find_map(|(base, id)| self.as_base(&base, id, wanted))
     }
 
-    pub(super) fn subscript(&mut self, node: Node, span: Span) -> Expr {
-        let object = self.part_expression(node, Part::Argument);
-        let index = part(node, Part::Indices).or_else(|| part(node, Part::Index));
-        let index = index.and_then(|list| {
-            if list.kind() == "subscript_argument_list" {
-                if list.named_child_count() == 1 {
-                    list.named_child(0)
-                } else {
-                    None
-                }
-            } else {
-                Some(list)
+    /// How far a struct is below one of its bases; `None` where `to` is none of them.
+    fn steps_to_base(&self, from: StructId, to: StructId) -> Option<u32> {
+        if from == to {
+            return Some(0);
+        }
+        let fields = &self.shader.structs.get(from.0 as usize)?.fields;
+        let mut bases = self.bases.get(&from)?.iter();
+        bases.find_map(|&at| match fields.get(at as usize)?.ty {
+            Type::Struct(base) => Some(1 + self.steps_to_base(base, to)?),
+            _ => None,
+        })
+    }
+
+    /// As [`distance`], structs being taken for their bases too.
+    pub(super) fn distance(&self, from: &Type, to: &Type) -> Option<u32> {
+        match (from, to) {
+            (Type::Struct(from), Type::Struct(to)) => self.steps_to_base(*from, *to),
+            _ => distance(from, to),
+        }
+    }
+
+    /// An object as the base that is wanted, where that is one; else unchanged.
+    pub(super) fn to_base(&self, object: Expr, wanted: &Type) -> Expr {
+        match (&object.ty, wanted) {
+            (Type::Struct(own), Type::Struct(base)) if own != base => {
+                self.as_base(&object, *own, *base).unwrap_or(object)
             }
-        });
-        let Some(index) = index else {
+            _ => object,
+        }
+    }
+
+    /// Converts an expression to a type, a struct also to one of its bases.
+    pub(super) fn fit(&self, expr: Expr, to: &Type) -> Expr {
+        convert(self.to_base(expr, to), to)
+    }
+
+    /// `texture.mips[level][place]` and `texture.sample[index][place]` as the load they are.
+    fn texel(&mut self, node: Node, span: Span) -> Option<Expr> {
+        let inner = part(node, Part::Argument).filter(|inner| inner.kind() == "subscript_expression")?;
+        let member = part(inner, Part::Argument).filter(|member| member.kind() == "field_expression")?;
+        let name = self.node_source(part(member, Part::Field)?);
+        if !matches!(name, b"mips" | b"sample") {
+            return None;
+        }
+        let (level, place) = (index_of(inner)?, index_of(node)?);
+        let object = self.part_expression(member, Part::Argument);
+        let Type::Resource(ResourceKind::Texture, Some(element)) = &object.ty else {
+            return None;
+        };
+        let ty = (**element).clone();
+        let level = self.expression(level);
+        let place = self.expression(place);
+        let dimensions = match place.ty {
+            Type::Scalar(_) => 1,
+            Type::Vector(_, n @ 1..=3) => n,
+            _ => return None,
+        };
+        let (place, level) = (
+            convert(place, &ints(dimensions)),
+            convert(to_index(level), &Type::INT),
+        );
+        let arguments = if name == b"mips" {
+            let construct = ExprKind::Construct(vec![place, level]);
+            vec![Expr {
+                kind: construct,
+                ty: ints(dimensions + 1),
+                span,
+            }]
+        } else {
+            vec![place, level]
+        };
+        Some(Expr {
+            kind: ExprKind::Method {
+                object: Box::new(object),
+                name: "Load".to_owned(),
+                arguments,
+            },
+            ty,
+            span,
+        })
+    }
+
+    pub(super) fn subscript(&mut self, node: Node, span: Span) -> Expr {
+        if let Some(texel) = self.texel(node, span) {
+            return texel;
+        }
+        let object = self.part_expression(node, Part::Argument);
+        let Some(index) = index_of(node) else {
             return opaque(vec![object], Type::Unknown, span);
         };
         let index = self.expression(index);
+        if let Some((object, found)) = self.operator_methods(&object, b"operator[]") {
+            return self.call_method(&found, object, vec![index], span);
+        }
         let index = to_index(index);
         let ty = match &object.ty {
             Type::Vector(scalar, _) => Type::Scalar(*scalar),
@@ -137,6 +213,23 @@ impl Lowering<'_> {
             span,
         }
     }
+}
+
+fn ints(count: u8) -> Type {
+    if count == 1 {
+        Type::INT
+    } else {
+        Type::Vector(Scalar::Int, count)
+    }
+}
+
+/// The one index of a subscript.
+fn index_of(subscript: Node<'_>) -> Option<Node<'_>> {
+    let list = part(subscript, Part::Indices).or_else(|| part(subscript, Part::Index))?;
+    if list.kind() != "subscript_argument_list" {
+        return Some(list);
+    }
+    list.named_child(0).filter(|_| list.named_child_count() == 1)
 }
 
 /// The components a member name selects, and the type of the selection.

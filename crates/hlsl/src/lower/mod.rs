@@ -6,11 +6,13 @@ mod conversions;
 mod declarations;
 mod expressions;
 mod functions;
+mod gaps;
 mod initializers;
 mod intrinsics;
 mod literals;
 mod members;
 mod methods;
+mod names;
 mod parts;
 mod statements;
 mod structs;
@@ -60,6 +62,8 @@ struct Lowering<'a> {
     shader: Shader,
     problems: Vec<TextProblem>,
     unknown: FxHashSet<&'a [u8]>,
+    /// Where it was told, or needs not be, why an expression is opaque.
+    told: FxHashSet<Span>,
     types: FxHashMap<Name<'a>, Type>,
     globals: FxHashMap<Name<'a>, GlobalId>,
     functions: FxHashMap<Name<'a>, Vec<FunctionId>>,
@@ -71,11 +75,16 @@ struct Lowering<'a> {
     with_methods: FxHashSet<StructId>,
     /// Methods without an implicit `this`.
     static_methods: FxHashSet<FunctionId>,
-    /// The fields of a struct that hold its bases, for bases with methods.
+    /// The fields of a struct that hold its bases.
     bases: FxHashMap<StructId, Vec<u32>>,
     /// By [`StructId`]: how deep its structs nest, and how many fields a walk over it visits.
     struct_sizes: Vec<(u32, u32)>,
-    namespace: &'a [u8],
+    /// By [`StructId`]: the scope its static members and types are in.
+    scopes: Vec<Name<'a>>,
+    /// The scope at hand: a namespace or a struct, with a trailing `::`.
+    namespace: Name<'a>,
+    /// `using namespace`: the scope it stands in, and the namespace.
+    used: Vec<(Name<'a>, Name<'a>)>,
     body: Body<'a>,
     depth: u32,
     too_deep: bool,
@@ -88,6 +97,8 @@ struct Body<'a> {
     scope: FxHashMap<&'a [u8], LocalId>,
     /// What each name meant before it was declared again.
     undo: Vec<(&'a [u8], Option<LocalId>)>,
+    /// The same of types, each with the length of `undo` when it was declared.
+    undo_types: Vec<(usize, Name<'a>, Option<Type>)>,
     values: FxHashMap<LocalId, Constant>,
     this: Option<(LocalId, StructId)>,
     this_written: bool,
@@ -136,6 +147,7 @@ fn lower(text: &[u8]) -> (Shader, Vec<TextProblem>) {
             })
             .collect(),
         unknown: FxHashSet::default(),
+        told: FxHashSet::default(),
         types: FxHashMap::default(),
         globals: FxHashMap::default(),
         functions: FxHashMap::default(),
@@ -147,19 +159,17 @@ fn lower(text: &[u8]) -> (Shader, Vec<TextProblem>) {
         static_methods: FxHashSet::default(),
         bases: FxHashMap::default(),
         struct_sizes: Vec::new(),
-        namespace: &[],
+        scopes: Vec::new(),
+        namespace: Cow::Borrowed(&[]),
+        used: Vec::new(),
         body: Body::default(),
         depth: 0,
         too_deep: false,
     };
-    let mut parser = Parser::new();
-    if parser
-        .set_language(&tree_sitter_hlsl::LANGUAGE_HLSL.into())
-        .is_err()
-    {
+    let Some(mut parser) = parser() else {
         lowering.problem("the grammar does not fit the parser", Span::default());
         return (lowering.shader, lowering.problems);
-    }
+    };
     let mut first = 0;
     while first < lexed.items.len() {
         let start = lexed.items.get(first).map_or(0, |item| item.span.start);
@@ -174,7 +184,16 @@ fn lower(text: &[u8]) -> (Shader, Vec<TextProblem>) {
         lowering.chunk(&mut parser, lexed.items.get(first..end).unwrap_or_default());
         first = end;
     }
+    lowering.tell_gaps();
     (lowering.shader, lowering.problems)
+}
+
+fn parser() -> Option<Parser> {
+    let mut parser = Parser::new();
+    parser
+        .set_language(&tree_sitter_hlsl::LANGUAGE_HLSL.into())
+        .ok()?;
+    Some(parser)
 }
 
 /// The concrete syntax of a text; `None` where that is too much work.
@@ -243,11 +262,6 @@ impl<'a> Lowering<'a> {
                 self.item(parser, item, node);
             }
         }
-    }
-
-    fn namespace_of(&self, item: &Item) -> &'a [u8] {
-        let namespaces = &self.lexed.namespaces;
-        namespaces.get(item.namespace as usize).map_or(&[], Vec::as_slice)
     }
 
     fn item(&mut self, parser: &mut Parser, item: &'a Item, node: Node) -> Option<FunctionId> {
@@ -418,15 +432,27 @@ impl<'a> Lowering<'a> {
 
     /// The values of an attribute's arguments.
     fn attribute_values(&mut self, parser: &mut Parser, arguments: Span) -> Vec<Option<u32>> {
+        let text = self
+            .lexed
+            .kept
+            .get(&arguments.start)
+            .map_or(&[][..], Vec::as_slice);
+        let values = self.constants(parser, text, arguments.start);
+        values
+            .into_iter()
+            .map(|value| value.and_then(Constant::to_u32))
+            .collect()
+    }
+
+    /// The values of the constant expressions in an edited text that starts at `start`.
+    fn constants(&mut self, parser: &mut Parser, edited: &[u8], start: u32) -> Vec<Option<Constant>> {
         const BEFORE: &[u8] = b"int a[]={";
-        let mut text = BEFORE.to_vec();
-        text.extend_from_slice(self.lexed.kept.get(&arguments.start).map_or(&[], Vec::as_slice));
-        text.extend_from_slice(b"};");
+        let text = [BEFORE, edited, b"};"].concat();
         let Some(tree) = syntax(parser, &text) else {
             return Vec::new();
         };
         let outer = self.base;
-        self.base = i64::from(arguments.start) - i64::try_from(BEFORE.len()).unwrap_or(0);
+        self.base = i64::from(start) - i64::try_from(BEFORE.len()).unwrap_or(0);
         let mut values = Vec::new();
         let list = tree
             .root_node()
@@ -438,7 +464,7 @@ impl<'a> Lowering<'a> {
             let mut cursor = list.walk();
             for node in list.named_children(&mut cursor).take(8) {
                 let value = self.expression(node);
-                values.push(self.evaluate(&value).and_then(Constant::to_u32));
+                values.push(self.evaluate(&value));
             }
         }
         self.base = outer;
@@ -476,13 +502,6 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Reports a name that means nothing, once.
-    fn unknown_name(&mut self, name: &'a [u8], span: Span) {
-        if self.unknown.insert(name) {
-            self.problem(&format!("unknown name `{}`", String::from_utf8_lossy(name)), span);
-        }
-    }
-
     /// Goes one level down; `false` beyond the limit, and then nothing was entered.
     fn enter(&mut self) -> bool {
         if self.depth >= MAX_DEPTH {
@@ -495,31 +514,6 @@ impl<'a> Lowering<'a> {
 
     fn leave(&mut self) {
         self.depth = self.depth.saturating_sub(1);
-    }
-
-    /// Looks a name up: in the namespaces around first, then as it is.
-    fn resolve<T: Clone>(&self, map: &FxHashMap<Name<'a>, T>, name: &[u8]) -> Option<T> {
-        if !self.namespace.is_empty() {
-            let mut prefix = self.namespace;
-            while !prefix.is_empty() {
-                let full = [prefix, name].concat();
-                if let Some(found) = map.get(full.as_slice()) {
-                    return Some(found.clone());
-                }
-                let parent = prefix.get(..prefix.len().saturating_sub(2)).unwrap_or_default();
-                let end = parent
-                    .iter()
-                    .rposition(|&byte| byte == b':')
-                    .map_or(0, |colon| colon + 1);
-                prefix = prefix.get(..end).unwrap_or_default();
-            }
-        }
-        map.get(name).cloned()
-    }
-
-    /// The names under which something declared as `name` here is found.
-    fn full_name(&self, name: &'a [u8]) -> Option<Name<'a>> {
-        (!self.namespace.is_empty()).then(|| Cow::Owned([self.namespace, name].concat()))
     }
 
     fn open_scope(&self) -> usize {
@@ -537,6 +531,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn close_scope(&mut self, mark: usize) {
+        self.close_types(mark);
         while self.body.undo.len() > mark {
             match self.body.undo.pop() {
                 Some((name, Some(local))) => {

@@ -139,7 +139,7 @@ impl Lowering<'_> {
                     if returns == Type::Void {
                         value
                     } else {
-                        convert(value, &returns)
+                        self.fit(value, &returns)
                     }
                 });
                 StmtKind::Return(value)
@@ -274,6 +274,8 @@ impl Lowering<'_> {
         let value = to_index(value);
         let mut cases = Vec::new();
         let Some(body) = part(node, Part::Body) else {
+            let span = self.span(node);
+            self.problem("this `switch` has no body", span);
             return StmtKind::Opaque;
         };
         let mark = self.open_scope();

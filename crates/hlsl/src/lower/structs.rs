@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use tree_sitter::Node;
 
-use super::Lowering;
 use super::constants::Constant;
 use super::parts::{Part, part};
+use super::templates::Key;
+use super::{Lowering, Name};
 use crate::lexical::{Item, ItemKind};
 use crate::span::Span;
 use crate::tree::{Field, Struct};
@@ -31,7 +32,7 @@ impl<'a> Lowering<'a> {
             }
             return base;
         }
-        self.structure(node, name, body)
+        self.structure(node, Cow::Borrowed(name), body, None)
     }
 
     fn enumerators_of(&mut self, enumeration: &[u8], base: &Type, body: Node) {
@@ -55,11 +56,8 @@ impl<'a> Lowering<'a> {
                     } else {
                         [prefix, b"::", name].concat()
                     };
-                    if !self.namespace.is_empty() {
-                        let full = [self.namespace, own.as_slice()].concat();
-                        self.enumerators.insert(Cow::Owned(full), value);
-                    }
-                    self.enumerators.insert(Cow::Owned(own), value);
+                    let full = [&*self.namespace, own.as_slice()].concat();
+                    self.enumerators.insert(Cow::Owned(full), value);
                 }
             }
             next = next
@@ -68,56 +66,99 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn structure(&mut self, node: Node, name: &'a [u8], body: Node) -> Type {
+    /// The struct in a node. As the instance of a template it has that one's name.
+    pub(super) fn structure(
+        &mut self,
+        node: Node,
+        name: Name<'a>,
+        body: Node,
+        instance: Option<&Key>,
+    ) -> Type {
         let mut fields = Vec::new();
-        let (mut depth, mut visits) = (0, 0u32);
-        let mut bases_known = true;
-        let mut base_fields = Vec::new();
+        let mut understood = self.base_fields(node, &mut fields);
+        let bases = u32::try_from(fields.len()).unwrap_or(0);
+        // What is declared inside of it is named after it.
+        let scope = if name.is_empty() {
+            self.namespace.clone()
+        } else {
+            Cow::Owned([&*self.namespace, &*name, b"::"].concat())
+        };
+        let outer = std::mem::replace(&mut self.namespace, scope.clone());
+        let mut methods = Vec::new();
+        let mut cursor = body.walk();
+        for child in body.named_children(&mut cursor) {
+            match child.kind() {
+                _ if child.has_error() && child.kind() != "function_definition" => understood = false,
+                "field_declaration" => {
+                    let declarator = part(child, Part::Declarator);
+                    if declarator.is_some_and(|part| part.kind() == "function_declarator") {
+                        methods.push(child);
+                    } else {
+                        self.fields(child, &mut fields);
+                    }
+                }
+                "function_definition" => methods.push(child),
+                "struct_specifier" | "class_specifier" | "enum_specifier" | "type_definition"
+                | "alias_declaration" => self.type_declaration(child),
+                _ => {}
+            }
+        }
+        self.namespace = outer;
+        let ty = self.declare_struct(node, name, fields, understood);
+        if let Some(key) = instance {
+            // Its methods may name it.
+            self.templates.type_instances.push((key.clone(), ty.clone()));
+            if let Some(own) = part(node, Part::Name).map(|name| self.node_source(name)) {
+                self.types.insert(Cow::Owned([&*scope, own].concat()), ty.clone());
+            }
+        }
+        let Type::Struct(id) = ty else { return ty };
+        self.scopes.push(scope.clone());
+        if bases > 0 {
+            self.bases.insert(id, (0..bases).collect());
+        }
+        let outer = std::mem::replace(&mut self.namespace, scope);
+        self.methods_of_struct(id, node, &methods);
+        self.namespace = outer;
+        ty
+    }
+
+    /// A struct starts with its bases, one field each. `false` where one is unknown.
+    fn base_fields(&mut self, node: Node, fields: &mut Vec<Field>) -> bool {
+        let mut known = true;
         let mut cursor = node.walk();
-        let bases: Vec<Node> = node
+        let clauses = node
             .named_children(&mut cursor)
-            .filter(|child| child.kind() == "base_class_clause")
-            .collect();
-        for clause in bases {
+            .filter(|child| child.kind() == "base_class_clause");
+        for clause in clauses {
             let mut inner = clause.walk();
-            let names: Vec<Node> = clause.named_children(&mut inner).collect();
-            for base in names {
+            for base in clause.named_children(&mut inner) {
+                if base.kind() == "access_specifier" {
+                    continue;
+                }
                 let ty = self.type_of_node(base);
                 let Type::Struct(id) = ty else {
-                    bases_known = false;
+                    known = false;
                     continue;
                 };
-                let Some(base) = self.shader.structs.get(id.0 as usize) else {
-                    continue;
-                };
-                // Methods need an object of their struct to be called on. A base of fields alone is taken in whole:
-                // the semantics of an entry point's parameter stand among its own fields.
-                if self.bases.contains_key(&id) || self.with_methods.contains(&id) {
-                    base_fields.push(u32::try_from(fields.len()).unwrap_or(u32::MAX));
+                let is_empty = self.shader.components(&ty) == 0 && !self.with_methods.contains(&id);
+                if let Some(base) = self.shader.structs.get(id.0 as usize)
+                    && !is_empty
+                {
                     fields.push(Field {
                         name: base.name.clone(),
                         ty,
                         semantic: None,
                     });
-                } else {
-                    fields.extend(base.fields.iter().cloned());
                 }
             }
         }
-        let mut methods = Vec::new();
-        let mut cursor = body.walk();
-        for child in body.named_children(&mut cursor) {
-            match child.kind() {
-                "field_declaration" if child.has_error() => bases_known = false,
-                "field_declaration" => self.fields(child, &mut fields),
-                "function_definition" => methods.push(child),
-                "struct_specifier" | "enum_specifier" | "type_definition" | "alias_declaration" => {
-                    self.type_declaration(child);
-                }
-                "ERROR" => bases_known = false,
-                _ => {}
-            }
-        }
+        known
+    }
+
+    /// Adds a struct, unless it is too much of one.
+    fn declare_struct(&mut self, node: Node, name: Name<'a>, fields: Vec<Field>, understood: bool) -> Type {
+        let (mut depth, mut visits) = (0, 0u32);
         for field in &fields {
             let mut inner = &field.ty;
             while let Type::Array(element, _) = inner {
@@ -131,39 +172,53 @@ impl<'a> Lowering<'a> {
             visits = visits.saturating_add(size);
         }
         let span = self.span(node);
-        if depth > MAX_STRUCT_DEPTH || visits > MAX_STRUCT_FIELDS || !bases_known {
-            let message = if bases_known {
-                "this struct is too large"
-            } else {
-                "this struct could not be read"
-            };
-            self.problem(message, span);
-            if !name.is_empty() {
-                self.declare_name(name, Type::Unknown);
-            }
-            return Type::Unknown;
-        }
-        let id = StructId(u32::try_from(self.shader.structs.len()).unwrap_or(u32::MAX));
-        self.shader.structs.push(Struct {
-            name: String::from_utf8_lossy(name).into_owned(),
-            fields,
-            span,
-        });
-        self.struct_sizes.push((depth, visits));
-        if !base_fields.is_empty() {
-            self.bases.insert(id, base_fields);
-        }
+        let ty = if !understood {
+            self.problem("this struct could not be read", span);
+            Type::Unknown
+        } else if depth > MAX_STRUCT_DEPTH || visits > MAX_STRUCT_FIELDS {
+            self.problem("this struct is too large", span);
+            Type::Unknown
+        } else {
+            let id = StructId(u32::try_from(self.shader.structs.len()).unwrap_or(u32::MAX));
+            self.shader.structs.push(Struct {
+                name: String::from_utf8_lossy(name.split(|byte| *byte == b'#').next().unwrap_or_default())
+                    .into_owned(),
+                fields,
+                span,
+            });
+            self.struct_sizes.push((depth, visits));
+            Type::Struct(id)
+        };
         if !name.is_empty() {
-            self.declare_name(name, Type::Struct(id));
+            self.declare_name(name, ty.clone());
         }
-        if self.body.returns.is_none() {
-            for method in methods {
-                if !method.has_error() {
-                    self.method(id, method);
-                }
+        ty
+    }
+
+    /// Reads the methods of a struct. Each may call those behind it: all are declared first.
+    fn methods_of_struct(&mut self, id: StructId, node: Node, methods: &[Node]) {
+        if self.node_source(node).starts_with(b"interface") {
+            // Whoever implements them has them too.
+            return;
+        }
+        let items: Vec<(Item, Node)> = methods
+            .iter()
+            .map(|&method| (self.item_of_member(method), method))
+            .collect();
+        for (item, method) in &items {
+            if part(*method, Part::Declarator).is_some_and(|part| !part.has_error()) {
+                self.prototype(item, *method, id);
+            } else {
+                self.problem("this method could not be read", item.span);
             }
         }
-        Type::Struct(id)
+        for (item, method) in &items {
+            if method.kind() == "function_definition"
+                && part(*method, Part::Declarator).is_some_and(|part| !part.has_error())
+            {
+                self.function(item, *method, Some(id));
+            }
+        }
     }
 
     fn fields(&mut self, node: Node, fields: &mut Vec<Field>) {
@@ -171,7 +226,12 @@ impl<'a> Lowering<'a> {
             return;
         };
         let base = self.type_of_node(base);
-        let is_static = self.specifiers(node).0;
+        if self.specifiers(node).0 {
+            // A global by another name.
+            let item = self.item_of_member(node);
+            self.globals(&item, node);
+            return;
+        }
         let mut cursor = node.walk();
         let bitfield = node
             .named_children(&mut cursor)
@@ -179,9 +239,6 @@ impl<'a> Lowering<'a> {
         let mut cursor = node.walk();
         let declarators: Vec<Node> = node.children_by_field_name("declarator", &mut cursor).collect();
         for declarator in declarators {
-            if is_static || declarator.kind() == "function_declarator" {
-                continue;
-            }
             if let Some(declared) = self.declarator(declarator, base.clone()) {
                 fields.push(Field {
                     name: String::from_utf8_lossy(declared.name).into_owned(),
@@ -198,9 +255,9 @@ impl<'a> Lowering<'a> {
         Some(String::from_utf8_lossy(self.source(*span)).into_owned())
     }
 
-    fn method(&mut self, id: StructId, node: Node) {
-        // Methods belong to no item of their own; their attributes mean nothing here.
-        let item = Item {
+    /// Members belong to no item of their own; their attributes mean nothing here.
+    fn item_of_member(&self, node: Node) -> Item {
+        Item {
             kind: ItemKind::Declaration,
             span: self.span(node),
             namespace: 0,
@@ -211,7 +268,6 @@ impl<'a> Lowering<'a> {
             wave_size: None,
             too_deep: false,
             template: Vec::new(),
-        };
-        self.function(&item, node, Some(id));
+        }
     }
 }

@@ -1,14 +1,15 @@
-//! Templates of functions: read anew for each set of types they are called with.
+//! Templates: read anew for each set of types and numbers they are named with.
 
 use std::borrow::Cow;
 
-use rustc_hash::FxHashMap;
-use tree_sitter::{Node, Parser};
+use rustc_hash::{FxHashMap, FxHashSet};
+use tree_sitter::{Node, Tree};
 
 use super::constants::Constant;
 use super::parts::{Part, part};
 use super::{Lowering, Name};
 use crate::lexical::Item;
+use crate::span::Span;
 use crate::tree::{Expr, ExprKind, FunctionId};
 use crate::types::Type;
 
@@ -25,12 +26,19 @@ pub(super) enum Binding {
 }
 
 /// What an instance is one of: the start of the template in the text, and what its names stand for.
-type Key = (u32, Vec<Binding>);
+pub(super) type Key = (u32, Vec<Binding>);
 
 #[derive(Default)]
 pub(super) struct Templates<'a> {
-    by_name: FxHashMap<Name<'a>, Vec<&'a Item>>,
+    functions: FxHashMap<Name<'a>, Vec<&'a Item>>,
+    /// Templates of structs and of other names for types.
+    types: FxHashMap<Name<'a>, &'a Item>,
+    /// `template <>`: read instead of the template, where its names stand for these.
+    special: Vec<(Key, &'a Item)>,
+    /// Starts of templates of which some specialisation was not understood.
+    untold: FxHashSet<u32>,
     instances: Vec<(Key, FunctionId)>,
+    pub type_instances: Vec<(Key, Type)>,
     /// The instances being read, each inside the one before.
     open: Vec<Key>,
     work: usize,
@@ -38,28 +46,66 @@ pub(super) struct Templates<'a> {
     pub is_open: bool,
 }
 
+impl Templates<'_> {
+    /// Whether what is read now is one reading of a template.
+    pub(super) fn is_instance(&self) -> bool {
+        !self.open.is_empty()
+    }
+}
+
+/// The `struct`, function or alias that a template is of.
+fn declared(tree: &Tree) -> Option<Node<'_>> {
+    tree.root_node().named_child(0).filter(|node| !node.has_error())
+}
+
 impl<'a> Lowering<'a> {
     pub(super) fn declare_template(&mut self, item: &'a Item, node: Node) {
-        let declarator = part(node, Part::Declarator);
-        let Some(name) = declarator.and_then(|declarator| part(declarator, Part::Declarator)) else {
-            return;
+        let name = match node.kind() {
+            "struct_specifier" | "class_specifier" | "alias_declaration" => part(node, Part::Name),
+            "function_definition" => {
+                part(node, Part::Declarator).and_then(|declarator| part(declarator, Part::Declarator))
+            }
+            _ => return,
         };
-        if name.kind() != "identifier" {
-            // A specialisation, or a method outside of its struct.
+        let Some(name) = name else { return };
+        if matches!(name.kind(), "template_type" | "template_function") {
+            self.declare_special(item, name, node.kind() == "function_definition");
             return;
         }
-        let name = self.node_source(name);
-        if let Some(full) = self.full_name(name) {
-            self.templates.by_name.entry(full).or_default().push(item);
+        if !matches!(name.kind(), "identifier" | "type_identifier") {
+            // A method outside of its struct.
+            self.problem("this template is not understood", item.span);
+            return;
         }
-        self.templates
-            .by_name
-            .entry(Cow::Borrowed(name))
-            .or_default()
-            .push(item);
+        let full = self.full_name(self.node_source(name));
+        if node.kind() == "function_definition" {
+            self.templates.functions.entry(full).or_default().push(item);
+        } else {
+            self.templates.types.insert(full, item);
+        }
     }
 
-    /// The types and numbers in the `<…>` of a callee.
+    /// A specialisation. Where it cannot be told what it is one of, that is no longer read at all.
+    fn declare_special(&mut self, item: &'a Item, name: Node, is_function: bool) {
+        let base = part(name, Part::Name).map_or(&[][..], |name| self.node_source(name));
+        let of: Vec<&Item> = if is_function {
+            self.resolve(&self.templates.functions, base).unwrap_or_default()
+        } else {
+            Vec::from_iter(self.resolve(&self.templates.types, base))
+        };
+        let bindings: Option<Vec<Binding>> = self.template_arguments(name).into_iter().collect();
+        match (of.as_slice(), bindings) {
+            ([of], Some(bindings)) if item.template.is_empty() && bindings.len() == of.template.len() => {
+                self.templates.special.push(((of.span.start, bindings), item));
+            }
+            _ => {
+                self.templates.untold.extend(of.iter().map(|of| of.span.start));
+                self.problem("this specialisation is not understood", item.span);
+            }
+        }
+    }
+
+    /// The types and numbers in the `<…>` of a callee or a type.
     pub(super) fn template_arguments(&mut self, callee: Node) -> Vec<Option<Binding>> {
         let Some(list) = part(callee, Part::Arguments) else {
             return Vec::new();
@@ -84,56 +130,98 @@ impl<'a> Lowering<'a> {
         explicit: &[Option<Binding>],
         arguments: &[Expr],
     ) -> Option<FunctionId> {
-        let items = self.resolve(&self.templates.by_name, name)?;
+        let items = self.resolve(&self.templates.functions, name)?;
         items
             .into_iter()
             .find_map(|item| self.instance(item, explicit, arguments))
     }
 
-    fn instance(
-        &mut self,
-        item: &'a Item,
-        explicit: &[Option<Binding>],
-        arguments: &[Expr],
-    ) -> Option<FunctionId> {
+    /// The type that a template of one stands for with these arguments.
+    pub(super) fn type_instance(&mut self, name: &[u8], arguments: &[Option<Binding>]) -> Option<Type> {
+        let item = self.resolve(&self.templates.types, name)?;
+        let given = arguments.to_vec();
+        let key = (item.span.start, self.with_defaults(item, given)?);
+        let mut known = self.templates.type_instances.iter();
+        if let Some((_, ty)) = known.find(|(known, _)| *known == key) {
+            return Some(ty.clone());
+        }
+        let item = self.specialised(item, &key)?;
+        let tree = self.parsed(item)?;
+        let node = declared(&tree)?;
+        let ty = self.bound(item, &key, false, |lowering| {
+            if node.kind() == "alias_declaration" {
+                return part(node, Part::Type).map(|ty| lowering.type_of_node(ty));
+            }
+            let shown = lowering.instance_name(name, &key.1);
+            let body = part(node, Part::Body)?;
+            Some(lowering.structure(node, Cow::Owned(shown), body, Some(&key)))
+        })??;
+        if !self
+            .templates
+            .type_instances
+            .iter()
+            .any(|(known, _)| *known == key)
+        {
+            self.templates.type_instances.push((key, ty.clone()));
+        }
+        Some(ty)
+    }
+
+    /// `Name<uint, 4>`, and behind a `#` a number of its own: structs of one name may be several.
+    fn instance_name(&self, name: &[u8], bindings: &[Binding]) -> Vec<u8> {
+        let shown: Vec<String> = bindings
+            .iter()
+            .map(|binding| match binding {
+                Binding::Type(ty) => crate::print::type_name(&self.shader, ty),
+                Binding::Number(Constant::Bool(value)) => value.to_string(),
+                Binding::Number(Constant::Int(value)) => value.to_string(),
+                Binding::Number(Constant::Uint(value)) => value.to_string(),
+                Binding::Number(Constant::Float(value)) => value.to_string(),
+            })
+            .collect();
+        let own = super::names::split_scope(name).map_or(name, |(_, own)| own);
+        let number = self.shader.structs.len();
+        let rest = format!("<{}>#{number}", shown.join(", "));
+        [own, rest.as_bytes()].concat()
+    }
+
+    /// What is read for these bindings: the template, or its specialisation. `None` if that cannot be told.
+    fn specialised(&self, item: &'a Item, key: &Key) -> Option<&'a Item> {
+        if self.templates.untold.contains(&key.0) {
+            return None;
+        }
+        let mut special = self.templates.special.iter();
+        Some(special.find(|(of, _)| of == key).map_or(item, |(_, item)| *item))
+    }
+
+    /// The syntax of a template's text, as often as the limits allow.
+    fn parsed(&mut self, item: &Item) -> Option<Tree> {
         let text = item.span.slice(&self.lexed.blank);
         self.templates.work += text.len();
         if self.templates.open.len() >= MAX_DEPTH || self.templates.work > MAX_WORK {
             return None;
         }
-        let mut parser = Parser::new();
-        parser
-            .set_language(&tree_sitter_hlsl::LANGUAGE_HLSL.into())
-            .ok()?;
-        let tree = parser.parse(text, None)?;
-        let node = tree.root_node().named_child(0).filter(|node| !node.has_error())?;
-        let outer = std::mem::replace(&mut self.base, i64::from(item.span.start));
-        let found = self.instance_of(item, node, explicit, arguments);
-        self.base = outer;
-        found
+        super::parser()?.parse(text, None)
     }
 
-    fn instance_of(
+    /// Reads an instance: its names stand for what `key` says, for as long as it is read.
+    fn bound<T>(
         &mut self,
         item: &'a Item,
-        node: Node,
-        explicit: &[Option<Binding>],
-        arguments: &[Expr],
-    ) -> Option<FunctionId> {
-        let key = (item.span.start, self.bindings(item, node, explicit, arguments)?);
-        if self.templates.open.contains(&key) {
+        key: &Key,
+        is_function: bool,
+        read: impl FnOnce(&mut Self) -> T,
+    ) -> Option<T> {
+        if self.templates.open.contains(key) {
             // HLSL has no recursion.
             return None;
         }
-        let mut instances = self.templates.instances.iter();
-        if let Some((_, function)) = instances.find(|(known, _)| *known == key) {
-            return self.best_overload(&[*function], arguments, 0);
-        }
-        // The names of the template, for as long as it is read.
+        let own = self.namespace_of(item);
+        let namespace = std::mem::replace(&mut self.namespace, own);
         let mut types = Vec::new();
         let mut numbers = Vec::new();
-        for (name, binding) in item.template.iter().zip(&key.1) {
-            let name = Cow::Borrowed(self.source(*name));
+        for (parameter, binding) in item.template.iter().zip(&key.1) {
+            let name = self.full_name(self.source(parameter.name));
             match binding.clone() {
                 Binding::Type(ty) => types.push((name.clone(), self.types.insert(name, ty))),
                 Binding::Number(value) => {
@@ -142,14 +230,16 @@ impl<'a> Lowering<'a> {
             }
         }
         let body = std::mem::take(&mut self.body);
-        let (namespace, too_deep) = (self.namespace, self.too_deep);
-        self.namespace = self.namespace_of(item);
+        let base = std::mem::replace(&mut self.base, i64::from(item.span.start));
+        let too_deep = self.too_deep;
         self.templates.open.push(key.clone());
-        let is_open = std::mem::replace(&mut self.templates.is_open, true);
-        let function = self.function(item, node, None);
+        let is_open = std::mem::replace(&mut self.templates.is_open, is_function);
+        let result = read(self);
         self.templates.is_open = is_open;
         self.templates.open.pop();
-        (self.namespace, self.too_deep) = (namespace, too_deep);
+        self.too_deep = too_deep;
+        self.base = base;
+        self.namespace = namespace;
         self.body = body;
         for (name, before) in types.into_iter().rev() {
             match before {
@@ -163,14 +253,43 @@ impl<'a> Lowering<'a> {
                 None => self.enumerators.remove(&name),
             };
         }
-        let function = function?;
+        Some(result)
+    }
+
+    fn instance(
+        &mut self,
+        item: &'a Item,
+        explicit: &[Option<Binding>],
+        arguments: &[Expr],
+    ) -> Option<FunctionId> {
+        let tree = self.parsed(item)?;
+        let node = declared(&tree)?;
+        let base = std::mem::replace(&mut self.base, i64::from(item.span.start));
+        let bindings = self.bindings(item, node, explicit, arguments);
+        self.base = base;
+        let key = (item.span.start, bindings?);
+        let mut instances = self.templates.instances.iter();
+        if let Some((_, function)) = instances.find(|(known, _)| *known == key) {
+            return self.best_overload(&[*function], arguments, 0);
+        }
+        let read = self.specialised(item, &key)?;
+        let special = if std::ptr::eq(read, item) {
+            None
+        } else {
+            Some(self.parsed(read)?)
+        };
+        let node = match &special {
+            Some(tree) => declared(tree)?,
+            None => node,
+        };
+        let function = self.bound(read, &key, true, |lowering| lowering.function(read, node, None))??;
         self.templates.instances.push((key, function));
         self.best_overload(&[function], arguments, 0)
     }
 
     /// What the template's names stand for in a call: as given, else as the arguments tell. `None` if they do not.
     fn bindings(
-        &self,
+        &mut self,
         item: &Item,
         node: Node,
         explicit: &[Option<Binding>],
@@ -199,7 +318,7 @@ impl<'a> Lowering<'a> {
                 let Some((name, ty)) = deduced(written, &argument.ty) else {
                     continue;
                 };
-                let at = item.template.iter().position(|own| self.source(*own) == name);
+                let at = item.template.iter().position(|own| self.source(own.name) == name);
                 let Some(at) = at.filter(|&at| !given.get(at).copied().unwrap_or(true)) else {
                     continue;
                 };
@@ -216,7 +335,35 @@ impl<'a> Lowering<'a> {
                 }
             }
         }
+        self.with_defaults(item, bindings)
+    }
+
+    /// All of a template's names bound: those that are not, by their defaults.
+    fn with_defaults(&mut self, item: &Item, mut bindings: Vec<Option<Binding>>) -> Option<Vec<Binding>> {
+        if bindings.len() > item.template.len() {
+            return None;
+        }
+        bindings.resize(item.template.len(), None);
+        for (binding, parameter) in bindings.iter_mut().zip(&item.template) {
+            if let (None, Some(default)) = (&binding, parameter.default) {
+                *binding = self.template_argument_at(default);
+            }
+            // `uint N` makes a uint of what it is given.
+            if let (Some(Binding::Number(value)), Some(ty)) = (&binding, parameter.ty) {
+                let scalar = self.type_at(ty).scalar();
+                *binding = scalar
+                    .and_then(|scalar| value.convert(scalar))
+                    .map(Binding::Number);
+            }
+        }
         bindings.into_iter().collect()
+    }
+
+    fn template_argument_at(&mut self, span: Span) -> Option<Binding> {
+        let tokens = &self.lexed.tokens;
+        let first = tokens.partition_point(|token| token.start < span.start);
+        let end = tokens.partition_point(|token| token.start < span.end);
+        self.template_argument_of_tokens(first, end, 0)
     }
 }
 

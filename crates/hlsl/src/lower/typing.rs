@@ -5,8 +5,11 @@ use std::sync::Arc;
 use tree_sitter::Node;
 
 use super::Lowering;
+use super::constants::Constant;
+use super::names::split_scope;
 use super::parts::{Part, part};
-use crate::lexical::TokenKind;
+use super::templates::Binding;
+use crate::lexical::{Token, TokenKind};
 use crate::span::Span;
 use crate::type_names;
 use crate::types::{Scalar, Type};
@@ -21,12 +24,35 @@ impl<'a> Lowering<'a> {
             "struct_specifier" | "class_specifier" | "enum_specifier" if part(node, Part::Body).is_some() => {
                 self.declare_type(node)
             }
-            _ => self.type_at(self.span(node)),
+            _ => {
+                let span = self.span(node);
+                let ty = self.type_at(span);
+                if ty == Type::Unknown {
+                    self.unknown_type(span);
+                }
+                ty
+            }
+        }
+    }
+
+    /// Reports the type that is written here, unless it is one that this front end knows to do without.
+    fn unknown_type(&mut self, span: Span) {
+        let written = self.source(span);
+        let end = written
+            .iter()
+            .position(|byte| !(byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b':')))
+            .unwrap_or(written.len());
+        let name = written.get(..end).unwrap_or_default();
+        if !name.is_empty()
+            && !type_names::is_without_model(name)
+            && self.resolve(&self.types, name).is_none()
+        {
+            self.unknown_name(name, span);
         }
     }
 
     /// The type the tokens under a span name.
-    pub(super) fn type_at(&self, span: Span) -> Type {
+    pub(super) fn type_at(&mut self, span: Span) -> Type {
         let tokens = &self.lexed.tokens;
         let first = tokens.partition_point(|token| token.start < span.start);
         let end = first
@@ -38,68 +64,116 @@ impl<'a> Lowering<'a> {
     }
 
     /// The type a range of tokens names.
-    pub(super) fn type_of_tokens(&self, first: usize, end: usize) -> Type {
+    pub(super) fn type_of_tokens(&mut self, first: usize, end: usize) -> Type {
         let mut index = first;
         let ty = self.read_type(&mut index, end, 0);
         // Lengths stand outermost first.
         let mut lengths = Vec::new();
         while index < end && self.lexed.tokens.get(index).is_some_and(|token| token.is(b'[')) {
             let close = self.lexed.partner.get(index).map_or(end, |&close| close as usize);
-            lengths.push(if close == index + 2 {
-                self.number(index + 1).unwrap_or(0)
-            } else {
-                0
-            });
+            let length = self.constant_of_tokens(index + 1, close.min(end));
+            lengths.push(length.and_then(Constant::to_u32).unwrap_or(0));
             index = close.saturating_add(1);
         }
         lengths.into_iter().rev().fold(ty, array_of)
     }
 
-    fn number(&self, index: usize) -> Option<u32> {
-        let token = self.lexed.tokens.get(index)?;
+    /// The value of a constant expression of these tokens.
+    fn constant_of_tokens(&mut self, first: usize, end: usize) -> Option<Constant> {
+        let tokens = &self.lexed.tokens;
+        let start = tokens.get(first)?;
+        if first + 1 == end {
+            return self.constant_token(*start);
+        }
+        let last = tokens.get(first..end)?.last()?;
+        let span = Span {
+            start: start.start,
+            end: last.end,
+        };
+        let values = self.constants(&mut super::parser()?, span.slice(&self.lexed.blank), span.start);
+        values.into_iter().next().flatten()
+    }
+
+    fn constant_token(&self, token: Token) -> Option<Constant> {
+        let word = token.bytes(self.text);
         match token.kind {
-            TokenKind::Number => super::literals::literal(token.bytes(self.text)).1,
+            TokenKind::Number => {
+                let (ty, bits) = super::literals::literal(word);
+                Constant::of(bits?, ty.scalar()?)
+            }
             TokenKind::Word => {
-                let word = token.bytes(self.text);
+                if matches!(word, b"true" | b"false") {
+                    return Some(Constant::Bool(word == b"true"));
+                }
                 if let Some(local) = self.body.scope.get(word) {
-                    return self.body.values.get(local)?.to_u32();
+                    return self.body.values.get(local).copied();
                 }
                 if let Some(value) = self.resolve(&self.enumerators, word) {
-                    return value.to_u32();
+                    return Some(value);
                 }
                 let global = self.resolve(&self.globals, word)?;
-                self.global_values
-                    .get(global.0 as usize)
-                    .copied()
-                    .flatten()?
-                    .to_u32()
+                self.global_values.get(global.0 as usize).copied().flatten()
             }
             _ => None,
         }
     }
 
-    fn read_type(&self, index: &mut usize, end: usize, depth: u32) -> Type {
-        let word_at = |at: usize| -> &'a [u8] {
-            if at < end {
-                self.lexed
-                    .tokens
-                    .get(at)
-                    .map_or(&[], |token| token.word(self.text))
-            } else {
-                &[]
+    /// What stands between the `<` at `open` and its `>` at `close`, by the commas.
+    fn template_list(&mut self, open: usize, close: usize, depth: u32) -> Vec<Option<Binding>> {
+        let lexed = self.lexed;
+        let mut bindings = Vec::new();
+        let mut first = open + 1;
+        let mut nested = 0usize;
+        for index in open + 1..=close {
+            let Some(token) = lexed.tokens.get(index) else {
+                break;
+            };
+            match token.kind {
+                TokenKind::Punct(b'<' | b'(') => nested += 1,
+                TokenKind::Punct(b'>' | b')') if index < close => nested = nested.saturating_sub(1),
+                _ => {}
             }
-        };
-        let is =
-            |at: usize, punct: u8| at < end && self.lexed.tokens.get(at).is_some_and(|token| token.is(punct));
+            if index == close || nested == 0 && token.is(b',') {
+                if index > first {
+                    bindings.push(self.template_argument_of_tokens(first, index, depth));
+                }
+                first = index + 1;
+            }
+        }
+        bindings
+    }
+
+    /// A type or a number among template arguments.
+    pub(super) fn template_argument_of_tokens(
+        &mut self,
+        first: usize,
+        end: usize,
+        depth: u32,
+    ) -> Option<Binding> {
+        let mut index = first;
+        let ty = self.read_type(&mut index, end, depth + 1);
+        if ty != Type::Unknown && index == end {
+            return Some(Binding::Type(ty));
+        }
+        self.constant_of_tokens(first, end).map(Binding::Number)
+    }
+
+    fn read_type(&mut self, index: &mut usize, end: usize, depth: u32) -> Type {
+        let (lexed, text) = (self.lexed, self.text);
+        let token_at = |at: usize| lexed.tokens.get(at).filter(|_| at < end);
+        let word_at = |at: usize| -> &'a [u8] { token_at(at).map_or(&[], |token| token.word(text)) };
+        let is = |at: usize, punct: u8| token_at(at).is_some_and(|token| token.is(punct));
         let mut unsigned = false;
         while let word @ (b"const" | b"struct" | b"snorm" | b"unorm" | b"unsigned" | b"signed" | b"static"
         | b"class" | b"enum" | b"precise" | b"row_major" | b"column_major"
-        | b"globallycoherent") = word_at(*index)
+        | b"globallycoherent" | b"typename") = word_at(*index)
         {
             unsigned |= word == b"unsigned";
             *index += 1;
         }
-        let start = *index;
+        if is(*index, b':') && is(*index + 1, b':') {
+            *index += 2;
+        }
         let mut word = word_at(*index);
         if word.is_empty() {
             return if unsigned { Type::UINT } else { Type::Unknown };
@@ -112,44 +186,35 @@ impl<'a> Lowering<'a> {
             full.extend_from_slice(word);
             *index += 3;
         }
-        let mut arguments = Vec::new();
-        let mut numbers = Vec::new();
-        let mut has_arguments = false;
+        let mut arguments = None;
         if is(*index, b'<') && depth < 8 {
-            has_arguments = true;
-            *index += 1;
-            while *index < end && !is(*index, b'>') {
-                let is_type = self.types.contains_key(word_at(*index));
-                if let Some(number) = self.number(*index).filter(|_| !is_type) {
-                    numbers.push(number);
-                    *index += 1;
-                } else if word_at(*index).is_empty() {
-                    *index += 1;
-                } else {
-                    arguments.push(self.read_type(index, end, depth + 1));
-                }
-            }
-            *index += 1;
+            let Some(close) = template_end(&lexed.tokens, *index, end) else {
+                return Type::Unknown;
+            };
+            arguments = Some(self.template_list(*index, close, depth));
+            *index = close + 1;
         }
-        let _ = start;
-        let count = |at: usize| {
-            numbers
-                .get(at)
-                .and_then(|&n| u8::try_from(n).ok())
-                .filter(|n| (1..=4).contains(n))
-        };
-        match word {
-            b"vector" if has_arguments => match (arguments.first().and_then(Type::scalar), count(0)) {
-                (Some(scalar), Some(n)) => return Type::Vector(scalar, n),
-                _ => return Type::Unknown,
-            },
-            b"matrix" if has_arguments => {
-                return match (arguments.first().and_then(Type::scalar), count(0), count(1)) {
-                    (Some(scalar), Some(rows), Some(columns)) => Type::Matrix(scalar, rows, columns),
-                    _ => Type::Unknown,
-                };
+        if let Some(arguments) = &arguments {
+            match (word, arguments.as_slice()) {
+                (b"vector", [element, length]) => {
+                    return match (scalar_of(element.as_ref()), count_of(length.as_ref())) {
+                        (Some(scalar), Some(n)) => Type::Vector(scalar, n),
+                        _ => Type::Unknown,
+                    };
+                }
+                (b"matrix", [element, rows, columns]) => {
+                    let counts = (count_of(rows.as_ref()), count_of(columns.as_ref()));
+                    return match (scalar_of(element.as_ref()), counts) {
+                        (Some(scalar), (Some(rows), Some(columns))) => Type::Matrix(scalar, rows, columns),
+                        _ => Type::Unknown,
+                    };
+                }
+                (b"vector" | b"matrix", _) => return Type::Unknown,
+                _ => {}
             }
-            _ => {}
+            if let Some(ty) = self.type_instance(&full, arguments) {
+                return self.member_type(ty, index, end);
+            }
         }
         if let Some(ty) = type_names::builtin(word) {
             return if unsigned && ty.scalar() == Some(Scalar::Int) {
@@ -159,10 +224,72 @@ impl<'a> Lowering<'a> {
             };
         }
         if let Some(ty) = self.resolve(&self.types, &full) {
-            return if has_arguments { Type::Unknown } else { ty };
+            return if arguments.is_some() { Type::Unknown } else { ty };
         }
-        type_names::resource(word, arguments.into_iter().next()).unwrap_or(Type::Unknown)
+        if let Some((scope, own)) = split_scope(&full)
+            && let Some(holder) = self.resolve(&self.types, scope)
+        {
+            return self
+                .resolve_member(&self.types, &holder, own)
+                .unwrap_or(Type::Unknown);
+        }
+        let element = match arguments.and_then(|arguments| arguments.into_iter().next()) {
+            Some(Some(Binding::Type(ty))) => Some(ty),
+            Some(_) => Some(Type::Unknown),
+            None => None,
+        };
+        type_names::resource(word, element).unwrap_or(Type::Unknown)
     }
+
+    /// The type `T` in `S<…>::T`; `S<…>` itself where nothing follows.
+    fn member_type(&mut self, ty: Type, index: &mut usize, end: usize) -> Type {
+        let tokens = &self.lexed.tokens;
+        let is_colon = |at: usize| at < end && tokens.get(at).is_some_and(|token| token.is(b':'));
+        if !is_colon(*index) || !is_colon(*index + 1) {
+            return ty;
+        }
+        let name = tokens
+            .get(*index + 2)
+            .map_or(&[][..], |token| token.word(self.text));
+        *index += 3;
+        self.resolve_member(&self.types, &ty, name)
+            .unwrap_or(Type::Unknown)
+    }
+}
+
+fn scalar_of(binding: Option<&Binding>) -> Option<Scalar> {
+    match binding? {
+        Binding::Type(Type::Scalar(scalar)) => Some(*scalar),
+        _ => None,
+    }
+}
+
+/// The number of rows, columns or components.
+fn count_of(binding: Option<&Binding>) -> Option<u8> {
+    match binding? {
+        Binding::Number(value) => u8::try_from(value.to_u32()?)
+            .ok()
+            .filter(|count| (1..=4).contains(count)),
+        Binding::Type(_) => None,
+    }
+}
+
+/// The index of the `>` that closes the list opened at `open`.
+fn template_end(tokens: &[Token], open: usize, end: usize) -> Option<usize> {
+    let mut depth = 0usize;
+    for (index, token) in tokens.iter().enumerate().take(end).skip(open) {
+        match token.kind {
+            TokenKind::Punct(b'<') => depth += 1,
+            TokenKind::Punct(b'>') => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return Some(index);
+                }
+            }
+            _ => {}
+        }
+    }
+    None
 }
 
 /// An array of `length` elements.

@@ -7,7 +7,7 @@ use super::macros;
 use super::names::{Symbol, Token};
 use super::text::SourceText;
 use super::unit::{Condition, Unit};
-use super::{Branch, MAX_INCLUDE_DEPTH, MAX_INCLUSIONS};
+use super::{Branch, MAX_INCLUDE_DEPTH, MAX_INCLUSIONS, Taken};
 use crate::span::{FileId, FileSpan};
 
 /// A directive's line: positions in the joined text.
@@ -121,7 +121,7 @@ impl Unit<'_> {
                 group,
             };
             if holds {
-                condition.taken = Some(self.take(source, line));
+                condition.taken = Some(self.take(source, line, branch, asks));
                 self.frame.conditions.push(condition);
             } else {
                 self.frame.conditions.push(condition);
@@ -203,22 +203,28 @@ impl Unit<'_> {
         })
     }
 
-    /// Starts a region that is taken, behind `line`; gives its start in the file.
-    fn take(&mut self, source: &SourceText, line: Line) -> u32 {
+    /// Starts a region that is taken, behind `line`.
+    fn take(&mut self, source: &SourceText, line: Line, opened_by: Branch, condition: FileSpan) -> Taken {
         let start = source.file_start(lex::past_newline(source.bytes(), line.end));
         self.active.insert((source.id, start));
-        start
+        let region = FileSpan {
+            file: source.id,
+            start,
+            end: start,
+        };
+        Taken {
+            region,
+            condition,
+            opened_by,
+        }
     }
 
     /// Notes that the region being taken ends before `line`.
     fn close_taken(&mut self, source: &SourceText, condition: Condition, line: Line) {
         let end = source.file_end(line_start(source.bytes(), line.hash));
-        if let (Some(start), Some(group)) = (condition.taken, self.groups.get_mut(condition.group)) {
-            group.get_or_insert(FileSpan {
-                file: source.id,
-                start,
-                end: end.max(start),
-            });
+        if let (Some(mut taken), Some(group)) = (condition.taken, self.groups.get_mut(condition.group)) {
+            taken.region.end = end.max(taken.region.start);
+            group.get_or_insert(taken);
         }
     }
 
@@ -266,7 +272,7 @@ impl Unit<'_> {
             asks = self.next_branch(source, line, branch, condition);
             // After an `#else` nothing more is taken.
             if condition.taken.is_none() && !condition.saw_else && self.holds(source, line, branch).0 {
-                let taken = self.take(source, line);
+                let taken = self.take(source, line, branch, asks);
                 if let Some(condition) = self.frame.conditions.last_mut() {
                     condition.taken = Some(taken);
                 }

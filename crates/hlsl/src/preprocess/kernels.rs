@@ -12,6 +12,7 @@ pub struct KernelVariant {
 #[must_use]
 pub fn kernel_variants(text: &[u8]) -> Vec<KernelVariant> {
     let mut found: Vec<KernelVariant> = Vec::new();
+    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     for words in text.split(|byte| *byte == b'\n').filter_map(kernel) {
         let mut words = words.into_iter();
         let Some(name) = words.next() else { continue };

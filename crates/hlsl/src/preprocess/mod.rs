@@ -67,7 +67,15 @@ pub struct Inactive {
     pub condition: FileSpan,
     pub opened_by: Branch,
     /// The region of the same `#if` that was taken instead, if one was.
-    pub taken: Option<FileSpan>,
+    pub taken: Option<Taken>,
+}
+
+/// A region of a file that conditional compilation took in. The fields are those of [`Inactive`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Taken {
+    pub region: FileSpan,
+    pub condition: FileSpan,
+    pub opened_by: Branch,
 }
 
 /// A directive that opens a region.

@@ -10,7 +10,7 @@ use super::macros::{self, Macro};
 use super::names::{Names, Symbol, Token};
 use super::origins::Output;
 use super::text::{self, SourceText};
-use super::{Branch, Inactive, MAX_MESSAGE, MAX_PROBLEMS, MAX_TEXT, Preprocessed};
+use super::{Branch, Inactive, MAX_MESSAGE, MAX_PROBLEMS, MAX_TEXT, Preprocessed, Taken};
 use crate::Includes;
 use crate::span::{FileId, FileSpan, Problem, SourceFile, Sources};
 
@@ -31,8 +31,8 @@ pub(super) struct Condition {
     pub place: FileSpan,
     /// What the `#if` asks.
     pub asks: FileSpan,
-    /// One of its regions was taken; its start in the file.
-    pub taken: Option<u32>,
+    /// One of its regions was taken. Where that ends is not known yet: it is empty.
+    pub taken: Option<Taken>,
     pub saw_else: bool,
     /// Index into [`Unit::groups`].
     pub group: usize,
@@ -65,7 +65,7 @@ pub(super) struct Unit<'a> {
     /// The regions left out, each with the index of its `#if` in `groups`.
     inactive: Vec<(Inactive, usize)>,
     /// For each `#if` met the region that was taken.
-    pub groups: Vec<Option<FileSpan>>,
+    pub groups: Vec<Option<Taken>>,
     /// File and start of each region that was taken.
     pub active: FxHashSet<(FileId, u32)>,
     /// The conditions as they were before a macro call in whose arguments a directive stands.

@@ -1,6 +1,6 @@
 //! What several readings of a file show together.
 
-use shaderlint_hlsl::{FileId, FileSpan, Inactive, Problem, Sources};
+use shaderlint_hlsl::{FileId, FileSpan, Inactive, Problem, Sources, Taken};
 use shaderlint_linter::{Category, Diagnostic, Report};
 
 use super::{Reading, contains, file_called, holds, text_of};
@@ -91,7 +91,11 @@ fn moved(mut reading: Reading, sources: &mut Sources) -> Reading {
         *inactive = Inactive {
             region: moved(inactive.region),
             condition: moved(inactive.condition),
-            taken: inactive.taken.map(moved),
+            taken: inactive.taken.map(|taken| Taken {
+                region: moved(taken.region),
+                condition: moved(taken.condition),
+                ..taken
+            }),
             ..*inactive
         };
     }
@@ -168,6 +172,7 @@ fn fallbacks<'a>(sources: &'a Sources, inactive: &'a [Inactive]) -> impl Iterato
     inactive.iter().filter_map(|inactive| {
         let text = text_of(sources, inactive.region);
         let has_waves = WAVE_INTRINSICS.iter().any(|name| contains(text, name));
-        inactive.taken.filter(|_| has_waves)
+        let taken = inactive.taken.filter(|_| has_waves)?;
+        Some(taken.region)
     })
 }

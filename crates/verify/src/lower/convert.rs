@@ -144,7 +144,16 @@ impl Body<'_, '_> {
             components.push(self.deeper(span, |body| body.put_together(&inner, parts, span))?);
         }
         let ty = self.unit.value_type(&ty, span)?;
-        Ok(self.add(Expression::Compose { ty, components }))
+        Ok(self.compose(ty, components))
+    }
+
+    /// A value of a composite type; of a struct without fields, the only one.
+    pub(super) fn compose(&mut self, ty: naga::Handle<naga::Type>, components: Vec<Value>) -> Value {
+        self.add(if components.is_empty() {
+            Expression::ZeroValue(ty)
+        } else {
+            Expression::Compose { ty, components }
+        })
     }
 
     /// The types of what a composite type is made of.

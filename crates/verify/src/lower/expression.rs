@@ -6,7 +6,6 @@ use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, FunctionId, Scalar, S
 use super::function::{Body, Value};
 use super::module::GlobalPlace;
 use super::place::{Place, Target};
-use super::reach::for_each_in_expr;
 use super::types::{simplify, vector_size};
 use super::{LowerError, constant};
 
@@ -237,7 +236,7 @@ impl Body<'_, '_> {
     /// Whether evaluating `expr` needlessly costs little and does nothing: no memory but locals, no calls, no effects.
     fn is_cheap(&self, expr: &Expr) -> bool {
         let (mut size, mut cheap) = (0, true);
-        for_each_in_expr(expr, &mut |e| {
+        for e in expr.descendants() {
             size += 1;
             cheap &= match &e.kind {
                 ExprKind::Literal(_)
@@ -255,7 +254,7 @@ impl Body<'_, '_> {
                 ),
                 _ => false,
             };
-        });
+        }
         cheap && size <= CHEAP
     }
 
@@ -403,7 +402,7 @@ impl Body<'_, '_> {
                 components.push(self.value(argument)?);
             }
             let ty = self.unit.value_type(&ty, span)?;
-            return Ok(self.add(Expression::Compose { ty, components }));
+            return Ok(self.compose(ty, components));
         }
         let mut scalars = Vec::new();
         for argument in arguments {

@@ -145,31 +145,7 @@ impl<'a> Body<'_, 'a> {
                 ));
             };
             let place = self.local(parameter.local, local.span)?;
-            if let Some(semantic) = &parameter.semantic {
-                self.system_value(semantic, &place, local.span)?;
-                continue;
-            }
-            let shader = self.unit.shader;
-            let fields = match &local.ty {
-                Type::Struct(id) => shader.structs.get(id.0 as usize).map(|s| &s.fields),
-                _ => None,
-            };
-            let Some(fields) = fields else {
-                return Err(LowerError::unsupported(
-                    format_args!("the entry parameter `{}` has no semantic", local.name),
-                    local.span,
-                ));
-            };
-            for (at, field) in (0u32..).zip(fields) {
-                let Some(semantic) = &field.semantic else {
-                    return Err(LowerError::unsupported(
-                        format_args!("the field `{}` of an entry parameter has no semantic", field.name),
-                        local.span,
-                    ));
-                };
-                let place = self.field(&place, at, &field.ty);
-                self.system_value(semantic, &place, local.span)?;
-            }
+            self.input(&local.name, parameter.semantic.as_deref(), &place, local.span)?;
         }
         for id in std::mem::take(&mut self.unit.late_statics) {
             let shader = self.unit.shader;
@@ -184,6 +160,35 @@ impl<'a> Body<'_, 'a> {
                 let value = self.value_as(init, &global.ty)?;
                 self.push(Statement::Store { pointer, value });
             }
+        }
+        Ok(())
+    }
+
+    /// Sets an entry parameter or a field of one: a struct without a semantic has those of its fields.
+    fn input(
+        &mut self,
+        name: &str,
+        semantic: Option<&str>,
+        place: &Place,
+        span: Span,
+    ) -> Result<(), LowerError> {
+        let shader = self.unit.shader;
+        if let Some(semantic) = semantic {
+            return self.system_value(semantic, place, span);
+        }
+        let fields = match &place.ty {
+            Type::Struct(id) => shader.structs.get(id.0 as usize).map(|s| &s.fields),
+            _ => None,
+        };
+        let Some(fields) = fields else {
+            return Err(LowerError::unsupported(
+                format_args!("the input `{name}` of the entry point has no semantic"),
+                span,
+            ));
+        };
+        for (at, field) in (0u32..).zip(fields) {
+            let place = self.field(place, at, &field.ty);
+            self.input(&field.name, field.semantic.as_deref(), &place, span)?;
         }
         Ok(())
     }

@@ -36,7 +36,23 @@ impl Body<'_, '_> {
             self.push(Statement::ControlBarrier(barrier));
             return Ok(None);
         }
+        if let (Intrinsic::SinCos, [angle, sine, cosine]) = (intrinsic, arguments) {
+            let ty = simplify(&angle.ty);
+            let angle = self.value_as(angle, &ty)?;
+            for (function, result) in [(MathFunction::Sin, sine), (MathFunction::Cos, cosine)] {
+                let value = self.call_math(function, &[angle]);
+                self.store_result(result, value, &ty)?;
+            }
+            return Ok(None);
+        }
         self.math(intrinsic, arguments, &simplify(ty), span).map(Some)
+    }
+
+    /// Stores a value of type `ty` in the place that an `out` argument names.
+    fn store_result(&mut self, result: &Expr, value: Value, ty: &Type) -> Result<(), LowerError> {
+        let place = self.place(result)?;
+        let value = self.convert(value, ty, &place.ty, result.span)?;
+        self.store(&place, value, result.span)
     }
 
     fn math(
@@ -52,7 +68,7 @@ impl Body<'_, '_> {
             (I::AsInt, [a]) => self.reinterpret(a, ScalarKind::Sint),
             (I::AsUint, [a]) => self.reinterpret(a, ScalarKind::Uint),
             (I::All | I::Any, [a]) => self.all_or_any(intrinsic, a),
-            (I::IsNan | I::IsInf, [a]) => self.float_class(intrinsic, a),
+            (I::IsNan | I::IsInf | I::IsFinite, [a]) => self.float_class(intrinsic, a),
             (I::And | I::Or, [a, b]) => {
                 let op = if intrinsic == I::And {
                     BinaryOp::LogicalAnd
@@ -88,6 +104,28 @@ impl Body<'_, '_> {
                 let one = self.folded(ty, &[1f32.to_bits()], span)?;
                 let a = self.value_as(a, ty)?;
                 self.binary(BinaryOp::Div, one, a, ty, span)
+            }
+            (I::Log10, [a]) => {
+                let a = self.value_as(a, ty)?;
+                let log = self.call_math(MathFunction::Log2, &[a]);
+                let scale = self.folded(ty, &[std::f32::consts::LOG10_2.to_bits()], span)?;
+                self.binary(BinaryOp::Mul, log, scale, ty, span)
+            }
+            (I::Ldexp, [a, b]) => {
+                let (a, b) = (self.value_as(a, ty)?, self.value_as(b, ty)?);
+                let power = self.call_math(MathFunction::Exp2, &[b]);
+                self.binary(BinaryOp::Mul, a, power, ty, span)
+            }
+            (I::Modf, [a, whole]) => {
+                let a = self.value_as(a, ty)?;
+                let truncated = self.call_math(MathFunction::Trunc, &[a]);
+                self.store_result(whole, truncated, ty)?;
+                self.binary(BinaryOp::Sub, a, truncated, ty, span)
+            }
+            (I::Refract, [a, b, ratio]) => {
+                let (a, b) = (self.value_as(a, ty)?, self.value_as(b, ty)?);
+                let ratio = self.value(ratio)?;
+                Ok(self.call_math(MathFunction::Refract, &[a, b, ratio]))
             }
             (I::Mul, [a, b]) => self.multiply(a, b, ty, span),
             (I::Transpose, [a]) => {
@@ -147,10 +185,12 @@ impl Body<'_, '_> {
             I::Ceil => (M::Ceil, 1),
             I::Clamp => (M::Clamp, 3),
             I::Cos => (M::Cos, 1),
+            I::Cosh => (M::Cosh, 1),
             I::Cross => (M::Cross, 2),
             I::Degrees => (M::Degrees, 1),
             I::Exp => (M::Exp, 1),
             I::Exp2 => (M::Exp2, 1),
+            I::FaceForward => (M::FaceForward, 3),
             I::Floor => (M::Floor, 1),
             I::Frac => (M::Fract, 1),
             I::Lerp => (M::Mix, 3),
@@ -161,10 +201,12 @@ impl Body<'_, '_> {
             I::Normalize => (M::Normalize, 1),
             I::Pow => (M::Pow, 2),
             I::Radians => (M::Radians, 1),
+            I::Reflect => (M::Reflect, 2),
             I::Round => (M::Round, 1),
             I::Rsqrt => (M::InverseSqrt, 1),
             I::Saturate => (M::Saturate, 1),
             I::Sin => (M::Sin, 1),
+            I::Sinh => (M::Sinh, 1),
             I::Smoothstep => (M::SmoothStep, 3),
             I::Sqrt => (M::Sqrt, 1),
             I::Step => (M::Step, 2),
@@ -254,10 +296,10 @@ impl Body<'_, '_> {
         });
         let infinity = self.folded(&bits, &[0x7f80_0000], operand.span)?;
         Ok(self.add(Expression::Binary {
-            op: if intrinsic == Intrinsic::IsNan {
-                BinaryOperator::Greater
-            } else {
-                BinaryOperator::Equal
+            op: match intrinsic {
+                Intrinsic::IsNan => BinaryOperator::Greater,
+                Intrinsic::IsFinite => BinaryOperator::Less,
+                _ => BinaryOperator::Equal,
             },
             left: magnitude,
             right: infinity,

@@ -318,7 +318,11 @@ impl Unit<'_> {
                 .types
                 .naga_type(&mut self.module, &ty, &Shape::VALUE, span)
                 .ok()?;
-            naga::Expression::Compose { ty, components }
+            if components.is_empty() {
+                naga::Expression::ZeroValue(ty)
+            } else {
+                naga::Expression::Compose { ty, components }
+            }
         };
         Some(
             self.module

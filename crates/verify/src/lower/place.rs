@@ -333,7 +333,7 @@ impl Body<'_, '_> {
                 components.push(self.deeper(span, |body| body.load(&part, span))?);
             }
             let ty = self.unit.value_type(&place.ty, span)?;
-            return Ok(self.add(Expression::Compose { ty, components }));
+            return Ok(self.compose(ty, components));
         }
         let loaded = self.add(Expression::Load {
             pointer: place.pointer,

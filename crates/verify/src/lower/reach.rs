@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{
-    Expr, ExprKind, Function, FunctionId, GlobalId, Intrinsic, Shader, Span, Stmt, StmtKind, Storage, Type,
+    Expr, ExprKind, Function, FunctionId, GlobalId, Intrinsic, Shader, Span, Storage, Type, expressions,
 };
 
 use super::LowerError;
@@ -127,8 +127,7 @@ impl<'a> Walk<'a> {
             ));
         };
         self.active.push(instance.function);
-        let mut exprs = Vec::new();
-        for_each_expr(body, &mut |expr| exprs.push(expr));
+        let mut exprs: Vec<&Expr> = expressions(body).collect();
         for parameter in &function.parameters {
             if let Some(default) = &parameter.default {
                 exprs.push(default);
@@ -139,7 +138,7 @@ impl<'a> Walk<'a> {
         while let Some(expr) = exprs.get(at).copied() {
             at += 1;
             if let Some(init) = self.note(expr, &instance, function)? {
-                for_each_in_expr(init, &mut |e| exprs.push(e));
+                exprs.extend(init.descendants());
             }
             if let ExprKind::Call(id, arguments) = &expr.kind {
                 let Some(callee) = shader.functions.get(id.0 as usize) else {
@@ -188,7 +187,7 @@ impl<'a> Walk<'a> {
                     self.reach.uses_waves = true;
                     self.reach.uses_lane_index |= matches!(
                         intrinsic,
-                        Intrinsic::WaveGetLaneIndex | Intrinsic::WaveIsFirstLane
+                        Intrinsic::WaveGetLaneIndex | Intrinsic::WaveIsFirstLane | Intrinsic::QuadReadLaneAt
                     );
                     self.reach.uses_lane_count |= *intrinsic == Intrinsic::WaveGetLaneCount;
                 }
@@ -242,75 +241,6 @@ fn atomic_cell(place: &Expr, instance: &Instance, function: &Function) -> Option
                 at = base;
             }
             _ => return None,
-        }
-    }
-}
-
-/// Calls `visit` with every expression of these statements, operands included.
-pub(super) fn for_each_expr<'a>(statements: &'a [Stmt], visit: &mut dyn FnMut(&'a Expr)) {
-    let mut stack: Vec<&Stmt> = statements.iter().rev().collect();
-    while let Some(statement) = stack.pop() {
-        match &statement.kind {
-            StmtKind::Declare { init: expr, .. } | StmtKind::Return(expr) => {
-                if let Some(expr) = expr {
-                    for_each_in_expr(expr, visit);
-                }
-            }
-            StmtKind::Expr(expr) => for_each_in_expr(expr, visit),
-            StmtKind::Block(body) => stack.extend(body.iter().rev()),
-            StmtKind::If {
-                condition,
-                then,
-                otherwise,
-            } => {
-                for_each_in_expr(condition, visit);
-                stack.extend(otherwise.as_deref());
-                stack.push(then);
-            }
-            StmtKind::Loop(a_loop) => {
-                for expr in a_loop.condition.iter().chain(&a_loop.step) {
-                    for_each_in_expr(expr, visit);
-                }
-                stack.push(&a_loop.body);
-                stack.extend(a_loop.init.iter().rev());
-            }
-            StmtKind::Switch { value, cases } => {
-                for_each_in_expr(value, visit);
-                for case in cases {
-                    stack.extend(case.body.iter().rev());
-                }
-            }
-            StmtKind::Break | StmtKind::Continue | StmtKind::Discard | StmtKind::Opaque => {}
-        }
-    }
-}
-
-/// Calls `visit` with `expr` and everything below it.
-pub(super) fn for_each_in_expr<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
-    let mut stack = vec![expr];
-    while let Some(expr) = stack.pop() {
-        visit(expr);
-        match &expr.kind {
-            ExprKind::Literal(_) | ExprKind::Local(_) | ExprKind::Global(_) => {}
-            ExprKind::Unary(_, a) | ExprKind::Field(a, _) | ExprKind::Swizzle(a, _) | ExprKind::Cast(a) => {
-                stack.push(a);
-            }
-            ExprKind::Binary(_, a, b) | ExprKind::Index(a, b) | ExprKind::Comma(a, b) => {
-                stack.extend([&**b, &**a]);
-            }
-            ExprKind::Ternary(a, b, c) => stack.extend([&**c, &**b, &**a]),
-            ExprKind::Assign { target, value, .. } => stack.extend([&**value, &**target]),
-            ExprKind::Step { target, .. } => stack.push(target),
-            ExprKind::Construct(list)
-            | ExprKind::Call(_, list)
-            | ExprKind::Intrinsic(_, list)
-            | ExprKind::Opaque(list) => stack.extend(list.iter().rev()),
-            ExprKind::Method {
-                object, arguments, ..
-            } => {
-                stack.extend(arguments.iter().rev());
-                stack.push(object);
-            }
         }
     }
 }

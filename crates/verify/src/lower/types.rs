@@ -167,14 +167,16 @@ impl Types<'_> {
         let Some(structure) = shader.structs.get(id.0 as usize) else {
             return Err(LowerError::unsupported("an unknown struct", span));
         };
-        if structure.fields.is_empty() {
-            return Err(LowerError::unsupported("an empty struct", span));
-        }
         let mut members = Vec::new();
         for (at, field) in (0u32..).zip(&structure.fields) {
             let inner = shape.field(at);
             let ty = self.make(module, &field.ty, &inner, span, depth)?;
             members.push((Some(field.name.clone()), ty));
+        }
+        if members.is_empty() {
+            // WGSL has no struct without members.
+            let ty = self.make(module, &Type::UINT, &Shape::VALUE, span, depth)?;
+            members.push((Some("nothing".to_owned()), ty));
         }
         self.lay_out(module, members, span)
     }

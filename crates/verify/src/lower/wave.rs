@@ -95,6 +95,18 @@ impl Body<'_, '_> {
             (I::QuadReadAcrossDiagonal, [argument]) => {
                 return self.gather(GatherMode::QuadSwap(Direction::Diagonal), argument, span);
             }
+            (I::QuadReadLaneAt, [argument, index]) => {
+                let own = self.lane_built_in(I::WaveGetLaneIndex, span)?;
+                let index = self.value_as(index, &Type::UINT)?;
+                let (low, high) = (self.uint(3), self.uint(!3));
+                let base = self.bits_of(BinaryOperator::And, own, high);
+                let index = self.bits_of(BinaryOperator::And, index, low);
+                let lane = self.bits_of(BinaryOperator::InclusiveOr, base, index);
+                return self.gather(GatherMode::Shuffle(lane), argument, span);
+            }
+            (I::QuadAny | I::QuadAll, [predicate]) => {
+                return self.quad_vote(intrinsic == I::QuadAny, predicate, span);
+            }
             (I::WaveActiveSum, [_]) => reduce(Op::Add),
             (I::WaveActiveProduct, [_]) => reduce(Op::Mul),
             (I::WaveActiveMin, [_]) => reduce(Op::Min),
@@ -116,6 +128,27 @@ impl Body<'_, '_> {
         };
         let value = self.value_as(argument, ty)?;
         self.collective(op, form, value, ty, span)
+    }
+
+    fn bits_of(&mut self, op: BinaryOperator, left: Value, right: Value) -> Value {
+        self.add(Expression::Binary { op, left, right })
+    }
+
+    /// Whether the predicate holds in any, or in all, of the quad's four lanes.
+    fn quad_vote(&mut self, any: bool, predicate: &Expr, span: Span) -> Result<Value, LowerError> {
+        let own = self.value_as(predicate, &Type::BOOL)?;
+        let own = self.convert(own, &Type::BOOL, &Type::UINT, span)?;
+        let op = if any {
+            BinaryOperator::InclusiveOr
+        } else {
+            BinaryOperator::And
+        };
+        let mut votes = own;
+        for direction in [Direction::X, Direction::Y, Direction::Diagonal] {
+            let other = self.gather_value(GatherMode::QuadSwap(direction), own, &Type::UINT, span)?;
+            votes = self.bits_of(op, votes, other);
+        }
+        self.convert(votes, &Type::UINT, &Type::BOOL, span)
     }
 
     /// The number of active lanes before this one.

@@ -36,7 +36,14 @@ pub fn lowered(source: &str) -> Lowered {
             String::from_utf8_lossy(error.span.slice(source.as_bytes()))
         ),
     };
-    let text = shaderlint_verify::wgsl(&lowered, false).unwrap();
+    check_wgsl(&lowered);
+    lowered
+}
+
+/// The kernel's WGSL is accepted by naga's own reader and validator.
+#[track_caller]
+pub fn check_wgsl(lowered: &Lowered) {
+    let text = shaderlint_verify::wgsl(lowered, false).unwrap();
     let module = match naga::front::wgsl::parse_str(&text) {
         Ok(module) => module,
         Err(error) => panic!("{}\n{text}", error.emit_to_string(&text)),
@@ -47,7 +54,6 @@ pub fn lowered(source: &str) -> Lowered {
     )
     .validate(&module)
     .unwrap_or_else(|error| panic!("{error:?}\n{text}"));
-    lowered
 }
 
 /// The adapters to test on. Without any, says so in one line; with `SHADERLINT_REQUIRE_GPU=1` that is a failure.

@@ -1,0 +1,218 @@
+//! What a name means where it stands: namespaces, the scopes of structs, `using`.
+
+use std::borrow::Cow;
+
+use rustc_hash::FxHashMap;
+use tree_sitter::Node;
+
+use super::{Lowering, Name};
+use crate::lexical::Item;
+use crate::span::Span;
+use crate::types::{StructId, Type};
+
+/// More `using namespace` than this are not followed.
+const MAX_USED: usize = 64;
+
+/// A written name without the white space in it and the `::` before it.
+pub(super) fn packed(written: &[u8]) -> Cow<'_, [u8]> {
+    let written = written.trim_ascii();
+    let written = written
+        .strip_prefix(b"::")
+        .map_or(written, <[u8]>::trim_ascii_start);
+    if written.iter().any(u8::is_ascii_whitespace) {
+        let bytes = written.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
+        Cow::Owned(bytes.collect())
+    } else {
+        Cow::Borrowed(written)
+    }
+}
+
+/// `a::b::c` as `a::b` and `c`.
+pub(super) fn split_scope(name: &[u8]) -> Option<(&[u8], &[u8])> {
+    let colon = name.windows(2).rposition(|pair| pair == b"::")?;
+    Some((name.get(..colon)?, name.get(colon + 2..)?))
+}
+
+/// The scope around a scope; both end in `::` or are empty.
+fn outer_scope(scope: &[u8]) -> &[u8] {
+    let inner = scope.get(..scope.len().saturating_sub(2)).unwrap_or_default();
+    let end = split_scope(inner).map_or(0, |(outer, _)| outer.len() + 2);
+    scope.get(..end).unwrap_or_default()
+}
+
+impl<'a> Lowering<'a> {
+    pub(super) fn namespace_of(&self, item: &Item) -> Name<'a> {
+        let namespaces = &self.lexed.namespaces;
+        Cow::Borrowed(namespaces.get(item.namespace as usize).map_or(&[], Vec::as_slice))
+    }
+
+    /// The name under which something declared as `name` here is found.
+    pub(super) fn full_name(&self, name: impl Into<Name<'a>>) -> Name<'a> {
+        let name = name.into();
+        if self.namespace.is_empty() {
+            name
+        } else {
+            Cow::Owned([&*self.namespace, &*name].concat())
+        }
+    }
+
+    /// Looks a name up: in the scopes around, from the inside out, with what each of them inherits and uses.
+    pub(super) fn resolve<T: Clone>(&self, map: &FxHashMap<Name<'a>, T>, name: &[u8]) -> Option<T> {
+        let mut scope = &*self.namespace;
+        loop {
+            if let Some(found) = self.resolve_in(map, scope, name) {
+                return Some(found);
+            }
+            let used = self.used.iter().filter(|(within, _)| &**within == scope);
+            for (_, used) in used {
+                if let Some(found) = map.get([used, name].concat().as_slice()) {
+                    return Some(found.clone());
+                }
+            }
+            if scope.is_empty() {
+                return None;
+            }
+            scope = outer_scope(scope);
+        }
+    }
+
+    /// Looks a name up in one scope, and where that is a struct, in its bases.
+    fn resolve_in<T: Clone>(&self, map: &FxHashMap<Name<'a>, T>, scope: &[u8], name: &[u8]) -> Option<T> {
+        if scope.is_empty() {
+            return map.get(name).cloned();
+        }
+        if let Some(found) = map.get([scope, name].concat().as_slice()) {
+            return Some(found.clone());
+        }
+        match self.types.get(scope.strip_suffix(b"::")?)? {
+            Type::Struct(id) => self.resolve_in_bases(map, *id, name),
+            _ => None,
+        }
+    }
+
+    /// Looks a name up in a struct and its bases.
+    pub(super) fn resolve_member<T: Clone>(
+        &self,
+        map: &FxHashMap<Name<'a>, T>,
+        holder: &Type,
+        name: &[u8],
+    ) -> Option<T> {
+        let Type::Struct(id) = holder else { return None };
+        self.resolve_in(map, self.scopes.get(id.0 as usize)?, name)
+    }
+
+    /// The type before the last `::` of what is written here, and the name behind it.
+    pub(super) fn qualified(&mut self, span: Span) -> Option<(Type, &'a [u8])> {
+        let (scope, own) = split_scope(self.source(span))?;
+        let end = span.start + u32::try_from(scope.len()).ok()?;
+        let holder = self.type_at(Span {
+            start: span.start,
+            end,
+        });
+        matches!(holder, Type::Struct(_)).then_some((holder, own.trim_ascii()))
+    }
+
+    fn resolve_in_bases<T: Clone>(
+        &self,
+        map: &FxHashMap<Name<'a>, T>,
+        id: StructId,
+        name: &[u8],
+    ) -> Option<T> {
+        let fields = &self.shader.structs.get(id.0 as usize)?.fields;
+        let bases = self.bases.get(&id)?;
+        bases.iter().find_map(|&at| match fields.get(at as usize)?.ty {
+            Type::Struct(base) => {
+                let scope = self.scopes.get(base.0 as usize)?;
+                self.resolve_in(map, scope, name)
+            }
+            _ => None,
+        })
+    }
+
+    /// Declares a type by its name, until the block at hand ends.
+    pub(super) fn declare_name(&mut self, name: impl Into<Name<'a>>, ty: Type) {
+        let full = self.full_name(name);
+        let before = self.types.insert(full.clone(), ty);
+        if self.body.returns.is_some() {
+            // A mark among the variables, so that it ends with those declared beside it.
+            self.body.undo.push((&[], None));
+            self.body.undo_types.push((self.body.undo.len(), full, before));
+        }
+    }
+
+    /// Forgets the types declared since the variables were so many.
+    pub(super) fn close_types(&mut self, mark: usize) {
+        while let Some((at, name, before)) = self.body.undo_types.pop() {
+            if at <= mark {
+                self.body.undo_types.push((at, name, before));
+                break;
+            }
+            match before {
+                Some(ty) => self.types.insert(name, ty),
+                None => self.types.remove(&name),
+            };
+        }
+    }
+
+    /// `using namespace A;` or `using A::b;`.
+    pub(super) fn using(&mut self, node: Node) {
+        let span = self.span(node);
+        let written = self.source(span);
+        let words = written.strip_prefix(b"using").unwrap_or(written);
+        let words = words.strip_suffix(b";").unwrap_or(words).trim_ascii();
+        if let Some(name) = words.strip_prefix(b"namespace").filter(|rest| {
+            rest.first()
+                .is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b':')
+        }) {
+            self.use_namespace(&packed(name), span);
+            return;
+        }
+        let name = packed(words);
+        let Some((_, own)) = split_scope(&name) else {
+            return;
+        };
+        let full: Name<'a> = Cow::Owned([&*self.namespace, own].concat());
+        let mut known = false;
+        if let Some(ty) = self.resolve(&self.types, &name) {
+            self.types.insert(full.clone(), ty);
+            known = true;
+        }
+        if let Some(global) = self.resolve(&self.globals, &name) {
+            self.globals.insert(full.clone(), global);
+            known = true;
+        }
+        if let Some(value) = self.resolve(&self.enumerators, &name) {
+            self.enumerators.insert(full.clone(), value);
+            known = true;
+        }
+        if let Some(functions) = self.resolve(&self.functions, &name) {
+            self.functions.entry(full).or_default().extend(functions);
+            known = true;
+        }
+        if !known {
+            self.problem("this `using` is not understood", span);
+        }
+    }
+
+    fn use_namespace(&mut self, name: &[u8], span: Span) {
+        let name = [name, b"::"].concat();
+        // From the inside out, as every other name is looked for.
+        let mut scope = &*self.namespace;
+        let found = loop {
+            let full = [scope, &name].concat();
+            if self.lexed.namespaces.iter().any(|known| known.starts_with(&full)) {
+                break Some(full);
+            }
+            if scope.is_empty() {
+                break None;
+            }
+            scope = outer_scope(scope);
+        };
+        match found {
+            Some(full) if self.used.len() < MAX_USED => {
+                self.used.push((self.namespace.clone(), Cow::Owned(full)));
+            }
+            _ => self.problem("this `using` is not understood", span),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Walks over the tree, for readers that treat most nodes alike.
+
+use crate::tree::{Case, Expr, ExprKind, Stmt, StmtKind};
+
+impl Expr {
+    /// The expressions this one is made of, in the order of the text.
+    pub fn children(&self) -> impl DoubleEndedIterator<Item = &Expr> {
+        let (parts, list): ([Option<&Expr>; 3], &[Expr]) = match &self.kind {
+            ExprKind::Literal(_) | ExprKind::Local(_) | ExprKind::Global(_) => ([None; 3], &[]),
+            ExprKind::Unary(_, a)
+            | ExprKind::Step { target: a, .. }
+            | ExprKind::Field(a, _)
+            | ExprKind::Swizzle(a, _)
+            | ExprKind::Cast(a) => ([Some(&**a), None, None], &[]),
+            ExprKind::Binary(_, a, b)
+            | ExprKind::Assign {
+                target: a, value: b, ..
+            }
+            | ExprKind::Index(a, b)
+            | ExprKind::Comma(a, b) => ([Some(&**a), Some(&**b), None], &[]),
+            ExprKind::Ternary(a, b, c) => ([Some(&**a), Some(&**b), Some(&**c)], &[]),
+            ExprKind::Construct(list)
+            | ExprKind::Call(_, list)
+            | ExprKind::Intrinsic(_, list)
+            | ExprKind::Opaque(list) => ([None; 3], list),
+            ExprKind::Method {
+                object, arguments, ..
+            } => ([Some(&**object), None, None], arguments),
+        };
+        parts.into_iter().flatten().chain(list)
+    }
+
+    /// This expression and all below it, each before its children.
+    pub fn descendants(&self) -> impl Iterator<Item = &Expr> {
+        // A list of what is left, for trees may be deep.
+        let mut left = vec![self];
+        std::iter::from_fn(move || {
+            let expr = left.pop()?;
+            left.extend(expr.children().rev());
+            Some(expr)
+        })
+    }
+}
+
+impl Stmt {
+    /// The statements inside this one, in the order of the text.
+    pub fn children(&self) -> impl DoubleEndedIterator<Item = &Stmt> {
+        let (list, parts, cases): (&[Stmt], [Option<&Stmt>; 2], &[Case]) = match &self.kind {
+            StmtKind::Block(body) => (body, [None; 2], &[]),
+            StmtKind::If { then, otherwise, .. } => (&[], [Some(&**then), otherwise.as_deref()], &[]),
+            StmtKind::Loop(parts) => (&parts.init, [Some(&parts.body), None], &[]),
+            StmtKind::Switch { cases, .. } => (&[], [None; 2], cases),
+            StmtKind::Declare { .. }
+            | StmtKind::Expr(_)
+            | StmtKind::Return(_)
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Discard
+            | StmtKind::Opaque => (&[], [None; 2], &[]),
+        };
+        let of_cases = cases.iter().flat_map(|case| &case.body);
+        list.iter().chain(parts.into_iter().flatten()).chain(of_cases)
+    }
+
+    /// The expressions of this statement itself: not those of the statements inside of it, nor what they are made of.
+    pub fn expressions(&self) -> impl Iterator<Item = &Expr> {
+        let (parts, cases): ([Option<&Expr>; 2], &[Case]) = match &self.kind {
+            StmtKind::Declare { init: value, .. } | StmtKind::Return(value) => ([value.as_ref(), None], &[]),
+            StmtKind::Expr(value) | StmtKind::If { condition: value, .. } => ([Some(value), None], &[]),
+            StmtKind::Loop(parts) => ([parts.condition.as_ref(), parts.step.as_ref()], &[]),
+            StmtKind::Switch { value, cases } => ([Some(value), None], cases),
+            StmtKind::Block(_)
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Discard
+            | StmtKind::Opaque => ([None; 2], &[]),
+        };
+        let labels = cases.iter().filter_map(|case| case.label.as_ref());
+        parts.into_iter().flatten().chain(labels)
+    }
+}
+
+/// These statements and all inside of them, each before its children.
+pub fn statements(body: &[Stmt]) -> impl Iterator<Item = &Stmt> {
+    let mut left: Vec<&Stmt> = body.iter().rev().collect();
+    std::iter::from_fn(move || {
+        let statement = left.pop()?;
+        left.extend(statement.children().rev());
+        Some(statement)
+    })
+}
+
+/// Every expression of some statements and of all inside of them, each before its children.
+pub fn expressions(body: &[Stmt]) -> impl Iterator<Item = &Expr> {
+    statements(body)
+        .flat_map(Stmt::expressions)
+        .flat_map(Expr::descendants)
+}

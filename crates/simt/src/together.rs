@@ -1,0 +1,229 @@
+//! Whether several threads of a wave may be at one place in one step.
+//!
+//! Two threads may be here together if their guards may both hold. A guard is taken apart into conditions. A condition
+//! may hold for one thread whatever the other's are if it depends on something of this thread's own, such as an element
+//! that it alone has read. The others (`id.x < count`, `slot < max`) are computed for sampled inputs, those of both
+//! threads together, until all hold. That is a witness: `id.x == 0` holds for one of them only, in every group.
+//!
+//! One thing is taken for granted: that the code is not dead, that is, that a thread's own inputs may be such that all
+//! conditions on them hold.
+
+use std::collections::BTreeSet;
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashSet, FxHasher};
+use shaderlint_hlsl::{BinaryOp, UnaryOp};
+
+use crate::equivalence::Sample;
+use crate::flow::Source;
+use crate::machine::Machine;
+use crate::value::{Op, Term, Terms, Value};
+
+/// Pairs of threads that are tried.
+const MAX_PAIRS: usize = 24;
+/// Inputs that are sampled for each.
+const SAMPLES: u64 = 24;
+/// Atoms of a condition that are looked at.
+const MAX_ATOMS: usize = 4096;
+
+/// A condition of a guard.
+struct Condition {
+    value: Value,
+    holds: bool,
+    /// The inputs it depends on, by a fingerprint; `None` where that does not tell threads apart.
+    inputs: Option<BTreeSet<u64>>,
+}
+
+impl Machine<'_> {
+    /// Whether two of the active threads that share a wave may both be here.
+    pub fn several_of_a_wave(&self) -> bool {
+        let active = self.state.active;
+        let shared: Vec<Vec<usize>> = self
+            .waves
+            .members
+            .iter()
+            .map(|wave| {
+                let threads = wave.iter().map(|(_, thread)| *thread);
+                threads
+                    .filter(|thread| active.contains(*thread))
+                    .take(4)
+                    .collect()
+            })
+            .filter(|threads: &Vec<usize>| threads.len() > 1)
+            .collect();
+        // A few pairs each of waves all over the group.
+        let stride = shared.len().div_ceil(MAX_PAIRS / 3).max(1);
+        let mut pairs = shared.iter().step_by(stride).flat_map(|threads| {
+            let ends = threads.windows(2).map(|pair| (pair[0], pair[1]));
+            ends.take(3)
+        });
+        pairs.any(|(a, b)| {
+            let (a, b) = (self.state.guard.at(a), self.state.guard.at(b));
+            self.terms.may_both_hold(a, b)
+        })
+    }
+}
+
+impl Terms {
+    fn may_both_hold(&self, a: &Value, b: &Value) -> bool {
+        if a == b {
+            return true;
+        }
+        let (mut of_a, mut of_b) = (self.conditions(a), self.conditions(b));
+        let is_common = |one: &Condition, others: &[Condition]| {
+            others
+                .iter()
+                .any(|other| (&other.value, other.holds) == (&one.value, one.holds))
+        };
+        let common: Vec<bool> = of_a.iter().map(|one| is_common(one, &of_b)).collect();
+        of_b.retain(|one| !is_common(one, &of_a));
+        let mut common = common.into_iter();
+        of_a.retain(|_| !common.next().unwrap_or(false));
+        if of_a
+            .iter()
+            .chain(&of_b)
+            .any(|condition| condition.inputs.is_none())
+        {
+            return false;
+        }
+        let inputs_of = |conditions: &[Condition]| -> BTreeSet<u64> {
+            let inputs = conditions
+                .iter()
+                .filter_map(|condition| condition.inputs.as_ref());
+            inputs.flatten().copied().collect()
+        };
+        let (all_a, all_b) = (inputs_of(&of_a), inputs_of(&of_b));
+        let rest_a = shared_part(of_a, &all_b);
+        let rest_b = shared_part(of_b, &all_a);
+        let rest: Vec<Condition> = rest_a.into_iter().chain(rest_b).collect();
+        rest.is_empty()
+            || (0..SAMPLES).any(|seed| {
+                let mut sample = Sample::new(self, seed);
+                rest.iter()
+                    .all(|condition| (sample.value(&condition.value) != 0) == condition.holds)
+            })
+    }
+
+    /// The conditions that a guard is made of, all of which must hold.
+    fn conditions(&self, guard: &Value) -> Vec<Condition> {
+        let mut conditions = Vec::new();
+        let mut waiting = vec![(guard.clone(), true)];
+        while let Some((value, holds)) = waiting.pop() {
+            match self.single(&value) {
+                Some(Term::Apply(Op::Unary(UnaryOp::Not, _), arguments)) => {
+                    waiting.extend(arguments.iter().map(|argument| (argument.clone(), !holds)));
+                }
+                Some(Term::Apply(Op::Binary(BinaryOp::LogicalAnd, _), arguments)) if holds => {
+                    waiting.extend(arguments.iter().map(|argument| (argument.clone(), true)));
+                }
+                Some(Term::Apply(Op::Binary(BinaryOp::LogicalOr, _), arguments)) if !holds => {
+                    waiting.extend(arguments.iter().map(|argument| (argument.clone(), false)));
+                }
+                _ if value.known().is_some() => {}
+                _ => conditions.push(Condition {
+                    inputs: self.inputs_of(&value),
+                    value,
+                    holds,
+                }),
+            }
+        }
+        conditions
+    }
+
+    /// What a value depends on that is no arithmetic. `None` if that may tell one thread of a wave from the others.
+    fn inputs_of(&self, value: &Value) -> Option<BTreeSet<u64>> {
+        let mut inputs = BTreeSet::new();
+        let mut seen = FxHashSet::default();
+        let mut waiting = vec![value.clone()];
+        while let Some(value) = waiting.pop() {
+            let runs = match value {
+                Value::Known(_) => continue,
+                Value::Run { start, end, .. } => vec![start..end],
+                Value::Sum(sum) => sum.parts.iter().map(|part| part.start..part.end).collect(),
+            };
+            for atom in runs.into_iter().flatten() {
+                if !seen.insert(atom) {
+                    continue;
+                }
+                if seen.len() > MAX_ATOMS {
+                    return None;
+                }
+                match self.term(atom)? {
+                    Term::Input { .. } | Term::Fresh(_) => {
+                        inputs.insert(fingerprint(&atom));
+                    }
+                    Term::Apply(op, arguments) => match op {
+                        Op::AtomicResult { source, .. } => match source {
+                            // Which thread finds which number is open: sampled.
+                            Source::Counter(_) => {}
+                            Source::Spread => {
+                                inputs.insert(fingerprint(&atom));
+                            }
+                            Source::Other(_) => return None,
+                        },
+                        // All that read one place may find the same, whatever thread they are.
+                        Op::VolatileLoad { .. } => {
+                            let place = arguments.split_last().map_or(&[][..], |(_, place)| place);
+                            inputs.insert(fingerprint(&(op, place)));
+                        }
+                        // What is not understood may choose a lane.
+                        Op::Opaque { text, .. } if names_lanes(self.name(*text)) => return None,
+                        Op::Load { .. }
+                        | Op::Uniform { .. }
+                        | Op::GroupId(_)
+                        | Op::Uninitialised { .. }
+                        | Op::Opaque { .. }
+                        | Op::Havoc { .. } => {
+                            inputs.insert(fingerprint(&atom));
+                        }
+                        Op::Same
+                        | Op::Unary(..)
+                        | Op::Binary(..)
+                        | Op::Cast { .. }
+                        | Op::Select
+                        | Op::Intrinsic { .. } => waiting.extend(arguments.iter().cloned()),
+                    },
+                }
+            }
+        }
+        Some(inputs)
+    }
+}
+
+/// Those of a thread's conditions that do not hang on an input of its own: one that neither the other thread's
+/// conditions nor these depend on.
+fn shared_part(conditions: Vec<Condition>, others: &BTreeSet<u64>) -> Vec<Condition> {
+    let mut rest: Vec<Condition> = Vec::new();
+    let mut own = conditions;
+    loop {
+        let bound: BTreeSet<u64> = rest
+            .iter()
+            .filter_map(|condition| condition.inputs.as_ref())
+            .flatten()
+            .chain(others)
+            .copied()
+            .collect();
+        let hangs_on_own = |condition: &Condition| {
+            let mut inputs = condition.inputs.iter().flatten();
+            inputs.any(|input| !bound.contains(input))
+        };
+        let (free, more): (Vec<Condition>, Vec<Condition>) = own.into_iter().partition(hangs_on_own);
+        if more.is_empty() {
+            return rest;
+        }
+        rest.extend(more);
+        own = free;
+    }
+}
+
+fn names_lanes(text: &str) -> bool {
+    ["Wave", "Lane", "Quad", "lane", "wave"]
+        .iter()
+        .any(|word| text.contains(word))
+}
+
+fn fingerprint(value: &impl Hash) -> u64 {
+    let mut hasher = FxHasher::default();
+    value.hash(&mut hasher);
+    hasher.finish()
+}

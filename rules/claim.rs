@@ -1,0 +1,67 @@
+//! What the rules about atomics say of one.
+
+use shaderlint_linter::{Context, Finding, Label, ShaderModel};
+use shaderlint_simt::{Amount, Atomic, Cells, Claim};
+
+/// The finding for a claim that `rule` is about. `None` where the target has no wave intrinsics.
+pub(crate) fn finding(
+    context: &Context<'_>,
+    rule: &'static str,
+    claim: &Claim,
+    message: String,
+    advice: String,
+) -> Option<Finding> {
+    (context.shader_model >= ShaderModel::WAVES).then(|| Finding {
+        rule,
+        entry: context.entry,
+        message,
+        primary: Label {
+            place: claim.span,
+            text: match claim.cells {
+                Cells::One => "the threads of a wave take turns at one address".to_owned(),
+                Cells::Few(bins) => format!("the threads of a wave take turns at {bins} addresses"),
+            },
+        },
+        secondary: Vec::new(),
+        notes: vec![proof(claim), advice],
+        fix: None,
+    })
+}
+
+/// The counter as its text says, on one line.
+pub(crate) fn counter(context: &Context<'_>, claim: &Claim) -> String {
+    let text = String::from_utf8_lossy(claim.place.slice(&context.shader.text)).into_owned();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What each thread does, as in "64 threads …".
+pub(crate) fn verb(claim: &Claim) -> &'static str {
+    match claim.operation {
+        Atomic::Add => "add to",
+        Atomic::And | Atomic::Or | Atomic::Xor => "set bits of",
+        Atomic::Increment => "increment the counter of",
+        Atomic::Decrement => "decrement the counter of",
+        Atomic::Append => "append to",
+        Atomic::Consume => "consume from",
+    }
+}
+
+/// Whether all threads put in the same, so that counting them is enough.
+pub(crate) fn is_counted(claim: &Claim) -> bool {
+    claim.amount != Amount::Varying
+}
+
+fn proof(claim: &Claim) -> String {
+    let lanes = claim.lanes;
+    let who = if claim.is_certain {
+        format!("all {lanes} threads of the group make it, whatever the inputs are")
+    } else {
+        format!("up to {lanes} threads of the group make it, several of a wave among them")
+    };
+    match claim.cells {
+        Cells::One => format!("proved: the address is the same for all active threads; {who}"),
+        Cells::Few(bins) => {
+            format!("proved: the address is one of {bins}; {who}")
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! `atomic-slot-claim`: each thread claims a slot of its own from one counter.
+
+use shaderlint_linter::{Category, Context, Finding, Rule};
+use shaderlint_simt::{Atomic, Cells, Claim, Found};
+
+use crate::claim;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "atomic-slot-claim",
+    category: Category::Perf,
+    summary: "every thread claims its slot from one counter by an atomic of its own",
+    aliases: &["wave-prefix-sum-vs-scan-with-atomics"],
+    explanation: include_str!("atomic_slot_claim.md"),
+    check,
+};
+
+fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
+    let claims = context.analysis.claims.iter();
+    let slots = claims.filter(|claim| claim.cells == Cells::One && claim.found == Found::Slot);
+    findings.extend(slots.filter_map(|slot| {
+        let message = format!(
+            "{} threads claim slots from `{}` one by one",
+            slot.lanes,
+            claim::counter(context, slot)
+        );
+        claim::finding(context, RULE.id, slot, message, advice(slot))
+    }));
+}
+
+fn advice(slot: &Claim) -> String {
+    let (own, all) = if claim::is_counted(slot) {
+        ("WavePrefixCountBits", "WaveActiveCountBits")
+    } else {
+        ("WavePrefixSum", "WaveActiveSum")
+    };
+    let form = format!(
+        "one lane can claim for its wave: {all} says how much, WaveReadLaneFirst hands out where it starts, {own} \
+         gives each lane its part"
+    );
+    match slot.operation {
+        Atomic::Increment | Atomic::Decrement | Atomic::Append | Atomic::Consume => {
+            format!("{form}; a hidden counter moves by one only, so the count needs a buffer of its own")
+        }
+        _ => form,
+    }
+}

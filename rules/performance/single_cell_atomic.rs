@@ -1,0 +1,46 @@
+//! `single-cell-atomic`: each thread adds to one cell, and none looks at what was there.
+
+use shaderlint_linter::{Category, Context, Finding, Rule};
+use shaderlint_simt::{Atomic, Cells, Claim, Found};
+
+use crate::claim;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "single-cell-atomic",
+    category: Category::Perf,
+    summary: "every thread adds to one cell by an atomic of its own",
+    aliases: &["groupshared-atomic-replaceable-by-wave"],
+    explanation: include_str!("single_cell_atomic.md"),
+    check,
+};
+
+fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
+    let claims = context.analysis.claims.iter();
+    let sums = claims.filter(|claim| claim.cells == Cells::One && claim.found == Found::Unused);
+    findings.extend(sums.filter_map(|sum| {
+        let message = format!(
+            "{} threads {} `{}` one by one",
+            sum.lanes,
+            claim::verb(sum),
+            claim::counter(context, sum)
+        );
+        claim::finding(context, RULE.id, sum, message, advice(sum))
+    }));
+}
+
+fn advice(sum: &Claim) -> String {
+    let intrinsic = match sum.operation {
+        Atomic::And => "WaveActiveBitAnd",
+        Atomic::Or => "WaveActiveBitOr",
+        Atomic::Xor => "WaveActiveBitXor",
+        _ if claim::is_counted(sum) => "WaveActiveCountBits",
+        _ => "WaveActiveSum",
+    };
+    let form = format!("{intrinsic} combines a whole wave; one lane then makes a single atomic");
+    match sum.operation {
+        Atomic::Increment | Atomic::Decrement => {
+            format!("{form}: a hidden counter moves by one only, so the count needs a buffer of its own")
+        }
+        _ => form,
+    }
+}

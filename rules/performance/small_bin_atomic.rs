@@ -1,0 +1,39 @@
+//! `small-bin-atomic`: the threads of a wave add to a few cells between them.
+
+use shaderlint_linter::{Category, Context, Finding, Rule, ShaderModel};
+use shaderlint_simt::Cells;
+
+use crate::claim;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "small-bin-atomic",
+    category: Category::Perf,
+    summary: "every thread adds to one of a few cells by an atomic of its own",
+    aliases: &["interlocked-bin-without-wave-prereduce"],
+    explanation: include_str!("small_bin_atomic.md"),
+    check,
+};
+
+fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
+    findings.extend(context.analysis.claims.iter().filter_map(|few| {
+        let Cells::Few(bins) = few.cells else { return None };
+        let message = format!(
+            "{} threads add to {bins} cells, `{}`, one by one",
+            few.lanes,
+            claim::counter(context, few)
+        );
+        claim::finding(context, RULE.id, few, message, advice(context.shader_model, bins))
+    }));
+}
+
+fn advice(model: ShaderModel, bins: u32) -> String {
+    if model >= ShaderModel::MULTI_PREFIX {
+        "WaveMatch finds the lanes of a wave with the same cell; one of them can make a single atomic for all"
+            .to_owned()
+    } else {
+        format!(
+            "a loop over the {bins} cells with WaveActiveCountBits (or WaveActiveSum) needs one atomic a cell and wave; \
+             from shader model 6.5 on WaveMatch finds the lanes with the same cell"
+        )
+    }
+}
