@@ -52,7 +52,10 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
         },
         secondary: Vec::new(),
         notes: vec![
-            witness,
+            match dependence.sizes.first() {
+                Some(smallest) => format!("in waves of {smallest}, {witness}"),
+                None => witness,
+            },
             if dependence.map == LaneMap::Linear {
                 "waves have 4 to 128 lanes: ask WaveGetLaneCount(), or say [WaveSize(...)]".to_owned()
             } else {

@@ -176,10 +176,11 @@ impl<'t> Sample<'t> {
             return given(self.terms.name(*name), &words, *component);
         }
         // An input, or an operation that is not evaluated: some function of its arguments.
-        self.guessed |= !matches!(
-            op,
-            Op::Load { .. } | Op::Uniform { .. } | Op::VolatileLoad { .. } | Op::Uninitialised { .. }
-        );
+        self.guessed |= self.given.is_some()
+            || !matches!(
+                op,
+                Op::Load { .. } | Op::Uniform { .. } | Op::VolatileLoad { .. } | Op::Uninitialised { .. }
+            );
         hash.0 ^= fingerprint(*op);
         for word in words {
             hash.0 = hash.next() ^ u64::from(word);

@@ -2,6 +2,8 @@
 //!
 //! Mesa's lavapipe takes its wave size from the environment when it starts, so the test starts itself anew for each.
 
+#![expect(clippy::print_stderr, reason = "the figures are worth seeing")]
+
 mod support;
 
 use std::cell::Cell;
@@ -58,7 +60,7 @@ fn inputs(kernel: &Lowered) -> Inputs {
     for binding in &kernel.bindings {
         let is_float = |scalar: Scalar| scalar == Scalar::Float;
         if !binding.kind.is_writable() && binding.element.words.iter().any(|word| is_float(word.scalar)) {
-            let numbers = (0..61u8).map(|number| f32::from(number * 7 % 13).to_bits());
+            let numbers = (0..61u16).map(|number| f32::from(number * 7 % 13).to_bits());
             plan.contents.insert(binding.name.clone(), numbers.collect());
         }
     }
@@ -68,6 +70,10 @@ fn inputs(kernel: &Lowered) -> Inputs {
 /// Whether the kernel's results on a device were compared with the engine's.
 fn compare(shader: &Shader, entry: FunctionId, kernel: &Lowered, device: &Device) -> Result<(), String> {
     let waves = probe_waves(device, kernel.group_size).map_err(|error| error.to_string())?;
+    let allowed = shader.functions[entry.0 as usize].wave_size.unwrap_or((4, 128));
+    if !(allowed.0..=allowed.1).contains(&waves.max) {
+        return Err(format!("not for waves of {}", waves.max));
+    }
     let map = if waves.is_linear {
         LaneMap::Linear
     } else {
@@ -88,25 +94,39 @@ fn compare(shader: &Shader, entry: FunctionId, kernel: &Lowered, device: &Device
         outside.set(outside.get() || word.is_none());
         word.unwrap_or(0)
     };
-    let written = evaluate(shader, entry, waves.max, map, &given).ok_or("the engine does not follow it")?;
-    if outside.get() {
-        return Err("it reads what there is not".into());
-    }
+    // Only what the engine follows is run: lavapipe's compiler stumbles over some of the rest.
+    evaluate(shader, entry, waves.max, map, &given).ok_or("the engine does not follow it")?;
     let results = execute(device, kernel, &inputs, [1, 1, 1]);
-    for ((name, index, component), expected) in written {
-        let binding = kernel.bindings.iter().find(|binding| binding.name == name);
-        let at = binding.and_then(|binding| position(shader, binding, &index, component));
-        let got = at.and_then(|at| results.get(&name)?.get(at).copied());
-        let Some(got) = got else {
-            return Err("it writes what there is not".into());
-        };
-        assert_eq!(
-            got, expected,
-            "{name}{index:?} component {component} of {} in waves of {}",
-            kernel.entry, waves.max
-        );
+    let written_at = |size: u32| -> Result<Option<String>, String> {
+        let written = evaluate(shader, entry, size, map, &given).ok_or("the engine does not follow it")?;
+        if outside.get() {
+            return Err("it reads what there is not".into());
+        }
+        for ((name, index, component), expected) in written {
+            let binding = kernel.bindings.iter().find(|binding| binding.name == name);
+            let at = binding.and_then(|binding| position(shader, binding, &index, component));
+            let got = at.and_then(|at| results.get(&name)?.get(at).copied());
+            let Some(got) = got else {
+                return Err("it writes what there is not".into());
+            };
+            if got != expected {
+                return Ok(Some(format!("{name}{index:?}: {got:#x}, not {expected:#x}")));
+            }
+        }
+        Ok(None)
+    };
+    // A device that has smaller waves too may use them for a kernel that the probe is not.
+    let sizes = [waves.max, waves.max / 2, waves.max / 4]
+        .into_iter()
+        .filter(|size| *size >= 4);
+    let mut differences = Vec::new();
+    for size in sizes {
+        match written_at(size)? {
+            None => return Ok(()),
+            Some(difference) => differences.push(format!("in waves of {size} {difference}")),
+        }
     }
-    Ok(())
+    panic!("{}: {}", kernel.entry, differences.join("; "));
 }
 
 fn compare_all() {
@@ -140,7 +160,7 @@ fn compare_all() {
     for kernel in &left_out {
         eprintln!("left out: {kernel}");
     }
-    assert!(devices.is_empty() || compared >= 30, "{compared}");
+    assert!(devices.is_empty() || compared >= 50, "{compared}");
 }
 
 #[test]
