@@ -35,6 +35,9 @@ mod groupshared_out_of_bounds;
 #[path = "correctness/uninitialised_groupshared.rs"]
 mod uninitialised_groupshared;
 
+#[path = "correctness/wave_size_assumption.rs"]
+mod wave_size_assumption;
+
 mod claim;
 mod configuration;
 mod element;
@@ -59,6 +62,7 @@ pub static RULES: &[Rule] = &[
     divergent_barrier::RULE,
     groupshared_out_of_bounds::RULE,
     uninitialised_groupshared::RULE,
+    wave_size_assumption::RULE,
 ];
 
 /// The rules that `id` means: one by its own id, or all that share an alias.

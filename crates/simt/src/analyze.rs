@@ -7,6 +7,7 @@ use crate::claim;
 use crate::effects::EffectsCache;
 use crate::finding::{Analysis, Collective, OutOfBounds, Race};
 use crate::machine::{BUDGET, Machine};
+use crate::packing;
 use crate::value::Terms;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
@@ -113,6 +114,10 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         if !uses_waves || is_settled {
             break;
         }
+    }
+    if uses_waves {
+        let puts_together = effects.barrier && effects.touches_shared();
+        analysis.wave_dependence = packing::dependence(shader, entry, puts_together, &mut budget);
     }
     analysis
 }

@@ -96,7 +96,7 @@ impl Machine<'_> {
     /// all are.
     pub fn assume_all_stay(&mut self, span: Span) -> Option<Value> {
         let state = &self.state;
-        if state.active != self.all || state.alive != self.all {
+        if self.claims.is_some() || state.active != self.all || state.alive != self.all {
             return None;
         }
         let Column::Lanes(guards) = state.guard.clone() else {

@@ -8,14 +8,13 @@
 
 use std::collections::BTreeMap;
 
-use rustc_hash::FxHashMap;
-use shaderlint_hlsl::{BinaryOp, FunctionId, Scalar, Shader, Type};
+use shaderlint_hlsl::{FunctionId, Scalar, Shader, Type};
 
 use crate::finding::{Operator, Race, Stop};
-use crate::fold;
 use crate::machine::{Machine, Write};
-use crate::value::{Op, Part, Term, Terms, Value};
-use crate::wave::{LaneMap, SplitMix, WAVE_SIZES, Waves};
+use crate::sample::Sample;
+use crate::value::{Op, Term, Terms, Value};
+use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
 /// What two kernels do at one wave size under one lane map.
 #[derive(Clone, Debug)]
@@ -256,54 +255,7 @@ fn compare_writes(terms: &mut Terms, expected: &[Write], got: &[Write]) -> Outco
     Outcome::NotProved("the two write different terms that were not seen to differ".to_owned())
 }
 
-/// Random values for the atoms: seed 0 is the first group with unremarkable inputs.
-pub(crate) struct Sample<'t> {
-    terms: &'t Terms,
-    seed: u64,
-    depth: u32,
-    known: FxHashMap<u32, u32>,
-    /// Something was evaluated that is not computed here: only a stand-in for its value.
-    guessed: bool,
-}
-
-impl Terms {
-    /// Whether two values were seen to differ on inputs that could be: unlike terms may well be equal values, such as
-    /// the `(64 * group + thread) / 64` of two threads.
-    ///
-    /// If `surely`, only values that could be computed from inputs count; else what is not understood is an input too.
-    pub(crate) fn seen_to_differ(&self, a: &Value, b: &Value, surely: bool) -> bool {
-        if surely && (self.is_opaque(a) || self.is_opaque(b)) {
-            return false;
-        }
-        (1..=4).any(|seed| {
-            let mut sample = Sample::new(self, seed);
-            let (a, b) = (sample.value(a), sample.value(b));
-            a != b && !(surely && sample.guessed)
-        })
-    }
-}
-
-impl Terms {
-    /// The value where some atoms are given, in the first group; `None` if that does not decide it.
-    pub(crate) fn value_given(&self, value: &Value, given: &[(u32, u32)]) -> Option<u32> {
-        let mut sample = Sample::new(self, 0);
-        sample.known.extend(given.iter().copied());
-        let word = sample.value(value);
-        (!sample.guessed).then_some(word)
-    }
-}
-
-impl<'t> Sample<'t> {
-    pub(crate) fn new(terms: &'t Terms, seed: u64) -> Sample<'t> {
-        Sample {
-            terms,
-            seed,
-            guessed: false,
-            depth: 0,
-            known: FxHashMap::default(),
-        }
-    }
-
+impl Sample<'_> {
     fn places<'w>(&mut self, writes: &'w [Write]) -> ByPlace<'w> {
         let mut places = ByPlace::new();
         for write in writes {
@@ -325,127 +277,6 @@ impl<'t> Sample<'t> {
         let write = write?;
         (self.value(&write.guard) != 0).then(|| self.value(&write.value))
     }
-
-    pub(crate) fn value(&mut self, value: &Value) -> u32 {
-        let fold = |sample: &mut Self, operator: Operator, constant: u32, parts: &[Part]| {
-            let mut total = constant;
-            for part in parts {
-                for atom in part.start..part.end {
-                    let word = sample.atom(atom);
-                    // Small whole numbers: float sums of them are exact in any order.
-                    let word = if operator.is_exact() {
-                        word
-                    } else {
-                        ((word % 64) as f32).to_bits()
-                    };
-                    match operator {
-                        Operator::Add => total = total.wrapping_add(word.wrapping_mul(part.factor)),
-                        _ => {
-                            for _ in 0..part.factor.min(4) {
-                                total = operator.fold(total, word);
-                            }
-                        }
-                    }
-                }
-            }
-            total
-        };
-        match value {
-            Value::Known(word) => *word,
-            Value::Run { operator, start, end } => {
-                if end - start == 1 {
-                    return self.atom(*start);
-                }
-                fold(
-                    self,
-                    *operator,
-                    operator.identity(),
-                    &[Part {
-                        start: *start,
-                        end: *end,
-                        factor: 1,
-                    }],
-                )
-            }
-            Value::Sum(sum) => fold(self, sum.operator, sum.constant, &sum.parts),
-        }
-    }
-
-    fn atom(&mut self, atom: u32) -> u32 {
-        if let Some(word) = self.known.get(&atom) {
-            return *word;
-        }
-        let word = self.evaluate(atom);
-        self.known.insert(atom, word);
-        word
-    }
-
-    fn evaluate(&mut self, atom: u32) -> u32 {
-        let mut hash = SplitMix(self.seed.wrapping_mul(0x9E37_79B9).wrapping_add(0x5BD1));
-        let Some(Term::Apply(op, arguments)) = self.terms.term(atom) else {
-            hash.0 ^= u64::from(atom) << 32;
-            return (hash.next() >> 32) as u32;
-        };
-        if matches!(op, Op::GroupId(_)) && self.seed <= 1 {
-            return 0;
-        }
-        if matches!(op, Op::GroupId(_)) {
-            // Few groups, as there are: a sum with it wraps around in no kernel that works.
-            hash.0 ^= fingerprint(*op);
-            return (hash.next() >> 32) as u32 % 1000;
-        }
-        if let (Op::AtomicResult { .. }, [Value::Known(thread)]) = (op, &**arguments) {
-            // Each thread finds another number: here in their order.
-            self.guessed = true;
-            hash.0 ^= fingerprint(*op);
-            return (hash.next() >> 32) as u32 % 16 + thread;
-        }
-        if self.depth > 200 {
-            self.guessed = true;
-            return 0;
-        }
-        self.depth += 1;
-        let words: Vec<u32> = arguments.iter().map(|argument| self.value(argument)).collect();
-        self.depth -= 1;
-        let known: Vec<Value> = words.iter().copied().map(Value::Known).collect();
-        let mut scratch = Terms::default();
-        let computed = match (op, known.as_slice()) {
-            (Op::Same, [value]) => Some(value.clone()),
-            (Op::Select, [condition, a, b]) => Some(scratch.select(condition, a, b)),
-            (Op::Unary(op, scalar), [value]) => Some(fold::unary(&mut scratch, *op, *scalar, value)),
-            (Op::Binary(BinaryOp::LogicalAnd, _), [a, b]) => Some(scratch.and(a, b)),
-            (Op::Binary(BinaryOp::LogicalOr, _), [a, b]) => Some(scratch.or(a, b)),
-            (Op::Binary(op, scalar), [a, b]) => Some(fold::binary(&mut scratch, *op, *scalar, a, b)),
-            (Op::Cast { from, to }, [value]) => Some(fold::cast(&mut scratch, *from, *to, value)),
-            (
-                Op::Intrinsic {
-                    intrinsic, scalar, ..
-                },
-                _,
-            ) => fold::intrinsic(*intrinsic, *scalar, &words).map(Value::Known),
-            _ => None,
-        };
-        if let Some(Value::Known(word)) = computed {
-            return word;
-        }
-        // An input, or an operation that is not evaluated: some function of its arguments.
-        self.guessed |= !matches!(
-            op,
-            Op::Load { .. } | Op::Uniform { .. } | Op::VolatileLoad { .. } | Op::Uninitialised { .. }
-        );
-        hash.0 ^= fingerprint(*op);
-        for word in words {
-            hash.0 = hash.next() ^ u64::from(word);
-        }
-        (hash.next() >> 32) as u32
-    }
-}
-
-fn fingerprint(op: Op) -> u64 {
-    use std::hash::{Hash, Hasher};
-    let mut hasher = rustc_hash::FxHasher::default();
-    op.hash(&mut hasher);
-    hasher.finish()
 }
 
 impl Terms {

@@ -2,6 +2,8 @@
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Span};
 
+use crate::wave::LaneMap;
+
 /// What one entry point's run showed.
 #[derive(Clone, Debug, Default)]
 pub struct Analysis {
@@ -9,13 +11,15 @@ pub struct Analysis {
     pub group_size: [u32; 3],
     pub collectives: Vec<Collective>,
     pub races: Vec<Race>,
-    pub claims: Vec<Claim>,
     /// Barriers that some threads reach and others do not; one a barrier.
     pub divergences: Vec<Divergence>,
     /// Accesses of groupshared arrays at an index they do not have; one a place.
     pub out_of_bounds: Vec<OutOfBounds>,
     /// Reads of groupshared memory that nothing was written to; one a place.
     pub uninitialised: Vec<Uninitialised>,
+    /// What other wave sizes or packings change.
+    pub wave_dependence: Option<WaveDependence>,
+    pub claims: Vec<Claim>,
     /// Where the run had to stop early, and why. What was found before then still holds.
     pub stopped: Option<Stop>,
 }
@@ -205,6 +209,31 @@ pub struct Uninitialised {
     pub used: Span,
     pub interval: u32,
     pub iteration: Option<Iteration>,
+}
+
+/// At some wave sizes or packings a kernel is wrong that is right at others.
+#[derive(Clone, Debug)]
+pub struct WaveDependence {
+    /// Where it is wrong, smallest first.
+    pub sizes: Vec<u32>,
+    pub map: LaneMap,
+    /// A size and a packing at which it is not.
+    pub sound: (u32, LaneMap),
+    pub effect: WaveEffect,
+}
+
+#[derive(Clone, Debug)]
+pub enum WaveEffect {
+    OutOfBounds(OutOfBounds),
+    Races(Race),
+    /// Another value is written to a place, which is named for the first group.
+    Differs {
+        place: String,
+        thread: u32,
+        /// As formulas of the kernel's inputs.
+        expected: String,
+        got: String,
+    },
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -15,6 +15,7 @@ mod divergence;
 mod effects;
 mod equivalence;
 mod eval;
+mod evaluate;
 mod finding;
 mod flow;
 mod fold;
@@ -25,10 +26,12 @@ mod machine;
 mod memory;
 mod observe;
 mod operator;
+mod packing;
 mod place;
 mod probe;
 mod rewrite;
 mod row;
+mod sample;
 mod together;
 mod undefined;
 mod value;
@@ -36,8 +39,10 @@ mod wave;
 
 pub use analyze::analyze;
 pub use equivalence::{Difference, Outcome, WaveRun, compare};
+pub use evaluate::{Written, evaluate};
 pub use finding::{
     Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Found, Instance,
-    Iteration, Kind, Operator, OutOfBounds, Race, Rewrite, Shape, Stop, Uninitialised,
+    Iteration, Kind, Operator, OutOfBounds, Race, Rewrite, Shape, Stop, Uninitialised, WaveDependence,
+    WaveEffect,
 };
 pub use wave::{LaneMap, WAVE_SIZES};

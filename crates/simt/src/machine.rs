@@ -520,16 +520,12 @@ impl<'a> Machine<'a> {
             .guard
             .uniform(state.alive)
             .filter(|_| state.active == state.alive);
-        let guard = match guard.cloned() {
-            Some(guard) => Some(guard),
-            None if self.claims.is_some() => {
+        let Some(guard) = guard.cloned().or_else(|| self.assume_all_stay(span)) else {
+            if self.claims.is_some() {
                 // Which threads wait here is no matter to the claims after it.
                 self.state.interval += 1;
                 return Ok(());
             }
-            None => self.assume_all_stay(span),
-        };
-        let Some(guard) = guard else {
             return Self::stop("a barrier that not every thread may reach", span);
         };
         let state = &mut self.state;

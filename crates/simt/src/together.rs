@@ -14,9 +14,9 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashSet, FxHasher};
 use shaderlint_hlsl::{BinaryOp, UnaryOp};
 
-use crate::equivalence::Sample;
 use crate::flow::Source;
 use crate::machine::Machine;
+use crate::sample::Sample;
 use crate::value::{Op, Symbol, Term, Terms, Value};
 
 /// Pairs of threads that are tried.

@@ -1,7 +1,7 @@
 //! Defects that are certain, and what is near one and is none.
 
 use shaderlint_hlsl::Shader;
-use shaderlint_simt::{Analysis, analyze};
+use shaderlint_simt::{Analysis, WaveEffect, analyze};
 
 fn run(threads: &str, globals: &str, body: &str) -> (Shader, Analysis) {
     let source = format!(
@@ -149,5 +149,71 @@ fn reads_of_what_nobody_wrote() {
     check(
         "if (gi < 63) g[gi] = gi; SYNC; uint v = g[gi]; if (gi < 63) Out[gi] = v;",
         &[],
+    );
+}
+
+/// The sizes at which a kernel is wrong, and what is wrong there.
+fn waves(threads: &str, body: &str) -> String {
+    let globals = "groupshared uint totals[64]; groupshared uint few[2]; groupshared uint total;";
+    let (shader, analysis) = run(threads, globals, body);
+    let Some(found) = analysis.wave_dependence else {
+        return "none".to_owned();
+    };
+    let what = match &found.effect {
+        WaveEffect::OutOfBounds(access) => {
+            format!(
+                "{}[{}]",
+                shader.globals[access.array.0 as usize].name, access.index
+            )
+        }
+        WaveEffect::Races(race) => format!("race [{}]", race.index),
+        WaveEffect::Differs { place, got, .. } => format!("{place} is {got}"),
+    };
+    format!("{:?} {}: {what}", found.sizes, found.map.name())
+}
+
+#[test]
+fn results_that_depend_on_the_waves() {
+    let sum = |wave: &str, totals: &str, count: &str| {
+        format!(
+            "uint x = Src[gi]; uint own = WaveActiveSum(x); uint wave = {wave};
+             if (WaveIsFirstLane()) {totals}[wave] = own; SYNC;
+             uint sum = 0; for (uint i = 0; i < {count}; ++i) sum += {totals}[i];
+             Out[gi] = sum;"
+        )
+    };
+    let adapts = sum(
+        "gi / WaveGetLaneCount()",
+        "totals",
+        "(64 + WaveGetLaneCount() - 1) / WaveGetLaneCount()",
+    );
+    assert_eq!(waves("64, 1, 1", &adapts), "none");
+    // The lanes of a row-by-row or quad-wise wave are not of one quotient.
+    assert!(
+        waves("8, 8, 1", &adapts).contains("row by row"),
+        "{}",
+        waves("8, 8, 1", &adapts)
+    );
+    let of_32 = sum("gi / 32", "totals", "2");
+    assert!(
+        waves("64, 1, 1", &of_32).starts_with("[4, 8, 16] linear: race"),
+        "{}",
+        waves("64, 1, 1", &of_32)
+    );
+    let short = sum("gi / WaveGetLaneCount()", "few", "2");
+    assert_eq!(waves("64, 1, 1", &short), "[4, 8, 16] linear: few[2]");
+    assert_eq!(waves("64, 1, 1", "Out[gi] = WaveActiveSum(Src[gi]);"), "none");
+    let one_wave = "if (gi == 0) total = 0; SYNC; uint x = WaveActiveSum(Src[gi]); if (gi == 0) total = x; SYNC; Out[gi] = total;";
+    assert!(
+        waves("64, 1, 1", one_wave).starts_with("[4, 8, 16, 32] linear: Out[0] is Src[0] + "),
+        "{}",
+        waves("64, 1, 1", one_wave)
+    );
+    assert_eq!(
+        waves(
+            "32, 1, 1",
+            "uint n = WaveGetLaneCount(); if (n == 32) { g[gi] = WavePrefixSum(Src[gi]); SYNC; Out[gi] = g[31 - gi]; }"
+        ),
+        "none"
     );
 }

@@ -1,0 +1,204 @@
+//! What a kernel with wave intrinsics makes of other wave sizes and other ways to pack threads into waves.
+//!
+//! The group is run at every size that HLSL and the kernel's `[WaveSize]` allow, on the same free atoms. A 1-D group is
+//! packed linearly, as every implementation seen packs it; for groups of more rows nothing is promised
+//! (`HLSL_SM_6_6_Derivatives.md`), and they are run row by row and in quads too.
+//!
+//! Only what is certain counts: an access outside an array or a race that some of these runs have and others have not;
+//! or a word written to one place by all of them whose terms differ and, on random inputs, were seen to differ. Results
+//! that differ in *where* they are written may be meant to, and so may those of a kernel without a barrier, which does
+//! not put its waves' results together.
+
+use std::collections::BTreeMap;
+
+use shaderlint_hlsl::{FunctionId, Shader};
+
+use crate::finding::{OutOfBounds, Race, WaveDependence, WaveEffect};
+use crate::machine::{Machine, Report, Write};
+use crate::value::{Symbol, Terms, Value};
+use crate::wave::{LaneMap, WAVE_SIZES, Waves};
+
+/// The packings of a group of more than one row.
+const MAPS_OF_ROWS: [LaneMap; 3] = [LaneMap::Linear, LaneMap::Rows, LaneMap::Quads];
+
+struct Run {
+    size: u32,
+    map: LaneMap,
+    /// It came to its end.
+    whole: bool,
+    report: Report,
+    /// What is left in each place, with the thread that wrote it; of a proved run only.
+    results: Option<BTreeMap<Place, (Value, u16)>>,
+}
+
+/// Resource, component and index, in the first group.
+type Place = (Symbol, u32, Vec<u32>);
+
+/// The first way in which the kernel depends on its waves, if it does.
+pub(crate) fn dependence(
+    shader: &Shader,
+    entry: FunctionId,
+    has_barrier: bool,
+    budget: &mut u64,
+) -> Option<WaveDependence> {
+    let function = shader.functions.get(entry.0 as usize)?;
+    let group = function.group_size?;
+    let (least, most) = function.wave_size.unwrap_or((4, 128));
+    let maps = if group[1] > 1 || group[2] > 1 {
+        &MAPS_OF_ROWS[..]
+    } else {
+        &MAPS_OF_ROWS[..1]
+    };
+    let mut terms = Terms::default();
+    let mut runs = Vec::new();
+    for map in maps {
+        for size in WAVE_SIZES
+            .into_iter()
+            .filter(|size| (least..=most).contains(size))
+        {
+            let waves = Waves::new(group, size, *map);
+            let mut machine = Machine::new(shader, &mut terms, entry, waves)?;
+            machine.budget = *budget;
+            let stopped = machine.run();
+            *budget = machine.budget;
+            let report = std::mem::take(&mut machine.report);
+            let is_proved = stopped.is_none() && !report.unproved && report.out_of_bounds.is_empty();
+            let results = is_proved
+                .then(|| results(machine.terms, &machine.state.writes))
+                .flatten();
+            runs.push(Run {
+                size,
+                map: *map,
+                whole: stopped.is_none(),
+                report,
+                results,
+            });
+        }
+    }
+    let mut found = outside(&runs).or_else(|| race(&runs));
+    if has_barrier {
+        found = found.or_else(|| difference(&terms, &runs));
+    }
+    found
+}
+
+/// Says of which sizes under the map of the first of these runs the same holds.
+fn of_runs(breaking: &[&Run], sound: &Run, effect: WaveEffect) -> Option<WaveDependence> {
+    let map = breaking.first()?.map;
+    Some(WaveDependence {
+        sizes: breaking
+            .iter()
+            .filter(|run| run.map == map)
+            .map(|run| run.size)
+            .collect(),
+        map,
+        sound: (sound.size, sound.map),
+        effect,
+    })
+}
+
+fn outside(runs: &[Run]) -> Option<WaveDependence> {
+    let all = runs.iter().flat_map(|run| &run.report.out_of_bounds);
+    all.clone().find_map(|access| {
+        let has = |run: &&Run| {
+            let place = |known: &OutOfBounds| (known.array, known.access.span);
+            run.report
+                .out_of_bounds
+                .iter()
+                .any(|known| place(known) == place(access))
+        };
+        let breaking: Vec<&Run> = runs.iter().filter(has).collect();
+        let sound = runs
+            .iter()
+            .find(|run| run.whole && run.report.out_of_bounds.is_empty())?;
+        of_runs(&breaking, sound, WaveEffect::OutOfBounds(access.clone()))
+    })
+}
+
+fn race(runs: &[Run]) -> Option<WaveDependence> {
+    let mut all = runs.iter().flat_map(|run| &run.report.races);
+    all.find_map(|race| {
+        let has = |run: &&Run| {
+            let place = |known: &Race| (known.array, known.first.span, known.second.span);
+            run.report.races.iter().any(|known| place(known) == place(race))
+        };
+        let breaking: Vec<&Run> = runs.iter().filter(has).collect();
+        let sound = runs.iter().find(|run| run.whole && run.report.races.is_empty())?;
+        of_runs(&breaking, sound, WaveEffect::Races(race.clone()))
+    })
+}
+
+fn difference(terms: &Terms, runs: &[Run]) -> Option<WaveDependence> {
+    let proved: Vec<(&Run, &BTreeMap<Place, (Value, u16)>)> = runs
+        .iter()
+        .filter_map(|run| Some((run, run.results.as_ref()?)))
+        .collect();
+    if proved.len() < runs.len() {
+        return None;
+    }
+    // Compared with the run that most others agree with; of several the one with the largest waves.
+    let agreeing = |results: &BTreeMap<Place, (Value, u16)>| {
+        let same = |others: &BTreeMap<Place, (Value, u16)>| {
+            results.len() == others.len()
+                && results
+                    .iter()
+                    .zip(others)
+                    .all(|((a, (x, _)), (b, (y, _)))| (a, x) == (b, y))
+        };
+        proved.iter().filter(|(_, others)| same(others)).count()
+    };
+    let (sound, expected) = *proved
+        .iter()
+        .max_by_key(|(run, results)| (agreeing(results), run.size))?;
+    if proved
+        .iter()
+        .any(|(_, results)| !results.keys().eq(expected.keys()))
+    {
+        return None;
+    }
+    let seen = |results: &BTreeMap<Place, (Value, u16)>| {
+        let differing = expected
+            .iter()
+            .zip(results)
+            .find(|((_, (a, _)), (_, (b, _)))| a != b && terms.seen_to_differ(a, b, true));
+        differing.map(|((place, (expected, _)), (_, (got, thread)))| {
+            (place.clone(), expected.clone(), got.clone(), *thread)
+        })
+    };
+    let breaking: Vec<&Run> = proved
+        .iter()
+        .filter(|(_, results)| seen(results).is_some())
+        .map(|(run, _)| *run)
+        .collect();
+    let ((resource, _, index), expected, got, thread) = seen(breaking.first()?.results.as_ref()?)?;
+    let index: Vec<String> = index.iter().map(u32::to_string).collect();
+    let effect = WaveEffect::Differs {
+        place: format!("{}[{}]", terms.name(resource), index.join("][")),
+        thread: u32::from(thread),
+        expected: terms.formula(&expected),
+        got: terms.formula(&got),
+    };
+    of_runs(&breaking, sound, effect)
+}
+
+/// What a run leaves in each place; `None` where that is not certain: a write under a condition that is not known, or
+/// two threads that write unlike values to one place.
+fn results(terms: &Terms, writes: &[Write]) -> Option<BTreeMap<Place, (Value, u16)>> {
+    let mut results: BTreeMap<Place, (Value, u16)> = BTreeMap::new();
+    for write in writes {
+        let index: Option<Vec<u32>> = write
+            .index
+            .iter()
+            .map(|index| terms.value_given(index, &[]))
+            .collect();
+        let place = (write.resource, write.component, index?);
+        if write.guard != Value::TRUE {
+            return None;
+        }
+        let known = results.insert(place, (write.value.clone(), write.thread));
+        if known.is_some_and(|(value, thread)| thread != write.thread && value != write.value) {
+            return None;
+        }
+    }
+    Some(results)
+}

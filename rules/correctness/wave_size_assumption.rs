@@ -1,0 +1,114 @@
+//! `wave-size-assumption`: wave code that is right at some wave sizes or packings and wrong at others.
+
+use shaderlint_hlsl::Span;
+use shaderlint_linter::{Category, Context, Finding, Label, Rule};
+use shaderlint_simt::{LaneMap, OutOfBounds, Race, WaveDependence, WaveEffect};
+
+use crate::witness;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "wave-size-assumption",
+    category: Category::Correctness,
+    summary: "wave code whose result changes, races or runs out of bounds at some wave size or lane packing",
+    aliases: &[],
+    explanation: include_str!("wave_size_assumption.md"),
+    check,
+};
+
+fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
+    let dependence = context.analysis.wave_dependence.as_ref();
+    findings.extend(dependence.map(|dependence| finding(context, dependence)));
+}
+
+fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
+    let waves = waves(dependence);
+    let name = context
+        .function(context.entry)
+        .map_or(Span::default(), |function| function.name_span);
+    let (size, map) = dependence.sound;
+    let elsewhere = format!("waves of {size} lanes{}", packed(map));
+    let (message, place, witness) = match &dependence.effect {
+        WaveEffect::OutOfBounds(access) => outside(context, access, &waves),
+        WaveEffect::Races(race) => races(context, race, &waves),
+        WaveEffect::Differs {
+            place,
+            thread,
+            expected,
+            got,
+        } => (
+            // Which of the two is meant is not known.
+            format!("the result in {waves} is not that in {elsewhere}"),
+            name,
+            format!("thread {thread} writes {got} to {place}; in {elsewhere} it gets {expected}"),
+        ),
+    };
+    Finding {
+        rule: RULE.id,
+        entry: context.entry,
+        message,
+        primary: Label {
+            place,
+            text: String::new(),
+        },
+        secondary: Vec::new(),
+        notes: vec![
+            match dependence.sizes.first() {
+                Some(smallest) => format!("in waves of {smallest}, {witness}"),
+                None => witness,
+            },
+            if dependence.map == LaneMap::Linear {
+                "waves have 4 to 128 lanes: ask WaveGetLaneCount(), or say [WaveSize(...)]".to_owned()
+            } else {
+                "nothing is promised of which threads of a group with rows share a wave".to_owned()
+            },
+        ],
+        fix: None,
+    }
+}
+
+fn outside(context: &Context<'_>, access: &OutOfBounds, waves: &str) -> (String, Span, String) {
+    let element = witness::element(context, access.array, access.index);
+    let verb = if access.access.is_write { "writes" } else { "reads" };
+    let pass = witness::pass(access.iteration.as_ref());
+    let seen = format!(
+        "thread {} {verb} {element}, outside the array, in barrier interval {}{pass}",
+        access.access.thread, access.interval
+    );
+    (
+        format!("{element} is outside the array in {waves}"),
+        access.access.span,
+        seen,
+    )
+}
+
+fn races(context: &Context<'_>, race: &Race, waves: &str) -> (String, Span, String) {
+    let element = witness::element(context, race.array, race.index);
+    let pass = witness::pass(race.iteration.as_ref());
+    let seen = format!(
+        "threads {} and {} both touch {element} in barrier interval {}{pass}, and one of them writes",
+        race.first.thread, race.second.thread, race.interval
+    );
+    (
+        format!("data race on {element} in {waves}"),
+        race.second.span,
+        seen,
+    )
+}
+
+/// `waves of 4, 8 and 16 lanes`, and how they are packed where that is not the usual way.
+fn waves(dependence: &WaveDependence) -> String {
+    let sizes: Vec<String> = dependence.sizes.iter().map(u32::to_string).collect();
+    let sizes = match sizes.split_last() {
+        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
+        _ => sizes.concat(),
+    };
+    format!("waves of {sizes} lanes{}", packed(dependence.map))
+}
+
+fn packed(map: LaneMap) -> String {
+    match map {
+        LaneMap::Linear => String::new(),
+        LaneMap::Quads => " packed in 2\u{d7}2 quads".to_owned(),
+        other => format!(" packed {}", other.name()),
+    }
+}
