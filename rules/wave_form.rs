@@ -93,7 +93,7 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<F
         safety: if is_safe { Safety::Safe } else { Safety::Unsafe },
         edits,
     };
-    prove(context, &fix, form.maps).map(|()| fix)
+    prove(context, found, &fix, form.maps).map(|()| fix)
 }
 
 /// Said of the barriers in a fix, with what comes after it.
@@ -152,7 +152,15 @@ fn totals_place(shader: &Shader, found: &Collective) -> Option<At> {
     }
 }
 
-fn prove(context: &Context<'_>, fix: &Fix, maps: &[LaneMap]) -> Result<(), NoFix> {
+/// Steps that the proofs of an entry point's fixes may take together, counted by those of its first run.
+const MAX_STEPS: u64 = 4_000_000;
+
+fn prove(context: &Context<'_>, found: &Collective, fix: &Fix, maps: &[LaneMap]) -> Result<(), NoFix> {
+    let collectives = context.analysis.collectives.iter();
+    let proofs = 1 + collectives.take_while(|other| other.span != found.span).count() as u64;
+    if context.analysis.steps.saturating_mul(proofs) > MAX_STEPS {
+        return Err(NoFix::NotProved);
+    }
     let fixed = fixed_shader(context.shader, context.entry, &fix.edits);
     let (fixed, entry) = fixed.ok_or(NoFix::NotProved)?;
     let flagged = (context.shader, context.entry);

@@ -59,6 +59,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
             analysis.uninitialised = report.uninitialised;
             uses_waves = report.used_waves;
             analysis.stopped = stopped;
+            analysis.steps = BUDGET - budget;
             analysis.collectives = machine.prober.finish();
             analysis.races = races;
             let bounds = std::mem::take(&mut machine.bounds);

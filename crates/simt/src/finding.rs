@@ -20,6 +20,8 @@ pub struct Analysis {
     /// What other wave sizes or packings change.
     pub wave_dependence: Option<WaveDependence>,
     pub claims: Vec<Claim>,
+    /// What the first run took, in statements times threads.
+    pub steps: u64,
     /// Where the run had to stop early, and why. What was found before then still holds.
     pub stopped: Option<Stop>,
 }
