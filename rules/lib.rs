@@ -26,24 +26,39 @@ mod hand_rolled_reduction;
 #[path = "correctness/groupshared_race.rs"]
 mod groupshared_race;
 
+#[path = "correctness/divergent_barrier.rs"]
+mod divergent_barrier;
+
+#[path = "correctness/groupshared_out_of_bounds.rs"]
+mod groupshared_out_of_bounds;
+
+#[path = "correctness/uninitialised_groupshared.rs"]
+mod uninitialised_groupshared;
+
 mod claim;
 mod configuration;
 mod element;
 mod scan;
 mod wave_form;
+mod wave_reduction;
+mod wave_scan;
+mod witness;
 
 use shaderlint_linter::Rule;
 
 /// Every rule, in the order in which they are listed and run.
 pub static RULES: &[Rule] = &[
     hillis_steele_scan::RULE,
-    atomic_slot_claim::RULE,
-    single_cell_atomic::RULE,
-    small_bin_atomic::RULE,
     blelloch_scan::RULE,
     hand_rolled_scan::RULE,
     hand_rolled_reduction::RULE,
+    atomic_slot_claim::RULE,
+    single_cell_atomic::RULE,
+    small_bin_atomic::RULE,
     groupshared_race::RULE,
+    divergent_barrier::RULE,
+    groupshared_out_of_bounds::RULE,
+    uninitialised_groupshared::RULE,
 ];
 
 /// The rules that `id` means: one by its own id, or all that share an alias.

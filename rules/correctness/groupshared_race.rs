@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use shaderlint_hlsl::{Global, Type};
 use shaderlint_linter::{Category, Context, Finding, Label, Rule};
 use shaderlint_simt::{Access, Race};
+
+use crate::witness;
 
 pub(crate) const RULE: Rule = Rule {
     id: "groupshared-race",
@@ -35,8 +36,8 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 
 fn finding(context: &Context<'_>, race: &Race, others: &[&Race]) -> Finding {
     let array = context.global(race.array);
-    let cell = cell(context, race);
-    let mut notes = vec![witness(race, &cell)];
+    let cell = witness::element(context, race.array, race.index);
+    let mut notes = vec![meeting(race, &cell)];
     match others.len() {
         0 => {}
         1 => notes.push("another pair of accesses races here too".to_owned()),
@@ -68,37 +69,18 @@ fn finding(context: &Context<'_>, race: &Race, others: &[&Race]) -> Finding {
     }
 }
 
-/// The cell as one would write it; the index is that of the outermost dimension.
-fn cell(context: &Context<'_>, race: &Race) -> String {
-    let Some(Global { name, ty, .. }) = context.global(race.array) else {
-        return "groupshared memory".to_owned();
-    };
-    match ty {
-        Type::Array(element, _) if matches!(**element, Type::Array(..)) => {
-            format!("{name}[{}][\u{2026}]", race.index)
-        }
-        Type::Array(..) => format!("{name}[{}]", race.index),
-        _ => name.clone(),
-    }
-}
-
 fn verb(access: &Access) -> &'static str {
     if access.is_write { "writes" } else { "reads" }
 }
 
 /// The two accesses and when they happen. The one that reads is named first.
-fn witness(race: &Race, cell: &str) -> String {
+fn meeting(race: &Race, cell: &str) -> String {
     let (one, other) = if race.first.is_write && !race.second.is_write {
         (&race.second, &race.first)
     } else {
         (&race.first, &race.second)
     };
-    let pass = race.iteration.as_ref().map_or(String::new(), |iteration| {
-        let number = u64::from(iteration.number) + 1;
-        let variable = iteration.variable.as_ref();
-        let value = variable.map_or(String::new(), |(name, value)| format!(", {name} = {value}"));
-        format!(" (pass {number} of the loop{value})")
-    });
+    let pass = witness::pass(race.iteration.as_ref());
     format!(
         "thread {} {} {cell} while thread {} {} it, both in barrier interval {}{pass}",
         one.thread,

@@ -333,3 +333,53 @@ fn no_two_fixes_that_do_not_fit_together() {
         );
     }
 }
+
+#[test]
+fn a_reduction_is_replaced_where_nothing_else_is_left_over() {
+    let reduction = |numthreads: &str, ty: &str, step: &str, end: &str| {
+        format!(
+            "StructuredBuffer<{ty}> Src; RWStructuredBuffer<{ty}> Out; groupshared {ty} g[64];\n\
+             [numthreads({numthreads})]\nvoid main(uint gi : SV_GroupIndex) {{\n    g[gi] = Src[gi];\n    \
+             GroupMemoryBarrierWithGroupSync();\n    for (uint s = 32; s > 0; s >>= 1) {{\n        \
+             if (gi < s) {step};\n        GroupMemoryBarrierWithGroupSync();\n    }}\n    {end}\n}}\n"
+        )
+    };
+    let fixes = |text: &str| -> Vec<Option<Safety>> {
+        let findings = lint(text.as_bytes());
+        let fixes = findings.iter().map(|finding| finding.fix.as_ref());
+        fixes.map(|fix| fix.map(|fix| fix.safety)).collect()
+    };
+    let (sum, first) = ("g[gi] += g[gi + s]", "if (gi == 0) Out[0] = g[0];");
+    let (row, rows) = ("64, 1, 1", "8, 8, 1");
+    let safe = [Some(Safety::Safe)];
+    assert_eq!(fixes(&reduction(row, "uint", sum, first)), safe);
+    assert_eq!(fixes(&reduction(rows, "uint", sum, first)), safe);
+    assert_eq!(
+        fixes(&reduction(row, "float", sum, first)),
+        [Some(Safety::Unsafe)]
+    );
+    // Without an atomic, waves have to be numbered.
+    let product = "g[gi] *= g[gi + s]";
+    assert_eq!(fixes(&reduction(row, "uint", product, first)), safe);
+    assert_eq!(fixes(&reduction(rows, "uint", product, first)), [None]);
+    assert_eq!(fixes(&reduction(rows, "float", sum, first)), [None]);
+    // A partial sum, or the least element of a merge, is not all that is wanted.
+    assert_eq!(fixes(&reduction(row, "uint", sum, "Out[gi] = g[gi];")), []);
+    assert_eq!(
+        fixes(&reduction(row, "uint", sum, "if (gi == 0) Out[0] = g[0] + g[1];")),
+        []
+    );
+    // The file's macro, not the intrinsic that was proved.
+    let text = reduction(row, "uint", sum, first);
+    assert_eq!(
+        fixes(&format!("#define WaveIsFirstLane() (gi == 0)\n{text}")),
+        [None]
+    );
+    assert_eq!(
+        fixes(&format!(
+            "#if BIG\n#define N 64\n#else\n#define N 64\n#endif\n{}",
+            text.replace("64", "N")
+        )),
+        [Some(Safety::Unsafe)]
+    );
+}

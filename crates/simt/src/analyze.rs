@@ -5,7 +5,7 @@ use shaderlint_hlsl::{FunctionId, Shader};
 use crate::bounds::{self, Bound};
 use crate::claim;
 use crate::effects::EffectsCache;
-use crate::finding::{Analysis, Collective, Race};
+use crate::finding::{Analysis, Collective, OutOfBounds, Race};
 use crate::machine::{BUDGET, Machine};
 use crate::value::Terms;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
@@ -33,8 +33,8 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     if effects.atomic {
         analysis.claims = claim::of_entry(shader, entry, group);
     }
-    // All else there is to find goes through groupshared memory.
-    if !effects.touches_shared() && !effects.opaque {
+    // All else there is to find goes through groupshared memory, or is a barrier that not all reach.
+    if !effects.touches_shared() && !effects.barrier && !effects.opaque {
         return analysis;
     }
     let mut uses_waves = false;
@@ -50,12 +50,16 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         machine.budget = budget;
         let stopped = machine.run();
         budget = machine.budget;
-        let races = std::mem::take(&mut machine.report.races);
+        let report = std::mem::take(&mut machine.report);
+        let races = report.races;
         if number == 0 {
+            analysis.divergences = report.divergences;
+            analysis.out_of_bounds = report.out_of_bounds;
+            analysis.uninitialised = report.uninitialised;
+            uses_waves = report.used_waves;
             analysis.stopped = stopped;
             analysis.collectives = machine.prober.finish();
             analysis.races = races;
-            uses_waves = machine.report.used_waves;
             let bounds = std::mem::take(&mut machine.bounds);
             if !bounds.is_empty() && !uses_waves {
                 let likely = machine.likely_bounds();
@@ -84,8 +88,29 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
             analysis
                 .races
                 .retain(|race| races.iter().any(|other| same(race, other)));
+            analysis
+                .divergences
+                .retain(|found| report.divergences.iter().any(|other| found.span == other.span));
+            let spans = |found: &OutOfBounds| (found.array, found.access.span);
+            analysis.out_of_bounds.retain(|found| {
+                report
+                    .out_of_bounds
+                    .iter()
+                    .any(|other| spans(found) == spans(other))
+            });
+            analysis.uninitialised.retain(|found| {
+                report
+                    .uninitialised
+                    .iter()
+                    .any(|other| found.read.span == other.read.span)
+            });
         }
-        if !uses_waves || (analysis.races.is_empty() && analysis.collectives.is_empty()) {
+        let is_settled = analysis.races.is_empty()
+            && analysis.collectives.is_empty()
+            && analysis.divergences.is_empty()
+            && analysis.out_of_bounds.is_empty()
+            && analysis.uninitialised.is_empty();
+        if !uses_waves || is_settled {
             break;
         }
     }

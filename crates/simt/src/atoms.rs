@@ -244,6 +244,11 @@ impl Atoms {
         }
     }
 
+    /// Which element of its place an atom is.
+    pub fn place_of(&self, atom: u32) -> Option<u32> {
+        self.origin(atom).map(|(_, element)| *element)
+    }
+
     /// Whether `count` atoms from `first` on are all there are of their place, or all along its axis.
     pub fn are_all(&self, first: u32, count: u32) -> bool {
         if let Some((Home::Cells(global, _), offset)) = self.origin(first)

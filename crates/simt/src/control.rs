@@ -1,9 +1,10 @@
 //! Branches, loops and switches over threads that may go different ways.
 
-use shaderlint_hlsl::{Case, Expr, LocalId, Loop, Stmt, StmtKind};
+use shaderlint_hlsl::{Case, Expr, LocalId, Loop, Span, Stmt, StmtKind};
 
 use crate::claim::Claims;
 use crate::column::{Column, Mask};
+use crate::divergence::Parting;
 use crate::machine::{BUDGET, Halt, LoopState, Machine, Run};
 use crate::value::{Terms, Value};
 
@@ -11,14 +12,26 @@ use crate::value::{Terms, Value};
 const LOOP_SHARE: u64 = BUDGET / 8;
 
 impl<'a> Machine<'a> {
-    pub fn branch(&mut self, condition: &Column, then: &'a [Stmt], otherwise: &'a [Stmt]) -> Run<()> {
+    pub fn branch(
+        &mut self,
+        (condition, span): (&Column, Span),
+        then: &'a [Stmt],
+        otherwise: &'a [Stmt],
+    ) -> Run<()> {
         let (yes, no, maybe) = self.split(condition);
         if maybe.is_empty() {
             let mut after = Mask::EMPTY;
-            for (mask, arm) in [(yes, then), (no, otherwise)] {
+            for (mask, arm, elsewhere) in [(yes, then, no), (no, otherwise, yes)] {
                 if !mask.is_empty() {
                     self.state.active = mask;
-                    self.block(arm)?;
+                    self.apart(
+                        Parting {
+                            span,
+                            elsewhere,
+                            perhaps: Mask::EMPTY,
+                        },
+                        |m| m.block(arm),
+                    )?;
                     after = after.or(self.state.active);
                 }
             }
@@ -34,14 +47,28 @@ impl<'a> Machine<'a> {
 
         self.state.active = yes.or(maybe);
         self.state.guard = then_guard.clone();
-        self.block(then)?;
+        self.apart(
+            Parting {
+                span,
+                elsewhere: no,
+                perhaps: maybe,
+            },
+            |m| m.block(then),
+        )?;
         let then_active = self.state.active;
         let then_locals = std::mem::replace(&mut self.state.frame.locals, before.0);
         let then_statics = std::mem::replace(&mut self.state.statics, before.1);
         let then_end = std::mem::replace(&mut self.state.guard, else_guard.clone());
 
         self.state.active = no.or(maybe);
-        self.block(otherwise)?;
+        self.apart(
+            Parting {
+                span,
+                elsewhere: yes,
+                perhaps: maybe,
+            },
+            |m| m.block(otherwise),
+        )?;
         let else_active = self.state.active;
         let else_end = std::mem::replace(&mut self.state.guard, before.2.clone());
 
@@ -96,6 +123,15 @@ impl<'a> Machine<'a> {
             });
         }
         Ok(())
+    }
+
+    /// Runs `f` for the threads that went this way.
+    fn apart(&mut self, parting: Parting, f: impl FnOnce(&mut Self) -> Run<()>) -> Run<()> {
+        let depth = self.partings.len();
+        self.partings.push(parting);
+        let ran = f(self);
+        self.partings.truncate(depth);
+        ran
     }
 
     pub fn follow_loop(&mut self, statement: &'a Stmt, l: &'a Loop) -> Run<()> {
@@ -165,7 +201,18 @@ impl<'a> Machine<'a> {
             if self.state.active.is_empty() {
                 break;
             }
-            self.statement(&l.body)?;
+            let span = l
+                .condition
+                .as_ref()
+                .map_or(l.body.span, |condition| condition.span);
+            self.apart(
+                Parting {
+                    span,
+                    elsewhere: left,
+                    perhaps: Mask::EMPTY,
+                },
+                |m| m.statement(&l.body),
+            )?;
             let Some(innermost) = self.state.frame.loops.last_mut() else {
                 break;
             };

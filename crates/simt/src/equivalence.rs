@@ -148,8 +148,8 @@ fn trace(
     let waves = Waves::new(group, wave_size, map);
     let mut machine = Machine::new(shader, terms, entry, waves).ok_or_else(unfit)?;
     let stopped = machine.run();
-    if let Some((global, _, thread, index)) = machine.report.out_of_bounds.first() {
-        let array = &shader.globals[global.0 as usize];
+    if let Some(access) = machine.report.out_of_bounds.first() {
+        let array = &shader.globals[access.array.0 as usize];
         let length = match &array.ty {
             Type::Array(_, length) => *length,
             _ => 1,
@@ -157,8 +157,8 @@ fn trace(
         return Err(Outcome::OutOfBounds {
             array: array.name.clone(),
             length,
-            index: *index,
-            thread: *thread,
+            index: access.index,
+            thread: access.access.thread,
         });
     }
     if let Some(race) = machine.report.races.first() {
@@ -280,6 +280,16 @@ impl Terms {
             let (a, b) = (sample.value(a), sample.value(b));
             a != b && !(surely && sample.guessed)
         })
+    }
+}
+
+impl Terms {
+    /// The value where some atoms are given, in the first group; `None` if that does not decide it.
+    pub(crate) fn value_given(&self, value: &Value, given: &[(u32, u32)]) -> Option<u32> {
+        let mut sample = Sample::new(self, 0);
+        sample.known.extend(given.iter().copied());
+        let word = sample.value(value);
+        (!sample.guessed).then_some(word)
     }
 }
 

@@ -271,9 +271,7 @@ impl<'a> Machine<'a> {
 
     fn assign(&mut self, target: &'a Expr, op: Option<BinaryOp>, value: &'a Expr) -> Run<Vec<Column>> {
         self.spend(target.span)?;
-        if let ExprKind::Local(local) = &target.kind
-            && self.claims.is_some()
-        {
+        if let ExprKind::Local(local) = &target.kind {
             // Perhaps another resource from here on, and perhaps not for all.
             self.state.frame.aliases.remove(local);
         }

@@ -10,6 +10,12 @@ pub struct Analysis {
     pub collectives: Vec<Collective>,
     pub races: Vec<Race>,
     pub claims: Vec<Claim>,
+    /// Barriers that some threads reach and others do not; one a barrier.
+    pub divergences: Vec<Divergence>,
+    /// Accesses of groupshared arrays at an index they do not have; one a place.
+    pub out_of_bounds: Vec<OutOfBounds>,
+    /// Reads of groupshared memory that nothing was written to; one a place.
+    pub uninitialised: Vec<Uninitialised>,
     /// Where the run had to stop early, and why. What was found before then still holds.
     pub stopped: Option<Stop>,
 }
@@ -139,7 +145,8 @@ pub struct Rewrite {
     pub lane: String,
     /// Variables that live on after the construct and the value it leaves in them, as HLSL text.
     pub settled: Vec<(LocalId, String)>,
-    /// Other places in which the construct leaves the same result.
+    /// Other places in which the construct leaves the same result. What else it leaves in its arrays, or a reduction in
+    /// the variables of the other threads, is for the replacement's proof to rule out.
     pub also: Vec<Elements>,
     /// Whether a barrier comes after the construct's last access to groupshared memory.
     pub ends_with_barrier: bool,
@@ -156,6 +163,47 @@ pub struct Race {
     /// Number of group barriers passed before.
     pub interval: u32,
     /// The innermost loop around the second access.
+    pub iteration: Option<Iteration>,
+}
+
+/// A barrier that one thread reaches and another one does not.
+#[derive(Clone, Debug)]
+pub struct Divergence {
+    /// The barrier.
+    pub span: Span,
+    /// A thread that reaches it.
+    pub here: u32,
+    /// A thread that does not.
+    pub away: u32,
+    /// The condition by which the other went elsewhere, or the statement by which it left, if that is known.
+    pub parted: Option<Span>,
+    /// Values of the host for which this happens, by name; none where it happens for all.
+    pub given: Vec<(String, u32)>,
+    /// Number of group barriers passed before.
+    pub interval: u32,
+    pub iteration: Option<Iteration>,
+}
+
+/// A thread accesses an element that a groupshared array does not have.
+#[derive(Clone, Debug)]
+pub struct OutOfBounds {
+    pub array: GlobalId,
+    pub index: i32,
+    /// A read's value goes to a resource.
+    pub access: Access,
+    pub interval: u32,
+    pub iteration: Option<Iteration>,
+}
+
+/// A thread reads what no thread has written, and what it reads goes to a resource.
+#[derive(Clone, Debug)]
+pub struct Uninitialised {
+    pub array: GlobalId,
+    pub index: u32,
+    pub read: Access,
+    /// Where it is stored.
+    pub used: Span,
+    pub interval: u32,
     pub iteration: Option<Iteration>,
 }
 

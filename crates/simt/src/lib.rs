@@ -11,6 +11,7 @@ mod bounds;
 mod claim;
 mod column;
 mod control;
+mod divergence;
 mod effects;
 mod equivalence;
 mod eval;
@@ -29,13 +30,14 @@ mod probe;
 mod rewrite;
 mod row;
 mod together;
+mod undefined;
 mod value;
 mod wave;
 
 pub use analyze::analyze;
 pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use finding::{
-    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Elements, Found, Instance, Iteration, Kind,
-    Operator, Race, Rewrite, Shape, Stop,
+    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Found, Instance,
+    Iteration, Kind, Operator, OutOfBounds, Race, Rewrite, Shape, Stop, Uninitialised,
 };
 pub use wave::{LaneMap, WAVE_SIZES};

@@ -18,11 +18,13 @@ use shaderlint_hlsl::{
 use crate::bounds::Bound;
 use crate::claim::Claims;
 use crate::column::{Column, MAX_THREADS, Mask};
+use crate::divergence::Parting;
 use crate::effects::EffectsCache;
-use crate::finding::{Access, Iteration, Race, Stop};
+use crate::finding::{Access, Divergence, Iteration, OutOfBounds, Race, Stop, Uninitialised};
 use crate::flow::Source;
 use crate::memory::{Conflict, Shared, Site, Touch, Touches};
 use crate::probe::{Prober, Trail};
+use crate::undefined::Suspect;
 use crate::value::{Op, Symbol, Terms, Value};
 use crate::wave::Waves;
 
@@ -56,8 +58,13 @@ pub(crate) struct State {
     pub epoch: u32,
     /// The guard at the last barrier.
     pub barrier_guard: Value,
+    /// A guard that holds for some inputs: that all threads have stayed, where not all need have.
+    pub assumed: Value,
     /// Whether what happens here happens for certain is not known, up to the next barrier.
     pub doubtful: bool,
+    /// All threads are taken to have stayed, though whether they can is not known: nothing is certain any more, but
+    /// what is proved holds wherever they do.
+    pub presumes: bool,
 }
 
 /// The variables of one call.
@@ -102,8 +109,9 @@ pub(crate) struct Report {
     race_places: FxHashSet<(GlobalId, Span, Span)>,
     /// A race that may or may not be one: nothing about this run's groupshared memory is proved.
     pub unproved: bool,
-    /// Writes outside an array: span, thread and index.
-    pub out_of_bounds: Vec<(GlobalId, Span, u32, i32)>,
+    pub divergences: Vec<Divergence>,
+    pub out_of_bounds: Vec<OutOfBounds>,
+    pub uninitialised: Vec<Uninitialised>,
     pub used_waves: bool,
 }
 
@@ -133,6 +141,12 @@ pub(crate) struct Machine<'a> {
     pub sites: Vec<Site>,
     pub constants: FxHashMap<GlobalId, Vec<Column>>,
     pub budget: u64,
+    /// The ways threads went that are not here, from the outermost branch on.
+    pub partings: Vec<Parting>,
+    /// The ways threads left the kernel.
+    pub exits: Vec<Parting>,
+    /// Atoms that stand for a value that was read and is undefined.
+    pub suspects: BTreeMap<u32, Suspect>,
 }
 
 impl<'a> Machine<'a> {
@@ -179,7 +193,9 @@ impl<'a> Machine<'a> {
             interval: 0,
             epoch: 0,
             barrier_guard: Value::TRUE,
+            assumed: Value::TRUE,
             doubtful: false,
+            presumes: false,
         };
         Some(Machine {
             shader,
@@ -197,6 +213,9 @@ impl<'a> Machine<'a> {
             sites: Vec::new(),
             constants: FxHashMap::default(),
             budget: BUDGET,
+            partings: Vec::new(),
+            exits: Vec::new(),
+            suspects: BTreeMap::new(),
         })
     }
 
@@ -307,10 +326,11 @@ impl<'a> Machine<'a> {
                 then,
                 otherwise,
             } => {
+                let span = condition.span;
                 let condition = self.condition(condition)?;
                 let then = std::slice::from_ref(&**then);
                 let otherwise = otherwise.as_ref().map_or(&[][..], |s| std::slice::from_ref(&**s));
-                self.branch(&condition, then, otherwise)
+                self.branch((&condition, span), then, otherwise)
             }
             StmtKind::Loop(l) => self.follow_loop(statement, l),
             StmtKind::Switch { value, cases } => self.switch(statement, value, cases),
@@ -319,11 +339,11 @@ impl<'a> Machine<'a> {
                     Some(value) => self.eval(value)?,
                     None => Vec::new(),
                 };
-                self.leave(&value);
+                self.leave(&value, statement.span);
                 Ok(())
             }
             StmtKind::Discard => {
-                self.leave(&[]);
+                self.leave(&[], statement.span);
                 Ok(())
             }
             StmtKind::Break | StmtKind::Continue => {
@@ -361,10 +381,10 @@ impl<'a> Machine<'a> {
         self.state.doubtful = true;
     }
 
-    /// Whether the variable is a resource, in a run that follows which one.
+    /// Whether the variable stands for a resource.
     fn is_resource(&self, local: LocalId) -> bool {
         let variable = self.function().and_then(|f| f.locals.get(local.0 as usize));
-        self.claims.is_some() && variable.is_some_and(|variable| matches!(variable.ty, Type::Resource(..)))
+        variable.is_some_and(|variable| matches!(variable.ty, Type::Resource(..)))
     }
 
     fn is_of_unknown_type(&self, local: LocalId) -> bool {
@@ -448,7 +468,7 @@ impl<'a> Machine<'a> {
     }
 
     /// Active threads leave the function with `value`.
-    pub fn leave(&mut self, value: &[Column]) {
+    pub fn leave(&mut self, value: &[Column], span: Span) {
         let (active, lanes) = (self.state.active, self.lanes);
         let guard = self.state.guard.clone();
         let old = std::mem::take(&mut self.state.frame.result);
@@ -476,31 +496,44 @@ impl<'a> Machine<'a> {
             let mut gone = Mask::EMPTY;
             for thread in active
                 .threads()
-                .filter(|thread| *guard.at(*thread) == Value::TRUE)
+                .filter(|thread| self.is_certain(guard.at(*thread)))
             {
                 gone.insert(thread);
             }
             self.state.alive = self.state.alive.without(gone);
+            if !self.prober.is_probing() {
+                self.exits.push(Parting {
+                    span,
+                    elsewhere: gone,
+                    perhaps: active,
+                });
+            }
         }
         self.state.active = Mask::EMPTY;
     }
 
     /// Every thread that may still be in the kernel must be here, and all or none really are.
     pub fn barrier(&mut self, span: Span, device_only: bool) -> Run<()> {
-        let state = &mut self.state;
+        self.look_for_divergence(span);
+        let state = &self.state;
         let guard = state
             .guard
             .uniform(state.alive)
             .filter(|_| state.active == state.alive);
-        let Some(guard) = guard.cloned() else {
-            if self.claims.is_some() {
+        let guard = match guard.cloned() {
+            Some(guard) => Some(guard),
+            None if self.claims.is_some() => {
                 // Which threads wait here is no matter to the claims after it.
                 self.state.interval += 1;
                 return Ok(());
             }
+            None => self.assume_all_stay(span),
+        };
+        let Some(guard) = guard else {
             return Self::stop("a barrier that not every thread may reach", span);
         };
-        state.doubtful = false;
+        let state = &mut self.state;
+        state.doubtful = state.presumes;
         if device_only {
             // It synchronises the threads, but promises nothing about groupshared memory.
             self.state.epoch += 1;
@@ -542,14 +575,14 @@ impl<'a> Machine<'a> {
     pub fn touches(&mut self, site: u32) -> Touches {
         // A barrier that only some inputs lead to orders nothing for the others.
         let state = &self.state;
-        if state.barrier_guard != Value::TRUE
+        if !self.is_certain(&state.barrier_guard)
             && state.guard.uniform(state.active) != Some(&state.barrier_guard)
         {
             self.report.unproved = true;
         }
         let of_all = Touch {
             thread: 0,
-            definite: self.state.guard == Column::Uniform(Value::TRUE),
+            definite: matches!(&self.state.guard, Column::Uniform(guard) if self.is_certain(guard)),
             shared_guard: self.shared_guard(),
             doubtful: self.state.doubtful,
             atomic: false,
@@ -560,19 +593,26 @@ impl<'a> Machine<'a> {
         Touches { of_all }
     }
 
+    /// The element of an array that a cell belongs to.
+    pub fn element_of(&self, array: GlobalId, cell: u32) -> u32 {
+        let ty = self.shader.globals.get(array.0 as usize).map(|global| &global.ty);
+        let components = match ty {
+            Some(Type::Array(element, _)) => self.shader.components(element),
+            Some(ty) => self.shader.components(ty),
+            None => 1,
+        };
+        cell / components.max(1) as u32
+    }
+
     /// Two threads met on a cell: a race to report where both accesses are certain, else only no proof.
     pub fn conflict(&mut self, array: GlobalId, conflict: Conflict, distinct: bool) {
         self.report.unproved = true;
+        self.forget_reads(array, Some(conflict.cell));
         let Conflict { first, second, .. } = conflict;
         let certain = first.happens_with(&second) && first.epoch == second.epoch && distinct;
         if !certain || self.prober.is_probing() {
             return;
         }
-        let global = &self.shader.globals[array.0 as usize];
-        let components = match &global.ty {
-            Type::Array(element, _) => self.shader.components(element).max(1),
-            _ => self.shader.components(&global.ty).max(1),
-        };
         let access = |touch: Touch, is_write| {
             let span = self
                 .sites
@@ -587,7 +627,7 @@ impl<'a> Machine<'a> {
         };
         let race = Race {
             array,
-            index: conflict.cell / components as u32,
+            index: self.element_of(array, conflict.cell),
             first: access(first, conflict.first_writes),
             second: access(second, conflict.second_writes),
             interval: self.state.interval,

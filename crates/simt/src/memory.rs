@@ -13,7 +13,7 @@ use std::rc::Rc;
 use shaderlint_hlsl::{GlobalId, Span};
 
 use crate::column::Row;
-use crate::finding::Iteration;
+use crate::finding::{Iteration, Operator};
 use crate::value::Value;
 
 /// One evaluation of one access in the text, by all the threads that take part.
@@ -81,8 +81,12 @@ pub(crate) struct Track {
     reads: [Option<Touch>; 2],
     /// The writes of the interval left one value, each the same.
     agreed: bool,
+    /// One of them changed the cell's value.
+    changed: bool,
     /// The least and the greatest thread that wrote.
     writers: (u16, u16),
+    /// Not every thread between these two is known to have written.
+    gaps: bool,
 }
 
 /// One groupshared variable, flattened into 32-bit cells.
@@ -93,6 +97,8 @@ pub(crate) struct Shared {
     tracks: Rc<Vec<Track>>,
     /// An access at an unknown place in this interval: nothing can be proved about the array until the next barrier.
     blurred_in: Option<u32>,
+    /// The operator of all atomics on the array in this interval; `None` if they differ or one does not combine.
+    atomics: Option<(u32, Option<Operator>)>,
 }
 
 /// Two accesses of one cell that no barrier orders, one of them a write.
@@ -113,6 +119,7 @@ impl Shared {
             cells: Rc::new(cells),
             tracks: Rc::new(tracks),
             blurred_in: None,
+            atomics: None,
         }
     }
 
@@ -127,6 +134,18 @@ impl Shared {
     /// An access at an unknown index. Any other access in the interval may meet it.
     pub fn blur(&mut self, interval: u32) {
         self.blurred_in = Some(interval);
+    }
+
+    /// The one operator by which all atomics of the interval up to now combine, the one at hand with them. It is
+    /// commutative and associative, and other threads' plain accesses would be races: so whatever order the device serves
+    /// the atomics in, they leave the same in a cell.
+    pub fn combined_by(&mut self, interval: u32, operator: Option<Operator>) -> Option<Operator> {
+        let operator = match self.atomics {
+            Some((known, of_others)) if known == interval => operator.filter(|own| of_others == Some(*own)),
+            _ => operator,
+        };
+        self.atomics = Some((interval, operator));
+        operator
     }
 
     pub fn is_blurred(&self, interval: u32) -> bool {
@@ -151,11 +170,13 @@ impl Track {
     /// Records a read; what it conflicts with.
     ///
     /// A thread that wrote the cell itself, with the value that all others wrote too, reads this value whatever the
-    /// order. Which threads wrote is known by their bounds only: one between them may have.
+    /// order. Which threads wrote is known by their bounds: where there are gaps between them, one may have, and nothing
+    /// is proved.
     pub fn read(&mut self, cell: u32, interval: u32, touch: Touch) -> Option<Conflict> {
         self.enter(interval);
         let (least, greatest) = self.writers;
-        let reads_its_own = self.agreed && (least..=greatest).contains(&touch.thread);
+        let may_have_written = self.agreed && (least..=greatest).contains(&touch.thread);
+        let reads_its_own = may_have_written && !self.gaps;
         let conflict = self
             .writes
             .iter()
@@ -164,7 +185,10 @@ impl Track {
             .map(|first| Conflict {
                 cell,
                 first: *first,
-                second: touch,
+                second: Touch {
+                    doubtful: touch.doubtful || may_have_written,
+                    ..touch
+                },
                 first_writes: true,
                 second_writes: false,
             });
@@ -174,8 +198,9 @@ impl Track {
 
     /// Records a write; what it conflicts with. `idle` if it leaves what was there.
     ///
-    /// Threads that write the value the cell already has, or that another has just written, do not race in any way
-    /// that could show.
+    /// Threads that all write one value do not race among themselves. A write of the value that the cell has by now is
+    /// one of these, or of the value it had all the time; but it need not come as late as it does here: if the cell has
+    /// changed in this interval, another thread may find the value earlier than it does here.
     pub fn write(&mut self, cell: u32, interval: u32, mut touch: Touch, idle: bool) -> Option<Conflict> {
         touch.idle = idle && !touch.atomic;
         self.enter(interval);
@@ -186,17 +211,19 @@ impl Track {
             first_writes,
             second_writes: true,
         };
-        let meets =
-            |other: &&Touch| other.thread != touch.thread && !touch.idle && !(other.atomic && touch.atomic);
+        let is_of_another = |other: &&Touch| other.thread != touch.thread;
+        let meets = |write: &&Touch| is_of_another(write) && !touch.idle && !(write.atomic && touch.atomic);
+        let shows = !touch.idle || self.changed;
         let conflict = match self.writes.iter().flatten().find(meets) {
             Some(write) => Some(clash(write, true)),
             None => self
                 .reads
                 .iter()
                 .flatten()
-                .find(meets)
+                .find(|read| shows && is_of_another(read))
                 .map(|read| clash(read, false)),
         };
+        self.changed |= !touch.idle;
         let is_first = self.writes[0].is_none();
         self.agreed = !touch.atomic && (is_first || self.agreed && touch.idle);
         let (least, greatest) = if is_first {
@@ -204,6 +231,7 @@ impl Track {
         } else {
             self.writers
         };
+        self.gaps |= touch.thread > greatest.saturating_add(1) || touch.thread.saturating_add(1) < least;
         self.writers = (least.min(touch.thread), greatest.max(touch.thread));
         remember(&mut self.writes, touch);
         conflict

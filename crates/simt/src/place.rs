@@ -8,6 +8,7 @@ use crate::claim::{CONSTANT_FROM_HEAP, from_heap};
 use crate::column::Column;
 use crate::flow::Source;
 use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
+use crate::undefined::{self, Suspect};
 use crate::value::{Op, Value};
 
 /// What an expression names, rather than its value.
@@ -351,6 +352,8 @@ impl<'a> Machine<'a> {
         let mut unproved = self.state.shared[number].is_blurred(interval);
         let mut anywhere = false;
         let mut conflicts = Vec::new();
+        let mut suspects = Vec::new();
+        let remembers = self.remembers_reads();
         let touches = self.touches(site);
         let (base, guard) = (base.row(), self.state.guard.row());
         let (cells, tracks) = self.state.shared[number].open_to_read();
@@ -366,19 +369,39 @@ impl<'a> Machine<'a> {
             let cell = base.saturating_add(component);
             let (Some(value), Some(track)) = (cells.get(cell as usize), tracks.get_mut(cell as usize)) else {
                 // Outside: an undefined value.
-                return self.terms.fresh();
+                let value = self.terms.fresh();
+                if remembers && touches.of(thread, guard).is_certain() {
+                    suspects.push((
+                        value.clone(),
+                        thread,
+                        undefined::Cell::Outside(index_outside(*base)),
+                    ));
+                }
+                return value;
             };
             let touch = touches.of(thread, guard);
             if let Some(conflict) = track.read(cell, interval, touch) {
                 conflicts.push(conflict);
                 return self.terms.fresh();
             }
-            if touch.definite {
-                value.clone()
-            } else {
-                self.terms.assuming(guard.at(thread), value)
+            if !touch.definite {
+                return self.terms.assuming(guard.at(thread), value);
             }
+            if remembers && self.terms.is_uninitialised(value) {
+                suspects.push((value.clone(), thread, undefined::Cell::Unwritten(cell)));
+            }
+            value.clone()
         });
+        for (value, thread, cell) in suspects {
+            let suspect = Suspect {
+                array: global,
+                cell,
+                thread: thread as u16,
+                site,
+                interval,
+            };
+            self.suspect(&value, suspect);
+        }
         if anywhere {
             self.state.shared[number].blur(interval);
             unproved = true;
@@ -469,6 +492,7 @@ impl<'a> Machine<'a> {
             }
             Root::Device { resource, index } => {
                 for (component, value) in place.components.iter().zip(values) {
+                    self.look_for_undefined(index, value, span);
                     self.store_device(*resource, index, *component, value);
                 }
                 Ok(())
@@ -525,6 +549,7 @@ impl<'a> Machine<'a> {
         let mut anywhere = false;
         let mut conflicts = Vec::new();
         let touches = self.touches(site);
+        let mut outside = None;
         let (base, value, guard) = (base.row(), value.row(), self.state.guard.row());
         let (cells, tracks) = self.state.shared[number].open();
         for thread in active.threads() {
@@ -538,15 +563,9 @@ impl<'a> Machine<'a> {
             let cell = base.saturating_add(component);
             let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize))
             else {
+                unproved = true;
                 if touch.is_certain() {
-                    let span = self
-                        .sites
-                        .get(site as usize)
-                        .map_or_else(Span::default, |site| site.span);
-                    let outside = (global, span, thread as u32, index_outside(*base));
-                    self.report.out_of_bounds.push(outside);
-                } else {
-                    unproved = true;
+                    outside.get_or_insert((thread as u16, index_outside(*base)));
                 }
                 continue;
             };
@@ -568,7 +587,11 @@ impl<'a> Machine<'a> {
         }
         if anywhere {
             self.state.shared[number].blur(interval);
+            self.forget_reads(global, None);
             unproved = true;
+        }
+        if let Some((thread, index)) = outside {
+            self.report_outside(global, index, thread, true, site);
         }
         self.report.unproved |= unproved;
         for (conflict, distinct) in conflicts {

@@ -364,3 +364,72 @@ fn a_static_that_is_known_in_one_pass_may_differ_in_the_next() {
     assert_eq!(rewritable("static uint n = 64;", &passes(1)).len(), 1);
     assert_eq!(rewritable("static uint n = 64;", &passes(2)).len(), 0);
 }
+
+/// The order of atomics does not matter where all combine by one operator, and only there.
+#[test]
+fn atomics_of_one_operator_are_followed() {
+    let sync = "GroupMemoryBarrierWithGroupSync();";
+    let clear = format!("if (gi == 0) total = 0; {sync}");
+    let globals = ["groupshared uint total;"; 2];
+    let summed = |body: &str| format!("{clear} {body} {sync} Out[gi] = total;");
+    let plain = summed("if (gi == 0) { for (uint i = 0; i < 64; ++i) total += Src[i]; }");
+    for body in [
+        "InterlockedAdd(total, Src[gi]);",
+        "if (gi & 1) InterlockedAdd(total, Src[gi]); if (!(gi & 1)) InterlockedAdd(total, Src[gi]);",
+        "uint sum = WaveActiveSum(Src[gi]); if (WaveIsFirstLane()) InterlockedAdd(total, sum);",
+        "uint old; InterlockedAdd(total, Src[gi], old);",
+    ] {
+        let (equal, differs) = compared(globals, [&plain, &summed(body)]);
+        assert!(equal && !differs, "{body}");
+    }
+    for body in [
+        "InterlockedAdd(total, Src[gi] + 1);",
+        "if (gi > 0) InterlockedAdd(total, Src[gi]);",
+        "InterlockedMax(total, Src[gi]);",
+        // Who is first cannot be told.
+        "if (gi & 1) InterlockedAdd(total, Src[gi]); else InterlockedMax(total, Src[gi]);",
+        "InterlockedExchange(total, Src[gi], gi);",
+        "if (Src[gi] > 7) InterlockedAdd(total, Src[gi]);",
+        "InterlockedAdd(total, Src[gi]); total += 0;",
+    ] {
+        check_not_equal(globals, [&plain, &summed(body)]);
+    }
+    // In another interval another operator is no matter.
+    let then = |body: &str| summed(&format!("InterlockedAdd(total, Src[gi]); {sync} {body}"));
+    let most = "if (gi == 0) { for (uint i = 0; i < 64; ++i) total = max(total, Src[i]); }";
+    assert!(compared(globals, [&then(most), &then("InterlockedMax(total, Src[gi]);")]).0);
+}
+
+#[test]
+fn a_write_that_changes_nothing_late_may_change_something_early() {
+    let sync = "GroupMemoryBarrierWithGroupSync();";
+    // By the time the others write 7 it is there, but they need not wait for the first to have read.
+    let body =
+        format!("if (gi == 0) g[1] = Src[0]; {sync} if (gi == 0) {{ Out[0] = g[1]; g[1] = 7; }} g[1] = 7;");
+    check_not_equal([""; 2], [&body, &body]);
+    // What is there from the interval's start on is there for all of it.
+    let body = format!("if (gi == 0) g[1] = 7; {sync} if (gi == 0) Out[0] = g[1]; g[1] = 7;");
+    assert!(compared([""; 2], [&body, &body]).0);
+}
+
+#[test]
+fn a_thread_between_those_that_wrote_need_not_have_written() {
+    let body = |writers: &str| format!("if ({writers}) {{ g[0] = 5; }} if (gi < 8) Out[gi] = g[0];");
+    assert!(compared([""; 2], [&body("gi < 8"), &body("gi < 8")]).0);
+    check_not_equal([""; 2], [&body("gi % 2 == 0"), &body("gi % 2 == 0")]);
+    check_races("", &body("gi % 2 == 0"), 0);
+}
+
+#[test]
+fn every_element_of_a_scan_is_somewhere() {
+    let body = |first: &str| {
+        format!(
+            "h[gi + 1] = Src[gi]; if (gi == 0) h[0] = 0; GroupMemoryBarrierWithGroupSync();
+             for (uint s = 1; s < 64; s <<= 1) {{ uint v = {first} > s ? h[gi + 1 - s] : 0; GroupMemoryBarrierWithGroupSync(); h[gi + 1] += v; GroupMemoryBarrierWithGroupSync(); }}
+             Out[gi] = h[gi];"
+        )
+    };
+    assert_eq!(rewritable("groupshared uint h[65];", &body("gi + 1")), [true]);
+    // 63 elements, and one that no cell holds.
+    assert_eq!(rewritable("groupshared uint h[65];", &body("gi")), [false; 0]);
+}

@@ -1,0 +1,239 @@
+//! Barriers that some threads of the group reach and others do not.
+//!
+//! A barrier within diverging control flow is undefined (MS docs of `GroupMemoryBarrierWithGroupSync`; FXC rejects it,
+//! DXC does not). A thread that is not active here went another way for certain: where a condition is not known, both
+//! arms are run by all whom it may concern. So it is enough that one active thread's guard is known to hold, or is the
+//! guard under which another one went elsewhere.
+//!
+//! Threads whose guards differ by what the host sets, as after `if (id.x >= n) return;`, are another matter: they part
+//! for some values of `n` only. Such values are looked for. If there are any, and others for which all threads stay, the
+//! run goes on as if all stayed: where only some do the kernel means nothing, and where none does nothing happens.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::Span;
+
+use crate::column::{Column, Mask};
+use crate::finding::Divergence;
+use crate::machine::Machine;
+use crate::value::{Op, Term, Terms, Value};
+
+/// A way that some threads went and others did not.
+#[derive(Clone, Copy)]
+pub(crate) struct Parting {
+    /// The condition, or the statement by which threads left.
+    pub span: Span,
+    /// Those that did not go on.
+    pub elsewhere: Mask,
+    /// Those of whom it is not known.
+    pub perhaps: Mask,
+}
+
+impl Parting {
+    /// Whether a thread went that way, or perhaps did.
+    fn is_of(&self, thread: usize, perhaps: bool) -> bool {
+        self.elsewhere.contains(thread) || (perhaps && self.perhaps.contains(thread))
+    }
+}
+
+/// Values of the host that a condition is tried on have at most this many names.
+const MAX_UNKNOWNS: usize = 3;
+/// Operations within operations of a condition that is looked into.
+const MAX_DEPTH: u32 = 16;
+
+impl Machine<'_> {
+    /// Whether a guard is known to hold, at least for some inputs.
+    pub fn is_certain(&self, guard: &Value) -> bool {
+        *guard == Value::TRUE || *guard == self.state.assumed
+    }
+
+    /// Reports the barrier at `span` if one thread is here for certain and another one is not.
+    pub fn look_for_divergence(&mut self, span: Span) {
+        let state = &self.state;
+        if state.doubtful || self.prober.is_probing() {
+            return;
+        }
+        let missing = self.all.without(state.active);
+        let parts = |here: usize, away: usize| {
+            let guard = state.guard.at(here);
+            self.is_certain(guard) || (state.alive.contains(away) && guard == state.guard.at(away))
+        };
+        let away: Vec<usize> = missing.threads().collect();
+        let found = state
+            .active
+            .threads()
+            .find_map(|here| Some((here, *away.iter().find(|away| parts(here, **away))?)));
+        if let Some((here, away)) = found {
+            self.report_divergence(span, here, away, Vec::new());
+        }
+    }
+
+    fn report_divergence(&mut self, span: Span, here: usize, away: usize, given: Vec<(String, u32)>) {
+        if self.prober.is_probing() || self.report.divergences.iter().any(|known| known.span == span) {
+            return;
+        }
+        let site = self.site(span);
+        let partings = self.exits.iter().chain(&self.partings);
+        self.report.divergences.push(Divergence {
+            span,
+            here: here as u32,
+            away: away as u32,
+            parted: partings
+                .rev()
+                .find(|parting| parting.is_of(away, !given.is_empty()))
+                .map(|parting| parting.span),
+            given,
+            interval: self.state.interval,
+            iteration: self
+                .sites
+                .get(site as usize)
+                .and_then(|site| site.iteration.clone()),
+        });
+    }
+
+    /// Goes on as if all threads were at the barrier, if they may be apart by what the host sets alone; and by anything
+    /// where collectives are looked for, which are then said of groups that stay together. The guard under which they
+    /// all are.
+    pub fn assume_all_stay(&mut self, span: Span) -> Option<Value> {
+        let state = &self.state;
+        if state.active != self.all || state.alive != self.all {
+            return None;
+        }
+        let Column::Lanes(guards) = state.guard.clone() else {
+            return None;
+        };
+        match self.terms.parting(&guards, self.group) {
+            Some(witness) => {
+                if !self.state.doubtful {
+                    self.report_divergence(span, witness.here, witness.away, witness.given);
+                }
+            }
+            None if self.prober.enabled => {
+                self.state.presumes = true;
+                self.state.doubtful = true;
+            }
+            None => return None,
+        }
+        let everyone = self.terms.apply(Op::Same, &guards);
+        self.state.guard = Column::Uniform(everyone.clone());
+        self.state.assumed = everyone.clone();
+        Some(everyone)
+    }
+}
+
+/// Values of the host for which two threads part.
+struct Witness {
+    here: usize,
+    away: usize,
+    given: Vec<(String, u32)>,
+}
+
+impl Terms {
+    /// Values of the host that hold the guards of some threads and not of others, in the first group, if there are others
+    /// that hold all.
+    fn parting(&self, guards: &[Value], [width, height, depth]: [u32; 3]) -> Option<Witness> {
+        let mut seen = BTreeSet::new();
+        if !guards
+            .iter()
+            .all(|guard| self.is_of_the_host(guard, &mut seen, 0))
+        {
+            return None;
+        }
+        let unknowns: Vec<u32> = seen
+            .into_iter()
+            .filter(|atom| self.name_of(*atom).is_some())
+            .collect();
+        if unknowns.len() > MAX_UNKNOWNS {
+            return None;
+        }
+        // Small numbers that split the group along each axis, and one that no group of a test is as large as.
+        let mut words: Vec<u32> = vec![1 << 20, width / 2 + 1, height / 2 + 1, depth / 2 + 1, 0, 1];
+        words.extend(words.clone().into_iter().map(|word| (word as f32).to_bits()));
+        let (mut parted, mut together) = (None, false);
+        let choices = words.len().pow(unknowns.len() as u32);
+        for choice in 0..choices {
+            let mut rest = choice;
+            let given: Vec<(u32, u32)> = unknowns
+                .iter()
+                .map(|atom| {
+                    let word = words[rest % words.len()];
+                    rest /= words.len();
+                    (*atom, word)
+                })
+                .collect();
+            let last = guards.len() - 1;
+            let corners = [0, width as usize - 1, (width * (height - 1)) as usize, last];
+            let holds: Option<Vec<(usize, bool)>> = corners
+                .into_iter()
+                .map(|thread| Some((thread, self.value_given(&guards[thread], &given)? != 0)))
+                .collect();
+            let Some(holds) = holds else { continue };
+            let here = holds.iter().find(|(_, holds)| *holds);
+            let away = holds.iter().find(|(_, holds)| !holds);
+            match (here, away) {
+                (Some((here, _)), Some((away, _))) if parted.is_none() => {
+                    let given = given
+                        .iter()
+                        .filter_map(|(atom, word)| Some((self.name_of(*atom)?, *word)));
+                    parted = Some(Witness {
+                        here: *here,
+                        away: *away,
+                        given: given.collect(),
+                    });
+                }
+                (Some(_), None) if !together => {
+                    together = guards
+                        .iter()
+                        .all(|guard| self.value_given(guard, &given).is_some_and(|word| word != 0));
+                }
+                _ => {}
+            }
+            if together && parted.is_some() {
+                return parted;
+            }
+        }
+        None
+    }
+
+    /// Whether a value is made of what the host sets and nothing else that is not known. Collects the atoms in it.
+    fn is_of_the_host(&self, value: &Value, seen: &mut BTreeSet<u32>, depth: u32) -> bool {
+        let mut are = |start: u32, end: u32| {
+            (start..end).all(|atom| {
+                if !seen.insert(atom) {
+                    return true;
+                }
+                match self.term(atom) {
+                    Some(Term::Apply(Op::Uniform { .. }, arguments)) => arguments.is_empty(),
+                    Some(Term::Apply(Op::GroupId(_), _)) => true,
+                    Some(Term::Apply(
+                        Op::Same
+                        | Op::Unary(..)
+                        | Op::Binary(..)
+                        | Op::Cast { .. }
+                        | Op::Select
+                        | Op::Intrinsic { .. },
+                        arguments,
+                    )) => {
+                        depth < MAX_DEPTH
+                            && arguments
+                                .iter()
+                                .all(|argument| self.is_of_the_host(argument, seen, depth + 1))
+                    }
+                    _ => false,
+                }
+            })
+        };
+        match value {
+            Value::Known(_) => true,
+            Value::Run { start, end, .. } => are(*start, *end),
+            Value::Sum(sum) => sum.parts.iter().all(|part| are(part.start, part.end)),
+        }
+    }
+
+    fn name_of(&self, atom: u32) -> Option<String> {
+        match self.term(atom)? {
+            Term::Apply(Op::Uniform { name, .. }, _) => Some(self.name(*name).to_owned()),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! `divergent-barrier`: a barrier that some threads of the group reach and others do not.
+
+use shaderlint_hlsl::Scalar;
+use shaderlint_linter::{Category, Context, Finding, Label, Rule};
+use shaderlint_simt::Divergence;
+
+use crate::witness;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "divergent-barrier",
+    category: Category::Correctness,
+    summary: "a barrier that not every thread of the group reaches",
+    aliases: &[],
+    explanation: include_str!("divergent_barrier.md"),
+    check,
+};
+
+fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
+    let divergences = context.analysis.divergences.iter();
+    findings.extend(divergences.map(|divergence| finding(context, divergence)));
+}
+
+fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
+    let Divergence { here, away, .. } = divergence;
+    let given = given(context, divergence);
+    let pass = witness::pass(divergence.iteration.as_ref());
+    let interval = divergence.interval;
+    let parted = divergence.parted.map(|place| Label {
+        place,
+        text: format!("thread {away} parts from thread {here} here"),
+    });
+    Finding {
+        rule: RULE.id,
+        entry: context.entry,
+        message: "a barrier that not every thread of the group reaches".to_owned(),
+        primary: Label {
+            place: divergence.span,
+            text: format!("thread {here} waits here, thread {away} does not"),
+        },
+        secondary: parted.into_iter().collect(),
+        notes: vec![
+            format!(
+                "thread {here} gets here at the end of barrier interval {interval}{pass}; thread {away} does \
+                 not{given}"
+            ),
+            "such a barrier is undefined behaviour: FXC rejects it, DXC no longer does".to_owned(),
+            "let every thread reach the barrier, and put the condition around the work before and after it"
+                .to_owned(),
+        ],
+        fix: None,
+    }
+}
+
+/// For which values of the host it happens, in the first group.
+fn given(context: &Context<'_>, divergence: &Divergence) -> String {
+    let values: Vec<String> = divergence
+        .given
+        .iter()
+        .map(|(name, word)| {
+            let mut globals = context.shader.globals.iter();
+            let scalar = globals
+                .find(|global| global.name == *name)
+                .and_then(|global| global.ty.scalar());
+            match scalar {
+                Some(Scalar::Float | Scalar::Half) => format!("{name} = {}", f32::from_bits(*word)),
+                Some(Scalar::Int) => format!("{name} = {}", word.cast_signed()),
+                _ => format!("{name} = {word}"),
+            }
+        })
+        .collect();
+    if values.is_empty() {
+        return String::new();
+    }
+    format!(", for instance in the first group where {}", values.join(" and "))
+}

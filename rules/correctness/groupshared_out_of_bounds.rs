@@ -1,0 +1,67 @@
+//! `groupshared-out-of-bounds`: an index that a groupshared array does not have, by some thread at some step.
+
+use shaderlint_hlsl::Type;
+use shaderlint_linter::{Category, Context, Finding, Label, Rule};
+use shaderlint_simt::OutOfBounds;
+
+use crate::witness;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "groupshared-out-of-bounds",
+    category: Category::Correctness,
+    summary: "a thread accesses an element that a groupshared array does not have",
+    aliases: &[],
+    explanation: include_str!("groupshared_out_of_bounds.md"),
+    check,
+};
+
+fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
+    let accesses = context.analysis.out_of_bounds.iter();
+    findings.extend(accesses.map(|access| finding(context, access)));
+}
+
+fn finding(context: &Context<'_>, outside: &OutOfBounds) -> Finding {
+    let element = witness::element(context, outside.array, outside.index);
+    let array = context.global(outside.array);
+    let length = match array.map(|array| &array.ty) {
+        Some(Type::Array(_, length)) => *length,
+        _ => 1,
+    };
+    let thread = outside.access.thread;
+    let (verb, consequence) = if outside.access.is_write {
+        (
+            "writes",
+            "a write outside an array leaves all groupshared memory undefined",
+        )
+    } else {
+        (
+            "reads",
+            "a read outside an array gives an undefined value, and a resource is written with it",
+        )
+    };
+    let pass = witness::pass(outside.iteration.as_ref());
+    Finding {
+        rule: RULE.id,
+        entry: context.entry,
+        message: format!("{element} is outside the array, which has {length} elements"),
+        primary: Label {
+            place: outside.access.span,
+            text: format!("thread {thread} {verb} {element}"),
+        },
+        secondary: array
+            .map(|array| Label {
+                place: array.span,
+                text: format!("{length} elements, 0 to {}", length.saturating_sub(1)),
+            })
+            .into_iter()
+            .collect(),
+        notes: vec![
+            format!(
+                "thread {thread} {verb} {element} in barrier interval {}{pass}",
+                outside.interval
+            ),
+            consequence.to_owned(),
+        ],
+        fix: None,
+    }
+}

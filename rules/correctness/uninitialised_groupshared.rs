@@ -1,0 +1,50 @@
+//! `uninitialised-groupshared`: groupshared memory that is read before anything was written to it.
+
+use shaderlint_linter::{Category, Context, Finding, Label, Rule};
+use shaderlint_simt::Uninitialised;
+
+use crate::witness;
+
+pub(crate) const RULE: Rule = Rule {
+    id: "uninitialised-groupshared",
+    category: Category::Correctness,
+    summary: "a thread reads groupshared memory that no thread has written, and stores what it read",
+    aliases: &[],
+    explanation: include_str!("uninitialised_groupshared.md"),
+    check,
+};
+
+fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
+    let reads = context.analysis.uninitialised.iter();
+    findings.extend(reads.map(|read| finding(context, read)));
+}
+
+fn finding(context: &Context<'_>, found: &Uninitialised) -> Finding {
+    let element = witness::element(context, found.array, found.index);
+    let thread = found.read.thread;
+    let pass = witness::pass(found.iteration.as_ref());
+    let mut secondary = vec![Label {
+        place: found.used,
+        text: "what was read is stored here".to_owned(),
+    }];
+    secondary.extend(context.global(found.array).map(|array| Label {
+        place: array.span,
+        text: "holds anything when a group starts".to_owned(),
+    }));
+    Finding {
+        rule: RULE.id,
+        entry: context.entry,
+        message: format!("{element} is read, and no thread has written it"),
+        primary: Label {
+            place: found.read.span,
+            text: format!("thread {thread} reads {element}"),
+        },
+        secondary,
+        notes: vec![
+            format!("thread {thread} reads {element} in barrier interval {}{pass}", found.interval),
+            "some implementations clear groupshared memory, but none has to: write every element that is read"
+                .to_owned(),
+        ],
+        fix: None,
+    }
+}
