@@ -28,27 +28,24 @@ pub(crate) fn few(machine: &Machine<'_>, address: &[Column], cells: Option<u32>)
     }
     let threads: Vec<usize> = active.threads().collect();
     let known: Option<Vec<u32>> = threads.iter().map(|thread| column.at(*thread).known()).collect();
-    let bins = match known {
-        Some(known) => {
-            let meets = known.chunks(WAVE).all(|wave| {
-                let distinct: Bins = wave.iter().copied().collect();
-                distinct.len() * 2 <= wave.len()
-            });
-            meets.then(|| known.into_iter().collect::<Bins>().len())?
-        }
-        None => {
-            let by_term = || {
-                let mut bins = Bins::new();
-                for thread in &threads {
-                    bins.extend(machine.terms.bins(column.at(*thread), MAX_DEPTH)?);
-                }
-                Some(bins.len())
-            };
-            let declared = cells.map(|cells| cells as usize);
-            match declared.filter(|declared| *declared <= MAX_BINS) {
-                Some(declared) => by_term().map_or(declared, |bins| bins.min(declared)),
-                None => by_term()?,
+    let bins = if let Some(known) = known {
+        let meets = known.chunks(WAVE).all(|wave| {
+            let distinct: Bins = wave.iter().copied().collect();
+            distinct.len() * 2 <= wave.len()
+        });
+        meets.then(|| known.into_iter().collect::<Bins>().len())?
+    } else {
+        let by_term = || {
+            let mut bins = Bins::new();
+            for thread in &threads {
+                bins.extend(machine.terms.bins(column.at(*thread), MAX_DEPTH)?);
             }
+            Some(bins.len())
+        };
+        let declared = cells.map(|cells| cells as usize);
+        match declared.filter(|declared| *declared <= MAX_BINS) {
+            Some(declared) => by_term().map_or(declared, |bins| bins.min(declared)),
+            None => by_term()?,
         }
     };
     let is_few = (2..=MAX_BINS).contains(&bins) && bins * 2 <= threads.len();
@@ -113,16 +110,14 @@ impl Terms {
 
     /// The least that an atom is as an `int`.
     fn least(&self, atom: u32, depth: u32) -> Option<i32> {
-        match self.term(atom)? {
-            Term::Apply(Op::Same, arguments) => match &**arguments {
+        if let Term::Apply(Op::Same, arguments) = self.term(atom)? {
+            return match &**arguments {
                 [Value::Sum(sum)] if sum.operator == Operator::MaxInt => Some(sum.constant.cast_signed()),
                 _ => None,
-            },
-            _ => {
-                let bins = self.bins_of_atom(atom, depth)?;
-                bins.into_iter().map(u32::cast_signed).min()
-            }
+            };
         }
+        let bins = self.bins_of_atom(atom, depth)?;
+        bins.into_iter().map(u32::cast_signed).min()
     }
 
     fn bins_of_atom(&self, atom: u32, depth: u32) -> Option<Bins> {

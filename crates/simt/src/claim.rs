@@ -17,8 +17,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use shaderlint_hlsl::{
-    BinaryOp, Case, Expr, ExprKind, FunctionId, GlobalId, LocalId, Loop, Scalar, Shader, Span, Stmt,
-    StmtKind, Type,
+    BinaryOp, Case, Expr, ExprKind, FunctionId, GlobalId, LocalId, Loop, ResourceKind, Scalar, Shader, Span,
+    Stmt, StmtKind, Type,
 };
 
 use crate::bins;
@@ -40,6 +40,15 @@ const MAX_SITES: usize = 64;
 const FROM_HEAP: GlobalId = GlobalId(u32::MAX);
 /// The same for one that no shader writes to.
 pub(crate) const CONSTANT_FROM_HEAP: GlobalId = GlobalId(u32::MAX - 1);
+
+/// Stands for a resource of this kind that no global names.
+pub(crate) fn from_heap(kind: ResourceKind) -> GlobalId {
+    if kind.is_writable() {
+        FROM_HEAP
+    } else {
+        CONSTANT_FROM_HEAP
+    }
+}
 
 /// An atomic, by its place.
 type Key = (FunctionId, Span);
@@ -482,7 +491,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A value of each thread's own, which may tell the threads apart.
-    fn untold(&mut self) -> Column {
+    pub fn untold(&mut self) -> Column {
         let mut columns = self.atomic_results(1, Source::Other(0));
         columns.pop().unwrap_or(Column::ZERO)
     }
@@ -524,21 +533,14 @@ impl<'a> Machine<'a> {
             named = inner;
         }
         let place = self.place(named)?;
-        let resource = match place.on_device() {
-            Some(resource) => Some(resource),
-            None => {
-                let variable = self.function().and_then(|f| f.locals.get(local.0 as usize));
-                let is_writable = variable.is_none_or(
-                    |variable| !matches!(&variable.ty, Type::Resource(kind, _) if !kind.is_writable()),
-                );
-                let heap = if is_writable {
-                    FROM_HEAP
-                } else {
-                    CONSTANT_FROM_HEAP
-                };
-                Some((heap, self.load(&place, named.span))).filter(|(_, which)| !which.is_empty())
-            }
-        };
+        let resource = place.on_device().or_else(|| {
+            let variable = self.function().and_then(|f| f.locals.get(local.0 as usize));
+            let heap = match variable.map(|variable| &variable.ty) {
+                Some(Type::Resource(kind, _)) => from_heap(*kind),
+                _ => FROM_HEAP,
+            };
+            Some((heap, self.load(&place, named.span))).filter(|(_, which)| !which.is_empty())
+        });
         if let Some(resource) = resource {
             self.state.frame.aliases.insert(local, resource);
         }

@@ -295,7 +295,7 @@ impl<'a> Machine<'a> {
         }
         let source = self.meet_atomic(&Met {
             name,
-            address: &[base.clone()],
+            address: std::slice::from_ref(&base),
             amount: &amount,
             cells: Some(self.elements(array, &target.ty)),
             place: target.span,

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Span, Storage, Type};
 
-use crate::claim::CONSTANT_FROM_HEAP;
+use crate::claim::{CONSTANT_FROM_HEAP, from_heap};
 use crate::column::Column;
 use crate::flow::Source;
 use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
@@ -233,7 +233,15 @@ impl<'a> Machine<'a> {
             }
             _ => {
                 let value = self.eval(expr)?;
-                Ok(Place::of_value(value))
+                match &expr.ty {
+                    Type::Resource(kind, _) if self.claims.is_some() && value.is_empty() => {
+                        // Which one a function gives is not followed: perhaps one for each thread.
+                        let index = vec![self.untold()];
+                        let resource = from_heap(*kind);
+                        Ok(whole(Root::Device { resource, index }))
+                    }
+                    _ => Ok(Place::of_value(value)),
+                }
             }
         }
     }
