@@ -205,24 +205,20 @@ impl Machine<'_> {
             }
         }
         let most = scans.iter().map(|scan| scan.count).max();
-        let main = match scans.iter().position(|scan| Some(scan.count) == most) {
-            Some(first) => scans.remove(first),
-            None => {
-                let of = |(place, scalar, row): (&Elements, &Scalar, &[Value])| {
-                    total(atoms, place, *scalar, row, lanes)
-                };
-                let totals = rows
-                    .iter()
-                    .filter_map(|(place, scalar, row)| of((place, scalar, row)));
-                scans = totals.collect();
-                if scans.is_empty() {
-                    let mut noticed = watch.noticed.iter();
-                    let one = noticed
-                        .find_map(|(place, scalar, value)| of((place, scalar, std::slice::from_ref(value))));
-                    scans.push(one?);
-                }
-                scans.remove(0)
+        let main = if let Some(first) = scans.iter().position(|scan| Some(scan.count) == most) {
+            scans.remove(first)
+        } else {
+            let totals = rows
+                .iter()
+                .filter_map(|(place, scalar, row)| total(atoms, place, *scalar, row, lanes));
+            scans = totals.collect();
+            if scans.is_empty() {
+                let one = watch.noticed.iter().find_map(|(place, scalar, value)| {
+                    total(atoms, place, *scalar, std::slice::from_ref(value), lanes)
+                });
+                scans.push(one?);
             }
+            scans.remove(0)
         };
         let alike = |other: &Pattern| {
             (other.kind, other.operator, other.first) == (main.kind, main.operator, main.first)

@@ -68,7 +68,7 @@ pub fn check(shader: &Shader, program: &Program, claim: &Collective, may_part: b
             // As often as it runs.
             for _ in 0..3 {
                 let before = group.shared.clone();
-                let input = elements(shader, program, claim, &claim.input, &group);
+                let input = elements(shader, program, claim, false, &group);
                 let (raced, left) = (group.raced, group.left_bounds);
                 group.raced = false;
                 match group.run(Some(end)) {
@@ -85,8 +85,7 @@ pub fn check(shader: &Shader, program: &Program, claim: &Collective, may_part: b
                 group.raced = raced;
                 reached = true;
                 if let Some(input) = input {
-                    let output =
-                        elements(shader, program, claim, &claim.output, &group).ok_or("no output")?;
+                    let output = elements(shader, program, claim, true, &group).ok_or("no output")?;
                     holds(claim, &input, &output)
                         .map_err(|what| format!("{what} ({order:?}, inputs {seed})"))?;
                     results.push((input, output));
@@ -106,7 +105,7 @@ pub fn check(shader: &Shader, program: &Program, claim: &Collective, may_part: b
                 if group.run(Some(end)) != End::AtMark {
                     continue;
                 }
-                let output = elements(shader, program, claim, &claim.output, &group).ok_or("no output")?;
+                let output = elements(shader, program, claim, true, &group).ok_or("no output")?;
                 if output != *expected {
                     return Err(format!("another result when threads do not wait (inputs {seed})"));
                 }
@@ -119,14 +118,16 @@ pub fn check(shader: &Shader, program: &Program, claim: &Collective, may_part: b
     Ok(reached)
 }
 
-/// What the elements of a place hold; `None` where the claim leaves open which they are.
+/// What the elements of the claim's input or output hold; `None` where the claim leaves open which they are.
 fn elements(
     shader: &Shader,
     program: &Program,
     claim: &Collective,
-    place: &Elements,
+    is_output: bool,
     group: &Group<'_>,
 ) -> Option<Vec<u32>> {
+    // The two may be one place.
+    let place = if is_output { &claim.output } else { &claim.input };
     let shared = |global: &GlobalId| {
         let position = program.shared.iter().position(|(known, _)| known == global);
         position.map(|position| &group.shared[position])
@@ -147,7 +148,7 @@ fn elements(
         let element = (row / inner * length + along) * inner + row % inner;
         element * shader.components(ty) + usize::from(component.unwrap_or(0))
     };
-    let is_total = claim.kind == Kind::Reduction && *place == claim.output;
+    let is_total = claim.kind == Kind::Reduction && is_output;
     let count = if is_total { 1 } else { claim.count as usize };
     match place {
         Elements::Array {
