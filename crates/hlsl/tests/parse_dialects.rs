@@ -263,17 +263,20 @@ struct Ring
     uint wrap(uint by) { return (at + by) % N; }
     static uint last() { return N - 1; }
 };
-uint f(uint x) { return x < Ring::N ? Ring::Second : N; }
+uint f(uint x) { uint own[Ring::N], plain[N]; return x < Ring::N ? Ring::Second : N; }
 ",
         r"
 (struct Ring (at uint))
 (const N uint 7u)
+(const N uint (as uint (* 4 4)))
 (fn Ring::wrap uint (this Ring) (by uint)
-  (return (% (+ (.at this) by) 16u)))
+  (return (% (+ (.at this) by) N)))
 (fn Ring::last uint
-  (return (- 16u 1u)))
+  (return (- N 1u)))
 (fn f uint (x uint)
-  (return (?: (< x 16u) 3u N)))
+  (let own uint[16])
+  (let plain uint[7])
+  (return (?: (< x N) 3u N)))
 ",
     );
 }
@@ -290,8 +293,8 @@ uint f(float a) { float2 sc; float whole; sincos(a, sc.x, sc.y); float part = mo
 (fn f uint (a float)
   (let sc float2)
   (let whole float)
-  (?void a (.x sc) (.y sc))
-  (let part float (?float a whole))
+  (sincos (as float a) (.x sc) (.y sc))
+  (let part float (modf (as float a) whole))
   (return (.x (?uint3 (as Texture<float4> image)))))
 ",
     );

@@ -20,7 +20,9 @@ impl Includes for Folders {
         let beside = Path::new(from).parent().filter(|_| !angled);
         let folders = beside.into_iter().chain(self.0.iter().map(PathBuf::as_path));
         folders.map(|folder| folder.join(path)).find_map(|path| {
-            let text = path.is_file().then(|| fs::read(&path).ok())??;
+            // `#pragma once` means the file, by whatever path.
+            let path = path.canonicalize().ok().filter(|path| path.is_file())?;
+            let text = fs::read(&path).ok()?;
             Some(SourceFile {
                 path: path.to_string_lossy().into_owned(),
                 text: Arc::from(text),
