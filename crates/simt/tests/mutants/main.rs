@@ -6,7 +6,6 @@
     clippy::disallowed_methods,
     reason = "fixtures are files, and mutants are many"
 )]
-#![expect(clippy::print_stderr, reason = "the figures are worth seeing")]
 
 mod claim;
 mod edits;
