@@ -147,11 +147,7 @@ impl Collector<'_> {
             }
         }
         match &statement.kind {
-            StmtKind::Declare { init, .. } => {
-                if let Some(init) = init {
-                    self.expr(init);
-                }
-            }
+            StmtKind::Declare { init: Some(init), .. } => self.expr(init),
             StmtKind::Expr(expr) => self.expr(expr),
             StmtKind::Block(body) => self.block(body),
             StmtKind::If {
