@@ -43,6 +43,8 @@ mod configuration;
 mod element;
 mod scan;
 mod wave_form;
+mod wave_reduction;
+mod wave_scan;
 mod witness;
 
 use shaderlint_linter::Rule;
@@ -50,12 +52,12 @@ use shaderlint_linter::Rule;
 /// Every rule, in the order in which they are listed and run.
 pub static RULES: &[Rule] = &[
     hillis_steele_scan::RULE,
-    atomic_slot_claim::RULE,
-    single_cell_atomic::RULE,
-    small_bin_atomic::RULE,
     blelloch_scan::RULE,
     hand_rolled_scan::RULE,
     hand_rolled_reduction::RULE,
+    atomic_slot_claim::RULE,
+    single_cell_atomic::RULE,
+    small_bin_atomic::RULE,
     groupshared_race::RULE,
     divergent_barrier::RULE,
     groupshared_out_of_bounds::RULE,

@@ -1,13 +1,9 @@
 //! What the rules about scans say of one.
 
-use shaderlint_linter::{Context, Finding, Label, Safety, ShaderModel};
+use shaderlint_linter::{Context, Finding, Label, ShaderModel};
 use shaderlint_simt::{Collective, Elements, Kind, Operator, Shape};
 
 use crate::{element, wave_form};
-
-/// Said of what the wave form would do to floats.
-pub(crate) const REASSOCIATES: &str =
-    "floats are combined in another order: results differ in their last bits";
 
 /// What `rule` says of the scans that go by `name`, by their shape.
 pub(crate) fn findings(
@@ -34,24 +30,14 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         (true, true) => "reversed inclusive",
         (false, true) => "reversed exclusive",
     };
-    let fix = wave_form::fix(context, scan);
+    let fix = wave_form::fix(context, scan).ok();
     let mut notes = vec![proof(context, scan)];
     notes.push(if context.has_rows() {
-        let [x, y, z] = context.analysis.group_size;
-        format!(
-            "a wave form needs shader model {needed}; nothing is promised of which threads share a \
-             wave in a group of {x}\u{d7}{y}\u{d7}{z}, so it must not divide the index by the wave size"
-        )
+        let packing = wave_form::no_packing(context);
+        format!("a wave form needs shader model {needed}; {packing}")
     } else if has_prefix_intrinsic(scan.operator) {
-        let barriers = match fix.as_ref().map_or(0, wave_form::barriers) {
-            0 => "",
-            1 => "passes one barrier instead; it ",
-            _ => "passes two barriers instead; it ",
-        };
-        format!(
-            "the wave form {barriers}needs shader model {needed} and waves that hold consecutive threads, as every \
-             known implementation packs 1-D groups"
-        )
+        let (barriers, packing) = (wave_form::barriers(fix.as_ref()), wave_form::LINEAR);
+        format!("the wave form {barriers}needs shader model {needed} and {packing}")
     } else {
         format!(
             "there is no prefix intrinsic for {}: within a wave the same ladder can read its neighbours by \
@@ -59,11 +45,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
             name(scan.operator)
         )
     });
-    if !scan.operator.is_exact() {
-        notes.push(REASSOCIATES.to_owned());
-    } else if fix.as_ref().is_some_and(|fix| fix.safety == Safety::Unsafe) {
-        notes.push("the fix is proved for the macros as they are; #if or -D may change them".to_owned());
-    }
+    notes.extend(wave_form::doubt(scan, fix.as_ref()).map(str::to_owned));
     Some(Finding {
         rule,
         entry: context.entry,

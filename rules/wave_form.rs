@@ -1,92 +1,142 @@
-//! The linear wave form of a scan, to stand where the ladder stood.
+//! Wave forms, to stand where a ladder stood: what they have in common.
 //!
-//! # Why it is right, and what it assumes
-//!
-//! Each wave scans its own elements (`WavePrefixSum`), its last lane stores the wave's total, and after a barrier each
-//! thread adds the totals of the waves before its own, summed a wave's width at a time. Of a partly filled wave no lane
-//! is the last: it is the group's last wave, whose total nobody adds. `wave = index / lanes` numbers
-//! the waves in the order of their elements if the group is packed linearly: what every implementation seen does with
-//! 1-D groups, and the one assumption. `wave` is at most (N - 1) / 4 because no wave is smaller than 4 lanes
-//! (hlsl-specs, `HLSL_SM_6_6_WaveSize.md`), whatever the packing: so ceil(N / 4) totals are never run out of.
-//! The loop's `WaveActiveSum` needs all lanes of the wave: they agree on `wave`. In a partly filled last wave fewer
-//! lanes fetch totals than `WaveGetLaneCount()` says; where that would skip some, the form steps by the active lanes.
-//!
-//! None of this is believed: the fixed kernel is compared with the flagged one at every wave size before it is offered.
+//! A form replaces the statements in place: it reads what they read and leaves what they left. Why each is right, and
+//! what it assumes, is said where it is written, in `wave_scan` and `wave_reduction`. None of this is believed: the
+//! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
+//! under, before it is offered.
 
-use std::fmt::Write;
-
-use shaderlint_hlsl::{FileId, Scalar, Shader, Span, Storage, Type};
+use shaderlint_hlsl::{FileId, GlobalId, Scalar, Shader, Span, Storage, Type};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
-use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES, compare};
+use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Outcome, Rewrite, compare};
 
 use crate::configuration::{self, words};
+use crate::{wave_reduction, wave_scan};
 
-const BARRIER: &str = "GroupMemoryBarrierWithGroupSync";
+pub(crate) const BARRIER: &str = "GroupMemoryBarrierWithGroupSync";
 
-/// Text that replaces a scan, and what it needs declared.
-struct WaveForm {
+/// Text that replaces a construct, and what it needs declared.
+pub(crate) struct WaveForm {
     /// Statements, four spaces an indentation step, without a line break at the end.
-    block: String,
-    /// A groupshared declaration but for its length.
-    totals: String,
+    pub block: String,
+    /// The same with the group's size in figures, where `block` has its name.
+    pub expanded: Option<String>,
+    pub totals: Option<Totals>,
+    /// The packings of threads into waves that it is right under.
+    pub maps: &'static [LaneMap],
+}
+
+/// An array for what each wave comes to.
+pub(crate) struct Totals {
+    /// Its groupshared declaration but for its length.
+    pub declaration: String,
     /// Its length, as text of the file and as a number.
-    length: (String, u32),
+    pub length: (String, u32),
 }
 
-/// A replacement for a scan that is proved to leave the whole kernel's results as they were, at every wave size under
-/// linear packing. `None` where there is none, or no proof.
-pub(crate) fn fix(context: &Context<'_>, scan: &Collective) -> Option<Fix> {
-    let shader = context.shader;
-    let rewrite = scan.rewrite.as_ref()?;
-    // In a register nothing after the ladder waits for it; in an array the next reader may.
-    let in_register = matches!(scan.output, Elements::Register { .. }) && rewrite.also.is_empty();
-    let barriers = if in_register {
-        [false, true]
+/// Why there is no fix.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoFix {
+    /// No form, or none that is proved.
+    NotProved,
+    /// What comes after the construct was seen to depend on more than its result.
+    HasOtherUses,
+}
+
+/// A replacement that is proved to leave the whole kernel's results as they were, at every wave size.
+pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Fix, NoFix> {
+    let rewrite = found.rewrite.as_ref().ok_or(NoFix::NotProved)?;
+    let forms = if found.kind == Kind::Reduction {
+        wave_reduction::forms(context, found, rewrite)
     } else {
-        [rewrite.ends_with_barrier, true]
+        wave_scan::forms(context, found, rewrite)
     };
-    barriers.into_iter().find_map(|end_barrier| {
-        let form = write(context, scan, rewrite, end_barrier)?;
-        let others = context
-            .analysis
-            .collectives
-            .iter()
-            .filter(|other| other.span != scan.span);
-        let slots = others.map(|other| other.count.div_ceil(4)).chain([form.length.1]);
-        if !means_the_same_in_the_file(shader, &form) || !fits(shader, slots) {
-            return None;
+    let mut why_not = NoFix::NotProved;
+    for form in forms {
+        match proved(context, found, form) {
+            Err(NoFix::NotProved) => {}
+            Err(why) => why_not = why,
+            fix => return fix,
         }
-        let is_safe = scan.operator.is_exact()
-            && configuration::holds_in_all(shader, context.entry, scan.function, scan.span, &form.block);
-        let (length, number) = form.length;
-        let totals = Edit {
-            at: totals_place(shader, scan)?,
-            text: format!("{}[{length}];", form.totals),
-            expanded: Some(format!("{}[{number}];", form.totals)),
-        };
-        let block = Edit {
-            at: At::Over(scan.span),
-            text: form.block,
-            expanded: None,
-        };
-        let fix = Fix {
-            title: "replace the ladder by wave intrinsics".to_owned(),
-            safety: if is_safe { Safety::Safe } else { Safety::Unsafe },
-            edits: vec![totals, block],
-        };
-        is_proved(context, &fix).then_some(fix)
-    })
+    }
+    Err(why_not)
 }
 
-/// Barriers in a fix.
-pub(crate) fn barriers(fix: &Fix) -> usize {
-    let edits = fix.edits.iter();
-    edits.map(|edit| edit.text.matches(BARRIER).count()).sum()
+/// The fix that puts the form there, if it is proved.
+fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<Fix, NoFix> {
+    let shader = context.shader;
+    let others = context.analysis.collectives.iter();
+    let others = others.filter(|other| other.span != found.span);
+    let slots = others.map(|other| other.count.div_ceil(4));
+    let own = form.totals.as_ref().map_or(0, |totals| totals.length.1);
+    if !means_the_same_in_the_file(shader, &form) || (own > 0 && !fits(shader, slots.chain([own]))) {
+        return Err(NoFix::NotProved);
+    }
+    // Of floats, min and max are exact but for NaNs and the two zeros, of which the wave intrinsics promise nothing.
+    let is_safe = found.operator.is_exact()
+        && found.element != Scalar::Float
+        && configuration::holds_in_all(shader, context.entry, found.function, found.span, &form.block);
+    let mut edits = Vec::new();
+    if let Some(Totals { declaration, length }) = form.totals {
+        edits.push(Edit {
+            at: totals_place(shader, found).ok_or(NoFix::NotProved)?,
+            text: format!("{declaration}[{}];", length.0),
+            expanded: Some(format!("{declaration}[{}];", length.1)),
+        });
+    }
+    edits.push(Edit {
+        at: At::Over(found.span),
+        text: form.block,
+        expanded: form.expanded,
+    });
+    let fix = Fix {
+        title: "replace the ladder by wave intrinsics".to_owned(),
+        safety: if is_safe { Safety::Safe } else { Safety::Unsafe },
+        edits,
+    };
+    prove(context, &fix, form.maps).map(|()| fix)
+}
+
+/// Said of the barriers in a fix, with what comes after it.
+pub(crate) fn barriers(fix: Option<&Fix>) -> String {
+    let edits = fix.map_or(&[][..], |fix| &fix.edits).iter();
+    let barriers: usize = edits.map(|edit| edit.text.matches(BARRIER).count()).sum();
+    match barriers {
+        0 => String::new(),
+        1 => "passes one barrier instead; it ".to_owned(),
+        2 => "passes two barriers instead; it ".to_owned(),
+        more => format!("passes {more} barriers instead; it "),
+    }
+}
+
+/// Why a fix is not safe, where it is not.
+pub(crate) fn doubt(found: &Collective, fix: Option<&Fix>) -> Option<&'static str> {
+    let is_unsafe = fix.is_some_and(|fix| fix.safety == Safety::Unsafe);
+    match (found.operator.is_exact(), found.element) {
+        (false, _) => Some("floats are combined in another order: results differ in their last bits"),
+        (true, Scalar::Float) => {
+            Some("wave intrinsics do not say what they make of NaNs, nor of which zero is less")
+        }
+        _ if is_unsafe => Some("the fix is proved for the macros as they are; #if or -D may change them"),
+        _ => None,
+    }
+}
+
+/// Said of what the linear forms assume.
+pub(crate) const LINEAR: &str =
+    "waves that hold consecutive threads, as every known implementation packs 1-D groups";
+
+/// Said of groups in which they cannot.
+pub(crate) fn no_packing(context: &Context<'_>) -> String {
+    let [x, y, z] = context.analysis.group_size;
+    format!(
+        "nothing is promised of which threads share a wave in a group of {x}\u{d7}{y}\u{d7}{z}, so it must not divide \
+         the index by the wave size"
+    )
 }
 
 /// Beside the array the elements went through if that is in the file at hand, else before the function.
-fn totals_place(shader: &Shader, scan: &Collective) -> Option<At> {
-    let beside = scan
+fn totals_place(shader: &Shader, found: &Collective) -> Option<At> {
+    let beside = found
         .arrays
         .iter()
         .filter_map(|array| shader.globals.get(array.0 as usize))
@@ -98,18 +148,24 @@ fn totals_place(shader: &Shader, scan: &Collective) -> Option<At> {
         });
     match beside {
         Some(array) => Some(At::After(array.span)),
-        None => Some(At::Before(shader.functions.get(scan.function.0 as usize)?.span)),
+        None => Some(At::Before(shader.functions.get(found.function.0 as usize)?.span)),
     }
 }
 
-fn is_proved(context: &Context<'_>, fix: &Fix) -> bool {
-    let Some((fixed, entry)) = fixed_shader(context.shader, context.entry, &fix.edits) else {
-        return false;
-    };
+fn prove(context: &Context<'_>, fix: &Fix, maps: &[LaneMap]) -> Result<(), NoFix> {
+    let fixed = fixed_shader(context.shader, context.entry, &fix.edits);
+    let (fixed, entry) = fixed.ok_or(NoFix::NotProved)?;
     let flagged = (context.shader, context.entry);
-    compare(flagged, (&fixed, entry), &[LaneMap::Linear])
-        .iter()
-        .all(|run| run.outcome.is_equal())
+    let runs = compare(flagged, (&fixed, entry), maps);
+    if runs.iter().all(|run| run.outcome.is_equal()) {
+        return Ok(());
+    }
+    let differs = runs.iter().any(|run| matches!(run.outcome, Outcome::Differs(_)));
+    Err(if differs {
+        NoFix::HasOtherUses
+    } else {
+        NoFix::NotProved
+    })
 }
 
 /// Whether the file's text of the form is what was proved. The proof is about expanded text, but the file's is expanded
@@ -119,11 +175,13 @@ fn means_the_same_in_the_file(shader: &Shader, form: &WaveForm) -> bool {
     let macros = configuration::macros(shader);
     let is_macro = |text: &str| words(text.as_bytes()).any(|word| macros.contains_key(word));
     let has_namespaces = words(&shader.text).any(|word| word == b"namespace");
-    !has_namespaces && !is_macro(&form.block) && !is_macro(&form.totals)
+    let block = form.expanded.as_ref().unwrap_or(&form.block);
+    let declaration = form.totals.as_ref().map(|totals| &totals.declaration);
+    !has_namespaces && !is_macro(block) && !declaration.is_some_and(|text| is_macro(text))
 }
 
 /// Whether the totals still go into the 32 KiB of groupshared memory that a group has (D3D11.3 functional spec, 18.6).
-/// Counts all that the unit declares, though an entry point may not use all of it, and the totals of all its scans:
+/// Counts all that the unit declares, though an entry point may not use all of it, and the totals of all its collectives:
 /// other fixes may be made as well.
 fn fits(shader: &Shader, slots: impl Iterator<Item = u32>) -> bool {
     const WORDS: usize = 32 * 1024 / 4;
@@ -137,129 +195,50 @@ fn fits(shader: &Shader, slots: impl Iterator<Item = u32>) -> bool {
     declared.saturating_add(slots) <= WORDS
 }
 
-/// The names the form introduces.
-struct Names {
-    totals: String,
-    element: String,
-    scan: String,
-    wave: String,
-    lane: String,
-    first: String,
+/// The name of an array of single elements of the collective's type.
+pub(crate) fn array_of_elements<'a>(shader: &'a Shader, of: &Collective, array: GlobalId) -> Option<&'a str> {
+    let global = shader.globals.get(array.0 as usize)?;
+    let Type::Array(element, _) = &global.ty else {
+        return None;
+    };
+    (**element == Type::Scalar(of.element)).then_some(&global.name)
 }
 
-/// The wave form for a collective; `None` for operators without a wave prefix.
-fn write(context: &Context<'_>, scan: &Collective, rewrite: &Rewrite, end_barrier: bool) -> Option<WaveForm> {
-    let shader = context.shader;
-    let (prefix, active, sign) = match scan.operator {
-        Operator::Add | Operator::FloatAdd => ("WavePrefixSum", "WaveActiveSum", "+"),
-        Operator::Mul | Operator::FloatMul => ("WavePrefixProduct", "WaveActiveProduct", "*"),
-        _ => return None,
-    };
-    if !matches!(scan.element, Scalar::Uint | Scalar::Int | Scalar::Float) {
-        return None;
-    }
-    let neutral = match (scan.operator, scan.element) {
-        (Operator::Add, Scalar::Uint) => "0u",
-        (Operator::Add, _) => "0",
+/// The identity of an operator, as HLSL text of a type.
+pub(crate) fn neutral(operator: Operator, element: Scalar) -> &'static str {
+    match (operator, element) {
+        (Operator::Add | Operator::Or | Operator::Xor, Scalar::Int) => "0",
+        (Operator::Mul, Scalar::Int) => "1",
+        (Operator::Mul, _) => "1u",
         (Operator::FloatAdd, _) => "0.0",
-        (Operator::Mul, Scalar::Uint) => "1u",
-        (Operator::Mul, _) => "1",
-        _ => "1.0",
-    };
-    let function = shader.functions.get(scan.function.0 as usize)?;
-    let place = |elements: &Elements| -> Option<String> {
-        Some(match elements {
-            Elements::Array {
-                global,
-                offset,
-                component: None,
-                ..
-            } => {
-                let array = &shader.globals.get(global.0 as usize)?.name;
-                match offset {
-                    0 => format!("{array}[{}]", rewrite.lane),
-                    offset => format!("{array}[{offset} + {}]", rewrite.lane),
-                }
-            }
-            Elements::Register { local, .. } => function.locals.get(local.0 as usize)?.name.clone(),
-            _ => return None,
-        })
-    };
-    let names = names(shader, scan);
-    let Names {
-        totals,
-        element,
-        scan: result,
-        wave,
-        lane,
-        first,
-    } = &names;
-    let ty = scan.element.name();
-    let index = &rewrite.lane;
-    let kind = if scan.kind == Kind::InclusiveScan {
-        "Inclusive"
-    } else {
-        "Exclusive"
-    };
-    let (own, total) = if scan.kind == Kind::InclusiveScan {
-        (format!(" {sign} {element}"), result.clone())
-    } else {
-        (String::new(), format!("{result} {sign} {element}"))
-    };
-    let is_fixed = has_literal_size(context);
-    let length = if is_fixed {
-        (scan.count.div_ceil(4).to_string(), scan.count.div_ceil(4))
-    } else {
-        length_by_name(shader, scan, rewrite)?
-    };
-    let step = if is_fixed && every_total_is_fetched(scan.count) {
-        "WaveGetLaneCount()"
-    } else {
-        "WaveActiveCountBits(true)"
-    };
+        (Operator::FloatMul, _) => "1.0",
+        (Operator::And, Scalar::Int) => "-1",
+        (Operator::And | Operator::MinUint, _) => "0xffffffffu",
+        (Operator::MinInt, _) => "2147483647",
+        (Operator::MaxInt, _) => "int(0x80000000u)",
+        (Operator::MinFloat, _) => "asfloat(0x7f800000u)",
+        (Operator::MaxFloat, _) => "asfloat(0xff800000u)",
+        (Operator::Add | Operator::Or | Operator::Xor | Operator::MaxUint, _) => "0u",
+    }
+}
 
-    let mut block = format!(
-        "{{\n    // {kind} scan by waves; assumes a 1-D group packed into waves in order.\n\
-         \x20   {ty} {element} = {input};\n\
-         \x20   {ty} {result} = {prefix}({element}){own};\n\
-         \x20   uint {wave} = {index} / WaveGetLaneCount();\n\
-         \x20   uint {lane} = WaveGetLaneIndex();\n\
-         \x20   if ({lane} + 1 == WaveGetLaneCount())\n\
-         \x20       {totals}[{wave}] = {total};\n\
-         \x20   {BARRIER}();\n\
-         \x20   for (uint {first} = 0; {first} < {wave}; {first} += {step})\n\
-         \x20       {result} {sign}= {active}({first} + {lane} < {wave} ? {totals}[{first} + {lane}] : {neutral});\n",
-        input = place(&scan.input)?,
-    );
-    for output in std::iter::once(&scan.output).chain(&rewrite.also) {
-        let _ = writeln!(block, "    {} = {result};", place(output)?);
-    }
-    for (local, value) in &rewrite.settled {
-        let _ = writeln!(
-            block,
-            "    {} = {value};",
-            function.locals.get(local.0 as usize)?.name
-        );
-    }
-    if end_barrier {
-        let _ = writeln!(block, "    {BARRIER}();");
-    }
-    block.push('}');
-    Some(WaveForm {
-        block,
-        totals: format!("groupshared {ty} {totals}"),
-        length,
-    })
+/// The arguments of `numthreads` as the file has them.
+pub(crate) fn group_size_text(context: &Context<'_>) -> Option<Vec<String>> {
+    let function = context.shader.functions.get(context.entry.0 as usize)?;
+    let written = text_in_file(context.shader, function.group_size_span)?;
+    let (_, arguments) = written.split_once('(')?;
+    let (arguments, _) = arguments.rsplit_once(')')?;
+    Some(
+        arguments
+            .split(',')
+            .map(|argument| argument.trim().to_owned())
+            .collect(),
+    )
 }
 
 /// Whether the file says in figures how many threads the group has: what holds for this many is all there is to prove.
-fn has_literal_size(context: &Context<'_>) -> bool {
-    let shader = context.shader;
-    let function = shader.functions.get(context.entry.0 as usize);
-    let written = function.and_then(|function| text_in_file(shader, function.group_size_span));
-    let arguments = written.as_deref().and_then(|text| text.split_once('('));
-    let first = arguments.and_then(|(_, arguments)| arguments.split([',', ')']).next());
-    first.is_some_and(|first| is_figure(first.trim()))
+pub(crate) fn has_literal_size(context: &Context<'_>) -> bool {
+    group_size_text(context).is_some_and(|arguments| arguments.iter().all(|argument| is_figure(argument)))
 }
 
 fn is_figure(text: &str) -> bool {
@@ -275,15 +254,22 @@ fn text_in_file(shader: &Shader, span: Span) -> Option<String> {
 
 /// Slots for the totals of a group whose size has a name, as many as its array's length asks for: right for the other
 /// sizes that the name may stand for, too. `None` where the form would hold other figures that go with the size.
-fn length_by_name(shader: &Shader, scan: &Collective, rewrite: &Rewrite) -> Option<(String, u32)> {
-    let places = [&scan.input, &scan.output].into_iter().chain(&rewrite.also);
+pub(crate) fn length_by_name(
+    shader: &Shader,
+    found: &Collective,
+    rewrite: &Rewrite,
+) -> Option<(String, u32)> {
+    let places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
     let is_plain = |place: &Elements| {
         matches!(
             place,
-            Elements::Array { offset: 0, .. } | Elements::Register { .. }
+            Elements::Array { offset: 0, .. }
+                | Elements::Cell { index: 0, .. }
+                | Elements::Register { .. }
+                | Elements::OneRegister { thread: 0, .. }
         )
     };
-    let [array] = scan.arrays.as_slice() else {
+    let [array] = found.arrays.as_slice() else {
         return None;
     };
     if !rewrite.settled.is_empty() || !places.into_iter().all(is_plain) {
@@ -308,24 +294,12 @@ fn length_by_name(shader: &Shader, scan: &Collective, rewrite: &Rewrite) -> Opti
     matches!(**element, Type::Scalar(_)).then_some((text, length.div_ceil(4)))
 }
 
-/// Whether the active lanes of a partly filled last wave are enough to fetch the totals before it in the
-/// passes that stepping by the wave's size makes.
-fn every_total_is_fetched(lanes: u32) -> bool {
-    WAVE_SIZES.into_iter().all(|size| {
-        let (waves, rest) = (lanes / size, lanes % size);
-        rest == 0 || rest >= waves.min(size)
-    })
-}
-
-/// Names that are neither used where the form stands nor macros anywhere in the unit.
-fn names(shader: &Shader, scan: &Collective) -> Names {
-    let contains = |text: &[u8], name: &str| text.windows(name.len()).any(|window| window == name.as_bytes());
-    let anywhere = |name: &str| {
-        contains(&shader.text, name) || shader.sources.files.iter().any(|file| contains(&file.text, name))
-    };
-    let function = shader.functions.get(scan.function.0 as usize);
-    // A local hides nothing that the form does not use itself: variables and arrays of the function are enough.
-    let hides = |name: &str| {
+/// `wanted` as the name of a variable, numbered where that is one that stands where the form will, or a macro.
+///
+/// A local hides nothing that the form does not use itself: variables and arrays of the function are enough.
+pub(crate) fn local_name(shader: &Shader, found: &Collective, wanted: &str) -> String {
+    let function = shader.functions.get(found.function.0 as usize);
+    free(wanted, |name| {
         shader.globals.iter().any(|global| global.name == name)
             || function.is_some_and(|function| function.locals.iter().any(|local| local.name == name))
             || shader
@@ -333,8 +307,12 @@ fn names(shader: &Shader, scan: &Collective) -> Names {
                 .files
                 .iter()
                 .any(|file| contains(&file.text, &format!("define {name}")))
-    };
-    let array = scan
+    })
+}
+
+/// A name for the totals that is used nowhere in the unit.
+pub(crate) fn totals_name(shader: &Shader, found: &Collective) -> String {
+    let array = found
         .arrays
         .first()
         .and_then(|array| shader.globals.get(array.0 as usize))
@@ -345,14 +323,13 @@ fn names(shader: &Shader, scan: &Collective) -> Names {
     } else {
         format!("{array}WaveTotals")
     };
-    Names {
-        totals: free(&totals, anywhere),
-        element: free("waveElement", hides),
-        scan: free("waveScan", hides),
-        wave: free("waveIndex", hides),
-        lane: free("waveLane", hides),
-        first: free("firstWave", hides),
-    }
+    free(&totals, |name| {
+        contains(&shader.text, name) || shader.sources.files.iter().any(|file| contains(&file.text, name))
+    })
+}
+
+fn contains(text: &[u8], name: &str) -> bool {
+    text.windows(name.len()).any(|window| window == name.as_bytes())
 }
 
 /// `wanted`, or with the first number after it that makes it free.

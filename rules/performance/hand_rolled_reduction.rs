@@ -3,7 +3,8 @@
 use shaderlint_linter::{Category, Context, Finding, Label, Rule, ShaderModel};
 use shaderlint_simt::{Collective, Kind};
 
-use crate::scan;
+use crate::wave_form::NoFix;
+use crate::{scan, wave_form, wave_reduction};
 
 pub(crate) const RULE: Rule = Rule {
     id: "hand-rolled-reduction",
@@ -20,15 +21,33 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     }
     let collectives = context.analysis.collectives.iter();
     let reductions = collectives.filter(|found| found.kind == Kind::Reduction);
-    findings.extend(reductions.map(|reduction| finding(context, reduction)));
+    findings.extend(reductions.filter_map(|reduction| finding(context, reduction)));
 }
 
-fn finding(context: &Context<'_>, reduction: &Collective) -> Finding {
-    let mut notes = vec![scan::proof(context, reduction)];
-    if !reduction.operator.is_exact() {
-        notes.push(scan::REASSOCIATES.to_owned());
-    }
-    Finding {
+/// `None` where the total is but a part of what the statements are for: a merge of two sorted halves leaves the least of
+/// all elements in the first.
+fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
+    let fix = match wave_form::fix(context, reduction) {
+        Ok(fix) => Some(fix),
+        Err(NoFix::NotProved) => None,
+        Err(NoFix::HasOtherUses) => return None,
+    };
+    let needed = ShaderModel::WAVES;
+    let barriers = wave_form::barriers(fix.as_ref());
+    let form = if wave_reduction::atomic(reduction).is_some() {
+        format!(
+            "the wave form {barriers}needs shader model {needed} and nothing else: any threads may share a wave"
+        )
+    } else if context.has_rows() {
+        let packing = wave_form::no_packing(context);
+        format!("a wave form needs shader model {needed}; {packing}")
+    } else {
+        let packing = wave_form::LINEAR;
+        format!("the wave form {barriers}needs shader model {needed} and {packing}")
+    };
+    let mut notes = vec![scan::proof(context, reduction), form];
+    notes.extend(wave_form::doubt(reduction, fix.as_ref()).map(str::to_owned));
+    Some(Finding {
         rule: RULE.id,
         entry: context.entry,
         message: format!(
@@ -43,6 +62,6 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Finding {
         },
         secondary: scan::places(context, reduction),
         notes,
-        fix: None,
-    }
+        fix,
+    })
 }

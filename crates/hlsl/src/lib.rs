@@ -21,7 +21,7 @@ pub use explore::{Configuration, Exploration};
 pub use intrinsic::Intrinsic;
 pub use lower::{TextProblem, parse};
 pub use preprocess::{
-    Branch, Inactive, KernelVariant, Origins, Preprocessed, Taken, kernel_variants, preprocess,
+    Branch, Inactive, KernelVariant, Origins, Preprocessed, Taken, decode, kernel_variants, preprocess,
 };
 pub use print::outline;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};
@@ -64,9 +64,18 @@ pub fn read_preprocessed(unit: Preprocessed, mut problems: Vec<Problem>) -> (Sha
     let (mut shader, unread) = parse(unit.text);
     shader.origins = unit.origins;
     shader.sources = unit.sources;
-    problems.extend(unread.into_iter().map(|problem| Problem {
-        place: shader.origins.locate(problem.span),
-        message: problem.message,
-    }));
+    let before = problems.len();
+    for problem in unread {
+        let place = shader.origins.locate(problem.span);
+        // A macro call that was left as it is is no name either: once is enough.
+        let is_told = problems
+            .iter()
+            .take(before)
+            .any(|told| told.place == place && place.is_some());
+        if !is_told {
+            let message = problem.message;
+            problems.push(Problem { message, place });
+        }
+    }
     (shader, problems)
 }

@@ -79,6 +79,9 @@ pub(crate) fn resource(word: &[u8], element: Option<Type>) -> Option<Type> {
         | b"sampler3D"
         | b"samplerCUBE"
         | b"sampler_state" => return Some(Type::Resource(Kind::Sampler, None)),
+        b"RaytracingAccelerationStructure" => {
+            return Some(Type::Resource(Kind::AccelerationStructure, None));
+        }
         b"texture" => Kind::Texture,
         _ if word.starts_with(b"RWTexture")
             || word.starts_with(b"RasterizerOrderedTexture")
@@ -111,7 +114,6 @@ pub(crate) fn is_without_model(word: &[u8]) -> bool {
             | b"SubpassInputMS"
             | b"RayDesc"
             | b"RayQuery"
-            | b"RaytracingAccelerationStructure"
             | b"BuiltInTriangleIntersectionAttributes"
             | b"string"
     ) || word.ends_with(b"InputRecord")

@@ -72,6 +72,8 @@ pub enum ResourceKind {
     /// Any `RWTexture*`.
     RwTexture,
     Sampler,
+    /// What rays are traced against.
+    AccelerationStructure,
 }
 
 impl ResourceKind {

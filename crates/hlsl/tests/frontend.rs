@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use shaderlint_hlsl::{Expr, ExprKind, NoIncludes, Shader, StmtKind, expressions, read, statements};
+use shaderlint_hlsl::{Expr, ExprKind, NoIncludes, Shader, StmtKind, expressions, outline, read, statements};
 
 fn fixtures() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/frontend");
@@ -52,6 +52,27 @@ fn gaps(shader: &Shader) -> String {
             .for_each(|expr| say(expr.span));
     }
     gaps
+}
+
+/// Where neither what a kernel computes nor what the engine finds in it says how it was read, its outline does.
+#[test]
+fn trees_are_what_they_were() {
+    for path in fixtures() {
+        let text = fs::read(&path).unwrap();
+        let tree = path.with_extension("tree");
+        let says = |word: &[u8]| text.windows(word.len()).any(|window| window == word);
+        assert!(
+            tree.exists() || says(b"// Out: ") || says(b"// finds: "),
+            "{} has no expectation",
+            path.display()
+        );
+        if tree.exists() {
+            let (shader, _) = read("fixture.hlsl", &text, &[], &NoIncludes);
+            snapbox::Assert::new()
+                .action_env(snapbox::assert::DEFAULT_ACTION_ENV)
+                .eq(outline(&shader), snapbox::Data::read_from(&tree, None));
+        }
+    }
 }
 
 #[test]

@@ -34,7 +34,7 @@ void main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
     do { x--; } while (x > 0 && !(gi >= 4));
     Row row = { 1, 2, 3, 4 };
     uint other, r = N::twice(row[gi % 4], other) ^ Mode::Mul;
-    raw.Store<uint>(gi * 4, WavePrefixSum(r)); "text\"";
+    raw.Store<uint>(gi * 4, WavePrefixSum(r)); static_assert(true, "text\"");
     result[gi].xy = uint2(lds[0], asuint(x));
 }
 "#;

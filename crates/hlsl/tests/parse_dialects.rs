@@ -167,9 +167,15 @@ template <typename T> T same(T a, T b) { return a; }
 template <typename T> T zero() { return (T)0; }
 template <typename T> T again(T a) { return again(a); }
 namespace inner { template <typename T> T twice(T a) { return a + offset(); } uint offset() { return 1; } }
+template <typename T> struct Held { T held; };
+template <typename T> struct Held<T[2]> { T first; T second; };
 void f(uint a, float b) { a = same(a, b); a = zero(); b = zero<float>(); a = again(a); a = inner::twice(a); }
+void g() { Held<uint> perhaps_another; }
+struct Mixed { template <typename T> T get(T a) { return a + x; } uint x; uint y() { return x; } };
+uint h(Mixed m) { return m.y() + m.get<uint>(1); }
 ",
         r"
+(struct Mixed (x uint))
 (fn offset uint
   (return 1u))
 (fn f void (a uint) (b float)
@@ -184,9 +190,156 @@ void f(uint a, float b) { a = same(a, b); a = zero(); b = zero<float>(); a = aga
   (return (as uint (? a))))
 (fn twice uint (a uint)
   (return (+ a (offset))))
+(fn g void
+  (let perhaps_another ?))
+(fn Mixed::y uint (this Mixed)
+  (return (.x this)))
+(fn h uint (m Mixed)
+  (return (+ (Mixed::y m) (as uint (? m 1)))))
+! this declaration could not be read: template <typename T> struct Held<T[2]> { T first; T second; };
 ! unknown name `same`: same
 ! unknown name `zero`: zero
 ! unknown name `again`: again
+! unknown name `Held`: Held<uint>
+! this expression is not understood: m.get<uint>(1)
+",
+    );
+}
+
+#[test]
+fn templates_of_templates() {
+    check(
+        r"
+template <typename T> T pick(T a) { return a; }
+template <> uint pick<uint>(uint a) { return 0; }
+template <int N> uint factorial() { return N * factorial<N - 1>(); }
+template <> uint factorial<0>() { return 1; }
+template <typename T> T second(T a[2]) { return a[1]; }
+template <typename T> struct Held
+{
+    T held;
+    Held<T> self() { return this; }
+    static Held<T> of(T held) { Held made; made.held = held; return made; }
+};
+uint f(uint a, float2 b[2])
+{
+    return pick(a) + (uint)pick<float>(1) + factorial<1>() + (uint)second(b).y + Held<uint>::of(a).self().held;
+}
+",
+        r"
+(struct Held<uint> (held uint))
+(fn f uint (a uint) (b float2[2])
+  (return (+ (+ (+ (+ (pick a) (as uint (pick 1.0f))) (factorial)) (as uint (.y (second b)))) (.held (Held<uint>::self (Held<uint>::of a))))))
+(fn pick uint (a uint)
+  (return 0u))
+(fn pick float (a float)
+  (return a))
+(fn factorial uint
+  (return (* 1u (factorial))))
+(fn factorial uint
+  (return 1u))
+(fn second float2 (a float2[2])
+  (return (at a 1)))
+(fn Held<uint>::self Held<uint> (this Held<uint>)
+  (return this))
+(fn Held<uint>::of Held<uint> (held uint)
+  (let made Held<uint>)
+  (= (.held made) held)
+  (return made))
+",
+    );
+}
+
+#[test]
+fn constants_of_a_struct() {
+    check(
+        r"
+static const uint N = 7;
+struct Ring
+{
+    const static uint N = 4 * 4;
+    enum Kind { First = 2, Second };
+    uint at;
+    uint wrap(uint by) { return (at + by) % N; }
+    static uint last() { return N - 1; }
+};
+uint f(uint x) { return x < Ring::N ? Ring::Second : N; }
+",
+        r"
+(struct Ring (at uint))
+(const N uint 7u)
+(fn Ring::wrap uint (this Ring) (by uint)
+  (return (% (+ (.at this) by) 16u)))
+(fn Ring::last uint
+  (return (- 16u 1u)))
+(fn f uint (x uint)
+  (return (?: (< x 16u) 3u N)))
+",
+    );
+}
+
+#[test]
+fn functions_that_give_back_through_their_arguments() {
+    check(
+        r"
+Texture2D<float4> image;
+uint f(float a) { float2 sc; float whole; sincos(a, sc.x, sc.y); float part = modf(a, whole); return image.Length.x; }
+",
+        r"
+(resource image Texture<float4>)
+(fn f uint (a float)
+  (let sc float2)
+  (let whole float)
+  (?void a (.x sc) (.y sc))
+  (let part float (?float a whole))
+  (return (.x (?uint3 (as Texture<float4> image)))))
+",
+    );
+}
+
+#[test]
+fn amazon_shader_language() {
+    check(
+        r"
+rootconstant float s_scale;
+option enum class Mode { None, Twice } o_mode;
+float f(float x) { return o_mode == Mode::Twice ? x * s_scale : x; }
+",
+        r"
+(uniform s_scale float)
+(uniform o_mode int)
+(fn f float (x float)
+  (return (?: (== o_mode 1) (* x s_scale) x)))
+",
+    );
+}
+
+#[test]
+fn inline_ray_tracing() {
+    check(
+        r"
+RaytracingAccelerationStructure scene;
+bool f(float3 at)
+{
+    RayDesc ray;
+    ray.Origin = at;
+    RayQuery<RAY_FLAG_CULL_OPAQUE> query;
+    query.TraceRayInline(scene, RAY_FLAG_NONE, 0xFF, ray);
+    while (query.Proceed()) query.CommitNonOpaqueTriangleHit();
+    return query.CommittedStatus() == COMMITTED_TRIANGLE_HIT && query.CommittedRayT() < ray.TMax;
+}
+",
+        r"
+(struct RayDesc (Origin float3) (TMin float) (Direction float3) (TMax float))
+(uniform scene ?)
+(fn f bool (at float3)
+  (let ray RayDesc)
+  (= (.Origin ray) at)
+  (let query ?)
+  (?void query scene 0u 255 ray)
+  (loop () (?bool query) _
+    (?void query))
+  (return (&& (== (?uint query) 1u) (< (?float query) (.TMax ray)))))
 ",
     );
 }

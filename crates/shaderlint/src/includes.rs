@@ -10,7 +10,7 @@ use std::ffi::OsString;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use shaderlint_hlsl::{FileId, FileSpan, Includes, Problem, SourceFile, Sources};
+use shaderlint_hlsl::{FileId, FileSpan, Includes, Problem, SourceFile, Sources, decode};
 
 use crate::config::Project;
 use crate::walk;
@@ -47,7 +47,9 @@ impl Files {
             self.in_any_case(path).filter(|path| path.is_file())
         };
         let file = actual.and_then(|actual| {
-            let text = std::fs::read(&actual).ok().map(Arc::from)?;
+            let bytes = std::fs::read(&actual).ok()?;
+            // The preprocessor complains of a binary file.
+            let text = decode(&bytes).unwrap_or_else(|| Arc::from(bytes));
             let path = actual.display().to_string();
             Some(SourceFile { path, text })
         });

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 #[cfg(feature = "gpu")]
 use shaderlint_hlsl::Shader;
-use shaderlint_hlsl::{FileId, FileSpan, Problem, SourceFile, Sources};
+use shaderlint_hlsl::{FileId, FileSpan, Problem, SourceFile, Sources, decode};
 use shaderlint_linter::{Report, Settings, ShaderModel, allowed_ids, settle};
 
 use crate::args::SourceArgs;
 use crate::config::{Project, Projects};
+use crate::encoding::encoded_like;
 use crate::explain;
 use crate::includes::{Files, Search};
 use crate::panics;
@@ -45,6 +46,15 @@ pub(crate) struct FixMode {
     pub in_place: bool,
 }
 
+/// What a file is to the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// It may have entry points.
+    Unit,
+    /// It has none, and no file that was looked at includes it.
+    StrayHeader,
+}
+
 /// A translation unit as read.
 #[cfg(feature = "gpu")]
 pub(crate) struct Unit {
@@ -59,6 +69,8 @@ pub(crate) struct Looked {
     pub sources: Sources,
     /// What could not be read.
     pub problems: Vec<Problem>,
+    /// What could not be read in other configurations than the default one.
+    pub elsewhere: Vec<Problem>,
     pub report: Report,
     /// The files that this one includes, directly or not.
     pub included: Vec<String>,
@@ -91,7 +103,7 @@ impl OneFile {
         let project = Projects::new(source)?.of(path)?;
         Ok(OneFile {
             path: path.to_owned(),
-            text: read_file(path)?,
+            text: text_of(&read_file(path)?).to_vec(),
             files: Files::new(walk::trees(&[], std::iter::once((path, project.root.as_deref())))),
             project,
         })
@@ -118,21 +130,22 @@ pub(crate) fn read_unit(path: &Path, source: &SourceArgs) -> Result<Unit> {
 }
 
 /// Looks at one file and fixes it if asked to. A panic becomes an error: the other files are still looked at.
-pub(crate) fn look(target: &Target, options: &Options) -> Result<Looked> {
+pub(crate) fn look(target: &Target, options: &Options, role: Role) -> Result<Looked> {
     let name = target.input.path.display().to_string();
     let context = format!("internal error while analysing {name}, please report");
-    panics::as_error(&context, || look_unguarded(target, &name, options))
+    panics::as_error(&context, || look_unguarded(target, &name, options, role))
 }
 
-fn look_unguarded(target: &Target, name: &str, options: &Options) -> Result<Looked> {
+fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) -> Result<Looked> {
     let Target { input, project } = target;
-    let text = read_file(&input.path)?;
-    if let Some(kind) = kind_of_binary(&text) {
+    let bytes = read_file(&input.path)?;
+    let Some(text) = decode(&bytes) else {
         // A folder may hold anything; who names a file wants it read.
-        ensure!(!input.is_named, "{name}: {kind}");
+        ensure!(!input.is_named, "{name}: is no text file");
         return Ok(Looked::default());
-    }
-    let look = |text: &[u8]| look_at(name, text, project, options);
+    };
+    let text = text.to_vec();
+    let look = |text: &[u8]| look_at(name, text, project, options, role);
     let Some(mode) = options.fix else {
         return Ok(look(&text));
     };
@@ -141,7 +154,8 @@ fn look_unguarded(target: &Target, name: &str, options: &Options) -> Result<Look
     looked.fixed.count = settled.fixed;
     if settled.text != text {
         if mode.in_place {
-            write::replace(&input.path, &text, &settled.text)
+            encoded_like(&bytes, &text, &settled.text)
+                .and_then(|fixed| write::replace(&input.path, &bytes, &fixed))
                 .with_context(|| format!("{name}: not fixed"))?;
         } else {
             looked.fixed.diff = Some((text, settled.text));
@@ -150,7 +164,7 @@ fn look_unguarded(target: &Target, name: &str, options: &Options) -> Result<Look
     Ok(looked)
 }
 
-fn look_at(name: &str, text: &[u8], project: &Project, options: &Options) -> Looked {
+fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: Role) -> Looked {
     let mut looked = Looked {
         path: name.to_owned(),
         ..Looked::default()
@@ -170,7 +184,7 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options) -> Loo
     let settings = Settings {
         shader_model: options.profile.or(project.profile),
     };
-    let union = union(readings(name, text, project, &search, &settings));
+    let union = union(readings(name, text, project, &search, &settings, role));
     looked.is_in_vain = names_entry(text) && !union.has_entry;
     looked.included = union
         .sources
@@ -184,10 +198,12 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options) -> Loo
     looked.is_in_part = !union.problems.is_empty() || !looked.report.stops.is_empty();
     looked.problems = union.problems;
     looked.problems.extend(search.choices(&union.sources));
+    looked.elsewhere = union.elsewhere;
     let has_places = !(looked.report.findings.is_empty()
         && looked.report.problems.is_empty()
         && looked.report.stops.is_empty()
-        && looked.problems.is_empty());
+        && looked.problems.is_empty()
+        && looked.elsewhere.is_empty());
     if has_places {
         looked.sources = union.sources;
     }
@@ -215,7 +231,7 @@ fn unknown_rules(text: &[u8]) -> Vec<Problem> {
 /// Whether the file at `path` may have an entry point of its own.
 pub(crate) fn may_have_entry(path: &Path) -> bool {
     // What cannot be read is complained of elsewhere.
-    std::fs::read(path).map_or(true, |text| names_entry(&text))
+    std::fs::read(path).map_or(true, |bytes| names_entry(&text_of(&bytes)))
 }
 
 fn names_entry(text: &[u8]) -> bool {
@@ -233,10 +249,7 @@ fn read_file(path: &Path) -> Result<Vec<u8>> {
     Ok(text)
 }
 
-/// Says what a file is that is no text in an encoding that contains ASCII.
-fn kind_of_binary(text: &[u8]) -> Option<&'static str> {
-    if text.starts_with(b"\xff\xfe") || text.starts_with(b"\xfe\xff") {
-        return Some("is UTF-16; save it as UTF-8");
-    }
-    text.contains(&0).then_some("is no text file")
+/// The text of a file; the bytes of a binary one as they are.
+fn text_of(bytes: &[u8]) -> Arc<[u8]> {
+    decode(bytes).unwrap_or_else(|| Arc::from(bytes))
 }

@@ -7,6 +7,7 @@
 
 mod args;
 mod config;
+mod encoding;
 mod explain;
 mod includes;
 #[cfg(feature = "gpu")]

@@ -12,7 +12,7 @@ use shaderlint_linter::Safety;
 use crate::args::{CheckArgs, OutputFormat};
 use crate::config::Projects;
 use crate::includes::Files;
-use crate::lint::{self, FixMode, Looked, Options, Target};
+use crate::lint::{self, FixMode, Looked, Options, Role, Target};
 use crate::report::{self, Detail};
 use crate::{Outcome, terminal, walk};
 
@@ -70,7 +70,9 @@ pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<String>)> {
 fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
     let mut results: Vec<Option<Result<Looked>>> = inputs
         .par_iter()
-        .map(|target| lint::may_have_entry(&target.input.path).then(|| lint::look(target, options)))
+        .map(|target| {
+            lint::may_have_entry(&target.input.path).then(|| lint::look(target, options, Role::Unit))
+        })
         .collect();
     let looked = results.iter().flatten().flatten();
     let included: HashSet<&str> = looked.flat_map(|one| &one.included).map(String::as_str).collect();
@@ -91,7 +93,7 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
                 if is_included {
                     Ok(Looked::default())
                 } else {
-                    lint::look(target, options)
+                    lint::look(target, options, Role::StrayHeader)
                 }
             })
         })
@@ -106,6 +108,7 @@ fn say_once(looked: &mut [Looked]) {
             report,
             sources,
             problems,
+            elsewhere,
             path,
             ..
         } = one;
@@ -119,7 +122,7 @@ fn say_once(looked: &mut [Looked]) {
         report
             .findings
             .retain(|finding| is_new(finding.rule, Some(finding.primary.place)));
-        for problems in [problems, &mut report.problems, &mut report.stops] {
+        for problems in [problems, elsewhere, &mut report.problems, &mut report.stops] {
             problems.retain(|problem| is_new(&problem.message, problem.place));
         }
     }

@@ -4,6 +4,7 @@
 //! that conditional compilation left out and that looks like one for the rules, the reading that turns it on, where
 //! definitions do. Findings are the union.
 
+mod stray;
 mod union;
 
 use shaderlint_hlsl::{
@@ -14,6 +15,7 @@ use shaderlint_linter::{Report, Settings, check_shader};
 use shaderlint_rules::RULES;
 
 use crate::config::{Definition, Project, overlaid};
+use crate::lint::Role;
 pub(crate) use union::union;
 
 /// How many readings of a file there are beside the default one.
@@ -40,24 +42,28 @@ pub(crate) fn readings(
     project: &Project,
     includes: &dyn Includes,
     settings: &Settings,
+    role: Role,
 ) -> Vec<Reading> {
     let preprocess = |defines: &[Definition]| preprocess(path, text, defines, includes);
+    let check =
+        |label: String, unit, problems, kernels| check(label, (unit, problems), kernels, settings, role);
     let is_telling = |text: &[u8]| TELLING.iter().any(|word| contains(text, word));
+    let of_kernels = kernel_variants(text);
     let mut exploration = Exploration::new(&is_telling);
     let (unit, problems) = preprocess(&project.defines);
     exploration.note(&unit, &project.defines);
     let default_text = unit.text.clone();
-    let mut readings = vec![check(String::new(), unit, problems, settings, None)];
+    let mut readings = vec![check(String::new(), unit, problems, None)];
     for variant in project.variants.iter().take(MAX_VARIANTS) {
         let defines = overlaid(&project.defines, &variant.defines);
         let (unit, problems) = preprocess(&defines);
         exploration.note(&unit, &defines);
         if unit.text != default_text {
             let label = format!("in variant {}", variant.name);
-            readings.push(check(label, unit, problems, settings, None));
+            readings.push(check(label, unit, problems, None));
         }
     }
-    for variant in kernel_variants(text) {
+    for variant in &of_kernels {
         if readings.len() > MAX_VARIANTS {
             return readings;
         }
@@ -65,7 +71,7 @@ pub(crate) fn readings(
         let (unit, problems) = preprocess(&defines);
         exploration.note(&unit, &defines);
         let label = format!("in kernel {}", variant.kernels.join(", "));
-        readings.push(check(label, unit, problems, settings, Some(&variant.kernels)));
+        readings.push(check(label, unit, problems, Some(&variant.kernels)));
     }
     while readings.len() <= MAX_VARIANTS
         && let Some(Configuration {
@@ -75,7 +81,7 @@ pub(crate) fn readings(
         }) = exploration.next(preprocess)
     {
         let label = difference(&project.defines, &defines);
-        readings.push(check(label, unit, problems, settings, None));
+        readings.push(check(label, unit, problems, None));
     }
     readings
 }
@@ -83,24 +89,32 @@ pub(crate) fn readings(
 /// With `kernels`, the others are no entry points: they are never compiled with these definitions.
 fn check(
     label: String,
-    mut unit: Preprocessed,
-    problems: Vec<Problem>,
-    settings: &Settings,
+    (mut unit, problems): (Preprocessed, Vec<Problem>),
     kernels: Option<&[String]>,
+    settings: &Settings,
+    role: Role,
 ) -> Reading {
     let inactive = std::mem::take(&mut unit.inactive);
     let (mut shader, problems) = read_preprocessed(unit, problems);
+    let supposed = match role {
+        Role::StrayHeader => stray::take_as_entries(&mut shader),
+        Role::Unit => None,
+    };
     for function in &mut shader.functions {
         if kernels.is_some_and(|kernels| !kernels.contains(&function.name)) {
             function.group_size = None;
         }
     }
     let has_entry = shader.entry_points().next().is_some();
+    let mut report = check_shader(&shader, RULES, settings);
+    if let Some(supposed) = supposed {
+        stray::suppose(&mut report, &supposed);
+    }
     Reading {
         label,
         inactive,
         problems,
-        report: check_shader(&shader, RULES, settings),
+        report,
         has_entry,
         sources: shader.sources,
     }

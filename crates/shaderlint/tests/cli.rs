@@ -246,11 +246,10 @@ fn odd_input_is_no_disaster() {
 "#]]
     );
     assert_data_eq!(
-        folder.said(&["1-binary.hlsl", "7-utf16.hlsl"]),
+        folder.said(&["1-binary.hlsl"]),
         str![[r#"
 2
 error: 1-binary.hlsl: is no text file
-error: 7-utf16.hlsl: is UTF-16; save it as UTF-8
 
 "#]]
     );
@@ -297,6 +296,210 @@ fn ladder(element: &str) -> String {
         .replace("uint>", &format!("{element}>"))
         .replace("groupshared uint", &format!("groupshared {element}"))
         .replace("uint left", &format!("{element} left"))
+}
+
+#[test]
+fn utf16_is_read_and_written() {
+    let utf16 = |text: &str| -> Vec<u8> {
+        let units = std::iter::once(0xfeff).chain(text.encode_utf16());
+        units.flat_map(u16::to_le_bytes).collect()
+    };
+    let text = format!("// caf\u{e9}\n#include \"wide.hlsli\"\n{}", ladder("uint"));
+    let folder = Folder::new("utf16")
+        .with("ladder.hlsl", utf16(&text))
+        .with("wide.hlsli", utf16("#define WIDE 1\n"))
+        // Only its header tells that there is something to find.
+        .with("short.hlsl", "#include \"race.hlsli\"\n")
+        .with("race.hlsli", utf16(RACE))
+        .with("damaged.hlsl", [utf16(&text), b"\x3d\xd8".to_vec()].concat());
+    assert_data_eq!(
+        folder.said(&["--output-format", "concise"]),
+        str![[r#"
+1
+damaged.hlsl:11:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
+ladder.hlsl:11:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
+race.hlsli:6:18: groupshared-race data race on g_Sum[1]
+3 findings in 5 files (2 fixable with --fix); 1 file not understood in full (-v says why)
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--fix", "--output-format", "concise"]),
+        str![[r#"
+2
+race.hlsli:6:18: groupshared-race data race on g_Sum[1]
+error: damaged.hlsl: not fixed: it is not all UTF-16
+1 fix made; 1 finding in 4 files
+
+"#]]
+    );
+    let read = |path: &str| fs::read(folder.0.join(path)).unwrap();
+    let fixed = String::from_utf8(shaderlint_hlsl::decode(&read("ladder.hlsl")).unwrap().to_vec()).unwrap();
+    assert!(
+        fixed.contains("WavePrefixSum") && fixed.contains("caf\u{e9}"),
+        "{fixed}"
+    );
+    assert_eq!(read("ladder.hlsl"), utf16(&fixed), "the encoding stays");
+    assert!(
+        read("damaged.hlsl").starts_with(&utf16(&text)),
+        "what is damaged is not touched"
+    );
+}
+
+#[test]
+fn each_bad_directive_is_one_problem_at_its_place() {
+    let said = |name: &str, before: &str| {
+        let folder = Folder::new(&format!("bad-{name}"))
+            .with("a.hlsl", format!("{before}\n{RACE}"))
+            .with("b.hlsli", "#include \"a.hlsl\"\n")
+            .with("deep/0.hlsli", "#include \"1.hlsli\"\n");
+        let folder = (1..100).fold(folder, |folder, n| {
+            folder.with(
+                &format!("deep/{n}.hlsli"),
+                format!("#include \"{}.hlsli\"\n", n + 1),
+            )
+        });
+        folder.said(&["-v", "--output-format", "concise", "a.hlsl"])
+    };
+    let endless = (0..40).fold("#define A0 x x\n".to_owned(), |text, n| {
+        text + &format!("#define A{} A{n} A{n}\n", n + 1)
+    });
+    assert_data_eq!(
+        said("macro", &(endless + "void f() { A40; }")),
+        str![[r#"
+1
+a.hlsl:48:18: groupshared-race data race on g_Sum[1]
+warning: macro `A40` expands to too much; the call is left as it is
+   ┌─ a.hlsl:42:12
+   │
+42 │ void f() { A40; }
+   │            ^^^
+
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said("chain", "#include \"deep/0.hlsli\""),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+warning: `63.hlsli` is included too deeply
+  ┌─ deep/62.hlsli:1:10
+  │
+1 │ #include "63.hlsli"
+  │          ^^^^^^^^^^
+
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said("open", "#if 1"),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+warning: `#if` without `#endif`
+  ┌─ a.hlsl:1:1
+  │
+1 │ #if 1
+  │ ^^^
+
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said("missing", "#include \"gone.hlsli\""),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+warning: cannot find `gone.hlsli`
+  ┌─ a.hlsl:1:10
+  │
+1 │ #include "gone.hlsli"
+  │          ^^^^^^^^^^^^
+
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said("cycle", "#include \"b.hlsli\""),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+warning: `a.hlsl` includes itself
+  ┌─ b.hlsli:1:10
+  │
+1 │ #include "a.hlsl"
+  │          ^^^^^^^^
+
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said("itself", "#include \"a.hlsl\""),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+warning: `a.hlsl` includes itself
+  ┌─ a.hlsl:1:10
+  │
+1 │ #include "a.hlsl"
+  │          ^^^^^^^^
+
+1 finding in 1 file
+
+"#]]
+    );
+}
+
+#[test]
+fn a_header_that_nothing_includes_is_taken_for_a_kernel() {
+    let without_size = |text: &str| {
+        let header = text.replace("[numthreads(64, 1, 1)]\n", "");
+        assert_ne!(header, text);
+        header
+    };
+    let header = without_size(&ladder("uint"));
+    let folder = Folder::new("stray-header")
+        .with("ladder.hlsli", &header)
+        // A defect may come of the size that is supposed.
+        .with("race.hlsli", without_size(RACE));
+    assert_data_eq!(
+        folder.said(&["--output-format", "concise"]),
+        str![[r#"
+1
+ladder.hlsli:8:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints (in a group of 64 threads, the length of g_Scan)
+1 finding in 2 files
+
+"#]]
+    );
+    let folder = Folder::new("included-header").with("ladder.hlsli", &header).with(
+        "a.hlsl",
+        "#include \"ladder.hlsli\"\n[numthreads(1, 1, 1)] void other() {}\n",
+    );
+    assert_data_eq!(
+        folder.said(&["--output-format", "concise"]),
+        str![[r#"
+0
+nothing found in 2 files
+
+"#]]
+    );
+    // Which of the two lengths?
+    let folder =
+        Folder::new("ambiguous-header").with("a.hlsli", format!("groupshared uint other[32];\n{header}"));
+    assert_data_eq!(
+        folder.said(&["--output-format", "concise"]),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
 }
 
 #[test]
@@ -446,13 +649,13 @@ warning: no rule is called `groupshared-races`; did you mean `groupshared-race`?
 6 │     g_Sum[gi] += g_Sum[(gi + 1) % 64]; // shaderlint: allow(groupshared-races): why
   │                                                             ^^^^^^^^^^^^^^^^^
 
-warning: no rule is called `no-such-thing`; the rules are hillis-steele-scan, groupshared-race
+warning: no rule is called `no-such-thing`; the rules are hillis-steele-scan, atomic-slot-claim, single-cell-atomic, small-bin-atomic, blelloch-scan, hand-rolled-scan, hand-rolled-reduction, groupshared-race
   ┌─ b.hlsl:6:79
   │
 6 │     g_Sum[gi] += g_Sum[(gi + 1) % 64]; // shaderlint: allow(groupshared-race, no-such-thing): why
   │                                                                               ^^^^^^^^^^^^^
 
-warning: no rule is called `manual-wave`; the rules are hillis-steele-scan, groupshared-race
+warning: no rule is called `manual-wave`; did you mean `manual-wave-reduction-pattern`?
   ┌─ c.hlsl:1:24
   │
 1 │ /* é shaderlint: allow(manual-wave) */

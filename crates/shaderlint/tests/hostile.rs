@@ -141,7 +141,11 @@ fn nothing_or_no_text() {
         case("binary", (0..=255).cycle().take(5000).collect::<Vec<u8>>(), ""),
         case("nul", race.replace('{', "{\0"), ""),
         case("late-nul", late, ""),
-        case("utf16", [b"\xff\xfe", utf16.as_slice()].concat(), ""),
+        case(
+            "utf16",
+            [b"\xff\xfe", utf16.as_slice()].concat(),
+            "utf16.hlsl:9:5: groupshared-race",
+        ),
         case(
             "crlf",
             race.replace('\n', "\r\n"),
@@ -166,7 +170,7 @@ fn nothing_or_no_text() {
     fs::write(folder.join("good.hlsl"), GOOD).unwrap();
     for (name, _, _) in cases
         .iter()
-        .filter(|(name, ..)| ["binary", "nul", "late-nul", "utf16"].contains(name))
+        .filter(|(name, ..)| ["binary", "nul", "late-nul"].contains(name))
     {
         let file = format!("../no-text/{name}.hlsl");
         let (code, said) = run(&folder, &["--output-format", "concise", &file, "good.hlsl"]);

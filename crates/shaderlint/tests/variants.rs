@@ -429,3 +429,32 @@ a.compute:8:18: groupshared-race data race on g_Sum[1] (in kernel First)
 "#]]
     );
 }
+
+#[test]
+fn what_another_configuration_leaves_unread_is_said_if_asked_for() {
+    let text = format!("#ifdef X\n#include \"gone.hlsli\"\n{RACE}#endif\n");
+    assert_data_eq!(
+        said("elsewhere", &text, &[]),
+        str![[r#"
+1
+a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D X=1)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said("elsewhere", &text, &["-v"]),
+        str![[r#"
+1
+a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D X=1)
+warning: cannot find `gone.hlsli` (with -D X=1)
+  ┌─ a.hlsl:2:10
+  │
+2 │ #include "gone.hlsli"
+  │          ^^^^^^^^^^^^
+
+1 finding in 1 file
+
+"#]]
+    );
+}

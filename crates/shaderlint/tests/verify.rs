@@ -117,9 +117,11 @@ fn every_offered_fix_is_equal_on_the_adapters() {
     if !has_adapter() {
         return;
     }
-    let folder = root().join("fixtures/rules/hillis-steele-scan");
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder)
-        .expect("the fixtures are there")
+    let scans = ["hillis-steele-scan", "blelloch-scan", "hand-rolled-scan"];
+    let folders = scans.into_iter().chain(["hand-rolled-reduction"]);
+    let mut files: Vec<PathBuf> = folders
+        .map(|rule| root().join("fixtures/rules").join(rule))
+        .flat_map(|folder| std::fs::read_dir(folder).expect("the fixtures are there"))
         .map(|entry| entry.expect("a fixture can be listed").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "hlsl"))
         .collect();

@@ -17,7 +17,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use shaderlint_hlsl::{
-    BinaryOp, Case, Expr, ExprKind, FunctionId, GlobalId, LocalId, Loop, Scalar, Shader, Span, Stmt, Type,
+    BinaryOp, Case, Expr, ExprKind, FunctionId, GlobalId, LocalId, Loop, Scalar, Shader, Span, Stmt,
+    StmtKind, Type,
 };
 
 use crate::bins;
@@ -118,8 +119,7 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> V
 }
 
 impl Atomic {
-    /// The claims among functions and methods. Minima and maxima are none: what they find is no slot, and most atomics
-    /// leave them as they are.
+    /// The claims among functions and methods. Minima and maxima, mostly the bounds of a tile, are left alone.
     pub(crate) fn of_name(name: &str) -> Option<Atomic> {
         Some(match name {
             "InterlockedAdd" => Atomic::Add,
@@ -304,6 +304,15 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Whether what these statements read was made from the number that an atomic found.
+    fn may_place_slots(&self, effects: &Effects) -> bool {
+        let locals = effects.read.iter();
+        let mut columns = locals
+            .filter_map(|local| self.state.frame.locals.get(local.0 as usize))
+            .flatten();
+        columns.any(|column| self.facts(column).is_some_and(|(_, facts)| facts.slots != 0))
+    }
+
     /// Runs a pass of a loop that may be any of its passes, for its claims. Those that were met in the passes so far
     /// count no more: what they showed holds for these passes only.
     pub fn any_pass(&mut self, statement: &'a Stmt, l: &'a Loop, so_far: Sites) {
@@ -318,7 +327,7 @@ impl<'a> Machine<'a> {
         let effects = self
             .effects
             .of_statements(self.shader, std::slice::from_ref(statement));
-        if !effects.atomic {
+        if !effects.atomic && !self.may_place_slots(&effects) {
             return;
         }
         let before = self.state.clone();
@@ -458,11 +467,30 @@ impl<'a> Machine<'a> {
             effects.shared_written = self.state.shared.iter().map(|array| array.global).collect();
         }
         self.uses_in(&effects);
-        self.forget(&effects, |machine, _| {
-            let mut columns = machine.atomic_results(1, Source::Other(0));
-            columns.pop().unwrap_or(Column::ZERO)
-        });
+        self.forget(&effects, |machine, _| machine.untold());
+        if effects.leaves {
+            let returns = self.function().map_or(0, |function| {
+                self.shader.components(&function.returns).min(MAX_COMPONENTS)
+            });
+            self.state.frame.result = self.atomic_results(returns, Source::Other(0));
+            self.state.guard = self.untold();
+            if matches!(statement.kind, StmtKind::Return(_)) {
+                self.state.active = Mask::EMPTY;
+            }
+        }
         Ok(())
+    }
+
+    /// A value of each thread's own, which may tell the threads apart.
+    fn untold(&mut self) -> Column {
+        let mut columns = self.atomic_results(1, Source::Other(0));
+        columns.pop().unwrap_or(Column::ZERO)
+    }
+
+    /// The descriptor heap: one for all threads, though no operand says so.
+    pub fn is_heap(&self, expr: &Expr) -> bool {
+        let text = expr.span.slice(&self.shader.text);
+        matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap")
     }
 
     /// Leaves `unknown` in all that statements of these effects may write.

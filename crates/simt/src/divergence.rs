@@ -91,8 +91,9 @@ impl Machine<'_> {
         });
     }
 
-    /// Goes on as if all threads were at the barrier, if they may be apart by what the host sets alone. The guard under
-    /// which they all are.
+    /// Goes on as if all threads were at the barrier, if they may be apart by what the host sets alone; and by anything
+    /// where collectives are looked for, which are then said of groups that stay together. The guard under which they
+    /// all are.
     pub fn assume_all_stay(&mut self, span: Span) -> Option<Value> {
         let state = &self.state;
         if self.claims.is_some() || state.active != self.all || state.alive != self.all {
@@ -101,9 +102,17 @@ impl Machine<'_> {
         let Column::Lanes(guards) = state.guard.clone() else {
             return None;
         };
-        let witness = self.terms.parting(&guards, self.group)?;
-        if !self.state.doubtful {
-            self.report_divergence(span, witness.here, witness.away, witness.given);
+        match self.terms.parting(&guards, self.group) {
+            Some(witness) => {
+                if !self.state.doubtful {
+                    self.report_divergence(span, witness.here, witness.away, witness.given);
+                }
+            }
+            None if self.prober.enabled => {
+                self.state.presumes = true;
+                self.state.doubtful = true;
+            }
+            None => return None,
         }
         let everyone = self.terms.apply(Op::Same, &guards);
         self.state.guard = Column::Uniform(everyone.clone());

@@ -24,6 +24,8 @@ pub(crate) struct Effects {
     pub statics: BTreeSet<GlobalId>,
     /// Resources written to or changed atomically.
     pub device_written: BTreeSet<GlobalId>,
+    /// A resource that a variable or parameter stands for is written to.
+    pub handle_written: bool,
     /// How often groupshared arrays of scalars are named.
     pub shared_uses: u32,
     /// A loop, or groupshared memory of another type.
@@ -65,6 +67,7 @@ impl Effects {
             || !self.shared_written.is_empty()
             || !self.statics.is_empty()
             || !self.device_written.is_empty()
+            || self.handle_written
             || self.barrier
             || self.opaque
     }
@@ -84,6 +87,7 @@ impl Effects {
         self.shared_written.extend(&other.shared_written);
         self.statics.extend(&other.statics);
         self.device_written.extend(&other.device_written);
+        self.handle_written |= other.handle_written;
         self.shared_uses = self.shared_uses.saturating_add(other.shared_uses);
         self.repeats |= other.repeats;
         self.barrier |= other.barrier;
@@ -213,6 +217,7 @@ impl EffectsCache {
             ExprKind::Local(local) => {
                 effects.read.insert(*local);
                 effects.device_observed |= is_writable(&expr.ty);
+                effects.handle_written |= written && is_writable(&expr.ty);
                 if written {
                     effects.written.insert(*local);
                 }

@@ -4,6 +4,7 @@ use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, FunctionId, LocalId, 
 
 use crate::claim::Met;
 use crate::column::{Column, Mask};
+use crate::flow::Source;
 use crate::fold;
 use crate::machine::{Frame, MAX_COMPONENTS, Machine, Run};
 use crate::place::{Place, Root};
@@ -270,9 +271,7 @@ impl<'a> Machine<'a> {
 
     fn assign(&mut self, target: &'a Expr, op: Option<BinaryOp>, value: &'a Expr) -> Run<Vec<Column>> {
         self.spend(target.span)?;
-        if let ExprKind::Local(local) = &target.kind
-            && self.claims.is_some()
-        {
+        if let ExprKind::Local(local) = &target.kind {
             // Perhaps another resource from here on, and perhaps not for all.
             self.state.frame.aliases.remove(local);
         }
@@ -388,6 +387,9 @@ impl<'a> Machine<'a> {
         }
         let mut result = callee.result;
         let count = self.shader.components(&function.returns).min(MAX_COMPONENTS);
+        if self.claims.is_some() && result.len() < count {
+            result.extend(self.atomic_results(count - result.len(), Source::Other(0)));
+        }
         while result.len() < count {
             result.push(Column::Uniform(self.terms.fresh()));
         }
@@ -443,7 +445,11 @@ impl<'a> Machine<'a> {
                 let Some((at, operands)) = arguments.split_first() else {
                     return self.opaque_with(index, arguments, expr);
                 };
-                index.extend(self.eval(at)?);
+                let at = self.eval(at)?;
+                if at.is_empty() {
+                    return Self::stop("an address that is not understood", expr.span);
+                }
+                index.extend(at);
                 self.atomic_on_device(name, (resource, &index, 0), operands, [object.span, expr.span])
             }
             _ => {
@@ -489,6 +495,8 @@ impl<'a> Machine<'a> {
         let text = String::from_utf8_lossy(expr.span.slice(&self.shader.text)).into_owned();
         let text = self.terms.symbol(&text);
         let mut places = Vec::new();
+        // An operand is of a type that is not known.
+        let mut is_partly_known = false;
         for operand in operands {
             let is_place = matches!(
                 operand.kind,
@@ -511,7 +519,9 @@ impl<'a> Machine<'a> {
                     operand.span,
                 );
             }
-            columns.extend(self.load(&place, operand.span));
+            let value = self.load(&place, operand.span);
+            is_partly_known |= value.is_empty();
+            columns.extend(value);
             if is_place && !matches!(place.root, Root::Value(_)) {
                 places.push((place, operand.span));
             }
@@ -531,6 +541,15 @@ impl<'a> Machine<'a> {
         }
         for column in &columns {
             self.uses(column);
+        }
+        if self.claims.is_some() && (is_partly_known || columns.is_empty()) && !self.is_heap(expr) {
+            // Equal terms would say that what is not seen is equal too.
+            let count = self.shader.components(&expr.ty).clamp(1, 64);
+            for (place, span) in places {
+                let changed = self.atomic_results(place.components.len(), Source::Other(0));
+                self.store(&place, &changed, span)?;
+            }
+            return Ok(self.atomic_results(count, Source::Other(0)));
         }
         // All that is read in one term: as often as there are results it would be too much to write down.
         let arguments: Vec<&Column> = columns.iter().collect();

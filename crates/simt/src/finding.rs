@@ -149,7 +149,8 @@ pub struct Rewrite {
     pub lane: String,
     /// Variables that live on after the construct and the value it leaves in them, as HLSL text.
     pub settled: Vec<(LocalId, String)>,
-    /// Other places in which the construct leaves the same result.
+    /// Other places in which the construct leaves the same result. What else it leaves in its arrays, or a reduction in
+    /// the variables of the other threads, is for the replacement's proof to rule out.
     pub also: Vec<Elements>,
     /// Whether a barrier comes after the construct's last access to groupshared memory.
     pub ends_with_barrier: bool,

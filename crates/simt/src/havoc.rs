@@ -106,8 +106,16 @@ impl Machine<'_> {
                 self.forget_reads(global, None);
             }
         }
-        for global in &effects.device_written {
-            let resource = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
+        let named = effects.device_written.iter();
+        let mut resources: Vec<&str> = named
+            .map(|global| &*self.shader.globals[global.0 as usize].name)
+            .collect();
+        if effects.handle_written {
+            // One of those that variables stand for, which are part of what is read.
+            resources.push("a resource");
+        }
+        for resource in resources {
+            let resource = self.terms.symbol(resource);
             let guards = self.state.guard.clone();
             let writes = Rc::make_mut(&mut self.state.writes);
             for thread in active.threads() {
@@ -161,6 +169,10 @@ impl Machine<'_> {
                 {
                     values.push(column.at(thread).clone());
                 }
+            }
+            for (resource, index) in self.state.frame.aliases.values() {
+                values.push(Value::Known(resource.0));
+                values.extend(index.iter().map(|column| column.at(thread).clone()));
             }
             for columns in self.state.statics.values() {
                 values.extend(columns.iter().map(|column| column.at(thread).clone()));

@@ -288,7 +288,6 @@ impl<'a> Machine<'a> {
         };
         // The member of a struct, or the component of a vector.
         let component = place.components.first().copied().unwrap_or(0);
-        // The operands' own effects; what they are does not matter, the cell's value is not followed.
         let (inputs, out) = split_operands(name, operands);
         let mut amount = Vec::new();
         for operand in inputs {
@@ -302,16 +301,22 @@ impl<'a> Machine<'a> {
             place: target.span,
             span: expr.span,
         });
-        self.state.events += 1;
+        let amount = amount.first().cloned().unwrap_or(Column::ZERO);
+        let mut operator = combining(name, target, inputs);
+        if self.prober.is_probing() {
+            // What is found of atomics is claims: a candidate with one is not taken for what the atomic adds up.
+            operator = None;
+            self.state.events += 1;
+        }
         let site = self.site(target.span);
         let mut touches = self.touches(site);
         touches.of_all.atomic = true;
         let interval = self.state.interval;
         let number = self.state.shared.iter().position(|shared| shared.global == array);
         self.prober.accessed();
+        let operator = number.and_then(|number| self.state.shared[number].combined_by(interval, operator));
         for thread in self.state.active.threads() {
             let Some(number) = number else { break };
-            let new = self.terms.fresh();
             let (cells, tracks) = self.state.shared[number].open();
             let Some(cell) = base.at(thread).known().map(|base| base.saturating_add(component)) else {
                 cells.fill_with(|| self.terms.fresh());
@@ -320,15 +325,18 @@ impl<'a> Machine<'a> {
                 self.report.unproved = true;
                 continue;
             };
+            let touch = touches.of(thread, self.state.guard.row());
             let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize))
             else {
                 self.report.unproved = true;
                 continue;
             };
-            *slot = new;
-            if let Some(conflict) =
-                track.write(cell, interval, touches.of(thread, self.state.guard.row()), false)
-            {
+            *slot = match operator {
+                Some(operator) if touch.definite => self.terms.combine(operator, slot, amount.at(thread)),
+                _ => self.terms.fresh(),
+            };
+            if let Some(conflict) = track.write(cell, interval, touch, false) {
+                *slot = self.terms.fresh();
                 self.conflict(array, conflict, true);
             }
         }
@@ -581,6 +589,23 @@ impl<'a> Machine<'a> {
             return self.atomic_results(count, Source::Other(0));
         }
         self.fresh_columns(count)
+    }
+}
+
+/// The operator by which an atomic combines its operand with the cell, whose type both have.
+fn combining(name: &str, target: &Expr, inputs: &[Expr]) -> Option<Operator> {
+    let scalar = match (&target.ty, inputs) {
+        (Type::Scalar(cell @ (Scalar::Int | Scalar::Uint)), [input]) if input.ty == target.ty => *cell,
+        _ => return None,
+    };
+    match name {
+        "InterlockedAdd" => Some(Operator::Add),
+        "InterlockedAnd" => Some(Operator::And),
+        "InterlockedOr" => Some(Operator::Or),
+        "InterlockedXor" => Some(Operator::Xor),
+        "InterlockedMin" => fold::extremum(Intrinsic::Min, scalar),
+        "InterlockedMax" => fold::extremum(Intrinsic::Max, scalar),
+        _ => None,
     }
 }
 

@@ -21,6 +21,7 @@ use crate::column::{Column, MAX_THREADS, Mask};
 use crate::divergence::Parting;
 use crate::effects::EffectsCache;
 use crate::finding::{Access, Divergence, Iteration, OutOfBounds, Race, Stop, Uninitialised};
+use crate::flow::Source;
 use crate::memory::{Conflict, Shared, Site, Touch, Touches};
 use crate::probe::{Prober, Trail};
 use crate::undefined::Suspect;
@@ -61,6 +62,9 @@ pub(crate) struct State {
     pub assumed: Value,
     /// Whether what happens here happens for certain is not known, up to the next barrier.
     pub doubtful: bool,
+    /// All threads are taken to have stayed, though whether they can is not known: nothing is certain any more, but
+    /// what is proved holds wherever they do.
+    pub presumes: bool,
 }
 
 /// The variables of one call.
@@ -191,6 +195,7 @@ impl<'a> Machine<'a> {
             barrier_guard: Value::TRUE,
             assumed: Value::TRUE,
             doubtful: false,
+            presumes: false,
         };
         Some(Machine {
             shader,
@@ -287,10 +292,14 @@ impl<'a> Machine<'a> {
                 if let Some(init) = init.as_ref().filter(|_| self.is_resource(*local)) {
                     return self.alias(*local, init);
                 }
-                let value = match init {
+                let mut value = match init {
                     Some(init) => self.eval(init)?,
                     None => self.uninitialised(*local),
                 };
+                let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
+                if self.claims.is_some() && value.len() < count {
+                    value.extend(self.atomic_results(count - value.len(), Source::Other(0)));
+                }
                 self.notice(*local, &value);
                 let (active, all, lanes) = (self.state.active, self.all, self.lanes);
                 if let Some(slot) = self.state.frame.locals.get_mut(local.0 as usize) {
@@ -372,10 +381,10 @@ impl<'a> Machine<'a> {
         self.state.doubtful = true;
     }
 
-    /// Whether the variable is a resource, in a run that follows which one.
+    /// Whether the variable stands for a resource.
     fn is_resource(&self, local: LocalId) -> bool {
         let variable = self.function().and_then(|f| f.locals.get(local.0 as usize));
-        self.claims.is_some() && variable.is_some_and(|variable| matches!(variable.ty, Type::Resource(..)))
+        variable.is_some_and(|variable| matches!(variable.ty, Type::Resource(..)))
     }
 
     fn is_of_unknown_type(&self, local: LocalId) -> bool {
@@ -520,7 +529,7 @@ impl<'a> Machine<'a> {
             return Self::stop("a barrier that not every thread may reach", span);
         };
         let state = &mut self.state;
-        state.doubtful = false;
+        state.doubtful = state.presumes;
         if device_only {
             // It synchronises the threads, but promises nothing about groupshared memory.
             self.state.epoch += 1;

@@ -13,7 +13,7 @@ use std::rc::Rc;
 use shaderlint_hlsl::{GlobalId, Span};
 
 use crate::column::Row;
-use crate::finding::Iteration;
+use crate::finding::{Iteration, Operator};
 use crate::value::Value;
 
 /// One evaluation of one access in the text, by all the threads that take part.
@@ -97,6 +97,8 @@ pub(crate) struct Shared {
     tracks: Rc<Vec<Track>>,
     /// An access at an unknown place in this interval: nothing can be proved about the array until the next barrier.
     blurred_in: Option<u32>,
+    /// The operator of all atomics on the array in this interval; `None` if they differ or one does not combine.
+    atomics: Option<(u32, Option<Operator>)>,
 }
 
 /// Two accesses of one cell that no barrier orders, one of them a write.
@@ -117,6 +119,7 @@ impl Shared {
             cells: Rc::new(cells),
             tracks: Rc::new(tracks),
             blurred_in: None,
+            atomics: None,
         }
     }
 
@@ -131,6 +134,18 @@ impl Shared {
     /// An access at an unknown index. Any other access in the interval may meet it.
     pub fn blur(&mut self, interval: u32) {
         self.blurred_in = Some(interval);
+    }
+
+    /// The one operator by which all atomics of the interval up to now combine, the one at hand with them. It is
+    /// commutative and associative, and other threads' plain accesses would be races: so whatever order the device serves
+    /// the atomics in, they leave the same in a cell.
+    pub fn combined_by(&mut self, interval: u32, operator: Option<Operator>) -> Option<Operator> {
+        let operator = match self.atomics {
+            Some((known, of_others)) if known == interval => operator.filter(|own| of_others == Some(*own)),
+            _ => operator,
+        };
+        self.atomics = Some((interval, operator));
+        operator
     }
 
     pub fn is_blurred(&self, interval: u32) -> bool {

@@ -207,23 +207,26 @@ impl Machine<'_> {
         let most = scans.iter().map(|scan| scan.count).max();
         let main = match scans.iter().position(|scan| Some(scan.count) == most) {
             Some(first) => scans.remove(first),
-            None => rows
-                .iter()
-                .find_map(|(place, scalar, row)| total(atoms, place, *scalar, row, lanes))
-                .or_else(|| {
-                    watch.noticed.iter().find_map(|(place, scalar, value)| {
-                        total(atoms, place, *scalar, std::slice::from_ref(value), lanes)
-                    })
-                })?,
+            None => {
+                let of = |(place, scalar, row): (&Elements, &Scalar, &[Value])| {
+                    total(atoms, place, *scalar, row, lanes)
+                };
+                let totals = rows
+                    .iter()
+                    .filter_map(|(place, scalar, row)| of((place, scalar, row)));
+                scans = totals.collect();
+                if scans.is_empty() {
+                    let mut noticed = watch.noticed.iter();
+                    let one = noticed
+                        .find_map(|(place, scalar, value)| of((place, scalar, std::slice::from_ref(value))));
+                    scans.push(one?);
+                }
+                scans.remove(0)
+            }
         };
         let alike = |other: &Pattern| {
-            (
-                other.kind,
-                other.first,
-                other.count,
-                other.segment,
-                other.reversed,
-            ) == (main.kind, main.first, main.count, main.segment, main.reversed)
+            (other.kind, other.operator, other.first) == (main.kind, main.operator, main.first)
+                && (other.count, other.segment, other.reversed) == (main.count, main.segment, main.reversed)
         };
         let also = scans
             .iter()
@@ -254,33 +257,14 @@ impl Machine<'_> {
             instances: Vec::new(),
             rewrite: None,
         };
-        // One element a thread, from its left: the form that can take the construct's place.
-        let is_plain = collective.kind != Kind::Reduction
-            && !collective.reversed
-            && self.is_plain(&collective.output)
-            && (collective.count, collective.segment) == (lanes, lanes);
-        if is_plain {
+        // What wave forms can take the place of: a total, or a scan from the left of one or two elements a thread.
+        let is_plain = !collective.reversed
+            && collective.segment == collective.count
+            && [lanes, 2 * lanes].contains(&collective.count);
+        if is_plain || collective.kind == Kind::Reduction {
             collective.rewrite = self.rewrite(effects, &collective.output, also, span, watch.settled);
         }
         Some(collective)
-    }
-}
-
-impl Machine<'_> {
-    /// Elements that are an array's, not those of an array in it or a member of a struct, or a scalar variable.
-    fn is_plain(&self, elements: &Elements) -> bool {
-        match elements {
-            Elements::Array { global, .. } => {
-                let ty = self
-                    .shader
-                    .globals
-                    .get(global.0 as usize)
-                    .map(|global| &global.ty);
-                matches!(ty, Some(Type::Array(element, _)) if matches!(**element, Type::Scalar(_) | Type::Vector(..)))
-            }
-            Elements::Register { component, .. } => component.is_none(),
-            _ => true,
-        }
     }
 }
 

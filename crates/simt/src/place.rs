@@ -6,6 +6,7 @@ use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, S
 
 use crate::claim::CONSTANT_FROM_HEAP;
 use crate::column::Column;
+use crate::flow::Source;
 use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
 use crate::undefined::{self, Suspect};
 use crate::value::{Op, Value};
@@ -101,6 +102,9 @@ impl<'a> Machine<'a> {
             ExprKind::Index(base, index) => {
                 let mut place = self.place(base)?;
                 let index_value = self.eval(index)?;
+                if index_value.is_empty() && self.claims.is_some() {
+                    return Self::stop("an index that is not understood", expr.span);
+                }
                 // Which of an array of resources is part of the index too.
                 if let Root::Device { index: indices, .. } = &mut place.root
                     && is_resource(&base.ty)
@@ -438,6 +442,12 @@ impl<'a> Machine<'a> {
 
     /// Stores a value's components for the active threads.
     pub fn store(&mut self, place: &Place, values: &[Column], span: Span) -> Run<()> {
+        let missing = place.components.len().saturating_sub(values.len());
+        if self.claims.is_some() && missing > 0 {
+            let mut all = values.to_vec();
+            all.extend(self.atomic_results(missing, Source::Other(0)));
+            return self.store(place, &all, span);
+        }
         match &place.root {
             Root::Local(local) => {
                 let index = local.0 as usize;

@@ -437,5 +437,8 @@ fn can_be_tried(effects: &Effects) -> bool {
 
 /// Whether statements change nothing but groupshared memory and variables, so that other code can take their place.
 fn is_replaceable(effects: &Effects) -> bool {
-    can_be_tried(effects) && effects.device_written.is_empty() && effects.statics.is_empty()
+    can_be_tried(effects)
+        && effects.device_written.is_empty()
+        && !effects.handle_written
+        && effects.statics.is_empty()
 }

@@ -20,10 +20,6 @@ impl Machine<'_> {
         span: Span,
         ends_with_barrier: bool,
     ) -> Option<Rewrite> {
-        // The wave form relies on linear packing, which is practice for 1-D groups alone.
-        if self.group[1] != 1 || self.group[2] != 1 {
-            return None;
-        }
         // The wave form's barriers order groupshared memory alone. Where the construct's own order resources as well and
         // somebody could tell, they are part of what it does.
         if effects.device_barrier && self.effects.of_shader(self.shader).device_observed {
@@ -36,9 +32,26 @@ impl Machine<'_> {
         if effects.declared.iter().any(|local| used_outside.contains(local)) {
             return None;
         }
+        // What a variable of the construct's own holds, nobody can be given.
+        if let Elements::Register { local, .. } | Elements::OneRegister { local, .. } = output
+            && effects.declared.contains(local)
+        {
+            return None;
+        }
         let mut settled = Vec::new();
         for local in effects.written.difference(&effects.declared) {
-            let is_result = |elements: &Elements| matches!(elements, Elements::Register { local: own, .. } if own == local);
+            let is_result = |elements: &Elements| match elements {
+                Elements::Register {
+                    local: own,
+                    component,
+                } => own == local && component.is_none(),
+                Elements::OneRegister {
+                    local: own,
+                    component,
+                    ..
+                } => own == local && component.is_none(),
+                _ => false,
+            };
             if !used_outside.contains(local) || is_result(output) || also.iter().any(is_result) {
                 continue;
             }

@@ -17,7 +17,7 @@ use shaderlint_hlsl::{BinaryOp, UnaryOp};
 use crate::flow::Source;
 use crate::machine::Machine;
 use crate::sample::Sample;
-use crate::value::{Op, Term, Terms, Value};
+use crate::value::{Op, Symbol, Term, Terms, Value};
 
 /// Pairs of threads that are tried.
 const MAX_PAIRS: usize = 24;
@@ -57,28 +57,35 @@ impl Machine<'_> {
             let ends = threads.windows(2).map(|pair| (pair[0], pair[1]));
             ends.take(3)
         });
+        // What threads far away depend on too is no thread's own.
+        let threads: Vec<usize> = active.threads().collect();
+        let far = [threads.len() / 2, threads.len().saturating_sub(1)];
+        let far = far.map(|number| threads.get(number).copied().unwrap_or(0));
         pairs.any(|(a, b)| {
+            let apart = far.iter().filter(|thread| ![a, b].contains(*thread));
+            let common = apart.flat_map(|thread| self.terms.conditions(self.state.guard.at(*thread)));
+            let common = inputs_of(&common.collect::<Vec<_>>());
             let (a, b) = (self.state.guard.at(a), self.state.guard.at(b));
-            self.terms.may_both_hold(a, b)
+            self.terms.may_both_hold(a, b, &common)
         })
     }
 }
 
 impl Terms {
-    fn may_both_hold(&self, a: &Value, b: &Value) -> bool {
+    fn may_both_hold(&self, a: &Value, b: &Value, common: &BTreeSet<u64>) -> bool {
         if a == b {
             return true;
         }
         let (mut of_a, mut of_b) = (self.conditions(a), self.conditions(b));
-        let is_common = |one: &Condition, others: &[Condition]| {
+        let is_in_both = |one: &Condition, others: &[Condition]| {
             others
                 .iter()
                 .any(|other| (&other.value, other.holds) == (&one.value, one.holds))
         };
-        let common: Vec<bool> = of_a.iter().map(|one| is_common(one, &of_b)).collect();
-        of_b.retain(|one| !is_common(one, &of_a));
-        let mut common = common.into_iter();
-        of_a.retain(|_| !common.next().unwrap_or(false));
+        let in_both: Vec<bool> = of_a.iter().map(|one| is_in_both(one, &of_b)).collect();
+        of_b.retain(|one| !is_in_both(one, &of_a));
+        let mut in_both = in_both.into_iter();
+        of_a.retain(|_| !in_both.next().unwrap_or(false));
         if of_a
             .iter()
             .chain(&of_b)
@@ -86,13 +93,8 @@ impl Terms {
         {
             return false;
         }
-        let inputs_of = |conditions: &[Condition]| -> BTreeSet<u64> {
-            let inputs = conditions
-                .iter()
-                .filter_map(|condition| condition.inputs.as_ref());
-            inputs.flatten().copied().collect()
-        };
-        let (all_a, all_b) = (inputs_of(&of_a), inputs_of(&of_b));
+        let others = |of: &[Condition]| inputs_of(of).union(common).copied().collect::<BTreeSet<u64>>();
+        let (all_a, all_b) = (others(&of_a), others(&of_b));
         let rest_a = shared_part(of_a, &all_b);
         let rest_b = shared_part(of_b, &all_a);
         let rest: Vec<Condition> = rest_a.into_iter().chain(rest_b).collect();
@@ -134,59 +136,95 @@ impl Terms {
     fn inputs_of(&self, value: &Value) -> Option<BTreeSet<u64>> {
         let mut inputs = BTreeSet::new();
         let mut seen = FxHashSet::default();
-        let mut waiting = vec![value.clone()];
-        while let Some(value) = waiting.pop() {
-            let runs = match value {
-                Value::Known(_) => continue,
-                Value::Run { start, end, .. } => vec![start..end],
-                Value::Sum(sum) => sum.parts.iter().map(|part| part.start..part.end).collect(),
-            };
-            for atom in runs.into_iter().flatten() {
-                if !seen.insert(atom) {
-                    continue;
+        let mut waiting = atoms(value);
+        while let Some(atom) = waiting.pop() {
+            if !seen.insert(atom) {
+                continue;
+            }
+            if seen.len() > MAX_ATOMS {
+                return None;
+            }
+            match self.term(atom)? {
+                Term::Input { .. } | Term::Fresh(_) => {
+                    inputs.insert(fingerprint(&atom));
                 }
-                if seen.len() > MAX_ATOMS {
-                    return None;
-                }
-                match self.term(atom)? {
-                    Term::Input { .. } | Term::Fresh(_) => {
-                        inputs.insert(fingerprint(&atom));
-                    }
-                    Term::Apply(op, arguments) => match op {
-                        Op::AtomicResult { source, .. } => match source {
-                            // Which thread finds which number is open: sampled.
-                            Source::Counter(_) => {}
-                            Source::Spread => {
-                                inputs.insert(fingerprint(&atom));
-                            }
-                            Source::Other(_) => return None,
-                        },
-                        // All that read one place may find the same, whatever thread they are.
-                        Op::VolatileLoad { .. } => {
-                            let place = arguments.split_last().map_or(&[][..], |(_, place)| place);
-                            inputs.insert(fingerprint(&(op, place)));
-                        }
-                        // What is not understood may choose a lane.
-                        Op::Opaque { text, .. } if names_lanes(self.name(*text)) => return None,
-                        Op::Load { .. }
-                        | Op::Uniform { .. }
-                        | Op::GroupId(_)
-                        | Op::Uninitialised { .. }
-                        | Op::Opaque { .. }
-                        | Op::Havoc { .. } => {
+                Term::Apply(op, arguments) => match op {
+                    Op::AtomicResult { source, .. } => match source {
+                        // Which thread finds which number is open: sampled.
+                        Source::Counter(_) => {}
+                        Source::Spread => {
                             inputs.insert(fingerprint(&atom));
                         }
-                        Op::Same
-                        | Op::Unary(..)
-                        | Op::Binary(..)
-                        | Op::Cast { .. }
-                        | Op::Select
-                        | Op::Intrinsic { .. } => waiting.extend(arguments.iter().cloned()),
+                        Source::Other(_) => return None,
                     },
-                }
+                    // All that read one place may find the same, whatever thread they are.
+                    Op::VolatileLoad { .. } => {
+                        let place = arguments.split_last().map_or(&[][..], |(_, place)| place);
+                        inputs.insert(fingerprint(&(op, place)));
+                    }
+                    // What is not understood may choose a lane, of those whose numbers it gets.
+                    Op::Opaque { text, .. } if self.may_choose(*text, arguments) => return None,
+                    Op::Load { .. }
+                    | Op::Uniform { .. }
+                    | Op::GroupId(_)
+                    | Op::Uninitialised { .. }
+                    | Op::Opaque { .. }
+                    | Op::Havoc { .. } => {
+                        inputs.insert(fingerprint(&atom));
+                    }
+                    Op::Same
+                    | Op::Unary(..)
+                    | Op::Binary(..)
+                    | Op::Cast { .. }
+                    | Op::Select
+                    | Op::Intrinsic { .. } => waiting.extend(arguments.iter().flat_map(atoms)),
+                },
             }
         }
         Some(inputs)
+    }
+}
+
+impl Terms {
+    /// Whether an expression that is not understood may tell one lane of a wave from the others: it names lanes, or it
+    /// is given nothing that was read anywhere.
+    fn may_choose(&self, text: Symbol, arguments: &[Value]) -> bool {
+        let text = self.name(text);
+        let is_read = || {
+            [".Load", ".Sample", ".Gather"]
+                .iter()
+                .any(|read| text.contains(read))
+        };
+        names_lanes(text) || !(is_read() || arguments.iter().any(|argument| self.has_data(argument)))
+    }
+
+    /// Whether a value was made of something that was read.
+    fn has_data(&self, value: &Value) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut waiting = atoms(value);
+        while let Some(atom) = waiting.pop() {
+            if !seen.insert(atom) || seen.len() > MAX_ATOMS {
+                continue;
+            }
+            match self.term(atom) {
+                Some(Term::Input { .. } | Term::Fresh(_)) => return true,
+                Some(Term::Apply(Op::Load { .. } | Op::VolatileLoad { .. } | Op::Havoc { .. }, _)) => {
+                    return true;
+                }
+                Some(Term::Apply(_, arguments)) => waiting.extend(arguments.iter().flat_map(atoms)),
+                None => {}
+            }
+        }
+        false
+    }
+}
+
+/// The atoms that a value is a term over.
+fn atoms(value: &Value) -> Vec<u32> {
+    match value {
+        Value::Known(_) => Vec::new(),
+        Value::Run { start, end, .. } => (*start..*end).collect(),
+        Value::Sum(sum) => sum.parts.iter().flat_map(|part| part.start..part.end).collect(),
     }
 }
 
@@ -214,6 +252,13 @@ fn shared_part(conditions: Vec<Condition>, others: &BTreeSet<u64>) -> Vec<Condit
         rest.extend(more);
         own = free;
     }
+}
+
+fn inputs_of(conditions: &[Condition]) -> BTreeSet<u64> {
+    let inputs = conditions
+        .iter()
+        .filter_map(|condition| condition.inputs.as_ref());
+    inputs.flatten().copied().collect()
 }
 
 fn names_lanes(text: &str) -> bool {

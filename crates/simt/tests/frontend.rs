@@ -1,7 +1,6 @@
 //! A ladder behind macros, helpers, accessors, templates and methods is what it is written out: every file of
 //! `fixtures/frontend` that says what it `finds` is seen to hold that.
 #![expect(clippy::disallowed_methods, reason = "fixtures are files")]
-#![expect(clippy::unwrap_used, reason = "a test that cannot read the fixtures fails")]
 
 use std::fmt::Write;
 use std::fs;

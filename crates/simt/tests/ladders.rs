@@ -252,10 +252,8 @@ fn what_only_may_happen_is_not_reported() {
     check(&around(unknown), "");
     let some_return = "if (Src[gi] > 3) return;
 for (uint s = 1; s < 64; s <<= 1) { uint v = gi >= s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync(); g[gi] += v; GroupMemoryBarrierWithGroupSync(); }";
-    check(
-        &around(some_return),
-        "stopped: a barrier that not every thread may reach line 8",
-    );
+    // It races, in groups whose threads all stay: whether there are any is not known.
+    check(&around(some_return), "");
 }
 
 #[test]

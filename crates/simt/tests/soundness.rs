@@ -334,6 +334,73 @@ fn an_atomic_does_not_hide_a_plain_write() {
 }
 
 #[test]
+fn a_variable_that_is_a_cell_in_one_pass_may_differ_in_the_next() {
+    let passes = |count: u32, first: &str| {
+        format!(
+            "uint own = Src[dtid.x]; g[gi] = {first}; GroupMemoryBarrierWithGroupSync();\n\
+             for (uint k = 0; k < {count}; ++k) {{\n\
+             for (uint s = 1; s < 64; s <<= 1) {{\n\
+             if (gi >= s) own += g[gi - s];\n GroupMemoryBarrierWithGroupSync();\n\
+             g[gi] = own;\n GroupMemoryBarrierWithGroupSync();\n }}\n\
+             Out[gi + 64 * k] = g[gi];\n GroupMemoryBarrierWithGroupSync();\n\
+             g[gi] = Src[dtid.x + k]; GroupMemoryBarrierWithGroupSync();\n }}"
+        )
+    };
+    assert_eq!(rewritable("", &passes(1, "own")).len(), 1);
+    assert_eq!(rewritable("", &passes(1, "Src[dtid.x + 9]")).len(), 0);
+    assert_eq!(rewritable("", &passes(2, "own")).len(), 0);
+}
+
+#[test]
+fn a_static_that_is_known_in_one_pass_may_differ_in_the_next() {
+    let passes = |count: u32| {
+        format!(
+            "g[gi] = Src[dtid.x]; GroupMemoryBarrierWithGroupSync();\n\
+             for (uint k = 0; k < {count}; ++k) {{\n for (uint s = 1; s < n; s <<= 1) {{\n\
+             uint v = gi >= s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync();\n\
+             g[gi] += v; GroupMemoryBarrierWithGroupSync();\n }}\n n = 32;\n }}\n Out[gi] = g[gi];"
+        )
+    };
+    assert_eq!(rewritable("static uint n = 64;", &passes(1)).len(), 1);
+    assert_eq!(rewritable("static uint n = 64;", &passes(2)).len(), 0);
+}
+
+/// The order of atomics does not matter where all combine by one operator, and only there.
+#[test]
+fn atomics_of_one_operator_are_followed() {
+    let sync = "GroupMemoryBarrierWithGroupSync();";
+    let clear = format!("if (gi == 0) total = 0; {sync}");
+    let globals = ["groupshared uint total;"; 2];
+    let summed = |body: &str| format!("{clear} {body} {sync} Out[gi] = total;");
+    let plain = summed("if (gi == 0) { for (uint i = 0; i < 64; ++i) total += Src[i]; }");
+    for body in [
+        "InterlockedAdd(total, Src[gi]);",
+        "if (gi & 1) InterlockedAdd(total, Src[gi]); if (!(gi & 1)) InterlockedAdd(total, Src[gi]);",
+        "uint sum = WaveActiveSum(Src[gi]); if (WaveIsFirstLane()) InterlockedAdd(total, sum);",
+        "uint old; InterlockedAdd(total, Src[gi], old);",
+    ] {
+        let (equal, differs) = compared(globals, [&plain, &summed(body)]);
+        assert!(equal && !differs, "{body}");
+    }
+    for body in [
+        "InterlockedAdd(total, Src[gi] + 1);",
+        "if (gi > 0) InterlockedAdd(total, Src[gi]);",
+        "InterlockedMax(total, Src[gi]);",
+        // Who is first cannot be told.
+        "if (gi & 1) InterlockedAdd(total, Src[gi]); else InterlockedMax(total, Src[gi]);",
+        "InterlockedExchange(total, Src[gi], gi);",
+        "if (Src[gi] > 7) InterlockedAdd(total, Src[gi]);",
+        "InterlockedAdd(total, Src[gi]); total += 0;",
+    ] {
+        check_not_equal(globals, [&plain, &summed(body)]);
+    }
+    // In another interval another operator is no matter.
+    let then = |body: &str| summed(&format!("InterlockedAdd(total, Src[gi]); {sync} {body}"));
+    let most = "if (gi == 0) { for (uint i = 0; i < 64; ++i) total = max(total, Src[i]); }";
+    assert!(compared(globals, [&then(most), &then("InterlockedMax(total, Src[gi]);")]).0);
+}
+
+#[test]
 fn a_write_that_changes_nothing_late_may_change_something_early() {
     let sync = "GroupMemoryBarrierWithGroupSync();";
     // By the time the others write 7 it is there, but they need not wait for the first to have read.
@@ -365,36 +432,4 @@ fn every_element_of_a_scan_is_somewhere() {
     assert_eq!(rewritable("groupshared uint h[65];", &body("gi + 1")), [true]);
     // 63 elements, and one that no cell holds.
     assert_eq!(rewritable("groupshared uint h[65];", &body("gi")), [false; 0]);
-}
-
-#[test]
-fn a_variable_that_is_a_cell_in_one_pass_may_differ_in_the_next() {
-    let passes = |count: u32, first: &str| {
-        format!(
-            "uint own = Src[dtid.x]; g[gi] = {first}; GroupMemoryBarrierWithGroupSync();\n\
-             for (uint k = 0; k < {count}; ++k) {{\n\
-             for (uint s = 1; s < 64; s <<= 1) {{\n\
-             if (gi >= s) own += g[gi - s];\n GroupMemoryBarrierWithGroupSync();\n\
-             g[gi] = own;\n GroupMemoryBarrierWithGroupSync();\n }}\n\
-             Out[gi + 64 * k] = g[gi];\n GroupMemoryBarrierWithGroupSync();\n\
-             g[gi] = Src[dtid.x + k]; GroupMemoryBarrierWithGroupSync();\n }}"
-        )
-    };
-    assert_eq!(rewritable("", &passes(1, "own")).len(), 1);
-    assert_eq!(rewritable("", &passes(1, "Src[dtid.x + 9]")).len(), 0);
-    assert_eq!(rewritable("", &passes(2, "own")).len(), 0);
-}
-
-#[test]
-fn a_static_that_is_known_in_one_pass_may_differ_in_the_next() {
-    let passes = |count: u32| {
-        format!(
-            "g[gi] = Src[dtid.x]; GroupMemoryBarrierWithGroupSync();\n\
-             for (uint k = 0; k < {count}; ++k) {{\n for (uint s = 1; s < n; s <<= 1) {{\n\
-             uint v = gi >= s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync();\n\
-             g[gi] += v; GroupMemoryBarrierWithGroupSync();\n }}\n n = 32;\n }}\n Out[gi] = g[gi];"
-        )
-    };
-    assert_eq!(rewritable("static uint n = 64;", &passes(1)).len(), 1);
-    assert_eq!(rewritable("static uint n = 64;", &passes(2)).len(), 0);
 }

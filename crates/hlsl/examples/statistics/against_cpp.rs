@@ -49,15 +49,15 @@ impl Comparison {
             .iter()
             .map(|folder| format!("-I{}", folder.to_string_lossy()));
         let options: Vec<String> = options.collect();
-        let made = cpp(&options, &file.path, &[]).ok_or("there is no cpp")?;
-        if !made.is_accepted {
+        let (made, is_accepted) = cpp(&options, &file.path, &[]).ok_or("there is no cpp")?;
+        if !is_accepted {
             self.refused += 1;
             return Ok(());
         }
         self.files += 1;
         let folders = Folders(folders.into_iter().map(Path::to_owned).collect());
         let (unit, problems) = preprocess(&file.path, &file.text, &[], &folders);
-        let (ours, theirs) = (tokens(&unit.text), tokens(&without_pragmas(&made.text)));
+        let (ours, theirs) = (tokens(&unit.text), tokens(&without_pragmas(&made)));
         self.tokens += theirs.len();
         if ours == theirs {
             return Ok(());

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use shaderlint_hlsl::{Expr, ExprKind, Function, Problem, Shader, Span, Stmt, StmtKind, Type};
+use shaderlint_hlsl::{Expr, ExprKind, Function, Problem, Shader, Span, Stmt, StmtKind, Type, statements};
 
 /// How well a function was read; the better the smaller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -21,6 +21,8 @@ pub enum Level {
 }
 
 impl Level {
+    /// Those of functions in which nothing is amiss but what the text at hand lacks.
+    pub const READ: [Level; 3] = [Level::Whole, Level::MissingInclude, Level::Undeclared];
     pub const ALL: [Level; 6] = [
         Level::Whole,
         Level::MissingInclude,
@@ -39,44 +41,12 @@ struct Gaps<'a> {
 }
 
 impl<'a> Gaps<'a> {
-    fn statement(&mut self, stmt: &'a Stmt) {
-        match &stmt.kind {
-            StmtKind::Opaque => self.statements.push(stmt.span),
-            StmtKind::Declare { init: value, .. } | StmtKind::Return(value) => {
-                if let Some(value) = value {
-                    self.expression(value);
-                }
+    fn statements(&mut self, body: &'a [Stmt]) {
+        for stmt in statements(body) {
+            if matches!(stmt.kind, StmtKind::Opaque) {
+                self.statements.push(stmt.span);
             }
-            StmtKind::Expr(value) => self.expression(value),
-            StmtKind::Block(body) => body.iter().for_each(|stmt| self.statement(stmt)),
-            StmtKind::If {
-                condition,
-                then,
-                otherwise,
-            } => {
-                self.expression(condition);
-                self.statement(then);
-                if let Some(otherwise) = otherwise {
-                    self.statement(otherwise);
-                }
-            }
-            StmtKind::Loop(parts) => {
-                parts.init.iter().for_each(|stmt| self.statement(stmt));
-                parts
-                    .condition
-                    .iter()
-                    .chain(&parts.step)
-                    .for_each(|value| self.expression(value));
-                self.statement(&parts.body);
-            }
-            StmtKind::Switch { value, cases } => {
-                self.expression(value);
-                cases
-                    .iter()
-                    .flat_map(|case| &case.body)
-                    .for_each(|stmt| self.statement(stmt));
-            }
-            StmtKind::Break | StmtKind::Continue | StmtKind::Discard => {}
+            stmt.expressions().for_each(|expr| self.expression(expr));
         }
     }
 
@@ -87,36 +57,7 @@ impl<'a> Gaps<'a> {
             return;
         }
         let known = self.expressions.len();
-        match &expr.kind {
-            ExprKind::Literal(_) | ExprKind::Local(_) | ExprKind::Global(_) => {}
-            ExprKind::Unary(_, a)
-            | ExprKind::Step { target: a, .. }
-            | ExprKind::Field(a, _)
-            | ExprKind::Swizzle(a, _)
-            | ExprKind::Cast(a) => self.expression(a),
-            ExprKind::Binary(_, a, b)
-            | ExprKind::Assign {
-                target: a, value: b, ..
-            }
-            | ExprKind::Index(a, b)
-            | ExprKind::Comma(a, b) => {
-                self.expression(a);
-                self.expression(b);
-            }
-            ExprKind::Ternary(a, b, c) => [a, b, c].into_iter().for_each(|part| self.expression(part)),
-            ExprKind::Construct(parts)
-            | ExprKind::Call(_, parts)
-            | ExprKind::Intrinsic(_, parts)
-            | ExprKind::Opaque(parts) => parts.iter().for_each(|part| self.expression(part)),
-            ExprKind::Method {
-                object, arguments, ..
-            } => {
-                self.expression(object);
-                for part in arguments {
-                    self.expression(part);
-                }
-            }
-        }
+        expr.children().for_each(|part| self.expression(part));
         // An expression around a gap is one for that reason.
         let is_innermost = self.expressions.len() == known;
         if is_innermost && matches!(expr.kind, ExprKind::Opaque(_)) && expr.ty == Type::Unknown {
@@ -165,33 +106,29 @@ impl<'a> Unit<'a> {
     /// How well one of its functions was read, and why not better.
     pub fn assess(&self, function: &Function) -> (Level, Vec<String>) {
         let mut gaps = Gaps::default();
-        function
-            .body
-            .iter()
-            .flatten()
-            .for_each(|stmt| gaps.statement(stmt));
-        if !gaps.statements.is_empty() {
-            let cause = |span: &Span| {
-                let what = first_line(span.slice(&self.shader.text));
-                format!("{}: {what}", self.told(*span))
-            };
-            return (
-                Level::OpaqueStatement,
-                gaps.statements.iter().map(cause).collect(),
-            );
-        }
-        let gaps = gaps.expressions.into_iter().map(|gap| {
-            let undeclared = self.undeclared(function, gap);
-            let level = match (&undeclared, self.lacks_includes) {
-                (None, _) => Level::OpaqueExpression,
-                (Some(_), true) => Level::MissingInclude,
-                (Some(_), false) => Level::Undeclared,
-            };
-            (
-                level,
-                undeclared.unwrap_or_else(|| first_line(gap.span.slice(&self.shader.text))),
-            )
+        gaps.statements(function.body.as_deref().unwrap_or_default());
+        let undeclared = if self.lacks_includes {
+            Level::MissingInclude
+        } else {
+            Level::Undeclared
+        };
+        let what = |span: Span| first_line(span.slice(&self.shader.text));
+        let statements = gaps
+            .statements
+            .into_iter()
+            .map(|span| match self.unknown_call(span) {
+                Some(name) => (undeclared, name),
+                None => (
+                    Level::OpaqueStatement,
+                    format!("{}: {}", self.told(span), what(span)),
+                ),
+            });
+        let expressions = gaps.expressions.into_iter();
+        let expressions = expressions.map(|gap| match self.undeclared(function, gap) {
+            Some(name) => (undeclared, name),
+            None => (Level::OpaqueExpression, what(gap.span)),
         });
+        let gaps = statements.chain(expressions);
         let gaps: Vec<(Level, String)> = gaps.collect();
         let level = gaps.iter().map(|(level, _)| *level).max().unwrap_or(Level::Whole);
         let causes = gaps.into_iter().filter(|(of, _)| *of == level);
@@ -209,7 +146,15 @@ impl<'a> Unit<'a> {
         told.map_or("", |problem| problem.message.as_str())
     }
 
-    /// A name in this expression that nothing in the unit declares. The type of a local counts as in it.
+    /// The name that a statement calls, if nothing declares it: it is a macro, and its arguments may be anything.
+    fn unknown_call(&self, span: Span) -> Option<String> {
+        let text = span.slice(&self.shader.text);
+        let name = words(text).next()?;
+        let is_called = text.strip_prefix(name)?.trim_ascii_start().starts_with(b"(");
+        (is_called && !self.declared.contains(name)).then(|| String::from_utf8_lossy(name).into_owned())
+    }
+
+    /// A name in this expression that nothing in the unit declares. The type of a variable counts as in it.
     fn undeclared(&self, function: &Function, gap: &Expr) -> Option<String> {
         let text = &self.shader.text;
         let mut spans = vec![gap.span];
@@ -224,6 +169,17 @@ impl<'a> Unit<'a> {
                 start: u32::try_from(start.unwrap_or(0)).unwrap_or(0),
                 end: local.span.start,
             });
+        }
+        for global in &self.shader.globals {
+            let holds_unknown = match &global.ty {
+                Type::Unknown => true,
+                Type::Resource(_, element) => element.as_deref() == Some(&Type::Unknown),
+                Type::Array(element, _) => **element == Type::Unknown,
+                _ => false,
+            };
+            if holds_unknown && named.contains(&global.name.as_bytes()) {
+                spans.push(global.span);
+            }
         }
         let mut names = spans.into_iter().flat_map(|span| words(span.slice(text)));
         let is_local = |name: &[u8]| function.locals.iter().any(|local| local.name.as_bytes() == name);
@@ -298,7 +254,13 @@ fn is_keyword(name: &[u8]) -> bool {
     const TYPES: [&[u8]; 9] = [
         b"float", b"int", b"uint", b"half", b"bool", b"double", b"min16", b"RW", b"Texture",
     ];
-    WORDS.contains(&name) || TYPES.iter().any(|ty| name.starts_with(ty))
+    // Work graphs and ray tracing.
+    const STARTS: [&[u8]; 4] = [b"RayDesc", b"RayQuery", b"RAY_FLAG", b"GROUP_S"];
+    let is_of_graph = |part: &[u8]| name.windows(part.len()).any(|window| window == part);
+    WORDS.contains(&name)
+        || TYPES.iter().chain(&STARTS).any(|start| name.starts_with(start))
+        || is_of_graph(b"NodeOutput")
+        || is_of_graph(b"NodeInput")
 }
 
 pub fn first_line(text: &[u8]) -> String {

@@ -59,16 +59,20 @@ impl Labels {
         out: &mut impl Write,
     ) -> std::io::Result<()> {
         let mut levels: BTreeMap<Level, Vec<String>> = BTreeMap::new();
-        let mut count = 0;
+        let (mut count, mut absent) = (0, 0);
         for folder in folders {
             let name = Path::new(folder)
                 .file_name()
                 .unwrap_or_default()
                 .to_string_lossy();
             for label in self.0.iter().filter(|label| label.project == name) {
-                count += 1;
                 let path = Path::new(folder).join(&label.path);
                 let path = path.to_string_lossy();
+                if !texts.contains_key(&*path) {
+                    absent += 1;
+                    continue;
+                }
+                count += 1;
                 let holds = |seen: &&Seen| (seen.lines.0..=seen.lines.1).contains(&label.line);
                 let here = functions.iter().filter(|((file, _), _)| *file == path);
                 let around = here.map(|(_, seen)| seen).filter(holds);
@@ -90,11 +94,18 @@ impl Labels {
                     .push(format!("{} {path}:{} {cause}", label.kind, label.line));
             }
         }
-        let whole = levels.get(&Level::Whole).map_or(0, Vec::len);
-        let share = 100.0 * whole as f64 / f64::from(u32::try_from(count.max(1)).unwrap_or(u32::MAX));
+        let in_those = |wanted: &[Level]| -> usize {
+            let here = wanted.iter().filter_map(|level| levels.get(level));
+            here.map(Vec::len).sum()
+        };
+        let (whole, read) = (in_those(&[Level::Whole]), in_those(&Level::READ));
+        let share = |some: usize| 100.0 * some as f64 / f64::from(count.max(1));
         writeln!(
             out,
-            "labelled places: {count}; in a function read whole: {whole} ({share:.1} %)"
+            "labelled places: {count} ({absent} more in files that are not there); in a function read: {read} ({:.1} %), \
+             of which whole: {whole} ({:.1} %)",
+            share(read),
+            share(whole)
         )?;
         for (level, places) in levels.iter().filter(|(level, _)| **level != Level::Whole) {
             writeln!(out, "{level:?}: {}", places.len())?;

@@ -295,7 +295,15 @@ impl Totals {
         self.print_left_out(verbose, out)?;
         let counted: Vec<_> = self.functions.iter().filter(|(_, seen)| seen.counts).collect();
         let total = counted.len();
-        writeln!(out, "functions that synchronise: {total}")?;
+        let read = counted
+            .iter()
+            .filter(|(_, seen)| Level::READ.contains(&seen.level))
+            .count();
+        writeln!(
+            out,
+            "functions that synchronise: {total}; read: {read} ({:.2} %)",
+            100.0 * read as f64 / total.max(1) as f64
+        )?;
         for level in Level::ALL {
             let here = counted.iter().filter(|(_, seen)| seen.level == level);
             let share = 100.0 * here.clone().count() as f64 / total.max(1) as f64;

@@ -211,6 +211,9 @@ impl Lexer<'_> {
             self.blank_tokens(index, close + 1);
             return close + 1;
         }
+        if word == b"template" && walk.frames.len() > 1 && self.is(index + 1, b'<') {
+            return self.edit_member_template(walk, index);
+        }
         if word == b"operator" && !next_is_word {
             return self.edit_operator(walk, index);
         }
@@ -230,6 +233,19 @@ impl Lexer<'_> {
             frame.name = Some(start);
         }
         index + 1
+    }
+
+    /// A template among a struct's members is taken out: what it is called with is not known here.
+    fn edit_member_template(&mut self, walk: &Walk, index: usize) -> usize {
+        let mut end = index + 1;
+        while end < walk.end && !self.is(end, b'{') && !self.is(end, b';') {
+            end += 1;
+        }
+        if self.is(end, b'{') {
+            end = self.partner(end).unwrap_or(end);
+        }
+        self.blank_tokens(index, end + 1);
+        end + 1
     }
 
     /// `operator+` and its kin become one name, up to the parameters.

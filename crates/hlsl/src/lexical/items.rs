@@ -8,7 +8,6 @@ struct Context {
     /// Index of the token that closes it; past the last one where nothing does.
     close: usize,
     namespace: u32,
-    in_cbuffer: bool,
 }
 
 impl Lexer<'_> {
@@ -18,9 +17,9 @@ impl Lexer<'_> {
         let mut contexts: Vec<Context> = Vec::new();
         let mut index = 0;
         while index < count {
-            let (close, namespace, in_cbuffer) = contexts.last().map_or((usize::MAX, 0, false), |top| {
-                (top.close, top.namespace, top.in_cbuffer)
-            });
+            let (close, namespace) = contexts
+                .last()
+                .map_or((usize::MAX, 0), |top| (top.close, top.namespace));
             if index >= close {
                 contexts.pop();
                 self.blank_tokens(index, index + 1);
@@ -59,7 +58,7 @@ impl Lexer<'_> {
                     }
                     if self.is(next, b'{') && contexts.len() < 64 && name.len() < 1024 {
                         let namespace = self.add_namespace(name);
-                        contexts.push(self.open_context(index, next, namespace, in_cbuffer));
+                        contexts.push(self.open_context(index, next, namespace));
                         index = next + 1;
                         continue;
                     }
@@ -79,7 +78,7 @@ impl Lexer<'_> {
                         name.extend_from_slice(self.word(named));
                         name.extend_from_slice(b"::");
                         let namespace = self.add_namespace(name);
-                        contexts.push(self.open_context(index, next, namespace, true));
+                        contexts.push(self.open_context(index, next, namespace));
                         index = next + 1;
                         continue;
                     }
@@ -90,7 +89,7 @@ impl Lexer<'_> {
                         next += 1;
                     }
                     if self.is(next, b'{') && contexts.len() < 64 {
-                        contexts.push(self.open_context(index, next, namespace, true));
+                        contexts.push(self.open_context(index, next, namespace));
                         index = next + 1;
                         continue;
                     }
@@ -99,7 +98,7 @@ impl Lexer<'_> {
             }
             let (end, kind) = self.find_item(index, close.min(count));
             let end = end.max(index + 1).min(count);
-            self.add_item(index, end, kind, namespace, in_cbuffer);
+            self.add_item(index, end, kind, namespace);
             index = end;
         }
     }
@@ -116,16 +115,15 @@ impl Lexer<'_> {
     }
 
     /// Blanks a header up to its brace at `open`.
-    fn open_context(&mut self, first: usize, open: usize, namespace: u32, in_cbuffer: bool) -> Context {
+    fn open_context(&mut self, first: usize, open: usize, namespace: u32) -> Context {
         self.blank_tokens(first, open + 1);
         Context {
             close: self.partner(open).unwrap_or(self.out.tokens.len()),
             namespace,
-            in_cbuffer,
         }
     }
 
-    fn add_item(&mut self, first: usize, end: usize, kind: ItemKind, namespace: u32, in_cbuffer: bool) {
+    fn add_item(&mut self, first: usize, end: usize, kind: ItemKind, namespace: u32) {
         let span = Span {
             start: self.start(first),
             end: self.end(end - 1),
@@ -134,7 +132,6 @@ impl Lexer<'_> {
             kind,
             span,
             namespace,
-            in_cbuffer,
             groupshared: false,
             coherent: false,
             numthreads: None,

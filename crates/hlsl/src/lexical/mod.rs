@@ -33,17 +33,12 @@ pub(crate) enum ItemKind {
 
 /// One declaration at the top of the text, of a namespace or of a `cbuffer`.
 #[derive(Clone, Debug)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "what the text says of it, word by word"
-)]
 pub(crate) struct Item {
     pub kind: ItemKind,
     /// With its attributes.
     pub span: Span,
     /// Index into [`Lexed::namespaces`].
     pub namespace: u32,
-    pub in_cbuffer: bool,
     pub groupshared: bool,
     pub coherent: bool,
     /// The whole attribute and its arguments.

@@ -146,6 +146,8 @@ pub(super) fn is_modifier(word: &[u8]) -> bool {
             | b"inline"
             | b"export"
             | b"groupshared"
+            | b"rootconstant"
+            | b"option"
             | b"in"
             | b"out"
             | b"inout"

@@ -223,8 +223,6 @@ impl<'a> Lowering<'a> {
             }
             let storage = if matches!(inner, Type::Resource(..)) && !item.groupshared {
                 Storage::Resource
-            } else if item.in_cbuffer {
-                Storage::Uniform
             } else if item.groupshared {
                 Storage::Groupshared
             } else if is_static && is_const {

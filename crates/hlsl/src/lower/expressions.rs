@@ -5,7 +5,7 @@ use tree_sitter::Node;
 use super::conversions::{arithmetic, as_value, convert, convert_scalar, opaque, shape};
 use super::names::packed;
 use super::parts::{Part, part};
-use super::{Lowering, literals};
+use super::{Lowering, literals, rays};
 use crate::span::Span;
 use crate::tree::{BinaryOp, Expr, ExprKind, UnaryOp};
 use crate::types::{Scalar, Type};
@@ -184,10 +184,14 @@ impl Lowering<'_> {
         if let Some(&local) = self.body.ended.get(text) {
             return expr(ExprKind::Local(local), self.local_type(local));
         }
+        if let Some(bits) = rays::constant(text) {
+            return expr(ExprKind::Literal(bits), Type::UINT);
+        }
         let is_heap = matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap");
-        if is_heap {
+        let is_quoted = matches!(text, [b'"' | b'\'', ..]);
+        if is_heap || is_quoted {
             self.told.insert(span);
-        } else if !text.starts_with(b"\"") && !text.starts_with(b"'") {
+        } else {
             self.unknown_name(text, span);
         }
         opaque(Vec::new(), Type::Unknown, span)

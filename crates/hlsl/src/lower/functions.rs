@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use tree_sitter::Node;
 
 use super::conversions::convert;
-use super::names::{packed, split_scope};
+use super::names::{operator_or, packed, split_scope};
 use super::parts::{Part, part};
 use super::{Body, Lowering};
 use crate::lexical::Item;
@@ -35,7 +35,9 @@ impl<'a> Lowering<'a> {
     ) -> Option<FunctionId> {
         let body = part(node, Part::Body);
         let (outer, scope) = (std::mem::take(&mut self.body), self.namespace.clone());
+        let used = self.used.len();
         let function = self.function_with(item, node, method_of, body);
+        self.used.truncate(used);
         // A struct inside a function may have methods.
         self.body = outer;
         self.namespace = scope;
@@ -88,6 +90,7 @@ impl<'a> Lowering<'a> {
                 self.namespace = Cow::Owned([&*self.namespace, &*packed(scope), b"::"].concat());
             }
         }
+        name = operator_or(name);
         self.body = Body {
             returns: Some(returns.clone()),
             ..Body::default()
@@ -124,7 +127,11 @@ impl<'a> Lowering<'a> {
         let shown = method_of
             .and_then(|id| self.shader.structs.get(id.0 as usize))
             .map_or_else(String::new, |owner| format!("{}::", owner.name))
-            + &String::from_utf8_lossy(name);
+            // A specialisation is one of what it specialises.
+            + &String::from_utf8_lossy(match name.iter().position(|byte| *byte == b'<') {
+                Some(end) if !name.starts_with(b"operator") => name.get(..end).unwrap_or(name),
+                _ => name,
+            });
         let function = Function {
             name: shown,
             name_span,

@@ -34,6 +34,11 @@ impl Lowering<'_> {
                 ty,
                 span,
             },
+            // Of a texture: the numbers of its elements.
+            None if name == b"Length" && matches!(object.ty, Type::Resource(..)) => {
+                self.told.insert(span);
+                opaque(vec![as_value(object)], Type::Vector(Scalar::Uint, 3), span)
+            }
             None => opaque(vec![object], Type::Unknown, span),
         }
     }

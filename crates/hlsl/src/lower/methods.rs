@@ -2,6 +2,7 @@
 
 use super::Lowering;
 use super::conversions::{as_value, convert, opaque, to_index};
+use super::rays::query_method;
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind};
 use crate::types::{ResourceKind as Kind, Scalar, Type};
@@ -48,7 +49,11 @@ impl<'a> Lowering<'a> {
         self.note_write(&object);
         let mut operands = vec![object];
         operands.extend(arguments);
-        opaque(operands, Type::Unknown, span)
+        let result = query_method(name);
+        if result.is_some() {
+            self.told.insert(span);
+        }
+        opaque(operands, result.unwrap_or(Type::Unknown), span)
     }
 
     #[expect(clippy::too_many_arguments, reason = "a call, taken apart")]

@@ -14,6 +14,7 @@ mod members;
 mod methods;
 mod names;
 mod parts;
+mod rays;
 mod statements;
 mod structs;
 mod templates;
@@ -170,6 +171,7 @@ fn lower(text: &[u8]) -> (Shader, Vec<TextProblem>) {
         lowering.problem("the grammar does not fit the parser", Span::default());
         return (lowering.shader, lowering.problems);
     };
+    lowering.declare_ray();
     let mut first = 0;
     while first < lexed.items.len() {
         let start = lexed.items.get(first).map_or(0, |item| item.span.start);
@@ -297,6 +299,9 @@ impl<'a> Lowering<'a> {
         let ItemKind::Function { body } = item.kind else {
             if item.kind != ItemKind::Skipped || item.too_deep {
                 self.problem(message, item.span);
+            }
+            if item.kind == ItemKind::Template {
+                self.distrust_templates(item);
             }
             let Some(root) = root else {
                 return;

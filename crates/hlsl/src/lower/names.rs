@@ -27,6 +27,39 @@ pub(super) fn packed(written: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
+/// The operators that a struct may have as methods, by their names.
+const OPERATORS: [&[u8]; 22] = [
+    b"operator+",
+    b"operator-",
+    b"operator*",
+    b"operator/",
+    b"operator%",
+    b"operator&",
+    b"operator|",
+    b"operator^",
+    b"operator<<",
+    b"operator>>",
+    b"operator<",
+    b"operator<=",
+    b"operator>",
+    b"operator>=",
+    b"operator==",
+    b"operator!=",
+    b"operator&&",
+    b"operator||",
+    b"operator!",
+    b"operator~",
+    b"operator[]",
+    b"operator()",
+];
+
+/// An operator's name without the white space in it; another name as it is.
+pub(super) fn operator_or(name: &[u8]) -> &[u8] {
+    let packed = packed(name);
+    let operator = OPERATORS.into_iter().find(|operator| *operator == &*packed);
+    operator.unwrap_or(name)
+}
+
 /// `a::b::c` as `a::b` and `c`.
 pub(super) fn split_scope(name: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = name.windows(2).rposition(|pair| pair == b"::")?;
@@ -154,20 +187,35 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// What a `using` names, and whether that is a namespace.
+    fn used_name(&self, node: Node) -> (bool, Cow<'a, [u8]>) {
+        let written = self.node_source(node);
+        let words = written.strip_prefix(b"using").unwrap_or(written);
+        let words = words.strip_suffix(b";").unwrap_or(words).trim_ascii();
+        match words.strip_prefix(b"namespace") {
+            Some(name)
+                if name
+                    .first()
+                    .is_some_and(|next| !next.is_ascii_alphanumeric() && *next != b'_') =>
+            {
+                (true, packed(name))
+            }
+            _ => (false, packed(words)),
+        }
+    }
+
+    pub(super) fn uses_namespace(&self, node: Node) -> bool {
+        self.used_name(node).0
+    }
+
     /// `using namespace A;` or `using A::b;`.
     pub(super) fn using(&mut self, node: Node) {
         let span = self.span(node);
-        let written = self.source(span);
-        let words = written.strip_prefix(b"using").unwrap_or(written);
-        let words = words.strip_suffix(b";").unwrap_or(words).trim_ascii();
-        if let Some(name) = words.strip_prefix(b"namespace").filter(|rest| {
-            rest.first()
-                .is_some_and(|byte| byte.is_ascii_whitespace() || *byte == b':')
-        }) {
-            self.use_namespace(&packed(name), span);
+        let (is_namespace, name) = self.used_name(node);
+        if is_namespace {
+            self.use_namespace(&name, span);
             return;
         }
-        let name = packed(words);
         let Some((_, own)) = split_scope(&name) else {
             return;
         };

@@ -152,6 +152,11 @@ impl Lowering<'_> {
                 self.type_declaration(node);
                 return;
             }
+            // Until the function ends.
+            "using_declaration" if self.uses_namespace(node) => {
+                self.using(node);
+                return;
+            }
             "comment" | "static_assert_declaration" | ";" => return,
             _ => {
                 let statement = self.opaque_statement("this statement is not understood", span);

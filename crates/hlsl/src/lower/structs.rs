@@ -261,7 +261,6 @@ impl<'a> Lowering<'a> {
             kind: ItemKind::Declaration,
             span: self.span(node),
             namespace: 0,
-            in_cbuffer: false,
             groupshared: false,
             coherent: false,
             numthreads: None,

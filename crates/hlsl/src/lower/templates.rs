@@ -105,6 +105,23 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// A template that could not be read: it may be a specialisation of any that it names.
+    pub(super) fn distrust_templates(&mut self, item: &Item) {
+        let tokens = &self.lexed.tokens;
+        let first = tokens.partition_point(|token| token.start < item.span.start);
+        for token in tokens.get(first..).unwrap_or_default() {
+            if token.start >= item.span.end || token.is(b'{') {
+                break;
+            }
+            let name = token.word(self.text);
+            let functions = self.resolve(&self.templates.functions, name).unwrap_or_default();
+            let of = functions
+                .into_iter()
+                .chain(self.resolve(&self.templates.types, name));
+            self.templates.untold.extend(of.map(|of| of.span.start));
+        }
+    }
+
     /// The types and numbers in the `<…>` of a callee or a type.
     pub(super) fn template_arguments(&mut self, callee: Node) -> Vec<Option<Binding>> {
         let Some(list) = part(callee, Part::Arguments) else {
@@ -315,16 +332,16 @@ impl<'a> Lowering<'a> {
                     continue;
                 }
                 let written = part(*parameter, Part::Type).map_or(&[][..], |ty| self.node_source(ty));
-                let Some((name, ty)) = deduced(written, &argument.ty) else {
+                let declarator = part(*parameter, Part::Declarator);
+                let of = element_of(declarator, &argument.ty)?;
+                let Some((name, ty)) = deduced(written, of) else {
                     continue;
                 };
                 let at = item.template.iter().position(|own| self.source(own.name) == name);
                 let Some(at) = at.filter(|&at| !given.get(at).copied().unwrap_or(true)) else {
                     continue;
                 };
-                let is_array = part(*parameter, Part::Declarator)
-                    .is_some_and(|declarator| declarator.kind() == "array_declarator");
-                if ty == Type::Unknown || is_array {
+                if ty == Type::Unknown {
                     return None;
                 }
                 let ty = Some(Binding::Type(ty));
@@ -365,6 +382,19 @@ impl<'a> Lowering<'a> {
         let end = tokens.partition_point(|token| token.start < span.end);
         self.template_argument_of_tokens(first, end, 0)
     }
+}
+
+/// What an argument is made of for a parameter that is an array, as often as it is one.
+fn element_of<'t>(declarator: Option<Node>, argument: &'t Type) -> Option<&'t Type> {
+    let (mut declarator, mut element) = (declarator, argument);
+    while let Some(array) = declarator.filter(|node| node.kind() == "array_declarator") {
+        let Type::Array(inner, _) = element else {
+            return None;
+        };
+        element = inner;
+        declarator = part(array, Part::Declarator);
+    }
+    Some(element)
 }
 
 /// The name of a type in a parameter written `T` or `vector<T, …>`, and what an argument says it is.

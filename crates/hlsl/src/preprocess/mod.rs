@@ -25,6 +25,7 @@ use crate::span::{FileSpan, Problem, Sources};
 
 pub use kernels::{KernelVariant, kernel_variants};
 pub use origins::Origins;
+pub use text::decode;
 
 /// How deep `#include` nests.
 const MAX_INCLUDE_DEPTH: usize = 64;

@@ -7,9 +7,10 @@ use crate::span::{FileId, FileSpan};
 
 use super::lex::{is_newline, past_newline};
 
-/// The bytes that a [`crate::SourceFile`] holds for a file: as they are, but UTF-16 with a byte order mark as UTF-8.
-/// `None` for a binary file.
-pub(super) fn decode(bytes: &[u8]) -> Option<Arc<[u8]>> {
+/// The bytes that a [`crate::SourceFile`] holds for a file: as they are, but UTF-16 with a byte order mark as UTF-8,
+/// without the mark. `None` for a binary file.
+#[must_use]
+pub fn decode(bytes: &[u8]) -> Option<Arc<[u8]>> {
     let unit: fn([u8; 2]) -> u16 = match bytes {
         [0xff, 0xfe, ..] => u16::from_le_bytes,
         [0xfe, 0xff, ..] => u16::from_be_bytes,

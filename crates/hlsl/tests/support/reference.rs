@@ -4,15 +4,9 @@ use std::io::Write;
 use std::process::{Command, Stdio};
 use std::thread;
 
-/// What `cpp` made of a text.
-pub struct Made {
-    pub text: Vec<u8>,
-    /// It had nothing to complain of.
-    pub is_accepted: bool,
-}
-
-/// Runs `cpp` on a file, or on `input` where that is called `-`; `None` where it is not installed.
-pub fn cpp(options: &[String], file: &str, input: &[u8]) -> Option<Made> {
+/// What `cpp` makes of a file, or of `input` where that is called `-`, and whether without complaint; `None` where it
+/// is not installed.
+pub fn cpp(options: &[String], file: &str, input: &[u8]) -> Option<(Vec<u8>, bool)> {
     let mut child = Command::new("cpp")
         .args(["-undef", "-nostdinc", "-P", "-w", "-x", "c"])
         .args(options)
@@ -28,10 +22,7 @@ pub fn cpp(options: &[String], file: &str, input: &[u8]) -> Option<Made> {
         scope.spawn(move || stdin.write_all(input));
         child.wait_with_output().ok()
     })?;
-    Some(Made {
-        text: output.stdout,
-        is_accepted: output.status.success(),
-    })
+    Some((output.stdout, output.status.success()))
 }
 
 /// The tokens of a text. Where white space stands in a string is no matter: compilers do not agree on it.

@@ -131,8 +131,13 @@ fn wrap(text: &str, width: usize) -> String {
 pub(crate) fn problems_of(looked: &Looked, detail: Detail, is_colored: bool) -> Vec<u8> {
     let everything = detail == Detail::Everything;
     let unread = looked.problems.iter().filter(|_| everything || looked.is_in_vain);
+    let elsewhere = looked.elsewhere.iter().filter(|_| everything);
     let stops = looked.report.stops.iter().filter(|_| everything);
-    let problems: Vec<&Problem> = unread.chain(&looked.report.problems).chain(stops).collect();
+    let problems: Vec<&Problem> = unread
+        .chain(elsewhere)
+        .chain(&looked.report.problems)
+        .chain(stops)
+        .collect();
     if detail == Detail::Nothing || problems.is_empty() {
         return Vec::new();
     }

@@ -23,6 +23,8 @@ const WAVE_INTRINSICS: [&[u8]; 9] = [
 pub(crate) struct Union {
     pub sources: Sources,
     pub problems: Vec<Problem>,
+    /// The problems of the other readings alone.
+    pub elsewhere: Vec<Problem>,
     pub report: Report,
     pub has_entry: bool,
 }
@@ -55,11 +57,24 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
             }
             union.report.findings.push(finding);
         }
-        // What another configuration leaves unread is no concern of those who build this one.
+        // What another configuration leaves unread is little concern of those who build this one.
         if reading.label.is_empty() {
             union.problems = reading.problems;
             union.report.problems = reading.report.problems;
             union.report.stops = reading.report.stops;
+            continue;
+        }
+        let Report { problems, stops, .. } = reading.report;
+        for mut problem in reading.problems.into_iter().chain(problems).chain(stops) {
+            let default = union
+                .problems
+                .iter()
+                .chain(&union.report.problems)
+                .chain(&union.report.stops);
+            if !default.into_iter().any(|known| *known == problem) {
+                problem.message = format!("{} ({})", problem.message, reading.label);
+                union.elsewhere.push(problem);
+            }
         }
     }
     union

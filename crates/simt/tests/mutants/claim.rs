@@ -131,12 +131,21 @@ fn elements(
         let position = program.shared.iter().position(|(known, _)| known == global);
         position.map(|position| &group.shared[position])
     };
-    let width = |global: &GlobalId| {
+    // Elements are counted along the `axis`th dimension from the innermost first.
+    let cell = |global: &GlobalId, rank: usize, component: Option<u8>, axis: u8| {
         let mut ty = &shader.globals[global.0 as usize].ty;
-        while let Type::Array(element, _) = ty {
+        let mut lengths = Vec::new();
+        while let Type::Array(element, length) = ty {
+            lengths.insert(0, *length as usize);
             ty = element;
         }
-        shader.components(ty)
+        // A variable that is no array is one element.
+        lengths.push(1);
+        let inner: usize = lengths[..usize::from(axis)].iter().product();
+        let length = lengths[usize::from(axis)];
+        let (row, along) = (rank / length, rank % length);
+        let element = (row / inner * length + along) * inner + row % inner;
+        element * shader.components(ty) + usize::from(component.unwrap_or(0))
     };
     let is_total = claim.kind == Kind::Reduction && *place == claim.output;
     let count = if is_total { 1 } else { claim.count as usize };
@@ -145,20 +154,21 @@ fn elements(
             global,
             offset,
             component,
-            ..
+            axis,
         } => {
-            let width = width(global);
-            let first = *offset as usize * width + usize::from(component.unwrap_or(0));
-            let cells = shared(global)?.iter().skip(first).step_by(width).take(count);
-            Some(cells.copied().collect())
+            let cells = shared(global)?;
+            let ranks = (*offset as usize..).take(count);
+            ranks
+                .map(|rank| cells.get(cell(global, rank, *component, *axis)).copied())
+                .collect()
         }
         Elements::Cell {
             global,
             index,
             component,
-            ..
+            axis,
         } => {
-            let cell = *index as usize * width(global) + usize::from(component.unwrap_or(0));
+            let cell = cell(global, *index as usize, *component, *axis);
             Some(vec![*shared(global)?.get(cell)?])
         }
         Elements::Register { local, component } => {
@@ -173,9 +183,8 @@ fn elements(
             thread,
         } => {
             let (first, _) = program.locals.get(&(claim.function, *local))?;
-            Some(vec![
-                group.slots(*first + u32::from(component.unwrap_or(0)))[*thread as usize],
-            ])
+            let values = group.slots(*first + u32::from(component.unwrap_or(0)));
+            Some(vec![values[*thread as usize]])
         }
         Elements::Spread { .. } => None,
     }

@@ -572,6 +572,7 @@ fn resource_noun(ty: &Type) -> &'static str {
     match ty {
         Type::Resource(ResourceKind::Texture | ResourceKind::RwTexture, _) => "the texture",
         Type::Resource(ResourceKind::Sampler, _) => "the sampler",
+        Type::Resource(ResourceKind::AccelerationStructure, _) => "the acceleration structure",
         Type::Array(..) => "the array of resources",
         _ => "the resource",
     }

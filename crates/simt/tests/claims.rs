@@ -1,0 +1,363 @@
+//! Which atomics are claims, told by the run and not by the text.
+
+use shaderlint_simt::{Amount, Atomic, Cells, Claim, Found, analyze};
+
+/// The claims of a kernel of 64 threads with some globals and a body.
+fn claims(globals: &str, body: &str) -> Vec<Claim> {
+    let text = format!(
+        "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out; RWStructuredBuffer<uint> C; cbuffer B {{ uint n; uint k; }};\n\
+         groupshared uint g[64]; groupshared uint cell;\n{globals}\n[numthreads(64, 1, 1)]\n\
+         void main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID, uint3 gid : SV_GroupID) {{\n{body}\n}}\n"
+    );
+    let (shader, _) = shaderlint_hlsl::parse(text.into_bytes());
+    let (entry, _) = shader.entry_points().next().expect("an entry point");
+    analyze(&shader, entry).claims
+}
+
+/// Kind and number of cells of each claim: `slot`, `sum` or `other`.
+#[track_caller]
+fn check(globals: &str, body: &str, expected: &[&str]) {
+    let shown = claims(globals, body).into_iter().map(|claim| {
+        let found = match claim.found {
+            Found::Slot => "slot",
+            Found::Unused => "sum",
+            Found::Otherwise => "other",
+        };
+        match claim.cells {
+            Cells::One => found.to_owned(),
+            Cells::Few(bins) => format!("{found} in {bins}"),
+        }
+    });
+    assert_eq!(shown.collect::<Vec<_>>(), expected, "{globals} {body}");
+}
+
+#[test]
+fn what_is_found_makes_the_difference() {
+    let claim = "uint s; InterlockedAdd(C[0], 1, s);";
+    check("", claim, &["sum"]);
+    check("", &format!("{claim} Out[s] = 1;"), &["slot"]);
+    check("", &format!("{claim} Out[4 * min(s, 7) + 1] = 1;"), &["slot"]);
+    check("", &format!("{claim} Out[id.x] = s;"), &["slot"]);
+    check("", &format!("{claim} if (s == 0) Out[0] = 1;"), &["other"]);
+    check("", &format!("{claim} Out[id.x] = s == 5;"), &["other"]);
+    check("", &format!("{claim} uint t = s; s = 3; Out[s] = 1;"), &["sum"]);
+    check(
+        "",
+        &format!("{claim} if (Src[id.x] > 3) s += 2; Out[s] = 1;"),
+        &["slot"],
+    );
+    // The same variable for two atomics, of which one is a slot.
+    check(
+        "",
+        "uint s; InterlockedAdd(C[0], 1, s); Out[s] = 1; InterlockedAdd(C[1], 6, s);",
+        &["slot", "sum"],
+    );
+    // As far as a loop whose passes are not counted goes.
+    check(
+        "",
+        &format!("{claim} for (uint i = 0; i < n; ++i) Out[s + i] = i;"),
+        &["slot"],
+    );
+}
+
+#[test]
+fn one_thread_is_no_claim() {
+    let claim = "{ uint s; InterlockedAdd(C[0], 1, s); Out[s] = 1; }";
+    for guard in [
+        "gi == 0",
+        "gi < 1",
+        "!gi",
+        "id.x == 0",
+        "id.x == n",
+        "gi == k",
+        "id.x == 64 * gid.x",
+        "gi == Src[0]",
+        "gi == C[7]",
+        "all(id == uint3(0, 0, 0))",
+        "WaveIsFirstLane()",
+        "WaveGetLaneIndex() == 0",
+        "WavePrefixCountBits(true) == 0",
+        "WavePrefixSum(Src[id.x]) == 0 && Src[id.x] > 0",
+        "gi % WaveGetLaneCount() == 0",
+    ] {
+        check("", &format!("if ({guard}) {claim}"), &[]);
+        check("", &format!("if (!({guard})) return; {claim}"), &[]);
+        check("", &format!("if (n > 3) {{ if ({guard}) {claim} }}"), &[]);
+        let picked = format!("bool leader = {guard}; if (k > 1) {{ if (leader) {claim} }}");
+        check("", &picked, &[]);
+    }
+    for guard in [
+        "id.x < n",
+        "gi < n",
+        "n > 0",
+        "Src[id.x] == 7",
+        "Src[id.x] > 3 && id.x < n",
+        "gi != 0",
+        "C[id.x] != k",
+        "(Src[gid.x] >> (gi & 31) & 1) != 0",
+    ] {
+        check("", &format!("if ({guard}) {claim}"), &["slot"]);
+        check("", &format!("if (!({guard})) return; {claim}"), &["slot"]);
+    }
+}
+
+#[test]
+fn a_leader_among_those_that_are_left_is_one() {
+    let claim = "{ uint s; InterlockedAdd(C[0], 1, s); Out[s] = 1; }";
+    for guard in [
+        "WaveIsFirstLane()",
+        "WavePrefixCountBits(true) == 0",
+        "WaveGetLaneIndex() == firstbitlow(WaveActiveBallot(true).x)",
+        "WaveReadLaneFirst(gi) == gi",
+        "WaveActiveMin(gi) == gi",
+    ] {
+        check("", &format!("if (Src[id.x] > 4) {{ if ({guard}) {claim} }}"), &[]);
+    }
+    // Who finds nothing there is the first.
+    check(
+        "",
+        "uint f; InterlockedAdd(C[1], 1, f); if (f == 0) { uint s; InterlockedAdd(C[0], 1, s); Out[s] = 1; }",
+        &["other"],
+    );
+    check(
+        "",
+        "uint f; InterlockedOr(C[1], 1, f); if ((f & 1) == 0) { uint s; InterlockedAdd(C[0], 1, s); Out[s] = 1; }",
+        &["other"],
+    );
+    check(
+        "",
+        "uint f; InterlockedCompareExchange(C[1], 0, 1, f); if (f == 0) { uint s; InterlockedAdd(C[0], 1, s); Out[s] = 1; }",
+        &[],
+    );
+    // There is room for more than one.
+    check(
+        "",
+        "uint s; InterlockedAdd(C[0], 1, s); if (s < 32) InterlockedAdd(C[1], 2);",
+        &["other", "sum"],
+    );
+}
+
+#[test]
+fn an_address_is_one_if_its_terms_are() {
+    for (address, expected) in [
+        ("C[0]", &["sum"][..]),
+        ("C[k]", &["sum"]),
+        ("C[gid.x + n]", &["sum"]),
+        ("C[gi - gi]", &["sum"]),
+        ("C[Src[gid.x]]", &["sum"]),
+        ("cell", &["sum"]),
+        ("g[n & 31]", &["sum"]),
+        ("C[id.x]", &[]),
+        ("C[Src[id.x]]", &[]),
+        ("g[gi]", &[]),
+        ("g[63 - gi]", &[]),
+        ("C[Unknown]", &[]),
+        ("C[Unknown(gi)]", &[]),
+        ("C[Src[gi].key]", &[]),
+    ] {
+        check("", &format!("InterlockedAdd({address}, 1);"), expected);
+    }
+    // Which of an array of buffers, in a callee too.
+    let many = "RWStructuredBuffer<uint> Many[8]; void add(RWStructuredBuffer<uint> to) { InterlockedAdd(to[0], 1); }";
+    check(many, "add(Many[n]);", &["sum"]);
+    check(many, "add(Many[Src[id.x]]);", &[]);
+    // A callee that is called with both is none.
+    let helper = "void add(uint at) { InterlockedAdd(C[at], 1); }";
+    check(helper, "add(1); add(2);", &["sum"]);
+    check(helper, "add(1); add(id.x);", &[]);
+    check(helper, "if (gi == 0) add(id.x);", &[]);
+    // Members of one element are different cells.
+    let members = "struct S { uint a; uint b; }; RWStructuredBuffer<S> M;";
+    check(members, "InterlockedAdd(M[n].b, 1);", &["sum"]);
+    check(members, "InterlockedAdd(M[id.x].b, 1);", &[]);
+}
+
+#[test]
+fn any_pass_of_a_loop_must_show_it() {
+    let claim = "uint s; InterlockedAdd(C[0], 1, s); Out[s] = i;";
+    check(
+        "",
+        &format!("for (uint i = gi; i < n; i += 64) {{ if (Src[i] > 3) {{ {claim} }} }}"),
+        &["slot"],
+    );
+    check(
+        "",
+        &format!("for (uint i = gi; i < n; i += 64) {{ if (Src[i] < 3) continue; {claim} }}"),
+        &["slot"],
+    );
+    check(
+        "",
+        &format!("uint i = 0; while (i < n) {{ if (Src[i + gi] < 3) break; {claim} ++i; }}"),
+        &["slot"],
+    );
+    // Each pass has an address of its own, the same for all; or not the same.
+    check(
+        "",
+        "for (uint i = 0; i < n; ++i) if (Src[id.x + i] > 3) InterlockedAdd(C[i], 1);",
+        &["sum"],
+    );
+    check(
+        "",
+        "for (uint i = gi; i < n; i += 64) InterlockedAdd(C[i], 1);",
+        &[],
+    );
+    check(
+        "",
+        "for (uint i = 0; i < n; i += Src[id.x]) InterlockedAdd(C[i], 1);",
+        &[],
+    );
+    check(
+        "",
+        "for (uint i = 0; i < n; ++i) { if (Src[id.x] > i) ++i; InterlockedAdd(C[i], 1); }",
+        &[],
+    );
+    // The first pass alone would show one address.
+    check(
+        "",
+        "uint at = 0; for (uint i = 0; i < n; ++i) { InterlockedAdd(C[at], 1); at = Src[id.x]; }",
+        &[],
+    );
+    check(
+        "",
+        "switch (Src[id.x]) { case 0: InterlockedAdd(C[0], 1); break; case 1: InterlockedAdd(C[id.x], 1); break; }",
+        &["sum"],
+    );
+}
+
+#[test]
+fn few_bins_are_counted() {
+    for (index, bins) in [
+        ("gi % 4", 4),
+        ("gi / 16", 4),
+        ("Src[id.x] & 6", 4),
+        ("Src[id.x] % 5", 5),
+        ("min(Src[id.x], 3)", 4),
+        ("clamp((int)Src[id.x], 0, 7)", 8),
+        ("Src[id.x] >> 29", 8),
+        ("2 * (Src[id.x] > 7) + 1", 2),
+        ("Src[id.x] > 7 ? 3 : Src[gi] > 2 ? 9 : 1", 3),
+        ("n + 3 * (Src[id.x] & 1)", 0),
+        ("gi", 0),
+        ("gi % 32", 0),
+        ("Src[id.x] & 63", 0),
+        ("min((int)Src[id.x], 3)", 0),
+    ] {
+        let expected = format!("sum in {bins}");
+        let expected: &[&str] = if bins > 0 { &[&expected] } else { &[] };
+        let claims = claims("", &format!("InterlockedAdd(C[{index}], 1);"));
+        let shown: Vec<String> = claims
+            .iter()
+            .filter_map(|claim| match claim.cells {
+                Cells::Few(bins) => Some(format!("sum in {bins}")),
+                Cells::One => None,
+            })
+            .collect();
+        assert_eq!(shown, expected, "{index}");
+    }
+    check(
+        "groupshared uint few[5];",
+        "InterlockedAdd(few[Src[id.x]], 1);",
+        &["sum in 5"],
+    );
+    check(
+        "groupshared uint many[100];",
+        "InterlockedAdd(many[Src[id.x]], 1);",
+        &[],
+    );
+    // Bits that are set in a few words.
+    check(
+        "groupshared uint few[5];",
+        "InterlockedOr(few[Src[id.x]], 1);",
+        &[],
+    );
+}
+
+#[test]
+fn every_spelling_counts() {
+    let more = "RWByteAddressBuffer W; AppendStructuredBuffer<uint> A; ConsumeStructuredBuffer<uint> D;";
+    check(
+        more,
+        "uint s; W.InterlockedAdd(4 * k, 2, s); W.Store(4 * s, 1);",
+        &["slot"],
+    );
+    check(
+        more,
+        "uint s; W.InterlockedAdd(4 * id.x, 2, s); W.Store(4 * s, 1);",
+        &[],
+    );
+    check(
+        more,
+        "Out[C.IncrementCounter()] = 1; C.DecrementCounter();",
+        &["slot", "sum"],
+    );
+    check(more, "A.Append(id.x); Out[D.Consume()] = 1;", &["slot", "slot"]);
+    check(more, "if (gi == 0) A.Append(id.x);", &[]);
+    check(
+        "struct S { uint a; uint b; };",
+        "S s; InterlockedAdd(C[0], 1, s.b); Out[s.b] = 1;",
+        &["slot"],
+    );
+    check(
+        "",
+        "uint s[2]; InterlockedAdd(C[0], 1, s[1]); Out[s[0]] = 1;",
+        &["sum"],
+    );
+    check(
+        "",
+        "uint2 s; InterlockedAdd(C[0], 1, s.y); Out[s.y] = 1;",
+        &["slot"],
+    );
+    check(
+        "",
+        "RWStructuredBuffer<uint> c = ResourceDescriptorHeap[k]; InterlockedAdd(c[0], 1);",
+        &["sum"],
+    );
+    check(
+        "",
+        "RWStructuredBuffer<uint> c = ResourceDescriptorHeap[Src[id.x]]; InterlockedAdd(c[0], 1);",
+        &[],
+    );
+    // No sum, or no atomic that could be made once for all.
+    for other in [
+        "InterlockedAdd(C[0], 0, s); Out[s] = 1;",
+        "InterlockedExchange(C[0], 1, s); Out[s] = 1;",
+        "InterlockedCompareExchange(C[0], 1, 2, s); Out[s] = 1;",
+        "InterlockedMax(C[0], id.x);",
+    ] {
+        check("", &format!("uint s; {other}"), &[]);
+    }
+}
+
+#[test]
+fn a_claim_says_what_was_proved() {
+    let [claim] = &claims("", "InterlockedAdd(cell, -3);")[..] else {
+        panic!("one claim")
+    };
+    assert_eq!((claim.operation, claim.amount), (Atomic::Add, Amount::Known(-3)));
+    assert_eq!((claim.lanes, claim.is_certain, claim.is_shared), (64, true, true));
+    let [claim] = &claims("", "if (gi < 40 && id.x < n) InterlockedAdd(C[0], Src[id.x]);")[..] else {
+        panic!("one claim")
+    };
+    assert_eq!((claim.amount, claim.lanes), (Amount::Varying, 40));
+    assert!(!claim.is_certain && !claim.is_shared);
+}
+
+#[test]
+fn a_run_goes_on_where_it_cannot_follow() {
+    let claim = "uint s; InterlockedAdd(C[0], 1, s); Out[s] = 1;";
+    check(
+        "",
+        &format!("if (Src[id.x] > 1) return; GroupMemoryBarrierWithGroupSync(); {claim}"),
+        &["slot"],
+    );
+    check("void f(uint x);", &format!("f(gi); {claim}"), &["slot"]);
+    // Which threads are left, or what a variable holds, may be due to what was not understood.
+    check(
+        "bool f(uint x);",
+        &format!("bool leader = f(gi); if (leader) {{ {claim} }}"),
+        &[],
+    );
+    check("", &format!("if (IS_LEADER(gi)) {{ {claim} }}"), &[]);
+    check("", &format!("if (!IS_LEADER) return; {claim}"), &[]);
+    check("", &format!("if (GetLane(Src[gi]) == 0) {{ {claim} }}"), &[]);
+}

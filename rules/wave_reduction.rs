@@ -1,0 +1,346 @@
+//! Wave forms of a reduction.
+//!
+//! # Why they are right, and what they assume
+//!
+//! Each wave combines its own lanes' elements (`WaveActiveSum`). What the waves come to is then combined in one cell of
+//! the array that the elements went through, which the ladder leaves the total in or at least uses up.
+//!
+//! - By an atomic, where there is one for the operator: the thread whose own element the cell is sets it to the
+//!   identity, and after a barrier the first lane of each wave adds its wave's total. Every thread is in exactly one
+//!   wave, so the cell ends as the combination of all elements, whichever threads the waves hold and in whatever order
+//!   the atomics are served: nothing is assumed.
+//! - Else by an array of the waves' totals, numbered by `wave = index / lanes`: distinct for distinct waves, and without
+//!   gaps, if the group is packed linearly, as every implementation seen does with 1-D groups. The first wave adds them
+//!   up, a wave's width at a time: it alone is sure to be either full or the only one. It also is the only one to do so
+//!   because the order in which floats are added may differ from wave to wave: threads must not end up with different
+//!   totals. At least 4 lanes are in a wave (hlsl-specs, `HLSL_SM_6_6_WaveSize.md`): ceil(N / 4) totals are enough.
+//!
+//! The rest of the ladder's array holds its elements afterwards, not partial results, and a variable that held the total
+//! for one thread holds it for all. Whether anybody reads that is for the proof to find out.
+
+use std::fmt::Write;
+
+use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader};
+use shaderlint_linter::Context;
+use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
+
+use crate::wave_form::{
+    BARRIER, Totals, WaveForm, array_of_elements, group_size_text, has_literal_size, length_by_name,
+    local_name, neutral, totals_name,
+};
+
+/// Elements that one thread combines before its wave does, at most.
+const MOST_A_THREAD: u32 = 4;
+
+/// What stands for an operator in a form.
+struct Names {
+    what: &'static str,
+    wave: &'static str,
+    atomic: Option<&'static str>,
+}
+
+/// Where the waves' totals are combined.
+struct Cell {
+    array: String,
+    index: u32,
+    /// The thread whose own cell it is until then.
+    owner: u32,
+}
+
+/// What a form leaves.
+#[derive(Clone, Copy)]
+struct Ending {
+    /// The total in every element of the cell's array, not in the cell alone.
+    everywhere: bool,
+    barrier: bool,
+}
+
+/// The forms that may take the reduction's place, the one that does least first.
+pub(crate) fn forms(context: &Context<'_>, reduction: &Collective, rewrite: &Rewrite) -> Vec<WaveForm> {
+    let Some(registers) = registers(reduction, rewrite) else {
+        return Vec::new();
+    };
+    let nothing_more = Ending {
+        everywhere: false,
+        barrier: false,
+    };
+    // Where variables hold the total all threads read the cell: its next writer may have to wait for them.
+    let more = Ending {
+        everywhere: registers.is_empty(),
+        barrier: true,
+    };
+    [nothing_more, more]
+        .into_iter()
+        .filter_map(|ending| write(context, reduction, rewrite, &registers, ending))
+        .collect()
+}
+
+/// The variables that the total is left in; `None` if it is left somewhere that a form does not write to.
+fn registers(reduction: &Collective, rewrite: &Rewrite) -> Option<Vec<LocalId>> {
+    let in_cell = matches!(reduction.output, Elements::Cell { .. });
+    let outputs = Some(&reduction.output).filter(|_| !in_cell);
+    let register = |place: &Elements| match place {
+        Elements::Register {
+            local,
+            component: None,
+        }
+        | Elements::OneRegister {
+            local,
+            component: None,
+            ..
+        } => Some(*local),
+        _ => None,
+    };
+    outputs.into_iter().chain(&rewrite.also).map(register).collect()
+}
+
+fn write(
+    context: &Context<'_>,
+    reduction: &Collective,
+    rewrite: &Rewrite,
+    registers: &[LocalId],
+    ending: Ending,
+) -> Option<WaveForm> {
+    let shader = context.shader;
+    let lanes = context.analysis.group_size.iter().product::<u32>();
+    let operator = names(reduction.operator);
+    if !matches!(reduction.element, Scalar::Uint | Scalar::Int | Scalar::Float) {
+        return None;
+    }
+    let function = shader.functions.get(reduction.function.0 as usize)?;
+    let cell = cell(shader, reduction, lanes)?;
+    let is_fixed = has_literal_size(context);
+    let is_right_for_any_size = reduction.count == lanes && cell.index == 0 && rewrite.settled.is_empty();
+    if !is_fixed && !is_right_for_any_size {
+        return None;
+    }
+    let own = own_elements(shader, reduction, rewrite, lanes)?;
+    let total = local_name(shader, reduction, "waveTotal");
+    let ty = reduction.element.name();
+    let of_wave = |value: &str| match (reduction.operator, reduction.element) {
+        // These take unsigned operands.
+        (Operator::And | Operator::Or | Operator::Xor, Scalar::Int) => {
+            format!("int({}(uint({value})))", operator.wave)
+        }
+        _ => format!("{}({value})", operator.wave),
+    };
+    let index = &rewrite.lane;
+    let place = format!("{}[{}]", cell.array, cell.index);
+    let (owner, neutral) = (cell.owner, neutral(reduction.operator, reduction.element));
+    let mut form = WaveForm {
+        block: String::new(),
+        expanded: None,
+        totals: None,
+        // Rows and quads of a group of one row are packed in order.
+        maps: if context.has_rows() {
+            &LaneMap::ALL
+        } else {
+            &[LaneMap::Linear, LaneMap::Ragged(1)]
+        },
+    };
+    let block = &mut form.block;
+    if let Some(atomic) = atomic(reduction) {
+        let _ = write!(
+            block,
+            "{{\n    // {what} by waves, whichever threads they hold.\n\
+             \x20   {ty} {total} = {of_own};\n\
+             \x20   if ({index} == {owner})\n\
+             \x20       {place} = {neutral};\n\
+             \x20   {BARRIER}();\n\
+             \x20   if (WaveIsFirstLane())\n\
+             \x20       {atomic}({place}, {total});\n\
+             \x20   {BARRIER}();\n",
+            what = operator.what,
+            of_own = of_wave(&own),
+        );
+    } else {
+        if context.has_rows() {
+            return None;
+        }
+        let name = |wanted: &str| local_name(shader, reduction, wanted);
+        let (wave, lane) = (name("waveIndex"), name("waveLane"));
+        let (waves, first) = (name("waveCount"), name("firstWave"));
+        let totals = totals_name(shader, reduction);
+        let size = if is_fixed {
+            lanes.to_string()
+        } else {
+            size_by_name(context, reduction)?
+        };
+        let next = format!("{first} + {lane}");
+        let of_totals = of_wave(&format!("{next} < {waves} ? {totals}[{next}] : {neutral}"));
+        let text = |size: &str| {
+            format!(
+                "{{\n    // {what} by waves; assumes a 1-D group packed into waves in order.\n\
+                 \x20   {ty} {total} = {of_own};\n\
+                 \x20   uint {wave} = {index} / WaveGetLaneCount();\n\
+                 \x20   uint {lane} = WaveGetLaneIndex();\n\
+                 \x20   if ({lane} == 0)\n\
+                 \x20       {totals}[{wave}] = {total};\n\
+                 \x20   {BARRIER}();\n\
+                 \x20   if ({wave} == 0)\n\
+                 \x20   {{\n\
+                 \x20       uint {waves} = ({size} + WaveGetLaneCount() - 1) / WaveGetLaneCount();\n\
+                 \x20       {total} = {neutral};\n\
+                 \x20       for (uint {first} = 0; {first} < {waves}; {first} += WaveGetLaneCount())\n\
+                 \x20           {total} = {combined};\n\
+                 \x20       if ({lane} == 0)\n\
+                 \x20           {place} = {total};\n\
+                 \x20   }}\n\
+                 \x20   {BARRIER}();\n",
+                what = operator.what,
+                of_own = of_wave(&own),
+                combined = combined(reduction.operator, &total, &of_totals),
+            )
+        };
+        *block = text(&size);
+        form.expanded = (!is_fixed).then(|| text(&lanes.to_string()));
+        form.totals = Some(Totals {
+            declaration: format!("groupshared {ty} {totals}"),
+            length: if is_fixed {
+                (lanes.div_ceil(4).to_string(), lanes.div_ceil(4))
+            } else {
+                length_by_name(shader, reduction, rewrite)?
+            },
+        });
+        form.maps = &[LaneMap::Linear];
+    }
+    let mut end = String::new();
+    let name = |local: LocalId| Some(&function.locals.get(local.0 as usize)?.name);
+    for local in registers {
+        let _ = writeln!(end, "    {} = {place};", name(*local)?);
+    }
+    for (local, value) in &rewrite.settled {
+        let _ = writeln!(end, "    {} = {value};", name(*local)?);
+    }
+    if ending.everywhere {
+        let all = matches!(reduction.input, Elements::Array { offset: 0, .. }) && reduction.count == lanes;
+        let array = Some(&cell.array).filter(|_| all && cell.index == owner)?;
+        let _ = write!(
+            end,
+            "    if ({index} != {owner})\n        {array}[{index}] = {place};\n"
+        );
+    }
+    if ending.barrier {
+        let _ = writeln!(end, "    {BARRIER}();");
+    }
+    end.push('}');
+    for text in [Some(&mut form.block), form.expanded.as_mut()]
+        .into_iter()
+        .flatten()
+    {
+        text.push_str(&end);
+    }
+    Some(form)
+}
+
+/// The atomic that combines by the reduction's operator.
+pub(crate) fn atomic(reduction: &Collective) -> Option<&'static str> {
+    let is_word = matches!(reduction.element, Scalar::Int | Scalar::Uint);
+    names(reduction.operator).atomic.filter(|_| is_word)
+}
+
+fn names(operator: Operator) -> Names {
+    let (what, wave, atomic) = match operator {
+        Operator::Add => ("Sum", "WaveActiveSum", Some("InterlockedAdd")),
+        Operator::FloatAdd => ("Sum", "WaveActiveSum", None),
+        Operator::Mul | Operator::FloatMul => ("Product", "WaveActiveProduct", None),
+        Operator::MinUint | Operator::MinInt | Operator::MinFloat => {
+            ("Minimum", "WaveActiveMin", Some("InterlockedMin"))
+        }
+        Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => {
+            ("Maximum", "WaveActiveMax", Some("InterlockedMax"))
+        }
+        Operator::And => ("And", "WaveActiveBitAnd", Some("InterlockedAnd")),
+        Operator::Or => ("Or", "WaveActiveBitOr", Some("InterlockedOr")),
+        Operator::Xor => ("Xor", "WaveActiveBitXor", Some("InterlockedXor")),
+    };
+    Names { what, wave, atomic }
+}
+
+fn combined(operator: Operator, a: &str, b: &str) -> String {
+    match operator {
+        Operator::Add | Operator::FloatAdd => format!("{a} + {b}"),
+        Operator::Mul | Operator::FloatMul => format!("{a} * {b}"),
+        Operator::And => format!("{a} & {b}"),
+        Operator::Or => format!("{a} | {b}"),
+        Operator::Xor => format!("{a} ^ {b}"),
+        Operator::MinUint | Operator::MinInt | Operator::MinFloat => format!("min({a}, {b})"),
+        Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => format!("max({a}, {b})"),
+    }
+}
+
+/// The cell that the ladder leaves the total in; else the first that it takes an element from, or passes one through.
+fn cell(shader: &Shader, reduction: &Collective, lanes: u32) -> Option<Cell> {
+    let input = match reduction.input {
+        Elements::Array { global, offset, .. } => Some((global, offset)),
+        _ => None,
+    };
+    let output = match reduction.output {
+        Elements::Cell { global, index, .. } => Some((global, index)),
+        _ => None,
+    };
+    let passed = reduction.arrays.iter().map(|array| (*array, 0));
+    let places: Vec<(GlobalId, u32)> = match output {
+        Some(output) => vec![output],
+        None => input.into_iter().chain(passed).collect(),
+    };
+    let (array, index, name) = places
+        .into_iter()
+        .find_map(|(array, index)| Some((array, index, array_of_elements(shader, reduction, array)?)))?;
+    let owner = match input {
+        Some((of_input, offset)) if of_input == array => index.checked_sub(offset)? % lanes,
+        _ => index % lanes,
+    };
+    Some(Cell {
+        array: name.to_owned(),
+        index,
+        owner,
+    })
+}
+
+/// All that one thread takes part with.
+fn own_elements(shader: &Shader, reduction: &Collective, rewrite: &Rewrite, lanes: u32) -> Option<String> {
+    let index = &rewrite.lane;
+    match reduction.input {
+        Elements::Register {
+            local,
+            component: None,
+        } => {
+            let function = shader.functions.get(reduction.function.0 as usize)?;
+            Some(function.locals.get(local.0 as usize)?.name.clone())
+        }
+        Elements::Array {
+            global,
+            offset,
+            component: None,
+            ..
+        } => {
+            let name = array_of_elements(shader, reduction, global)?;
+            let element = |after: u32| match after {
+                0 => format!("{name}[{index}]"),
+                after => format!("{name}[{index} + {after}]"),
+            };
+            if reduction.count < lanes {
+                let neutral = neutral(reduction.operator, reduction.element);
+                let count = reduction.count;
+                return Some(format!("{index} < {count} ? {} : {neutral}", element(offset)));
+            }
+            let elements = reduction.count / lanes;
+            if !reduction.count.is_multiple_of(lanes) || elements > MOST_A_THREAD {
+                return None;
+            }
+            let first = element(offset);
+            Some((1..elements).fold(first, |all, number| {
+                combined(reduction.operator, &all, &element(offset + number * lanes))
+            }))
+        }
+        _ => None,
+    }
+}
+
+/// The group's size as its entry point names it, where the ladder stands in that.
+fn size_by_name(context: &Context<'_>, reduction: &Collective) -> Option<String> {
+    let [x, ..] = <[String; 3]>::try_from(group_size_text(context)?).ok()?;
+    let is_name = x.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    (reduction.function == context.entry).then(|| if is_name { x } else { format!("({x})") })
+}
