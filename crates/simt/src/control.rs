@@ -25,7 +25,7 @@ impl<'a> Machine<'a> {
                 if !mask.is_empty() {
                     self.state.active = mask;
                     self.apart(
-                        Parting {
+                        &Parting {
                             span,
                             elsewhere,
                             perhaps: Mask::EMPTY,
@@ -48,7 +48,7 @@ impl<'a> Machine<'a> {
         self.state.active = yes.or(maybe);
         self.state.guard = then_guard.clone();
         self.apart(
-            Parting {
+            &Parting {
                 span,
                 elsewhere: no,
                 perhaps: maybe,
@@ -62,7 +62,7 @@ impl<'a> Machine<'a> {
 
         self.state.active = no.or(maybe);
         self.apart(
-            Parting {
+            &Parting {
                 span,
                 elsewhere: yes,
                 perhaps: maybe,
@@ -126,9 +126,9 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs `f` for the threads that went this way.
-    fn apart(&mut self, parting: Parting, f: impl FnOnce(&mut Self) -> Run<()>) -> Run<()> {
+    fn apart(&mut self, parting: &Parting, f: impl FnOnce(&mut Self) -> Run<()>) -> Run<()> {
         let depth = self.partings.len();
-        self.partings.push(parting);
+        self.partings.push(*parting);
         let ran = f(self);
         self.partings.truncate(depth);
         ran
@@ -206,7 +206,7 @@ impl<'a> Machine<'a> {
                 .as_ref()
                 .map_or(l.body.span, |condition| condition.span);
             self.apart(
-                Parting {
+                &Parting {
                     span,
                     elsewhere: left,
                     perhaps: Mask::EMPTY,

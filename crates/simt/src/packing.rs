@@ -28,11 +28,13 @@ struct Run {
     whole: bool,
     report: Report,
     /// What is left in each place, with the thread that wrote it; of a proved run only.
-    results: Option<BTreeMap<Place, (Value, u16)>>,
+    results: Option<Results>,
 }
 
 /// Resource, component and index, in the first group.
 type Place = (Symbol, u32, Vec<u32>);
+/// The value in each place, with the thread that wrote it.
+type Results = BTreeMap<Place, (Value, u16)>;
 
 /// The first way in which the kernel depends on its waves, if it does.
 pub(crate) fn dependence(
@@ -129,7 +131,7 @@ fn race(runs: &[Run]) -> Option<WaveDependence> {
 }
 
 fn difference(terms: &Terms, runs: &[Run]) -> Option<WaveDependence> {
-    let proved: Vec<(&Run, &BTreeMap<Place, (Value, u16)>)> = runs
+    let proved: Vec<(&Run, &Results)> = runs
         .iter()
         .filter_map(|run| Some((run, run.results.as_ref()?)))
         .collect();
@@ -137,8 +139,8 @@ fn difference(terms: &Terms, runs: &[Run]) -> Option<WaveDependence> {
         return None;
     }
     // Compared with the run that most others agree with; of several the one with the largest waves.
-    let agreeing = |results: &BTreeMap<Place, (Value, u16)>| {
-        let same = |others: &BTreeMap<Place, (Value, u16)>| {
+    let agreeing = |results: &Results| {
+        let same = |others: &Results| {
             results.len() == others.len()
                 && results
                     .iter()
@@ -156,7 +158,7 @@ fn difference(terms: &Terms, runs: &[Run]) -> Option<WaveDependence> {
     {
         return None;
     }
-    let seen = |results: &BTreeMap<Place, (Value, u16)>| {
+    let seen = |results: &Results| {
         let differing = expected
             .iter()
             .zip(results)
@@ -183,8 +185,8 @@ fn difference(terms: &Terms, runs: &[Run]) -> Option<WaveDependence> {
 
 /// What a run leaves in each place; `None` where that is not certain: a write under a condition that is not known, or
 /// two threads that write unlike values to one place.
-fn results(terms: &Terms, writes: &[Write]) -> Option<BTreeMap<Place, (Value, u16)>> {
-    let mut results: BTreeMap<Place, (Value, u16)> = BTreeMap::new();
+fn results(terms: &Terms, writes: &[Write]) -> Option<Results> {
+    let mut results = Results::new();
     for write in writes {
         let index: Option<Vec<u32>> = write
             .index

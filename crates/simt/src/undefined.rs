@@ -160,7 +160,7 @@ impl Machine<'_> {
         };
         match suspect.cell {
             Cell::Outside(index) => {
-                self.report_outside(suspect.array, index, suspect.thread, false, suspect.site)
+                self.report_outside(suspect.array, index, suspect.thread, false, suspect.site);
             }
             Cell::Unwritten(cell) => {
                 let index = self.element_of(suspect.array, cell);

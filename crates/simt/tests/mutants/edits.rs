@@ -147,11 +147,7 @@ impl Collector<'_> {
             }
         }
         match &statement.kind {
-            StmtKind::Declare { init, .. } => {
-                if let Some(init) = init {
-                    self.expr(init);
-                }
-            }
+            StmtKind::Declare { init: Some(init), .. } => self.expr(init),
             StmtKind::Expr(expr) => self.expr(expr),
             StmtKind::Block(body) => self.block(body),
             StmtKind::If {
@@ -216,7 +212,7 @@ impl Collector<'_> {
             }
             ExprKind::Global(_) | ExprKind::Opaque(_) => {}
             ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Field(a, _) | ExprKind::Swizzle(a, _) => {
-                self.expr(a)
+                self.expr(a);
             }
             ExprKind::Binary(op, a, b) => {
                 if let Some(operator) = self.operator(a.span, b.span) {
@@ -274,9 +270,15 @@ impl Collector<'_> {
                 if !other.is_empty() {
                     self.put(expr.span, text.replacen(&name, other, 1));
                 }
-                arguments.iter().for_each(|argument| self.expr(argument));
+                for argument in arguments {
+                    self.expr(argument);
+                }
             }
-            ExprKind::Method { arguments, .. } => arguments.iter().for_each(|argument| self.expr(argument)),
+            ExprKind::Method { arguments, .. } => {
+                for argument in arguments {
+                    self.expr(argument);
+                }
+            }
             ExprKind::Comma(a, b) => {
                 self.expr(a);
                 self.expr(b);

@@ -361,18 +361,16 @@ impl<'p> Group<'p> {
         slots: &[u32],
     ) -> u32 {
         match &cell.memory {
-            Memory::Shared(array) => match Self::address(cell, slots, self.shared[*array].len()) {
-                Some(word) => {
-                    self.touch(thread, *array, word, true, false, true);
-                    let old = self.shared[*array][word];
-                    self.shared[*array][word] = words::atomic(name, old, operands);
-                    old
-                }
-                None => {
+            Memory::Shared(array) => {
+                let Some(word) = Self::address(cell, slots, self.shared[*array].len()) else {
                     self.left_bounds = true;
-                    self.random.garbage()
-                }
-            },
+                    return self.random.garbage();
+                };
+                self.touch(thread, *array, word, true, false, true);
+                let old = self.shared[*array][word];
+                self.shared[*array][word] = words::atomic(name, old, operands);
+                old
+            }
             Memory::Device { resource, index } => {
                 let index: Vec<u32> = index.iter().map(|slot| slots[*slot as usize]).collect();
                 let old = self.device(*resource, index.clone(), cell.component);

@@ -6,7 +6,6 @@
     clippy::disallowed_methods,
     reason = "fixtures are files, and mutants are many"
 )]
-#![expect(clippy::print_stderr, reason = "the figures are worth seeing")]
 
 mod claim;
 mod edits;
@@ -213,7 +212,7 @@ fn whatever_is_called_a_scan_is_one() {
         .iter()
         .flat_map(|original| {
             let is_small = !original.text.contains("64") && !original.text.contains("256");
-            let most = if is_small { 240 } else { 30 };
+            let most = if is_small { 180 } else { 20 };
             mutants(original, most)
                 .into_iter()
                 .map(move |edits| (original, edits))
