@@ -78,15 +78,7 @@ fn indices(lengths: &[u32], axis: u8, offset: u32, count: u32, index: &str) -> S
     let mut rest = offset / row;
     let mut written = Vec::new();
     for (dimension, length) in lengths.iter().enumerate().rev() {
-        written.push(if dimension != along {
-            let own = rest % length.max(&1);
-            rest /= length.max(&1);
-            if count > row {
-                "\u{2026}".to_owned()
-            } else {
-                own.to_string()
-            }
-        } else {
+        written.push(if dimension == along {
             match (offset % row, index) {
                 (0, _) => index.to_owned(),
                 (start, "0") => start.to_string(),
@@ -94,6 +86,14 @@ fn indices(lengths: &[u32], axis: u8, offset: u32, count: u32, index: &str) -> S
                     Ok(index) => (start + index).to_string(),
                     Err(_) => format!("{index} + {start}"),
                 },
+            }
+        } else {
+            let own = rest % length.max(&1);
+            rest /= length.max(&1);
+            if count > row {
+                "\u{2026}".to_owned()
+            } else {
+                own.to_string()
             }
         });
     }

@@ -34,14 +34,13 @@ impl<'a> Machine<'a> {
         let Some(atom) = bound(self.terms, condition).filter(|_| effects.touches_shared()) else {
             return;
         };
-        let text = match self.terms.term(atom) {
-            Some(Term::Apply(Op::Uniform { name, .. }, _)) => self.terms.name(*name).to_owned(),
-            _ => {
-                let Some(side) = l.condition.as_ref().and_then(unknown_side) else {
-                    return;
-                };
-                String::from_utf8_lossy(side.span.slice(&self.shader.text)).into_owned()
-            }
+        let text = if let Some(Term::Apply(Op::Uniform { name, .. }, _)) = self.terms.term(atom) {
+            self.terms.name(*name).to_owned()
+        } else {
+            let Some(side) = l.condition.as_ref().and_then(unknown_side) else {
+                return;
+            };
+            String::from_utf8_lossy(side.span.slice(&self.shader.text)).into_owned()
         };
         if self.bounds.iter().all(|known| known.atom != atom) {
             self.bounds.push(Bound {

@@ -107,11 +107,12 @@ pub(crate) fn binary(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value,
 /// Bits and quotients of sums whose unknown parts are multiples of a power of two, as `group * 64 + thread` is.
 fn of_multiples(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &Value) -> Option<Value> {
     let (sum, number) = match (op, a, b) {
-        (BinaryOp::And, Value::Sum(sum), Value::Known(number))
-        | (BinaryOp::And, Value::Known(number), Value::Sum(sum))
-        | (BinaryOp::Mod | BinaryOp::Div | BinaryOp::Shr, Value::Sum(sum), Value::Known(number)) => {
-            (sum, *number)
-        }
+        (BinaryOp::And, Value::Known(number), Value::Sum(sum))
+        | (
+            BinaryOp::And | BinaryOp::Mod | BinaryOp::Div | BinaryOp::Shr,
+            Value::Sum(sum),
+            Value::Known(number),
+        ) => (sum, *number),
         _ => return None,
     };
     if sum.operator != Operator::Add {
@@ -135,7 +136,7 @@ fn of_multiples(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &
                 BinaryOp::Shr => 1 << (number & 31),
                 _ => number,
             };
-            // A group's number is below 65536 (D3D11.3 functional spec, 18.6.4): nothing wraps.
+            // A group's number is below 65536 (D3D11_CS_DISPATCH_MAX_THREAD_GROUPS_PER_DIMENSION): nothing wraps.
             let [part] = sum.parts.as_slice() else {
                 return None;
             };

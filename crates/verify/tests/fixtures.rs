@@ -1,6 +1,5 @@
 //! Every fixture kernel: it is lowered and validates, or is refused with a text that names what and where; and where
 //! its file says what it leaves in `Out`, that is what devices leave there.
-#![expect(clippy::disallowed_methods, reason = "fixtures are files")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot read the fixtures fails")]
 
 mod support;
@@ -89,7 +88,7 @@ fn kernels_leave_what_their_files_say() {
         };
         let mut plan = InputPlan::default();
         plan.lengths.insert("Out".into(), 64);
-        let inputs = make_inputs(&[&kernel], [1, 1, 1], &&plan);
+        let inputs = make_inputs(&[&kernel], [1, 1, 1], &plan);
         for device in &devices {
             let out = support::execute(device, &kernel, &inputs, [1, 1, 1]);
             let found = &out["Out"][..expected.len()];
