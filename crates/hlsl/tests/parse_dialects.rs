@@ -334,7 +334,7 @@ bool f(float3 at)
 ",
         r"
 (struct RayDesc (Origin float3) (TMin float) (Direction float3) (TMax float))
-(uniform scene ?)
+(resource scene AccelerationStructure)
 (fn f bool (at float3)
   (let ray RayDesc)
   (= (.Origin ray) at)

@@ -188,10 +188,9 @@ impl Lowering<'_> {
             return expr(ExprKind::Literal(bits), Type::UINT);
         }
         let is_heap = matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap");
-        let is_quoted = matches!(text, [b'"' | b'\'', ..]);
-        if is_heap || is_quoted {
+        if is_heap {
             self.told.insert(span);
-        } else {
+        } else if !matches!(text, [b'"' | b'\'', ..]) {
             self.unknown_name(text, span);
         }
         opaque(Vec::new(), Type::Unknown, span)
