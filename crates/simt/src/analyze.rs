@@ -65,6 +65,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
             let bounds = std::mem::take(&mut machine.bounds);
             if !bounds.is_empty() && !uses_waves {
                 let likely = machine.likely_bounds();
+                budget = budget.min(BUDGET / 4);
                 let known = std::mem::take(&mut analysis.collectives);
                 analysis.collectives =
                     instances(shader, entry, group, &mut terms, (bounds, likely), &mut budget);
