@@ -12,7 +12,7 @@ use crate::finding::{Collective, Elements, Kind, Operator, Shape};
 use crate::layout::{Layout, MAX_WIDTH};
 use crate::machine::Machine;
 use crate::row::{self, Scan};
-use crate::value::Value;
+use crate::value::{Op, Term, Value};
 
 pub(crate) struct Watch {
     depth: u32,
@@ -170,6 +170,13 @@ impl Machine<'_> {
         collective
     }
 
+    /// Whether something was chosen by comparing elements and is kept beside the least or greatest: where it was, say. Of
+    /// that a wave's minimum tells nothing. Everything was an atom when the candidate began, so a choice is its own.
+    fn carries_payload(&self, rows: &[(Elements, Scalar, Cow<'_, [Value]>)]) -> bool {
+        let mut values = rows.iter().flat_map(|(_, _, row)| row.iter());
+        values.any(|value| matches!(self.terms.single(value), Some(Term::Apply(Op::Select, _))))
+    }
+
     fn classify_watched(
         &mut self,
         watch: &Watch,
@@ -220,6 +227,9 @@ impl Machine<'_> {
             }
             scans.remove(0)
         };
+        if main.operator.is_extremum() && self.carries_payload(&rows) {
+            return None;
+        }
         let alike = |other: &Pattern| {
             (other.kind, other.operator, other.first) == (main.kind, main.operator, main.first)
                 && (other.count, other.segment, other.reversed) == (main.count, main.segment, main.reversed)

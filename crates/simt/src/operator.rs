@@ -11,6 +11,19 @@ impl Operator {
         !matches!(self, Operator::FloatAdd | Operator::FloatMul)
     }
 
+    /// Whether it picks one of its operands.
+    pub(crate) fn is_extremum(self) -> bool {
+        matches!(
+            self,
+            Operator::MinUint
+                | Operator::MaxUint
+                | Operator::MinInt
+                | Operator::MaxInt
+                | Operator::MinFloat
+                | Operator::MaxFloat
+        )
+    }
+
     /// Whether it is an operation on values of this type, rather than on their bits read as another's.
     pub(crate) fn is_on(self, scalar: Scalar) -> bool {
         match self {

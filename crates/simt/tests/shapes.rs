@@ -220,3 +220,29 @@ fn look_alikes() {
     none("for (uint k = 2; k <= 64; k <<= 1) for (uint j = k >> 1; j > 0; j >>= 1) { uint a = g[gi], b = g[gi ^ j];
         bool up = (gi & k) == 0, low = (gi & j) == 0; SYNC; g[gi] = up == low ? min(a, b) : max(a, b); SYNC; }");
 }
+
+#[test]
+fn where_the_least_was_is_not_told_by_the_least() {
+    let ladder = |payload: &str| {
+        format!(
+            "{LOAD} {{PAYLOAD}} for (uint s = 32; s > 0; s >>= 1) {{ if (gi < s && g[gi + s] < g[gi]) {{ {payload} g[gi] = g[gi + s]; }} SYNC; }} Out[gi] = g[0];"
+        )
+    };
+    let arrays = "groupshared uint g[64]; groupshared uint h[64];";
+    let payload = "h[gi] = h[gi + s];";
+    let with = |payload: &str, before: &str| ladder(payload).replace("{PAYLOAD}", before);
+    check(
+        "64, 1, 1",
+        arrays,
+        &with("", ""),
+        &["reduction MinUint 64/64 Tree g+0 -> g[0]"],
+    );
+    check("64, 1, 1", arrays, &with(payload, "h[gi] = gi; SYNC;"), &[]);
+    check(
+        "64, 1, 1",
+        arrays,
+        &with(payload, "h[gi] = Src[id.x + 1]; SYNC;"),
+        &[],
+    );
+    check("64, 1, 1", arrays, &with("own = gi + s;", "uint own = gi;"), &[]);
+}
