@@ -12,12 +12,13 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use ignore::gitignore::Gitignore;
 use shaderlint_hlsl::SourceFile;
 use shaderlint_linter::ShaderModel;
 
 use crate::args::SourceArgs;
+use crate::terminal;
 
 /// A macro and its value.
 pub(crate) type Definition = (String, String);
@@ -85,19 +86,20 @@ pub(crate) struct Projects<'a> {
 }
 
 impl<'a> Projects<'a> {
-    /// Fails where the command line contradicts itself.
-    pub fn new(args: &'a SourceArgs) -> Result<Self> {
+    /// Says where the command line contradicts itself; the last definition holds, as with compilers.
+    pub fn new(args: &'a SourceArgs) -> Self {
         for (index, (name, value)) in args.defines.iter().enumerate() {
-            let earlier = args.defines.iter().take(index).find(|(other, _)| other == name);
+            let earlier = args.defines.iter().take(index).rfind(|(other, _)| other == name);
             if let Some((_, other)) = earlier.filter(|(_, other)| other != value) {
-                bail!("-D defines `{name}` as `{other}` and as `{value}`; which one?");
+                let message = format!("-D defines `{name}` as `{other}` and as `{value}`: the last one holds");
+                terminal::warn(&message);
             }
         }
-        Ok(Projects {
+        Projects {
             args,
             read: HashMap::new(),
             found: HashMap::new(),
-        })
+        }
     }
 
     /// What holds for the file `path`.

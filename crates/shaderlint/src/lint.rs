@@ -100,7 +100,7 @@ pub(crate) struct OneFile {
 
 impl OneFile {
     pub fn read(path: &Path, source: &SourceArgs) -> Result<Self> {
-        let project = Projects::new(source)?.of(path)?;
+        let project = Projects::new(source).of(path)?;
         Ok(OneFile {
             path: path.to_owned(),
             text: text_of(&read_file(path)?).to_vec(),

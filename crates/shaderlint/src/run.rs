@@ -54,7 +54,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
 /// The files to look at, each with what holds for it; and what is wrong with the arguments.
 pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<String>)> {
     let (found, failures) = walk::walk(&args.paths);
-    let mut projects = Projects::new(&args.source)?;
+    let mut projects = Projects::new(&args.source);
     let mut inputs = Vec::new();
     for input in found {
         let project = projects.of(&input.path)?;

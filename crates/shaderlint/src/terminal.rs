@@ -32,6 +32,11 @@ pub(crate) fn print_error(text: &[u8]) {
     let _ = io::stderr().lock().write_all(text);
 }
 
+/// One line that says what was made of something doubtful.
+pub(crate) fn warn(message: &str) {
+    print_error(format!("warning: {message}\n").as_bytes());
+}
+
 /// One line that says why something could not be done.
 pub(crate) fn complain(message: &str) {
     print_error(format!("error: {message}\n").as_bytes());

@@ -415,13 +415,15 @@ error: gone.hlsl: no such file
 }
 
 #[test]
-fn conflicting_defines_are_refused() {
+fn of_conflicting_defines_the_last_holds() {
     let folder = Folder::new("conflicting-defines").with("a.hlsl", RACE);
     assert_data_eq!(
         folder.said(&["-D", "A=1", "-D", "B", "-D", "A=2"]),
         str![[r#"
-2
-error: -D defines `A` as `1` and as `2`; which one?
+1
+warning: -D defines `A` as `1` and as `2`: the last one holds
+a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+1 finding in 1 file
 
 "#]]
     );
