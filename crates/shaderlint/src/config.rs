@@ -91,7 +91,8 @@ impl<'a> Projects<'a> {
         for (index, (name, value)) in args.defines.iter().enumerate() {
             let earlier = args.defines.iter().take(index).rfind(|(other, _)| other == name);
             if let Some((_, other)) = earlier.filter(|(_, other)| other != value) {
-                let message = format!("-D defines `{name}` as `{other}` and as `{value}`: the last one holds");
+                let message =
+                    format!("-D defines `{name}` as `{other}` and as `{value}`: the last one holds");
                 terminal::warn(&message);
             }
         }
