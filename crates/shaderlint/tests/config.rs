@@ -418,7 +418,7 @@ error: gone.hlsl: no such file
 fn of_conflicting_defines_the_last_holds() {
     let folder = Folder::new("conflicting-defines").with("a.hlsl", RACE);
     assert_data_eq!(
-        folder.said(&["-D", "A=1", "-D", "B", "-D", "A=2"]),
+        said(&folder, &["-D", "A=1", "-D", "B", "-D", "A=2"]),
         str![[r#"
 1
 warning: -D defines `A` as `1` and as `2`: the last one holds
