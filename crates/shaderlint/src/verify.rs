@@ -73,12 +73,12 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
                 could_run = false;
                 terminal::print(b"  no GPU adapter: nothing was run\n")?;
             }
-            Ok((rows, remark)) => {
+            Ok((rows, remarks)) => {
                 could_run &= rows.iter().any(|row| row.is_equal.is_some());
                 is_equal &= rows.iter().all(|row| row.is_equal != Some(false));
                 terminal::print(table::render(&rows).as_bytes())?;
-                if let Some(remark) = remark {
-                    terminal::print(format!("  the ladder alone is not timed: {remark}\n").as_bytes())?;
+                for remark in remarks {
+                    terminal::print(format!("  {remark}\n").as_bytes())?;
                 }
             }
             Err(error) => {
@@ -178,8 +178,8 @@ fn reachable_text(shader: &Shader, entry: FunctionId) -> Vec<&[u8]> {
     texts
 }
 
-/// A table's rows, and why the ladder could not be timed apart from its kernel.
-type Rows = (Vec<table::Row>, Option<String>);
+/// A table's rows, and what else is to be known about them.
+type Rows = (Vec<table::Row>, Vec<String>);
 
 /// Runs both kernels on every adapter: whole, and with their ladder repeated where one can be told.
 fn on_devices(flagged: &Unit, fixed: &Unit, pair: &Pair, is_timed: bool) -> Result<Rows> {
@@ -193,24 +193,42 @@ fn on_devices(flagged: &Unit, fixed: &Unit, pair: &Pair, is_timed: bool) -> Resu
         .into_iter()
         .map(|(adapter, report)| table::row("kernel", &adapter, &first, report))
         .collect();
+    let mut remarks: Vec<String> = [(&pair.name, &first), (&pair.other, &second)]
+        .into_iter()
+        .filter(|(_, kernel)| kernel.is_flattened())
+        .map(|(name, kernel)| flattened(name, kernel))
+        .collect();
+    remarks.dedup();
     if !is_timed || rows.is_empty() {
-        return Ok((rows, None));
+        return Ok((rows, remarks));
     }
+    let untimed = |why: String| format!("the ladder alone is not timed: {why}");
     let Some((slow, fast)) = changed_statements(flagged, fixed, pair) else {
-        return Ok((rows, Some("which statements differ cannot be told".to_owned())));
+        remarks.push(untimed("which statements differ cannot be told".to_owned()));
+        return Ok((rows, remarks));
     };
     let slow = lower_repeated(&flagged.shader, pair.flagged, slow, PASSES);
     let fast = lower_repeated(&fixed.shader, pair.fixed, fast, PASSES);
     let (slow, fast) = match (slow, fast) {
         (Ok(slow), Ok(fast)) => (slow, fast),
-        (Err(error), _) | (_, Err(error)) => return Ok((rows, Some(error.to_string()))),
+        (Err(error), _) | (_, Err(error)) => {
+            remarks.push(untimed(error.to_string()));
+            return Ok((rows, remarks));
+        }
     };
     trial.timed = Some((&slow, &fast));
     let reports = compare_and_time_everywhere(&trial).into_iter();
     let timed =
         reports.map(|(adapter, report)| table::row(&format!("ladder ×{PASSES}"), &adapter, &first, report));
     rows.extend(timed.filter(table::Row::is_timed));
-    Ok((rows, None))
+    Ok((rows, remarks))
+}
+
+/// What a reader has to know of a kernel whose rows are laid end to end on the GPU.
+fn flattened(name: &str, kernel: &Lowered) -> String {
+    let [x, y, z] = kernel.group_size;
+    let threads = kernel.workgroup_size.iter().product::<u32>();
+    format!("{name} uses lane ids: its group of {x}×{y}×{z} ran as one row of {threads} threads")
 }
 
 /// How far floats may be apart: γ(h1 + h2) times the sum of the magnitudes of one group's inputs, where the ladder

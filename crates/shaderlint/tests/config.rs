@@ -421,8 +421,8 @@ fn of_conflicting_defines_the_last_holds() {
         said(&folder, &["-D", "A=1", "-D", "B", "-D", "A=2"]),
         str![[r#"
 1
-warning: -D defines `A` as `1` and as `2`: the last one holds
 a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+warning: -D defines `A` as `1` and as `2`: the last one holds
 1 finding in 1 file
 
 "#]]

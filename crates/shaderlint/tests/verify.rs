@@ -59,6 +59,28 @@ ScanByLadder (64×1×1) against its fix
     assert!(verify(&[file, "--against", other], NO_ADAPTER).starts_with("1\n"));
 }
 
+/// WGSL has no lane ids in a group of several rows.
+#[test]
+fn a_group_that_is_flattened_is_said_to_be() {
+    if !has_adapter() {
+        return;
+    }
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lane-ids.hlsl");
+    let kernel = "RWStructuredBuffer<uint> Out;
+[numthreads(8, 8, 1)]
+void main(uint gi : SV_GroupIndex) { Out[gi] = WaveReadLaneAt(gi, WaveGetLaneIndex()); }
+";
+    std::fs::write(&file, kernel).expect("the folder can be written to");
+    let file = file.to_string_lossy();
+    let said = verify(
+        &[&file, "--against", &file, "--no-timing"],
+        ("LP_NATIVE_VECTOR_WIDTH", "128"),
+    );
+    assert!(said.starts_with("0\n"), "{said}");
+    let remark = "  main uses lane ids: its group of 8×8×1 ran as one row of 64 threads\n";
+    assert_eq!(said.matches(remark).count(), 1, "{said}");
+}
+
 /// The size is a macro's: the fix is right for whatever it is defined as.
 #[test]
 fn a_fix_follows_the_macro_for_the_size() {

@@ -69,7 +69,7 @@ fn inputs(kernel: &Lowered) -> Inputs {
 
 /// Whether the kernel's results on a device were compared with the engine's.
 fn compare(shader: &Shader, entry: FunctionId, kernel: &Lowered, device: &Device) -> Result<(), String> {
-    let waves = probe_waves(device, kernel.group_size).map_err(|error| error.to_string())?;
+    let waves = probe_waves(device, kernel.workgroup_size).map_err(|error| error.to_string())?;
     let allowed = shader.functions[entry.0 as usize].wave_size.unwrap_or((4, 128));
     if !(allowed.0..=allowed.1).contains(&waves.max) {
         return Err(format!("not for waves of {}", waves.max));

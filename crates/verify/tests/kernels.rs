@@ -363,12 +363,24 @@ fn flat_groups_show_their_lane_map() {
     }
 }
 
+/// A group of rows keeps its shape, and with it its true waves, unless lane ids are asked for.
 #[test]
-fn lanes_have_an_index_in_flat_groups_too() {
+fn groups_of_rows_are_one_row_where_lanes_have_ids() {
     let source = "RWStructuredBuffer<uint> Out;
 [numthreads(8, 8, 1)]
-void main(uint gi : SV_GroupIndex) { Out[gi] = WaveReadLaneAt(gi, WaveGetLaneIndex()); }";
-    check_out(source, &[], |_, out| assert!(out.iter().copied().eq(0..64)));
+void main(uint gi : SV_GroupIndex) {
+    Out[gi] = WaveReadLaneAt(gi, WaveGetLaneIndex()) + 100 * (gi % WaveGetLaneCount() == WaveGetLaneIndex() ? 1 : 0);
+}";
+    assert_eq!(lowered(source).workgroup_size, [64, 1, 1]);
+    check_out(source, &[], |_, out| assert!(out.iter().copied().eq(100..164)));
+    let source = "RWStructuredBuffer<uint> Out;
+uint First(uint gi) { return WaveIsFirstLane() ? gi : 0; }
+[numthreads(8, 8, 1)]
+void main(uint gi : SV_GroupIndex) { Out[gi] = WaveActiveSum(First(gi)) + (WaveReadLaneFirst(gi) << 16); }";
+    assert_eq!(lowered(source).workgroup_size, [8, 8, 1]);
+    check_out(source, &[], |_, out| {
+        assert!(out.iter().all(|first| first >> 16 == first & 0xFFFF))
+    });
 }
 
 #[test]

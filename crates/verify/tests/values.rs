@@ -415,15 +415,23 @@ void main(uint3 id : SV_DispatchThreadID) {
     }
 }
 
+/// In rows, and with lane ids laid end to end.
 #[test]
 fn thread_ids_of_every_kind() {
+    for lane in ["0", "0 * WaveGetLaneIndex()", "0 * QuadReadLaneAt(gi, 0)"] {
+        thread_ids(lane);
+    }
+}
+
+fn thread_ids(lane: &str) {
     let source = "struct Ids { uint3 group : SV_GroupID; uint2 thread : SV_GroupThreadID; };
 RWStructuredBuffer<uint> Out;
 [numthreads(4, 2, 2)]
 void main(Ids ids, uint gi : SV_GroupIndex, int3 id : SV_DispatchThreadID, uint gx : SV_GroupID) {
-    Out[gi + gx * 16] = (uint)id.x + 100 * (uint)id.y + 10000 * (uint)id.z + 1000000 * ids.group.x + 10000000 * ids.thread.y;
+    Out[gi + gx * 16] = (uint)id.x + 100 * (uint)id.y + 10000 * (uint)id.z + 1000000 * ids.group.x + 10000000 * ids.thread.y + LANE;
 }";
-    let kernel = support::lowered(source);
+    let kernel = support::lowered(&source.replace("LANE", lane));
+    assert_eq!(kernel.is_flattened(), lane != "0");
     for device in support::devices() {
         let inputs = shaderlint_verify::run::make_inputs(
             &[&kernel],

@@ -1,6 +1,6 @@
 //! One function: parameters, locals, and the making of naga expressions.
 
-use naga::{BuiltIn, Expression, Handle, Statement};
+use naga::{BinaryOperator, BuiltIn, Expression, Handle, Statement};
 use shaderlint_hlsl::{Direction, Expr, Function, LocalId, Scalar, Span, Type};
 
 use super::module::{GlobalPlace, Unit, literal};
@@ -193,32 +193,63 @@ impl<'a> Body<'_, 'a> {
         Ok(())
     }
 
-    /// Sets the lane variables. In groups of more than one dimension naga has no lane index: there it is the number
-    /// of lanes before this one, all of them being active at the entry point's start.
+    /// Sets the variables that callees read built-ins from.
     fn lanes(&mut self) {
-        if let Some(variable) = self.unit.lane_count {
-            let pointer = self.add(Expression::GlobalVariable(variable));
-            let value = self.built_in(BuiltIn::SubgroupSize);
-            self.push(Statement::Store { pointer, value });
-        }
-        if let Some(variable) = self.unit.lane_index {
-            let pointer = self.add(Expression::GlobalVariable(variable));
-            let is_line = self.source.group_size.is_some_and(|[_, y, z]| y == 1 && z == 1);
-            let value = if is_line {
-                self.built_in(BuiltIn::SubgroupInvocationId)
-            } else {
-                self.lanes_before()
-            };
-            self.push(Statement::Store { pointer, value });
+        for (variable, built_in) in [
+            (self.unit.lane_count, BuiltIn::SubgroupSize),
+            (self.unit.lane_index, BuiltIn::SubgroupInvocationId),
+            (self.unit.thread_index, BuiltIn::LocalInvocationIndex),
+        ] {
+            if let Some(variable) = variable {
+                let pointer = self.add(Expression::GlobalVariable(variable));
+                let value = self.built_in(built_in);
+                self.push(Statement::Store { pointer, value });
+            }
         }
     }
 
+    /// `SV_GroupThreadID`.
+    fn group_thread_id(&mut self) -> Result<Value, LowerError> {
+        if self.unit.workgroup_size == self.unit.group_size {
+            return Ok(self.built_in(BuiltIn::LocalInvocationId));
+        }
+        let [columns, rows, _] = self.unit.group_size;
+        let index = self.built_in(BuiltIn::LocalInvocationIndex);
+        let (columns, rows) = (self.uint(columns), self.uint(rows));
+        let mut binary = |op, left, right| self.add(Expression::Binary { op, left, right });
+        let x = binary(BinaryOperator::Modulo, index, columns);
+        let row = binary(BinaryOperator::Divide, index, columns);
+        let y = binary(BinaryOperator::Modulo, row, rows);
+        let z = binary(BinaryOperator::Divide, row, rows);
+        self.uint3([x, y, z])
+    }
+
+    /// `SV_DispatchThreadID`: `SV_GroupID * numthreads + SV_GroupThreadID`.
+    fn dispatch_thread_id(&mut self) -> Result<Value, LowerError> {
+        if self.unit.workgroup_size == self.unit.group_size {
+            return Ok(self.built_in(BuiltIn::GlobalInvocationId));
+        }
+        let size = self.unit.group_size.map(|n| self.uint(n));
+        let size = self.uint3(size)?;
+        let (group, thread) = (self.built_in(BuiltIn::WorkGroupId), self.group_thread_id()?);
+        let mut binary = |op, left, right| self.add(Expression::Binary { op, left, right });
+        let first = binary(BinaryOperator::Multiply, group, size);
+        Ok(binary(BinaryOperator::Add, first, thread))
+    }
+
+    fn uint3(&mut self, components: [Value; 3]) -> Result<Value, LowerError> {
+        let ty = self.unit.vector_type(Scalar::Uint, 3, self.source.name_span)?;
+        let components = components.to_vec();
+        Ok(self.add(Expression::Compose { ty, components }))
+    }
+
     fn system_value(&mut self, semantic: &str, place: &Place, span: Span) -> Result<(), LowerError> {
-        let (built_in, from) = match semantic.to_ascii_lowercase().as_str() {
-            "sv_groupindex" => (BuiltIn::LocalInvocationIndex, Type::UINT),
-            "sv_groupthreadid" => (BuiltIn::LocalInvocationId, Type::Vector(Scalar::Uint, 3)),
-            "sv_groupid" => (BuiltIn::WorkGroupId, Type::Vector(Scalar::Uint, 3)),
-            "sv_dispatchthreadid" => (BuiltIn::GlobalInvocationId, Type::Vector(Scalar::Uint, 3)),
+        const UINT3: Type = Type::Vector(Scalar::Uint, 3);
+        let (value, from) = match semantic.to_ascii_lowercase().as_str() {
+            "sv_groupindex" => (self.built_in(BuiltIn::LocalInvocationIndex), Type::UINT),
+            "sv_groupthreadid" => (self.group_thread_id()?, UINT3),
+            "sv_groupid" => (self.built_in(BuiltIn::WorkGroupId), UINT3),
+            "sv_dispatchthreadid" => (self.dispatch_thread_id()?, UINT3),
             _ => {
                 return Err(LowerError::unsupported(
                     format_args!("the semantic `{semantic}` in a compute kernel"),
@@ -226,7 +257,6 @@ impl<'a> Body<'_, 'a> {
                 ));
             }
         };
-        let value = self.built_in(built_in);
         let value = self.convert(value, &from, &place.ty, span)?;
         self.store(place, value, span)
     }

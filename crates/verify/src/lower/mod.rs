@@ -31,10 +31,22 @@ pub struct Lowered {
     pub entry: String,
     /// `numthreads`.
     pub group_size: [u32; 3],
+    /// The size of the group on the GPU. It is `numthreads`, unless the kernel asks for lane ids in a group of
+    /// several rows: naga has no lane ids there, so the group is one row of as many threads, in the order of
+    /// `SV_GroupIndex`, from which the other ids are computed.
+    pub workgroup_size: [u32; 3],
     /// What the host has to bind, in order of binding number. Only what the entry point can reach.
     pub bindings: Vec<Binding>,
     /// Whether the device needs subgroup operations.
     pub uses_subgroups: bool,
+}
+
+impl Lowered {
+    /// Whether the group's rows are laid end to end on the GPU, so that its waves are cut as those of a linear group.
+    #[must_use]
+    pub fn is_flattened(&self) -> bool {
+        self.workgroup_size != self.group_size
+    }
 }
 
 /// A buffer the host binds. Layouts are WGSL's, not those of HLSL's packing rules: both kernels of a comparison go

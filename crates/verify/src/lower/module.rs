@@ -55,9 +55,13 @@ pub(super) struct Unit<'a> {
     pub(super) static_locals: BTreeMap<(FunctionId, LocalId), Handle<naga::GlobalVariable>>,
     /// Mutable statics that the entry point has to initialise itself.
     pub(super) late_statics: Vec<GlobalId>,
-    /// `WaveGetLaneIndex` and `WaveGetLaneCount`, set by the entry point.
+    /// `WaveGetLaneIndex`, `WaveGetLaneCount` and `SV_GroupIndex`, set by the entry point for all its callees.
     pub(super) lane_index: Option<Handle<naga::GlobalVariable>>,
     pub(super) lane_count: Option<Handle<naga::GlobalVariable>>,
+    pub(super) thread_index: Option<Handle<naga::GlobalVariable>>,
+    /// `numthreads` and what WGSL is given for it; see [`Lowered::workgroup_size`].
+    pub(super) group_size: [u32; 3],
+    pub(super) workgroup_size: [u32; 3],
     pub(super) repeat: Option<(Span, u32)>,
     bindings: Vec<Binding>,
 }
@@ -84,6 +88,10 @@ pub(super) fn lower_entry(
             function.group_size_span,
         ));
     }
+    let workgroup_size = match group_size {
+        [x, y, z] if reach.uses_lane_index => [x * y * z, 1, 1],
+        _ => group_size,
+    };
     let mut unit = Unit {
         shader,
         module: naga::Module::default(),
@@ -100,6 +108,9 @@ pub(super) fn lower_entry(
         late_statics: Vec::new(),
         lane_index: None,
         lane_count: None,
+        thread_index: None,
+        group_size,
+        workgroup_size,
         repeat,
         bindings: Vec::new(),
     };
@@ -114,7 +125,7 @@ pub(super) fn lower_entry(
                 name: function.name.clone(),
                 stage: naga::ShaderStage::Compute,
                 early_depth_test: None,
-                workgroup_size: group_size,
+                workgroup_size,
                 workgroup_size_overrides: None,
                 function: lowered,
                 mesh_info: None,
@@ -138,6 +149,7 @@ pub(super) fn lower_entry(
         info,
         entry: function.name.clone(),
         group_size,
+        workgroup_size,
         bindings: unit.bindings,
         uses_subgroups: unit.reach.uses_waves,
     })
@@ -542,6 +554,7 @@ impl Unit<'_> {
         };
         self.lane_index = variable(self.reach.uses_lane_index, "lane_index");
         self.lane_count = variable(self.reach.uses_lane_count, "lane_count");
+        self.thread_index = variable(self.reach.uses_thread_index, "thread_index");
     }
 
     /// naga's type for a value of this HLSL type.
@@ -578,10 +591,10 @@ fn resource_noun(ty: &Type) -> &'static str {
     }
 }
 
-/// Longest array constant.
 /// D3D allows this many threads in a group (D3D11.3 functional spec, 18.6).
 const MAX_THREADS: u128 = 1024;
 
+/// Longest array constant.
 const fn bits_limit() -> usize {
     1 << 14
 }

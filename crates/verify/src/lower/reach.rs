@@ -73,7 +73,10 @@ pub(super) struct Reach {
     /// Structured buffers whose hidden counter is used.
     pub(super) counters: BTreeSet<GlobalId>,
     pub(super) uses_waves: bool,
+    /// By `WaveGetLaneIndex` or `QuadReadLaneAt`.
     pub(super) uses_lane_index: bool,
+    /// By `WaveIsFirstLane`.
+    pub(super) uses_thread_index: bool,
     pub(super) uses_lane_count: bool,
 }
 
@@ -185,10 +188,9 @@ impl<'a> Walk<'a> {
             ExprKind::Intrinsic(intrinsic, arguments) => {
                 if intrinsic.is_wave() {
                     self.reach.uses_waves = true;
-                    self.reach.uses_lane_index |= matches!(
-                        intrinsic,
-                        Intrinsic::WaveGetLaneIndex | Intrinsic::WaveIsFirstLane | Intrinsic::QuadReadLaneAt
-                    );
+                    self.reach.uses_lane_index |=
+                        matches!(intrinsic, Intrinsic::WaveGetLaneIndex | Intrinsic::QuadReadLaneAt);
+                    self.reach.uses_thread_index |= *intrinsic == Intrinsic::WaveIsFirstLane;
                     self.reach.uses_lane_count |= *intrinsic == Intrinsic::WaveGetLaneCount;
                 }
                 if intrinsic.is_atomic() {

@@ -28,7 +28,7 @@ impl Body<'_, '_> {
             }
             (I::WaveIsFirstLane, []) => {
                 // WGSL has no elect; a broadcast is the cheapest there is (a scan would take as long as what it serves).
-                let own = self.lane_built_in(I::WaveGetLaneIndex, span)?;
+                let own = self.lane_built_in(I::WaveIsFirstLane, span)?;
                 let first = self.gather_value(GatherMode::BroadcastFirst, own, &Type::UINT, span)?;
                 return Ok(self.add(Expression::Binary {
                     op: BinaryOperator::Equal,
@@ -151,27 +151,6 @@ impl Body<'_, '_> {
         self.convert(votes, &Type::UINT, &Type::BOOL, span)
     }
 
-    /// The number of active lanes before this one.
-    pub(super) fn lanes_before(&mut self) -> Value {
-        let one = self.uint(1);
-        let ty = self.unit.module.types.insert(
-            naga::Type {
-                name: None,
-                inner: naga::TypeInner::Scalar(naga::Scalar::U32),
-            },
-            naga::Span::UNDEFINED,
-        );
-        self.unit.reach.uses_waves = true;
-        let result = self.add_result(Expression::SubgroupOperationResult { ty });
-        self.push(Statement::SubgroupCollectiveOperation {
-            op: SubgroupOperation::Add,
-            collective_op: CollectiveOperation::ExclusiveScan,
-            argument: one,
-            result,
-        });
-        result
-    }
-
     fn collective(
         &mut self,
         op: SubgroupOperation,
@@ -239,12 +218,12 @@ impl Body<'_, '_> {
         Ok(result)
     }
 
-    /// The lane's index or the wave's size.
+    /// The lane's index, the wave's size, or the thread's index by which `WaveIsFirstLane` tells it.
     fn lane_built_in(&mut self, intrinsic: Intrinsic, span: Span) -> Result<Value, LowerError> {
-        let variable = if intrinsic == Intrinsic::WaveGetLaneIndex {
-            self.unit.lane_index
-        } else {
-            self.unit.lane_count
+        let variable = match intrinsic {
+            Intrinsic::WaveGetLaneIndex => self.unit.lane_index,
+            Intrinsic::WaveIsFirstLane => self.unit.thread_index,
+            _ => self.unit.lane_count,
         };
         let Some(variable) = variable else {
             return Err(LowerError::unsupported("a lane built-in here", span));

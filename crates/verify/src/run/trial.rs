@@ -73,7 +73,7 @@ pub fn compare_and_time(adapter: &Adapter, trial: &Trial<'_>) -> Result<Report, 
         trial.tolerance,
         &trial.unordered,
     );
-    let waves = match probe_waves(&device, trial.flagged.group_size) {
+    let waves = match probe_waves(&device, trial.fixed.workgroup_size) {
         Ok(waves) => Some(waves),
         Err(RunError::NoSubgroups) => None,
         Err(error) => return Err(error),
