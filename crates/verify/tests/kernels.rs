@@ -379,7 +379,7 @@ uint First(uint gi) { return WaveIsFirstLane() ? gi : 0; }
 void main(uint gi : SV_GroupIndex) { Out[gi] = WaveActiveSum(First(gi)) + (WaveReadLaneFirst(gi) << 16); }";
     assert_eq!(lowered(source).workgroup_size, [8, 8, 1]);
     check_out(source, &[], |_, out| {
-        assert!(out.iter().all(|first| first >> 16 == first & 0xFFFF))
+        assert!(out.iter().all(|first| first >> 16 == first & 0xFFFF));
     });
 }
 
