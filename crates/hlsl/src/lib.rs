@@ -55,14 +55,41 @@ pub fn read(
     includes: &dyn Includes,
 ) -> (Shader, Vec<Problem>) {
     let (unit, problems) = preprocess(path, text, defines, includes);
-    read_preprocessed(unit, problems)
+    read_preprocessed(unit, problems, None)
 }
 
-/// The second half of [`read`], for callers that have a use for what [`preprocess`] tells beside the text.
+/// What of a unit is to be read, where not all of it is.
+pub struct Wanted<'a> {
+    /// Whether all that begins in this file is wanted. Elsewhere it is the entry points, and all else that is named by
+    /// something wanted.
+    pub file: &'a dyn Fn(FileId) -> bool,
+    /// Unless a word of all that contains one of these, nothing is wanted.
+    pub words: &'a [&'a [u8]],
+}
+
+/// The second half of [`read`], for callers that have a use for what [`preprocess`] tells beside the text, or that do
+/// not want all of it: of an engine's headers a kernel uses little.
 #[must_use]
-pub fn read_preprocessed(unit: Preprocessed, mut problems: Vec<Problem>) -> (Shader, Vec<Problem>) {
-    let (mut shader, unread) = parse(unit.text);
-    shader.origins = unit.origins;
+pub fn read_preprocessed(
+    unit: Preprocessed,
+    mut problems: Vec<Problem>,
+    wanted: Option<&Wanted<'_>>,
+) -> (Shader, Vec<Problem>) {
+    let origins = unit.origins;
+    let is_root = |span: Span| {
+        let start = Span {
+            end: span.start + 1,
+            ..span
+        };
+        let place = origins.locate(start);
+        place.is_none_or(|place| wanted.is_none_or(|wanted| (wanted.file)(place.file)))
+    };
+    let wanted = wanted.map(|wanted| lexical::WantedText {
+        is_root: &is_root,
+        words: wanted.words,
+    });
+    let (mut shader, unread) = lower::parse_wanted(unit.text, wanted.as_ref());
+    shader.origins = origins;
     shader.sources = unit.sources;
     let before = problems.len();
     for problem in unread {

@@ -34,6 +34,10 @@ use std::process::ExitCode;
 use anyhow::{Context, Result};
 use clap::Parser;
 
+/// Parse trees and terms are many small pieces, made and dropped by all threads.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// What the process says to its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Outcome {

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use shaderlint_hlsl::Includes;
 
 /// A file that contains none of these, nor includes one that does, holds nothing that a rule could find.
-const WORDS: [&[u8]; 9] = [
+pub(crate) const WORDS: [&[u8]; 9] = [
     b"Barrier",
     b"groupshared",
     b"Interlocked",

@@ -8,7 +8,7 @@ mod stray;
 mod union;
 
 use shaderlint_hlsl::{
-    Configuration, Exploration, FileId, FileSpan, Inactive, Includes, Preprocessed, Problem, Sources,
+    Configuration, Exploration, FileId, FileSpan, Inactive, Includes, Preprocessed, Problem, Sources, Wanted,
     kernel_variants, preprocess, read_preprocessed,
 };
 use shaderlint_linter::{Report, Settings, check_shader};
@@ -16,6 +16,7 @@ use shaderlint_rules::RULES;
 
 use crate::config::{Definition, Project, overlaid};
 use crate::lint::Role;
+use crate::scan;
 pub(crate) use union::union;
 
 /// How many readings of a file there are beside the default one.
@@ -95,7 +96,12 @@ fn check(
     role: Role,
 ) -> Reading {
     let inactive = std::mem::take(&mut unit.inactive);
-    let (mut shader, problems) = read_preprocessed(unit, problems);
+    let wanted = Wanted {
+        file: &|file| file == FileId(0),
+        words: &scan::WORDS,
+    };
+    let wanted = (role == Role::Unit).then_some(&wanted);
+    let (mut shader, problems) = read_preprocessed(unit, problems, wanted);
     let supposed = match role {
         Role::StrayHeader => stray::take_as_entries(&mut shader),
         Role::Unit => None,
@@ -105,7 +111,9 @@ fn check(
             function.group_size = None;
         }
     }
-    let has_entry = shader.entry_points().next().is_some();
+    // Where there is nothing to find in what the entry points name, none of it is read.
+    let is_unread = shader.functions.is_empty() && contains(&shader.text, b"numthreads");
+    let has_entry = is_unread || shader.entry_points().next().is_some();
     let mut report = check_shader(&shader, RULES, settings);
     if let Some(supposed) = supposed {
         stray::suppose(&mut report, &supposed);

@@ -199,7 +199,7 @@ impl Totals {
                 .or_insert_with(|| (file.text.clone(), HashSet::new()));
             sights.1.insert(left_out.remove(&number).unwrap_or_default());
         }
-        read_preprocessed(unit, problems)
+        read_preprocessed(unit, problems, None)
     }
 
     /// Notes every function of a unit that synchronises, or that is in a labelled file.

@@ -6,6 +6,7 @@
 
 mod edits;
 mod items;
+mod needed;
 mod tokens;
 mod words;
 
@@ -13,6 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::span::Span;
 use crate::tree::Direction;
+pub(crate) use needed::{WantedText, leave_out_unnamed};
 pub(crate) use tokens::{Token, TokenKind};
 
 /// Brackets nested deeper than this are not parsed.

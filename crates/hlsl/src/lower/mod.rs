@@ -26,7 +26,7 @@ use std::ops::ControlFlow;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
-use crate::lexical::{Item, ItemKind, Lexed};
+use crate::lexical::{Item, ItemKind, Lexed, WantedText, leave_out_unnamed};
 use crate::span::Span;
 use crate::tree::{Function, FunctionId, GlobalId, Local, LocalId, Shader, Stmt, StmtKind};
 use crate::types::{StructId, Type};
@@ -114,6 +114,11 @@ struct Body<'a> {
 /// problem with its place.
 #[must_use]
 pub fn parse(text: Vec<u8>) -> (Shader, Vec<TextProblem>) {
+    parse_wanted(text, None)
+}
+
+/// As [`parse`], without what [`leave_out_unnamed`] leaves out. Nothing is read where none of the wanted words is left.
+pub(crate) fn parse_wanted(text: Vec<u8>, wanted: Option<&WantedText<'_>>) -> (Shader, Vec<TextProblem>) {
     if text.len() >= i32::MAX as usize {
         let problem = TextProblem {
             message: "text of 2 GiB or more".to_owned(),
@@ -127,13 +132,17 @@ pub fn parse(text: Vec<u8>) -> (Shader, Vec<TextProblem>) {
             vec![problem],
         );
     }
-    let (mut shader, problems) = lower(&text);
+    let (mut shader, problems) = lower(&text, wanted);
     shader.text = text;
     (shader, problems)
 }
 
-fn lower(text: &[u8]) -> (Shader, Vec<TextProblem>) {
-    let lexed = crate::lexical::lex(text);
+fn lower(text: &[u8], wanted: Option<&WantedText<'_>>) -> (Shader, Vec<TextProblem>) {
+    let mut lexed = crate::lexical::lex(text);
+    if wanted.is_some_and(|wanted| !leave_out_unnamed(&mut lexed, text, wanted)) {
+        return (Shader::default(), Vec::new());
+    }
+    let lexed = lexed;
     let mut lowering = Lowering {
         text,
         lexed: &lexed,

@@ -1,0 +1,145 @@
+//! Which items of a text are asked for at all.
+//!
+//! A unit that includes an engine's headers names little of what they declare. What nothing names cannot be run, and
+//! needs not be parsed.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::tokens::blank_range;
+use super::{Item, ItemKind, Lexed, Token};
+use crate::span::Span;
+
+/// What of a text is asked for.
+pub(crate) struct WantedText<'a> {
+    /// Whether the item of this place is wanted whether or not anything names it. Entry points are.
+    pub is_root: &'a dyn Fn(Span) -> bool,
+    /// Parts of words.
+    pub words: &'a [&'a [u8]],
+}
+
+/// Leaves out the items that no other item names, but for those that `wanted` takes by their place; says whether any
+/// of its words is left.
+///
+/// An item is known by every word that it may declare, and stays if any token of an item that stays is one of these.
+/// Overloads and methods share a name, so they stay together. That is more than can be reached: a word may mean
+/// something else.
+pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedText<'_>) -> bool {
+    let mut by_name: FxHashMap<&[u8], Vec<usize>> = FxHashMap::default();
+    let mut stays = Vec::with_capacity(lexed.items.len());
+    let mut open = Vec::new();
+    for (at, item) in lexed.items.iter().enumerate() {
+        let is_root = item.numthreads.is_some() || (wanted.is_root)(item.span);
+        let names = if is_root {
+            None
+        } else {
+            declared(lexed, text, item)
+        };
+        stays.push(names.is_none());
+        if names.is_none() {
+            open.push(at);
+        }
+        for name in names.unwrap_or_default() {
+            by_name.entry(name).or_default().push(at);
+        }
+    }
+    let mut is_telling = false;
+    let mut seen: FxHashSet<&[u8]> = FxHashSet::default();
+    while let Some(item) = open.pop().and_then(|at| lexed.items.get(at)) {
+        for token in tokens(lexed, item.span) {
+            let word = token.word(text);
+            if word.is_empty() || !seen.insert(word) {
+                continue;
+            }
+            is_telling |= wanted.words.iter().any(|part| contains(word, part));
+            for named in by_name.remove(word).unwrap_or_default() {
+                if let Some(stays) = stays.get_mut(named)
+                    && !std::mem::replace(stays, true)
+                {
+                    open.push(named);
+                }
+            }
+        }
+    }
+    let mut stays = stays.into_iter();
+    let blank = &mut lexed.blank;
+    lexed.items.retain(|item| {
+        let stays = stays.next().unwrap_or(true);
+        if !stays {
+            blank_range(blank, item.span.start as usize, item.span.end as usize);
+        }
+        stays
+    });
+    is_telling
+}
+
+fn contains(word: &[u8], part: &[u8]) -> bool {
+    word.windows(part.len()).any(|window| window == part)
+}
+
+fn tokens(lexed: &Lexed, span: Span) -> &[Token] {
+    let first = lexed.tokens.partition_point(|token| token.start < span.start);
+    let end = lexed.tokens.partition_point(|token| token.start < span.end);
+    lexed.tokens.get(first..end).unwrap_or_default()
+}
+
+/// Words that stand where names do, and are none.
+const KEYWORDS: [&[u8]; 8] = [
+    b"",
+    b"register",
+    b"packoffset",
+    b"template",
+    b"enum",
+    b"class",
+    b"int",
+    b"uint",
+];
+
+/// The words that an item may declare, maybe more; `None` where that cannot be told.
+///
+/// Outside all brackets a declarator's name stands before its initial value, its length, its semantic, its list of
+/// parameters, the body of its struct, what its template is specialised for or the next declarator.
+fn declared<'t>(lexed: &Lexed, text: &'t [u8], item: &Item) -> Option<Vec<&'t [u8]>> {
+    if item.kind == ItemKind::Skipped {
+        return None;
+    }
+    let tokens = tokens(lexed, item.span);
+    let words: Vec<&[u8]> = tokens.iter().map(|token| token.word(text)).collect();
+    if words.contains(&b"enum".as_slice()) {
+        return Some(
+            words
+                .into_iter()
+                .filter(|word| !KEYWORDS.contains(word))
+                .collect(),
+        );
+    }
+    let ends: &[u8] = if item.kind == ItemKind::Template {
+        b"=[:({,;<"
+    } else {
+        b"=[:({,;"
+    };
+    let mut names = Vec::new();
+    let (mut depth, mut is_value) = (0u32, false);
+    for (at, (token, word)) in tokens.iter().zip(words).enumerate() {
+        if token.is(b')') || token.is(b']') || token.is(b'}') {
+            depth = depth.saturating_sub(1);
+        } else if token.is(b'(') || token.is(b'[') || token.is(b'{') {
+            depth += 1;
+        } else if depth == 0 && token.is(b'=') {
+            is_value = true;
+        } else if depth == 0 && (token.is(b',') || token.is(b';')) {
+            is_value = false;
+        } else if depth == 0 && !is_value {
+            let next = tokens.get(at + 1);
+            let ends = next.is_none_or(|next| ends.iter().any(|&punct| next.is(punct)));
+            let is_name = !KEYWORDS.contains(&word);
+            // The first has no name; `using namespace` declares all that the namespace has.
+            if matches!(word, b"operator" | b"using") {
+                return None;
+            }
+            if ends && is_name {
+                names.push(word);
+            }
+        }
+    }
+    (!names.is_empty()).then_some(names)
+}

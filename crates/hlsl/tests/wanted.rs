@@ -1,0 +1,124 @@
+//! What a unit's kernels do not name is not read.
+
+use std::sync::Arc;
+
+use shaderlint_hlsl::{FileId, Includes, Shader, SourceFile, Wanted, preprocess, read_preprocessed};
+
+struct Header<'a>(&'a str);
+
+impl Includes for Header<'_> {
+    fn resolve(&self, _: &str, path: &str, _: bool) -> Option<SourceFile> {
+        Some(SourceFile {
+            path: path.to_owned(),
+            text: Arc::from(self.0.as_bytes()),
+        })
+    }
+}
+
+const KERNEL: &str = "#include \"header.hlsli\"
+groupshared uint g_Sum[64];
+[numthreads(64, 1, 1)] void main(uint i : SV_GroupIndex) { g_Sum[i] = ";
+
+/// The kernel that leaves `value` in groupshared memory.
+fn read(header: &str, value: &str) -> (Shader, Vec<String>) {
+    let main = format!("{KERNEL}{value}; }}\n");
+    let (unit, problems) = preprocess("main.hlsl", main.as_bytes(), &[], &Header(header));
+    let wanted = Wanted {
+        file: &|file| file == FileId(0),
+        words: &[b"groupshared"],
+    };
+    let (shader, problems) = read_preprocessed(unit, problems, Some(&wanted));
+    (shader, problems.into_iter().map(|problem| problem.message).collect())
+}
+
+/// Names of the functions and globals that were read, for a kernel that leaves `value`.
+fn names(header: &str, value: &str) -> Vec<String> {
+    let (shader, problems) = read(header, value);
+    assert_eq!(problems, [""; 0], "{header}");
+    let functions = shader.functions.iter().map(|function| function.name.clone());
+    let globals = shader.globals.iter().map(|global| global.name.clone());
+    let mut names: Vec<String> = functions.chain(globals).collect();
+    names.retain(|name| name != "main" && name != "g_Sum");
+    names.sort();
+    names
+}
+
+fn check(header: &str, value: &str, expected: &[&str]) {
+    assert_eq!(names(header, value), expected, "{header}");
+}
+
+#[test]
+fn what_is_named_is_read_and_the_rest_is_not() {
+    let header = "uint Twice(uint x) { return x + x; } uint Thrice(uint x) { return Twice(x) + x; }
+uint Other(uint x) { return Thrice(x); } static const uint K = 3, L = K; Texture2D<float4> t : register(t0);";
+    check(header, "Thrice(i)", &["Thrice", "Twice"]);
+    check(header, "L", &["K", "L"]);
+    check(header, "Other(K)", &["K", "L", "Other", "Thrice", "Twice"]);
+    check(header, "i", &[]);
+    check(
+        "uint F(uint x) { return x; } uint F(uint x, uint y) { return y; }",
+        "F(i)",
+        &["F", "F"],
+    );
+    check("uint F(uint x); uint F(uint x) { return x; }", "F(i)", &["F"]);
+    check("cbuffer C { uint a; uint b; }", "b", &["b"]);
+    check(
+        "RWStructuredBuffer<uint> a[2] : register(u0); Buffer<uint> b : register(t0);",
+        "a[0][i]",
+        &["a"],
+    );
+}
+
+#[test]
+fn what_a_name_stands_for_is_read_whole() {
+    let helper = "uint Helper(uint x) { return x; }";
+    let body = "struct S { uint v; uint Get() { return Helper(v); } };";
+    check(
+        &format!("{helper} {body} S Make(uint v) {{ S s; s.v = v; return s; }}"),
+        "Make(i).Get()",
+        &["Helper", "Make", "S::Get"],
+    );
+    check(
+        &format!("{helper} struct S {{ uint v; uint Get(); }}; uint S::Get() {{ return Helper(v); }} S Make(uint v) {{ S s; s.v = v; return s; }}"),
+        "Make(i).Get()",
+        &["Helper", "Make", "S::Get"],
+    );
+    check("enum Kind { One = 1, Two = 2 }; uint Get(uint x) { return Two + x; }", "Get(i)", &["Get"]);
+    check(
+        "struct V { uint v; V operator+(V o) { V r; r.v = v + o.v; return r; } uint Get() { return v; } }; V Make(uint v) { V r; r.v = v; return r; }",
+        "(Make(i) + Make(1)).Get()",
+        &["Make", "V::Get", "V::operator+"],
+    );
+    check(
+        "namespace N { uint F(uint x) { return x; } uint G(uint x) { return x; } } using namespace N;",
+        "F(i)",
+        &["F"],
+    );
+    let template = "template<typename T> T Square(T x) { return x * x; }";
+    check(&format!("{template} {helper}"), "Square(i)", &["Square"]);
+    check("typedef uint word; static word w = 1;", "w", &["w"]);
+}
+
+#[test]
+fn a_kernel_with_nothing_to_find_is_not_read() {
+    let header = "uint Lonely(uint x) { GroupMemoryBarrierWithGroupSync(); return x; }";
+    let main = "#include \"header.hlsli\"\nRWBuffer<uint> b;\n[numthreads(64, 1, 1)] void main(uint i : SV_GroupIndex) { b[i] = i; }";
+    for (words, functions) in [([b"Barrier".as_slice()], 0), ([b"numthreads".as_slice()], 1)] {
+        let (unit, problems) = preprocess("main.hlsl", main.as_bytes(), &[], &Header(header));
+        let wanted = Wanted {
+            file: &|file| file == FileId(0),
+            words: &words,
+        };
+        let (shader, problems) = read_preprocessed(unit, problems, Some(&wanted));
+        assert_eq!((shader.functions.len(), problems.len()), (functions, 0));
+        assert!(!shader.text.is_empty() && shader.sources.files.len() == 2);
+    }
+}
+
+/// What is left out is not complained of; what is wanted is.
+#[test]
+fn only_what_is_wanted_is_complained_of() {
+    let header = "uint Good(uint x) { return x; } uint Bad(uint x) { return gone + x; }";
+    assert_eq!(read(header, "Good(i)").1, [""; 0]);
+    assert_eq!(read(header, "Bad(i)").1, ["unknown name `gone`"]);
+}
