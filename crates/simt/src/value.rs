@@ -14,9 +14,11 @@
 //! Float `+` and `*` are put in the same form although they are not associative: equal forms then mean equal up to
 //! the order of operations, which [`Operator::is_exact`] tells.
 
+use std::hash::BuildHasher as _;
 use std::rc::Rc;
 
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
 use crate::finding::Operator;
@@ -136,7 +138,8 @@ pub(crate) struct Symbol(pub u32);
 pub(crate) struct Terms {
     /// By atom number: what it stands for, and what its value depends on.
     atoms: Vec<(Term, Facts)>,
-    interned: FxHashMap<Term, u32>,
+    /// The atoms of operations, each with the hash of what it stands for.
+    interned: HashTable<(u32, u32)>,
     names: Vec<Box<str>>,
     symbols: FxHashMap<Box<str>, Symbol>,
     fresh: u32,
@@ -217,16 +220,26 @@ impl Terms {
     /// The atom for a deterministic operation on `arguments`.
     pub fn apply(&mut self, op: Op, arguments: &[Value]) -> Value {
         self.work = self.work.saturating_add(1 + arguments.len());
-        let term = Term::Apply(op, arguments.into());
-        if let Some(atom) = self.interned.get(&term) {
+        let hash = (FxBuildHasher.hash_one((op, arguments)) >> 32) as u32;
+        // Both ends of the word choose a place in the table.
+        let spread = |hash: u32| u64::from(hash) << 32 | u64::from(hash);
+        let atoms = &self.atoms;
+        let is_same = |(known, atom): &(u32, u32)| {
+            *known == hash
+                && atoms.get(*atom as usize).is_some_and(|(term, _)| {
+                    matches!(term, Term::Apply(known, these) if *known == op && **these == *arguments)
+                })
+        };
+        if let Some((_, atom)) = self.interned.find(spread(hash), is_same) {
             return match self.assumed.get(atom) {
                 Some(word) => Value::Known(*word),
                 None => Value::atom(*atom),
             };
         }
         let facts = Facts::of(op, arguments.iter().map(|value| self.facts(value)));
-        let atom = self.push(term.clone(), facts);
-        self.interned.insert(term, atom);
+        let atom = self.push(Term::Apply(op, arguments.into()), facts);
+        self.interned
+            .insert_unique(spread(hash), (hash, atom), |(hash, _)| spread(*hash));
         Value::atom(atom)
     }
 
