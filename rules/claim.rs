@@ -1,6 +1,6 @@
 //! What the rules about atomics say of one.
 
-use shaderlint_linter::{Context, Finding, Label, ShaderModel};
+use shaderlint_linter::{Context, Finding, Label, ShaderModel, Verdict};
 use shaderlint_simt::{Amount, Atomic, Cells, Claim};
 
 /// The finding for a claim that `rule` is about. `None` where the target has no wave intrinsics.
@@ -15,6 +15,11 @@ pub(crate) fn finding(
         rule,
         entry: context.entry,
         message,
+        shape: Some(match claim.cells {
+            Cells::One => "one-address",
+            Cells::Few(_) => "few-addresses",
+        }),
+        verdict: Verdict::Refines,
         primary: Label {
             place: claim.span,
             text: match claim.cells {

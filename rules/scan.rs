@@ -1,6 +1,6 @@
 //! What the rules about scans say of one.
 
-use shaderlint_linter::{Context, Finding, Label, ShaderModel};
+use shaderlint_linter::{Context, Finding, Label, ShaderModel, Verdict};
 use shaderlint_simt::{Collective, Elements, Kind, Operator, Shape};
 
 use crate::{element, wave_form};
@@ -50,6 +50,8 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         rule,
         entry: context.entry,
         message: format!("{shape} {kind} scan of {} {}s", scan.count, scan.element.name()),
+        shape: Some(shape_id(scan)),
+        verdict: verdict(scan),
         primary: Label {
             place: scan.span,
             text: effort(scan),
@@ -58,6 +60,25 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         notes,
         fix,
     })
+}
+
+/// How the construct goes about it.
+pub(crate) fn shape_id(found: &Collective) -> &'static str {
+    match found.shape {
+        Shape::Doubling => "doubling",
+        Shape::Sweeps => "sweeps",
+        Shape::Tree => "tree",
+        Shape::Serial => "serial",
+        Shape::Other => "other",
+    }
+}
+
+pub(crate) fn verdict(found: &Collective) -> Verdict {
+    if found.operator.is_exact() {
+        Verdict::Proved
+    } else {
+        Verdict::Reassociates
+    }
 }
 
 /// What the construct costs.

@@ -1,7 +1,7 @@
 //! `divergent-barrier`: a barrier that some threads of the group reach and others do not.
 
 use shaderlint_hlsl::Scalar;
-use shaderlint_linter::{Category, Context, Finding, Label, Rule};
+use shaderlint_linter::{Category, Context, Finding, Label, Rule, Verdict};
 use shaderlint_simt::Divergence;
 
 use crate::witness;
@@ -33,6 +33,8 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
         rule: RULE.id,
         entry: context.entry,
         message: "a barrier that not every thread of the group reaches".to_owned(),
+        shape: None,
+        verdict: Verdict::Divergent,
         primary: Label {
             place: divergence.span,
             text: format!("thread {here} waits here, thread {away} does not"),

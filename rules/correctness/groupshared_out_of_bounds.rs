@@ -1,7 +1,7 @@
 //! `groupshared-out-of-bounds`: an index that a groupshared array does not have, by some thread at some step.
 
 use shaderlint_hlsl::Type;
-use shaderlint_linter::{Category, Context, Finding, Label, Rule};
+use shaderlint_linter::{Category, Context, Finding, Label, Rule, Verdict};
 use shaderlint_simt::OutOfBounds;
 
 use crate::witness;
@@ -44,6 +44,8 @@ fn finding(context: &Context<'_>, outside: &OutOfBounds) -> Finding {
         rule: RULE.id,
         entry: context.entry,
         message: format!("{element} is outside the array, which has {length} elements"),
+        shape: None,
+        verdict: Verdict::OutOfBounds,
         primary: Label {
             place: outside.access.span,
             text: format!("thread {thread} {verb} {element}"),

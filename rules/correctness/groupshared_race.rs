@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use shaderlint_linter::{Category, Context, Finding, Label, Rule};
+use shaderlint_linter::{Category, Context, Finding, Label, Rule, Verdict};
 use shaderlint_simt::{Access, Race};
 
 use crate::witness;
@@ -59,6 +59,8 @@ fn finding(context: &Context<'_>, race: &Race, others: &[&Race]) -> Finding {
         rule: RULE.id,
         entry: context.entry,
         message: format!("data race on {cell}"),
+        shape: None,
+        verdict: Verdict::Racy,
         primary: Label {
             place: race.second.span,
             text: format!("thread {} {} {cell}", race.second.thread, verb(&race.second)),

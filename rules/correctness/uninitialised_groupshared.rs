@@ -1,6 +1,6 @@
 //! `uninitialised-groupshared`: groupshared memory that is read before anything was written to it.
 
-use shaderlint_linter::{Category, Context, Finding, Label, Rule};
+use shaderlint_linter::{Category, Context, Finding, Label, Rule, Verdict};
 use shaderlint_simt::Uninitialised;
 
 use crate::witness;
@@ -35,6 +35,8 @@ fn finding(context: &Context<'_>, found: &Uninitialised) -> Finding {
         rule: RULE.id,
         entry: context.entry,
         message: format!("{element} is read, and no thread has written it"),
+        shape: None,
+        verdict: Verdict::Uninitialised,
         primary: Label {
             place: found.read.span,
             text: format!("thread {thread} reads {element}"),

@@ -1,7 +1,7 @@
 //! `wave-size-assumption`: wave code that is right at some wave sizes or packings and wrong at others.
 
 use shaderlint_hlsl::Span;
-use shaderlint_linter::{Category, Context, Finding, Label, Rule};
+use shaderlint_linter::{Category, Context, Finding, Label, Rule, Verdict};
 use shaderlint_simt::{LaneMap, OutOfBounds, Race, WaveDependence, WaveEffect};
 
 use crate::witness;
@@ -46,6 +46,8 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
         rule: RULE.id,
         entry: context.entry,
         message,
+        shape: None,
+        verdict: Verdict::WaveDependent,
         primary: Label {
             place,
             text: String::new(),

@@ -56,6 +56,8 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
             reduction.count,
             reduction.element.name()
         ),
+        shape: Some(scan::shape_id(reduction)),
+        verdict: scan::verdict(reduction),
         primary: Label {
             place: reduction.span,
             text: scan::effort(reduction),

@@ -28,7 +28,10 @@ fn read(header: &str, value: &str) -> (Shader, Vec<String>) {
         words: &[b"groupshared"],
     };
     let (shader, problems) = read_preprocessed(unit, problems, Some(&wanted));
-    (shader, problems.into_iter().map(|problem| problem.message).collect())
+    (
+        shader,
+        problems.into_iter().map(|problem| problem.message).collect(),
+    )
 }
 
 /// Names of the functions and globals that were read, for a kernel that leaves `value`.
@@ -79,11 +82,17 @@ fn what_a_name_stands_for_is_read_whole() {
         &["Helper", "Make", "S::Get"],
     );
     check(
-        &format!("{helper} struct S {{ uint v; uint Get(); }}; uint S::Get() {{ return Helper(v); }} S Make(uint v) {{ S s; s.v = v; return s; }}"),
+        &format!(
+            "{helper} struct S {{ uint v; uint Get(); }}; uint S::Get() {{ return Helper(v); }} S Make(uint v) {{ S s; s.v = v; return s; }}"
+        ),
         "Make(i).Get()",
         &["Helper", "Make", "S::Get"],
     );
-    check("enum Kind { One = 1, Two = 2 }; uint Get(uint x) { return Two + x; }", "Get(i)", &["Get"]);
+    check(
+        "enum Kind { One = 1, Two = 2 }; uint Get(uint x) { return Two + x; }",
+        "Get(i)",
+        &["Get"],
+    );
     check(
         "struct V { uint v; V operator+(V o) { V r; r.v = v + o.v; return r; } uint Get() { return v; } }; V Make(uint v) { V r; r.v = v; return r; }",
         "(Make(i) + Make(1)).Get()",

@@ -21,6 +21,9 @@ pub struct Finding {
     pub entry: FunctionId,
     /// One line without a full stop.
     pub message: String,
+    /// How the construct goes about it, in a word; `None` where that is no matter.
+    pub shape: Option<&'static str>,
+    pub verdict: Verdict,
     pub primary: Label,
     pub secondary: Vec<Label>,
     /// The evidence, and what to do; a line each.
@@ -35,11 +38,36 @@ pub struct Diagnostic {
     pub rule: &'static str,
     pub category: Category,
     pub message: String,
+    /// As in [`Finding`].
+    pub shape: Option<&'static str>,
+    pub verdict: Verdict,
     pub primary: Label<FileSpan>,
     pub secondary: Vec<Label<FileSpan>>,
     pub notes: Vec<String>,
     /// Every edit lies in the file that was asked for.
     pub fix: Option<Fix<FileEdit>>,
+}
+
+/// What was established of a finding's place.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// It computes what is said for every input, bit for bit.
+    Proved,
+    /// It computes what is said up to the order of float operations.
+    Reassociates,
+    /// Its atomics leave what is said; which thread gets which old value is open.
+    Refines,
+    /// Two threads access one cell in one barrier interval, and one of them writes.
+    Racy,
+    /// Threads of a group part ways at a barrier.
+    Divergent,
+    /// An access is outside its array.
+    OutOfBounds,
+    /// A cell is read that no thread wrote.
+    Uninitialised,
+    /// The result depends on the wave size, or on which threads share a wave.
+    WaveDependent,
 }
 
 /// Edits that belong together: all of them or none.

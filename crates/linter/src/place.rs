@@ -42,6 +42,8 @@ pub(crate) fn diagnostic(shader: &Shader, rule: &Rule, finding: Finding) -> Opti
         rule: rule.id,
         category: rule.category,
         message: finding.message,
+        shape: finding.shape,
+        verdict: finding.verdict,
         primary,
         secondary,
         notes,

@@ -55,7 +55,9 @@ nothing found in 1 file
         str![[r#"
 0
 {
-  "findings": []
+  "version": "0.1.0",
+  "findings": [],
+  "problems": []
 }
 
 "#]]
@@ -114,10 +116,12 @@ fn json_counts_characters_from_one() {
         String::from_utf8_lossy(&output.stdout).into_owned(),
         str![[r#"
 {
+  "version": "0.1.0",
   "findings": [
     {
       "rule": "groupshared-race",
       "category": "correctness",
+      "severity": "error",
       "path": "a.hlsl",
       "start": {
         "line": 6,
@@ -128,6 +132,8 @@ fn json_counts_characters_from_one() {
         "column": 43
       },
       "message": "data race on g_Sum[1]",
+      "shape": null,
+      "verdict": "racy",
       "notes": [
         "thread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0",
         "another pair of accesses races here too",
@@ -135,7 +141,8 @@ fn json_counts_characters_from_one() {
       ],
       "fix": null
     }
-  ]
+  ],
+  "problems": []
 }
 
 "#]]

@@ -1,27 +1,51 @@
 //! Findings for other programs. Lines and columns count from 1, columns in characters.
 
+use codespan_reporting::diagnostic::Severity;
 use serde::Serialize;
-use shaderlint_hlsl::FileSpan;
-use shaderlint_linter::{Diagnostic, FileEdit, Fix, Safety};
+use shaderlint_hlsl::{FileSpan, Problem};
+use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Safety, Verdict};
+
+use super::severity;
 
 use crate::lint::Looked;
 use crate::source_text::{Place, SourceTexts};
 
 #[derive(Serialize)]
 struct Output<'a> {
+    /// The program's.
+    version: &'a str,
     findings: Vec<FindingOutput<'a>>,
+    problems: Vec<ProblemOutput<'a>>,
 }
 
 #[derive(Serialize)]
 struct FindingOutput<'a> {
     rule: &'a str,
-    category: shaderlint_linter::Category,
+    category: Category,
+    severity: &'a str,
     path: String,
     start: Place,
     end: Place,
     message: &'a str,
+    shape: Option<&'a str>,
+    verdict: Verdict,
     notes: &'a [String],
     fix: Option<FixOutput<'a>>,
+}
+
+/// Something that could not be read, or not be run to its end.
+#[derive(Serialize)]
+struct ProblemOutput<'a> {
+    path: String,
+    #[serde(flatten)]
+    place: Option<PlaceOutput>,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct PlaceOutput {
+    start: Place,
+    end: Place,
 }
 
 /// All edits are of the finding's file; their places are those before any of them is made.
@@ -41,17 +65,24 @@ struct EditOutput<'a> {
 
 /// All findings as one JSON document.
 pub(crate) fn json(looked: &[Looked]) -> anyhow::Result<Vec<u8>> {
-    let mut findings = Vec::new();
-    for one in looked.iter().filter(|one| !one.report.findings.is_empty()) {
+    let (mut findings, mut problems) = (Vec::new(), Vec::new());
+    for one in looked {
         let texts = SourceTexts::new(&one.sources);
-        findings.extend(
-            one.report
-                .findings
-                .iter()
-                .map(|finding| finding_output(&texts, finding)),
+        let found = one.report.findings.iter();
+        findings.extend(found.map(|finding| finding_output(&texts, finding)));
+        let unread = one.problems.iter().chain(&one.report.problems);
+        problems.extend(
+            unread
+                .chain(&one.report.stops)
+                .map(|problem| problem_output(one, &texts, problem)),
         );
     }
-    let mut text = serde_json::to_vec_pretty(&Output { findings })?;
+    let output = Output {
+        version: env!("CARGO_PKG_VERSION"),
+        findings,
+        problems,
+    };
+    let mut text = serde_json::to_vec_pretty(&output)?;
     text.push(b'\n');
     Ok(text)
 }
@@ -61,15 +92,33 @@ fn finding_output<'a>(texts: &SourceTexts, finding: &'a Diagnostic) -> FindingOu
     FindingOutput {
         rule: finding.rule,
         category: finding.category,
-        path: texts
-            .get(finding.primary.place.file)
-            .map_or(String::new(), |file| file.name.clone()),
+        severity: match severity(finding.category) {
+            Severity::Error => "error",
+            _ => "warning",
+        },
+        path: path(texts, finding.primary.place).unwrap_or_default(),
         start,
         end,
         message: &finding.message,
+        shape: finding.shape,
+        verdict: finding.verdict,
         notes: &finding.notes,
         fix: finding.fix.as_ref().map(|fix| fix_output(texts, fix)),
     }
+}
+
+fn problem_output<'a>(one: &Looked, texts: &SourceTexts, problem: &'a Problem) -> ProblemOutput<'a> {
+    let place = problem.place.map(|place| places(texts, place));
+    let path = problem.place.and_then(|place| path(texts, place));
+    ProblemOutput {
+        path: path.unwrap_or_else(|| one.path.clone()),
+        place: place.map(|(start, end)| PlaceOutput { start, end }),
+        message: &problem.message,
+    }
+}
+
+fn path(texts: &SourceTexts, place: FileSpan) -> Option<String> {
+    texts.get(place.file).map(|file| file.name.clone())
 }
 
 fn fix_output<'a>(texts: &SourceTexts, fix: &'a Fix<FileEdit>) -> FixOutput<'a> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shaderlint_hlsl::{FileId, FileSpan, SourceFile, Sources};
-use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Label, Report, Safety};
+use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Label, Report, Safety, Verdict};
 use snapbox::{assert_data_eq, str};
 
 use crate::lint::Looked;
@@ -55,6 +55,8 @@ fn looked() -> Looked {
         rule: "hillis-steele-scan",
         category: Category::Perf,
         message: "hand-rolled inclusive scan of 64 uints (Hillis\u{2013}Steele)".to_owned(),
+        shape: Some("doubling"),
+        verdict: Verdict::Proved,
         primary: label(ladder, "6 rounds, 12 barriers, counted in the run"),
         secondary: vec![
             label(
@@ -83,6 +85,8 @@ fn looked() -> Looked {
         rule: "groupshared-race",
         category: Category::Correctness,
         message: "data race on g_Scan[1]".to_owned(),
+        shape: None,
+        verdict: Verdict::Racy,
         primary: label(span("g_Scan[gi] +=", 0, "]"), "thread 1 writes g_Scan[1]"),
         secondary: vec![label(span("g_Scan[gi - s]", 0, "]"), "thread 2 reads it here")],
         notes: vec![
@@ -171,10 +175,12 @@ fn json() {
         String::from_utf8_lossy(&text).into_owned(),
         str![[r#"
 {
+  "version": "0.1.0",
   "findings": [
     {
       "rule": "hillis-steele-scan",
       "category": "perf",
+      "severity": "warning",
       "path": "scan.hlsl",
       "start": {
         "line": 11,
@@ -185,6 +191,8 @@ fn json() {
         "column": 6
       },
       "message": "hand-rolled inclusive scan of 64 uints (Hillis–Steele)",
+      "shape": "doubling",
+      "verdict": "proved",
       "notes": [
         "proved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i < 64, race-free",
         "the wave form passes one barrier instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups"
@@ -210,6 +218,7 @@ fn json() {
     {
       "rule": "groupshared-race",
       "category": "correctness",
+      "severity": "error",
       "path": "scan.hlsl",
       "start": {
         "line": 15,
@@ -220,10 +229,55 @@ fn json() {
         "column": 19
       },
       "message": "data race on g_Scan[1]",
+      "shape": null,
+      "verdict": "racy",
       "notes": [
         "thread 2 reads g_Scan[1] while thread 1 writes it, both in barrier interval 1 (pass 1 of the loop, s = 1)"
       ],
       "fix": null
+    }
+  ],
+  "problems": []
+}
+
+"#]]
+    );
+}
+
+#[test]
+fn json_has_what_could_not_be_read() {
+    let problem = |place| shaderlint_hlsl::Problem {
+        message: "unknown name `x`".to_owned(),
+        place,
+    };
+    let unread = Looked {
+        problems: vec![problem(Some(span("Src", 0, "c"))), problem(None)],
+        report: Report::default(),
+        ..looked()
+    };
+    let text = super::json(&[unread]).expect("it is all text");
+    assert_data_eq!(
+        String::from_utf8_lossy(&text).into_owned(),
+        str![[r#"
+{
+  "version": "0.1.0",
+  "findings": [],
+  "problems": [
+    {
+      "path": "scan.hlsl",
+      "start": {
+        "line": 1,
+        "column": 24
+      },
+      "end": {
+        "line": 1,
+        "column": 27
+      },
+      "message": "unknown name `x`"
+    },
+    {
+      "path": "scan.hlsl",
+      "message": "unknown name `x`"
     }
   ]
 }

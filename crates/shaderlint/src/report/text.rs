@@ -3,12 +3,13 @@
 use std::fmt::Write;
 
 use anyhow::Result;
-use codespan_reporting::diagnostic::{Diagnostic as Snippet, Label, Severity};
+use codespan_reporting::diagnostic::{Diagnostic as Snippet, Label};
 use codespan_reporting::term::termcolor::Buffer;
 use codespan_reporting::term::{self, Config, Styles, StylesWriter};
 use shaderlint_hlsl::{FileId, FileSpan, Problem, Sources};
-use shaderlint_linter::{Category, Diagnostic, Safety};
+use shaderlint_linter::{Diagnostic, Safety};
 
+use super::severity;
 use crate::config::Misconfigured;
 use crate::lint::Looked;
 #[cfg(feature = "gpu")]
@@ -68,10 +69,6 @@ pub(crate) fn concise(looked: &Looked) -> String {
 }
 
 fn snippet(texts: &SourceTexts, finding: &Diagnostic) -> Snippet<FileId> {
-    let severity = match finding.category {
-        Category::Perf => Severity::Warning,
-        Category::Correctness => Severity::Error,
-    };
     let label = |label: &shaderlint_linter::Label<FileSpan>, is_primary: bool| {
         let range = texts.range(label.place);
         let new = if is_primary {
@@ -93,7 +90,7 @@ fn snippet(texts: &SourceTexts, finding: &Diagnostic) -> Snippet<FileId> {
         .max();
     // A note stands behind the line numbers and ` = `.
     let width = WIDTH - 4 - last_line.unwrap_or(1).to_string().len();
-    Snippet::new(severity)
+    Snippet::new(severity(finding.category))
         .with_code(finding.rule)
         .with_message(&finding.message)
         .with_labels(labels.collect())
