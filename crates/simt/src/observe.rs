@@ -261,6 +261,7 @@ impl Machine<'_> {
             span,
             function: self.state.frame.function,
             instances: Vec::new(),
+            windows: Vec::new(),
             rewrite: None,
         };
         // What wave forms can take the place of: a total, or a scan from the left of one or two elements a thread.
