@@ -152,7 +152,7 @@ fn of_a_group() {
     check(BUF, &format!("{} {last}", at("gid.x * 64 + #")), &[&*of_group("64 * SV_GroupID.x")]);
     check(BUF, &at("gid.x * 64 + #").replace("gi >= s", "true"), &[]);
     // Two starts that may be anywhere from each other.
-    let two = at("#").replacen("Buf[gi - s]", "Buf[first + gi - s]", 1);
+    let two = at("#").replacen("Buf[(gi - s)]", "Buf[first + gi - s]", 1);
     check(BUF, &two, &[]);
     let two = at("first + #").replacen("Buf[first + (gi - s)]", "Buf[second + gi - s]", 1);
     check(BUF, &two, &[]);
