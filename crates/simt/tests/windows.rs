@@ -132,6 +132,7 @@ fn of_a_group() {
     let each = of_group("64 * SV_GroupID.x");
     check(BUF, &at("gid.x * 64 + #"), &[&*each]);
     check(BUF, &at("id.x - gi + #"), &[&*each]);
+    check(BUF, &at("gid.x << 6 | #"), &[&*each]);
     let each = of_group("256 * SV_GroupID.x");
     check("RWByteAddressBuffer Buf;", "uint o = gid.x * 256; for (uint s = 1; s < 64; s <<= 1) {
          uint t = gi >= s ? Buf.Load(o + 4 * gi - 4 * s) : 0; SYNC;

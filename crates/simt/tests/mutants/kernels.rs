@@ -175,7 +175,7 @@ fn windows(all: &mut Vec<(String, String)>) {
     let barriers = ["DeviceMemoryBarrierWithGroupSync()", "AllMemoryBarrierWithGroupSync()"];
     for (number, ladder) in LADDERS.into_iter().enumerate() {
         let threads = [8, 16][usize::from(ladder.contains('^') || ladder.contains("H;"))];
-        let ty = ["float", "uint", "int"][number % 3];
+        let ty = ["uint", "int", "float"][number % 3];
         let barrier = barriers[usize::from(number % 4 == 3)];
         let (globals, mut body) = ("groupshared T g[N];", on_device(ladder, barrier));
         match number % 3 {

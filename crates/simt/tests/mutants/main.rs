@@ -213,7 +213,11 @@ fn whatever_is_called_a_scan_is_one() {
         .iter()
         .flat_map(|original| {
             let is_small = !original.text.contains("64") && !original.text.contains("256");
-            let most = if is_small { 180 } else { 20 };
+            let most = match is_small {
+                true if original.name.starts_with("window") => 90,
+                true => 180,
+                false => 20,
+            };
             mutants(original, most)
                 .into_iter()
                 .map(move |edits| (original, edits))
