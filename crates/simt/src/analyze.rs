@@ -104,8 +104,13 @@ fn run(
                 let likely = machine.likely_bounds();
                 budget = budget.min(BUDGET / 4);
                 let known = std::mem::take(&mut analysis.collectives);
-                analysis.collectives =
-                    instances((shader, entry, group), &mut terms, (bounds, likely), windows, &mut budget);
+                analysis.collectives = instances(
+                    (shader, entry, group),
+                    &mut terms,
+                    (bounds, likely),
+                    windows,
+                    &mut budget,
+                );
                 analysis
                     .collectives
                     .retain(|found| known.iter().all(|known| !overlap(known, found)));

@@ -109,12 +109,7 @@ fn of_multiples(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &
     let (sum, number) = match (op, a, b) {
         (BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, Value::Known(number), Value::Sum(sum))
         | (
-            BinaryOp::And
-            | BinaryOp::Or
-            | BinaryOp::Xor
-            | BinaryOp::Mod
-            | BinaryOp::Div
-            | BinaryOp::Shr,
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor | BinaryOp::Mod | BinaryOp::Div | BinaryOp::Shr,
             Value::Sum(sum),
             Value::Known(number),
         ) => (sum, *number),
@@ -136,7 +131,11 @@ fn of_multiples(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &
         // Only bits of the constant change, and nothing is carried.
         BinaryOp::Or | BinaryOp::Xor if number <= below => {
             let old = sum.constant & below;
-            let new = if op == BinaryOp::Or { old | number } else { old ^ number };
+            let new = if op == BinaryOp::Or {
+                old | number
+            } else {
+                old ^ number
+            };
             let sum = if a.known().is_some() { b } else { a };
             Some(terms.combine(Operator::Add, sum, &Value::Known(new.wrapping_sub(old))))
         }

@@ -181,7 +181,8 @@ impl Machine<'_> {
     /// The scan that a window begins with. A resource has no end that the kernel tells: a ladder may run past that of its
     /// elements, where the device drops what is stored, and go on scanning there.
     fn scan_of_start(&self, place: &Elements, row: &[Value]) -> Option<Scan> {
-        let is_window = |array: &Shared| matches!(place, Elements::Array { global, .. } if array.global == *global);
+        let is_window =
+            |array: &Shared| matches!(place, Elements::Array { global, .. } if array.global == *global);
         let array = self.state.shared.iter().find(|array| is_window(array))?;
         [2, 1]
             .into_iter()

@@ -68,7 +68,9 @@ impl View {
         let lanes = shader.functions.get(entry.0 as usize)?.group_size?;
         let lanes = lanes.into_iter().fold(1, u32::saturating_mul);
         let uses = uses(shader, entry);
-        let candidates = uses.into_iter().filter(|(_, uses)| uses.loaded && uses.stored && !uses.otherwise);
+        let candidates = uses
+            .into_iter()
+            .filter(|(_, uses)| uses.loaded && uses.stored && !uses.otherwise);
         let arrays: Vec<(GlobalId, Type)> = candidates
             .filter_map(|(id, _)| Some((id, array(shader, id, lanes)?)))
             .collect();
@@ -102,7 +104,11 @@ fn array(shader: &Shader, resource: GlobalId, lanes: u32) -> Option<Type> {
         // `unorm` and `snorm` do not keep what is stored.
         (ResourceKind::RwBuffer, Some(element))
             if matches!(element.scalar(), Some(Scalar::Uint | Scalar::Int | Scalar::Float))
-                && !global.span.slice(&shader.text).windows(4).any(|word| word == b"norm") =>
+                && !global
+                    .span
+                    .slice(&shader.text)
+                    .windows(4)
+                    .any(|word| word == b"norm") =>
         {
             element.clone()
         }
@@ -140,10 +146,7 @@ const STORE: Access = Access {
     stores: true,
     otherwise: false,
 };
-const BOTH: Access = Access {
-    loads: true,
-    ..STORE
-};
+const BOTH: Access = Access { loads: true, ..STORE };
 const OTHERWISE: Access = Access {
     otherwise: true,
     ..BOTH
@@ -163,7 +166,9 @@ fn uses(shader: &Shader, entry: FunctionId) -> BTreeMap<GlobalId, Uses> {
     let mut waiting = vec![entry];
     while let Some(function) = waiting.pop() {
         let function = shader.functions.get(function.0 as usize);
-        let body = function.and_then(|function| function.body.as_deref()).unwrap_or_default();
+        let body = function
+            .and_then(|function| function.body.as_deref())
+            .unwrap_or_default();
         let expressions = statements(body).flat_map(|statement| statement.expressions());
         // A list of what is left, for trees may be deep.
         let mut left: Vec<(&Expr, Access)> = expressions.map(|expr| (expr, LOAD)).collect();
@@ -185,8 +190,18 @@ fn uses(shader: &Shader, entry: FunctionId) -> BTreeMap<GlobalId, Uses> {
                 }
                 ExprKind::Step { target, .. } => left.push((target, BOTH)),
                 ExprKind::Intrinsic(intrinsic, arguments) => {
-                    let access = |index| if intrinsic.may_write(index) { OTHERWISE } else { LOAD };
-                    left.extend((0..).zip(arguments).map(|(index, argument)| (argument, access(index))));
+                    let access = |index| {
+                        if intrinsic.may_write(index) {
+                            OTHERWISE
+                        } else {
+                            LOAD
+                        }
+                    };
+                    left.extend(
+                        (0..)
+                            .zip(arguments)
+                            .map(|(index, argument)| (argument, access(index))),
+                    );
                 }
                 ExprKind::Opaque(arguments) => {
                     left.extend(arguments.iter().map(|argument| (argument, OTHERWISE)));
@@ -201,7 +216,11 @@ fn uses(shader: &Shader, entry: FunctionId) -> BTreeMap<GlobalId, Uses> {
                         Some(parameter) if parameter.direction == Direction::Out => STORE,
                         _ => BOTH,
                     };
-                    left.extend((0..).zip(arguments).map(|(index, argument)| (argument, access(index))));
+                    left.extend(
+                        (0..)
+                            .zip(arguments)
+                            .map(|(index, argument)| (argument, access(index))),
+                    );
                 }
                 ExprKind::Method {
                     object,
@@ -209,7 +228,9 @@ fn uses(shader: &Shader, entry: FunctionId) -> BTreeMap<GlobalId, Uses> {
                     arguments,
                 } => {
                     match (&object.kind, &**name) {
-                        (ExprKind::Global(global), "Load" | "Load2" | "Load3" | "Load4") => note(global, LOAD),
+                        (ExprKind::Global(global), "Load" | "Load2" | "Load3" | "Load4") => {
+                            note(global, LOAD)
+                        }
                         (ExprKind::Global(global), "Store" | "Store2" | "Store3" | "Store4") => {
                             note(global, STORE);
                         }
@@ -254,7 +275,14 @@ impl Window {
             Value::Known(word) => (Vec::new(), *word),
             Value::Run { operator, start, end } if *operator == Operator::Add || end - start == 1 => {
                 let (start, end) = (*start, *end);
-                (vec![Part { start, end, factor: 1 }], 0)
+                (
+                    vec![Part {
+                        start,
+                        end,
+                        factor: 1,
+                    }],
+                    0,
+                )
             }
             Value::Sum(sum) if sum.operator == Operator::Add => (sum.parts.clone(), sum.constant),
             _ => return None,
@@ -264,7 +292,9 @@ impl Window {
             Some(_) => return None,
             None => self.start = Some(self.begin(terms, parts)?),
         }
-        constant.is_multiple_of(self.stride).then_some(constant / self.stride)
+        constant
+            .is_multiple_of(self.stride)
+            .then_some(constant / self.stride)
     }
 
     /// A start, if it is the same for all threads of a group and groups that differ in it share no element.
@@ -343,16 +373,26 @@ impl<'a> Machine<'a> {
     /// Makes windows of arrays of a [`View`].
     pub fn open_windows(&mut self, resources: &[(GlobalId, u32)]) {
         for (resource, stride) in resources {
-            let Some(number) = self.state.shared.iter().position(|array| array.global == *resource) else {
+            let Some(number) = self
+                .state
+                .shared
+                .iter()
+                .position(|array| array.global == *resource)
+            else {
                 continue;
             };
-            let Some(Type::Array(element, elements)) =
-                self.shader.globals.get(resource.0 as usize).map(|global| &global.ty)
+            let Some(Type::Array(element, elements)) = self
+                .shader
+                .globals
+                .get(resource.0 as usize)
+                .map(|global| &global.ty)
             else {
                 continue;
             };
             let width = self.shader.components(element);
-            let cells = (0..*elements as usize * width).map(|_| self.terms.fresh()).collect();
+            let cells = (0..*elements as usize * width)
+                .map(|_| self.terms.fresh())
+                .collect();
             let mut window = Shared::new(*resource, cells);
             window.on_device = true;
             self.state.shared[number] = window;

@@ -40,7 +40,10 @@ fn place(shader: &Shader, of: &Collective, elements: &Elements) -> String {
         Elements::Cell { global, index, .. } => format!("{}[{index}]", of_array(global)),
         Elements::Register { local, .. } => shader.functions[0].locals[local.0 as usize].name.clone(),
         Elements::OneRegister { local, thread, .. } => {
-            format!("{} of {thread}", shader.functions[0].locals[local.0 as usize].name)
+            format!(
+                "{} of {thread}",
+                shader.functions[0].locals[local.0 as usize].name
+            )
         }
     }
 }
@@ -61,7 +64,9 @@ fn check(globals: &str, body: &str, expected: &[&str]) {
         let instances = c.instances.iter().map(|i| format!(" {}={}", i.bound, i.value));
         let instances: String = instances.collect();
         let (operator, count, shape) = (c.operator, c.count, c.shape);
-        found.push(format!("{kind} {operator:?} {count} {shape:?} {input} -> {output}{instances}"));
+        found.push(format!(
+            "{kind} {operator:?} {count} {shape:?} {input} -> {output}{instances}"
+        ));
         assert!(c.windows.is_empty() || c.rewrite.is_none());
     }
     assert_eq!(found, expected, "{:?}\n{body}", analysis.stopped);
@@ -134,9 +139,13 @@ fn of_a_group() {
     check(BUF, &at("id.x - gi + #"), &[&*each]);
     check(BUF, &at("gid.x << 6 | #"), &[&*each]);
     let each = of_group("256 * SV_GroupID.x");
-    check("RWByteAddressBuffer Buf;", "uint o = gid.x * 256; for (uint s = 1; s < 64; s <<= 1) {
+    check(
+        "RWByteAddressBuffer Buf;",
+        "uint o = gid.x * 256; for (uint s = 1; s < 64; s <<= 1) {
          uint t = gi >= s ? Buf.Load(o + 4 * gi - 4 * s) : 0; SYNC;
-         Buf.Store(o + 4 * gi, Buf.Load(o + 4 * gi) + t); SYNC; }", &[&*each]);
+         Buf.Store(o + 4 * gi, Buf.Load(o + 4 * gi) + t); SYNC; }",
+        &[&*each],
+    );
     check(BUF, &at("first + #"), &[&*of_group("first")]);
     // The stretches of two groups overlap.
     check(BUF, &at("gid.x * 32 + #"), &[]);
@@ -145,12 +154,20 @@ fn of_a_group() {
     check(BUF, &at("gid.x * 4096 + gid.y * 64 + #"), &[]);
     check(BUF, &at("Src[gid.x] + #"), &[]);
     // Another group's stretch is written to.
-    for stray in ["Buf[gid.x * 64 + gi + 64] = 0;", "Buf[Src[gi]] = 0;", "if (Src[0]) Buf[count] = 1;"] {
+    for stray in [
+        "Buf[gid.x * 64 + gi + 64] = 0;",
+        "Buf[Src[gi]] = 0;",
+        "if (Src[0]) Buf[count] = 1;",
+    ] {
         check(BUF, &format!("{} {stray}", at("gid.x * 64 + #")), &[]);
     }
     // Another group's stretch is read from.
     let last = "Out[id.x] = Buf[gid.x * 64 - 1];";
-    check(BUF, &format!("{} {last}", at("gid.x * 64 + #")), &[&*of_group("64 * SV_GroupID.x")]);
+    check(
+        BUF,
+        &format!("{} {last}", at("gid.x * 64 + #")),
+        &[&*of_group("64 * SV_GroupID.x")],
+    );
     check(BUF, &at("gid.x * 64 + #").replace("gi >= s", "true"), &[]);
     // Two starts that may be anywhere from each other.
     let two = at("#").replacen("Buf[(gi - s)]", "Buf[first + gi - s]", 1);
@@ -182,7 +199,8 @@ fn sweeps_trees_and_totals() {
         "for (uint s = 1; s < 64; s <<= 1) { if (gi & s) Buf[gi] += Buf[(gi & ~(s - 1)) - 1]; SYNC; }",
         &["inclusive Add 64 Tree Buf@+0 -> Buf@+0"],
     );
-    let halves = "for (uint s = 32; s > 0; s >>= 1) { if (gi < s) Buf[gi] = max(Buf[gi], Buf[gi + s]); SYNC; }";
+    let halves =
+        "for (uint s = 32; s > 0; s >>= 1) { if (gi < s) Buf[gi] = max(Buf[gi], Buf[gi + s]); SYNC; }";
     check(BUF, halves, &["reduction MaxUint 64 Tree Buf@+0 -> Buf@[0]"]);
     // Filled by the kernel itself, two elements a thread.
     check(
@@ -210,7 +228,11 @@ fn bounds_of_the_host() {
 #[test]
 fn barriers_that_order_nothing_there() {
     // Groupshared memory alone.
-    check(BUF, &at("#").replace("SYNC", "GroupMemoryBarrierWithGroupSync()"), &[]);
+    check(
+        BUF,
+        &at("#").replace("SYNC", "GroupMemoryBarrierWithGroupSync()"),
+        &[],
+    );
     let mut weak = at("#");
     while let Some(last) = weak.rfind("SYNC") {
         weak.replace_range(last..last + 4, "GroupMemoryBarrierWithGroupSync()");
@@ -225,7 +247,10 @@ fn barriers_that_order_nothing_there() {
     // Of groupshared memory the ones that order device memory promise nothing either.
     check(
         "groupshared uint g[64]; RWStructuredBuffer<uint> Buf;",
-        &format!("g[gi] = Src[gi]; GroupMemoryBarrierWithGroupSync(); {} Buf[gi] = g[gi] + Buf[gi];", at("#").replace("Buf", "g")),
+        &format!(
+            "g[gi] = Src[gi]; GroupMemoryBarrierWithGroupSync(); {} Buf[gi] = g[gi] + Buf[gi];",
+            at("#").replace("Buf", "g")
+        ),
         &[],
     );
 }
@@ -233,7 +258,11 @@ fn barriers_that_order_nothing_there() {
 #[test]
 fn resources_that_others_change() {
     check(&format!("globallycoherent {BUF}"), &at("#"), &[]);
-    check(BUF, &format!("InterlockedAdd(Buf[64], 1); SYNC; {}", at("#")), &[]);
+    check(
+        BUF,
+        &format!("InterlockedAdd(Buf[64], 1); SYNC; {}", at("#")),
+        &[],
+    );
     check(
         "RWStructuredBuffer<uint> Buf; void clear(RWStructuredBuffer<uint> b, uint i) { b[i] = 0; }",
         &format!("clear(Buf, gi); SYNC; {}", at("#")),
@@ -244,7 +273,11 @@ fn resources_that_others_change() {
         &at("#").replace("for (uint s", "RWStructuredBuffer<uint> other = Buf; for (uint s"),
         &[],
     );
-    check("RWBuffer<unorm float> Buf;", &at("#").replace("uint t", "float t"), &[]);
+    check(
+        "RWBuffer<unorm float> Buf;",
+        &at("#").replace("uint t", "float t"),
+        &[],
+    );
 }
 
 #[test]

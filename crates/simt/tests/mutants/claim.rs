@@ -78,7 +78,12 @@ pub fn check(shader: &Shader, program: &Program, claim: &Collective, may_part: b
                     End::TooLong => break,
                     end => return Err(format!("{end:?} inside it ({order:?})")),
                 }
-                if group.raced || claim.windows.iter().any(|of| group.raced_in.contains(&of.resource)) {
+                if group.raced
+                    || claim
+                        .windows
+                        .iter()
+                        .any(|of| group.raced_in.contains(&of.resource))
+                {
                     return Err(format!("a race ({order:?}, inputs {seed})"));
                 }
                 if group.left_bounds && !left {
@@ -136,7 +141,14 @@ fn elements(
         position.map(|position| &group.shared[position])
     };
     let of_window = |global: &GlobalId, rank: u32, component: Option<u8>| {
-        window::word(program, claim, group, *global, rank, u32::from(component.unwrap_or(0)))
+        window::word(
+            program,
+            claim,
+            group,
+            *global,
+            rank,
+            u32::from(component.unwrap_or(0)),
+        )
     };
     // Elements are counted along the `axis`th dimension from the innermost first.
     let cell = |global: &GlobalId, rank: usize, component: Option<u8>, axis: u8| {

@@ -396,7 +396,12 @@ impl<'p> Group<'p> {
                 let index: Vec<u32> = index.iter().map(|slot| slots[*slot as usize]).collect();
                 let old = self.device(*resource, index.clone(), cell.component);
                 let new = words::atomic(name, old, operands);
-                self.touch_on_device(thread, (*resource, index.clone(), cell.component), true, Some(new));
+                self.touch_on_device(
+                    thread,
+                    (*resource, index.clone(), cell.component),
+                    true,
+                    Some(new),
+                );
                 self.written.insert((*resource, index, cell.component), new);
                 old
             }

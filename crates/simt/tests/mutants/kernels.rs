@@ -144,7 +144,11 @@ const OTHERS: [(&str, &str); 11] = [
 fn on_device(text: &str, barrier: &str) -> String {
     let text = text.replace("SYNC", barrier);
     let globals = text.split_inclusive(';').map(|part| {
-        let Some((name, _)) = part.trim().strip_prefix("groupshared T ").and_then(|part| part.split_once('[')) else {
+        let Some((name, _)) = part
+            .trim()
+            .strip_prefix("groupshared T ")
+            .and_then(|part| part.split_once('['))
+        else {
             return part.to_owned();
         };
         format!("RWStructuredBuffer<T> {name};")
@@ -172,7 +176,10 @@ fn from(start: &str, text: &str) -> String {
 
 /// Ladders over resources.
 fn windows(all: &mut Vec<(String, String)>) {
-    let barriers = ["DeviceMemoryBarrierWithGroupSync()", "AllMemoryBarrierWithGroupSync()"];
+    let barriers = [
+        "DeviceMemoryBarrierWithGroupSync()",
+        "AllMemoryBarrierWithGroupSync()",
+    ];
     for (number, ladder) in LADDERS.into_iter().enumerate() {
         let threads = [8, 16][usize::from(ladder.contains('^') || ladder.contains("H;"))];
         let ty = ["uint", "int", "float"][number % 3];
@@ -180,15 +187,26 @@ fn windows(all: &mut Vec<(String, String)>) {
         let (globals, mut body) = ("groupshared T g[N];", on_device(ladder, barrier));
         match number % 3 {
             0 => {}
-            1 => body = from("group.x * N", &on_device(&format!("{LOAD} {ladder} {STORE}"), barrier)),
+            1 => {
+                body = from(
+                    "group.x * N",
+                    &on_device(&format!("{LOAD} {ladder} {STORE}"), barrier),
+                )
+            }
             _ => body = from("group.x * N2", &body),
         }
         let globals = on_device(globals, barrier);
-        all.push((format!("window {number} of {threads} {ty}"), kernel(threads, ty, &globals, &body)));
+        all.push((
+            format!("window {number} of {threads} {ty}"),
+            kernel(threads, ty, &globals, &body),
+        ));
     }
     for (number, (globals, body)) in OTHERS.into_iter().take(4).enumerate() {
         let (globals, body) = (on_device(globals, barriers[0]), on_device(body, barriers[0]));
-        all.push((format!("window of kernel {number}"), kernel(8, "uint", &globals, &body)));
+        all.push((
+            format!("window of kernel {number}"),
+            kernel(8, "uint", &globals, &body),
+        ));
     }
 }
 

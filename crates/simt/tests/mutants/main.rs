@@ -58,7 +58,8 @@ fn parse(text: &str) -> Shader {
 fn outcome(program: &program::Program, inputs: u64, order: Order, nonce: u64) -> Option<Buffers> {
     let mut group = Group::new(program, inputs, order, nonce);
     let end = group.run(None);
-    (end == End::Finished && !group.raced && group.raced_in.is_empty() && !group.left_bounds).then_some(group.written)
+    (end == End::Finished && !group.raced && group.raced_in.is_empty() && !group.left_bounds)
+        .then_some(group.written)
 }
 
 fn original(name: String, text: String) -> Option<Original> {

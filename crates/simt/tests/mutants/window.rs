@@ -54,8 +54,10 @@ pub fn rows(shader: &Shader, program: &Program, claim: &Collective, group: &Grou
             }
             _ => 0,
         };
-        let words = (0..4 * threads).flat_map(|element| (0..width).map(move |component| (element, component)));
-        let words = words.map(|(element, component)| word(program, claim, group, extent.resource, element, component));
+        let words =
+            (0..4 * threads).flat_map(|element| (0..width).map(move |component| (element, component)));
+        let words = words
+            .map(|(element, component)| word(program, claim, group, extent.resource, element, component));
         words.map(Option::unwrap_or_default).collect()
     });
     group.shared.iter().cloned().chain(windows).collect()
@@ -78,7 +80,10 @@ pub fn keep_apart(program: &Program, claim: &Collective) -> Result<(), String> {
         for extent in &claim.windows {
             let (start, step) = start(program, extent, &group).ok_or("no start")?;
             let Some(step) = step else { continue };
-            let mut stores = group.written.keys().filter(|(resource, ..)| *resource == extent.resource);
+            let mut stores = group
+                .written
+                .keys()
+                .filter(|(resource, ..)| *resource == extent.resource);
             let strays = stores.find(|(_, index, _)| index[0].wrapping_sub(start) >= step);
             if let Some((_, index, _)) = strays {
                 return Err(format!("group {:?} stores to {index:?}", group.group_id(0)));
