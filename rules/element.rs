@@ -84,8 +84,8 @@ fn in_resource(
     let scaled = match (extent.stride, index.parse::<u32>()) {
         (1, _) => index.to_owned(),
         (stride, Ok(index)) => (stride * index).to_string(),
-        (stride, Err(_)) if index.contains(' ') => format!("{stride} * ({index})"),
-        (stride, Err(_)) => format!("{stride} * {index}"),
+        (stride, Err(_)) if index.chars().all(char::is_alphanumeric) => format!("{stride} * {index}"),
+        (stride, Err(_)) => format!("{stride} * ({index})"),
     };
     let at = match (&*extent.start, &*scaled) {
         ("", _) => scaled,

@@ -36,7 +36,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use shaderlint_hlsl::{
-    Direction, Expr, ExprKind, FunctionId, GlobalId, ResourceKind, Scalar, Shader, Storage, Type, statements,
+    Direction, Expr, ExprKind, FunctionId, GlobalId, ResourceKind, Scalar, Shader, Stmt, Storage, Type,
+    statements,
 };
 
 use crate::column::Column;
@@ -116,7 +117,7 @@ fn array(shader: &Shader, resource: GlobalId, lanes: u32) -> Option<Type> {
     };
     let width = u32::try_from(shader.components(&element)).ok()?;
     let elements = (MAX_CELLS.checked_div(width)?).min(ELEMENTS_A_THREAD.saturating_mul(lanes));
-    (!global.coherent && elements >= lanes).then(|| Type::Array(element, elements))
+    (!global.coherent && elements >= lanes).then_some(Type::Array(element, elements))
 }
 
 /// How the functions that an entry point calls use a resource.
@@ -169,7 +170,7 @@ fn uses(shader: &Shader, entry: FunctionId) -> BTreeMap<GlobalId, Uses> {
         let body = function
             .and_then(|function| function.body.as_deref())
             .unwrap_or_default();
-        let expressions = statements(body).flat_map(|statement| statement.expressions());
+        let expressions = statements(body).flat_map(Stmt::expressions);
         // A list of what is left, for trees may be deep.
         let mut left: Vec<(&Expr, Access)> = expressions.map(|expr| (expr, LOAD)).collect();
         while let Some((expr, access)) = left.pop() {
@@ -229,7 +230,7 @@ fn uses(shader: &Shader, entry: FunctionId) -> BTreeMap<GlobalId, Uses> {
                 } => {
                     match (&object.kind, &**name) {
                         (ExprKind::Global(global), "Load" | "Load2" | "Load3" | "Load4") => {
-                            note(global, LOAD)
+                            note(global, LOAD);
                         }
                         (ExprKind::Global(global), "Store" | "Store2" | "Store3" | "Store4") => {
                             note(global, STORE);

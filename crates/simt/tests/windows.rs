@@ -149,6 +149,7 @@ fn of_a_group() {
     check(BUF, &at("first + #"), &[&*of_group("first")]);
     // The stretches of two groups overlap.
     check(BUF, &at("gid.x * 32 + #"), &[]);
+    check(BUF, &at("gid.x << 5 | #"), &[]);
     check(BUF, &at("gid.x * count + #"), &[]);
     check(BUF, &at("(gid.x / 2) * 64 + #"), &[]);
     check(BUF, &at("gid.x * 4096 + gid.y * 64 + #"), &[]);
@@ -192,6 +193,12 @@ fn sweeps_trees_and_totals() {
     check(
         BUF,
         &format!("{up} {brent_kung}"),
+        &["inclusive Add 64 Sweeps Buf@+0 -> Buf@+0"],
+    );
+    // Its sweep down goes on past the last element.
+    check(
+        BUF,
+        &format!("{up} {}", brent_kung.replace("i + d < 64", "i < 64")),
         &["inclusive Add 64 Sweeps Buf@+0 -> Buf@+0"],
     );
     check(

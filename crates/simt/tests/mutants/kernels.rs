@@ -168,7 +168,7 @@ fn from(start: &str, text: &str) -> String {
             depth == 0
         });
         let (index, after) = after.split_at(end.unwrap_or(after.len()));
-        out.push_str(&format!("{before}{start} + ({index})"));
+        out.extend([before, start, " + (", index, ")"]);
         rest = after;
     }
     out + rest
@@ -191,7 +191,7 @@ fn windows(all: &mut Vec<(String, String)>) {
                 body = from(
                     "group.x * N",
                     &on_device(&format!("{LOAD} {ladder} {STORE}"), barrier),
-                )
+                );
             }
             _ => body = from("group.x * N2", &body),
         }
