@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::{LocalId, Shader, Type};
+use shaderlint_hlsl::{Global, GlobalId, LocalId, ResourceKind, Shader, Type};
 use shaderlint_linter::Context;
-use shaderlint_simt::{Collective, Elements};
+use shaderlint_simt::{Collective, Elements, Extent};
 
 /// Element `index` of those of a collective; what all threads hold if that is empty.
 pub(crate) fn text(context: &Context<'_>, of: &Collective, elements: &Elements, index: &str) -> String {
@@ -26,6 +26,9 @@ pub(crate) fn text(context: &Context<'_>, of: &Collective, elements: &Elements, 
             let Some(array) = context.global(*global) else {
                 return "?".to_owned();
             };
+            if let Some(extent) = extent(of, *global) {
+                return in_resource(shader, array, extent, *offset, index, *component);
+            }
             let (lengths, element) = dimensions(&array.ty);
             let indices = indices(&lengths, *axis, *offset, of.count, index);
             format!("{}{indices}{}", array.name, part(shader, element, *component))
@@ -39,6 +42,9 @@ pub(crate) fn text(context: &Context<'_>, of: &Collective, elements: &Elements, 
             let Some(array) = context.global(*global) else {
                 return "?".to_owned();
             };
+            if let Some(extent) = extent(of, *global) {
+                return in_resource(shader, array, extent, *index, "0", *component);
+            }
             let (lengths, element) = dimensions(&array.ty);
             let indices = indices(&lengths, *axis, *index, 1, "0");
             format!("{}{indices}{}", array.name, part(shader, element, *component))
@@ -56,6 +62,41 @@ pub(crate) fn text(context: &Context<'_>, of: &Collective, elements: &Elements, 
             component,
             thread,
         } => format!("{} of thread {thread}", local(*id, *component)),
+    }
+}
+
+/// Where in a resource a collective's elements begin, if that is what the global is.
+fn extent(of: &Collective, global: GlobalId) -> Option<&Extent> {
+    of.windows.iter().find(|extent| extent.resource == global)
+}
+
+/// Element `index` of a group's stretch of a resource, counted from `offset` on.
+fn in_resource(
+    shader: &Shader,
+    resource: &Global,
+    extent: &Extent,
+    offset: u32,
+    index: &str,
+    component: Option<u8>,
+) -> String {
+    let index = &indices(&[u32::MAX], 0, offset, 1, index);
+    let index = index.trim_start_matches('[').trim_end_matches(']');
+    let scaled = match (extent.stride, index.parse::<u32>()) {
+        (1, _) => index.to_owned(),
+        (stride, Ok(index)) => (stride * index).to_string(),
+        (stride, Err(_)) if index.chars().all(char::is_alphanumeric) => format!("{stride} * {index}"),
+        (stride, Err(_)) => format!("{stride} * ({index})"),
+    };
+    let at = match (&*extent.start, &*scaled) {
+        ("", _) => scaled,
+        (start, "0") => start.to_owned(),
+        (start, _) => format!("{start} + {scaled}"),
+    };
+    let name = &resource.name;
+    match &resource.ty {
+        Type::Resource(ResourceKind::RwByteAddressBuffer, _) => format!("{name}.Load({at})"),
+        Type::Resource(_, Some(element)) => format!("{name}[{at}]{}", part(shader, element, component)),
+        _ => format!("{name}[{at}]"),
     }
 }
 

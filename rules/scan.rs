@@ -1,5 +1,6 @@
 //! What the rules about scans say of one.
 
+use shaderlint_hlsl::Type;
 use shaderlint_linter::{Context, Finding, Label, ShaderModel, Verdict};
 use shaderlint_simt::{Collective, Elements, Kind, Operator, Shape};
 
@@ -45,6 +46,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
             name(scan.operator)
         )
     });
+    notes.extend(alone(context, scan));
     notes.extend(wave_form::doubt(scan, fix.as_ref()).map(str::to_owned));
     Some(Finding {
         rule,
@@ -164,12 +166,28 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     format!("proved: {output} = {combined}{for_all}{afresh}, race-free{up_to}{instances}")
 }
 
+/// What has to hold of the other groups, where elements are in resources.
+pub(crate) fn alone(context: &Context<'_>, found: &Collective) -> Option<String> {
+    let names = found
+        .windows
+        .iter()
+        .filter_map(|extent| context.global(extent.resource));
+    let names: Vec<&str> = names.map(|resource| &*resource.name).collect();
+    (!names.is_empty()).then(|| {
+        let names = names.join(" and ");
+        format!("holds of a group whose elements of {names} no other group writes meanwhile")
+    })
+}
+
 /// The arrays the elements pass through, and the barriers.
 pub(crate) fn places(context: &Context<'_>, found: &Collective) -> Vec<Label> {
     let arrays = found.arrays.iter().filter_map(|array| context.global(*array));
     let arrays = arrays.map(|array| Label {
         place: array.span,
-        text: "the elements pass through this array".to_owned(),
+        text: match array.ty {
+            Type::Resource(..) => "the elements pass through this buffer".to_owned(),
+            _ => "the elements pass through this array".to_owned(),
+        },
     });
     let barriers = found
         .barrier_spans

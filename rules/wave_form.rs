@@ -65,7 +65,7 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Fix, NoFi
 fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<Fix, NoFix> {
     let shader = context.shader;
     let others = context.analysis.collectives.iter();
-    let others = others.filter(|other| other.span != found.span);
+    let others = others.filter(|other| other.span != found.span && other.windows.is_empty());
     let slots = others.map(|other| other.count.div_ceil(4));
     let own = form.totals.as_ref().map_or(0, |totals| totals.length.1);
     if !means_the_same_in_the_file(shader, &form) || (own > 0 && !fits(shader, slots.chain([own]))) {

@@ -46,6 +46,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
         format!("the wave form {barriers}needs shader model {needed} and {packing}")
     };
     let mut notes = vec![scan::proof(context, reduction), form];
+    notes.extend(scan::alone(context, reduction));
     notes.extend(wave_form::doubt(reduction, fix.as_ref()).map(str::to_owned));
     Some(Finding {
         rule: RULE.id,

@@ -1,7 +1,7 @@
 use shaderlint_hlsl::{Expr, ExprKind, Function, NoIncludes, Stmt, StmtKind, Type};
 
 use super::*;
-use crate::finding::{At, Edit, Fix, Label, Safety};
+use crate::finding::{At, Edit, Fix, Label, Safety, Verdict};
 use crate::fix::settle;
 use crate::rule::Category;
 
@@ -24,6 +24,8 @@ const RULE: Rule = Rule {
                 rule: "old-word",
                 entry: context.entry,
                 message: word.to_owned(),
+                shape: None,
+                verdict: Verdict::Proved,
                 primary: Label {
                     place,
                     text: String::new(),

@@ -1,15 +1,16 @@
 //! One entry point, run and looked at.
 
-use shaderlint_hlsl::{FunctionId, Shader};
+use shaderlint_hlsl::{FunctionId, GlobalId, Shader};
 
 use crate::bounds::{self, Bound};
 use crate::claim;
-use crate::effects::EffectsCache;
+use crate::effects::{Effects, EffectsCache};
 use crate::finding::{Analysis, Collective, OutOfBounds, Race};
 use crate::machine::{BUDGET, Machine};
 use crate::packing;
 use crate::value::Terms;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
+use crate::window::View;
 
 /// Runs an entry point's thread group and says what it computes together and where it races.
 ///
@@ -38,6 +39,41 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     if !effects.touches_shared() && !effects.barrier && !effects.opaque {
         return analysis;
     }
+    run(shader, entry, &effects, &[], &mut analysis);
+    if effects.device_barrier && effects.barrier && effects.device_observed {
+        let seen = through_windows(shader, entry, group);
+        let news = seen
+            .into_iter()
+            .filter(|found| analysis.collectives.iter().all(|known| !overlap(known, found)));
+        let news: Vec<Collective> = news.collect();
+        analysis.collectives.extend(news);
+    }
+    analysis
+}
+
+/// The collectives that show only where resources are seen through windows.
+fn through_windows(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Vec<Collective> {
+    let Some(View { shader, resources }) = View::new(shader, entry) else {
+        return Vec::new();
+    };
+    let effects = EffectsCache::default().of_function(&shader, entry);
+    let mut analysis = Analysis {
+        group_size: group,
+        ..Analysis::default()
+    };
+    run(&shader, entry, &effects, &resources, &mut analysis);
+    analysis.collectives
+}
+
+/// Runs the group at one wave size, or at all where that makes a difference.
+fn run(
+    shader: &Shader,
+    entry: FunctionId,
+    effects: &Effects,
+    windows: &[(GlobalId, u32)],
+    analysis: &mut Analysis,
+) {
+    let group = analysis.group_size;
     let mut uses_waves = false;
     // The runs share the steps that one may take: what cannot be confirmed in all of them is not said.
     let mut budget = BUDGET;
@@ -45,8 +81,9 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         let mut terms = Terms::default();
         let waves = Waves::new(group, wave_size, LaneMap::Linear);
         let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves) else {
-            return analysis;
+            return;
         };
+        machine.open_windows(windows);
         machine.prober.enabled = number == 0 || !analysis.collectives.is_empty();
         machine.budget = budget;
         let stopped = machine.run();
@@ -60,15 +97,20 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
             uses_waves = report.used_waves;
             analysis.stopped = stopped;
             analysis.steps = BUDGET - budget;
-            analysis.collectives = machine.prober.finish();
+            analysis.collectives = machine.collectives(analysis.stopped.is_some());
             analysis.races = races;
             let bounds = std::mem::take(&mut machine.bounds);
             if !bounds.is_empty() && !uses_waves {
                 let likely = machine.likely_bounds();
                 budget = budget.min(BUDGET / 4);
                 let known = std::mem::take(&mut analysis.collectives);
-                analysis.collectives =
-                    instances(shader, entry, group, &mut terms, (bounds, likely), &mut budget);
+                analysis.collectives = instances(
+                    (shader, entry, group),
+                    &mut terms,
+                    (bounds, likely),
+                    windows,
+                    &mut budget,
+                );
                 analysis
                     .collectives
                     .retain(|found| known.iter().all(|known| !overlap(known, found)));
@@ -80,7 +122,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
                 a.array == b.array && (a.first.span, a.second.span) == (b.first.span, b.second.span)
             };
             // What is found may rest on the wave size at hand, which is known in each run.
-            let collectives = machine.prober.finish();
+            let collectives = machine.collectives(stopped.is_some());
             let same_scan = |a: &Collective, b: &Collective| {
                 (a.span, a.function, a.kind, a.operator) == (b.span, b.function, b.kind, b.operator)
                     && (&a.input, &a.output, a.count, a.shape) == (&b.input, &b.output, b.count, b.shape)
@@ -117,21 +159,19 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
             break;
         }
     }
-    if uses_waves {
+    if uses_waves && windows.is_empty() {
         let puts_together = effects.barrier && effects.touches_shared();
         analysis.wave_dependence = packing::dependence(shader, entry, puts_together, &mut budget);
     }
-    analysis
 }
 
 /// The collectives of a run in which bounds that are not known are taken for the first of the likely numbers for which
 /// there are any. Races are not said of such a run: the bound may never be that number.
 fn instances(
-    shader: &Shader,
-    entry: FunctionId,
-    group: [u32; 3],
+    (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
     terms: &mut Terms,
     (mut bounds, likely): (Vec<Bound>, Vec<u32>),
+    windows: &[(GlobalId, u32)],
     budget: &mut u64,
 ) -> Vec<Collective> {
     for number in likely {
@@ -143,11 +183,12 @@ fn instances(
             let Some(mut machine) = Machine::new(shader, terms, entry, waves) else {
                 return Vec::new();
             };
+            machine.open_windows(windows);
             machine.prober.enabled = true;
             machine.budget = *budget;
-            machine.run();
+            let stopped = machine.run();
             *budget = machine.budget;
-            let mut found = machine.prober.finish();
+            let mut found = machine.collectives(stopped.is_some());
             if !found.is_empty() {
                 for collective in &mut found {
                     collective.instances.clone_from(&instances);

@@ -34,6 +34,9 @@ impl<'a> Machine<'a> {
         let Some(atom) = bound(self.terms, condition).filter(|_| effects.touches_shared()) else {
             return;
         };
+        if !self.windows.is_empty() && !self.is_same_for_all_groups(atom) {
+            return;
+        }
         let text = if let Some(Term::Apply(Op::Uniform { name, .. }, _)) = self.terms.term(atom) {
             self.terms.name(*name).to_owned()
         } else {

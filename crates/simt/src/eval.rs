@@ -415,6 +415,9 @@ impl<'a> Machine<'a> {
         expr: &'a Expr,
     ) -> Run<Vec<Column>> {
         let place = self.place(object)?;
+        if let Some((window, _)) = place.in_shared() {
+            return self.method_of_window(window, object, (name, arguments), expr);
+        }
         let count = self.shader.components(&expr.ty).min(MAX_COMPONENTS);
         let Some((resource, mut index)) = place.on_device() else {
             return self.opaque(arguments, expr);

@@ -54,7 +54,7 @@ pub struct Collective {
     pub barriers: u32,
     /// Each barrier in the text of the construct, once.
     pub barrier_spans: Vec<Span>,
-    /// The groupshared arrays through which elements went.
+    /// The groupshared arrays, and the resources, through which elements went.
     pub arrays: Vec<GlobalId>,
     /// From the first to the last statement of the construct.
     pub span: Span,
@@ -62,6 +62,9 @@ pub struct Collective {
     pub function: FunctionId,
     /// The bounds it was proved for, where some are not known when compiling.
     pub instances: Vec<Instance>,
+    /// Those of `arrays` that are resources. What is said of them holds of a group whose elements there no other group
+    /// writes meanwhile.
+    pub windows: Vec<Extent>,
     /// Set where the construct can be replaced in place.
     pub rewrite: Option<Rewrite>,
 }
@@ -72,6 +75,16 @@ pub struct Instance {
     /// As the source calls it.
     pub bound: String,
     pub value: u32,
+}
+
+/// Where the elements of a resource that a collective works on begin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Extent {
+    pub resource: GlobalId,
+    /// The index (of byte-address buffers the address) of element 0, as HLSL writes it; empty for 0.
+    pub start: String,
+    /// Indices from one element to the next: 4 in byte-address buffers.
+    pub stride: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

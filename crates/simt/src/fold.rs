@@ -107,9 +107,9 @@ pub(crate) fn binary(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value,
 /// Bits and quotients of sums whose unknown parts are multiples of a power of two, as `group * 64 + thread` is.
 fn of_multiples(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &Value) -> Option<Value> {
     let (sum, number) = match (op, a, b) {
-        (BinaryOp::And, Value::Known(number), Value::Sum(sum))
+        (BinaryOp::And | BinaryOp::Or | BinaryOp::Xor, Value::Known(number), Value::Sum(sum))
         | (
-            BinaryOp::And | BinaryOp::Mod | BinaryOp::Div | BinaryOp::Shr,
+            BinaryOp::And | BinaryOp::Or | BinaryOp::Xor | BinaryOp::Mod | BinaryOp::Div | BinaryOp::Shr,
             Value::Sum(sum),
             Value::Known(number),
         ) => (sum, *number),
@@ -128,6 +128,17 @@ fn of_multiples(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &
     let below = 1u32.checked_shl(zeros).map_or(u32::MAX, |bit| bit - 1);
     match op {
         BinaryOp::And if number <= below => Some(Value::Known(sum.constant & number)),
+        // Only bits of the constant change, and nothing is carried.
+        BinaryOp::Or | BinaryOp::Xor if number <= below => {
+            let old = sum.constant & below;
+            let new = if op == BinaryOp::Or {
+                old | number
+            } else {
+                old ^ number
+            };
+            let sum = if a.known().is_some() { b } else { a };
+            Some(terms.combine(Operator::Add, sum, &Value::Known(new.wrapping_sub(old))))
+        }
         BinaryOp::Mod if scalar == Scalar::Uint && number.is_power_of_two() && number - 1 <= below => {
             Some(Value::Known(sum.constant & (number - 1)))
         }

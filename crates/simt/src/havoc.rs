@@ -85,10 +85,11 @@ impl Machine<'_> {
         for global in shared {
             let written = effects.shared_written.contains(&global);
             let place = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
-            let interval = self.state.interval;
-            let Some(array) = self.state.shared.iter_mut().find(|array| array.global == global) else {
+            let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
                 continue;
             };
+            let interval = self.state.interval_of(&self.state.shared[number]);
+            let array = &mut self.state.shared[number];
             array.blur(interval);
             if written {
                 let everything: Vec<Value> = digests.clone();
@@ -104,6 +105,7 @@ impl Machine<'_> {
                 }
                 self.report.unproved = true;
                 self.forget_reads(global, None);
+                self.strays(global);
             }
         }
         let named = effects.device_written.iter();

@@ -117,10 +117,7 @@ impl<'a> Machine<'a> {
     ) -> Run<Vec<Column>> {
         self.spend(expr.span)?;
         if intrinsic.is_group_barrier() {
-            self.barrier(
-                expr.span,
-                intrinsic == Intrinsic::DeviceMemoryBarrierWithGroupSync,
-            )?;
+            self.barrier(expr.span, intrinsic)?;
             return Ok(Vec::new());
         }
         if intrinsic.is_atomic() {
@@ -309,7 +306,7 @@ impl<'a> Machine<'a> {
             self.state.events += 1;
         }
         let site = self.site(target.span);
-        let mut touches = self.touches(site);
+        let mut touches = self.touches(site, false);
         touches.of_all.atomic = true;
         let interval = self.state.interval;
         let number = self.state.shared.iter().position(|shared| shared.global == array);

@@ -36,13 +36,14 @@ mod together;
 mod undefined;
 mod value;
 mod wave;
+mod window;
 
 pub use analyze::analyze;
 pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use evaluate::{Written, evaluate};
 pub use finding::{
-    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Found, Instance,
-    Iteration, Kind, Operator, OutOfBounds, Race, Rewrite, Shape, Stop, Uninitialised, WaveDependence,
-    WaveEffect,
+    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found,
+    Instance, Iteration, Kind, Operator, OutOfBounds, Race, Rewrite, Shape, Stop, Uninitialised,
+    WaveDependence, WaveEffect,
 };
 pub use wave::{LaneMap, WAVE_SIZES};

@@ -12,7 +12,8 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{
-    Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind, Storage, Type,
+    Expr, ExprKind, Function, FunctionId, GlobalId, Intrinsic, LocalId, Shader, Span, Stmt, StmtKind,
+    Storage, Type,
 };
 
 use crate::bounds::Bound;
@@ -27,6 +28,7 @@ use crate::probe::{Prober, Trail};
 use crate::undefined::Suspect;
 use crate::value::{Op, Symbol, Terms, Value};
 use crate::wave::Waves;
+use crate::window::Window;
 
 /// A write to a resource, in program order of its thread.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,10 +56,14 @@ pub(crate) struct State {
     pub alive: Mask,
     /// By thread: the condition under which it really is here.
     pub guard: Column,
+    /// Barriers passed that order groupshared memory.
     pub interval: u32,
     pub epoch: u32,
-    /// The guard at the last barrier.
+    /// The guard at the last of these barriers.
     pub barrier_guard: Value,
+    /// Barriers passed that order device memory, and the guard at the last of them.
+    pub device_interval: u32,
+    pub device_guard: Value,
     /// A guard that holds for some inputs: that all threads have stayed, where not all need have.
     pub assumed: Value,
     /// Whether what happens here happens for certain is not known, up to the next barrier.
@@ -138,6 +144,8 @@ pub(crate) struct Machine<'a> {
     pub claims: Option<Claims>,
     /// Bounds of loops that are not known.
     pub bounds: Vec<Bound>,
+    /// Where `state.shared` holds cells of resources.
+    pub windows: Vec<Window>,
     pub sites: Vec<Site>,
     pub constants: FxHashMap<GlobalId, Vec<Column>>,
     pub budget: u64,
@@ -193,6 +201,8 @@ impl<'a> Machine<'a> {
             interval: 0,
             epoch: 0,
             barrier_guard: Value::TRUE,
+            device_interval: 0,
+            device_guard: Value::TRUE,
             assumed: Value::TRUE,
             doubtful: false,
             presumes: false,
@@ -210,6 +220,7 @@ impl<'a> Machine<'a> {
             prober: Prober::default(),
             claims: None,
             bounds: Vec::new(),
+            windows: Vec::new(),
             sites: Vec::new(),
             constants: FxHashMap::default(),
             budget: BUDGET,
@@ -513,7 +524,14 @@ impl<'a> Machine<'a> {
     }
 
     /// Every thread that may still be in the kernel must be here, and all or none really are.
-    pub fn barrier(&mut self, span: Span, device_only: bool) -> Run<()> {
+    ///
+    /// All three barriers make the threads of the group wait for each other. Which accesses are over by then is what
+    /// their names say: "all group shared accesses" (`GroupMemoryBarrierWithGroupSync`), "all device memory accesses"
+    /// (`DeviceMemoryBarrierWithGroupSync`), "all memory accesses" (`AllMemoryBarrierWithGroupSync`), says
+    /// learn.microsoft.com of each. So an interval of either memory ends only at a barrier that names it.
+    pub fn barrier(&mut self, span: Span, barrier: Intrinsic) -> Run<()> {
+        let orders_shared = barrier != Intrinsic::DeviceMemoryBarrierWithGroupSync;
+        let orders_device = barrier != Intrinsic::GroupMemoryBarrierWithGroupSync;
         self.look_for_divergence(span);
         let state = &self.state;
         let guard = state
@@ -530,12 +548,16 @@ impl<'a> Machine<'a> {
         };
         let state = &mut self.state;
         state.doubtful = state.presumes;
-        if device_only {
-            // It synchronises the threads, but promises nothing about groupshared memory.
-            self.state.epoch += 1;
+        if orders_device {
+            state.device_interval += 1;
+            state.device_guard = guard.clone();
+        }
+        if orders_shared {
+            state.interval += 1;
+            state.barrier_guard = guard;
         } else {
-            self.state.interval += 1;
-            self.state.barrier_guard = guard;
+            // It synchronises the threads, but promises nothing about groupshared memory.
+            state.epoch += 1;
         }
         self.prober.at_barrier(span);
         self.observe_partial_results();
@@ -567,13 +589,16 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The accesses of one evaluation at `site`.
-    pub fn touches(&mut self, site: u32) -> Touches {
+    /// The accesses of one evaluation at `site`, to the memory of groupshared arrays or that of resources.
+    pub fn touches(&mut self, site: u32, on_device: bool) -> Touches {
         // A barrier that only some inputs lead to orders nothing for the others.
         let state = &self.state;
-        if !self.is_certain(&state.barrier_guard)
-            && state.guard.uniform(state.active) != Some(&state.barrier_guard)
-        {
+        let at_barrier = if on_device {
+            &state.device_guard
+        } else {
+            &state.barrier_guard
+        };
+        if !self.is_certain(at_barrier) && state.guard.uniform(state.active) != Some(at_barrier) {
             self.report.unproved = true;
         }
         let of_all = Touch {
@@ -635,6 +660,17 @@ impl<'a> Machine<'a> {
         let places = (array, race.first.span, race.second.span);
         if self.report.race_places.insert(places) {
             self.report.races.push(race);
+        }
+    }
+}
+
+impl State {
+    /// The barrier interval that the array's accesses are in.
+    pub fn interval_of(&self, array: &Shared) -> u32 {
+        if array.on_device {
+            self.device_interval
+        } else {
+            self.interval
         }
     }
 }

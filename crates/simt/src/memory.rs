@@ -93,6 +93,8 @@ pub(crate) struct Track {
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub global: GlobalId,
+    /// A window onto a resource instead, whose intervals end at the barriers that order device memory.
+    pub on_device: bool,
     cells: Rc<Vec<Value>>,
     tracks: Rc<Vec<Track>>,
     /// An access at an unknown place in this interval: nothing can be proved about the array until the next barrier.
@@ -116,6 +118,7 @@ impl Shared {
         let tracks = vec![Track::default(); cells.len()];
         Shared {
             global,
+            on_device: false,
             cells: Rc::new(cells),
             tracks: Rc::new(tracks),
             blurred_in: None,

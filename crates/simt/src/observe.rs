@@ -11,6 +11,7 @@ use crate::effects::Effects;
 use crate::finding::{Collective, Elements, Kind, Operator, Shape};
 use crate::layout::{Layout, MAX_WIDTH};
 use crate::machine::Machine;
+use crate::memory::Shared;
 use crate::row::{self, Scan};
 use crate::value::{Op, Term, Value};
 
@@ -177,6 +178,18 @@ impl Machine<'_> {
         values.any(|value| matches!(self.terms.single(value), Some(Term::Apply(Op::Select, _))))
     }
 
+    /// The scan that a window begins with. A resource has no end that the kernel tells: a ladder may run past that of its
+    /// elements, where the device drops what is stored, and go on scanning there.
+    fn scan_of_start(&self, place: &Elements, row: &[Value]) -> Option<Scan> {
+        let is_window =
+            |array: &Shared| matches!(place, Elements::Array { global, .. } if array.global == *global);
+        let array = self.state.shared.iter().find(|array| is_window(array))?;
+        [2, 1]
+            .into_iter()
+            .filter(|_| array.on_device)
+            .find_map(|times| row::scan(row.get(..times * self.lanes)?, self.lanes as u32))
+    }
+
     fn classify_watched(
         &mut self,
         watch: &Watch,
@@ -192,7 +205,8 @@ impl Machine<'_> {
         });
         let mut scans: Vec<Pattern> = Vec::new();
         for (place, scalar, row) in &rows {
-            let found = row::scan(row, lanes).map(|scan| (scan, at(place, scan.at)));
+            let found = row::scan(row, lanes).or_else(|| self.scan_of_start(place, row));
+            let found = found.map(|scan| (scan, at(place, scan.at)));
             let found = found.or_else(|| spread_scan(atoms, place, row, lanes));
             let Some((scan, output)) = found.filter(|(scan, _)| scan.operator.is_on(*scalar)) else {
                 continue;
@@ -261,6 +275,7 @@ impl Machine<'_> {
             span,
             function: self.state.frame.function,
             instances: Vec::new(),
+            windows: Vec::new(),
             rewrite: None,
         };
         // What wave forms can take the place of: a total, or a scan from the left of one or two elements a thread.

@@ -10,6 +10,7 @@ use crate::flow::Source;
 use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
 use crate::undefined::{self, Suspect};
 use crate::value::{Op, Value};
+use crate::window::Size;
 
 /// What an expression names, rather than its value.
 #[derive(Clone)]
@@ -39,7 +40,7 @@ pub(crate) enum Root {
 const OUTSIDE: u32 = 1 << 31;
 
 /// The base of an element outside, by its index.
-fn outside(index: u32) -> Value {
+pub(crate) fn outside(index: u32) -> Value {
     Value::Known(index | OUTSIDE)
 }
 
@@ -116,6 +117,9 @@ impl<'a> Machine<'a> {
                 let Some(index) = index_value.into_iter().next() else {
                     return Self::stop("an index that is not understood", expr.span);
                 };
+                if let (Root::Shared(window), Type::Resource(..)) = (&place.root, &base.ty) {
+                    return Ok(self.place_in_window(*window, &index, Size::element(count)));
+                }
                 let (stride, length) = match &base.ty {
                     Type::Array(_, length) => (count, *length),
                     Type::Vector(_, length) => (1, u32::from(*length)),
@@ -348,13 +352,14 @@ impl<'a> Machine<'a> {
         };
         self.prober.accessed();
         self.uses_as_place(base);
-        let (active, interval) = (self.state.active, self.state.interval);
-        let mut unproved = self.state.shared[number].is_blurred(interval);
+        let array = &self.state.shared[number];
+        let (active, interval) = (self.state.active, self.state.interval_of(array));
+        let (mut unproved, on_device) = (array.is_blurred(interval), array.on_device);
         let mut anywhere = false;
         let mut conflicts = Vec::new();
         let mut suspects = Vec::new();
         let remembers = self.remembers_reads();
-        let touches = self.touches(site);
+        let touches = self.touches(site, on_device);
         let (base, guard) = (base.row(), self.state.guard.row());
         let (cells, tracks) = self.state.shared[number].open_to_read();
         let values = Column::from_fn(self.lanes, |thread| {
@@ -368,8 +373,9 @@ impl<'a> Machine<'a> {
             };
             let cell = base.saturating_add(component);
             let (Some(value), Some(track)) = (cells.get(cell as usize), tracks.get_mut(cell as usize)) else {
-                // Outside: an undefined value.
+                // Outside: an undefined value, or one that another group may be changing.
                 let value = self.terms.fresh();
+                unproved |= on_device;
                 if remembers && touches.of(thread, guard).is_certain() {
                     suspects.push((
                         value.clone(),
@@ -544,11 +550,13 @@ impl<'a> Machine<'a> {
         self.prober.accessed();
         self.uses_as_place(base);
         self.uses_as_place(value);
-        let (active, interval) = (self.state.active, self.state.interval);
-        let mut unproved = self.state.shared[number].is_blurred(interval);
+        let array = &self.state.shared[number];
+        let (active, interval) = (self.state.active, self.state.interval_of(array));
+        let (mut unproved, on_device) = (array.is_blurred(interval), array.on_device);
         let mut anywhere = false;
         let mut conflicts = Vec::new();
-        let touches = self.touches(site);
+        let touches = self.touches(site, on_device);
+        let mut is_outside = false;
         let mut outside = None;
         let (base, value, guard) = (base.row(), value.row(), self.state.guard.row());
         let (cells, tracks) = self.state.shared[number].open();
@@ -564,6 +572,7 @@ impl<'a> Machine<'a> {
             let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize))
             else {
                 unproved = true;
+                is_outside = true;
                 if touch.is_certain() {
                     outside.get_or_insert((thread as u16, index_outside(*base)));
                 }
@@ -589,6 +598,9 @@ impl<'a> Machine<'a> {
             self.state.shared[number].blur(interval);
             self.forget_reads(global, None);
             unproved = true;
+        }
+        if anywhere || is_outside {
+            self.strays(global);
         }
         if let Some((thread, index)) = outside {
             self.report_outside(global, index, thread, true, site);

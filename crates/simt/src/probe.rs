@@ -251,6 +251,7 @@ impl<'a> Machine<'a> {
             let mut state = self.state.clone();
             state.guard = Column::Uniform(Value::TRUE);
             state.barrier_guard = Value::TRUE;
+            state.device_guard = Value::TRUE;
             trail.starts.push(Start {
                 index,
                 key,
@@ -378,9 +379,9 @@ impl<'a> Machine<'a> {
         frees_known_cells: bool,
     ) -> Option<Candidate> {
         let touches = |id: &GlobalId| all.shared_read.contains(id) || all.shared_written.contains(id);
-        let interval = self.state.interval;
-        let mut shared = self.state.shared.iter();
-        if shared.any(|array| touches(&array.global) && array.is_blurred(interval)) {
+        let state = &self.state;
+        let mut shared = state.shared.iter();
+        if shared.any(|array| touches(&array.global) && array.is_blurred(state.interval_of(array))) {
             return None;
         }
         self.prober.watch = Some(self.watch(&layouts, &all.written)?);

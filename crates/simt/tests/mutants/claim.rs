@@ -11,6 +11,7 @@ use shaderlint_simt::{Collective, Elements, Kind, Operator};
 use crate::SEEDS;
 use crate::group::{End, Group, Order};
 use crate::program::{Mark, Program};
+use crate::window;
 
 /// The orders a claim is tried under. The first must end as the others do.
 pub const ORDERS: [Order; 6] = [
@@ -67,16 +68,22 @@ pub fn check(shader: &Shader, program: &Program, claim: &Collective, may_part: b
             }
             // As often as it runs.
             for _ in 0..3 {
-                let before = group.shared.clone();
+                let before = window::rows(shader, program, claim, &group);
                 let input = elements(shader, program, claim, false, &group);
                 let (raced, left) = (group.raced, group.left_bounds);
                 group.raced = false;
+                group.raced_in.clear();
                 match group.run(Some(end)) {
                     End::AtMark => {}
                     End::TooLong => break,
                     end => return Err(format!("{end:?} inside it ({order:?})")),
                 }
-                if group.raced {
+                if group.raced
+                    || claim
+                        .windows
+                        .iter()
+                        .any(|of| group.raced_in.contains(&of.resource))
+                {
                     return Err(format!("a race ({order:?}, inputs {seed})"));
                 }
                 if group.left_bounds && !left {
@@ -90,7 +97,7 @@ pub fn check(shader: &Shader, program: &Program, claim: &Collective, may_part: b
                         .map_err(|what| format!("{what} ({order:?}, inputs {seed})"))?;
                     results.push((input, output));
                 } else {
-                    snapshots.push([before, group.shared.clone()]);
+                    snapshots.push([before, window::rows(shader, program, claim, &group)]);
                 }
                 if group.run(Some(start)) != End::AtMark {
                     break;
@@ -115,6 +122,7 @@ pub fn check(shader: &Shader, program: &Program, claim: &Collective, may_part: b
     if !snapshots.is_empty() {
         spread(program, claim, &snapshots)?;
     }
+    window::keep_apart(program, claim)?;
     Ok(reached)
 }
 
@@ -131,6 +139,16 @@ fn elements(
     let shared = |global: &GlobalId| {
         let position = program.shared.iter().position(|(known, _)| known == global);
         position.map(|position| &group.shared[position])
+    };
+    let of_window = |global: &GlobalId, rank: u32, component: Option<u8>| {
+        window::word(
+            program,
+            claim,
+            group,
+            *global,
+            rank,
+            u32::from(component.unwrap_or(0)),
+        )
     };
     // Elements are counted along the `axis`th dimension from the innermost first.
     let cell = |global: &GlobalId, rank: usize, component: Option<u8>, axis: u8| {
@@ -157,7 +175,10 @@ fn elements(
             component,
             axis,
         } => {
-            let cells = shared(global)?;
+            let Some(cells) = shared(global) else {
+                let ranks = (*offset..).take(count);
+                return ranks.map(|rank| of_window(global, rank, *component)).collect();
+            };
             let ranks = (*offset as usize..).take(count);
             ranks
                 .map(|rank| cells.get(cell(global, rank, *component, *axis)).copied())
@@ -169,8 +190,11 @@ fn elements(
             component,
             axis,
         } => {
+            let Some(cells) = shared(global) else {
+                return Some(vec![of_window(global, *index, *component)?]);
+            };
             let cell = cell(global, *index as usize, *component, *axis);
-            Some(vec![*shared(global)?.get(cell)?])
+            Some(vec![*cells.get(cell)?])
         }
         Elements::Register { local, component } => {
             let (first, _) = program.locals.get(&(claim.function, *local))?;
@@ -256,7 +280,7 @@ fn spread(program: &Program, claim: &Collective, snapshots: &[[Vec<Vec<u32>>; 2]
     else {
         return Err("only one of its places is spread".into());
     };
-    let position = |global: &GlobalId| program.shared.iter().position(|(known, _)| known == global);
+    let position = |global: &GlobalId| window::row_of(program, claim, *global);
     let (from, to) = (position(from).ok_or("no array")?, position(to).ok_or("no array")?);
     // Padding keeps what it held, whatever that is; the first element of an inclusive scan keeps it too.
     let changed: BTreeSet<usize> = snapshots

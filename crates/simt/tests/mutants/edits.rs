@@ -265,6 +265,9 @@ impl Collector<'_> {
                 let other = match name.as_str() {
                     "min" => "max",
                     "max" => "min",
+                    "AllMemoryBarrierWithGroupSync" | "DeviceMemoryBarrierWithGroupSync" => {
+                        "GroupMemoryBarrierWithGroupSync"
+                    }
                     _ => "",
                 };
                 if !other.is_empty() {

@@ -1,8 +1,8 @@
 //! A thread group run for real: each thread by itself, in any order that the barriers allow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use shaderlint_hlsl::{GlobalId, Scalar};
+use shaderlint_hlsl::{GlobalId, Intrinsic, Scalar};
 
 use crate::program::{Cell, Memory, Op, Program};
 use crate::words;
@@ -81,22 +81,31 @@ struct Touched {
     idle: bool,
 }
 
-pub type Buffers = BTreeMap<(GlobalId, Vec<u32>, u32), u32>;
+/// A component of a resource's element.
+type Word = (GlobalId, Vec<u32>, u32);
+
+pub type Buffers = BTreeMap<Word, u32>;
 
 pub struct Group<'p> {
     program: &'p Program,
     threads: Vec<Thread>,
     pub shared: Vec<Vec<u32>>,
     touched: Vec<Vec<Touched>>,
+    touched_on_device: BTreeMap<Word, Touched>,
     pub written: Buffers,
     /// What the buffers hold.
     inputs: u64,
     order: Order,
     random: Random,
+    groups: [u32; 3],
+    /// Barriers passed that order groupshared memory, and those that order the device's.
     interval: u32,
+    device_interval: u32,
     steps: u64,
     /// Two threads touched one word in one interval, and one of them changed it.
     pub raced: bool,
+    /// The resources of which that holds.
+    pub raced_in: BTreeSet<GlobalId>,
     /// Something was written outside an array.
     pub left_bounds: bool,
 }
@@ -144,13 +153,17 @@ impl<'p> Group<'p> {
                 .map(|cells| vec![Touched::default(); cells.len()])
                 .collect(),
             shared,
+            touched_on_device: BTreeMap::new(),
             written: BTreeMap::new(),
             inputs,
             order,
             random,
+            groups,
             interval: 1,
+            device_interval: 1,
             steps: STEPS * u64::from(threads),
             raced: false,
+            raced_in: BTreeSet::new(),
             left_bounds: false,
         }
     }
@@ -190,7 +203,11 @@ impl<'p> Group<'p> {
                 for thread in &mut self.threads {
                     thread.status = Status::Running;
                 }
-                self.interval += 1;
+                // All wait at the same one.
+                let last = self.program.code.get(first.0 as usize - 1);
+                let orders = |other| !matches!(last, Some(Op::Barrier(name)) if *name == other);
+                self.interval += u32::from(orders(Intrinsic::DeviceMemoryBarrierWithGroupSync));
+                self.device_interval += u32::from(orders(Intrinsic::GroupMemoryBarrierWithGroupSync));
                 continue;
             }
             let (chosen, most) = match self.order {
@@ -273,7 +290,7 @@ impl<'p> Group<'p> {
                 let operands: Vec<u32> = operands.iter().map(|slot| slots[at(slot)]).collect();
                 slots[at(old)] = self.atomic(number, *intrinsic, cell, &operands, slots);
             }
-            Op::Barrier => thread.status = Status::Waiting,
+            Op::Barrier(_) => thread.status = Status::Waiting,
             Op::Call(function) => {
                 thread.calls.push(thread.pc);
                 thread.pc = self.program.entries[function];
@@ -311,12 +328,14 @@ impl<'p> Group<'p> {
             },
             Memory::Device { resource, index } => {
                 let index: Vec<u32> = index.iter().map(|slot| slots[*slot as usize]).collect();
+                self.touch_on_device(thread, (*resource, index.clone(), cell.component), false, None);
                 self.device(*resource, index, cell.component)
             }
         }
     }
 
-    fn device(&self, resource: GlobalId, index: Vec<u32>, component: u32) -> u32 {
+    /// What a word of a resource holds.
+    pub fn device(&self, resource: GlobalId, index: Vec<u32>, component: u32) -> u32 {
         let (scalar, name) = &self.program.resources[&resource];
         let key: Vec<u32> = name
             .bytes()
@@ -347,7 +366,9 @@ impl<'p> Group<'p> {
             },
             Memory::Device { resource, index } => {
                 let index = index.iter().map(|slot| slots[*slot as usize]).collect();
-                self.written.insert((*resource, index, cell.component), value);
+                let word = (*resource, index, cell.component);
+                self.touch_on_device(thread, word.clone(), false, Some(value));
+                self.written.insert(word, value);
             }
         }
     }
@@ -355,7 +376,7 @@ impl<'p> Group<'p> {
     fn atomic(
         &mut self,
         thread: usize,
-        name: shaderlint_hlsl::Intrinsic,
+        name: Intrinsic,
         cell: &Cell,
         operands: &[u32],
         slots: &[u32],
@@ -375,6 +396,12 @@ impl<'p> Group<'p> {
                 let index: Vec<u32> = index.iter().map(|slot| slots[*slot as usize]).collect();
                 let old = self.device(*resource, index.clone(), cell.component);
                 let new = words::atomic(name, old, operands);
+                self.touch_on_device(
+                    thread,
+                    (*resource, index.clone(), cell.component),
+                    true,
+                    Some(new),
+                );
                 self.written.insert((*resource, index, cell.component), new);
                 old
             }
@@ -383,27 +410,50 @@ impl<'p> Group<'p> {
     }
 
     fn touch(&mut self, thread: usize, array: usize, word: usize, writes: bool, idle: bool, atomic: bool) {
+        self.raced |= self.touched[array][word].meet(thread, self.interval, writes, idle, atomic);
+    }
+
+    fn touch_on_device(&mut self, thread: usize, word: Word, atomic: bool, stored: Option<u32>) {
+        let known = self.written.get(&word);
+        let idle = !atomic && stored.is_some() && known == stored.as_ref();
+        let resource = word.0;
+        let touched = self.touched_on_device.entry(word).or_default();
+        if touched.meet(thread, self.device_interval, stored.is_some(), idle, atomic) {
+            self.raced_in.insert(resource);
+        }
+    }
+
+    /// The group's number along an axis.
+    pub fn group_id(&self, axis: usize) -> u32 {
+        self.groups[axis]
+    }
+}
+
+impl Touched {
+    /// Another access; whether it races with one before.
+    fn meet(&mut self, thread: usize, interval: u32, writes: bool, idle: bool, atomic: bool) -> bool {
         let thread = thread as u16;
-        let touched = &mut self.touched[array][word];
-        if touched.interval != self.interval {
+        let touched = self;
+        if touched.interval != interval {
             *touched = Touched {
-                interval: self.interval,
+                interval,
                 idle: true,
                 ..Touched::default()
             };
         }
+        let mut raced = false;
         let by_another = |other: &u16| *other != thread;
         let written = touched.writer.is_some_and(|writer| by_another(&writer));
         let read = touched.readers.iter().flatten().any(by_another);
         if writes {
-            self.raced |= !idle && ((written && !(atomic && touched.atomic)) || read);
+            raced |= !idle && ((written && !(atomic && touched.atomic)) || read);
             if touched.writer.is_none() || !idle {
                 touched.writer = Some(thread);
             }
             touched.idle &= idle;
             touched.atomic = atomic;
         } else {
-            self.raced |= written && !touched.idle;
+            raced |= written && !touched.idle;
             let slot = touched
                 .readers
                 .iter()
@@ -412,6 +462,7 @@ impl<'p> Group<'p> {
                 touched.readers[slot] = Some(thread);
             }
         }
+        raced
     }
 }
 

@@ -4,7 +4,8 @@
 fn kernel(threads: u32, ty: &str, globals: &str, body: &str) -> String {
     let text = format!(
         "StructuredBuffer<T> Src;\nRWStructuredBuffer<T> Out;\n{globals}\n[numthreads(N, 1, 1)]\n\
-         void main(uint gi : SV_GroupIndex, uint3 tid : SV_GroupThreadID, uint3 id : SV_DispatchThreadID)\n\
+         void main(uint gi : SV_GroupIndex, uint3 tid : SV_GroupThreadID, uint3 id : SV_DispatchThreadID,\n\
+         uint3 group : SV_GroupID)\n\
          {{\n{body}\n}}\n"
     );
     let words = text.split_inclusive(|c: char| !(c.is_alphanumeric() || c == '_'));
@@ -139,6 +140,76 @@ const OTHERS: [(&str, &str); 11] = [
     ),
 ];
 
+/// The kernel with its arrays in resources: the text of a body or of globals.
+fn on_device(text: &str, barrier: &str) -> String {
+    let text = text.replace("SYNC", barrier);
+    let globals = text.split_inclusive(';').map(|part| {
+        let Some((name, _)) = part
+            .trim()
+            .strip_prefix("groupshared T ")
+            .and_then(|part| part.split_once('['))
+        else {
+            return part.to_owned();
+        };
+        format!("RWStructuredBuffer<T> {name};")
+    });
+    globals.collect()
+}
+
+/// The text with `start` added to each index of `g`.
+fn from(start: &str, text: &str) -> String {
+    let mut out = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find("g[") {
+        let (before, after) = rest.split_at(at + 2);
+        let mut depth = 1;
+        let end = after.find(|c| {
+            depth += i32::from(c == '[') - i32::from(c == ']');
+            depth == 0
+        });
+        let (index, after) = after.split_at(end.unwrap_or(after.len()));
+        out.extend([before, start, " + (", index, ")"]);
+        rest = after;
+    }
+    out + rest
+}
+
+/// Ladders over resources.
+fn windows(all: &mut Vec<(String, String)>) {
+    let barriers = [
+        "DeviceMemoryBarrierWithGroupSync()",
+        "AllMemoryBarrierWithGroupSync()",
+    ];
+    for (number, ladder) in LADDERS.into_iter().enumerate() {
+        let threads = [8, 16][usize::from(ladder.contains('^') || ladder.contains("H;"))];
+        let ty = ["uint", "int", "float"][number % 3];
+        let barrier = barriers[usize::from(number % 4 == 3)];
+        let (globals, mut body) = ("groupshared T g[N];", on_device(ladder, barrier));
+        match number % 3 {
+            0 => {}
+            1 => {
+                body = from(
+                    "group.x * N",
+                    &on_device(&format!("{LOAD} {ladder} {STORE}"), barrier),
+                );
+            }
+            _ => body = from("group.x * N2", &body),
+        }
+        let globals = on_device(globals, barrier);
+        all.push((
+            format!("window {number} of {threads} {ty}"),
+            kernel(threads, ty, &globals, &body),
+        ));
+    }
+    for (number, (globals, body)) in OTHERS.into_iter().take(4).enumerate() {
+        let (globals, body) = (on_device(globals, barriers[0]), on_device(body, barriers[0]));
+        all.push((
+            format!("window of kernel {number}"),
+            kernel(8, "uint", &globals, &body),
+        ));
+    }
+}
+
 /// Each with its name.
 pub fn kernels() -> Vec<(String, String)> {
     let types = ["uint", "int", "float"];
@@ -167,5 +238,6 @@ pub fn kernels() -> Vec<(String, String)> {
             kernel(threads, ty, globals, body),
         ));
     }
+    windows(&mut all);
     all
 }

@@ -39,7 +39,8 @@ pub enum Op {
     Store(Cell, Slot),
     /// The operation, the cell, its operands, and where the old value goes.
     Atomic(Intrinsic, Cell, Vec<Slot>, Slot),
-    Barrier,
+    /// By its name: whose accesses it orders.
+    Barrier(Intrinsic),
     Call(FunctionId),
     Return,
     /// A statement's start or end: its number in [`Program::marks`].
@@ -533,10 +534,7 @@ impl Compiler<'_> {
 
     fn intrinsic(&mut self, intrinsic: Intrinsic, arguments: &[Expr], expr: &Expr) -> Result<Vec<Slot>> {
         if intrinsic.is_group_barrier() {
-            if intrinsic == Intrinsic::DeviceMemoryBarrierWithGroupSync {
-                return Err("a barrier of the device's memory alone".into());
-            }
-            self.emit(Op::Barrier);
+            self.emit(Op::Barrier(intrinsic));
             return Ok(Vec::new());
         }
         if intrinsic.is_atomic() {
