@@ -189,13 +189,20 @@ void main(uint3 id : SV_DispatchThreadID, uint gi : SV_GroupIndex) { }
 [NumThreads(GROUP >> 1, (GROUP > 4) ? 2 : 1, (uint)1)] [WaveSize(32)] void second() { }
 [numthreads(UNKNOWN, 1, 1)] void third() { }
 [shader("compute")] void no_size() { }
+static const uint NumThreads = 8 * 8;
+groupshared uint cells[NumThreads];
+[numthreads(NumThreads, 1, 1)] void named() { cells[0] = 0; }
 "#,
         r#"
 (const GROUP uint 8u)
+(const NumThreads uint (as uint (* 8 8)))
+(groupshared cells uint[64])
 (fn main void (id uint3 :SV_DispatchThreadID) (gi uint :SV_GroupIndex) [16 3 1] [wave 16 64])
 (fn second void [4 2 1] [wave 32 32])
 (fn third void)
 (fn no_size void)
+(fn named void [64 1 1]
+  (= (at cells 0) 0u))
 ! unknown name `UNKNOWN`: UNKNOWN
 ! the group size is not a positive constant: [numthreads(UNKNOWN, 1, 1)]
 "#,
