@@ -49,13 +49,14 @@ pub(crate) fn readings(
         |label: String, unit, problems, kernels| check(label, (unit, problems), kernels, settings, role);
     let is_telling = |text: &[u8]| TELLING.iter().any(|word| contains(text, word));
     let of_kernels = kernel_variants(text);
+    let base = project.defines_of(text);
     let mut exploration = Exploration::new(&is_telling);
-    let (unit, problems) = preprocess(&project.defines);
-    exploration.note(&unit, &project.defines);
+    let (unit, problems) = preprocess(&base);
+    exploration.note(&unit, &base);
     let default_text = unit.text.clone();
     let mut readings = vec![check(String::new(), unit, problems, None)];
     for variant in project.variants.iter().take(MAX_VARIANTS) {
-        let defines = overlaid(&project.defines, &variant.defines);
+        let defines = overlaid(&base, &variant.defines);
         let (unit, problems) = preprocess(&defines);
         exploration.note(&unit, &defines);
         if unit.text != default_text {
@@ -67,7 +68,7 @@ pub(crate) fn readings(
         if readings.len() > MAX_VARIANTS {
             return readings;
         }
-        let defines = overlaid(&project.defines, &variant.defines);
+        let defines = overlaid(&base, &variant.defines);
         let (unit, problems) = preprocess(&defines);
         exploration.note(&unit, &defines);
         let label = format!("in kernel {}", variant.kernels.join(", "));
@@ -80,7 +81,7 @@ pub(crate) fn readings(
             problems,
         }) = exploration.next(preprocess)
     {
-        let label = difference(&project.defines, &defines);
+        let label = difference(&base, &defines);
         readings.push(check(label, unit, problems, None));
     }
     readings

@@ -431,6 +431,33 @@ a.compute:8:18: groupshared-race data race on g_Sum[1] (in kernel First)
 }
 
 #[test]
+fn a_file_that_names_its_kernels_has_what_its_engine_defines() {
+    let header = "#if !defined(SHADER_API_D3D11) || UNITY_VERSION < 201800\n#define NO_COMPUTE\n#endif\n";
+    let text = format!("#include \"platform.hlsl\"\n#ifndef NO_COMPUTE\n{RACE}#endif\n");
+    let folder = Folder::new("engine")
+        .with("platform.hlsl", header)
+        .with("a.compute", format!("#pragma kernel main\n{text}"))
+        .with("b.hlsl", text);
+    assert_data_eq!(
+        folder.said(&["--output-format", "concise"]),
+        str![[r#"
+1
+a.compute:9:18: groupshared-race data race on g_Sum[1]
+1 finding in 3 files
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--output-format", "concise", "-D", "SHADER_API_METAL=1"]),
+        str![[r#"
+0
+nothing found in 3 files
+
+"#]]
+    );
+}
+
+#[test]
 fn what_another_configuration_leaves_unread_is_said_if_asked_for() {
     let text = format!("#ifdef X\n#include \"gone.hlsli\"\n{RACE}#endif\n");
     assert_data_eq!(
