@@ -134,6 +134,8 @@ pub(crate) struct Machine<'a> {
     pub report: Report,
     pub effects: EffectsCache,
     pub prober: Prober,
+    /// Long loops in which the threads do nothing together are not followed to their end.
+    pub skims: bool,
     /// Set in a run for the claims alone.
     pub claims: Option<Claims>,
     /// Bounds of loops that are not known.
@@ -208,6 +210,7 @@ impl<'a> Machine<'a> {
             report: Report::default(),
             effects: EffectsCache::default(),
             prober: Prober::default(),
+            skims: false,
             claims: None,
             bounds: Vec::new(),
             sites: Vec::new(),

@@ -246,3 +246,64 @@ fn where_the_least_was_is_not_told_by_the_least() {
     );
     check("64, 1, 1", arrays, &with("own = gi + s;", "uint own = gi;"), &[]);
 }
+
+const HALVING: &str =
+    "for (uint s = 32; s > 0; s >>= 1) { if (gi < s) g[gi] += g[gi + s]; SYNC; } if (gi == 0) Out[0] = g[0];";
+
+#[test]
+fn elements_from_the_buffer_in_a_struct() {
+    let view = "struct View { uint start; StructuredBuffer<uint> data; uint Get(uint i) { return data[start + i]; } };
+        groupshared uint g[64];";
+    let body = format!("View v; v.start = 4; v.data = Src; g[gi] = v.Get(id.x); SYNC; {HALVING}");
+    check("64,1,1", view, &body, &["reduction Add 64/64 Tree g+0 -> g[0]"]);
+    // Two loads of one element are not known to be the same: nothing rests on it.
+    let body = format!(
+        "View v; v.start = 4; v.data = Src; g[gi] = v.Get(gi) - v.Get(gi); SYNC;
+         if (g[0] == 0) {{ g[0] = gi; }} SYNC; {HALVING}"
+    );
+    check("64,1,1", view, &body, &["reduction Add 64/64 Tree g+0 -> g[0]"]);
+}
+
+#[test]
+fn ladders_in_a_loop() {
+    let g = "uint passes; groupshared uint g[64];";
+    let tiles = |passes: &str, end: &str| {
+        format!(
+            "for (uint t = 0; t < {passes}; ++t) {{ g[gi] = Src[64 * t + gi]; SYNC;
+             for (uint s = 32; s > 0; s >>= 1) {{ if (gi < s) g[gi] += g[gi + s]; SYNC; }}
+             if (gi == 1) Out[t] = g[0]; {end} }}"
+        )
+    };
+    let found = "reduction Add 64/64 Tree g+0 -> g[0]";
+    check("64,1,1", g, &tiles("4", "SYNC;"), &[found]);
+    check("64,1,1", g, &tiles("passes", "SYNC;"), &[found]);
+    // Each pass writes where another thread of the one before may still read.
+    let (_, analysis) = run("64,1,1", g, &tiles("4", ""));
+    assert_eq!(analysis.races.len(), 1);
+    check("64,1,1", g, &tiles("passes", ""), &[]);
+    // Another thing in each pass.
+    let body = "for (uint t = 0; t < 2; ++t) { g[gi] = Src[64 * t + gi]; SYNC;
+        for (uint s = 32; s > 0; s >>= 1) { if (gi < s) g[gi] = t == 0 ? g[gi] + g[gi + s] : max(g[gi], g[gi + s]); SYNC; }
+        if (gi == 0) Out[t] = g[0]; SYNC; }";
+    check("64,1,1", g, body, &[]);
+}
+
+#[test]
+fn what_takes_long_and_is_done_by_each_thread_alone_is_left_out() {
+    let march =
+        "float March(float x) { float y = x; for (uint i = 0; i < 400; ++i) y = y * y + x * i; return y; }
+        groupshared float g[1024];";
+    let body = |load: &str| {
+        format!(
+            "g[gi] = {load}; SYNC;
+             for (uint s = 512; s > 0; s >>= 1) {{ if (gi < s) g[gi] += g[gi + s]; SYNC; }}
+             if (gi == 0) Out[0] = uint(g[0]);"
+        )
+    };
+    let terms: Vec<String> = (0..24).map(|n| format!("March(Src[id.x + {n}])")).collect();
+    let found = "reduction FloatAdd 1024/1024 Tree g+0 -> g[0]";
+    check("1024,1,1", march, &body(&terms.join(" + ")), &[found]);
+    // What the ladder itself needs is not left out.
+    let wrong = body(&terms.join(" + ")).replace("gi < s)", "gi < s && March(gi) > 0)");
+    check("1024,1,1", march, &wrong, &[]);
+}
