@@ -307,3 +307,40 @@ fn what_takes_long_and_is_done_by_each_thread_alone_is_left_out() {
     let wrong = body(&terms.join(" + ")).replace("gi < s)", "gi < s && March(gi) > 0)");
     check("1024,1,1", march, &wrong, &[]);
 }
+
+#[test]
+fn few_elements_in_a_large_group() {
+    let bins = "groupshared uint bins[4];";
+    let load = "if (gi < 4) bins[gi] = Src[gi]; SYNC;";
+    let ladder = |end: &str| {
+        format!(
+            "{load} for (uint s = 1; s < {end}; s <<= 1) {{ uint v = 0; if (gi < 4 && gi >= s) v = bins[gi - s]; SYNC;
+             if (gi < 4) bins[gi] += v; SYNC; }} Out[id.x] = bins[gi & 3];"
+        )
+    };
+    check(
+        "64,1,1",
+        bins,
+        &ladder("4"),
+        &["inclusive Add 4/4 Doubling bins+0 -> bins+0"],
+    );
+    check("64,1,1", bins, &ladder("2"), &[]);
+    // Two halves that take turns.
+    let turns = "uint own = gi < 4 ? Src[gi] : 0; if (gi < 4) turn[0][gi] = own;
+        for (uint i = 0; i < 2; i++) { SYNC; if (gi >= 4) continue; uint s = 1 << i;
+        if (gi >= s) own += turn[i & 1][gi - s]; turn[!(i & 1)][gi] = own; } SYNC; Out[id.x] = turn[0][gi & 3];";
+    check(
+        "128,1,1",
+        "groupshared uint turn[2][4];",
+        turns,
+        &["inclusive Add 4/4 Doubling turn+0 -> turn+0"],
+    );
+    // The first rungs of a ladder that never gets to its end.
+    check(
+        "16,1,1",
+        "groupshared uint turn[16];",
+        "turn[gi] = Src[gi]; SYNC; for (uint s = 1; s < 4; s <<= 1) { uint v = gi >= s ? turn[gi - s] : 0; SYNC; turn[gi] += v; SYNC; }
+         Out[gi] = turn[gi];",
+        &[],
+    );
+}
