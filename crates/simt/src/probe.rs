@@ -395,14 +395,21 @@ impl<'a> Machine<'a> {
                 .map_or(axes, |layout| axes.max(layout.axes()));
         }
         let frees: &[bool] = if is_mixed { &[true, false] } else { &[false] };
-        let attempts = (0..axes).flat_map(|axis| frees.iter().map(move |frees| (axis, *frees)));
-        attempts.into_iter().find_map(|(axis, frees_known_cells)| {
-            self.report = Report::default();
-            self.state = state.clone();
-            let layouts = self.layouts(&touched, axis);
-            let found = self.try_candidate(statements, effects, &all, layouts, frees_known_cells);
-            self.prober.watch = None;
-            found
+        (0..axes).find_map(|axis| {
+            // With other cells known it may be more than the total it contains.
+            let mut total = None;
+            for frees_known_cells in frees {
+                self.report = Report::default();
+                self.state = state.clone();
+                let layouts = self.layouts(&touched, axis);
+                let found = self.try_candidate(statements, effects, &all, layouts, *frees_known_cells);
+                self.prober.watch = None;
+                match found {
+                    Some(found) if found.collective.kind != Kind::Reduction => return Some(found),
+                    found => total = total.or(found),
+                }
+            }
+            total
         })
     }
 

@@ -335,6 +335,13 @@ fn few_elements_in_a_large_group() {
         turns,
         &["inclusive Add 4/4 Doubling turn+0 -> turn+0"],
     );
+    // The first element is no element but the sum of none.
+    check(
+        "128,1,1",
+        "groupshared uint turn[2][4];",
+        &turns.replace("gi < 4 ? Src[gi] : 0", "gi > 0 && gi < 4 ? Src[gi - 1] : 0"),
+        &["exclusive Add 4/4 Doubling turn+1 -> turn+0"],
+    );
     // The first rungs of a ladder that never gets to its end.
     check(
         "16,1,1",
