@@ -4,6 +4,7 @@
 //! that conditional compilation left out and that looks like one for the rules, the reading that turns it on, where
 //! definitions do. Findings are the union.
 
+mod sizes;
 mod stray;
 mod union;
 
@@ -33,6 +34,8 @@ pub(crate) struct Reading {
     problems: Vec<Problem>,
     report: Report,
     has_entry: bool,
+    /// What to define in further readings, where there are entry points of unknown size.
+    sizes: Vec<Vec<Definition>>,
 }
 
 /// The default reading, then the others.
@@ -55,6 +58,15 @@ pub(crate) fn readings(
     exploration.note(&unit, &base);
     let default_text = unit.text.clone();
     let mut readings = vec![check(String::new(), unit, problems, None)];
+    let sizes: Vec<Vec<Definition>> = readings
+        .first()
+        .map_or_else(Vec::new, |first| first.sizes.clone());
+    let of_sizes = sizes.iter().map(|sizes| {
+        let defines = overlaid(&base, sizes);
+        let (unit, problems) = preprocess(&defines);
+        check(difference(&base, &defines), unit, problems, None)
+    });
+    readings.extend(sizes::agreed(of_sizes.collect()));
     for variant in project.variants.iter().take(MAX_VARIANTS) {
         let defines = overlaid(&base, &variant.defines);
         let (unit, problems) = preprocess(&defines);
@@ -97,6 +109,7 @@ fn check(
 ) -> Reading {
     let inactive = std::mem::take(&mut unit.inactive);
     let (mut shader, problems) = read_preprocessed(unit, problems);
+    let sizes = sizes::to_try(&shader);
     let supposed = match role {
         Role::StrayHeader => stray::take_as_entries(&mut shader),
         Role::Unit => None,
@@ -117,6 +130,7 @@ fn check(
         problems,
         report,
         has_entry,
+        sizes,
         sources: shader.sources,
     }
 }

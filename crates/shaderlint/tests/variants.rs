@@ -485,3 +485,69 @@ warning: cannot find `gone.hlsli` (with -D X=1)
 "#]]
     );
 }
+
+/// A kernel that adds up the elements of a group of `size` threads.
+fn sum(size: &str) -> String {
+    format!(
+        "RWStructuredBuffer<uint> Data;\n\
+         groupshared uint g_Sum[{size}];\n\
+         [numthreads({size}, 1, 1)]\n\
+         void main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID) {{\n\
+         g_Sum[gi] = Data[id.x];\n\
+         GroupMemoryBarrierWithGroupSync();\n\
+         for (uint s = {size} / 2; s > 0; s >>= 1) {{ if (gi < s) g_Sum[gi] += g_Sum[gi + s]; GroupMemoryBarrierWithGroupSync(); }}\n\
+         if (gi == 0) Data[0] = g_Sum[0];\n}}\n"
+    )
+}
+
+#[test]
+fn what_holds_at_every_size_is_said_of_one_that_the_build_defines() {
+    assert_data_eq!(
+        said("sizes", &sum("THREADS"), &[]),
+        str![[r#"
+1
+a.hlsl:7:1: hand-rolled-reduction hand-rolled sum of 64 uints (with -D THREADS=64, and -D THREADS=128, and -D THREADS=256)
+1 finding in 1 file; 1 file not understood in full (-v says why)
+
+"#]]
+    );
+    // Right at one of the sizes alone.
+    let text = sum("THREADS").replace("= THREADS / 2", "= 64 / 2");
+    assert_data_eq!(
+        said("sizes", &text, &[]),
+        str![[r#"
+0
+nothing found in 1 file; 1 file not understood in full (-v says why)
+
+"#]]
+    );
+    // Of a single thread only for want of a definition.
+    let text = format!("#ifndef THREADS\n#define THREADS 1\n#endif\n{}", sum("THREADS"));
+    assert_data_eq!(
+        said("sizes", &text, &[]),
+        str![[r#"
+1
+a.hlsl:10:1: hand-rolled-reduction hand-rolled sum of 64 uints (with -D THREADS=64, and -D THREADS=128, and -D THREADS=256)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said("sizes", &text.replace("#ifndef THREADS", "#if 1"), &[]),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+    // A race is told where the size is known.
+    let text = sum("THREADS").replace("gi < s", "gi <= s");
+    assert_data_eq!(
+        said("sizes", &text, &[]),
+        str![[r#"
+0
+nothing found in 1 file; 1 file not understood in full (-v says why)
+
+"#]]
+    );
+}
