@@ -406,3 +406,31 @@ uint f(uint i) { S s = all[i]; s.set(i); return all[i].get(1) + s.get(2); }
 ",
     );
 }
+
+#[test]
+fn a_constant_buffer_where_its_struct_is_wanted() {
+    check(
+        r"
+struct Camera { float near; uint2 size; };
+struct Other { float near; };
+ConstantBuffer<Camera> camera : register(b0);
+float Far(float scale, Camera c) { return c.near * scale; }
+float Wide(Other o) { return o.near; }
+void main() { float a = Far(2.0, camera); Camera copy = camera; float b = Wide(camera); }
+",
+        r"
+(struct Camera (near float) (size uint2))
+(struct Other (near float))
+(resource camera ConstantBuffer<Camera>)
+(fn Far float (scale float) (c Camera)
+  (return (* (.near c) scale)))
+(fn Wide float (o Other)
+  (return (.near o)))
+(fn main void
+  (let a float (Far 2.0f (new Camera (.near camera) (.size camera))))
+  (let copy Camera (new Camera (.near camera) (.size camera)))
+  (let b float (?float camera)))
+! this expression is not understood: Wide(camera)
+",
+    );
+}
