@@ -9,7 +9,7 @@ mod stray;
 mod union;
 
 use shaderlint_hlsl::{
-    Configuration, Exploration, FileId, FileSpan, Inactive, Includes, Preprocessed, Problem, Sources,
+    Configuration, Exploration, FileId, FileSpan, Inactive, Includes, Preprocessed, Problem, Shader, Sources,
     kernel_variants, preprocess, read_preprocessed,
 };
 use shaderlint_linter::{Report, Settings, check_shader};
@@ -36,6 +36,8 @@ pub(crate) struct Reading {
     has_entry: bool,
     /// What to define in further readings, where there are entry points of unknown size.
     sizes: Vec<Vec<Definition>>,
+    /// How calls begin of the functions that are for the rules, and that nothing calls.
+    uncalled: Vec<String>,
 }
 
 /// The default reading, then the others.
@@ -50,23 +52,25 @@ pub(crate) fn readings(
     let preprocess = |defines: &[Definition]| preprocess(path, text, defines, includes);
     let check =
         |label: String, unit, problems, kernels| check(label, (unit, problems), kernels, settings, role);
-    let is_telling = |text: &[u8]| TELLING.iter().any(|word| contains(text, word));
     let of_kernels = kernel_variants(text);
     let base = project.defines_of(text);
-    let mut exploration = Exploration::new(&is_telling);
     let (unit, problems) = preprocess(&base);
-    exploration.note(&unit, &base);
+    let outline = Preprocessed {
+        inactive: unit.inactive.clone(),
+        sources: unit.sources.clone(),
+        ..Preprocessed::default()
+    };
     let default_text = unit.text.clone();
-    let mut readings = vec![check(String::new(), unit, problems, None)];
-    let sizes: Vec<Vec<Definition>> = readings
-        .first()
-        .map_or_else(Vec::new, |first| first.sizes.clone());
-    let of_sizes = sizes.iter().map(|sizes| {
-        let defines = overlaid(&base, sizes);
-        let (unit, problems) = preprocess(&defines);
-        check(difference(&base, &defines), unit, problems, None)
-    });
-    readings.extend(sizes::agreed(of_sizes.collect()));
+    let default = check(String::new(), unit, problems, None);
+    // A region may hold no more than the call of a function that does.
+    let calls = default.uncalled.clone();
+    let is_telling = |text: &[u8]| {
+        let calls = calls.iter().map(String::as_bytes);
+        TELLING.into_iter().chain(calls).any(|word| contains(text, word))
+    };
+    let mut exploration = Exploration::new(&is_telling);
+    exploration.note(&outline, &base);
+    let mut readings = vec![default];
     for variant in project.variants.iter().take(MAX_VARIANTS) {
         let defines = overlaid(&base, &variant.defines);
         let (unit, problems) = preprocess(&defines);
@@ -86,6 +90,15 @@ pub(crate) fn readings(
         let label = format!("in kernel {}", variant.kernels.join(", "));
         readings.push(check(label, unit, problems, Some(&variant.kernels)));
     }
+    let sizes: Vec<Vec<Definition>> = readings
+        .first()
+        .map_or_else(Vec::new, |first| first.sizes.clone());
+    let of_sizes = sizes.iter().map(|sizes| {
+        let defines = overlaid(&base, sizes);
+        let (unit, problems) = preprocess(&defines);
+        check(difference(&base, &defines), unit, problems, None)
+    });
+    readings.extend(sizes::agreed(of_sizes.collect()));
     while readings.len() <= MAX_VARIANTS
         && let Some(Configuration {
             defines,
@@ -110,6 +123,7 @@ fn check(
     let inactive = std::mem::take(&mut unit.inactive);
     let (mut shader, problems) = read_preprocessed(unit, problems);
     let sizes = sizes::to_try(&shader);
+    let uncalled = uncalled(&shader);
     let supposed = match role {
         Role::StrayHeader => stray::take_as_entries(&mut shader),
         Role::Unit => None,
@@ -131,8 +145,26 @@ fn check(
         report,
         has_entry,
         sizes,
+        uncalled,
         sources: shader.sources,
     }
+}
+
+/// How calls begin of the functions with something for the rules that are named nowhere but where they are defined.
+fn uncalled(shader: &Shader) -> Vec<String> {
+    let functions = shader.functions.iter().filter(|function| {
+        let text = function.span.slice(&shader.text);
+        function.body.is_some()
+            && function.group_size.is_none()
+            && TELLING.iter().any(|word| contains(text, word))
+    });
+    let calls = functions.map(|function| format!("{}(", function.name));
+    calls
+        .filter(|call| {
+            let named = shader.text.windows(call.len());
+            named.filter(|text| *text == call.as_bytes()).take(2).count() < 2
+        })
+        .collect()
 }
 
 /// What `defines` has beside `base`, and what it lacks.

@@ -501,6 +501,33 @@ fn sum(size: &str) -> String {
 }
 
 #[test]
+fn a_region_may_hold_no_more_than_a_call() {
+    let text = format!(
+        "RWStructuredBuffer<uint> Out;\ngroupshared uint g_Last[64];\n\
+         void Race(uint gi) {{ g_Last[gi] = Out[gi]; Out[gi] = g_Last[63 - gi]; GroupMemoryBarrierWithGroupSync(); }}\n\
+         [numthreads(64, 1, 1)]\nvoid main(uint gi : SV_GroupIndex) {{\n#if SECOND\nRace(gi);\n#endif\n}}\n"
+    );
+    assert_data_eq!(
+        said("calls", &text, &[]),
+        str![[r#"
+1
+a.hlsl:3:54: groupshared-race data race on g_Last[63] (with -D SECOND=1)
+1 finding in 1 file
+
+"#]]
+    );
+    let elsewhere = text.replace("Race(gi);", "Out[gi] = 1;");
+    assert_data_eq!(
+        said("calls", &elsewhere, &[]),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+}
+
+#[test]
 fn what_holds_at_every_size_is_said_of_one_that_the_build_defines() {
     assert_data_eq!(
         said("sizes", &sum("THREADS"), &[]),
@@ -537,6 +564,17 @@ a.hlsl:10:1: hand-rolled-reduction hand-rolled sum of 64 uints (with -D THREADS=
         str![[r#"
 0
 nothing found in 1 file
+
+"#]]
+    );
+    // The file says itself what it is built with.
+    let text = format!("#pragma kernel main THREADS=32\n{}", sum("THREADS"));
+    assert_data_eq!(
+        said("sizes", &text, &[]),
+        str![[r#"
+1
+a.hlsl:8:1: hand-rolled-reduction hand-rolled sum of 32 uints (in kernel main)
+1 finding in 1 file; 1 file not understood in full (-v says why)
 
 "#]]
     );
