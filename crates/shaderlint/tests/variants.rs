@@ -502,13 +502,11 @@ fn sum(size: &str) -> String {
 
 #[test]
 fn a_region_may_hold_no_more_than_a_call() {
-    let text = format!(
-        "RWStructuredBuffer<uint> Out;\ngroupshared uint g_Last[64];\n\
-         void Race(uint gi) {{ g_Last[gi] = Out[gi]; Out[gi] = g_Last[63 - gi]; GroupMemoryBarrierWithGroupSync(); }}\n\
-         [numthreads(64, 1, 1)]\nvoid main(uint gi : SV_GroupIndex) {{\n#if SECOND\nRace(gi);\n#endif\n}}\n"
-    );
+    let text = "RWStructuredBuffer<uint> Out;\ngroupshared uint g_Last[64];\n\
+         void Race(uint gi) { g_Last[gi] = Out[gi]; Out[gi] = g_Last[63 - gi]; GroupMemoryBarrierWithGroupSync(); }\n\
+         [numthreads(64, 1, 1)]\nvoid main(uint gi : SV_GroupIndex) {\n#if SECOND\nRace(gi);\n#endif\n}\n";
     assert_data_eq!(
-        said("calls", &text, &[]),
+        said("calls", text, &[]),
         str![[r#"
 1
 a.hlsl:3:54: groupshared-race data race on g_Last[63] (with -D SECOND=1)
