@@ -8,6 +8,8 @@ mod sizes;
 mod stray;
 mod union;
 
+use std::collections::HashMap;
+
 use shaderlint_hlsl::{
     Configuration, Exploration, FileId, FileSpan, Inactive, Includes, Preprocessed, Problem, Shader, Sources,
     kernel_variants, preprocess, read_preprocessed,
@@ -158,12 +160,19 @@ fn uncalled(shader: &Shader) -> Vec<String> {
             && function.group_size.is_none()
             && TELLING.iter().any(|word| contains(text, word))
     });
-    let calls = functions.map(|function| format!("{}(", function.name));
-    calls
-        .filter(|call| {
-            let named = shader.text.windows(call.len());
-            named.filter(|text| *text == call.as_bytes()).take(2).count() < 2
-        })
+    let mut named: HashMap<&[u8], u32> = functions.map(|function| (function.name.as_bytes(), 0)).collect();
+    if named.is_empty() {
+        return Vec::new();
+    }
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    for word in shader.text.split(|byte| !is_part(byte)) {
+        if let Some(count) = named.get_mut(word) {
+            *count += 1;
+        }
+    }
+    let uncalled = named.into_iter().filter(|(_, count)| *count < 2);
+    uncalled
+        .map(|(name, _)| format!("{}(", String::from_utf8_lossy(name)))
         .collect()
 }
 

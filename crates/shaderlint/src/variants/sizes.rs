@@ -13,11 +13,15 @@ use crate::config::Definition;
 const ALONG_ONE: [u32; 3] = [64, 128, 256];
 const ALONG_SEVERAL: [u32; 2] = [8, 16];
 
+/// Entry points whose sizes are looked at.
+const MAX_ENTRIES: usize = 64;
+
 /// The definitions to try, one of which each reading is to have; none if all sizes are known.
 pub(super) fn to_try(shader: &Shader) -> Vec<Vec<Definition>> {
     let mut names: Vec<String> = Vec::new();
     let mut most = 0;
-    for function in &shader.functions {
+    let attributed = |function: &&Function| function.group_size_span != Span::default();
+    for function in shader.functions.iter().filter(attributed).take(MAX_ENTRIES) {
         let text = match function.group_size {
             // As it stands after the macros that are known.
             None => function.group_size_span.slice(&shader.text),
