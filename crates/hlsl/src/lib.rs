@@ -22,6 +22,7 @@ pub use intrinsic::Intrinsic;
 pub use lower::{TextProblem, parse};
 pub use preprocess::{
     Branch, Inactive, KernelVariant, Origins, Preprocessed, Taken, decode, kernel_variants, preprocess,
+    unity_defines,
 };
 pub use print::outline;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};

@@ -30,6 +30,8 @@ index!(
 /// One translation unit, typed.
 #[derive(Clone, Debug, Default)]
 pub struct Shader {
+    /// Names of the functions with a wanted word that were left out, since nothing wanted names them.
+    pub unread: Vec<String>,
     pub structs: Vec<Struct>,
     pub globals: Vec<Global>,
     pub functions: Vec<Function>,

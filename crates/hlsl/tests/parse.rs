@@ -189,13 +189,20 @@ void main(uint3 id : SV_DispatchThreadID, uint gi : SV_GroupIndex) { }
 [NumThreads(GROUP >> 1, (GROUP > 4) ? 2 : 1, (uint)1)] [WaveSize(32)] void second() { }
 [numthreads(UNKNOWN, 1, 1)] void third() { }
 [shader("compute")] void no_size() { }
+static const uint NumThreads = 8 * 8;
+groupshared uint cells[NumThreads];
+[numthreads(NumThreads, 1, 1)] void named() { cells[0] = 0; }
 "#,
         r#"
 (const GROUP uint 8u)
+(const NumThreads uint (as uint (* 8 8)))
+(groupshared cells uint[64])
 (fn main void (id uint3 :SV_DispatchThreadID) (gi uint :SV_GroupIndex) [16 3 1] [wave 16 64])
 (fn second void [4 2 1] [wave 32 32])
 (fn third void)
 (fn no_size void)
+(fn named void [64 1 1]
+  (= (at cells 0) 0u))
 ! unknown name `UNKNOWN`: UNKNOWN
 ! the group size is not a positive constant: [numthreads(UNKNOWN, 1, 1)]
 "#,
@@ -396,6 +403,34 @@ uint f(uint i) { S s = all[i]; s.set(i); return all[i].get(1) + s.get(2); }
   (let s S (at all i))
   (S::set s i)
   (return (+ (S::get (at all i) 1u) (S::get s 2u))))
+",
+    );
+}
+
+#[test]
+fn a_constant_buffer_where_its_struct_is_wanted() {
+    check(
+        r"
+struct Camera { float near; uint2 size; };
+struct Other { float near; };
+ConstantBuffer<Camera> camera : register(b0);
+float Far(float scale, Camera c) { return c.near * scale; }
+float Wide(Other o) { return o.near; }
+void main() { float a = Far(2.0, camera); Camera copy = camera; float b = Wide(camera); }
+",
+        r"
+(struct Camera (near float) (size uint2))
+(struct Other (near float))
+(resource camera ConstantBuffer<Camera>)
+(fn Far float (scale float) (c Camera)
+  (return (* (.near c) scale)))
+(fn Wide float (o Other)
+  (return (.near o)))
+(fn main void
+  (let a float (Far 2.0f (new Camera (.near camera) (.size camera))))
+  (let copy Camera (new Camera (.near camera) (.size camera)))
+  (let b float (?float camera)))
+! this expression is not understood: Wide(camera)
 ",
     );
 }

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use ignore::gitignore::Gitignore;
-use shaderlint_hlsl::SourceFile;
+use shaderlint_hlsl::{SourceFile, unity_defines};
 use shaderlint_linter::ShaderModel;
 
 use crate::args::SourceArgs;
@@ -49,6 +49,11 @@ pub(crate) struct Variant {
 }
 
 impl Project {
+    /// What is defined before a file of this text is read: what its engine defines, unless the project says otherwise.
+    pub fn defines_of(&self, text: &[u8]) -> Vec<Definition> {
+        overlaid(&unity_defines(text, &self.defines), &self.defines)
+    }
+
     /// Whether a file found in a folder is to be left out.
     pub fn excludes(&self, path: &Path) -> bool {
         self.excluded.as_ref().is_some_and(|excluded| {

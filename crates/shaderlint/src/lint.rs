@@ -117,7 +117,8 @@ impl OneFile {
     #[cfg(feature = "gpu")]
     pub fn unit(&self, text: &[u8]) -> Unit {
         let path = self.path.display().to_string();
-        let (shader, problems) = shaderlint_hlsl::read(&path, text, &self.project.defines, &self.search());
+        let defines = self.project.defines_of(text);
+        let (shader, problems) = shaderlint_hlsl::read(&path, text, &defines, &self.search());
         Unit { shader, problems }
     }
 }

@@ -32,9 +32,10 @@ pub(crate) fn run(args: &PreprocessArgs) -> Result<Outcome> {
     let file = OneFile::read(&args.file, &args.source)?;
     let search = file.search();
     let path = file.path.display().to_string();
+    let base = file.project.defines_of(&file.text);
     let defines = match &args.variant {
-        None => file.project.defines.clone(),
-        Some(name) => overlaid(&file.project.defines, &variant(&file.project, name)?.defines),
+        None => base,
+        Some(name) => overlaid(&base, &variant(&file.project, name)?.defines),
     };
     let (unit, mut problems) = shaderlint_hlsl::preprocess(&path, &file.text, &defines, &search);
     problems.extend(search.choices(&unit.sources));

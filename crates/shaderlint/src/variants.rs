@@ -4,12 +4,15 @@
 //! that conditional compilation left out and that looks like one for the rules, the reading that turns it on, where
 //! definitions do. Findings are the union.
 
+mod sizes;
 mod stray;
 mod union;
 
+use std::collections::HashMap;
+
 use shaderlint_hlsl::{
-    Configuration, Exploration, FileId, FileSpan, Inactive, Includes, Preprocessed, Problem, Sources, Wanted,
-    kernel_variants, preprocess, read_preprocessed,
+    Configuration, Exploration, FileId, FileSpan, Inactive, Includes, Preprocessed, Problem, Shader, Sources,
+    Wanted, kernel_variants, preprocess, read_preprocessed,
 };
 use shaderlint_linter::{Report, Settings, check_shader};
 use shaderlint_rules::RULES;
@@ -34,6 +37,10 @@ pub(crate) struct Reading {
     problems: Vec<Problem>,
     report: Report,
     has_entry: bool,
+    /// What to define in further readings, where there are entry points of unknown size.
+    sizes: Vec<Vec<Definition>>,
+    /// How calls begin of the functions that are for the rules, and that nothing calls.
+    uncalled: Vec<String>,
 }
 
 /// The default reading, then the others.
@@ -48,15 +55,27 @@ pub(crate) fn readings(
     let preprocess = |defines: &[Definition]| preprocess(path, text, defines, includes);
     let check =
         |label: String, unit, problems, kernels| check(label, (unit, problems), kernels, settings, role);
-    let is_telling = |text: &[u8]| TELLING.iter().any(|word| contains(text, word));
     let of_kernels = kernel_variants(text);
-    let mut exploration = Exploration::new(&is_telling);
-    let (unit, problems) = preprocess(&project.defines);
-    exploration.note(&unit, &project.defines);
+    let base = project.defines_of(text);
+    let (unit, problems) = preprocess(&base);
+    let outline = Preprocessed {
+        inactive: unit.inactive.clone(),
+        sources: unit.sources.clone(),
+        ..Preprocessed::default()
+    };
     let default_text = unit.text.clone();
-    let mut readings = vec![check(String::new(), unit, problems, None)];
+    let default = check(String::new(), unit, problems, None);
+    // A region may hold no more than the call of a function that does.
+    let calls = default.uncalled.clone();
+    let is_telling = |text: &[u8]| {
+        let calls = calls.iter().map(String::as_bytes);
+        TELLING.into_iter().chain(calls).any(|word| contains(text, word))
+    };
+    let mut exploration = Exploration::new(&is_telling);
+    exploration.note(&outline, &base);
+    let mut readings = vec![default];
     for variant in project.variants.iter().take(MAX_VARIANTS) {
-        let defines = overlaid(&project.defines, &variant.defines);
+        let defines = overlaid(&base, &variant.defines);
         let (unit, problems) = preprocess(&defines);
         exploration.note(&unit, &defines);
         if unit.text != default_text {
@@ -68,12 +87,21 @@ pub(crate) fn readings(
         if readings.len() > MAX_VARIANTS {
             return readings;
         }
-        let defines = overlaid(&project.defines, &variant.defines);
+        let defines = overlaid(&base, &variant.defines);
         let (unit, problems) = preprocess(&defines);
         exploration.note(&unit, &defines);
         let label = format!("in kernel {}", variant.kernels.join(", "));
         readings.push(check(label, unit, problems, Some(&variant.kernels)));
     }
+    let sizes: Vec<Vec<Definition>> = readings
+        .first()
+        .map_or_else(Vec::new, |first| first.sizes.clone());
+    let of_sizes = sizes.iter().map(|sizes| {
+        let defines = overlaid(&base, sizes);
+        let (unit, problems) = preprocess(&defines);
+        check(difference(&base, &defines), unit, problems, None)
+    });
+    readings.extend(sizes::agreed(of_sizes.collect()));
     while readings.len() <= MAX_VARIANTS
         && let Some(Configuration {
             defines,
@@ -81,7 +109,7 @@ pub(crate) fn readings(
             problems,
         }) = exploration.next(preprocess)
     {
-        let label = difference(&project.defines, &defines);
+        let label = difference(&base, &defines);
         readings.push(check(label, unit, problems, None));
     }
     readings
@@ -102,6 +130,8 @@ fn check(
     };
     let wanted = (role == Role::Unit).then_some(&wanted);
     let (mut shader, problems) = read_preprocessed(unit, problems, wanted);
+    let sizes = sizes::to_try(&shader);
+    let uncalled = uncalled(&shader);
     let supposed = match role {
         Role::StrayHeader => stray::take_as_entries(&mut shader),
         Role::Unit => None,
@@ -124,8 +154,35 @@ fn check(
         problems,
         report,
         has_entry,
+        sizes,
+        uncalled,
         sources: shader.sources,
     }
+}
+
+/// How calls begin of the functions with something for the rules that are named nowhere but where they are defined.
+fn uncalled(shader: &Shader) -> Vec<String> {
+    let functions = shader.functions.iter().filter(|function| {
+        let text = function.span.slice(&shader.text);
+        function.body.is_some()
+            && function.group_size.is_none()
+            && TELLING.iter().any(|word| contains(text, word))
+    });
+    let names = functions.map(|function| &function.name).chain(&shader.unread);
+    let mut named: HashMap<&[u8], u32> = names.map(|name| (name.as_bytes(), 0)).collect();
+    if named.is_empty() {
+        return Vec::new();
+    }
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    for word in shader.text.split(|byte| !is_part(byte)) {
+        if let Some(count) = named.get_mut(word) {
+            *count += 1;
+        }
+    }
+    let uncalled = named.into_iter().filter(|(_, count)| *count < 2);
+    uncalled
+        .map(|(name, _)| format!("{}(", String::from_utf8_lossy(name)))
+        .collect()
 }
 
 /// What `defines` has beside `base`, and what it lacks.

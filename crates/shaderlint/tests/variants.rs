@@ -431,6 +431,33 @@ a.compute:8:18: groupshared-race data race on g_Sum[1] (in kernel First)
 }
 
 #[test]
+fn a_file_that_names_its_kernels_has_what_its_engine_defines() {
+    let header = "#if !defined(SHADER_API_D3D11) || UNITY_VERSION < 201800\n#define NO_COMPUTE\n#endif\n";
+    let text = format!("#include \"platform.hlsl\"\n#ifndef NO_COMPUTE\n{RACE}#endif\n");
+    let folder = Folder::new("engine")
+        .with("platform.hlsl", header)
+        .with("a.compute", format!("#pragma kernel main\n{text}"))
+        .with("b.hlsl", text);
+    assert_data_eq!(
+        folder.said(&["--output-format", "concise"]),
+        str![[r#"
+1
+a.compute:9:18: groupshared-race data race on g_Sum[1]
+1 finding in 3 files
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--output-format", "concise", "-D", "SHADER_API_METAL=1"]),
+        str![[r#"
+0
+nothing found in 3 files
+
+"#]]
+    );
+}
+
+#[test]
 fn what_another_configuration_leaves_unread_is_said_if_asked_for() {
     let text = format!("#ifdef X\n#include \"gone.hlsli\"\n{RACE}#endif\n");
     assert_data_eq!(
@@ -454,6 +481,108 @@ warning: cannot find `gone.hlsli` (with -D X=1)
   │          ^^^^^^^^^^^^
 
 1 finding in 1 file
+
+"#]]
+    );
+}
+
+/// A kernel that adds up the elements of a group of `size` threads.
+fn sum(size: &str) -> String {
+    format!(
+        "RWStructuredBuffer<uint> Data;\n\
+         groupshared uint g_Sum[{size}];\n\
+         [numthreads({size}, 1, 1)]\n\
+         void main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID) {{\n\
+         g_Sum[gi] = Data[id.x];\n\
+         GroupMemoryBarrierWithGroupSync();\n\
+         for (uint s = {size} / 2; s > 0; s >>= 1) {{ if (gi < s) g_Sum[gi] += g_Sum[gi + s]; GroupMemoryBarrierWithGroupSync(); }}\n\
+         if (gi == 0) Data[0] = g_Sum[0];\n}}\n"
+    )
+}
+
+#[test]
+fn a_region_may_hold_no_more_than_a_call() {
+    let text = "RWStructuredBuffer<uint> Out;\ngroupshared uint g_Last[64];\n\
+         void Race(uint gi) { g_Last[gi] = Out[gi]; Out[gi] = g_Last[63 - gi]; GroupMemoryBarrierWithGroupSync(); }\n\
+         [numthreads(64, 1, 1)]\nvoid main(uint gi : SV_GroupIndex) {\n#if SECOND\nRace(gi);\n#endif\n}\n";
+    assert_data_eq!(
+        said("calls", text, &[]),
+        str![[r#"
+1
+a.hlsl:3:54: groupshared-race data race on g_Last[63] (with -D SECOND=1)
+1 finding in 1 file
+
+"#]]
+    );
+    let elsewhere = text.replace("Race(gi);", "Out[gi] = 1;");
+    assert_data_eq!(
+        said("calls", &elsewhere, &[]),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+}
+
+#[test]
+fn what_holds_at_every_size_is_said_of_one_that_the_build_defines() {
+    assert_data_eq!(
+        said("sizes", &sum("THREADS"), &[]),
+        str![[r#"
+1
+a.hlsl:7:1: hand-rolled-reduction hand-rolled sum of 64 uints (with -D THREADS=64, and -D THREADS=128, and -D THREADS=256)
+1 finding in 1 file; 1 file not understood in full (-v says why)
+
+"#]]
+    );
+    // Right at one of the sizes alone.
+    let text = sum("THREADS").replace("= THREADS / 2", "= 64 / 2");
+    assert_data_eq!(
+        said("sizes", &text, &[]),
+        str![[r#"
+0
+nothing found in 1 file; 1 file not understood in full (-v says why)
+
+"#]]
+    );
+    // Of a single thread only for want of a definition.
+    let text = format!("#ifndef THREADS\n#define THREADS 1\n#endif\n{}", sum("THREADS"));
+    assert_data_eq!(
+        said("sizes", &text, &[]),
+        str![[r#"
+1
+a.hlsl:10:1: hand-rolled-reduction hand-rolled sum of 64 uints (with -D THREADS=64, and -D THREADS=128, and -D THREADS=256)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said("sizes", &text.replace("#ifndef THREADS", "#if 1"), &[]),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+    // The file says itself what it is built with.
+    let text = format!("#pragma kernel main THREADS=32\n{}", sum("THREADS"));
+    assert_data_eq!(
+        said("sizes", &text, &[]),
+        str![[r#"
+1
+a.hlsl:8:1: hand-rolled-reduction hand-rolled sum of 32 uints (in kernel main)
+1 finding in 1 file; 1 file not understood in full (-v says why)
+
+"#]]
+    );
+    // A race is told where the size is known.
+    let text = sum("THREADS").replace("gi < s", "gi <= s");
+    assert_data_eq!(
+        said("sizes", &text, &[]),
+        str![[r#"
+0
+nothing found in 1 file; 1 file not understood in full (-v says why)
 
 "#]]
     );

@@ -6,7 +6,7 @@ use crate::bounds::{self, Bound};
 use crate::claim;
 use crate::effects::{Effects, EffectsCache};
 use crate::finding::{Analysis, Collective, OutOfBounds, Race};
-use crate::machine::{BUDGET, Machine};
+use crate::machine::{BUDGET, Machine, Report};
 use crate::packing;
 use crate::value::Terms;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
@@ -77,38 +77,52 @@ fn run(
     let mut uses_waves = false;
     // The runs share the steps that one may take: what cannot be confirmed in all of them is not said.
     let mut budget = BUDGET;
+    let mut skims = false;
     for (number, wave_size) in WAVE_SIZES.into_iter().enumerate() {
-        let mut terms = Terms::default();
-        let waves = Waves::new(group, wave_size, LaneMap::Linear);
-        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves) else {
+        let (mut terms, mut terms_of_skimming) = (Terms::default(), Terms::default());
+        let waves = || Waves::new(group, wave_size, LaneMap::Linear);
+        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves()) else {
             return;
         };
         machine.open_windows(windows);
         machine.prober.enabled = number == 0 || !analysis.collectives.is_empty();
+        machine.skims = skims;
         machine.budget = budget;
-        let stopped = machine.run();
+        let mut stopped = machine.run();
+        if number == 0 && machine.is_exhausted() && windows.is_empty() {
+            // What was found before holds; for the rest of the kernel, what takes long is left out.
+            note_defects(analysis, std::mem::take(&mut machine.report));
+            analysis.collectives = machine.prober.finish();
+            if let Some(skimming) = Machine::new(shader, &mut terms_of_skimming, entry, waves()) {
+                machine = skimming;
+                machine.prober.enabled = true;
+                machine.skims = true;
+                stopped = machine.run();
+                skims = true;
+            }
+        }
         budget = machine.budget;
         let report = std::mem::take(&mut machine.report);
-        let races = report.races;
         if number == 0 {
-            analysis.divergences = report.divergences;
-            analysis.out_of_bounds = report.out_of_bounds;
-            analysis.uninitialised = report.uninitialised;
             uses_waves = report.used_waves;
+            note_defects(analysis, report);
             analysis.stopped = stopped;
             analysis.steps = BUDGET - budget;
-            analysis.collectives = machine.collectives(analysis.stopped.is_some());
-            analysis.races = races;
+            let found = machine.collectives(analysis.stopped.is_some());
+            let mut known = std::mem::replace(&mut analysis.collectives, found);
+            known.retain(|known| analysis.collectives.iter().all(|found| !overlap(known, found)));
+            analysis.collectives.append(&mut known);
             let bounds = std::mem::take(&mut machine.bounds);
             if !bounds.is_empty() && !uses_waves {
                 let likely = machine.likely_bounds();
                 budget = budget.min(BUDGET / 4);
                 let known = std::mem::take(&mut analysis.collectives);
+                let terms = if skims { &mut terms_of_skimming } else { &mut terms };
                 analysis.collectives = instances(
                     (shader, entry, group),
-                    &mut terms,
+                    terms,
                     (bounds, likely),
-                    windows,
+                    (windows, skims),
                     &mut budget,
                 );
                 analysis
@@ -118,9 +132,7 @@ fn run(
                 break;
             }
         } else {
-            let same = |a: &Race, b: &Race| {
-                a.array == b.array && (a.first.span, a.second.span) == (b.first.span, b.second.span)
-            };
+            let races = report.races;
             // What is found may rest on the wave size at hand, which is known in each run.
             let collectives = machine.collectives(stopped.is_some());
             let same_scan = |a: &Collective, b: &Collective| {
@@ -132,7 +144,7 @@ fn run(
                 .retain(|scan| collectives.iter().any(|other| same_scan(scan, other)));
             analysis
                 .races
-                .retain(|race| races.iter().any(|other| same(race, other)));
+                .retain(|race| races.iter().any(|other| is_same_race(race, other)));
             analysis
                 .divergences
                 .retain(|found| report.divergences.iter().any(|other| found.span == other.span));
@@ -165,17 +177,49 @@ fn run(
     }
 }
 
+fn is_same_race(a: &Race, b: &Race) -> bool {
+    a.array == b.array && (a.first.span, a.second.span) == (b.first.span, b.second.span)
+}
+
+/// Adds the defects that a run found to those known from another one of the same kernel.
+fn note_defects(analysis: &mut Analysis, report: Report) {
+    fn add<T>(known: &mut Vec<T>, found: Vec<T>, is_same: impl Fn(&T, &T) -> bool) {
+        for one in found {
+            if known.iter().all(|known| !is_same(known, &one)) {
+                known.push(one);
+            }
+        }
+    }
+    add(&mut analysis.races, report.races, is_same_race);
+    add(&mut analysis.divergences, report.divergences, |a, b| {
+        a.span == b.span
+    });
+    add(&mut analysis.out_of_bounds, report.out_of_bounds, |a, b| {
+        (a.array, a.access.span) == (b.array, b.access.span)
+    });
+    add(&mut analysis.uninitialised, report.uninitialised, |a, b| {
+        a.read.span == b.read.span
+    });
+}
+
 /// The collectives of a run in which bounds that are not known are taken for the first of the likely numbers for which
 /// there are any. Races are not said of such a run: the bound may never be that number.
 fn instances(
     (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
     terms: &mut Terms,
     (mut bounds, likely): (Vec<Bound>, Vec<u32>),
-    windows: &[(GlobalId, u32)],
+    (windows, skims): (&[(GlobalId, u32)], bool),
     budget: &mut u64,
 ) -> Vec<Collective> {
     for number in likely {
+        // A few passes are cheap: they are tried even where the others have used up what there was.
+        let left = if number <= bounds::FEW {
+            (*budget).max(BUDGET / 16)
+        } else {
+            *budget
+        };
         // A bound that is known now may lead to others.
+        let mut left = left;
         for _ in 0..2 {
             terms.forget_assumptions();
             let instances = bounds::assume(terms, &bounds, number);
@@ -185,10 +229,14 @@ fn instances(
             };
             machine.open_windows(windows);
             machine.prober.enabled = true;
-            machine.budget = *budget;
+            machine.skims = skims;
+            machine.budget = left;
             let stopped = machine.run();
-            *budget = machine.budget;
+            left = machine.budget;
             let mut found = machine.collectives(stopped.is_some());
+            // What other passes of the loop make of the array is part of this run, and is not told.
+            let races = &machine.report.races;
+            found.retain(|found| races.iter().all(|race| !found.arrays.contains(&race.array)));
             if !found.is_empty() {
                 for collective in &mut found {
                     collective.instances.clone_from(&instances);
@@ -201,6 +249,7 @@ fn instances(
             }
             bounds.append(&mut machine.bounds);
         }
+        *budget = left.min(*budget);
     }
     Vec::new()
 }

@@ -13,6 +13,9 @@ use crate::value::{Op, Term, Terms, Value};
 /// Different bounds that are taken for numbers together, per entry point.
 const MAX_BOUNDS: usize = 4;
 
+/// Passes of a loop around a construct.
+pub(crate) const FEW: u32 = 2;
+
 /// A bound of a loop that works on groupshared memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Bound {
@@ -74,6 +77,10 @@ impl<'a> Machine<'a> {
         }
         add(lanes / 2);
         add(lanes * 2);
+        // The bound may be that of a loop around the construct: of few passes each can be looked at.
+        if !likely.contains(&FEW) {
+            likely.push(FEW);
+        }
         likely
     }
 }

@@ -37,7 +37,7 @@ const MIN_LANES: usize = 4;
 /// Places in the text that are told apart.
 const MAX_SITES: usize = 64;
 /// Stands for a resource that is none of the shader's globals; its index says which.
-const FROM_HEAP: GlobalId = GlobalId(u32::MAX);
+pub(crate) const FROM_HEAP: GlobalId = GlobalId(u32::MAX);
 /// The same for one that no shader writes to.
 pub(crate) const CONSTANT_FROM_HEAP: GlobalId = GlobalId(u32::MAX - 1);
 
@@ -373,7 +373,7 @@ impl<'a> Machine<'a> {
     }
 
     /// A value of each thread's own.
-    fn unknown(&mut self) -> Column {
+    pub fn unknown(&mut self) -> Column {
         Column::from_fn(self.lanes, |_| self.terms.fresh())
     }
 

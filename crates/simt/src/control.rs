@@ -173,6 +173,13 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// Whether a loop only computes values of each thread's own: what they are is nothing to what the threads do together.
+    fn is_aside(&mut self, l: &Loop) -> bool {
+        let body = std::slice::from_ref(&l.body);
+        let effects = self.effects.of_statements(self.shader, body);
+        !effects.touches_shared() && !effects.barrier && !effects.leaves && !effects.opaque && !effects.wave
+    }
+
     /// Runs the passes of the innermost loop; the threads active after it.
     fn passes(&mut self, l: &'a Loop) -> Run<Mask> {
         let mut left = Mask::EMPTY;
@@ -180,6 +187,8 @@ impl<'a> Machine<'a> {
         let budget = self.budget;
         let share = if self.claims.is_some() {
             LOOP_SHARE / 8
+        } else if self.skims && self.is_aside(l) {
+            LOOP_SHARE / 16
         } else {
             LOOP_SHARE
         };

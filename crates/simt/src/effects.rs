@@ -244,7 +244,12 @@ impl EffectsCache {
                     _ => {}
                 }
             }
-            ExprKind::Field(a, _) | ExprKind::Swizzle(a, _) => self.expression(shader, a, written, effects),
+            ExprKind::Field(a, _) | ExprKind::Swizzle(a, _) => {
+                // The member of a struct may be a resource.
+                effects.device_observed |= is_writable(&expr.ty);
+                effects.handle_written |= written && is_writable(&expr.ty);
+                self.expression(shader, a, written, effects);
+            }
             ExprKind::Index(a, b) => {
                 self.expression(shader, a, written, effects);
                 self.expression(shader, b, false, effects);

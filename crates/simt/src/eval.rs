@@ -361,6 +361,15 @@ impl<'a> Machine<'a> {
                 outs.push((place, parameter.local, argument));
             }
         }
+        if self.skims && self.is_long_aside(id) {
+            for (place, _, argument) in outs {
+                let count = self.shader.components(&argument.ty).min(MAX_COMPONENTS);
+                let value: Vec<Column> = (0..count).map(|_| self.unknown()).collect();
+                self.doubtfully(true, |m| m.store(&place, &value, argument.span))?;
+            }
+            let count = self.shader.components(&function.returns).min(MAX_COMPONENTS);
+            return Ok((0..count).map(|_| self.unknown()).collect());
+        }
         let caller = std::mem::replace(&mut self.state.frame, frame);
         self.open_frame();
         for (parameter, value) in function.parameters.iter().zip(values) {
@@ -394,6 +403,19 @@ impl<'a> Machine<'a> {
             result.push(Column::Uniform(self.terms.fresh()));
         }
         Ok(result)
+    }
+
+    /// Whether a function has a loop, and all that it does is to compute values of each thread's own.
+    fn is_long_aside(&mut self, id: FunctionId) -> bool {
+        let effects = self.effects.of_function(self.shader, id);
+        let does_more = effects.touches_shared()
+            || effects.barrier
+            || effects.wave
+            || effects.opaque
+            || effects.handle_written
+            || !effects.device_written.is_empty()
+            || !effects.statics.is_empty();
+        effects.repeats && !does_more
     }
 
     /// Arguments are copied in and out, says the language; compilers may pass them by reference, and then nothing is

@@ -140,6 +140,8 @@ pub(crate) struct Machine<'a> {
     pub report: Report,
     pub effects: EffectsCache,
     pub prober: Prober,
+    /// Long loops in which the threads do nothing together are not followed to their end.
+    pub skims: bool,
     /// Set in a run for the claims alone.
     pub claims: Option<Claims>,
     /// Bounds of loops that are not known.
@@ -218,6 +220,7 @@ impl<'a> Machine<'a> {
             report: Report::default(),
             effects: EffectsCache::default(),
             prober: Prober::default(),
+            skims: false,
             claims: None,
             bounds: Vec::new(),
             windows: Vec::new(),

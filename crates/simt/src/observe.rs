@@ -150,12 +150,16 @@ impl Machine<'_> {
         if widest > watch.widths.last().copied().unwrap_or(1) {
             watch.widths.push(widest);
             let has_scan = || {
-                rows.iter()
-                    .any(|(_, _, row)| row::scan(row, self.lanes as u32).is_some())
+                rows.iter().any(|(place, _, row)| {
+                    row::scan(row, self.lanes as u32, row_length(&watch, place, row)).is_some()
+                })
             };
             watch.had_total |= widest as usize >= self.lanes && !has_scan();
         }
-        let chunks = rows.iter().flat_map(|(_, _, row)| row.chunks_exact(self.lanes));
+        let chunks = rows.iter().flat_map(|(place, _, row)| {
+            let length = row_length(&watch, place, row).clamp(1, self.lanes as u32);
+            row.chunks_exact(length as usize)
+        });
         let window = chunks.filter_map(row::window).max().unwrap_or(0);
         if window > watch.windows.last().copied().unwrap_or(1) {
             watch.windows.push(window);
@@ -184,10 +188,10 @@ impl Machine<'_> {
         let is_window =
             |array: &Shared| matches!(place, Elements::Array { global, .. } if array.global == *global);
         let array = self.state.shared.iter().find(|array| is_window(array))?;
-        [2, 1]
-            .into_iter()
-            .filter(|_| array.on_device)
-            .find_map(|times| row::scan(row.get(..times * self.lanes)?, self.lanes as u32))
+        [2, 1].into_iter().filter(|_| array.on_device).find_map(|times| {
+            let start = row.get(..times * self.lanes)?;
+            row::scan(start, self.lanes as u32, row.len() as u32)
+        })
     }
 
     fn classify_watched(
@@ -205,7 +209,8 @@ impl Machine<'_> {
         });
         let mut scans: Vec<Pattern> = Vec::new();
         for (place, scalar, row) in &rows {
-            let found = row::scan(row, lanes).or_else(|| self.scan_of_start(place, row));
+            let length = row_length(watch, place, row);
+            let found = row::scan(row, lanes, length).or_else(|| self.scan_of_start(place, row));
             let found = found.map(|scan| (scan, at(place, scan.at)));
             let found = found.or_else(|| spread_scan(atoms, place, row, lanes));
             let Some((scan, output)) = found.filter(|(scan, _)| scan.operator.is_on(*scalar)) else {
@@ -253,7 +258,7 @@ impl Machine<'_> {
             .filter(|other| alike(other))
             .map(|other| other.output.clone())
             .collect();
-        let (shape, rounds) = shape(watch, main.kind, lanes);
+        let (shape, rounds) = shape(watch, main.kind, lanes.min(main.count));
         let mut collective = Collective {
             kind: main.kind,
             operator: main.operator,
@@ -289,15 +294,24 @@ impl Machine<'_> {
     }
 }
 
+/// Elements along the axis of the place that a row is of.
+fn row_length(watch: &Watch, place: &Elements, row: &[Value]) -> u32 {
+    let length = match place {
+        Elements::Array { global, .. } => watch.layouts.array(*global).map(Layout::row_length),
+        _ => None,
+    };
+    length.unwrap_or(row.len()) as u32
+}
+
 /// The shape, and in how many rounds partial results grew.
-fn shape(watch: &Watch, kind: Kind, lanes: u32) -> (Shape, u32) {
+fn shape(watch: &Watch, kind: Kind, elements: u32) -> (Shape, u32) {
     let doubles = |widths: &[u32]| {
         let last = widths.last().copied().unwrap_or(1);
         (1u32..)
             .zip(widths)
             .all(|(round, width)| *width == (1 << round.min(31)).min(last))
     };
-    let is_ladder = doubles(&watch.windows) && watch.windows.last().is_some_and(|last| last + 1 >= lanes);
+    let is_ladder = doubles(&watch.windows) && watch.windows.last().is_some_and(|last| last + 1 >= elements);
     let shape = match kind {
         Kind::InclusiveScan | Kind::ExclusiveScan if is_ladder => {
             return (Shape::Doubling, watch.windows.len() as u32);
@@ -398,7 +412,7 @@ fn spread_scan(atoms: &Atoms, place: &Elements, row: &[Value], lanes: u32) -> Op
         .map(|(_, cell)| renumbered(cell))
         .collect();
     // A cell or two that a scan leaves out are no padding.
-    let scan = row::scan(&dense?, lanes).filter(|scan| scan.count.is_multiple_of(lanes))?;
+    let scan = row::scan(&dense?, lanes, lanes).filter(|scan| scan.count.is_multiple_of(lanes))?;
     // The last element of an exclusive scan is in no partial result: it must have been somewhere beyond the others.
     if scan.kind == Kind::ExclusiveScan {
         let places: Vec<u32> = ranks.iter().filter_map(|atom| atoms.place_of(*atom)).collect();

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Span, Storage, Type};
 
-use crate::claim::{CONSTANT_FROM_HEAP, from_heap};
+use crate::claim::{CONSTANT_FROM_HEAP, FROM_HEAP, from_heap};
 use crate::column::Column;
 use crate::flow::Source;
 use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
@@ -192,6 +192,10 @@ impl<'a> Machine<'a> {
                 });
                 Ok(place)
             }
+            ExprKind::Field(base, _) if is_resource(&expr.ty) => {
+                self.place(base)?;
+                Ok(whole(self.some_resource(&expr.ty)))
+            }
             ExprKind::Field(base, field) => {
                 let mut place = self.place(base)?;
                 let of = match &base.ty {
@@ -238,15 +242,34 @@ impl<'a> Machine<'a> {
             _ => {
                 let value = self.eval(expr)?;
                 match &expr.ty {
-                    Type::Resource(kind, _) if self.claims.is_some() && value.is_empty() => {
-                        // Which one a function gives is not followed: perhaps one for each thread.
-                        let index = vec![self.untold()];
-                        let resource = from_heap(*kind);
-                        Ok(whole(Root::Device { resource, index }))
+                    Type::Resource(..) if self.claims.is_some() && value.is_empty() => {
+                        Ok(whole(self.some_resource(&expr.ty)))
                     }
                     _ => Ok(Place::of_value(value)),
                 }
             }
+        }
+    }
+
+    /// A resource that a function gives or a struct holds. Which one is not followed: perhaps one for each thread, and
+    /// another each time. What is loaded from it is equal to nothing else, and it is none of the groupshared arrays.
+    fn some_resource(&mut self, ty: &Type) -> Root {
+        let mut resource = ty;
+        while let Type::Array(element, _) = resource {
+            resource = element;
+        }
+        let resource = match resource {
+            Type::Resource(kind, _) => from_heap(*kind),
+            _ => FROM_HEAP,
+        };
+        let index = if self.claims.is_some() {
+            self.untold()
+        } else {
+            Column::from_fn(self.lanes, |_| self.terms.fresh())
+        };
+        Root::Device {
+            resource,
+            index: vec![index],
         }
     }
 

@@ -6,7 +6,7 @@
 //! the argument in [`crate::value`], and in this place of this kernel, since all that stayed known is known there.
 //! Two places that hold the same term get the same atom: that only uses that they are equal there.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Span, Stmt};
 
@@ -21,6 +21,8 @@ use crate::value::{Terms, Value};
 
 /// Statements tried as the start of a candidate, per entry point.
 const MAX_PROBES: usize = 96;
+/// How often a construct is tried again because other things were known when its statements ran once more.
+const MAX_RETRIES: u32 = 8;
 /// Statements of one block that a candidate has at most: an unrolled ladder has a few a rung.
 const MAX_STATEMENTS: usize = 512;
 
@@ -32,12 +34,20 @@ pub(crate) struct Prober {
     /// Statements that what follows them keeps from being a collective's first.
     hopeless: BTreeSet<Key>,
     found: Vec<Found>,
+    /// What was found when less or other things were known, for as long as it is found again each time.
+    retried: BTreeMap<Key, Retried>,
     /// Statements the run itself has started.
     tick: u64,
 }
 
 /// A statement, by its function and place.
 type Key = (FunctionId, Span);
+
+/// A construct that is tried again, and how often it was.
+struct Retried {
+    collective: Collective,
+    times: u32,
+}
 
 struct Found {
     collective: Collective,
@@ -210,12 +220,7 @@ impl<'a> Machine<'a> {
             && self.state.alive == self.all
             && self.state.guard.uniform(self.all).is_some();
         let key = (self.state.frame.function, first.span);
-        if self.prober.tried.contains(&key) {
-            let (terms, state) = (&*self.terms, &self.state);
-            let still_holds = |found: &Found| everyone && found.entry.is_as_before(terms, state);
-            self.prober
-                .found
-                .retain(|found| found.key != key || still_holds(found));
+        if self.prober.tried.contains(&key) && !self.is_to_be_retried(key, everyone) {
             return;
         }
         let is_hopeless = self.prober.hopeless.contains(&key);
@@ -263,6 +268,31 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// What was found of a statement that runs once more holds for this run too if the same is known. Else it is tried
+    /// again: it stays only if it turns out to be the same construct each time.
+    fn is_to_be_retried(&mut self, key: Key, everyone: bool) -> bool {
+        let (terms, state) = (&*self.terms, &self.state);
+        let still_holds = |found: &Found| everyone && found.entry.is_as_before(terms, state);
+        let Some(at) = self
+            .prober
+            .found
+            .iter()
+            .position(|found| found.key == key && !still_holds(found))
+        else {
+            return false;
+        };
+        let known = self.prober.found.swap_remove(at);
+        let times = self.prober.retried.get(&key).map_or(0, |retried| retried.times);
+        self.prober.retried.insert(
+            key,
+            Retried {
+                collective: known.collective,
+                times: times + 1,
+            },
+        );
+        times < MAX_RETRIES
+    }
+
     /// Tries each start of a block as a collective's, the last first. Of two scans one of which contains the other the
     /// inner one is wanted: a candidate ends before the statement in which one was found already.
     pub fn probe(&mut self, statements: &'a [Stmt], Trail { ticks, starts, .. }: Trail) {
@@ -289,13 +319,20 @@ impl<'a> Machine<'a> {
             }
             let found = self.try_start(&statements[..effects.len()], effects, &start.state);
             let Some(Candidate {
-                collective,
+                mut collective,
                 length,
                 twins,
             }) = found
             else {
                 continue;
             };
+            if let Some(retried) = self.prober.retried.get(&start.key) {
+                if !is_same(&retried.collective, &collective) {
+                    continue;
+                }
+                // What may replace it in one run may not in another.
+                collective.rewrite = None;
+            }
             // A total inside a scan is a part of it; of two totals the inner one is wanted.
             let ended = tick(start.index + length);
             let is_inside = |tick: u64| tick >= started && tick < ended;
@@ -359,14 +396,21 @@ impl<'a> Machine<'a> {
                 .map_or(axes, |layout| axes.max(layout.axes()));
         }
         let frees: &[bool] = if is_mixed { &[true, false] } else { &[false] };
-        let attempts = (0..axes).flat_map(|axis| frees.iter().map(move |frees| (axis, *frees)));
-        attempts.into_iter().find_map(|(axis, frees_known_cells)| {
-            self.report = Report::default();
-            self.state = state.clone();
-            let layouts = self.layouts(&touched, axis);
-            let found = self.try_candidate(statements, effects, &all, layouts, frees_known_cells);
-            self.prober.watch = None;
-            found
+        (0..axes).find_map(|axis| {
+            // With other cells known it may be more than the total it contains.
+            let mut total = None;
+            for frees_known_cells in frees {
+                self.report = Report::default();
+                self.state = state.clone();
+                let layouts = self.layouts(&touched, axis);
+                let found = self.try_candidate(statements, effects, &all, layouts, *frees_known_cells);
+                self.prober.watch = None;
+                match found {
+                    Some(found) if found.collective.kind != Kind::Reduction => return Some(found),
+                    found => total = total.or(found),
+                }
+            }
+            total
         })
     }
 
@@ -429,6 +473,13 @@ impl<'a> Machine<'a> {
             twins: atoms.twins,
         })
     }
+}
+
+/// Whether two finds are the same construct.
+fn is_same(a: &Collective, b: &Collective) -> bool {
+    (a.span, a.function, a.kind, a.operator) == (b.span, b.function, b.kind, b.operator)
+        && (&a.input, &a.output, a.count, a.segment, a.reversed)
+            == (&b.input, &b.output, b.count, b.segment, b.reversed)
 }
 
 /// Whether statements run to their end, and nothing that they may do is unknown.

@@ -23,6 +23,10 @@ pub(crate) struct Scan {
 /// Elements that are scanned apart from the rest only by chance are fewer than this.
 pub(crate) const LEAST: u32 = 8;
 
+/// Elements of an array that are scanned apart from the rest on purpose where they are all it has: as many as the
+/// smallest wave has lanes.
+const LEAST_OF_ALL: u32 = 4;
+
 /// A run of atoms: operator (`None` for a single atom), first, one past the last.
 pub(crate) fn run(value: &Value) -> Option<(Option<Operator>, u32, u32)> {
     match value {
@@ -43,8 +47,10 @@ pub(crate) fn size(value: &Value) -> u32 {
     }
 }
 
-/// The scan of most elements in a row: of a multiple of `lanes`, or of the whole row.
-pub(crate) fn scan(row: &[Value], lanes: u32) -> Option<Scan> {
+/// The scan of most elements in a row: of a multiple of `lanes`, or of the whole row; or of all elements along an array's
+/// axis, `length` of them, of which the row may have several. A part of a longer ladder may look like the scan of a few
+/// elements until it goes on: of these nothing else may be combined with others in the row.
+pub(crate) fn scan(row: &[Value], lanes: u32, length: u32) -> Option<Scan> {
     let mut scans: Vec<Scan> = Vec::new();
     let mut at = 0;
     while at < row.len() {
@@ -82,10 +88,22 @@ pub(crate) fn scan(row: &[Value], lanes: u32) -> Option<Scan> {
     let is_multiple = |scan: &Scan| scan.count.is_multiple_of(lanes);
     // A part of a row may look like a scan in the midst of a ladder that is none yet.
     let is_whole = |scan: &Scan| scan.count as usize == row.len() && scan.count >= LEAST;
+    let is_all = |scan: &Scan| {
+        scan.count == length
+            && scan.count >= LEAST_OF_ALL
+            && scan.segment == scan.count
+            && scan.at.is_multiple_of(length)
+            && row.iter().all(|value| size(value) <= 1 || is_of(value, scan))
+    };
     candidates
         .into_iter()
-        .filter(|scan| is_multiple(scan) || is_whole(scan))
+        .filter(|scan| is_multiple(scan) || is_whole(scan) || is_all(scan))
         .max_by_key(|scan| (is_multiple(scan), scan.count, std::cmp::Reverse(scan.at)))
+}
+
+/// Whether a partial result is made of a scan's elements alone.
+fn is_of(value: &Value, scan: &Scan) -> bool {
+    run(value).is_some_and(|(_, start, end)| scan.first <= start && end <= scan.first + scan.count)
 }
 
 /// The scan that begins at a place and combines from the left.
@@ -195,7 +213,7 @@ mod tests {
 
     /// Kind (`I` or `E`, small if reversed), place, count, segment and first atom.
     fn shown(values: &[(u32, u32)], lanes: u32) -> String {
-        scan(&row(values), lanes).map_or("none".to_owned(), |scan| {
+        scan(&row(values), lanes, values.len() as u32).map_or("none".to_owned(), |scan| {
             let kind = match (scan.kind, scan.reversed) {
                 (Kind::InclusiveScan, false) => "I",
                 (Kind::InclusiveScan, true) => "i",
@@ -240,6 +258,24 @@ mod tests {
         assert_eq!(shown(&[(1, 0), (5, 6), (5, 7), (5, 8)], 4), "none");
         assert_eq!(shown(&[(5, 6), (5, 7), (5, 8)], 4), "none");
         assert_eq!(shown(&[(5, 6), (5, 7), (5, 9), (5, 8)], 4), "none");
+    }
+
+    #[test]
+    fn all_of_a_short_array_is_scanned_on_purpose() {
+        let few = [(5, 6), (5, 7), (5, 8), (5, 9)];
+        let half = [(1, 2), (5, 7), (2, 3), (3, 4)];
+        let other = [(1, 2), (2, 4), (2, 3), (3, 4)];
+        let shown = |values: &[(u32, u32)]| {
+            let found = scan(&row(values), 64, 4);
+            found.map(|scan| (scan.at, scan.count))
+        };
+        assert_eq!(shown(&few), Some((0, 4)));
+        assert_eq!(shown(&[few, half].concat()), Some((0, 4)));
+        assert_eq!(shown(&[half, few].concat()), Some((4, 4)));
+        // Others are being combined as well, or these are not all of a row's.
+        assert_eq!(shown(&[few, other].concat()), None);
+        assert_eq!(shown(&[&half[..2], &few[..], &half[2..]].concat()), None);
+        assert_eq!(shown(&few[..3]), None);
     }
 
     #[test]

@@ -246,3 +246,108 @@ fn where_the_least_was_is_not_told_by_the_least() {
     );
     check("64, 1, 1", arrays, &with("own = gi + s;", "uint own = gi;"), &[]);
 }
+
+const HALVING: &str =
+    "for (uint s = 32; s > 0; s >>= 1) { if (gi < s) g[gi] += g[gi + s]; SYNC; } if (gi == 0) Out[0] = g[0];";
+
+#[test]
+fn elements_from_the_buffer_in_a_struct() {
+    let view = "struct View { uint start; StructuredBuffer<uint> data; uint Get(uint i) { return data[start + i]; } };
+        groupshared uint g[64];";
+    let body = format!("View v; v.start = 4; v.data = Src; g[gi] = v.Get(id.x); SYNC; {HALVING}");
+    check("64,1,1", view, &body, &["reduction Add 64/64 Tree g+0 -> g[0]"]);
+    // Two loads of one element are not known to be the same: nothing rests on it.
+    let body = format!(
+        "View v; v.start = 4; v.data = Src; g[gi] = v.Get(gi) - v.Get(gi); SYNC;
+         if (g[0] == 0) {{ g[0] = gi; }} SYNC; {HALVING}"
+    );
+    check("64,1,1", view, &body, &["reduction Add 64/64 Tree g+0 -> g[0]"]);
+}
+
+#[test]
+fn ladders_in_a_loop() {
+    let g = "uint passes; groupshared uint g[64];";
+    let tiles = |passes: &str, end: &str| {
+        format!(
+            "for (uint t = 0; t < {passes}; ++t) {{ g[gi] = Src[64 * t + gi]; SYNC;
+             for (uint s = 32; s > 0; s >>= 1) {{ if (gi < s) g[gi] += g[gi + s]; SYNC; }}
+             if (gi == 1) Out[t] = g[0]; {end} }}"
+        )
+    };
+    let found = "reduction Add 64/64 Tree g+0 -> g[0]";
+    check("64,1,1", g, &tiles("4", "SYNC;"), &[found]);
+    check("64,1,1", g, &tiles("passes", "SYNC;"), &[found]);
+    // Each pass writes where another thread of the one before may still read.
+    let (_, analysis) = run("64,1,1", g, &tiles("4", ""));
+    assert_eq!(analysis.races.len(), 1);
+    check("64,1,1", g, &tiles("passes", ""), &[]);
+    // Another thing in each pass.
+    let body = "for (uint t = 0; t < 2; ++t) { g[gi] = Src[64 * t + gi]; SYNC;
+        for (uint s = 32; s > 0; s >>= 1) { if (gi < s) g[gi] = t == 0 ? g[gi] + g[gi + s] : max(g[gi], g[gi + s]); SYNC; }
+        if (gi == 0) Out[t] = g[0]; SYNC; }";
+    check("64,1,1", g, body, &[]);
+}
+
+#[test]
+fn what_takes_long_and_is_done_by_each_thread_alone_is_left_out() {
+    let march =
+        "float March(float x) { float y = x; for (uint i = 0; i < 400; ++i) y = y * y + x * i; return y; }
+        groupshared float g[1024];";
+    let body = |load: &str| {
+        format!(
+            "g[gi] = {load}; SYNC;
+             for (uint s = 512; s > 0; s >>= 1) {{ if (gi < s) g[gi] += g[gi + s]; SYNC; }}
+             if (gi == 0) Out[0] = uint(g[0]);"
+        )
+    };
+    let terms: Vec<String> = (0..24).map(|n| format!("March(Src[id.x + {n}])")).collect();
+    let found = "reduction FloatAdd 1024/1024 Tree g+0 -> g[0]";
+    check("1024,1,1", march, &body(&terms.join(" + ")), &[found]);
+    // What the ladder itself needs is not left out.
+    let wrong = body(&terms.join(" + ")).replace("gi < s)", "gi < s && March(gi) > 0)");
+    check("1024,1,1", march, &wrong, &[]);
+}
+
+#[test]
+fn few_elements_in_a_large_group() {
+    let bins = "groupshared uint bins[4];";
+    let load = "if (gi < 4) bins[gi] = Src[gi]; SYNC;";
+    let ladder = |end: &str| {
+        format!(
+            "{load} for (uint s = 1; s < {end}; s <<= 1) {{ uint v = 0; if (gi < 4 && gi >= s) v = bins[gi - s]; SYNC;
+             if (gi < 4) bins[gi] += v; SYNC; }} Out[id.x] = bins[gi & 3];"
+        )
+    };
+    check(
+        "64,1,1",
+        bins,
+        &ladder("4"),
+        &["inclusive Add 4/4 Doubling bins+0 -> bins+0"],
+    );
+    check("64,1,1", bins, &ladder("2"), &[]);
+    // Two halves that take turns.
+    let turns = "uint own = gi < 4 ? Src[gi] : 0; if (gi < 4) turn[0][gi] = own;
+        for (uint i = 0; i < 2; i++) { SYNC; if (gi >= 4) continue; uint s = 1 << i;
+        if (gi >= s) own += turn[i & 1][gi - s]; turn[!(i & 1)][gi] = own; } SYNC; Out[id.x] = turn[0][gi & 3];";
+    check(
+        "128,1,1",
+        "groupshared uint turn[2][4];",
+        turns,
+        &["inclusive Add 4/4 Doubling turn+0 -> turn+0"],
+    );
+    // The first element is no element but the sum of none.
+    check(
+        "128,1,1",
+        "groupshared uint turn[2][4];",
+        &turns.replace("gi < 4 ? Src[gi] : 0", "gi > 0 && gi < 4 ? Src[gi - 1] : 0"),
+        &["exclusive Add 4/4 Doubling turn+1 -> turn+0"],
+    );
+    // The first rungs of a ladder that never gets to its end.
+    check(
+        "16,1,1",
+        "groupshared uint turn[16];",
+        "turn[gi] = Src[gi]; SYNC; for (uint s = 1; s < 4; s <<= 1) { uint v = gi >= s ? turn[gi - s] : 0; SYNC; turn[gi] += v; SYNC; }
+         Out[gi] = turn[gi];",
+        &[],
+    );
+}

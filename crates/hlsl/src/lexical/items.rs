@@ -309,8 +309,11 @@ impl Lexer<'_> {
                 .any(|&punct| self.is(index + 1, punct))
     }
 
+    /// An array may well be `[NumThreads]` long: the attribute has arguments.
     pub(super) fn is_numthreads(&self, index: usize) -> bool {
-        self.is(index, b'[') && self.word(index + 1).eq_ignore_ascii_case(b"numthreads")
+        self.is(index, b'[')
+            && self.word(index + 1).eq_ignore_ascii_case(b"numthreads")
+            && self.is(index + 2, b'(')
     }
 
     /// Where the next item may start after a bracket that nothing closes: behind a brace at the start of a line,

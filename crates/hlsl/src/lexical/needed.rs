@@ -17,13 +17,27 @@ pub(crate) struct WantedText<'a> {
     pub words: &'a [&'a [u8]],
 }
 
-/// Leaves out the items that no other item names, but for those that `wanted` takes by their place; says whether any
-/// of its words is left.
+impl WantedText<'_> {
+    fn is_in(&self, word: &[u8]) -> bool {
+        let is_in = |part: &[u8]| word.windows(part.len()).any(|window| window == part);
+        self.words.iter().any(|part| is_in(part))
+    }
+}
+
+/// What is not read.
+pub(crate) struct LeftOut {
+    /// There is none of the words in all that is wanted.
+    pub is_all: bool,
+    /// Names of functions that have one, or words that stand where their names would.
+    pub functions: Vec<String>,
+}
+
+/// Leaves out the items that no other item names, but for those that `wanted` takes by their place.
 ///
 /// An item is known by every word that it may declare, and stays if any token of an item that stays is one of these.
 /// Overloads and methods share a name, so they stay together. That is more than can be reached: a word may mean
 /// something else.
-pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedText<'_>) -> bool {
+pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedText<'_>) -> LeftOut {
     let mut by_name: FxHashMap<&[u8], Vec<usize>> = FxHashMap::default();
     let mut stays = Vec::with_capacity(lexed.items.len());
     let mut open = Vec::new();
@@ -50,7 +64,7 @@ pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedT
             if word.is_empty() || !seen.insert(word) {
                 continue;
             }
-            is_telling |= wanted.words.iter().any(|part| contains(word, part));
+            is_telling |= wanted.is_in(word);
             for named in by_name.remove(word).unwrap_or_default() {
                 if let Some(stays) = stays.get_mut(named)
                     && !std::mem::replace(stays, true)
@@ -60,6 +74,21 @@ pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedT
             }
         }
     }
+    let left_out = lexed.items.iter().zip(&stays).filter(|(_, stays)| !**stays);
+    let functions = left_out.filter(|(item, _)| {
+        let has_words = || {
+            tokens(lexed, item.span)
+                .iter()
+                .any(|token| wanted.is_in(token.word(text)))
+        };
+        matches!(item.kind, ItemKind::Function { .. }) && has_words()
+    });
+    let names = functions
+        .filter_map(|(item, _)| declared(lexed, text, item))
+        .flatten();
+    let functions = names
+        .map(|name| String::from_utf8_lossy(name).into_owned())
+        .collect();
     let mut stays = stays.into_iter();
     let blank = &mut lexed.blank;
     lexed.items.retain(|item| {
@@ -69,11 +98,10 @@ pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedT
         }
         stays
     });
-    is_telling
-}
-
-fn contains(word: &[u8], part: &[u8]) -> bool {
-    word.windows(part.len()).any(|window| window == part)
+    LeftOut {
+        is_all: !is_telling,
+        functions,
+    }
 }
 
 fn tokens(lexed: &Lexed, span: Span) -> &[Token] {

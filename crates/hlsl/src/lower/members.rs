@@ -3,7 +3,7 @@
 use tree_sitter::Node;
 
 use super::Lowering;
-use super::conversions::{as_value, convert, distance, opaque, to_index};
+use super::conversions::{as_value, convert, distance, is_place, opaque, to_index};
 use super::parts::{Part, part};
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind, FunctionId};
@@ -119,7 +119,33 @@ impl Lowering<'_> {
     pub(super) fn distance(&self, from: &Type, to: &Type) -> Option<u32> {
         match (from, to) {
             (Type::Struct(from), Type::Struct(to)) => self.steps_to_base(*from, *to),
+            (Type::Resource(..), Type::Struct(_)) => {
+                let element = Self::constant_buffer_element(from)?;
+                self.distance(element, to).map(|steps| steps.saturating_add(1))
+            }
             _ => distance(from, to),
+        }
+    }
+
+    /// A constant buffer as the struct it holds, where a struct is wanted; else unchanged.
+    fn as_element(&self, object: Expr, wanted: &Type) -> Expr {
+        let element = Self::constant_buffer_element(&object.ty).filter(|_| matches!(wanted, Type::Struct(_)));
+        let Some(Type::Struct(id)) = element.filter(|_| is_place(&object)) else {
+            return object;
+        };
+        let Some(held) = self.shader.structs.get(id.0 as usize) else {
+            return object;
+        };
+        let (ty, span) = (Type::Struct(*id), object.span);
+        let fields = (0u32..).zip(&held.fields).map(|(number, field)| Expr {
+            kind: ExprKind::Field(Box::new(object.clone()), number),
+            ty: field.ty.clone(),
+            span,
+        });
+        Expr {
+            kind: ExprKind::Construct(fields.collect()),
+            ty,
+            span,
         }
     }
 
@@ -133,9 +159,9 @@ impl Lowering<'_> {
         }
     }
 
-    /// Converts an expression to a type, a struct also to one of its bases.
+    /// Converts an expression to a type, a struct also to one of its bases, a constant buffer to what it holds.
     pub(super) fn fit(&self, expr: Expr, to: &Type) -> Expr {
-        convert(self.to_base(expr, to), to)
+        convert(self.to_base(self.as_element(expr, to), to), to)
     }
 
     /// `texture.mips[level][place]` and `texture.sample[index][place]` as the load they are.

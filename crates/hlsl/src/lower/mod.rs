@@ -139,15 +139,20 @@ pub(crate) fn parse_wanted(text: Vec<u8>, wanted: Option<&WantedText<'_>>) -> (S
 
 fn lower(text: &[u8], wanted: Option<&WantedText<'_>>) -> (Shader, Vec<TextProblem>) {
     let mut lexed = crate::lexical::lex(text);
-    if wanted.is_some_and(|wanted| !leave_out_unnamed(&mut lexed, text, wanted)) {
-        return (Shader::default(), Vec::new());
-    }
+    let left_out = wanted.map(|wanted| leave_out_unnamed(&mut lexed, text, wanted));
     let lexed = lexed;
+    let mut shader = Shader::default();
+    if let Some(left_out) = left_out {
+        shader.unread = left_out.functions;
+        if left_out.is_all {
+            return (shader, Vec::new());
+        }
+    }
     let mut lowering = Lowering {
         text,
         lexed: &lexed,
         base: 0,
-        shader: Shader::default(),
+        shader,
         problems: lexed
             .problems
             .iter()

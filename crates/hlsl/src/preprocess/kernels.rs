@@ -1,4 +1,5 @@
-//! Unity's `#pragma kernel NAME MACRO MACRO=VALUE`: the entry points of a file, each with definitions of its own.
+//! Unity's `#pragma kernel NAME MACRO MACRO=VALUE`: the entry points of a file, each with definitions of its own; and
+//! what Unity itself defines for such a file.
 
 /// Entry points, and what is defined where they are compiled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,6 +35,29 @@ pub fn kernel_variants(text: &[u8]) -> Vec<KernelVariant> {
         }
     }
     found
+}
+
+/// What Unity defines for a file that names its entry points: no build is without, and headers leave out what compute
+/// shaders need where no platform is known. The platform is Direct3D 11, for which the language is HLSL as it stands; a
+/// platform among `defines` is taken in its place (Unity manual, "Built-in shader macros").
+#[must_use]
+pub fn unity_defines(text: &[u8], defines: &[(String, String)]) -> Vec<(String, String)> {
+    if !text
+        .split(|byte| *byte == b'\n')
+        .any(|line| kernel(line).is_some())
+    {
+        return Vec::new();
+    }
+    let has_platform = defines.iter().any(|(name, _)| name.starts_with("SHADER_API_"));
+    let platform = (!has_platform).then_some(("SHADER_API_D3D11", "1"));
+    let others = [
+        ("SHADER_STAGE_COMPUTE", "1"),
+        ("SHADER_TARGET", "50"),
+        ("UNITY_VERSION", "202230"),
+    ];
+    let all = platform.into_iter().chain(others);
+    all.map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
 }
 
 /// The words behind `#pragma kernel`.

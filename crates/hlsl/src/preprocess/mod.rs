@@ -23,7 +23,7 @@ mod unit;
 use crate::Includes;
 use crate::span::{FileSpan, Problem, Sources};
 
-pub use kernels::{KernelVariant, kernel_variants};
+pub use kernels::{KernelVariant, kernel_variants, unity_defines};
 pub use origins::Origins;
 pub use text::decode;
 

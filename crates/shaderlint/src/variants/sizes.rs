@@ -1,0 +1,107 @@
+//! Kernels whose group size the build defines: by macros that no file does, or that are 1 where the build is silent.
+//!
+//! Such a file is read with several sizes in their place. What is found at each of them, in the same place, is said, with
+//! one of the sizes: nothing else is known of the one that is built. A defect may come of the size alone, and is not told.
+
+use shaderlint_hlsl::{Function, Shader, Span};
+use shaderlint_linter::{Category, Diagnostic};
+
+use super::{Reading, contains, text_of};
+use crate::config::Definition;
+
+/// Threads along an axis that are tried where one axis has an unknown size, and where several have.
+const ALONG_ONE: [u32; 3] = [64, 128, 256];
+const ALONG_SEVERAL: [u32; 2] = [8, 16];
+
+/// Entry points whose sizes are looked at.
+const MAX_ENTRIES: usize = 64;
+
+/// The definitions to try, one of which each reading is to have; none if all sizes are known.
+pub(super) fn to_try(shader: &Shader) -> Vec<Vec<Definition>> {
+    let mut names: Vec<String> = Vec::new();
+    let mut most = 0;
+    let attributed = |function: &&Function| function.group_size_span != Span::default();
+    for function in shader.functions.iter().filter(attributed).take(MAX_ENTRIES) {
+        let text = match function.group_size {
+            // As it stands after the macros that are known.
+            None => function.group_size_span.slice(&shader.text),
+            Some([1, 1, 1]) if has_barrier(shader, function) => in_file(shader, function.group_size_span),
+            Some(_) => continue,
+        };
+        let text = String::from_utf8_lossy(text).into_owned();
+        let arguments = text.split_once('(').map_or("", |(_, arguments)| arguments);
+        let mut uses = 0;
+        for word in arguments.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
+            let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+            let is_known = shader.globals.iter().any(|global| global.name == word);
+            if !is_name || is_known || matches!(word, "uint" | "int") {
+                continue;
+            }
+            uses += 1;
+            if !names.iter().any(|known| known == word) {
+                names.push(word.to_owned());
+            }
+        }
+        most = most.max(uses);
+    }
+    let numbers = match most {
+        0 => &[][..],
+        1 => &ALONG_ONE[..],
+        _ => &ALONG_SEVERAL[..],
+    };
+    let defined = |number: &u32| {
+        names
+            .iter()
+            .map(|name| (name.clone(), number.to_string()))
+            .collect()
+    };
+    numbers.iter().map(defined).collect()
+}
+
+/// Whether a function waits for other threads. One that has none was given a size for want of a better one.
+fn has_barrier(shader: &Shader, function: &Function) -> bool {
+    let text = function.span.slice(&shader.text);
+    contains(text, b"WithGroupSync")
+}
+
+/// The text of an attribute before macros are expanded.
+fn in_file(shader: &Shader, span: Span) -> &[u8] {
+    let place = shader.origins.locate(span);
+    place.map_or(&[][..], |place| text_of(&shader.sources, place))
+}
+
+/// Of readings with one size each, the first, with what all of them found.
+pub(super) fn agreed(readings: Vec<Reading>) -> Option<Reading> {
+    let mut readings = readings.into_iter();
+    let mut first = readings.next()?;
+    let others: Vec<Reading> = readings.collect();
+    let mut findings = std::mem::take(&mut first.report.findings);
+    findings.retain(|finding| {
+        finding.category == Category::Perf && others.iter().all(|other| has(other, &first, finding))
+    });
+    for finding in &mut findings {
+        if finding.fix.take().is_some() {
+            finding
+                .notes
+                .push("no automatic fix: the size of the group is supposed".to_owned());
+        }
+    }
+    first.report.findings = findings;
+    for other in &others {
+        let label = other.label.strip_prefix("with ").unwrap_or(&other.label);
+        first.label = format!("{}, and {label}", first.label);
+    }
+    Some(first)
+}
+
+/// Whether another reading found the same in the same place.
+fn has(other: &Reading, reading: &Reading, finding: &Diagnostic) -> bool {
+    let path = |reading: &Reading, of: &Diagnostic| {
+        let file = reading.sources.get(of.primary.place.file);
+        file.map(|file| file.path.clone())
+    };
+    let place = |of: &Diagnostic| (of.primary.place.start, of.primary.place.end);
+    other.report.findings.iter().any(|one| {
+        one.rule == finding.rule && place(one) == place(finding) && path(other, one) == path(reading, finding)
+    })
+}
