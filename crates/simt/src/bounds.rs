@@ -40,13 +40,19 @@ impl<'a> Machine<'a> {
         if !self.windows.is_empty() && !self.is_same_for_all_groups(atom) {
             return;
         }
-        let text = if let Some(Term::Apply(Op::Uniform { name, .. }, _)) = self.terms.term(atom) {
-            self.terms.name(*name).to_owned()
-        } else {
-            let Some(side) = l.condition.as_ref().and_then(unknown_side) else {
-                return;
-            };
-            String::from_utf8_lossy(side.span.slice(&self.shader.text)).into_owned()
+        let side = l.condition.as_ref().and_then(unknown_side).map(|side| {
+            let text = side.span.slice(&self.shader.text);
+            String::from_utf8_lossy(text).into_owned()
+        });
+        // The number is the atom's; of what was computed from it there may be another one.
+        let text = match (self.terms.term(atom), side) {
+            (Some(Term::Apply(Op::Uniform { name, .. }, _)), _) => self.terms.name(*name).to_owned(),
+            (_, Some(side)) if compares(self.terms, condition, atom) => side,
+            (Some(Term::Apply(Op::Load { resource, .. }, _)), _) => {
+                format!("an element of {}", self.terms.name(*resource))
+            }
+            (_, Some(side)) => format!("what {side} is computed from"),
+            (_, None) => return,
         };
         if self.bounds.iter().all(|known| known.atom != atom) {
             self.bounds.push(Bound {
@@ -110,6 +116,18 @@ fn bound(terms: &Terms, condition: &Value) -> Option<u32> {
             integer(terms, only)
         }
         _ => None,
+    }
+}
+
+/// Whether a condition compares the atom itself.
+fn compares(terms: &Terms, condition: &Value, atom: u32) -> bool {
+    match terms.single(condition) {
+        Some(Term::Apply(Op::Unary(UnaryOp::Not, _), arguments)) => {
+            let inner = arguments.first();
+            inner.is_some_and(|inner| compares(terms, inner, atom))
+        }
+        Some(Term::Apply(Op::Binary(..), arguments)) => arguments.contains(&Value::atom(atom)),
+        _ => false,
     }
 }
 

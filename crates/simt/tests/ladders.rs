@@ -311,3 +311,38 @@ void main(uint gi : SV_GroupIndex) {
 fn a_loop_that_never_ends_is_left() {
     check(&around("uint i = 0; while (true) { i = i + 1; }"), "");
 }
+
+/// What an instance names has the number that it is given: a shift of it has another.
+#[test]
+fn instances_name_what_is_a_number() {
+    for (bound, expected) in [
+        ("uint count = Src[0];", "count = 64"),
+        ("uint count = Src[0] >> 1;", "an element of Src = 128"),
+        ("uint count = Src[0] + 1;", "an element of Src = 64"),
+        ("uint count = Size >> 1;", "Size = 128"),
+        ("uint count = Size;", "Size = 64"),
+    ] {
+        let source = format!(
+            "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out; uint Size; groupshared uint g[64];
+[numthreads(64, 1, 1)]
+void main(uint gi : SV_GroupIndex) {{
+    g[gi] = Out[gi];
+    GroupMemoryBarrierWithGroupSync();
+    {bound}
+    for (uint s = 1; s < count; s *= 2) {{
+        uint left = gi >= s ? g[gi - s] : 0;
+        GroupMemoryBarrierWithGroupSync();
+        g[gi] += left;
+        GroupMemoryBarrierWithGroupSync();
+    }}
+    Out[gi] = g[gi];
+}}"
+        );
+        let analysis = first_entry(&shader(&source));
+        let instances = analysis.collectives.iter().flat_map(|found| &found.instances);
+        let named: Vec<String> = instances
+            .map(|instance| format!("{} = {}", instance.bound, instance.value))
+            .collect();
+        assert_eq!(named, [expected], "{bound}");
+    }
+}
