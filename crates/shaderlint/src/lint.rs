@@ -186,7 +186,7 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
         shader_model: options.profile.or(project.profile),
     };
     let union = union(readings(name, text, project, &search, &settings, role));
-    looked.is_in_vain = names_entry(text) && !union.has_entry;
+    looked.is_in_vain = scan::names_entry(text) && !union.has_entry;
     looked.included = union
         .sources
         .files
@@ -232,11 +232,7 @@ fn unknown_rules(text: &[u8]) -> Vec<Problem> {
 /// Whether the file at `path` may have an entry point of its own.
 pub(crate) fn may_have_entry(path: &Path) -> bool {
     // What cannot be read is complained of elsewhere.
-    std::fs::read(path).map_or(true, |bytes| names_entry(&text_of(&bytes)))
-}
-
-fn names_entry(text: &[u8]) -> bool {
-    text.windows(10).any(|window| window == b"numthreads")
+    std::fs::read(path).map_or(true, |bytes| scan::names_entry(&text_of(&bytes)))
 }
 
 fn read_file(path: &Path) -> Result<Vec<u8>> {

@@ -17,6 +17,25 @@ pub(crate) const WORDS: [&[u8]; 9] = [
     b"ConsumeStructuredBuffer",
 ];
 
+/// What a function needs to be taken for a kernel, in lower case.
+pub(crate) const THREAD_INPUTS: [&str; 3] = ["sv_groupindex", "sv_groupthreadid", "sv_dispatchthreadid"];
+
+/// Whether the text names an input that tells threads apart.
+pub(crate) fn names_thread(text: &[u8]) -> bool {
+    THREAD_INPUTS.iter().any(|input| names(text, input))
+}
+
+/// Whether the text names the attribute of an entry point.
+pub(crate) fn names_entry(text: &[u8]) -> bool {
+    names(text, "numthreads")
+}
+
+/// Whether the word is in the text, in letters of either case.
+fn names(text: &[u8], word: &str) -> bool {
+    let mut places = text.windows(word.len());
+    places.any(|place| place.eq_ignore_ascii_case(word.as_bytes()))
+}
+
 /// Whether the file has to be parsed.
 pub(crate) fn needs_parse(path: &str, text: &[u8], includes: &dyn Includes) -> bool {
     names_one(text) || {
@@ -113,6 +132,7 @@ mod tests {
         assert!(check(b"GroupMemoryBarrierWithGroupSync();") && check(b"InterlockedAdd(a, 1)"));
         assert!(!check(b"#include \"plain.hlsli\"") && !check(b"#include \"gone.hlsli\""));
         assert!(check(b"  #  include \"wave.hlsli\"\r\n") && check(b"#include HEADER"));
+        assert!(names_thread(b"void f(uint i : SV_GROUPINDEX)") && !names_thread(b"float4 f() : SV_Target"));
         assert!(!needs_parse("a.hlsl", b"#include \"wave.hlsli\"", &NoIncludes));
     }
 }

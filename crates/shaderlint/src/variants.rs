@@ -126,10 +126,14 @@ fn check(
     let inactive = std::mem::take(&mut unit.inactive);
     let wanted = Wanted {
         file: &|file| file == FileId(0),
-        words: &scan::WORDS,
+        // Without a kernel, nor a function that may be taken for one, nothing is run.
+        words: if scan::names_entry(&unit.text) || scan::names_thread(&unit.text) {
+            &scan::WORDS
+        } else {
+            &[]
+        },
     };
-    let wanted = (role == Role::Unit).then_some(&wanted);
-    let (mut shader, problems) = read_preprocessed(unit, problems, wanted);
+    let (mut shader, problems) = read_preprocessed(unit, problems, Some(&wanted));
     let sizes = sizes::to_try(&shader);
     let uncalled = uncalled(&shader);
     let supposed = match role {
@@ -142,7 +146,7 @@ fn check(
         }
     }
     // Where there is nothing to find in what the entry points name, none of it is read.
-    let is_unread = shader.functions.is_empty() && contains(&shader.text, b"numthreads");
+    let is_unread = shader.functions.is_empty() && scan::names_entry(&shader.text);
     let has_entry = is_unread || shader.entry_points().next().is_some();
     let mut report = check_shader(&shader, RULES, settings);
     if let Some(supposed) = supposed {

@@ -224,7 +224,7 @@ nothing found in 2 files
 #[test]
 fn odd_input_is_no_disaster() {
     let nested = format!(
-        "void f() {{ GroupMemoryBarrier(); x = {}1{}; }}",
+        "void f(uint i : SV_GroupIndex) {{ GroupMemoryBarrier(); x = {}1{}; }}",
         "(".repeat(20_000),
         ")".repeat(20_000)
     );

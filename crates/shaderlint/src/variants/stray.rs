@@ -3,6 +3,8 @@
 use shaderlint_hlsl::{FileId, Shader, Storage, Type};
 use shaderlint_linter::{Category, Report};
 
+use crate::scan::THREAD_INPUTS;
+
 /// What D3D allows.
 const MAX_THREADS: u32 = 1024;
 
@@ -32,8 +34,8 @@ pub(super) fn take_as_entries(shader: &mut Shader) -> Option<String> {
             .locate(function.name_span)
             .is_some_and(|place| place.file == FileId(0));
         let is_thread = |semantic: &str| {
-            let known = ["sv_groupindex", "sv_groupthreadid", "sv_dispatchthreadid"];
-            known.contains(&semantic.to_ascii_lowercase().as_str())
+            let semantic = semantic.to_ascii_lowercase();
+            THREAD_INPUTS.contains(&semantic.as_str())
         };
         let mut semantics = function
             .parameters
