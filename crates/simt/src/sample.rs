@@ -32,11 +32,16 @@ impl Terms {
         if surely && (self.is_opaque(a) || self.is_opaque(b)) {
             return false;
         }
-        (1..=4).any(|seed| {
+        let mut evaluated = 0;
+        let differ = (1..=4).any(|seed| {
             let mut sample = Sample::new(self, seed);
             let (a, b) = (sample.value(a), sample.value(b));
+            evaluated += sample.known.len();
             a != b && !(surely && sample.guessed)
-        })
+        });
+        // A term may be as long as the run that made it.
+        self.note_work(evaluated);
+        differ
     }
 }
 

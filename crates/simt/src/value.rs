@@ -14,6 +14,7 @@
 //! Float `+` and `*` are put in the same form although they are not associative: equal forms then mean equal up to
 //! the order of operations, which [`Operator::is_exact`] tells.
 
+use std::cell::Cell;
 use std::hash::BuildHasher as _;
 use std::rc::Rc;
 
@@ -144,7 +145,7 @@ pub(crate) struct Terms {
     symbols: FxHashMap<Box<str>, Symbol>,
     fresh: u32,
     blocks: u32,
-    work: usize,
+    work: Cell<usize>,
     /// Atoms that are taken for numbers.
     assumed: FxHashMap<u32, u32>,
 }
@@ -188,14 +189,18 @@ impl Terms {
         self.atoms.get(atom as usize).map(|(term, _)| term)
     }
 
-    /// Atoms and arguments looked up so far: what keeps a run's memory and time bounded.
+    /// Atoms and arguments looked up or evaluated so far: what keeps a run's memory and time bounded.
     pub fn work(&self) -> usize {
-        self.work
+        self.work.get()
+    }
+
+    pub fn note_work(&self, atoms: usize) {
+        self.work.set(self.work.get().saturating_add(atoms));
     }
 
     fn push(&mut self, term: Term, facts: Facts) -> u32 {
         let atom = u32::try_from(self.atoms.len()).unwrap_or(u32::MAX - 1);
-        self.work = self.work.saturating_add(1);
+        self.note_work(1);
         self.atoms.push((term, facts));
         atom
     }
@@ -219,7 +224,7 @@ impl Terms {
 
     /// The atom for a deterministic operation on `arguments`.
     pub fn apply(&mut self, op: Op, arguments: &[Value]) -> Value {
-        self.work = self.work.saturating_add(1 + arguments.len());
+        self.note_work(1 + arguments.len());
         let hash = (FxBuildHasher.hash_one((op, arguments)) >> 32) as u32;
         // Both ends of the word choose a place in the table.
         let spread = |hash: u32| u64::from(hash) << 32 | u64::from(hash);
