@@ -48,6 +48,8 @@ pub(crate) fn holds_in_all(
             left.extend([text_of(function.span), text_of(function.group_size_span)]);
         }
     }
+    // Where functions and variables are declared: what chooses in there chooses what they are.
+    let mut declarations: Vec<(&[u8], FileSpan)> = Vec::new();
     let mut declared: BTreeMap<&[u8], Vec<&[u8]>> = BTreeMap::new();
     for (name, bodies) in &macros {
         declared.entry(name).or_default().extend(bodies);
@@ -55,12 +57,15 @@ pub(crate) fn holds_in_all(
     for function in &shader.functions {
         let name = function.name.as_bytes();
         declared.entry(name).or_default().push(text_of(function.span));
+        let method = function.name.rsplit("::").next().unwrap_or_default().as_bytes();
+        declarations.extend(shader.origins.locate(function.span).map(|place| (method, place)));
     }
     for global in &shader.globals {
         // What a resource holds is not known anyway.
         if !matches!(global.storage, Storage::Resource | Storage::Uniform) {
             let name = global.name.as_bytes();
             declared.entry(name).or_default().push(text_of(global.span));
+            declarations.extend(shader.origins.locate(global.span).map(|place| (name, place)));
         }
     }
     for name in shader.structs.iter().map(|declared| declared.name.as_bytes()) {
@@ -78,7 +83,17 @@ pub(crate) fn holds_in_all(
             }
         }
     }
-    if is_given_from_outside(shader, &macros, &named, text(place)) {
+    declarations.retain(|(name, _)| named.contains(name));
+    for function in [entry, function] {
+        let span = shader
+            .functions
+            .get(function.0 as usize)
+            .map(|function| function.span);
+        let place = span.and_then(|span| shader.origins.locate(span));
+        declarations.extend(place.map(|place| (&[][..], place)));
+    }
+    let depends_on = std::iter::once(place).chain(declarations.iter().map(|(_, place)| *place));
+    if is_given_from_outside(shader, &macros, &named, depends_on.map(text)) {
         return false;
     }
 
@@ -103,6 +118,15 @@ pub(crate) fn holds_in_all(
         if choice.is_guard || holds(place) {
             return true;
         }
+        let is_within = |place: &FileSpan| {
+            place.file.0 as usize == choice.file
+                && choice.start < place.end as usize
+                && (place.start as usize) < choice.end
+                && !holds(*place)
+        };
+        if declarations.iter().any(|(_, place)| is_within(place)) {
+            return false;
+        }
         let in_function = around.is_some_and(|around| {
             around.file.0 as usize == choice.file
                 && choice.start < around.end as usize
@@ -118,13 +142,13 @@ pub(crate) fn holds_in_all(
     })
 }
 
-/// Whether a name in the replaced text, or in a macro it depends on, is defined in no file and yet not there any more
+/// Whether a name in a text that the replacement depends on, or in a macro, is defined in no file and yet not there any more
 /// after preprocessing.
-fn is_given_from_outside(
+fn is_given_from_outside<'a>(
     shader: &Shader,
     macros: &BTreeMap<&[u8], Vec<&[u8]>>,
     named: &Words,
-    replaced: &[u8],
+    mut depends_on: impl Iterator<Item = &'a [u8]>,
 ) -> bool {
     let expanded: Words = words(&shader.text).collect();
     let sizes = shader.functions.iter().filter_map(|function| {
@@ -152,7 +176,7 @@ fn is_given_from_outside(
                 && !parameters.contains(word)
         })
     };
-    is_gone(replaced) || sizes.chain(bodies).any(is_gone)
+    depends_on.any(is_gone) || sizes.chain(bodies).any(is_gone)
 }
 
 fn without_comments(text: &[u8]) -> Vec<u8> {

@@ -108,6 +108,28 @@ fn what_a_name_stands_for_is_read_whole() {
     check("typedef uint word; static word w = 1;", "w", &["w"]);
 }
 
+/// A variable that nothing names, and whose initial value is made by changing one that is named.
+#[test]
+fn what_changes_something_is_read() {
+    let change = "static uint s = 0; uint Init() { s = 2; return 1; }";
+    check(
+        &format!("{change} static uint r = Init();"),
+        "s",
+        &["Init", "r", "s"],
+    );
+    check("static uint s = 0; static uint r = s = 2;", "s", &["r", "s"]);
+    check(
+        "static uint s = 0; static uint r[2] = { s++, 1 };",
+        "s",
+        &["r", "s"],
+    );
+    check(
+        "static uint s = 0, t = 1; static bool r = 1 == 2, q = 1 <= 2;",
+        "s",
+        &["s", "t"],
+    );
+}
+
 #[test]
 fn a_kernel_with_nothing_to_find_is_not_read() {
     let header = "uint Lonely(uint x) { GroupMemoryBarrierWithGroupSync(); return x; }";

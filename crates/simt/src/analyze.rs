@@ -92,7 +92,7 @@ fn run(
         if number == 0 && machine.is_exhausted() && windows.is_empty() {
             // What was found before holds; for the rest of the kernel, what takes long is left out.
             note_defects(analysis, std::mem::take(&mut machine.report));
-            analysis.collectives = machine.prober.finish();
+            analysis.collectives = machine.collectives(Some(entry));
             if let Some(skimming) = Machine::new(shader, &mut terms_of_skimming, entry, waves()) {
                 machine = skimming;
                 machine.prober.enabled = true;
@@ -108,7 +108,7 @@ fn run(
             note_defects(analysis, report);
             analysis.stopped = stopped;
             analysis.steps = BUDGET - budget;
-            let found = machine.collectives(analysis.stopped.is_some());
+            let found = machine.collectives(analysis.stopped.is_some().then_some(entry));
             let mut known = std::mem::replace(&mut analysis.collectives, found);
             known.retain(|known| analysis.collectives.iter().all(|found| !overlap(known, found)));
             analysis.collectives.append(&mut known);
@@ -134,7 +134,7 @@ fn run(
         } else {
             let races = report.races;
             // What is found may rest on the wave size at hand, which is known in each run.
-            let collectives = machine.collectives(stopped.is_some());
+            let collectives = machine.collectives(stopped.is_some().then_some(entry));
             let same_scan = |a: &Collective, b: &Collective| {
                 (a.span, a.function, a.kind, a.operator) == (b.span, b.function, b.kind, b.operator)
                     && (&a.input, &a.output, a.count, a.shape) == (&b.input, &b.output, b.count, b.shape)
@@ -233,7 +233,7 @@ fn instances(
             machine.budget = left;
             let stopped = machine.run();
             left = machine.budget;
-            let mut found = machine.collectives(stopped.is_some());
+            let mut found = machine.collectives(stopped.is_some().then_some(entry));
             // What other passes of the loop make of the array is part of this run, and is not told.
             let races = &machine.report.races;
             found.retain(|found| races.iter().all(|race| !found.arrays.contains(&race.array)));

@@ -20,6 +20,8 @@ impl Machine<'_> {
         if self.claims.is_some() {
             return self.pass_unfollowed(&effects, span);
         }
+        let function = self.state.frame.function;
+        self.prober.miss(self.shader, function, statements);
         if effects.opaque {
             return Self::stop("a loop or switch that is not understood", span);
         }

@@ -24,6 +24,7 @@ mod intrinsic;
 mod layout;
 mod machine;
 mod memory;
+mod missed;
 mod observe;
 mod operator;
 mod packing;

@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Span, Stmt};
+use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Shader, Span, Stmt};
 
 use crate::atoms::{Layouts, Twin};
 use crate::column::Column;
@@ -16,6 +16,7 @@ use crate::effects::Effects;
 use crate::finding::{Collective, Kind};
 use crate::machine::{Machine, Report, State};
 use crate::memory::Shared;
+use crate::missed::{Missed, runs_once};
 use crate::observe::Watch;
 use crate::value::{Terms, Value};
 
@@ -38,6 +39,7 @@ pub(crate) struct Prober {
     retried: BTreeMap<Key, Retried>,
     /// Statements the run itself has started.
     tick: u64,
+    missed: Missed,
 }
 
 /// A statement, by its function and place.
@@ -60,8 +62,10 @@ struct Found {
 /// What was known at the first run of a statement that may be a collective's first. The statement may run again, in
 /// another pass of a loop or another call; what was found holds there too if the same is known.
 struct Entry {
-    /// Variables that the statements use and do not declare, where something is known of their values.
+    /// Variables that the statements use and do not declare, where the values are no free atoms.
     locals: Vec<(LocalId, Vec<Column>)>,
+    /// The resources that variables stand for.
+    aliases: BTreeMap<LocalId, (GlobalId, Vec<Column>)>,
     /// Cells of arrays that are known in part.
     cells: Vec<(GlobalId, Vec<Value>)>,
     /// All `static` globals: there are few.
@@ -90,8 +94,9 @@ impl Entry {
             .filter(|local| !all.declared.contains(local));
         let columns =
             locals.filter_map(|local| Some((*local, state.frame.locals.get(local.0 as usize)?.clone())));
-        let has_known = |column: &Column| match column {
-            Column::Uniform(value) => is_known(value),
+        // What is the same for all threads is no atom, known or not.
+        let has_known = |local: &LocalId, column: &Column| match column {
+            Column::Uniform(value) => is_known(value) || all.read.contains(local),
             Column::Lanes(values) => values.iter().any(is_known),
         };
         let arrays = state
@@ -100,7 +105,7 @@ impl Entry {
             .filter(|array| all.shared_read.contains(&array.global) && array.cells().iter().any(is_known));
         Entry {
             locals: columns
-                .filter(|(_, columns)| columns.iter().any(has_known))
+                .filter(|(local, columns)| columns.iter().any(|column| has_known(local, column)))
                 .collect(),
             cells: arrays
                 .map(|array| (array.global, array.cells().to_vec()))
@@ -110,6 +115,7 @@ impl Entry {
                 .iter()
                 .map(|(global, columns)| (*global, columns.clone()))
                 .collect(),
+            aliases: state.frame.aliases.clone(),
             twins,
         }
     }
@@ -117,11 +123,11 @@ impl Entry {
     fn is_as_before(&self, terms: &Terms, state: &State) -> bool {
         let same = |known: &Value, now: &Value| !terms.is_place(known) || known == now;
         let same_column = |known: &Column, now: &Column| match (known, now) {
-            (Column::Uniform(known), Column::Uniform(now)) => same(known, now),
+            (Column::Uniform(known), Column::Uniform(now)) => known == now,
             (Column::Lanes(known), _) => (0..)
                 .zip(known.iter())
                 .all(|(thread, known)| same(known, now.at(thread))),
-            (Column::Uniform(known), Column::Lanes(now)) => now.iter().all(|now| same(known, now)),
+            (Column::Uniform(known), Column::Lanes(now)) => now.iter().all(|now| known == now),
         };
         let same_locals = self.locals.iter().all(|(local, known)| {
             let now = state.frame.locals.get(local.0 as usize);
@@ -141,11 +147,13 @@ impl Entry {
                     cells.all(|(thread, own)| cell(own) == Some(column.at(thread)))
                 })
         });
-        let same_statics = self.statics.iter().all(|(global, known)| {
-            let now = state.statics.get(global);
-            now.is_some_and(|now| known.iter().zip(now).all(|(known, now)| same_column(known, now)))
-        });
+        // No static is made an atom.
+        let same_statics = self
+            .statics
+            .iter()
+            .all(|(global, known)| state.statics.get(global) == Some(known));
         same_locals
+            && self.aliases == state.frame.aliases
             && same_statics
             && are_twins
             && self.cells.iter().all(|(global, known)| {
@@ -196,9 +204,26 @@ impl Prober {
         }
     }
 
-    /// The collectives found, in the order in which they run.
-    pub fn finish(&mut self) -> Vec<Collective> {
+    /// Statements are not followed: what was found in them, or in what they call, was not seen each time it runs.
+    pub fn miss(&mut self, shader: &Shader, function: FunctionId, statements: &[Stmt]) {
+        if self.is_probing() {
+            return;
+        }
+        let spans = statements.iter().map(|statement| (function, statement.span));
+        self.missed.statements.extend(spans);
+        self.missed.note_calls(shader, statements);
+    }
+
+    /// The collectives found, in the order in which they run. Where the run of `entry` stopped early, those that may
+    /// run once more behind its end are none.
+    pub fn finish(&mut self, shader: &Shader, stopped: Option<FunctionId>) -> Vec<Collective> {
         let mut found = std::mem::take(&mut self.found);
+        found.retain(|found| {
+            let (function, span) = found.key;
+            let span = span.to(found.collective.span);
+            !self.missed.has(function, span)
+                && stopped.is_none_or(|entry| runs_once(shader, entry, function, span))
+        });
         found.sort_by_key(|found| found.started);
         found.into_iter().map(|found| found.collective).collect()
     }

@@ -494,9 +494,10 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The collectives that the run found: seen through windows, those that only a window shows.
-    pub fn collectives(&mut self, is_stopped: bool) -> Vec<Collective> {
-        let mut found = self.prober.finish();
+    /// The collectives that the run found, which `stopped` early if it names the entry point: seen through windows, those
+    /// that only a window shows.
+    pub fn collectives(&mut self, stopped: Option<FunctionId>) -> Vec<Collective> {
+        let mut found = self.prober.finish(self.shader, stopped);
         if self.windows.is_empty() {
             return found;
         }
@@ -504,7 +505,7 @@ impl<'a> Machine<'a> {
             let is_used = |window: &&Window| collective.arrays.contains(&window.resource);
             let used: Vec<&Window> = self.windows.iter().filter(is_used).collect();
             let holds = used.iter().all(|window| match &window.start {
-                Some(start) => !start.is_of_group || !(window.strays || is_stopped),
+                Some(start) => !start.is_of_group || !(window.strays || stopped.is_some()),
                 None => false,
             });
             collective.windows = used.iter().map(|window| window.extent(self.terms)).collect();

@@ -38,6 +38,14 @@ pub(crate) struct LeftOut {
 /// Overloads and methods share a name, so they stay together. That is more than can be reached: a word may mean
 /// something else.
 pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedText<'_>) -> LeftOut {
+    let functions = lexed
+        .items
+        .iter()
+        .filter(|item| item.kind != ItemKind::Declaration);
+    let functions: FxHashSet<&[u8]> = functions
+        .filter_map(|item| declared(lexed, text, item, &FxHashSet::default()))
+        .flatten()
+        .collect();
     let mut by_name: FxHashMap<&[u8], Vec<usize>> = FxHashMap::default();
     let mut stays = Vec::with_capacity(lexed.items.len());
     let mut open = Vec::new();
@@ -46,7 +54,7 @@ pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedT
         let names = if is_root {
             None
         } else {
-            declared(lexed, text, item)
+            declared(lexed, text, item, &functions)
         };
         stays.push(names.is_none());
         if names.is_none() {
@@ -75,7 +83,7 @@ pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedT
         }
     }
     let left_out = lexed.items.iter().zip(&stays).filter(|(_, stays)| !**stays);
-    let functions = left_out.filter(|(item, _)| {
+    let unread = left_out.filter(|(item, _)| {
         let has_words = || {
             tokens(lexed, item.span)
                 .iter()
@@ -83,12 +91,11 @@ pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedT
         };
         matches!(item.kind, ItemKind::Function { .. }) && has_words()
     });
-    let names = functions
-        .filter_map(|(item, _)| declared(lexed, text, item))
-        .flatten();
-    let functions = names
-        .map(|name| String::from_utf8_lossy(name).into_owned())
-        .collect();
+    let unread = unread.filter_map(|(item, _)| declared(lexed, text, item, &functions));
+    let unread = unread
+        .flatten()
+        .map(|name| String::from_utf8_lossy(name).into_owned());
+    let unread = unread.collect();
     let mut stays = stays.into_iter();
     let blank = &mut lexed.blank;
     lexed.items.retain(|item| {
@@ -100,7 +107,7 @@ pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedT
     });
     LeftOut {
         is_all: !is_telling,
-        functions,
+        functions: unread,
     }
 }
 
@@ -122,11 +129,47 @@ const KEYWORDS: [&[u8]; 8] = [
     b"uint",
 ];
 
-/// The words that an item may declare, maybe more; `None` where that cannot be told.
+/// The tokens up to the end of a declarator.
+fn value(tokens: &[Token]) -> &[Token] {
+    let mut depth = 0u32;
+    let end = tokens.iter().position(|token| {
+        if token.is(b')') || token.is(b']') || token.is(b'}') {
+            depth = depth.saturating_sub(1);
+        } else if token.is(b'(') || token.is(b'[') || token.is(b'{') {
+            depth += 1;
+        }
+        depth == 0 && (token.is(b',') || token.is(b';'))
+    });
+    tokens.get(..end.unwrap_or(tokens.len())).unwrap_or_default()
+}
+
+/// Whether the tokens of an initial value call one of the functions, or assign.
+fn has_effect(value: &[Token], text: &[u8], functions: &FxHashSet<&[u8]>) -> bool {
+    let is = |token: Option<&Token>, puncts: &[u8]| {
+        token.is_some_and(|token| puncts.iter().any(|&punct| token.is(punct)))
+    };
+    value.iter().enumerate().any(|(at, token)| {
+        let (before, next) = (at.checked_sub(1).and_then(|at| value.get(at)), value.get(at + 1));
+        let calls = is(next, b"(") && functions.contains(token.word(text));
+        let assigns = token.is(b'=') && !is(before, b"=<>!") && !is(next, b"=");
+        let steps = [b'+', b'-']
+            .iter()
+            .any(|&sign| token.is(sign) && is(next, &[sign]));
+        calls || assigns || steps
+    })
+}
+
+/// The words that an item may declare, maybe more; `None` where that cannot be told, and where the item does something
+/// by being there: a variable whose initial value changes another one.
 ///
 /// Outside all brackets a declarator's name stands before its initial value, its length, its semantic, its list of
 /// parameters, the body of its struct, what its template is specialised for or the next declarator.
-fn declared<'t>(lexed: &Lexed, text: &'t [u8], item: &Item) -> Option<Vec<&'t [u8]>> {
+fn declared<'t>(
+    lexed: &Lexed,
+    text: &'t [u8],
+    item: &Item,
+    functions: &FxHashSet<&[u8]>,
+) -> Option<Vec<&'t [u8]>> {
     if item.kind == ItemKind::Skipped {
         return None;
     }
@@ -152,7 +195,12 @@ fn declared<'t>(lexed: &Lexed, text: &'t [u8], item: &Item) -> Option<Vec<&'t [u
             depth = depth.saturating_sub(1);
         } else if token.is(b'(') || token.is(b'[') || token.is(b'{') {
             depth += 1;
-        } else if depth == 0 && token.is(b'=') {
+        } else if depth == 0 && !is_value && token.is(b'=') {
+            // Making it may change something else.
+            let rest = tokens.get(at + 1..).unwrap_or_default();
+            if has_effect(value(rest), text, functions) {
+                return None;
+            }
             is_value = true;
         } else if depth == 0 && (token.is(b',') || token.is(b';')) {
             is_value = false;

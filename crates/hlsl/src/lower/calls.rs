@@ -150,7 +150,13 @@ impl<'a> Lowering<'a> {
         }
         if let Some(overloads) = self.resolve(&self.functions, key) {
             if let Some(id) = self.best_overload(&overloads, &arguments, 0) {
-                return self.call_function(id, arguments, span);
+                // A template of that name would take the arguments as they are.
+                let is_rivalled = self.has_template(key) && !self.takes_as_is(id, &arguments);
+                return if is_rivalled {
+                    opaque(arguments, self.shared_return(&overloads), span)
+                } else {
+                    self.call_function(id, arguments, span)
+                };
             }
             return match self.instantiate(key, &[], &arguments) {
                 Some(id) => self.call_function(id, arguments, span),
@@ -241,6 +247,21 @@ impl<'a> Lowering<'a> {
             );
         }
         self.construct(arguments, ty, span)
+    }
+
+    /// Whether the function takes the arguments without converting any.
+    fn takes_as_is(&self, id: FunctionId, arguments: &[Expr]) -> bool {
+        let Some(function) = self.shader.functions.get(id.0 as usize) else {
+            return false;
+        };
+        let types = function.parameters.iter().map(|parameter| {
+            let local = function.locals.get(parameter.local.0 as usize);
+            local.map(|local| &local.ty)
+        });
+        arguments
+            .iter()
+            .zip(types)
+            .all(|(argument, ty)| ty.is_some_and(|ty| self.distance(&argument.ty, ty) == Some(0)))
     }
 
     /// The overload that takes the arguments with the least conversion; `skip` parameters are implicit.

@@ -166,6 +166,16 @@ impl Lowering<'_> {
             let (holder, own) = member.as_ref()?;
             self.resolve_member(&self.globals, holder, own)
         });
+        let enumerator = self.resolve(&self.enumerators, &key).or_else(|| {
+            let (holder, own) = member.as_ref()?;
+            self.resolve_member(&self.enumerators, holder, own)
+        });
+        if found.is_some() && enumerator.is_some() {
+            // One of them hides the other; which one is not looked into.
+            self.problem("a variable and a constant of this name", span);
+            self.told.insert(span);
+            return opaque(Vec::new(), Type::Unknown, span);
+        }
         if let Some(global) = found {
             let ty = self
                 .shader
@@ -174,11 +184,7 @@ impl Lowering<'_> {
                 .map_or(Type::Unknown, |global| global.ty.clone());
             return expr(ExprKind::Global(global), ty);
         }
-        let found = self.resolve(&self.enumerators, &key).or_else(|| {
-            let (holder, own) = member.as_ref()?;
-            self.resolve_member(&self.enumerators, holder, own)
-        });
-        if let Some(value) = found {
+        if let Some(value) = enumerator {
             return expr(ExprKind::Literal(value.bits()), value.ty());
         }
         if let Some(&local) = self.body.ended.get(text) {

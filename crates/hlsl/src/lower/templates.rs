@@ -140,6 +140,11 @@ impl<'a> Lowering<'a> {
         nodes.into_iter().map(of_node).collect()
     }
 
+    /// Whether there is a template of functions of this name.
+    pub(super) fn has_template(&self, name: &[u8]) -> bool {
+        self.resolve(&self.templates.functions, name).is_some()
+    }
+
     /// The instance of a template that takes these arguments, if there is a template and it can be told.
     pub(super) fn instantiate(
         &mut self,
