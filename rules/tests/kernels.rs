@@ -16,10 +16,7 @@ const VERDICT: &str = "// verdict: ";
 /// `line: rule: message (shape); verdict; fix`
 fn described(text: &str, finding: &Diagnostic) -> String {
     let before = text.as_bytes().get(..finding.primary.place.start as usize);
-    let line = before
-        .unwrap_or_default()
-        .split(|byte| *byte == b'\n')
-        .count();
+    let line = before.unwrap_or_default().split(|byte| *byte == b'\n').count();
     let shape = finding.shape.map_or(String::new(), |shape| format!(" ({shape})"));
     let fix = match finding.fix.as_ref().map(|fix| fix.safety) {
         None => "no fix",
@@ -63,8 +60,5 @@ fn kernels_are_judged_as_they_say() {
         let _ = write!(all_found, "{name}\n{}", found(&text));
         let _ = write!(all_said, "{name}\n{}", said(&text));
     }
-    assert!(
-        all_found == all_said,
-        "found:\n{all_found}\nsaid:\n{all_said}"
-    );
+    assert!(all_found == all_said, "found:\n{all_found}\nsaid:\n{all_said}");
 }

@@ -53,7 +53,9 @@ fn tree(one_in: usize) -> PathBuf {
 fn lint(bencher: Bencher, one_in: usize) {
     let root = tree(one_in);
     let mut command = Command::new(env!("CARGO_BIN_EXE_shaderlint"));
-    command.current_dir(&root).args(["--quiet", "--output-format", "concise", "."]);
+    command
+        .current_dir(&root)
+        .args(["--quiet", "--output-format", "concise", "."]);
     let code = command.output().expect("the program starts").status.code();
     assert_eq!(code, Some(i32::from(one_in > 0)));
     bencher

@@ -82,7 +82,8 @@ fn tree_reduction(bencher: Bencher, lanes: u32) {
 /// No groupshared memory, no barrier, no atomic: a kernel is not run however long it is, only looked through.
 #[divan::bench(args = [0, 100, 1000])]
 fn no_candidate(bencher: Bencher, loops: usize) {
-    let body = "    for (uint i = 0; i < 64; ++i) { sum = sum * 3 + Src[(id.x + i) & 1023]; }\n".repeat(loops);
+    let body =
+        "    for (uint i = 0; i < 64; ++i) { sum = sum * 3 + Src[(id.x + i) & 1023]; }\n".repeat(loops);
     let source = format!(
         "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;
 [numthreads(64, 1, 1)]
