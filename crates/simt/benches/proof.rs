@@ -5,6 +5,9 @@ use shaderlint_hlsl::Shader;
 
 const SIZES: [u32; 5] = [64, 128, 256, 512, 1024];
 
+/// In a kernel without a candidate.
+const LOOPS: [usize; 3] = [0, 100, 1000];
+
 const HILLIS_STEELE: &str = "
     for (uint s = 1; s < N; s <<= 1) {
         uint v = (gi >= s) ? g[gi - s] : 0;
@@ -79,18 +82,28 @@ fn tree_reduction(bencher: Bencher, lanes: u32) {
     analyze(bencher, &kernel(REDUCTION, lanes), 1);
 }
 
-/// No groupshared memory, no barrier, no atomic: a kernel is not run however long it is, only looked through.
-#[divan::bench(args = [0, 100, 1000])]
-fn no_candidate(bencher: Bencher, loops: usize) {
-    let body =
-        "    for (uint i = 0; i < 64; ++i) { sum = sum * 3 + Src[(id.x + i) & 1023]; }\n".repeat(loops);
-    let source = format!(
+/// A kernel without groupshared memory, barriers and atomics.
+fn plain(loops: usize) -> String {
+    let body = "    for (uint i = 0; i < 64; ++i) { sum = sum * 3 + Src[(id.x + i) & 1023]; }\n".repeat(loops);
+    format!(
         "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;
 [numthreads(64, 1, 1)]
 void main(uint3 id : SV_DispatchThreadID) {{
     uint sum = 0;
 {body}    Out[id.x] = sum;
 }}"
-    );
-    analyze(bencher, &shaderlint_hlsl::parse(source.into_bytes()).0, 0);
+    )
+}
+
+/// It is not run however long it is, only looked through.
+#[divan::bench(args = LOOPS)]
+fn no_candidate(bencher: Bencher, loops: usize) {
+    analyze(bencher, &shaderlint_hlsl::parse(plain(loops).into_bytes()).0, 0);
+}
+
+/// For comparison, what it takes to read such a kernel.
+#[divan::bench(args = LOOPS)]
+fn no_candidate_read(bencher: Bencher, loops: usize) {
+    let text = plain(loops).into_bytes();
+    bencher.bench_local(|| shaderlint_hlsl::parse(text.clone()));
 }
