@@ -42,8 +42,10 @@ fn found(text: &str) -> String {
 }
 
 fn said(text: &str) -> String {
-    let lines = text.lines().take_while(|line| line.starts_with(VERDICT));
-    lines.map(|line| format!("{line}\n")).collect()
+    let lines = text
+        .split_inclusive('\n')
+        .take_while(|line| line.starts_with(VERDICT));
+    lines.collect()
 }
 
 #[test]

@@ -37,9 +37,10 @@ fn tree(one_in: usize) -> PathBuf {
     let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("tree-{one_in}"));
     for number in 0..FILES {
         let is_kernel = one_in > 0 && number % one_in == 0;
-        let text = match is_kernel {
-            true => &kernels[number / one_in % kernels.len()],
-            false => &plain[number % plain.len()],
+        let text = if is_kernel {
+            &kernels[number / one_in % kernels.len()]
+        } else {
+            &plain[number % plain.len()]
         };
         let folder = root.join((number / 50).to_string());
         fs::create_dir_all(&folder).expect("a folder can be made");
@@ -63,17 +64,12 @@ fn lint(bencher: Bencher, one_in: usize) {
         .bench_local(|| command.output());
 }
 
-#[divan::bench]
+#[divan::bench(sample_count = 10)]
 fn without_a_kernel(bencher: Bencher) {
     lint(bencher, 0);
 }
 
-#[divan::bench]
+#[divan::bench(sample_count = 10)]
 fn one_kernel_in_ten(bencher: Bencher) {
     lint(bencher, 10);
-}
-
-#[divan::bench]
-fn kernels_only(bencher: Bencher) {
-    lint(bencher, 1);
 }

@@ -84,7 +84,8 @@ fn tree_reduction(bencher: Bencher, lanes: u32) {
 
 /// A kernel without groupshared memory, barriers and atomics.
 fn plain(loops: usize) -> String {
-    let body = "    for (uint i = 0; i < 64; ++i) { sum = sum * 3 + Src[(id.x + i) & 1023]; }\n".repeat(loops);
+    let body =
+        "    for (uint i = 0; i < 64; ++i) { sum = sum * 3 + Src[(id.x + i) & 1023]; }\n".repeat(loops);
     format!(
         "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;
 [numthreads(64, 1, 1)]
