@@ -213,10 +213,10 @@ fn whatever_is_called_a_scan_is_one() {
     let work: Vec<(&Original, Vec<Edit>)> = originals
         .iter()
         .flat_map(|original| {
-            let names = |size: &&str| original.text.contains(*size);
-            let most = if ["256", "512", "1024"].iter().any(|size| names(&size)) {
+            let names = |size: &str| original.text.contains(size);
+            let most = if ["256", "512", "1024"].iter().any(|size| names(size)) {
                 6
-            } else if names(&"64") {
+            } else if names("64") {
                 20
             } else if original.name.starts_with("window") {
                 90
