@@ -143,6 +143,7 @@ fn every_offered_fix_is_equal_on_the_adapters() {
     let folders = scans.into_iter().chain(["hand-rolled-reduction"]);
     let mut files: Vec<PathBuf> = folders
         .map(|rule| root().join("fixtures/rules").join(rule))
+        .chain([root().join("fixtures/kernels")])
         .flat_map(|folder| std::fs::read_dir(folder).expect("the fixtures are there"))
         .map(|entry| entry.expect("a fixture can be listed").path())
         .filter(|path| path.extension().is_some_and(|extension| extension == "hlsl"))

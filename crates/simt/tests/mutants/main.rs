@@ -213,11 +213,15 @@ fn whatever_is_called_a_scan_is_one() {
     let work: Vec<(&Original, Vec<Edit>)> = originals
         .iter()
         .flat_map(|original| {
-            let is_small = !original.text.contains("64") && !original.text.contains("256");
-            let most = match is_small {
-                true if original.name.starts_with("window") => 90,
-                true => 180,
-                false => 20,
+            let names = |size: &str| original.text.contains(size);
+            let most = if ["256", "512", "1024"].iter().any(|size| names(size)) {
+                6
+            } else if names("64") {
+                20
+            } else if original.name.starts_with("window") {
+                90
+            } else {
+                180
             };
             mutants(original, most)
                 .into_iter()
