@@ -44,8 +44,6 @@ const MAX_STATES: usize = 16;
 const MAX_STATEMENTS: usize = 128;
 /// Statements between two reads, or after the last one, that may be part of a ladder.
 const MAX_BETWEEN: usize = 2;
-/// Lanes that some wave must have: of fewer anything may be the total.
-const LEAST_LANES: usize = 4;
 
 /// A statement, by its function and place.
 type Key = (FunctionId, Span);
@@ -387,7 +385,9 @@ impl<'a> Machine<'a> {
             all.add(of_one);
         }
         let waves = self.active_waves();
-        if effects.is_empty() || waves.iter().all(|wave| wave.len() < LEAST_LANES) {
+        // Of fewer lanes the total may be meant for something else, such as for one quad of many.
+        let least = row::LEAST.min(self.waves.size) as usize;
+        if effects.is_empty() || waves.iter().all(|wave| wave.len() < least) {
             start.failed = true;
             return;
         }

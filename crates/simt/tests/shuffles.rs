@@ -219,6 +219,8 @@ fn what_is_no_ladder() {
         // Not all lanes need be here.
         &format!("    if (id.x >= n) return;\n{KOGGE_STONE}"),
         &format!("    if (x != 7)\n    {{\n{KOGGE_STONE}\n    }}"),
+        // Four lanes of many.
+        "    if (gi < 4)\n    {\n        x += WaveReadLaneAt(x, lane ^ 1);\n        x += WaveReadLaneAt(x, lane ^ 2);\n    }",
         // Something else is added.
         &KOGGE_STONE.replace("x += t", "x += t + 1"),
         &KOGGE_STONE.replace("x += t", "x += 2 * t"),
