@@ -277,33 +277,6 @@ impl<'a> Machine<'a> {
         })
     }
 
-    /// `?:` with reads of other lanes in its arms. In a trial both arms are evaluated, as before HLSL 2021; elsewhere the
-    /// result is not known, which holds of any version.
-    fn reads_in_arms(&mut self, condition: &[Column], a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
-        if !self.is_trying_ladder() {
-            let count = self.shader.components(&a.ty).min(MAX_COMPONENTS);
-            return Ok(self.fresh_columns(count));
-        }
-        let active = self.state.active;
-        let is_uniform = condition
-            .iter()
-            .all(|condition| condition.uniform(active).is_some());
-        let (a, b) = (self.eval(a)?, self.eval(b)?);
-        if !is_uniform {
-            self.note_lane_read(true);
-        }
-        let Some(first) = condition.first() else {
-            return Ok(a);
-        };
-        let arms = a.iter().zip(&b).enumerate();
-        Ok(arms
-            .map(|(index, (a, b))| {
-                let condition = condition.get(index).unwrap_or(first);
-                self.map([condition, a, b], |m, v| m.terms.select(v[0], v[1], v[2]))
-            })
-            .collect())
-    }
-
     fn assign(&mut self, target: &'a Expr, op: Option<BinaryOp>, value: &'a Expr) -> Run<Vec<Column>> {
         self.spend(target.span)?;
         if let ExprKind::Local(local) = &target.kind {

@@ -21,6 +21,7 @@ mod flow;
 mod fold;
 mod havoc;
 mod intrinsic;
+mod lanes;
 mod layout;
 mod machine;
 mod memory;

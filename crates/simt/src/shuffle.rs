@@ -24,13 +24,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashMap;
-use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind};
+use shaderlint_hlsl::{Expr, FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind};
 
 use crate::column::{Column, Mask};
 use crate::effects::Effects;
-use crate::finding::{Elements, Holders, Kind, Operator, WaveLadder};
+use crate::finding::{Elements, Kind, WaveLadder};
+use crate::lanes::{Lanes, Pattern, register};
 use crate::layout::Layout;
-use crate::machine::{BUDGET, Machine};
+use crate::machine::{BUDGET, MAX_COMPONENTS, Machine, Run};
 use crate::packing;
 use crate::row;
 use crate::value::{Op, Term, Terms, Value};
@@ -112,27 +113,6 @@ struct Found {
     in_arm: bool,
 }
 
-#[derive(Clone, PartialEq)]
-struct Pattern {
-    kind: Kind,
-    reversed: bool,
-    operator: Operator,
-    element: Scalar,
-    input: Elements,
-    output: Elements,
-    holders: Holders,
-}
-
-/// The free atoms: a block for each component, in it the active lanes of one wave after the other.
-struct Lanes {
-    first: u32,
-    /// By block.
-    homes: Vec<Elements>,
-    /// By wave: its active threads, ascending by lane.
-    waves: Vec<Vec<usize>>,
-    threads: usize,
-}
-
 /// What the runs of an entry point came to.
 #[derive(Default)]
 struct Runs {
@@ -188,7 +168,7 @@ impl Runs {
             if runs.is_empty() {
                 *all = start;
             } else {
-                all.keep_common(start.results);
+                all.keep_common(&start.results);
                 all.failed |= start.failed;
                 all.inside.extend(start.inside);
             }
@@ -256,7 +236,7 @@ impl Runs {
 
 impl Start {
     /// Leaves what was found here and there.
-    fn keep_common(&mut self, others: Vec<Found>) {
+    fn keep_common(&mut self, others: &[Found]) {
         self.results.retain_mut(|found| {
             let same = |other: &&Found| (other.number, &other.result) == (found.number, &found.result);
             let Some(other) = others.iter().find(same) else {
@@ -321,10 +301,37 @@ impl<'a> Machine<'a> {
         }
     }
 
-    pub fn is_trying_ladder(&self) -> bool {
+    fn is_trying_ladder(&self) -> bool {
         self.ladders
             .as_ref()
             .is_some_and(|ladders| ladders.trial.is_some())
+    }
+
+    /// `?:` with reads of other lanes in its arms. In a trial both arms are evaluated, as before HLSL 2021; elsewhere the
+    /// result is not known, which holds of any version.
+    pub fn reads_in_arms(&mut self, condition: &[Column], a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
+        if !self.is_trying_ladder() {
+            let count = self.shader.components(&a.ty).min(MAX_COMPONENTS);
+            return Ok(self.fresh_columns(count));
+        }
+        let active = self.state.active;
+        let is_uniform = condition
+            .iter()
+            .all(|condition| condition.uniform(active).is_some());
+        let (a, b) = (self.eval(a)?, self.eval(b)?);
+        if !is_uniform {
+            self.note_lane_read(true);
+        }
+        let Some(first) = condition.first() else {
+            return Ok(a);
+        };
+        let arms = a.iter().zip(&b).enumerate();
+        Ok(arms
+            .map(|(index, (a, b))| {
+                let condition = condition.get(index).unwrap_or(first);
+                self.map([condition, a, b], |m, v| m.terms.select(v[0], v[1], v[2]))
+            })
+            .collect())
     }
 
     /// The statement at `span` is not followed from here on.
@@ -413,7 +420,7 @@ impl<'a> Machine<'a> {
         if start.states.is_empty() {
             start.results = found;
         } else {
-            start.keep_common(found);
+            start.keep_common(&found);
         }
         start.states.push(entry);
         start.inside.extend(trial.unwrap_or_default().inside);
@@ -575,94 +582,6 @@ impl<'a> Machine<'a> {
             .iter()
             .flat_map(|(.., column)| lanes.waves.iter().flatten().map(|thread| column.at(*thread)));
         (!found.operator.is_extremum() || !values.any(is_choice)).then_some(found)
-    }
-}
-
-impl Lanes {
-    /// What a column is of one of the blocks.
-    fn holds(&self, (place, scalar, column): &(Elements, Scalar, &Column), totals: bool) -> Option<Pattern> {
-        let mut values = self.waves.iter().flatten().map(|thread| column.at(*thread));
-        let operator = values.find_map(|value| row::run(value)?.0)?;
-        if !operator.is_on(*scalar) {
-            return None;
-        }
-        let forms: &[(Kind, bool, Holders)] = if totals {
-            &[
-                (Kind::Reduction, false, Holders::AllLanes),
-                (Kind::Reduction, false, Holders::FirstLane),
-            ]
-        } else {
-            &[
-                (Kind::InclusiveScan, false, Holders::AllLanes),
-                (Kind::ExclusiveScan, false, Holders::AllLanes),
-                (Kind::InclusiveScan, true, Holders::AllLanes),
-                (Kind::ExclusiveScan, true, Holders::AllLanes),
-            ]
-        };
-        let blocks = || (0u32..).zip(&self.homes);
-        let (form, home) = forms.iter().find_map(|form| {
-            let mut blocks = blocks();
-            let (_, home) = blocks.find(|(block, _)| self.is_of_form(*form, *block, operator, column))?;
-            Some((*form, home))
-        })?;
-        let (kind, reversed, holders) = form;
-        Some(Pattern {
-            kind,
-            reversed,
-            operator,
-            element: *scalar,
-            input: home.clone(),
-            output: place.clone(),
-            holders,
-        })
-    }
-
-    fn is_of_form(
-        &self,
-        (kind, reversed, holders): (Kind, bool, Holders),
-        block: u32,
-        operator: Operator,
-        column: &Column,
-    ) -> bool {
-        let mut start = self.first + block * self.threads as u32;
-        self.waves.iter().all(|wave| {
-            let count = wave.len() as u32;
-            let end = start + count;
-            let holds = (0..count).zip(wave).all(|(lane, thread)| {
-                let (from, to) = match (kind, reversed) {
-                    (Kind::InclusiveScan, false) => (start, start + lane + 1),
-                    (Kind::InclusiveScan, true) => (start + lane, end),
-                    (Kind::ExclusiveScan, false) => (start, start + lane),
-                    (Kind::ExclusiveScan, true) => (start + lane + 1, end),
-                    (Kind::Reduction, _) => {
-                        let is_held = match holders {
-                            Holders::AllLanes => true,
-                            Holders::FirstLane => lane == 0,
-                        };
-                        if !is_held {
-                            return true;
-                        }
-                        (start, end)
-                    }
-                };
-                match column.at(*thread) {
-                    Value::Known(word) => from == to && *word == operator.identity(),
-                    value => row::run(value).is_some_and(|(own, first, last)| {
-                        (first, last) == (from, to) && own.is_none_or(|own| own == operator)
-                    }),
-                }
-            });
-            start = end;
-            holds
-        })
-    }
-}
-
-/// A component of a variable that has so many.
-fn register(local: LocalId, component: usize, count: usize) -> Elements {
-    Elements::Register {
-        local,
-        component: (count > 1).then_some(component as u8),
     }
 }
 
