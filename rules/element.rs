@@ -2,20 +2,14 @@
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::{Global, GlobalId, LocalId, ResourceKind, Shader, Type};
+use shaderlint_hlsl::{FunctionId, Global, GlobalId, LocalId, ResourceKind, Shader, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Extent};
 
 /// Element `index` of those of a collective; what all threads hold if that is empty.
 pub(crate) fn text(context: &Context<'_>, of: &Collective, elements: &Elements, index: &str) -> String {
     let shader = context.shader;
-    let local = |local: LocalId, component: Option<u8>| {
-        let function = context.function(of.function);
-        let local = function.and_then(|function| function.locals.get(local.0 as usize));
-        local.map_or("?".to_owned(), |local| {
-            format!("{}{}", local.name, part(shader, &local.ty, component))
-        })
-    };
+    let local = |local: LocalId, component: Option<u8>| variable(context, of.function, local, component);
     match elements {
         Elements::Array {
             global,
@@ -63,6 +57,22 @@ pub(crate) fn text(context: &Context<'_>, of: &Collective, elements: &Elements, 
             thread,
         } => format!("{} of thread {thread}", local(*id, *component)),
     }
+}
+
+/// The variable that holds elements, one a lane.
+pub(crate) fn register(context: &Context<'_>, function: FunctionId, elements: &Elements) -> String {
+    match elements {
+        Elements::Register { local, component } => variable(context, function, *local, *component),
+        _ => "?".to_owned(),
+    }
+}
+
+fn variable(context: &Context<'_>, function: FunctionId, local: LocalId, component: Option<u8>) -> String {
+    let function = context.function(function);
+    let local = function.and_then(|function| function.locals.get(local.0 as usize));
+    local.map_or("?".to_owned(), |local| {
+        format!("{}{}", local.name, part(context.shader, &local.ty, component))
+    })
 }
 
 /// Where in a resource a collective's elements begin, if that is what the global is.

@@ -42,6 +42,7 @@ mod claim;
 mod configuration;
 mod element;
 mod scan;
+mod shuffle;
 mod wave_form;
 mod wave_reduction;
 mod wave_scan;

@@ -110,12 +110,12 @@ fn counted(number: u32, what: &str) -> String {
 }
 
 /// Whether any shader model has one.
-fn has_prefix_intrinsic(operator: Operator) -> bool {
+pub(crate) fn has_prefix_intrinsic(operator: Operator) -> bool {
     !matches!(name(operator), "min" | "max")
 }
 
 /// The oldest shader model with what takes the scan's place.
-fn needed_model(operator: Operator) -> ShaderModel {
+pub(crate) fn needed_model(operator: Operator) -> ShaderModel {
     match operator {
         Operator::And | Operator::Or | Operator::Xor => ShaderModel::MULTI_PREFIX,
         _ => ShaderModel::WAVES,
@@ -134,14 +134,7 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
         (Kind::ExclusiveScan, true) => ("i+1", &*last),
     };
     let (from, to) = (element(&scan.input, from), element(&scan.input, to));
-    let combined = match self::name(scan.operator) {
-        function @ ("min" | "max") => format!("{function}({from}, \u{2026}, {to})"),
-        "product" => format!("{from} \u{d7} \u{2026} \u{d7} {to}"),
-        "and" => format!("{from} & \u{2026} & {to}"),
-        "or" => format!("{from} | \u{2026} | {to}"),
-        "xor" => format!("{from} ^ \u{2026} ^ {to}"),
-        _ => format!("{from} + \u{2026} + {to}"),
-    };
+    let combined = combined(scan.operator, &from, &to);
     let (output, for_all) = if scan.kind == Kind::Reduction {
         (element(&scan.output, ""), String::new())
     } else {
@@ -164,6 +157,18 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     });
     let instances: String = instances.collect();
     format!("proved: {output} = {combined}{for_all}{afresh}, race-free{up_to}{instances}")
+}
+
+/// The elements from one to another combined, as a formula.
+pub(crate) fn combined(operator: Operator, from: &str, to: &str) -> String {
+    match name(operator) {
+        function @ ("min" | "max") => format!("{function}({from}, \u{2026}, {to})"),
+        "product" => format!("{from} \u{d7} \u{2026} \u{d7} {to}"),
+        "and" => format!("{from} & \u{2026} & {to}"),
+        "or" => format!("{from} | \u{2026} | {to}"),
+        "xor" => format!("{from} ^ \u{2026} ^ {to}"),
+        _ => format!("{from} + \u{2026} + {to}"),
+    }
 }
 
 /// What has to hold of the other groups, where elements are in resources.

@@ -1,10 +1,10 @@
-//! `hand-rolled-reduction`: a ladder through groupshared memory that combines all elements into one.
+//! `hand-rolled-reduction`: a ladder through groupshared memory, or of reads of other lanes, that combines all elements into one.
 
 use shaderlint_linter::{Category, Context, Finding, Label, Rule, ShaderModel};
 use shaderlint_simt::{Collective, Kind};
 
 use crate::wave_form::NoFix;
-use crate::{scan, wave_form, wave_reduction};
+use crate::{scan, shuffle, wave_form, wave_reduction};
 
 pub(crate) const RULE: Rule = Rule {
     id: "hand-rolled-reduction",
@@ -22,6 +22,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let collectives = context.analysis.collectives.iter();
     let reductions = collectives.filter(|found| found.kind == Kind::Reduction);
     findings.extend(reductions.filter_map(|reduction| finding(context, reduction)));
+    findings.extend(shuffle::reductions(context, RULE.id));
 }
 
 /// `None` where the total is but a part of what the statements are for: a merge of two sorted halves leaves the least of

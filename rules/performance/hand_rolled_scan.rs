@@ -3,12 +3,12 @@
 use shaderlint_linter::{Category, Context, Finding, Rule};
 use shaderlint_simt::Shape;
 
-use crate::scan;
+use crate::{scan, shuffle};
 
 pub(crate) const RULE: Rule = Rule {
     id: "hand-rolled-scan",
     category: Category::Perf,
-    summary: "a scan through groupshared memory of any other shape: Sklansky's, one lane in a loop, …",
+    summary: "a scan of any other shape: Sklansky's, one lane in a loop, reads of other lanes, …",
     aliases: &["wave-prefix-sum-vs-scan-with-atomics"],
     explanation: include_str!("hand_rolled_scan.md"),
     check,
@@ -21,4 +21,5 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
         Shape::Serial => Some("serial"),
         Shape::Other => Some("hand-rolled"),
     }));
+    findings.extend(shuffle::scans(context, RULE.id));
 }

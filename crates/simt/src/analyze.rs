@@ -8,6 +8,7 @@ use crate::effects::{Effects, EffectsCache};
 use crate::finding::{Analysis, Collective, OutOfBounds, Race};
 use crate::machine::{BUDGET, Machine, Report};
 use crate::packing;
+use crate::shuffle;
 use crate::value::Terms;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 use crate::window::View;
@@ -34,6 +35,9 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     let effects = EffectsCache::default().of_function(shader, entry);
     if effects.atomic {
         analysis.claims = claim::of_entry(shader, entry, group);
+    }
+    if effects.reads_lanes {
+        analysis.wave_ladders = shuffle::of_entry(shader, entry, group);
     }
     // All else there is to find goes through groupshared memory, or is a barrier that not all reach.
     if !effects.touches_shared() && !effects.barrier && !effects.opaque {

@@ -169,7 +169,11 @@ impl<'a> Machine<'a> {
                 }
                 self.havoc(std::slice::from_ref(statement), statement.span)
             }
-            Err(halt) => Err(halt),
+            Err(halt) => {
+                // Its later passes are not seen.
+                self.lose_ladders(statement.span, None);
+                Err(halt)
+            }
         }
     }
 

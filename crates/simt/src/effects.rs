@@ -33,6 +33,12 @@ pub(crate) struct Effects {
     /// A group barrier.
     pub barrier: bool,
     pub wave: bool,
+    /// `WaveReadLaneAt`.
+    pub reads_lanes: bool,
+    /// A wave intrinsic whose result depends on which lanes take part.
+    pub cooperates: bool,
+    /// One that combines what they hold.
+    pub combines_lanes: bool,
     /// A barrier that orders accesses to resources too.
     pub device_barrier: bool,
     /// Loads from a resource that can be written, or changes it atomically: when that happens may show.
@@ -63,7 +69,7 @@ impl Effects {
     /// whether an operand of `?:`, `&&` or `||` is evaluated by all depends on the language version.
     pub fn has_side_effects(&self) -> bool {
         !self.written.is_empty()
-            || self.wave
+            || self.cooperates
             || !self.shared_written.is_empty()
             || !self.statics.is_empty()
             || !self.device_written.is_empty()
@@ -92,6 +98,9 @@ impl Effects {
         self.repeats |= other.repeats;
         self.barrier |= other.barrier;
         self.wave |= other.wave;
+        self.reads_lanes |= other.reads_lanes;
+        self.cooperates |= other.cooperates;
+        self.combines_lanes |= other.combines_lanes;
         self.device_barrier |= other.device_barrier;
         self.device_observed |= other.device_observed;
         self.atomic |= other.atomic;
@@ -144,6 +153,14 @@ impl EffectsCache {
         let has = self.of_expression(shader, expr).has_side_effects();
         self.expressions.insert(key, has);
         has
+    }
+
+    /// Whether all that an expression does besides having a value is to read other lanes.
+    pub fn only_reads_lanes(&mut self, shader: &Shader, expr: &Expr) -> bool {
+        let mut effects = self.of_expression(shader, expr);
+        let only_reads = effects.reads_lanes && !effects.combines_lanes;
+        effects.cooperates = false;
+        only_reads && !effects.has_side_effects()
     }
 
     fn statement(&mut self, shader: &Shader, statement: &Stmt, effects: &mut Effects) {
@@ -292,7 +309,16 @@ impl EffectsCache {
             }
             ExprKind::Intrinsic(intrinsic, arguments) => {
                 effects.barrier |= intrinsic.is_group_barrier();
-                effects.wave |= intrinsic.is_wave();
+                if intrinsic.is_wave() {
+                    let tells_place = matches!(
+                        intrinsic,
+                        Intrinsic::WaveGetLaneIndex | Intrinsic::WaveGetLaneCount
+                    );
+                    effects.wave = true;
+                    effects.reads_lanes |= *intrinsic == Intrinsic::WaveReadLaneAt;
+                    effects.cooperates |= !tells_place;
+                    effects.combines_lanes |= !tells_place && !moves_registers(*intrinsic);
+                }
                 effects.atomic |= Atomic::of_name(intrinsic.name()).is_some();
                 effects.device_barrier |= matches!(
                     intrinsic,
@@ -358,6 +384,20 @@ impl EffectsCache {
             }
         }
     }
+}
+
+/// Whether a wave intrinsic tells what one lane holds, or which lane that is.
+fn moves_registers(intrinsic: Intrinsic) -> bool {
+    matches!(
+        intrinsic,
+        Intrinsic::WaveReadLaneAt
+            | Intrinsic::WaveReadLaneFirst
+            | Intrinsic::WaveIsFirstLane
+            | Intrinsic::QuadReadLaneAt
+            | Intrinsic::QuadReadAcrossX
+            | Intrinsic::QuadReadAcrossY
+            | Intrinsic::QuadReadAcrossDiagonal
+    )
 }
 
 fn is_writable(ty: &Type) -> bool {

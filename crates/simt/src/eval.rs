@@ -227,10 +227,18 @@ impl<'a> Machine<'a> {
     /// from one that is not evaluated (an out-of-bounds read there gives an undefined value, which is dropped).
     fn ternary(&mut self, condition: &'a Expr, a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
         let condition = self.eval(condition)?;
+        let mut reads_lanes = false;
         for arm in [a, b] {
             if self.claims.is_none() && self.effects.has_side_effects(self.shader, arm) {
+                if self.ladders.is_some() && self.effects.only_reads_lanes(self.shader, arm) {
+                    reads_lanes = true;
+                    continue;
+                }
                 return Self::stop("a side effect in an arm of ?:", arm.span);
             }
+        }
+        if reads_lanes {
+            return self.reads_in_arms(&condition, a, b);
         }
         if condition.len() != 1 {
             let (a, b) = (self.eval(a)?, self.eval(b)?);

@@ -20,6 +20,8 @@ pub struct Analysis {
     /// What other wave sizes or packings change.
     pub wave_dependence: Option<WaveDependence>,
     pub claims: Vec<Claim>,
+    /// Scans and reductions of a wave's registers by reads of other lanes.
+    pub wave_ladders: Vec<WaveLadder>,
     /// What the first run took, in statements times threads.
     pub steps: u64,
     /// Where the run had to stop early, and why. What was found before then still holds.
@@ -169,6 +171,40 @@ pub struct Rewrite {
     pub also: Vec<Elements>,
     /// Whether a barrier comes after the construct's last access to groupshared memory.
     pub ends_with_barrier: bool,
+}
+
+/// A scan or a reduction that the lanes of each wave make of their registers by `WaveReadLaneAt`, proved for every input
+/// and at every wave size that the kernel allows.
+#[derive(Clone, Debug)]
+pub struct WaveLadder {
+    pub kind: Kind,
+    pub operator: Operator,
+    pub element: Scalar,
+    /// The scan runs from the last lane to the first.
+    pub reversed: bool,
+    /// The variables that hold the elements at the start and the result at the end. Element `i` is that of the `i`-th
+    /// active lane of the wave.
+    pub input: Elements,
+    pub output: Elements,
+    /// Which lanes are left with the result: all, of a scan.
+    pub holders: Holders,
+    /// The wave sizes at which it runs.
+    pub sizes: Vec<u32>,
+    /// The fewest and the most reads of other lanes that it takes at any of them, counted in the run.
+    pub reads: (u32, u32),
+    /// It holds where `?:` evaluates both of its arms, as before HLSL 2021: lanes are read in an arm.
+    pub needs_both_arms: bool,
+    /// From the first to the last statement of the construct.
+    pub span: Span,
+    /// The function whose text holds `span`.
+    pub function: FunctionId,
+}
+
+/// Lanes of a wave, of those that are active.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holders {
+    AllLanes,
+    FirstLane,
 }
 
 /// Two threads, one cell, one barrier interval, at least one write.

@@ -507,6 +507,7 @@ impl<'a> Machine<'a> {
                 })
                 .collect(),
             Intrinsic::WaveReadLaneAt => {
+                self.note_lane_read(false);
                 let at = values
                     .get(1)
                     .and_then(|value| value.first())

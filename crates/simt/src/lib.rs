@@ -21,6 +21,7 @@ mod flow;
 mod fold;
 mod havoc;
 mod intrinsic;
+mod lanes;
 mod layout;
 mod machine;
 mod memory;
@@ -33,6 +34,7 @@ mod probe;
 mod rewrite;
 mod row;
 mod sample;
+mod shuffle;
 mod together;
 mod undefined;
 mod value;
@@ -43,8 +45,8 @@ pub use analyze::analyze;
 pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use evaluate::{Written, evaluate};
 pub use finding::{
-    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found,
+    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Holders,
     Instance, Iteration, Kind, Operator, OutOfBounds, Race, Rewrite, Shape, Stop, Uninitialised,
-    WaveDependence, WaveEffect,
+    WaveDependence, WaveEffect, WaveLadder,
 };
 pub use wave::{LaneMap, WAVE_SIZES};

@@ -25,6 +25,7 @@ use crate::finding::{Access, Divergence, Iteration, OutOfBounds, Race, Stop, Uni
 use crate::flow::Source;
 use crate::memory::{Conflict, Shared, Site, Touch, Touches};
 use crate::probe::{Prober, Trail};
+use crate::shuffle::Ladders;
 use crate::undefined::Suspect;
 use crate::value::{Op, Symbol, Terms, Value};
 use crate::wave::Waves;
@@ -144,6 +145,8 @@ pub(crate) struct Machine<'a> {
     pub skims: bool,
     /// Set in a run for the claims alone.
     pub claims: Option<Claims>,
+    /// Set in a run for ladders of lane reads alone.
+    pub ladders: Option<Ladders>,
     /// Bounds of loops that are not known.
     pub bounds: Vec<Bound>,
     /// Where `state.shared` holds cells of resources.
@@ -222,6 +225,7 @@ impl<'a> Machine<'a> {
             prober: Prober::default(),
             skims: false,
             claims: None,
+            ladders: None,
             bounds: Vec::new(),
             windows: Vec::new(),
             sites: Vec::new(),
@@ -288,6 +292,9 @@ impl<'a> Machine<'a> {
                 return Ok(());
             }
             self.leave_trail(statements, index, trail);
+            if self.ladders.is_some() {
+                self.try_ladder(statements, index);
+            }
             let Some(before) = self.claims.is_some().then(|| self.whereabouts()) else {
                 self.statement(statement)?;
                 continue;

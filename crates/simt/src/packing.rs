@@ -36,6 +36,15 @@ type Place = (Symbol, u32, Vec<u32>);
 /// The value in each place, with the thread that wrote it.
 type Results = BTreeMap<Place, (Value, u16)>;
 
+/// The packings that a group of these sizes is run under.
+pub(crate) fn maps(group: [u32; 3]) -> &'static [LaneMap] {
+    if group[1] > 1 || group[2] > 1 {
+        &MAPS_OF_ROWS
+    } else {
+        &MAPS_OF_ROWS[..1]
+    }
+}
+
 /// The first way in which the kernel depends on its waves, if it does.
 pub(crate) fn dependence(
     shader: &Shader,
@@ -46,11 +55,7 @@ pub(crate) fn dependence(
     let function = shader.functions.get(entry.0 as usize)?;
     let group = function.group_size?;
     let (least, most) = function.wave_size.unwrap_or((4, 128));
-    let maps = if group[1] > 1 || group[2] > 1 {
-        &MAPS_OF_ROWS[..]
-    } else {
-        &MAPS_OF_ROWS[..1]
-    };
+    let maps = maps(group);
     let mut terms = Terms::default();
     let mut runs = Vec::new();
     for map in maps {

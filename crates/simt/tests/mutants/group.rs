@@ -58,6 +58,8 @@ pub enum End {
 enum Status {
     Running,
     Waiting,
+    /// It reads another lane, as soon as the others of its wave have come as far as they can.
+    AtRead,
     AtMark,
     Finished,
 }
@@ -89,6 +91,8 @@ pub type Buffers = BTreeMap<Word, u32>;
 pub struct Group<'p> {
     program: &'p Program,
     threads: Vec<Thread>,
+    /// Lanes of a wave; each is a run of consecutive threads.
+    pub wave: u32,
     pub shared: Vec<Vec<u32>>,
     touched: Vec<Vec<Touched>>,
     touched_on_device: BTreeMap<Word, Touched>,
@@ -148,6 +152,7 @@ impl<'p> Group<'p> {
         Group {
             program,
             threads: (0..threads).map(thread).collect(),
+            wave: 32,
             touched: shared
                 .iter()
                 .map(|cells| vec![Touched::default(); cells.len()])
@@ -187,6 +192,9 @@ impl<'p> Group<'p> {
             let running: Vec<usize> = (0..self.threads.len())
                 .filter(|thread| self.threads[*thread].status == Status::Running)
                 .collect();
+            if running.is_empty() && self.read_lanes() {
+                continue;
+            }
             if running.is_empty() {
                 let all = |status| self.threads.iter().all(|thread| thread.status == status);
                 if all(Status::Finished) {
@@ -222,6 +230,45 @@ impl<'p> Group<'p> {
                 return End::TooLong;
             }
         }
+    }
+
+    /// Lets the lanes of each wave read that are at the first of the reads at which some wait; whether there were any.
+    /// That those behind catch up before those ahead go on is how code with a structure comes together again.
+    fn read_lanes(&mut self) -> bool {
+        let mut any = false;
+        let size = self.wave.max(1) as usize;
+        for first in (0..self.threads.len()).step_by(size) {
+            let wave = first..(first + size).min(self.threads.len());
+            let at = |thread: &Thread| (thread.calls.clone(), thread.pc);
+            let waiting = wave.filter(|thread| self.threads[*thread].status == Status::AtRead);
+            let waiting: Vec<usize> = waiting.collect();
+            let Some(place) = waiting.iter().map(|thread| at(&self.threads[*thread])).min() else {
+                continue;
+            };
+            any = true;
+            let here: Vec<usize> = waiting
+                .into_iter()
+                .filter(|thread| at(&self.threads[*thread]) == place)
+                .collect();
+            let Some(Op::ReadLane(to, value, lane)) = self.program.code.get(place.1 as usize - 1) else {
+                continue;
+            };
+            let word = |thread: usize, slot: &u32| self.threads[thread].slots[*slot as usize];
+            let found: Vec<Option<u32>> = here
+                .iter()
+                .map(|thread| {
+                    let source = first + word(*thread, lane) as usize;
+                    here.contains(&source).then(|| word(source, value))
+                })
+                .collect();
+            for (thread, found) in here.iter().zip(found) {
+                // Of a lane that is not here it is any value at all.
+                let found = found.unwrap_or_else(|| self.random.garbage());
+                self.threads[*thread].slots[*to as usize] = found;
+                self.threads[*thread].status = Status::Running;
+            }
+        }
+        any
     }
 
     /// Runs one thread for some operations, or until it waits; whether there is time left.
@@ -290,6 +337,9 @@ impl<'p> Group<'p> {
                 let operands: Vec<u32> = operands.iter().map(|slot| slots[at(slot)]).collect();
                 slots[at(old)] = self.atomic(number, *intrinsic, cell, &operands, slots);
             }
+            Op::LaneIndex(to) => slots[at(to)] = number as u32 % self.wave,
+            Op::LaneCount(to) => slots[at(to)] = self.wave,
+            Op::ReadLane(..) => thread.status = Status::AtRead,
             Op::Barrier(_) => thread.status = Status::Waiting,
             Op::Call(function) => {
                 thread.calls.push(thread.pc);

@@ -11,6 +11,7 @@ mod claim;
 mod edits;
 mod group;
 mod kernels;
+mod lanes;
 mod program;
 mod window;
 mod words;

@@ -41,6 +41,11 @@ pub enum Op {
     Atomic(Intrinsic, Cell, Vec<Slot>, Slot),
     /// By its name: whose accesses it orders.
     Barrier(Intrinsic),
+    /// The thread's lane, and how many lanes waves have.
+    LaneIndex(Slot),
+    LaneCount(Slot),
+    /// The second slot's word of the lane that the third one says.
+    ReadLane(Slot, Slot, Slot),
     Call(FunctionId),
     Return,
     /// A statement's start or end: its number in [`Program::marks`].
@@ -563,6 +568,23 @@ impl Compiler<'_> {
             Intrinsic::AllMemoryBarrier | Intrinsic::DeviceMemoryBarrier | Intrinsic::GroupMemoryBarrier
         ) {
             return Ok(Vec::new());
+        }
+        match (intrinsic, arguments) {
+            (Intrinsic::WaveGetLaneIndex, []) => {
+                let to = self.fresh();
+                self.emit(Op::LaneIndex(to));
+                return Ok(vec![to]);
+            }
+            (Intrinsic::WaveGetLaneCount, []) => {
+                let to = self.fresh();
+                self.emit(Op::LaneCount(to));
+                return Ok(vec![to]);
+            }
+            (Intrinsic::WaveReadLaneAt, [value, lane]) => {
+                let (value, lane) = (self.eval(value)?, self.eval_one(lane)?);
+                return Ok(self.each(&value, |to, from| Op::ReadLane(to, from, lane)));
+            }
+            _ => {}
         }
         let is_known = matches!(
             intrinsic,
