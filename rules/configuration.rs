@@ -124,7 +124,16 @@ pub(crate) fn holds_in_all(
                 && (place.start as usize) < choice.end
                 && !holds(*place)
         };
-        if declarations.iter().any(|(_, place)| is_within(place)) {
+        let in_enum = || {
+            let files = (0..).zip(&shader.sources.files);
+            let of_one = files.filter(|(file, _)| *file == choice.file);
+            let mut enums = of_one.flat_map(|(_, file)| enums(&file.text));
+            enums.any(|(start, text)| {
+                let is_inside = start < choice.start && choice.end <= start + text.len();
+                is_inside && words(text).any(|word| named.contains(word))
+            })
+        };
+        if declarations.iter().any(|(_, place)| is_within(place)) || in_enum() {
             return false;
         }
         let in_function = around.is_some_and(|around| {
@@ -271,6 +280,16 @@ fn choices(shader: &Shader) -> Vec<Choice> {
         }));
     }
     choices
+}
+
+/// The enumerations of a text: where each starts, and its text.
+fn enums(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
+    let starts = text.windows(4).enumerate().filter(|(_, word)| word == b"enum");
+    starts.filter_map(|(start, _)| {
+        let rest = text.get(start..)?;
+        let end = rest.iter().position(|byte| *byte == b'}')?;
+        Some((start, rest.get(..end)?))
+    })
 }
 
 /// The words of all `typedef` and `using`, among them the names they declare.

@@ -587,3 +587,73 @@ nothing found in 1 file; 1 file not understood in full (-v says why)
 "#]]
     );
 }
+
+/// A fix is safe only if no `#if` chooses inside of what it was proved from.
+#[test]
+fn what_a_fix_rests_on_is_the_same_everywhere() {
+    let total = |globals: &str, bound: &str, after: &str| {
+        format!(
+            "RWStructuredBuffer<uint> Out; StructuredBuffer<uint> In; groupshared uint sh[64];\n{globals}\n\
+             [numthreads(64, 1, 1)]\nvoid A(uint t : SV_GroupIndex) {{\nsh[t] = In[t];\n\
+             GroupMemoryBarrierWithGroupSync();\nfor (uint d = 32; d > {bound}; d >>= 1) {{\n\
+             if (t < d) sh[t] += sh[t + d];\nGroupMemoryBarrierWithGroupSync();\n}}\n{after}\n}}\n"
+        )
+    };
+    let choice = |taken: &str, other: &str| format!("\n#ifdef X\n{other}\n#else\n{taken}\n#endif\n");
+    let (zero, first) = (choice("0", "2"), "if (t == 0) Out[0] = sh[0];");
+    let body = choice("return 0;", "return 2;");
+    let safe = "(1 fixable with --fix)";
+    let cases = [
+        ("plain", total("", "0", first), safe),
+        (
+            "unrelated",
+            total(&format!("uint f() {{ {body} }}"), "0", first),
+            safe,
+        ),
+        (
+            "function",
+            total(&format!("uint f() {{ {body} }}"), "f()", first),
+            "",
+        ),
+        (
+            "constant",
+            total(&format!("static const uint k = {zero};"), "k", first),
+            "",
+        ),
+        (
+            "enumerator",
+            total(&format!("enum {{ k = {zero} }};"), "k", first),
+            "",
+        ),
+        (
+            "method",
+            total(
+                &format!("struct S {{ uint v; uint f() {{ {body} }} }};"),
+                "s.f()",
+                first,
+            )
+            .replace("sh[t] = In", "S s; s.v = 0;\nsh[t] = In"),
+            "",
+        ),
+        (
+            "afterwards",
+            total(
+                "",
+                "0",
+                &format!("uint i = 0, j = t; {} Out[t] = sh[i];", choice("", "i = j;")),
+            ),
+            "",
+        ),
+    ];
+    for (name, text, expected) in cases {
+        let folder = Folder::new(&format!("fix-rests-{name}")).with("a.hlsl", text);
+        let said = folder.said(&["--output-format", "concise", "a.hlsl"]);
+        let summary = said.lines().last().unwrap_or_default();
+        assert!(summary.starts_with("1 finding in 1 file"), "{name}: {said}");
+        assert_eq!(summary.contains(safe), !expected.is_empty(), "{name}: {said}");
+    }
+    let folder =
+        Folder::new("fix-rests-outside").with("a.hlsl", total("static const uint k = LEVEL;", "k", first));
+    let said = folder.said(&["--output-format", "concise", "-D", "LEVEL=0", "a.hlsl"]);
+    assert!(!said.contains(safe) && said.contains("1 finding"), "{said}");
+}

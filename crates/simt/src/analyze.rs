@@ -1,6 +1,6 @@
 //! One entry point, run and looked at.
 
-use shaderlint_hlsl::{FunctionId, GlobalId, Shader};
+use shaderlint_hlsl::{Expr, ExprKind, FunctionId, GlobalId, Shader};
 
 use crate::bounds::{self, Bound};
 use crate::claim;
@@ -32,6 +32,9 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     if !(1..=1024).contains(&size) {
         return analysis;
     }
+    if starts_with_effects(shader) {
+        return analysis;
+    }
     let effects = EffectsCache::default().of_function(shader, entry);
     if effects.atomic {
         analysis.claims = claim::of_entry(shader, entry, group);
@@ -53,6 +56,20 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         analysis.collectives.extend(news);
     }
     analysis
+}
+
+/// Whether making a global's first value changes another one. In which order that would be is not followed.
+fn starts_with_effects(shader: &Shader) -> bool {
+    let mut effects = EffectsCache::default();
+    let values = shader.globals.iter().filter_map(|global| global.init.as_ref());
+    values.flat_map(Expr::descendants).any(|expr| match expr.kind {
+        ExprKind::Assign { .. } | ExprKind::Step { .. } => true,
+        ExprKind::Call(function, _) => {
+            let effects = effects.of_function(shader, function);
+            !effects.statics.is_empty() || effects.opaque || effects.touches_shared()
+        }
+        _ => false,
+    })
 }
 
 /// The collectives that show only where resources are seen through windows.

@@ -150,9 +150,7 @@ impl<'a> Lowering<'a> {
         }
         if let Some(overloads) = self.resolve(&self.functions, key) {
             if let Some(id) = self.best_overload(&overloads, &arguments, 0) {
-                // A template of that name would take the arguments as they are.
-                let is_rivalled = self.has_template(key) && !self.takes_as_is(id, &arguments);
-                return if is_rivalled {
+                return if self.has_rivals(key, id, &arguments) {
                     opaque(arguments, self.shared_return(&overloads), span)
                 } else {
                     self.call_function(id, arguments, span)
@@ -247,6 +245,21 @@ impl<'a> Lowering<'a> {
             );
         }
         self.construct(arguments, ty, span)
+    }
+
+    /// Whether another function or template may be meant than the overload that was found.
+    fn has_rivals(&self, name: &[u8], found: FunctionId, arguments: &[Expr]) -> bool {
+        // Of one scope, a template would take the arguments as they are; of an inner one, it hides the function.
+        let depth = self.depth_of(&self.functions, name);
+        let by_template = match self.depth_of(&self.templates.functions, name) {
+            Some(template) if Some(template) == depth => !self.takes_as_is(found, arguments),
+            template => template > depth,
+        };
+        // Functions of namespaces that are used are overloads beside those of the scope itself.
+        let used = self.used.iter();
+        let spread = used.filter(|(_, used)| self.functions.contains_key([used, name].concat().as_slice()));
+        let is_here = self.functions.contains_key(name);
+        by_template || spread.count() + usize::from(is_here) > 1
     }
 
     /// Whether the function takes the arguments without converting any.

@@ -162,7 +162,10 @@ impl Lowering<'_> {
         }
         let key = packed(text);
         let member = self.qualified(span);
-        let found = self.resolve(&self.globals, &key).or_else(|| {
+        // Members and what is inherited come before all else.
+        let own = self.body.this.as_ref().map(|(_, id)| Type::Struct(*id));
+        let own = own.and_then(|own| self.resolve_member(&self.globals, &own, &key));
+        let found = own.or_else(|| self.resolve(&self.globals, &key)).or_else(|| {
             let (holder, own) = member.as_ref()?;
             self.resolve_member(&self.globals, holder, own)
         });

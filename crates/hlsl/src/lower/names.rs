@@ -91,15 +91,24 @@ impl<'a> Lowering<'a> {
 
     /// Looks a name up: in the scopes around, from the inside out, with what each of them inherits and uses.
     pub(super) fn resolve<T: Clone>(&self, map: &FxHashMap<Name<'a>, T>, name: &[u8]) -> Option<T> {
+        self.resolve_scoped(map, name).map(|(_, found)| found)
+    }
+
+    /// How deep the scope is in which a name is found: the deeper one hides the other.
+    pub(super) fn depth_of<T: Clone>(&self, map: &FxHashMap<Name<'a>, T>, name: &[u8]) -> Option<usize> {
+        self.resolve_scoped(map, name).map(|(depth, _)| depth)
+    }
+
+    fn resolve_scoped<T: Clone>(&self, map: &FxHashMap<Name<'a>, T>, name: &[u8]) -> Option<(usize, T)> {
         let mut scope = &*self.namespace;
         loop {
             if let Some(found) = self.resolve_in(map, scope, name) {
-                return Some(found);
+                return Some((scope.len(), found));
             }
             let used = self.used.iter().filter(|(within, _)| &**within == scope);
             for (_, used) in used {
                 if let Some(found) = map.get([used, name].concat().as_slice()) {
-                    return Some(found.clone());
+                    return Some((scope.len(), found.clone()));
                 }
             }
             if scope.is_empty() {

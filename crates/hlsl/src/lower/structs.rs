@@ -123,6 +123,15 @@ impl<'a> Lowering<'a> {
         ty
     }
 
+    /// Whether a struct has static members or enumerators.
+    fn has_scoped(&self, id: StructId) -> bool {
+        let Some(scope) = self.scopes.get(id.0 as usize) else {
+            return false;
+        };
+        let mut names = self.globals.keys().chain(self.enumerators.keys());
+        names.any(|name| name.starts_with(scope))
+    }
+
     /// A struct starts with its bases, one field each. `false` where one is unknown.
     fn base_fields(&mut self, node: Node, fields: &mut Vec<Field>) -> bool {
         let mut known = true;
@@ -141,7 +150,9 @@ impl<'a> Lowering<'a> {
                     known = false;
                     continue;
                 };
-                let is_empty = self.shader.components(&ty) == 0 && !self.with_methods.contains(&id);
+                let is_empty = self.shader.components(&ty) == 0
+                    && !self.with_methods.contains(&id)
+                    && !self.has_scoped(id);
                 if let Some(base) = self.shader.structs.get(id.0 as usize)
                     && !is_empty
                 {

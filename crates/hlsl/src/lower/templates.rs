@@ -30,7 +30,7 @@ pub(super) type Key = (u32, Vec<Binding>);
 
 #[derive(Default)]
 pub(super) struct Templates<'a> {
-    functions: FxHashMap<Name<'a>, Vec<&'a Item>>,
+    pub(super) functions: FxHashMap<Name<'a>, Vec<&'a Item>>,
     /// Templates of structs and of other names for types.
     types: FxHashMap<Name<'a>, &'a Item>,
     /// `template <>`: read instead of the template, where its names stand for these.
@@ -138,11 +138,6 @@ impl<'a> Lowering<'a> {
             self.evaluate(&value).map(Binding::Number)
         };
         nodes.into_iter().map(of_node).collect()
-    }
-
-    /// Whether there is a template of functions of this name.
-    pub(super) fn has_template(&self, name: &[u8]) -> bool {
-        self.resolve(&self.templates.functions, name).is_some()
     }
 
     /// The instance of a template that takes these arguments, if there is a template and it can be told.

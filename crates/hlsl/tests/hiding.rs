@@ -1,0 +1,93 @@
+//! Names with several meanings: what hides which is known, or nothing is said of it.
+
+use shaderlint_hlsl::{ExprKind, Function, Shader, expressions, parse};
+
+fn shader(globals: &str, body: &str) -> (Shader, Vec<String>) {
+    let text = format!("{globals}\nuint Main(uint x) {{ int two = 2; return {body}; }}\n");
+    let (shader, problems) = parse(text.into_bytes());
+    (
+        shader,
+        problems.into_iter().map(|problem| problem.message).collect(),
+    )
+}
+
+/// What `Main` calls, by the function's place among those of the text.
+fn called(globals: &str, body: &str) -> Vec<u32> {
+    let (shader, _) = shader(globals, body);
+    let main = shader.functions.iter().find(|function| function.name == "Main");
+    let body = main.and_then(|main| main.body.as_deref()).unwrap_or_default();
+    let calls = expressions(body).filter_map(|expr| match expr.kind {
+        ExprKind::Call(function, _) => Some(function.0),
+        _ => None,
+    });
+    calls.collect()
+}
+
+#[test]
+fn a_template_beside_functions() {
+    let both = "uint F(uint x) { return 0; } template<typename T> T F(T x) { return x; }";
+    assert_eq!(called(both, "F(x)"), [0], "both fit, the function is the one");
+    assert_eq!(called(both, "F(two)"), [0u32; 0], "the template fits better");
+    let inner = "uint F(uint x) { return 0; }
+namespace N { template<typename T> T F(T x) { return x; } uint G(uint x) { return F(x); } }";
+    let (shader, _) = shader(inner, "N::G(x)");
+    let has_call = |function: &&Function| {
+        let body = function.body.as_deref().unwrap_or_default();
+        expressions(body).any(|expr| matches!(expr.kind, ExprKind::Call(..)))
+    };
+    let callers: Vec<&str> = shader
+        .functions
+        .iter()
+        .filter(has_call)
+        .map(|f| &*f.name)
+        .collect();
+    assert_eq!(callers, ["Main"], "the inner template hides the outer function");
+}
+
+#[test]
+fn functions_of_a_used_namespace() {
+    let both =
+        "namespace N { uint F(float x) { return 2; } } uint F(uint x) { return 0; } using namespace N;";
+    assert_eq!(called(both, "F(1.5)"), [0u32; 0]);
+    let one = "namespace N { uint F(float x) { return 2; } } using namespace N;";
+    assert_eq!(called(one, "F(1.5)"), [0]);
+}
+
+#[test]
+fn constants_and_variables_of_one_name() {
+    for globals in [
+        "static const uint K = 0; struct S { uint v; enum { J = 1, K = 2 }; uint Get() { return K; } };",
+        "static const uint K = 0; template<uint K> uint Get() { return K; } uint Use() { return Get<2>(); }",
+        "static const uint K = 0; namespace N { enum E { J, L, K }; uint Get() { return K; } }",
+        "static const uint K = 0; uint Get() { enum { J = 1, K = 2 }; return K; }",
+    ] {
+        let (_, problems) = shader(globals, "x");
+        assert_eq!(problems, ["a variable and a constant of this name"], "{globals}");
+    }
+}
+
+#[test]
+fn what_is_inherited_hides_what_is_outside() {
+    let globals = "static const uint K = 0; struct B { static const uint K = 2; }; struct S : B { uint Get() { return K; } };";
+    let (shader, problems) = shader(globals, "x");
+    assert_eq!(problems, [""; 0]);
+    let get = shader
+        .functions
+        .iter()
+        .find(|function| function.name.ends_with("Get"));
+    let body = get.and_then(|get| get.body.as_deref()).unwrap_or_default();
+    let names: Vec<u32> = expressions(body)
+        .filter_map(|expr| match expr.kind {
+            ExprKind::Global(id) => Some(id.0),
+            _ => None,
+        })
+        .collect();
+    let of_base = shader
+        .globals
+        .iter()
+        .rposition(|global| global.name.ends_with('K'));
+    assert_eq!(
+        names,
+        [of_base.and_then(|at| u32::try_from(at).ok()).unwrap_or(0)]
+    );
+}
