@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shaderlint_hlsl::{FileSpan, FunctionId, Shader, Span, Storage};
+use shaderlint_hlsl::{FileSpan, Function, FunctionId, Shader, Span, Storage};
 
 type Words<'a> = BTreeSet<&'a [u8]>;
 
@@ -84,32 +84,33 @@ pub(crate) fn holds_in_all(
         }
     }
     declarations.retain(|(name, _)| named.contains(name));
-    for function in [entry, function] {
-        let span = shader
-            .functions
-            .get(function.0 as usize)
-            .map(|function| function.span);
-        let place = span.and_then(|span| shader.origins.locate(span));
-        declarations.extend(place.map(|place| (&[][..], place)));
-    }
-    let depends_on = std::iter::once(place).chain(declarations.iter().map(|(_, place)| *place));
-    if is_given_from_outside(shader, &macros, &named, depends_on.map(text)) {
+    let holders = [entry, function].map(|holder| shader.functions.get(holder.0 as usize));
+    let holders: Vec<&Function> = holders.into_iter().flatten().collect();
+    let place_of = |holder: &&Function| shader.origins.locate(holder.span);
+    declarations.retain(|(_, place)| !holders.iter().filter_map(place_of).any(|holder| holder == *place));
+    let depends_on = declarations.iter().map(|(_, place)| *place);
+    // Of what chooses in there more is asked below.
+    let choices = choices(shader);
+    let chosen = |place: FileSpan, at: usize| {
+        let at = place.start as usize + at;
+        let mut choices = choices
+            .iter()
+            .filter(|choice| choice.file == place.file.0 as usize);
+        choices.any(|choice| (choice.start..choice.end).contains(&at))
+    };
+    let unchosen = holders.iter().filter_map(place_of).map(|place| {
+        let text = text(place).iter().enumerate();
+        let kept = text.map(|(at, byte)| if chosen(place, at) { b' ' } else { *byte });
+        kept.collect::<Vec<u8>>()
+    });
+    let unchosen: Vec<Vec<u8>> = unchosen.collect();
+    let depends_on = depends_on.chain([place]).map(text);
+    let depends_on = depends_on.chain(unchosen.iter().map(Vec::as_slice));
+    if is_given_from_outside(shader, &macros, &named, depends_on) {
         return false;
     }
 
-    let locals: Words = shader
-        .functions
-        .get(function.0 as usize)
-        .map_or(&[][..], |function| &function.locals)
-        .iter()
-        .map(|local| local.name.as_bytes())
-        .collect();
-    let replaced: Words = words(text(place)).chain(words(form.as_bytes())).collect();
-    let around = shader
-        .functions
-        .get(function.0 as usize)
-        .and_then(|function| shader.origins.locate(function.span));
-    choices(shader).into_iter().all(|choice| {
+    choices.iter().all(|choice| {
         let holds = |place: FileSpan| {
             place.file.0 as usize == choice.file
                 && choice.start <= place.start as usize
@@ -136,17 +137,20 @@ pub(crate) fn holds_in_all(
         if declarations.iter().any(|(_, place)| is_within(place)) || in_enum() {
             return false;
         }
-        let in_function = around.is_some_and(|around| {
-            around.file.0 as usize == choice.file
-                && choice.start < around.end as usize
-                && (around.start as usize) < choice.end
-        });
+        // What chooses beside the replaced text may change a variable that is used there, or by which what it leaves is
+        // used later.
+        let around = holders
+            .iter()
+            .filter(|holder| place_of(holder).is_some_and(|place| is_within(&place)));
+        let locals: Words = around
+            .flat_map(|holder| &holder.locals)
+            .map(|local| local.name.as_bytes())
+            .collect();
         let file = shader.sources.files.get(choice.file);
         let text = file.and_then(|file| file.text.get(choice.start..choice.end));
         words(text.unwrap_or_default()).all(|word| {
             let is_shared = word == b"include" || (declared.contains_key(word) && named.contains(word));
-            let is_local = in_function && locals.contains(word) && replaced.contains(word);
-            !is_shared && !is_local
+            !is_shared && !locals.contains(word)
         })
     })
 }
@@ -256,6 +260,7 @@ fn choices(shader: &Shader) -> Vec<Choice> {
             } else if line.starts_with(b"endif")
                 && let Some((opened_by, start_of_all)) = open.pop()
             {
+                let after = source.text.get(*start..).unwrap_or_default();
                 let asked = lines[opened_by].1.strip_prefix(b"ifndef");
                 let defined = lines
                     .get(opened_by + 1)
@@ -267,7 +272,11 @@ fn choices(shader: &Shader) -> Vec<Choice> {
                 choices.push(Choice {
                     file,
                     start: start_of_all,
-                    end: start + line.len(),
+                    end: start
+                        + after
+                            .iter()
+                            .position(|byte| *byte == b'\n')
+                            .unwrap_or(after.len()),
                     is_guard,
                 });
             }
