@@ -142,6 +142,7 @@ pub(crate) fn holds_in_all(
         let around = holders
             .iter()
             .filter(|holder| place_of(holder).is_some_and(|place| is_within(&place)));
+        let is_beside = around.clone().next().is_some();
         let locals: Words = around
             .flat_map(|holder| &holder.locals)
             .map(|local| local.name.as_bytes())
@@ -150,7 +151,9 @@ pub(crate) fn holds_in_all(
         let text = file.and_then(|file| file.text.get(choice.start..choice.end));
         words(text.unwrap_or_default()).all(|word| {
             let is_shared = word == b"include" || (declared.contains_key(word) && named.contains(word));
-            !is_shared && !locals.contains(word)
+            // The form may rest on a barrier around it.
+            let is_order = is_beside && (word == b"return" || word.windows(7).any(|part| part == b"Barrier"));
+            !is_shared && !is_order && !locals.contains(word)
         })
     })
 }

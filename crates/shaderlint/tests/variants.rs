@@ -636,6 +636,17 @@ fn what_a_fix_rests_on_is_the_same_everywhere() {
             "",
         ),
         (
+            "barrier",
+            total("", "0", first).replace(
+                "GroupMemoryBarrierWithGroupSync();\nfor",
+                &format!(
+                    "{}GroupMemoryBarrierWithGroupSync();\nfor",
+                    choice("GroupMemoryBarrierWithGroupSync();", "")
+                ),
+            ),
+            "",
+        ),
+        (
             "afterwards",
             total(
                 "",
