@@ -134,8 +134,7 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> V
         .into_iter()
         .filter(|size| (least..=most).contains(size));
     let maps = packing::maps(group).iter();
-    // A ladder within a wave is short; a kernel that is long elsewhere is run to its end by the other analyses.
-    let mut budget = BUDGET / 8;
+    let mut budget = BUDGET;
     let mut runs = Runs::default();
     for (number, (map, size)) in maps
         .flat_map(|map| sizes.clone().map(move |size| (map, size)))
