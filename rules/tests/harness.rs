@@ -335,7 +335,7 @@ fn no_two_fixes_that_do_not_fit_together() {
             "{before}    for ({ladder}    h[gi] = Src[gi + 64];\n    GroupMemoryBarrierWithGroupSync();\n    for ({again}    Out[gi] = h[gi];\n    Out[gi]{after}"
         )
     };
-    for (length, fixes) in [(4080, 2), (4084, 0)] {
+    for (length, fixes) in [(4084, 2), (4086, 0)] {
         let arrays = format!("groupshared uint g[{length}]; groupshared uint h[{length}];");
         let text = second(ladder("", &arrays));
         let findings = lint(text.as_bytes());
