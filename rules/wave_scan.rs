@@ -28,6 +28,7 @@ use shaderlint_hlsl::{LocalId, Scalar};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES};
 
+use crate::configuration::words;
 use crate::wave_form::{
     BARRIER, Totals, WaveForm, array_of_elements, group_size_text, has_literal_size, length_by_name,
     local_name, neutral, totals_name,
@@ -396,6 +397,23 @@ impl<'a> Text<'a> {
             2 if self.scan.count == 2 * self.lanes => (format!("2 * {size}"), 2),
             _ => return None,
         };
+        // What is a constant at the function's head may be a variable within.
+        let function = self.context.shader.functions.get(self.scan.function.0 as usize)?;
+        let is_local = |word: &[u8]| function.locals.iter().any(|local| local.name.as_bytes() == word);
+        if words(count.as_bytes()).any(is_local) {
+            return None;
+        }
+        let figures = self.scan.count.to_string();
+        Some(WaveForm {
+            block: self.counted(&count, few, barriers)?,
+            expanded: Some(self.counted(&figures, few, barriers)?),
+            totals: Some(self.totals(self.lanes.div_ceil(4))?),
+            maps: &[LaneMap::Linear],
+        })
+    }
+
+    /// The text for `count` elements, of which a lane takes four if that goes, else `few`.
+    fn counted(&self, count: &str, few: u32, barriers: Barriers) -> Option<String> {
         let names = self.names();
         let Names {
             totals, wave, lane, ..
@@ -447,12 +465,7 @@ impl<'a> Text<'a> {
             fetch = indented(&self.add_totals(&names, &result, self.lanes), 2),
         );
         self.end(&mut block, barriers)?;
-        Some(WaveForm {
-            block,
-            expanded: None,
-            totals: Some(self.totals(self.lanes.div_ceil(4))?),
-            maps: &[LaneMap::Linear],
-        })
+        Some(block)
     }
 
     /// The wave of the first thread takes all elements. Only where the file has figures: lanes take so many elements
