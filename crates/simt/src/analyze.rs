@@ -39,7 +39,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     if effects.atomic {
         analysis.claims = claim::of_entry(shader, entry, group);
     }
-    if effects.reads_lanes {
+    if effects.reads_lanes() {
         analysis.wave_ladders = shuffle::of_entry(shader, entry, group);
     }
     // All else there is to find goes through groupshared memory, or is a barrier that not all reach.

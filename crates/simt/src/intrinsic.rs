@@ -312,14 +312,12 @@ impl<'a> Machine<'a> {
         let number = self.state.shared.iter().position(|shared| shared.global == array);
         self.prober.accessed();
         let operator = number.and_then(|number| self.state.shared[number].combined_by(interval, operator));
+        let mut is_somewhere = false;
         for thread in self.state.active.threads() {
             let Some(number) = number else { break };
             let (cells, tracks) = self.state.shared[number].open();
             let Some(cell) = base.at(thread).known().map(|base| base.saturating_add(component)) else {
-                cells.fill_with(|| self.terms.fresh());
-                self.state.shared[number].blur(interval);
-                self.forget_reads(array, None);
-                self.report.unproved = true;
+                is_somewhere = true;
                 continue;
             };
             let touch = touches.of(thread, self.state.guard.row());
@@ -336,6 +334,14 @@ impl<'a> Machine<'a> {
                 *slot = self.terms.fresh();
                 self.conflict(array, conflict, true);
             }
+        }
+        if let Some(number) = number.filter(|_| is_somewhere) {
+            // Whichever thread came last, any cell may hold anything now: said once, not once a thread.
+            let shared = &mut self.state.shared[number];
+            shared.cells_mut().fill_with(|| self.terms.fresh());
+            shared.blur(interval);
+            self.forget_reads(array, None);
+            self.report.unproved = true;
         }
         self.store_old_value(out, source)
     }
