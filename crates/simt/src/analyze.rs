@@ -192,8 +192,9 @@ fn run(
             break;
         }
     }
-    if uses_waves && windows.is_empty() {
-        let puts_together = effects.barrier && effects.touches_shared();
+    // Waves can differ in what they do with groupshared memory alone.
+    if uses_waves && windows.is_empty() && effects.touches_shared() {
+        let puts_together = effects.barrier;
         analysis.wave_dependence = packing::dependence(shader, entry, puts_together, &mut budget);
     }
 }

@@ -8,6 +8,7 @@ use crate::finding::Operator;
 use crate::flow::Source;
 use crate::fold;
 use crate::machine::{Machine, Run};
+use crate::memory::Action;
 use crate::value::{Op, Value};
 
 /// What a wave operation does with one wave: its lanes and threads, the operand, and the results by thread.
@@ -307,7 +308,7 @@ impl<'a> Machine<'a> {
         }
         let site = self.site(target.span);
         let mut touches = self.touches(site, false);
-        touches.of_all.atomic = true;
+        touches.of_all.action = Action::Atomic;
         let interval = self.state.interval;
         let number = self.state.shared.iter().position(|shared| shared.global == array);
         self.prober.accessed();
@@ -332,7 +333,7 @@ impl<'a> Machine<'a> {
             };
             if let Some(conflict) = track.write(cell, interval, touch, false) {
                 *slot = self.terms.fresh();
-                self.conflict(array, conflict, true);
+                self.conflict(array, conflict, None);
             }
         }
         if let Some(number) = number.filter(|_| is_somewhere) {
