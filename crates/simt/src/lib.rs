@@ -35,6 +35,7 @@ mod rewrite;
 mod row;
 mod sample;
 mod shuffle;
+mod starts;
 mod together;
 mod undefined;
 mod value;

@@ -209,9 +209,7 @@ impl Prober {
         if self.is_probing() {
             return;
         }
-        let spans = statements.iter().map(|statement| (function, statement.span));
-        self.missed.statements.extend(spans);
-        self.missed.note_calls(shader, statements);
+        self.missed.note(shader, function, statements);
     }
 
     /// The collectives found, in the order in which they run. Where the run of `entry` stopped early, those that may
