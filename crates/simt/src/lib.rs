@@ -19,6 +19,7 @@ mod evaluate;
 mod finding;
 mod flow;
 mod fold;
+mod halves;
 mod havoc;
 mod intrinsic;
 mod lanes;
@@ -46,8 +47,8 @@ pub use analyze::analyze;
 pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use evaluate::{Written, evaluate};
 pub use finding::{
-    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Holders,
-    Instance, Iteration, Kind, Operator, OutOfBounds, Race, Rewrite, Shape, Stop, Uninitialised,
+    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Half,
+    Holders, Instance, Iteration, Kind, Operator, OutOfBounds, Race, Rewrite, Shape, Stop, Uninitialised,
     WaveDependence, WaveEffect, WaveLadder,
 };
 pub use wave::{LaneMap, WAVE_SIZES};
