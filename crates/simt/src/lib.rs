@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod aggregate;
 mod analyze;
 mod atoms;
 mod bins;
@@ -34,6 +35,7 @@ mod probe;
 mod rewrite;
 mod row;
 mod sample;
+mod served;
 mod shuffle;
 mod together;
 mod undefined;
@@ -46,7 +48,8 @@ pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use evaluate::{Written, evaluate};
 pub use finding::{
     Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Holders,
-    Instance, Iteration, Kind, Operator, OutOfBounds, Race, Rewrite, Shape, Stop, Uninitialised,
-    WaveDependence, WaveEffect, WaveLadder,
+    Instance, Iteration, Kind, Operator, OutOfBounds, Parts, Quantity, Race, Rewrite, Shape, Stop,
+    Uninitialised, WaveDependence, WaveEffect, WaveLadder,
 };
+pub use served::serves_alike;
 pub use wave::{LaneMap, WAVE_SIZES};

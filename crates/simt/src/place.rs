@@ -370,6 +370,10 @@ impl<'a> Machine<'a> {
     }
 
     fn load_shared(&mut self, global: GlobalId, base: &Column, component: u32, site: u32) -> Column {
+        if self.served.is_some() {
+            // Memory that others may write meanwhile: as a resource.
+            return self.load_device(global, std::slice::from_ref(base), component);
+        }
         let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
             return self.fresh_columns(1).pop().unwrap_or(Column::ZERO);
         };
@@ -448,6 +452,7 @@ impl<'a> Machine<'a> {
         }
         let declared = self.shader.globals.get(resource.0 as usize);
         let writable = match declared.map(|declared| &declared.ty) {
+            _ if declared.is_some_and(|declared| declared.storage == Storage::Groupshared) => true,
             Some(Type::Resource(kind, _)) => kind.is_writable(),
             Some(Type::Array(element, _)) => {
                 matches!(&**element, Type::Resource(kind, _) if kind.is_writable())
@@ -567,6 +572,9 @@ impl<'a> Machine<'a> {
         value: &Column,
         site: u32,
     ) {
+        if self.served.is_some() {
+            return self.store_device(global, std::slice::from_ref(base), component, value);
+        }
         let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
             return;
         };
