@@ -30,6 +30,7 @@ use crate::finding::{Amount, Atomic, Cells, Claim, Found};
 use crate::flow::{Facts, Source};
 use crate::fold;
 use crate::machine::{BUDGET, Halt, LoopState, MAX_COMPONENTS, Machine, Run};
+use crate::order::Order;
 use crate::value::{Terms, Value};
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
@@ -64,6 +65,7 @@ pub(crate) struct Claims {
     used: Cell<u64>,
     /// Statements with an atomic in them were not looked at, in some pass or call.
     misses: bool,
+    pub order: Order,
 }
 
 pub(crate) type Sites = BTreeMap<Key, Site>;

@@ -490,6 +490,9 @@ impl<'a> Machine<'a> {
                     if self.served.is_some() {
                         return Self::stop("a counter within an atomic", expr.span);
                     }
+                    if name == "Append" {
+                        self.note_appended(resource);
+                    }
                     // Counters, Append and Consume: what the device does, in an order of its own.
                     let mut all = Vec::new();
                     for argument in arguments {

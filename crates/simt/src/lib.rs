@@ -29,6 +29,7 @@ mod memory;
 mod missed;
 mod observe;
 mod operator;
+mod order;
 mod packing;
 mod place;
 mod probe;
@@ -51,5 +52,6 @@ pub use finding::{
     Instance, Iteration, Kind, Operator, OutOfBounds, Parts, Quantity, Race, Rewrite, Shape, Stop,
     Uninitialised, WaveDependence, WaveEffect, WaveLadder,
 };
+pub use order::unordered;
 pub use served::serves_alike;
 pub use wave::{LaneMap, WAVE_SIZES};

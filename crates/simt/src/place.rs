@@ -581,6 +581,7 @@ impl<'a> Machine<'a> {
         self.prober.accessed();
         self.uses_as_place(base);
         self.uses_as_place(value);
+        self.note_order(None, [base, value].into_iter());
         let array = &self.state.shared[number];
         let (active, interval) = (self.state.active, self.state.interval_of(array));
         let (mut unproved, on_device) = (array.is_blurred(interval), array.on_device);
@@ -647,6 +648,7 @@ impl<'a> Machine<'a> {
             self.uses_as_place(column);
         }
         let name = self.terms.symbol(resource_name(self.shader, resource));
+        self.note_order(Some(name), index.iter().chain([value]));
         let state = &mut self.state;
         // A load after this store is not one before it.
         state.events += 1;
@@ -692,7 +694,7 @@ impl Place {
 }
 
 /// A resource that a heap or an argument gave is none of the shader's globals.
-fn resource_name(shader: &Shader, resource: GlobalId) -> &str {
+pub(crate) fn resource_name(shader: &Shader, resource: GlobalId) -> &str {
     shader
         .globals
         .get(resource.0 as usize)

@@ -1,7 +1,7 @@
 //! Atomics that one lane may make for its wave, and texts that do what they do.
 
 use shaderlint_hlsl::Shader;
-use shaderlint_simt::{Claim, Parts, analyze, serves_alike};
+use shaderlint_simt::{Claim, LaneMap, Outcome, Parts, analyze, compare, serves_alike, unordered};
 
 fn shader(globals: &str, body: &str) -> Shader {
     let text = format!(
@@ -72,6 +72,48 @@ fn wave_forms_serve_alike() {
     let sum = "{ uint t = WaveActiveSum(Src[id.x]); if (WaveIsFirstLane()) W.InterlockedAdd(8, t); }";
     assert_eq!(proved(before, sum), Ok(()));
     assert!(proved(before, &sum.replace('8', "12")).is_err());
+}
+
+/// Which slot a lane gets is open: another one is no difference.
+#[test]
+fn slots_are_not_compared_lane_by_lane() {
+    let (flagged, fixed) = (shader("", COUNTED), {
+        let block = claim(
+            "WaveActiveCountBits(true)",
+            "WaveIsFirstLane()",
+            "WaveReadLaneFirst(f) + WavePrefixCountBits(true)",
+        );
+        shader("", &COUNTED.replace("InterlockedAdd(C[k], 1, s);", &block))
+    });
+    let entry = |shader: &Shader| shader.entry_points().next().expect("an entry point").0;
+    for run in compare(
+        (&flagged, entry(&flagged)),
+        (&fixed, entry(&fixed)),
+        &LaneMap::ALL,
+    ) {
+        assert!(matches!(run.outcome, Outcome::NotProved(_)), "{run:?}");
+    }
+    let names = |body: &str| {
+        unordered(&shader("", body), entry(&shader("", body)))
+            .into_iter()
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names(COUNTED), ["Out"]);
+    assert_eq!(
+        names("uint s; InterlockedAdd(C[0], 1, s); Out[gi] = s; W.Store(4 * gi, 1);"),
+        ["Out"]
+    );
+    assert_eq!(
+        names("uint s; InterlockedAdd(C[0], 1, s); Out[gi] = Src[gi];"),
+        [""; 0]
+    );
+    let appended = "AppendStructuredBuffer<uint> A;";
+    let appending = shader(appended, "A.Append(gi);");
+    assert!(unordered(&appending, entry(&appending)).contains("A"));
+    // By way of groupshared memory anything may be in another order.
+    let list =
+        "uint s; InterlockedAdd(cell, 1, s); g[s] = gi; GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi];";
+    assert_eq!(names(list), ["Out"]);
 }
 
 #[test]
