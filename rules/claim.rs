@@ -20,7 +20,7 @@ pub(crate) fn finding(
     let mut notes = vec![proof(claim), advice];
     if let Some(fix) = &fix {
         notes.push(wave_atomic::proof(claim).to_owned());
-        notes.extend(wave_atomic::doubt(fix).map(str::to_owned));
+        notes.extend(wave_atomic::doubt(context, fix).map(str::to_owned));
     }
     Some(Finding {
         rule,

@@ -11,7 +11,7 @@
 //! for [`Claim::parts`] to say; that this very text does what the call does is proved before it is offered
 //! ([`serves_alike`]).
 
-use shaderlint_hlsl::{Scalar, Shader, Span};
+use shaderlint_hlsl::{FileId, Scalar, Shader, Span};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Claim, Found, Operator, Parts, Quantity, serves_alike};
 
@@ -71,20 +71,28 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Option<Fix> {
     serves_alike(shader, claim, &fixed).is_ok().then_some(fix)
 }
 
-/// What is proved of a fix.
+/// What is proved of a form.
 pub(crate) fn proof(claim: &Claim) -> &'static str {
     match claim.found {
         Found::Slot => {
-            "proved for the fix: whichever lanes of a wave are active, each gets a slot that the atomics could have given \
-             it, none is left out, and the counter ends the same"
+            "proved of the wave form: whichever lanes are active, each gets a slot that the atomics could have given it, \
+             none is left out, and the counter ends the same"
         }
-        _ => "proved for the fix: whichever lanes of a wave are active, the cell ends the same",
+        _ => "proved of the wave form: whichever lanes are active, the cell ends the same",
     }
 }
 
 /// Why a fix is not safe, where it is not.
-pub(crate) fn doubt(fix: &Fix) -> Option<&'static str> {
-    (fix.safety == Safety::Unsafe)
+pub(crate) fn doubt(context: &Context<'_>, fix: &Fix) -> Option<&'static str> {
+    let is_editable = fix.edits.iter().all(|edit| {
+        let (At::Over(span) | At::Before(span) | At::After(span)) = edit.at;
+        context
+            .shader
+            .origins
+            .editable(span)
+            .is_some_and(|place| place.file == FileId(0))
+    });
+    (fix.safety == Safety::Unsafe && is_editable)
         .then_some("the fix is proved for the macros as they are; #if or -D may change them")
 }
 

@@ -102,7 +102,8 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Option
     }
     let operator = combining(call.name, cell)?;
     let given = match &amount.kind {
-        ExprKind::Cast(inner) => inner,
+        // One that nobody wrote.
+        ExprKind::Cast(inner) if inner.span == amount.span => inner,
         _ => amount,
     };
     let Type::Scalar(given_as @ (Scalar::Int | Scalar::Uint)) = given.ty else {
@@ -220,6 +221,19 @@ pub(crate) fn statement_at<'a>(
     }
 }
 
+/// The variables that are assigned to as a whole.
+fn assigned(statement: &Stmt) -> impl Iterator<Item = LocalId> {
+    let body = std::slice::from_ref(statement);
+    let targets = expressions(body).filter_map(|expr| match &expr.kind {
+        ExprKind::Assign { target, .. } => Some(target),
+        _ => None,
+    });
+    targets.filter_map(|target| match target.kind {
+        ExprKind::Local(local) => Some(local),
+        _ => None,
+    })
+}
+
 /// What an expression may name and still mean the same for all threads of a wave that are there, and for each of them as
 /// often as it is evaluated.
 struct Scope<'a> {
@@ -237,8 +251,21 @@ impl<'a> Scope<'a> {
         let mut changing = BTreeSet::new();
         for statement in around {
             let effects = effects.of_statements(shader, std::slice::from_ref(*statement));
-            changing.extend(effects.written);
             changing.extend(effects.declared);
+            // What is written through a resource does not make it another one.
+            let is_resource = |local: &LocalId| {
+                let variable = shader.functions.get(function.0 as usize);
+                let variable = variable.and_then(|function| function.locals.get(local.0 as usize));
+                variable.is_some_and(|variable| matches!(variable.ty, Type::Resource(..)))
+            };
+            changing.extend(
+                effects
+                    .written
+                    .iter()
+                    .copied()
+                    .filter(|local| !is_resource(local)),
+            );
+            changing.extend(assigned(statement));
         }
         Scope {
             shader,

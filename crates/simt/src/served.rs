@@ -21,7 +21,7 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Expr, FunctionId, GlobalId, LocalId, Shader, Stmt, Storage, Type};
+use shaderlint_hlsl::{Expr, Function, FunctionId, Global, GlobalId, LocalId, Shader, Stmt, Storage, Type};
 
 use crate::aggregate::statement_at;
 use crate::claim::from_heap;
@@ -30,7 +30,8 @@ use crate::effects::EffectsCache;
 use crate::finding::{Claim, Operator, Stop};
 use crate::intrinsic::combining;
 use crate::machine::{Halt, Machine, Run, State};
-use crate::value::{Terms, Value};
+use crate::place::resource_name;
+use crate::value::{Symbol, Terms, Value};
 use crate::wave::{SplitMix, WAVE_SIZES, Waves};
 
 /// Components of variables that may take part.
@@ -48,7 +49,7 @@ pub(crate) struct Served {
 #[derive(Debug, PartialEq)]
 struct Step {
     operator: Operator,
-    resource: GlobalId,
+    resource: Symbol,
     component: u32,
     /// The cell's address as the first lane has it.
     address: Vec<Value>,
@@ -62,9 +63,10 @@ struct Step {
 pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(), String> {
     let unlike = || "the function is not the same but for the statement".to_owned();
     let (old, before) = flagged_statement(flagged, claim).ok_or_else(unlike)?;
-    let new = fixed_statement(flagged, claim, fixed, old, before).ok_or_else(unlike)?;
+    let (function, new) = fixed_statement(flagged, claim, fixed, old, before).ok_or_else(unlike)?;
+    let kernels = [(flagged, claim.function, old), (fixed, function, new)];
     let mut touched: BTreeSet<LocalId> = BTreeSet::new();
-    for (shader, statement) in [(flagged, old), (fixed, new)] {
+    for (shader, _, statement) in kernels {
         let effects = EffectsCache::default().of_statements(shader, std::slice::from_ref(statement));
         touched.extend(effects.read.union(&effects.written));
     }
@@ -86,17 +88,9 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
             places.sort_unstable();
             let mut terms = Terms::default();
             let wave = Waves::one(size, &places);
-            let mut run = |shader, statement| {
-                lane_by_lane(
-                    shader,
-                    claim.function,
-                    statement,
-                    (&touched, before),
-                    &mut terms,
-                    &wave,
-                )
-            };
-            let (expected, got) = (run(flagged, old)?, run(fixed, new)?);
+            let scope = (flagged, &touched, before);
+            let [expected, got] = kernels.map(|kernel| lane_by_lane(kernel, scope, &mut terms, &wave));
+            let (expected, got) = (expected?, got?);
             compare(&expected, &got, &left)
                 .map_err(|what| format!("{what}, at waves of {size} with {lanes} lanes active"))?;
         }
@@ -115,53 +109,71 @@ fn flagged_statement<'a>(shader: &'a Shader, claim: &Claim) -> Option<(&'a Stmt,
     Some((statement, before.count()))
 }
 
-/// The statement in its place, where all that comes before it is as it was.
+/// The function and the statement in its place, where all that comes before it is as it was.
 fn fixed_statement<'a>(
     flagged: &Shader,
     claim: &Claim,
     fixed: &'a Shader,
     old: &Stmt,
     before: usize,
-) -> Option<&'a Stmt> {
-    let index = claim.function.0 as usize;
-    let (was, is) = (flagged.functions.get(index)?, fixed.functions.get(index)?);
-    let declared = |function: &'_ shaderlint_hlsl::Function| -> Option<Vec<(String, Type)>> {
+) -> Option<(FunctionId, &'a Stmt)> {
+    let was = flagged.functions.get(claim.function.0 as usize)?;
+    let is_it = |function: &&Function| (&function.name, function.span.start) == (&was.name, was.span.start);
+    let function = fixed.functions.iter().position(|function| is_it(&function))?;
+    let is = fixed.functions.get(function)?;
+    let declared = |shader: &Shader, function: &Function| -> Option<Vec<(String, String)>> {
         let locals = function.locals.get(..before)?.iter();
         Some(
             locals
-                .map(|local| (local.name.clone(), local.ty.clone()))
+                .map(|local| (local.name.clone(), spelled(shader, &local.ty)))
                 .collect(),
         )
     };
-    let globals = |shader: &Shader| -> Vec<(String, Type, Storage)> {
-        let globals = shader.globals.iter();
-        globals
-            .map(|global| (global.name.clone(), global.ty.clone(), global.storage))
-            .collect()
+    let is_there = |global: &Global| {
+        let same = |other: &&Global| {
+            (&other.name, other.storage, spelled(fixed, &other.ty))
+                == (&global.name, global.storage, spelled(flagged, &global.ty))
+        };
+        fixed.globals.iter().filter(same).count() == 1
     };
-    let is_same = flagged.functions.len() == fixed.functions.len()
-        && (&was.name, was.span.start) == (&is.name, is.span.start)
-        && declared(was)? == declared(is)?
-        && globals(flagged) == globals(fixed);
+    let is_same = !was.is_instance
+        && declared(flagged, was)? == declared(fixed, is)?
+        && flagged.globals.iter().all(is_there);
     if !is_same {
         return None;
     }
     let mut statements = shaderlint_hlsl::statements(is.body.as_deref()?);
-    statements.find(|statement| statement.span.start == old.span.start)
+    let statement = statements.find(|statement| statement.span.start == old.span.start)?;
+    Some((FunctionId(u32::try_from(function).ok()?), statement))
+}
+
+/// A type by its name: one reading of a text may number its structs in another way than the next.
+fn spelled(shader: &Shader, ty: &Type) -> String {
+    match ty {
+        Type::Struct(id) => {
+            let declared = shader.structs.get(id.0 as usize);
+            declared.map(|declared| declared.name.clone()).unwrap_or_default()
+        }
+        Type::Array(element, length) => format!("{}[{length}]", spelled(shader, element)),
+        Type::Resource(kind, element) => {
+            let element = element.as_ref().map(|element| spelled(shader, element));
+            format!("{kind:?}<{}>", element.unwrap_or_default())
+        }
+        ty => format!("{ty:?}"),
+    }
 }
 
 /// What the active lanes leave.
 struct Left {
     state: State,
     served: Served,
+    statics: Vec<Vec<Column>>,
     is_plain: bool,
 }
 
 fn lane_by_lane(
-    shader: &Shader,
-    function: FunctionId,
-    statement: &Stmt,
-    (touched, before): (&BTreeSet<LocalId>, usize),
+    (shader, function, statement): (&Shader, FunctionId, &Stmt),
+    (flagged, touched, before): (&Shader, &BTreeSet<LocalId>, usize),
     terms: &mut Terms,
     wave: &Waves,
 ) -> Result<Left, String> {
@@ -176,6 +188,7 @@ fn lane_by_lane(
     let declared = shader.functions.get(function.0 as usize).ok_or_else(unfit)?;
     let lanes = machine.lanes;
     let mut left = MAX_FREE;
+    let mut statics = Vec::new();
     for (id, local) in (0u32..).zip(declared.locals.iter().take(before)) {
         let id = LocalId(id);
         if let Type::Resource(kind, _) = &local.ty {
@@ -190,13 +203,19 @@ fn lane_by_lane(
             }
         }
     }
-    for (id, global) in (0u32..).zip(&shader.globals) {
-        if global.storage == Storage::Static {
-            let count = shader.components(&global.ty);
-            left = left.checked_sub(count).ok_or_else(unfit)?;
-            let columns = free(machine.terms, &format!("static {id}"), count, lanes);
-            machine.state.statics.insert(GlobalId(id), columns);
-        }
+    // Those of the flagged kernel, by name: the other text may have been read with more.
+    for global in flagged
+        .globals
+        .iter()
+        .filter(|global| global.storage == Storage::Static)
+    {
+        let count = flagged.components(&global.ty);
+        left = left.checked_sub(count).ok_or_else(unfit)?;
+        let columns = free(machine.terms, &format!("static {}", global.name), count, lanes);
+        let id = shader.globals.iter().position(|other| other.name == global.name);
+        let id = id.and_then(|id| u32::try_from(id).ok()).ok_or_else(unfit)?;
+        machine.state.statics.insert(GlobalId(id), columns);
+        statics.push(GlobalId(id));
     }
     match machine.statement(statement) {
         Ok(()) => {}
@@ -211,6 +230,10 @@ fn lane_by_lane(
     Ok(Left {
         is_plain,
         served: machine.served.take().unwrap_or_default(),
+        statics: statics
+            .iter()
+            .filter_map(|id| machine.state.statics.remove(id))
+            .collect(),
         state: machine.state.clone(),
     })
 }
@@ -238,8 +261,8 @@ fn compare(expected: &Left, got: &Left, variables: &BTreeSet<LocalId>) -> Result
             _ => false,
         },
     );
-    let statics = expected.state.statics.iter().zip(&got.state.statics);
-    if !are_same || !statics.into_iter().all(|(a, b)| a.0 == b.0 && is_same(a.1, b.1)) {
+    let mut statics = expected.statics.iter().zip(&got.statics);
+    if !are_same || !statics.all(|(a, b)| is_same(a, b)) {
         return Err("a variable is left with another value");
     }
     if expected.state.writes != got.state.writes {
@@ -279,7 +302,7 @@ impl<'a> Machine<'a> {
         };
         served.steps.push(Step {
             operator,
-            resource,
+            resource: self.terms.symbol(resource_name(self.shader, resource)),
             component,
             address: address.iter().map(|column| column.at(first).clone()).collect(),
         });

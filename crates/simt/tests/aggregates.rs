@@ -1,6 +1,6 @@
 //! Atomics that one lane may make for its wave, and texts that do what they do.
 
-use shaderlint_hlsl::Shader;
+use shaderlint_hlsl::{NoIncludes, Shader, Wanted};
 use shaderlint_simt::{Claim, LaneMap, Outcome, Parts, analyze, compare, serves_alike, unordered};
 
 fn shader(globals: &str, body: &str) -> Shader {
@@ -188,6 +188,37 @@ fn wrong_forms_are_told() {
     assert_eq!(proved(&body, &once), Ok(()));
 }
 
+/// Of a unit with much that nothing names not all is read; the text of a fix is.
+#[test]
+fn what_is_not_read_makes_no_difference() {
+    let text = "struct Unused { float4 a; }; struct Used { uint a; };
+static float3 unused; static uint used;
+uint Never(Unused u) { return u.a.x; }
+RWStructuredBuffer<Used> C; RWStructuredBuffer<uint> Out;
+[numthreads(64, 1, 1)]
+void main(uint gi : SV_GroupIndex) { Used u; uint s; InterlockedAdd(C[0].a, 1, s); Out[s] = used; }
+";
+    let wanted = Wanted {
+        file: &|_| false,
+        words: &[b"Interlocked"],
+    };
+    let (unit, problems) = shaderlint_hlsl::preprocess("test.hlsl", text.as_bytes(), &[], &NoIncludes);
+    let (flagged, _) = shaderlint_hlsl::read_preprocessed(unit, problems, Some(&wanted));
+    assert_eq!(flagged.functions.len(), 1);
+    let block = "{ uint t = WaveActiveCountBits(true); uint f = 0; if (WaveIsFirstLane()) InterlockedAdd(C[0].a, t, f); \
+                 s = WaveReadLaneFirst(f) + WavePrefixCountBits(true); }";
+    for (block, is_right) in [(block.to_owned(), true), (block.replace("C[0]", "C[1]"), false)] {
+        let fixed = text.replace("InterlockedAdd(C[0].a, 1, s);", &block);
+        let (fixed, _) = shaderlint_hlsl::parse(fixed.into_bytes());
+        let claim = claims(&flagged).remove(0);
+        assert_eq!(
+            serves_alike(&flagged, &claim, &fixed).is_ok(),
+            is_right,
+            "{block}"
+        );
+    }
+}
+
 #[test]
 fn the_call_must_be_a_statement_on_one_cell() {
     let claim = "uint s; InterlockedAdd(C[0], 1, s); Out[s] = 1;";
@@ -212,6 +243,14 @@ fn the_call_must_be_a_statement_on_one_cell() {
             "for (uint i = 0; i < n; ++i) {{ {} }}",
             claim.replace("[0]", "[i]")
         )
+    ));
+    let heap = "for (uint i = 0; i < n; ++i) { W.InterlockedAdd(0, 1, s); Out[s] = 1; }";
+    let heap = |before: &str| heap.replace("W.", "w.").replace("{ w", &format!("{{ {before} w"));
+    let declared = "uint s; RWByteAddressBuffer w = ResourceDescriptorHeap[3];";
+    assert!(has_parts("", &format!("{declared} {}", heap(""))));
+    assert!(!has_parts(
+        "",
+        &format!("{declared} {}", heap("w = ResourceDescriptorHeap[i];"))
     ));
     // The place is evaluated by each thread, and for its effects.
     assert!(!has_parts(
