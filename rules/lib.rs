@@ -46,6 +46,7 @@ mod configuration;
 mod element;
 mod scan;
 mod shuffle;
+mod wave_atomic;
 mod wave_form;
 mod wave_reduction;
 mod wave_scan;

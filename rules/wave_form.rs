@@ -341,7 +341,7 @@ fn contains(text: &[u8], name: &str) -> bool {
 }
 
 /// `wanted`, or with the first number after it that makes it free.
-fn free(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
+pub(crate) fn free(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2u32..1000).map(|number| format!("{wanted}{number}"));
     std::iter::once(wanted.to_owned())
         .chain(numbered)

@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod aggregate;
 mod analyze;
 mod atoms;
 mod bins;
@@ -29,12 +30,14 @@ mod memory;
 mod missed;
 mod observe;
 mod operator;
+mod order;
 mod packing;
 mod place;
 mod probe;
 mod rewrite;
 mod row;
 mod sample;
+mod served;
 mod shuffle;
 mod starts;
 mod together;
@@ -48,7 +51,9 @@ pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use evaluate::{Written, evaluate};
 pub use finding::{
     Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Half,
-    Holders, Instance, Iteration, Kind, Operator, OutOfBounds, Race, Rewrite, Shape, Stop, Uninitialised,
-    WaveDependence, WaveEffect, WaveLadder,
+    Holders, Instance, Iteration, Kind, Operator, OutOfBounds, Parts, Quantity, Race, Rewrite, Shape, Stop,
+    Uninitialised, WaveDependence, WaveEffect, WaveLadder,
 };
+pub use order::unordered;
+pub use served::serves_alike;
 pub use wave::{LaneMap, WAVE_SIZES};

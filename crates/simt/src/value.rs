@@ -118,6 +118,12 @@ pub(crate) enum Op {
         array: Symbol,
         index: u32,
     },
+    /// What a place holds in a thread, before anything is known of it.
+    Free {
+        place: Symbol,
+        component: u32,
+        thread: u32,
+    },
     /// An expression that is not understood, by its text.
     Opaque {
         text: Symbol,
@@ -217,6 +223,16 @@ impl Terms {
             self.push(Term::Input { block, index }, Facts::default());
         }
         first
+    }
+
+    /// What a place holds in a thread, before anything is known of it: the same whenever it is asked for.
+    pub fn free(&mut self, place: Symbol, component: u32, thread: u32) -> Value {
+        let op = Op::Free {
+            place,
+            component,
+            thread,
+        };
+        self.apply(op, &[])
     }
 
     /// A value of which nothing is known.
