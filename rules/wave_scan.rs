@@ -44,6 +44,9 @@ struct Barriers {
 /// How many elements one wave beats the ladder for.
 const BY_ONE_WAVE: std::ops::RangeInclusive<u32> = 64..=256;
 
+/// From how many elements on it was seen not to.
+pub(crate) const SLOWER_BY_ONE_WAVE: u32 = 1024;
+
 /// From how many elements on it pays to take several a lane in loops.
 const BY_NAME_FROM: u32 = 128;
 
