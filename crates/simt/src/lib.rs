@@ -36,6 +36,7 @@ mod row;
 mod sample;
 mod shuffle;
 mod starts;
+mod terms;
 mod together;
 mod undefined;
 mod value;

@@ -26,8 +26,9 @@ use crate::flow::Source;
 use crate::memory::{Action, Conflict, Pass, Shared, Site, Touch, Touches};
 use crate::probe::{Prober, Trail};
 use crate::shuffle::Ladders;
+use crate::terms::{Symbol, Terms};
 use crate::undefined::Suspect;
-use crate::value::{Op, Symbol, Terms, Value};
+use crate::value::{Op, Value};
 use crate::wave::Waves;
 use crate::window::Window;
 
@@ -170,13 +171,14 @@ pub(crate) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// A group about to enter `entry`. `None` where the function is no entry point, or its group is empty or
-    /// larger than D3D allows.
+    /// A group about to enter `entry`, with so many steps to take. `None` where the function is no entry point, or its
+    /// group is empty or larger than D3D allows.
     pub fn new(
         shader: &'a Shader,
         terms: &'a mut Terms,
         entry: FunctionId,
         waves: Waves,
+        budget: u64,
     ) -> Option<Machine<'a>> {
         let function = shader.functions.get(entry.0 as usize)?;
         let group = function.group_size?;
@@ -237,7 +239,7 @@ impl<'a> Machine<'a> {
             windows: Vec::new(),
             sites: Vec::new(),
             constants: FxHashMap::default(),
-            budget: BUDGET,
+            budget,
             partings: Vec::new(),
             exits: Vec::new(),
             suspects: BTreeMap::new(),
@@ -326,7 +328,7 @@ impl<'a> Machine<'a> {
                 };
                 let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
                 if self.claims.is_some() && value.len() < count {
-                    value.extend(self.atomic_results(count - value.len(), Source::Other(0)));
+                    value.extend(self.atomic_results(count - value.len(), Source::UNKNOWN));
                 }
                 self.notice(*local, &value);
                 let (active, all, lanes) = (self.state.active, self.all, self.lanes);

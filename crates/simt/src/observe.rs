@@ -13,7 +13,8 @@ use crate::layout::{Layout, MAX_WIDTH};
 use crate::machine::Machine;
 use crate::memory::Shared;
 use crate::row::{self, Scan};
-use crate::value::{Op, Term, Value};
+use crate::terms::Term;
+use crate::value::{Op, Value};
 
 pub(crate) struct Watch {
     depth: u32,
