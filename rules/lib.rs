@@ -44,6 +44,7 @@ mod element;
 mod scan;
 mod shuffle;
 mod wave_atomic;
+mod wave_bins;
 mod wave_form;
 mod wave_reduction;
 mod wave_scan;
