@@ -41,6 +41,7 @@ mod wave_size_assumption;
 mod claim;
 mod configuration;
 mod element;
+mod missing_barrier;
 mod scan;
 mod shuffle;
 mod wave_atomic;

@@ -23,12 +23,11 @@ pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<String> {
     let [bin, count, first] = ["waveBin", "waveTotal", "waveFirst"].map(name);
     let key = wave_atomic::text_in_file(context.shader, index)?;
     // An address is all of the place; an index stands between two parts of it.
-    let place = match &texts.object {
-        Some(_) => bin.clone(),
-        None => {
-            let (before, after) = wave_atomic::around(context.shader, parts.place, index)?;
-            format!("{before}{bin}{after}")
-        }
+    let place = if texts.object.is_some() {
+        bin.clone()
+    } else {
+        let (before, after) = wave_atomic::around(context.shader, parts.place, index)?;
+        format!("{before}{bin}{after}")
     };
     let Texts {
         object, amount, old, ..

@@ -28,10 +28,10 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 
 fn advice(context: &Context<'_>, few: &Claim, bins: u32) -> String {
     if let Some(code) = wave_bins::code(context, few) {
-        let indented: String = code.split('\n').map(|line| format!("\n    {line}")).collect();
+        let indented = code.replace('\n', "\n    ");
         let model = context.shader_model;
         return format!(
-            "help: one atomic for each cell that occurs in a wave (shader model {model}):{indented}"
+            "help: one atomic for each cell that occurs in a wave (shader model {model}):\n    {indented}"
         );
     }
     if context.shader_model >= ShaderModel::MULTI_PREFIX {
