@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::Type;
 use shaderlint_linter::{Context, Finding, Label, ShaderModel, Verdict};
-use shaderlint_simt::{Collective, Elements, Kind, Operator, Shape};
+use shaderlint_simt::{Collective, Elements, Half, Kind, Operator, Shape};
 
 use crate::{element, wave_form};
 
@@ -51,7 +51,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     Some(Finding {
         rule,
         entry: context.entry,
-        message: format!("{shape} {kind} scan of {} {}s", scan.count, scan.element.name()),
+        message: format!("{shape} {kind} scan of {}", elements(scan)),
         shape: Some(shape_id(scan)),
         verdict: verdict(scan),
         primary: Label {
@@ -62,6 +62,16 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         notes,
         fix,
     })
+}
+
+/// How many elements of which type.
+pub(crate) fn elements(of: &Collective) -> String {
+    let elements = format!("{} {}s", of.count, of.element.name());
+    match of.half {
+        None => elements,
+        Some(Half::Low) => format!("the low halves of {elements}"),
+        Some(Half::High) => format!("the high halves of {elements}"),
+    }
 }
 
 /// How the construct goes about it.
@@ -124,7 +134,14 @@ pub(crate) fn needed_model(operator: Operator) -> ShaderModel {
 
 /// What was proved, as a formula.
 pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
-    let element = |elements: &Elements, index: &str| element::text(context, scan, elements, index);
+    let element = |elements: &Elements, index: &str| {
+        let word = element::text(context, scan, elements, index);
+        match scan.half {
+            None => word,
+            Some(Half::Low) => format!("({word} & 0xFFFF)"),
+            Some(Half::High) => format!("({word} >> 16)"),
+        }
+    };
     let last = (scan.count - 1).to_string();
     let (from, to) = match (scan.kind, scan.reversed) {
         (Kind::Reduction, _) => ("0", &*last),
@@ -151,12 +168,13 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     } else {
         ", up to rounding"
     };
+    let modulo = if scan.half.is_some() { " modulo 65536" } else { "" };
     let instances = scan.instances.iter().enumerate().map(|(number, instance)| {
         let before = if number == 0 { "; for" } else { "," };
         format!("{before} {} = {}", instance.bound, instance.value)
     });
     let instances: String = instances.collect();
-    format!("proved: {output} = {combined}{for_all}{afresh}, race-free{up_to}{instances}")
+    format!("proved: {output} = {combined}{modulo}{for_all}{afresh}, race-free{up_to}{instances}")
 }
 
 /// The elements from one to another combined, as a formula.

@@ -208,7 +208,11 @@ fn no_fix_where_the_threads_race_or_there_are_no_waves() {
     let (shader, _) = shaderlint_hlsl::read("test.hlsl", text.as_bytes(), &[], &NoIncludes);
     for (profile, count) in [("cs_5_0", 0), ("cs_6_0", 1)] {
         let shader_model: Option<ShaderModel> = profile.parse().ok();
-        let findings = check_shader(&shader, RULES, &Settings { shader_model }).findings;
+        let settings = Settings {
+            shader_model,
+            ..Settings::default()
+        };
+        let findings = check_shader(&shader, RULES, &settings).findings;
         assert_eq!(findings.len(), count, "{profile}");
         assert!(findings.iter().all(|finding| finding.fix.is_some()));
     }

@@ -28,7 +28,7 @@ pub use print::outline;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};
 pub use tree::*;
 pub use types::{ResourceKind, Scalar, StructId, Type};
-pub use walk::{expressions, statements};
+pub use walk::{calls, expressions, statements};
 
 /// How the preprocessor gets at included files.
 pub trait Includes {

@@ -1,6 +1,6 @@
 //! Walks over the tree, for readers that treat most nodes alike.
 
-use crate::tree::{Case, Expr, ExprKind, Stmt, StmtKind};
+use crate::tree::{Case, Expr, ExprKind, FunctionId, Stmt, StmtKind};
 
 impl Expr {
     /// The expressions this one is made of, in the order of the text.
@@ -95,4 +95,12 @@ pub fn expressions(body: &[Stmt]) -> impl Iterator<Item = &Expr> {
     statements(body)
         .flat_map(Stmt::expressions)
         .flat_map(Expr::descendants)
+}
+
+/// The functions that some statements call, once a call.
+pub fn calls(body: &[Stmt]) -> impl Iterator<Item = FunctionId> {
+    expressions(body).filter_map(|expr| match expr.kind {
+        ExprKind::Call(function, _) => Some(function),
+        _ => None,
+    })
 }

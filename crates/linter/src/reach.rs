@@ -1,6 +1,6 @@
 //! Which functions an entry point calls.
 
-use shaderlint_hlsl::{ExprKind, FunctionId, Shader, expressions};
+use shaderlint_hlsl::{FunctionId, Shader, calls};
 
 /// Whether a run of `entry` may get to `target`, directly or through calls.
 pub(crate) fn reaches(shader: &Shader, entry: FunctionId, target: FunctionId) -> bool {
@@ -18,11 +18,7 @@ pub(crate) fn reaches(shader: &Shader, entry: FunctionId, target: FunctionId) ->
             .functions
             .get(id.0 as usize)
             .and_then(|function| function.body.as_deref());
-        let calls = expressions(body.unwrap_or_default()).filter_map(|expr| match expr.kind {
-            ExprKind::Call(function, _) => Some(function),
-            _ => None,
-        });
-        left.extend(calls);
+        left.extend(calls(body.unwrap_or_default()));
     }
     false
 }

@@ -43,6 +43,10 @@ const REDUCTION: &str = "
     }
     if (gi == 0) Out[0] = g[0];";
 
+/// As in the program.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 fn main() {
     divan::main();
 }

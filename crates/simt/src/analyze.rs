@@ -39,7 +39,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     if effects.atomic {
         analysis.claims = claim::of_entry(shader, entry, group);
     }
-    if effects.reads_lanes {
+    if effects.reads_lanes() {
         analysis.wave_ladders = shuffle::of_entry(shader, entry, group);
     }
     // All else there is to find goes through groupshared memory, or is a barrier that not all reach.
@@ -157,7 +157,8 @@ fn run(
             // What is found may rest on the wave size at hand, which is known in each run.
             let collectives = machine.collectives(stopped.is_some().then_some(entry));
             let same_scan = |a: &Collective, b: &Collective| {
-                (a.span, a.function, a.kind, a.operator) == (b.span, b.function, b.kind, b.operator)
+                (a.span, a.function, a.kind, a.operator, a.half)
+                    == (b.span, b.function, b.kind, b.operator, b.half)
                     && (&a.input, &a.output, a.count, a.shape) == (&b.input, &b.output, b.count, b.shape)
             };
             analysis
@@ -192,8 +193,9 @@ fn run(
             break;
         }
     }
-    if uses_waves && windows.is_empty() {
-        let puts_together = effects.barrier && effects.touches_shared();
+    // Waves can differ in what they do with groupshared memory alone.
+    if uses_waves && windows.is_empty() && effects.touches_shared() {
+        let puts_together = effects.barrier;
         analysis.wave_dependence = packing::dependence(shader, entry, puts_together, &mut budget);
     }
 }

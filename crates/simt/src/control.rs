@@ -171,7 +171,7 @@ impl<'a> Machine<'a> {
             }
             Err(halt) => {
                 // Its later passes are not seen.
-                self.lose_ladders(statement.span, None);
+                self.lose_ladders(std::slice::from_ref(statement));
                 Err(halt)
             }
         }

@@ -84,10 +84,7 @@ impl Machine<'_> {
                 .map(|parting| parting.span),
             given,
             interval: self.state.interval,
-            iteration: self
-                .sites
-                .get(site as usize)
-                .and_then(|site| site.iteration.clone()),
+            iteration: self.iteration_at(site),
         });
     }
 

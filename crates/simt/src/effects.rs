@@ -33,8 +33,8 @@ pub(crate) struct Effects {
     /// A group barrier.
     pub barrier: bool,
     pub wave: bool,
-    /// `WaveReadLaneAt`.
-    pub reads_lanes: bool,
+    /// How often `WaveReadLaneAt` is named; `u32::MAX` where a loop may evaluate one again.
+    pub lane_reads: u32,
     /// A wave intrinsic whose result depends on which lanes take part.
     pub cooperates: bool,
     /// One that combines what they hold.
@@ -63,6 +63,11 @@ impl Effects {
     pub fn could_gather(&self, count: usize) -> bool {
         let most = 1usize.checked_shl(self.shared_uses).unwrap_or(usize::MAX);
         self.repeats || self.opaque || most >= count
+    }
+
+    /// Whether lanes read each other.
+    pub fn reads_lanes(&self) -> bool {
+        self.lane_reads > 0
     }
 
     /// Whether evaluating changes anything that outlives the evaluation, or depends on which threads evaluate it:
@@ -98,7 +103,7 @@ impl Effects {
         self.repeats |= other.repeats;
         self.barrier |= other.barrier;
         self.wave |= other.wave;
-        self.reads_lanes |= other.reads_lanes;
+        self.lane_reads = self.lane_reads.saturating_add(other.lane_reads);
         self.cooperates |= other.cooperates;
         self.combines_lanes |= other.combines_lanes;
         self.device_barrier |= other.device_barrier;
@@ -158,7 +163,7 @@ impl EffectsCache {
     /// Whether all that an expression does besides having a value is to read other lanes.
     pub fn only_reads_lanes(&mut self, shader: &Shader, expr: &Expr) -> bool {
         let mut effects = self.of_expression(shader, expr);
-        let only_reads = effects.reads_lanes && !effects.combines_lanes;
+        let only_reads = effects.reads_lanes() && !effects.combines_lanes;
         effects.cooperates = false;
         only_reads && !effects.has_side_effects()
     }
@@ -200,12 +205,17 @@ impl EffectsCache {
                 for statement in &l.init {
                     self.statement(shader, statement, effects);
                 }
+                let lane_reads = std::mem::take(&mut effects.lane_reads);
                 for expr in l.condition.iter().chain(&l.step) {
                     self.expression(shader, expr, false, effects);
                 }
                 let jumps = effects.jumps;
                 self.statement(shader, &l.body, effects);
                 effects.jumps = jumps;
+                if effects.lane_reads > 0 {
+                    effects.lane_reads = u32::MAX;
+                }
+                effects.lane_reads = effects.lane_reads.saturating_add(lane_reads);
             }
             StmtKind::Switch { value, cases } => {
                 self.expression(shader, value, false, effects);
@@ -315,7 +325,8 @@ impl EffectsCache {
                         Intrinsic::WaveGetLaneIndex | Intrinsic::WaveGetLaneCount
                     );
                     effects.wave = true;
-                    effects.reads_lanes |= *intrinsic == Intrinsic::WaveReadLaneAt;
+                    let reads = u32::from(*intrinsic == Intrinsic::WaveReadLaneAt);
+                    effects.lane_reads = effects.lane_reads.saturating_add(reads);
                     effects.cooperates |= !tells_place;
                     effects.combines_lanes |= !tells_place && !moves_registers(*intrinsic);
                 }

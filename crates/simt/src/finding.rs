@@ -40,6 +40,8 @@ pub struct Collective {
     pub kind: Kind,
     pub operator: Operator,
     pub element: Scalar,
+    /// Set where the elements are halves of words, and so are the results: sums modulo 2^16.
+    pub half: Option<Half>,
     /// Where the elements are at the start, and where the result is at the end.
     pub input: Elements,
     pub output: Elements,
@@ -95,6 +97,13 @@ pub enum Kind {
     ExclusiveScan,
     /// All elements combined into one.
     Reduction,
+}
+
+/// 16 of the 32 bits of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Half {
+    Low,
+    High,
 }
 
 /// The shape of the computation, told from the partial results at its barriers.

@@ -17,7 +17,7 @@ impl Machine<'_> {
     /// Leaves in everything the statements may write a term of everything they may read.
     pub fn havoc(&mut self, statements: &[Stmt], span: Span) -> Run<()> {
         let effects = self.effects.of_statements(self.shader, statements);
-        self.lose_ladders(span, Some(&effects));
+        self.lose_ladders(statements);
         if self.claims.is_some() {
             return self.pass_unfollowed(&effects, span);
         }

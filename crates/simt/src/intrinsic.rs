@@ -8,6 +8,7 @@ use crate::finding::Operator;
 use crate::flow::Source;
 use crate::fold;
 use crate::machine::{Machine, Run};
+use crate::memory::Action;
 use crate::value::{Op, Value};
 
 /// What a wave operation does with one wave: its lanes and threads, the operand, and the results by thread.
@@ -310,19 +311,17 @@ impl<'a> Machine<'a> {
         }
         let site = self.site(target.span);
         let mut touches = self.touches(site, false);
-        touches.of_all.atomic = true;
+        touches.of_all.action = Action::Atomic;
         let interval = self.state.interval;
         let number = self.state.shared.iter().position(|shared| shared.global == array);
         self.prober.accessed();
         let operator = number.and_then(|number| self.state.shared[number].combined_by(interval, operator));
+        let mut is_somewhere = false;
         for thread in self.state.active.threads() {
             let Some(number) = number else { break };
             let (cells, tracks) = self.state.shared[number].open();
             let Some(cell) = base.at(thread).known().map(|base| base.saturating_add(component)) else {
-                cells.fill_with(|| self.terms.fresh());
-                self.state.shared[number].blur(interval);
-                self.forget_reads(array, None);
-                self.report.unproved = true;
+                is_somewhere = true;
                 continue;
             };
             let touch = touches.of(thread, self.state.guard.row());
@@ -337,8 +336,16 @@ impl<'a> Machine<'a> {
             };
             if let Some(conflict) = track.write(cell, interval, touch, false) {
                 *slot = self.terms.fresh();
-                self.conflict(array, conflict, true);
+                self.conflict(array, conflict, None);
             }
+        }
+        if let Some(number) = number.filter(|_| is_somewhere) {
+            // Whichever thread came last, any cell may hold anything now: said once, not once a thread.
+            let shared = &mut self.state.shared[number];
+            shared.cells_mut().fill_with(|| self.terms.fresh());
+            shared.blur(interval);
+            self.forget_reads(array, None);
+            self.report.unproved = true;
         }
         self.store_old_value(out, source)
     }

@@ -20,6 +20,7 @@ mod evaluate;
 mod finding;
 mod flow;
 mod fold;
+mod halves;
 mod havoc;
 mod intrinsic;
 mod lanes;
@@ -38,6 +39,7 @@ mod row;
 mod sample;
 mod served;
 mod shuffle;
+mod starts;
 mod together;
 mod undefined;
 mod value;
@@ -48,8 +50,8 @@ pub use analyze::analyze;
 pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use evaluate::{Written, evaluate};
 pub use finding::{
-    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Holders,
-    Instance, Iteration, Kind, Operator, OutOfBounds, Parts, Quantity, Race, Rewrite, Shape, Stop,
+    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Half,
+    Holders, Instance, Iteration, Kind, Operator, OutOfBounds, Parts, Quantity, Race, Rewrite, Shape, Stop,
     Uninitialised, WaveDependence, WaveEffect, WaveLadder,
 };
 pub use order::unordered;

@@ -23,7 +23,7 @@ use crate::divergence::Parting;
 use crate::effects::EffectsCache;
 use crate::finding::{Access, Divergence, Iteration, OutOfBounds, Race, Stop, Uninitialised};
 use crate::flow::Source;
-use crate::memory::{Conflict, Shared, Site, Touch, Touches};
+use crate::memory::{Action, Conflict, Pass, Shared, Site, Touch, Touches};
 use crate::probe::{Prober, Trail};
 use crate::served::Served;
 use crate::shuffle::Ladders;
@@ -109,12 +109,17 @@ pub(crate) enum Halt {
 
 pub(crate) type Run<T> = Result<T, Halt>;
 
+/// An array and two accesses to it.
+type Places = (GlobalId, Span, Span);
+
 /// What a run noticed on its way.
 #[derive(Default)]
 pub(crate) struct Report {
     pub races: Vec<Race>,
     /// The array and the two places of each of `races`.
-    race_places: FxHashSet<(GlobalId, Span, Span)>,
+    race_places: FxHashSet<Places>,
+    /// How often it was asked of two places whether what is written there differs.
+    asked: FxHashMap<Places, u32>,
     /// A race that may or may not be one: nothing about this run's groupshared memory is proved.
     pub unproved: bool,
     pub divergences: Vec<Divergence>,
@@ -128,6 +133,8 @@ pub(crate) const BUDGET: u64 = 8_000_000;
 /// Atoms a run may make, with their arguments: about 80 MB.
 const MAX_WORK: usize = 1_500_000;
 const MAX_CALL_DEPTH: u32 = 32;
+/// Pairs of values written at the same two places that are compared.
+const MAX_ASKED: u32 = 64;
 /// Components a variable may have to be followed one by one.
 pub(crate) const MAX_COMPONENTS: usize = 4096;
 
@@ -601,16 +608,38 @@ impl<'a> Machine<'a> {
 
     /// A new site for an access at `span`, in the current pass of the innermost loop.
     pub fn site(&mut self, span: Span) -> u32 {
-        let iteration = self.state.frame.loops.last().map(|innermost| Iteration {
+        let frame = &self.state.frame;
+        let pass = frame.loops.last().map(|innermost| Pass {
             number: innermost.number,
             variable: innermost.variable.and_then(|local| {
-                let column = self.state.frame.locals.get(local.0 as usize)?.first()?;
+                let column = frame.locals.get(local.0 as usize)?.first()?;
                 let value = column.uniform(self.state.active)?.known()?;
-                Some((self.function()?.locals.get(local.0 as usize)?.name.clone(), value))
+                Some((frame.function, local, value))
             }),
         });
-        self.sites.push(Site { span, iteration });
+        let shared_guard = self.shared_guard();
+        self.sites.push(Site {
+            span,
+            pass,
+            doubtful: self.state.doubtful,
+            shared_guard,
+            epoch: self.state.epoch,
+        });
         (self.sites.len() - 1) as u32
+    }
+
+    /// The pass of the innermost loop around a site.
+    pub fn iteration_at(&self, site: u32) -> Option<Iteration> {
+        let pass = self.sites.get(site as usize)?.pass?;
+        let name = |(function, local, value): (FunctionId, LocalId, u32)| {
+            let function = self.shader.functions.get(function.0 as usize)?;
+            let variable = function.locals.get(local.0 as usize)?;
+            Some((variable.name.clone(), value))
+        };
+        Some(Iteration {
+            number: pass.number,
+            variable: pass.variable.and_then(name),
+        })
     }
 
     /// A number for the guard, if the active threads all have the same.
@@ -637,16 +666,15 @@ impl<'a> Machine<'a> {
             self.report.unproved = true;
         }
         let of_all = Touch {
+            site,
             thread: 0,
             definite: matches!(&self.state.guard, Column::Uniform(guard) if self.is_certain(guard)),
-            shared_guard: self.shared_guard(),
-            doubtful: self.state.doubtful,
-            atomic: false,
-            idle: false,
-            site,
-            epoch: self.state.epoch,
+            action: Action::Plain,
         };
-        Touches { of_all }
+        Touches {
+            of_all,
+            doubtful: self.state.doubtful,
+        }
     }
 
     /// The element of an array that a cell belongs to.
@@ -661,11 +689,15 @@ impl<'a> Machine<'a> {
     }
 
     /// Two threads met on a cell: a race to report where both accesses are certain, else only no proof.
-    pub fn conflict(&mut self, array: GlobalId, conflict: Conflict, distinct: bool) {
+    ///
+    /// The values are what a write leaves and what it found there. A write of what is there already changes nothing for
+    /// anybody; and two writes whose values are not understood may well be of one value. Whether they were seen to differ
+    /// is asked only where that decides, and of two places only so often: values that are not, are not each time.
+    pub fn conflict(&mut self, array: GlobalId, conflict: Conflict, values: Option<[Value; 2]>) {
         self.report.unproved = true;
         self.forget_reads(array, Some(conflict.cell));
         let Conflict { first, second, .. } = conflict;
-        let certain = first.happens_with(&second) && first.epoch == second.epoch && distinct;
+        let certain = !conflict.doubtful && first.meets(&second, &self.sites);
         if !certain || self.prober.is_probing() {
             return;
         }
@@ -687,12 +719,19 @@ impl<'a> Machine<'a> {
             first: access(first, conflict.first_writes),
             second: access(second, conflict.second_writes),
             interval: self.state.interval,
-            iteration: self
-                .sites
-                .get(second.site as usize)
-                .and_then(|site| site.iteration.clone()),
+            iteration: self.iteration_at(second.site),
         };
         let places = (array, race.first.span, race.second.span);
+        if let Some([new, old]) = values {
+            let asked = self.report.asked.entry(places).or_default();
+            if *asked == MAX_ASKED || self.report.race_places.contains(&places) {
+                return;
+            }
+            *asked += 1;
+            if !self.terms.seen_to_differ(&new, &old, conflict.first_writes) {
+                return;
+            }
+        }
         if self.report.race_places.insert(places) {
             self.report.races.push(race);
         }

@@ -10,36 +10,52 @@
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-use shaderlint_hlsl::{GlobalId, Span};
+use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Span};
 
 use crate::column::Row;
-use crate::finding::{Iteration, Operator};
+use crate::finding::Operator;
 use crate::value::Value;
 
 /// One evaluation of one access in the text, by all the threads that take part.
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     pub span: Span,
-    pub iteration: Option<Iteration>,
+    /// The pass of the innermost loop.
+    pub pass: Option<Pass>,
+    /// It may not happen after all: not everything before it was understood.
+    pub doubtful: bool,
+    /// The condition under which all that take part do, as a number; `None` if theirs differ.
+    pub shared_guard: Option<NonZeroU32>,
+    /// Counts the points after which it is no longer certain that no barrier came between.
+    pub epoch: u32,
 }
 
-/// One thread's access.
+/// A pass of a loop, with its variable's value where that is known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Pass {
+    pub number: u32,
+    pub variable: Option<(FunctionId, LocalId, u32)>,
+}
+
+/// One thread's access. There are up to four for each cell, so what all threads have in common is kept with the site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Touch {
+    /// Index into the run's sites.
+    pub site: u32,
     pub thread: u16,
     /// It happens whatever the inputs are.
     pub definite: bool,
-    /// It may not happen after all: not everything before it was understood.
-    pub doubtful: bool,
-    /// The condition under which it and the other threads' happens, as a number; `None` if they differ.
-    pub shared_guard: Option<NonZeroU32>,
-    pub atomic: bool,
+    pub action: Action,
+}
+
+/// What an access does with the cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Action {
+    /// It reads, or writes what may be another value.
+    Plain,
+    Atomic,
     /// A write that left the cell's value as it was.
-    pub idle: bool,
-    /// Index into the run's sites.
-    pub site: u32,
-    /// Counts the points after which it is no longer certain that no barrier came between.
-    pub epoch: u32,
+    Idle,
 }
 
 /// The accesses of all threads at one site.
@@ -47,17 +63,20 @@ pub(crate) struct Touch {
 pub(crate) struct Touches {
     /// `definite` if all are.
     pub of_all: Touch,
+    pub doubtful: bool,
 }
 
 impl Touch {
-    pub fn is_certain(&self) -> bool {
-        self.definite && !self.doubtful
-    }
-
-    /// Whether both happen, at least for some inputs: under guards known true, or under one guard for both.
-    pub fn happens_with(&self, other: &Touch) -> bool {
-        let one_guard = self.shared_guard.is_some() && self.shared_guard == other.shared_guard;
-        !self.doubtful && !other.doubtful && (one_guard || (self.definite && other.definite))
+    /// Whether both happen, at least for some inputs: under guards known true, or under one guard for both. And whether
+    /// it is certain that no barrier came between.
+    pub fn meets(&self, other: &Touch, sites: &[Site]) -> bool {
+        let (Some(here), Some(there)) = (sites.get(self.site as usize), sites.get(other.site as usize))
+        else {
+            return false;
+        };
+        let one_guard = here.shared_guard.is_some() && here.shared_guard == there.shared_guard;
+        let both_happen = one_guard || (self.definite && other.definite);
+        !here.doubtful && !there.doubtful && both_happen && here.epoch == there.epoch
     }
 }
 
@@ -68,6 +87,11 @@ impl Touches {
             definite: self.of_all.definite || *guard.at(thread) == Value::TRUE,
             ..self.of_all
         }
+    }
+
+    /// Whether one of them happens for certain.
+    pub fn is_certain(&self, touch: &Touch) -> bool {
+        touch.definite && !self.doubtful
     }
 }
 
@@ -111,6 +135,8 @@ pub(crate) struct Conflict {
     pub second: Touch,
     pub first_writes: bool,
     pub second_writes: bool,
+    /// It may be none.
+    pub doubtful: bool,
 }
 
 impl Shared {
@@ -184,16 +210,14 @@ impl Track {
             .writes
             .iter()
             .flatten()
-            .find(|write| write.thread != touch.thread && !write.idle && !reads_its_own)
+            .find(|write| write.thread != touch.thread && write.action != Action::Idle && !reads_its_own)
             .map(|first| Conflict {
                 cell,
                 first: *first,
-                second: Touch {
-                    doubtful: touch.doubtful || may_have_written,
-                    ..touch
-                },
+                second: touch,
                 first_writes: true,
                 second_writes: false,
+                doubtful: may_have_written,
             });
         remember(&mut self.reads, touch);
         conflict
@@ -205,7 +229,11 @@ impl Track {
     /// one of these, or of the value it had all the time; but it need not come as late as it does here: if the cell has
     /// changed in this interval, another thread may find the value earlier than it does here.
     pub fn write(&mut self, cell: u32, interval: u32, mut touch: Touch, idle: bool) -> Option<Conflict> {
-        touch.idle = idle && !touch.atomic;
+        let is_atomic = touch.action == Action::Atomic;
+        let is_idle = idle && !is_atomic;
+        if is_idle {
+            touch.action = Action::Idle;
+        }
         self.enter(interval);
         let clash = |first: &Touch, first_writes: bool| Conflict {
             cell,
@@ -213,10 +241,12 @@ impl Track {
             second: touch,
             first_writes,
             second_writes: true,
+            doubtful: false,
         };
         let is_of_another = |other: &&Touch| other.thread != touch.thread;
-        let meets = |write: &&Touch| is_of_another(write) && !touch.idle && !(write.atomic && touch.atomic);
-        let shows = !touch.idle || self.changed;
+        let are_atomic = |write: &Touch| is_atomic && write.action == Action::Atomic;
+        let meets = |write: &&Touch| is_of_another(write) && !is_idle && !are_atomic(write);
+        let shows = !is_idle || self.changed;
         let conflict = match self.writes.iter().flatten().find(meets) {
             Some(write) => Some(clash(write, true)),
             None => self
@@ -226,9 +256,9 @@ impl Track {
                 .find(|read| shows && is_of_another(read))
                 .map(|read| clash(read, false)),
         };
-        self.changed |= !touch.idle;
+        self.changed |= !is_idle;
         let is_first = self.writes[0].is_none();
-        self.agreed = !touch.atomic && (is_first || self.agreed && touch.idle);
+        self.agreed = !is_atomic && (is_first || self.agreed && is_idle);
         let (least, greatest) = if is_first {
             (touch.thread, touch.thread)
         } else {
@@ -247,8 +277,9 @@ fn remember(touches: &mut [Option<Touch>; 2], touch: Touch) {
         match slot {
             Some(kept) if kept.thread != touch.thread => {}
             Some(kept) => {
-                kept.idle &= touch.idle;
-                kept.atomic &= touch.atomic;
+                if kept.action != touch.action {
+                    kept.action = Action::Plain;
+                }
                 return;
             }
             None => {

@@ -2,58 +2,78 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{ExprKind, FunctionId, Shader, Span, Stmt, StmtKind, expressions, statements};
+use shaderlint_hlsl::{ExprKind, FunctionId, Shader, Span, Stmt, StmtKind, calls, expressions, statements};
 
 /// Statements that were not followed, and the functions that they may call.
 #[derive(Default)]
 pub(crate) struct Missed {
-    pub statements: Vec<(FunctionId, Span)>,
+    statements: BTreeSet<(FunctionId, Span)>,
     functions: BTreeSet<FunctionId>,
 }
 
 impl Missed {
-    /// Notes all functions that the statements call, directly or not.
-    pub fn note_calls(&mut self, shader: &Shader, body: &[Stmt]) {
-        let mut left: Vec<FunctionId> = calls(body).collect();
-        while let Some(function) = left.pop() {
-            if self.functions.insert(function) {
-                left.extend(calls(body_of(shader, function)));
-            }
-        }
+    /// Notes statements of `function`, and all functions that they call, directly or not.
+    pub fn note(&mut self, shader: &Shader, function: FunctionId, body: &[Stmt]) {
+        let spans = body.iter().map(|statement| (function, statement.span));
+        self.statements.extend(spans);
+        note_calls(shader, body, &mut self.functions);
     }
 
-    /// Whether the place may run in what was not followed.
+    /// Adds what another run has not seen.
+    pub fn add(&mut self, other: Missed) {
+        self.statements.extend(other.statements);
+        self.functions.extend(other.functions);
+    }
+
+    /// Whether some of the place may run in what was not followed.
     pub fn has(&self, function: FunctionId, span: Span) -> bool {
+        self.is_in(function, |missed| {
+            missed.start < span.end && span.start < missed.end
+        })
+    }
+
+    /// Whether all of the place may.
+    pub fn has_all_of(&self, function: FunctionId, span: Span) -> bool {
+        self.is_in(function, |missed| {
+            missed.start <= span.start && span.end <= missed.end
+        })
+    }
+
+    fn is_in(&self, function: FunctionId, is_meant: impl Fn(Span) -> bool) -> bool {
         let mut spans = self.statements.iter();
         self.functions.contains(&function)
-            || spans.any(|(other, missed)| *other == function && overlap(*missed, span))
+            || spans.any(|(other, missed)| *other == function && is_meant(*missed))
     }
 }
 
-fn overlap(a: Span, b: Span) -> bool {
-    a.start < b.end && b.start < a.end
+/// Adds all functions that some statements call, directly or not.
+fn note_calls(shader: &Shader, body: &[Stmt], functions: &mut BTreeSet<FunctionId>) {
+    let mut left: Vec<FunctionId> = calls(body).collect();
+    while let Some(function) = left.pop() {
+        if functions.insert(function) {
+            left.extend(calls(body_of(shader, function)));
+        }
+    }
 }
 
-fn body_of(shader: &Shader, function: FunctionId) -> &[Stmt] {
+/// The functions that may run where `entry` does: itself, and all that it calls.
+pub(crate) fn reached(shader: &Shader, entry: FunctionId) -> BTreeSet<FunctionId> {
+    let mut functions = BTreeSet::from([entry]);
+    note_calls(shader, body_of(shader, entry), &mut functions);
+    functions
+}
+
+pub(crate) fn body_of(shader: &Shader, function: FunctionId) -> &[Stmt] {
     let function = shader.functions.get(function.0 as usize);
     function
         .and_then(|function| function.body.as_deref())
         .unwrap_or_default()
 }
 
-fn calls(body: &[Stmt]) -> impl Iterator<Item = FunctionId> {
-    expressions(body).filter_map(|expr| match expr.kind {
-        ExprKind::Call(function, _) => Some(function),
-        _ => None,
-    })
-}
-
 /// Whether the text lets a place run once at most when `entry` runs: no loop holds it, and one call alone leads there.
 pub(crate) fn runs_once(shader: &Shader, entry: FunctionId, function: FunctionId, span: Span) -> bool {
     let (mut function, mut span) = (function, span);
-    let mut run = Missed::default();
-    run.functions.insert(entry);
-    run.note_calls(shader, body_of(shader, entry));
+    let run = reached(shader, entry);
     // Longer chains of calls than there are functions go in circles.
     for _ in 0..=shader.functions.len() {
         let is_around = |statement: &Stmt| {
@@ -66,7 +86,7 @@ pub(crate) fn runs_once(shader: &Shader, entry: FunctionId, function: FunctionId
             return false;
         }
         let callers = (0..).map(FunctionId).zip(&shader.functions);
-        let callers = callers.filter(|(caller, _)| run.functions.contains(caller));
+        let callers = callers.filter(|(caller, _)| run.contains(caller));
         let mut places = callers.flat_map(|(caller, of)| {
             let body = expressions(of.body.as_deref().unwrap_or_default());
             body.filter_map(move |expr| match expr.kind {

@@ -10,6 +10,7 @@
 //! not put its waves' results together.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use shaderlint_hlsl::{FunctionId, Shader};
 
@@ -21,14 +22,15 @@ use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 /// The packings of a group of more than one row.
 const MAPS_OF_ROWS: [LaneMap; 3] = [LaneMap::Linear, LaneMap::Rows, LaneMap::Quads];
 
+#[derive(Clone)]
 struct Run {
-    size: u32,
     map: LaneMap,
+    waves: Waves,
     /// It came to its end.
     whole: bool,
-    report: Report,
+    report: Rc<Report>,
     /// What is left in each place, with the thread that wrote it; of a proved run only.
-    results: Option<Results>,
+    results: Option<Rc<Results>>,
 }
 
 /// Resource, component and index, in the first group.
@@ -57,13 +59,19 @@ pub(crate) fn dependence(
     let (least, most) = function.wave_size.unwrap_or((4, 128));
     let maps = maps(group);
     let mut terms = Terms::default();
-    let mut runs = Vec::new();
+    let mut runs: Vec<Run> = Vec::new();
     for map in maps {
         for size in WAVE_SIZES
             .into_iter()
             .filter(|size| (least..=most).contains(size))
         {
             let waves = Waves::new(group, size, *map);
+            // Two maps that make the same waves are one run: it depends on nothing else.
+            if let Some(same) = runs.iter().find(|run| run.waves == waves) {
+                let same = same.clone();
+                runs.push(Run { map: *map, ..same });
+                continue;
+            }
             let mut machine = Machine::new(shader, &mut terms, entry, waves)?;
             machine.budget = *budget;
             let stopped = machine.run();
@@ -73,12 +81,13 @@ pub(crate) fn dependence(
             let results = is_proved
                 .then(|| results(machine.terms, &machine.state.writes))
                 .flatten();
+            let waves = machine.waves;
             runs.push(Run {
-                size,
                 map: *map,
+                waves,
                 whole: stopped.is_none(),
-                report,
-                results,
+                report: Rc::new(report),
+                results: results.map(Rc::new),
             });
         }
     }
@@ -96,10 +105,10 @@ fn of_runs(breaking: &[&Run], sound: &Run, effect: WaveEffect) -> Option<WaveDep
         sizes: breaking
             .iter()
             .filter(|run| run.map == map)
-            .map(|run| run.size)
+            .map(|run| run.waves.size)
             .collect(),
         map,
-        sound: (sound.size, sound.map),
+        sound: (sound.waves.size, sound.map),
         effect,
     })
 }
@@ -138,7 +147,7 @@ fn race(runs: &[Run]) -> Option<WaveDependence> {
 fn difference(terms: &Terms, runs: &[Run]) -> Option<WaveDependence> {
     let proved: Vec<(&Run, &Results)> = runs
         .iter()
-        .filter_map(|run| Some((run, run.results.as_ref()?)))
+        .filter_map(|run| Some((run, run.results.as_deref()?)))
         .collect();
     if proved.len() < runs.len() {
         return None;
@@ -156,7 +165,7 @@ fn difference(terms: &Terms, runs: &[Run]) -> Option<WaveDependence> {
     };
     let (sound, expected) = *proved
         .iter()
-        .max_by_key(|(run, results)| (agreeing(results), run.size))?;
+        .max_by_key(|(run, results)| (agreeing(results), run.waves.size))?;
     if proved
         .iter()
         .any(|(_, results)| !results.keys().eq(expected.keys()))

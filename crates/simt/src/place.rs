@@ -101,7 +101,15 @@ impl<'a> Machine<'a> {
                 }))
             }
             ExprKind::Index(base, index) => {
-                let mut place = self.place(base)?;
+                let mut place = match self.variable(base) {
+                    // Which components it has as a whole is nothing to its elements.
+                    Some(root) => Place {
+                        root,
+                        base: Column::ZERO,
+                        components: Vec::new(),
+                    },
+                    None => self.place(base)?,
+                };
                 let index_value = self.eval(index)?;
                 if index_value.is_empty() && self.claims.is_some() {
                     return Self::stop("an index that is not understood", expr.span);
@@ -273,6 +281,21 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// The variable that an expression is the name of.
+    fn variable(&self, expr: &Expr) -> Option<Root> {
+        match expr.kind {
+            ExprKind::Local(local) if !self.state.frame.aliases.contains_key(&local) => {
+                Some(Root::Local(local))
+            }
+            ExprKind::Global(global) => match self.shader.globals.get(global.0 as usize)?.storage {
+                Storage::Groupshared => Some(Root::Shared(global)),
+                Storage::Static => Some(Root::Static(global)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
     /// Whether all active threads' values are known and less than `length`.
     fn is_below(&self, index: &Column, length: u32) -> bool {
         let index = index.row();
@@ -303,13 +326,20 @@ impl<'a> Machine<'a> {
     pub fn load(&mut self, place: &Place, span: Span) -> Vec<Column> {
         match &place.root {
             Root::Local(local) => {
-                let columns = self.state.frame.locals.get(local.0 as usize);
-                let columns = columns.cloned().unwrap_or_default();
-                self.gather(&columns, place)
+                let slot = |machine: &mut Self, columns: &mut Vec<Column>| {
+                    if let Some(slot) = machine.state.frame.locals.get_mut(local.0 as usize) {
+                        std::mem::swap(slot, columns);
+                    }
+                };
+                self.gather_from(slot, place)
             }
             Root::Static(global) => {
-                let columns = self.state.statics.get(global).cloned().unwrap_or_default();
-                self.gather(&columns, place)
+                let slot = |machine: &mut Self, columns: &mut Vec<Column>| {
+                    if let Some(slot) = machine.state.statics.get_mut(global) {
+                        std::mem::swap(slot, columns);
+                    }
+                };
+                self.gather_from(slot, place)
             }
             Root::Value(columns) => self.gather(columns, place),
             Root::Shared(global) => {
@@ -326,6 +356,15 @@ impl<'a> Machine<'a> {
                     .collect()
             }
         }
+    }
+
+    /// The same of a variable, which `swap` takes out and puts back: it may have thousands of components.
+    fn gather_from(&mut self, swap: impl Fn(&mut Self, &mut Vec<Column>), place: &Place) -> Vec<Column> {
+        let mut columns = Vec::new();
+        swap(self, &mut columns);
+        let values = self.gather(&columns, place);
+        swap(self, &mut columns);
+        values
     }
 
     /// Components of a variable at an offset that may differ by thread.
@@ -403,7 +442,7 @@ impl<'a> Machine<'a> {
                 // Outside: an undefined value, or one that another group may be changing.
                 let value = self.terms.fresh();
                 unproved |= on_device;
-                if remembers && touches.of(thread, guard).is_certain() {
+                if remembers && touches.is_certain(&touches.of(thread, guard)) {
                     suspects.push((
                         value.clone(),
                         thread,
@@ -441,7 +480,7 @@ impl<'a> Machine<'a> {
         }
         self.report.unproved |= unproved;
         for conflict in conflicts {
-            self.conflict(global, conflict, true);
+            self.conflict(global, conflict, None);
         }
         values
     }
@@ -605,7 +644,7 @@ impl<'a> Machine<'a> {
             else {
                 unproved = true;
                 is_outside = true;
-                if touch.is_certain() {
+                if touches.is_certain(&touch) {
                     outside.get_or_insert((thread as u16, index_outside(*base)));
                 }
                 continue;
@@ -617,11 +656,8 @@ impl<'a> Machine<'a> {
                 self.terms.select(guard.at(thread), new, slot)
             };
             if let Some(conflict) = track.write(cell, interval, touch, *slot == new) {
-                // A write of what is there already changes nothing for anybody; and two writes whose values are not
-                // understood may well be of one value.
-                let distinct = self.terms.seen_to_differ(&new, slot, conflict.first_writes);
-                conflicts.push((conflict, distinct));
-                *slot = self.terms.fresh();
+                let old = std::mem::replace(slot, self.terms.fresh());
+                conflicts.push((conflict, [new, old]));
             } else {
                 *slot = new;
             }
@@ -638,8 +674,8 @@ impl<'a> Machine<'a> {
             self.report_outside(global, index, thread, true, site);
         }
         self.report.unproved |= unproved;
-        for (conflict, distinct) in conflicts {
-            self.conflict(global, conflict, distinct);
+        for (conflict, values) in conflicts {
+            self.conflict(global, conflict, Some(values));
         }
     }
 

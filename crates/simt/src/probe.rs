@@ -209,9 +209,7 @@ impl Prober {
         if self.is_probing() {
             return;
         }
-        let spans = statements.iter().map(|statement| (function, statement.span));
-        self.missed.statements.extend(spans);
-        self.missed.note_calls(shader, statements);
+        self.missed.note(shader, function, statements);
     }
 
     /// The collectives found, in the order in which they run. Where the run of `entry` stopped early, those that may
@@ -455,6 +453,9 @@ impl<'a> Machine<'a> {
         }
         self.prober.watch = Some(self.watch(&layouts, &all.written)?);
         let atoms = self.free(layouts, all, frees_known_cells);
+        if let Some(watch) = &mut self.prober.watch {
+            watch.first = atoms.first;
+        }
         let entry_events = self.state.events;
         let mut best: Option<(Collective, usize)> = None;
         let mut so_far = Effects::default();
@@ -502,7 +503,7 @@ impl<'a> Machine<'a> {
 
 /// Whether two finds are the same construct.
 fn is_same(a: &Collective, b: &Collective) -> bool {
-    (a.span, a.function, a.kind, a.operator) == (b.span, b.function, b.kind, b.operator)
+    (a.span, a.function, a.kind, a.operator, a.half) == (b.span, b.function, b.kind, b.operator, b.half)
         && (&a.input, &a.output, a.count, a.segment, a.reversed)
             == (&b.input, &b.output, b.count, b.segment, b.reversed)
 }

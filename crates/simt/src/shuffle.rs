@@ -23,17 +23,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{Expr, FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind};
 
 use crate::column::{Column, Mask};
-use crate::effects::Effects;
+use crate::effects::{Effects, EffectsCache};
 use crate::finding::{Elements, Kind, WaveLadder};
 use crate::lanes::{Lanes, Pattern, register};
 use crate::layout::Layout;
 use crate::machine::{BUDGET, MAX_COMPONENTS, Machine, Run};
+use crate::missed::Missed;
 use crate::packing;
 use crate::row;
+use crate::starts::{Key, effects_of_ladder, starts};
 use crate::value::{Op, Term, Terms, Value};
 use crate::wave::{WAVE_SIZES, Waves};
 
@@ -41,24 +42,13 @@ use crate::wave::{WAVE_SIZES, Waves};
 const MAX_STARTS: usize = 64;
 /// Different states that one statement is tried in.
 const MAX_STATES: usize = 16;
-/// Statements of one block that a ladder has at most.
-const MAX_STATEMENTS: usize = 128;
-/// Statements between two reads, or after the last one, that may be part of a ladder.
-const MAX_BETWEEN: usize = 2;
-
-/// A statement, by its function and place.
-type Key = (FunctionId, Span);
-
 /// What a run for ladders keeps.
 #[derive(Default)]
 pub(crate) struct Ladders {
+    /// Statements that may be a ladder's first.
+    wanted: BTreeSet<Key>,
     starts: BTreeMap<Key, Start>,
-    /// Statements that were not followed at least once.
-    unfollowed: Vec<Key>,
-    /// Some of those read lanes, perhaps in a function that they call.
-    calls_unfollowed: bool,
-    /// By statement: whether it reads other lanes.
-    reads_lanes: FxHashMap<Key, bool>,
+    missed: Missed,
     trial: Option<Trial>,
 }
 
@@ -118,8 +108,7 @@ struct Found {
 struct Runs {
     /// By statement: what was found in all runs in which it was reached, their numbers, and their wave sizes.
     starts: BTreeMap<Key, (Start, BTreeSet<usize>, BTreeSet<u32>)>,
-    unfollowed: Vec<Key>,
-    calls_unfollowed: bool,
+    missed: Missed,
     /// Those that did not come to their end.
     stopped: Vec<usize>,
 }
@@ -134,35 +123,48 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> V
         .into_iter()
         .filter(|size| (least..=most).contains(size));
     let maps = packing::maps(group).iter();
+    let least_lanes = sizes.clone().next().map_or(0, least_lanes);
+    let mut wanted = starts(shader, &mut EffectsCache::default(), entry, least_lanes);
     let mut budget = BUDGET;
     let mut runs = Runs::default();
+    // A map may make the same waves as another one.
+    let mut seen: Vec<Waves> = Vec::new();
     for (number, (map, size)) in maps
         .flat_map(|map| sizes.clone().map(move |size| (map, size)))
         .enumerate()
     {
-        let mut terms = Terms::default();
+        if wanted.is_empty() {
+            return Vec::new();
+        }
         let waves = Waves::new(group, size, *map);
+        if seen.contains(&waves) {
+            continue;
+        }
+        seen.push(waves.clone());
+        let mut terms = Terms::default();
         let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves) else {
             return Vec::new();
         };
-        machine.ladders = Some(Ladders::default());
+        machine.ladders = Some(Ladders {
+            wanted: std::mem::take(&mut wanted),
+            ..Ladders::default()
+        });
         machine.budget = budget;
         if machine.run().is_some() {
             runs.stopped.push(number);
         }
         budget = machine.budget;
-        runs.add(machine.ladders.take().unwrap_or_default(), number, size);
-        if runs.stopped.contains(&number) && runs.starts.keys().all(|key| runs.is_lost(*key, entry)) {
-            return Vec::new();
-        }
+        let mut ladders = machine.ladders.take().unwrap_or_default();
+        wanted = std::mem::take(&mut ladders.wanted);
+        runs.add(ladders, number, size);
+        wanted.retain(|key| !runs.is_lost(*key, entry) && !runs.is_fruitless(*key));
     }
     runs.ladders(entry)
 }
 
 impl Runs {
     fn add(&mut self, ladders: Ladders, number: usize, size: u32) {
-        self.unfollowed.extend(ladders.unfollowed);
-        self.calls_unfollowed |= ladders.calls_unfollowed;
+        self.missed.add(ladders.missed);
         for (key, start) in ladders.starts {
             let (all, runs, sizes) = self.starts.entry(key).or_default();
             if runs.is_empty() {
@@ -177,18 +179,19 @@ impl Runs {
         }
     }
 
+    /// Whether nothing was found from the statement on, so that nothing can be that holds in all runs.
+    fn is_fruitless(&self, key: Key) -> bool {
+        let start = self.starts.get(&key);
+        start.is_some_and(|(start, ..)| start.failed || start.results.is_empty())
+    }
+
     /// Whether the statement may have run unseen: where it was not followed, or after a run had stopped. Once reached, a
     /// statement of the entry point runs again only in a loop around it, and those that were left half-way are among
-    /// `unfollowed`; other functions may be called again.
+    /// what was missed; other functions may be called again.
     fn is_lost(&self, key: Key, entry: FunctionId) -> bool {
-        let in_other = |place: &Key| self.calls_unfollowed && place.0 != key.0;
-        let is_within =
-            |place: &Key| place.0 == key.0 && place.1.start <= key.1.start && key.1.end <= place.1.end;
         let reached = self.starts.get(&key).map(|(_, runs, _)| runs);
         let is_reached = |run: &usize| reached.is_some_and(|runs| runs.contains(run));
-        self.unfollowed
-            .iter()
-            .any(|place| in_other(place) || is_within(place))
+        self.missed.has_all_of(key.0, key.1)
             || (!self.stopped.is_empty() && (key.0 != entry || !self.stopped.iter().all(is_reached)))
     }
 
@@ -272,10 +275,8 @@ impl<'a> Machine<'a> {
             return;
         };
         let key = (self.state.frame.function, first.span);
-        if self.ladders.is_none() || !self.reads_lanes(key, first) {
-            return;
-        }
-        let Some(ladders) = self.ladders.as_mut() else {
+        let ladders = self.ladders.as_mut();
+        let Some(ladders) = ladders.filter(|ladders| ladders.wanted.contains(&key)) else {
             return;
         };
         if let Some(trial) = &mut ladders.trial {
@@ -334,30 +335,12 @@ impl<'a> Machine<'a> {
             .collect())
     }
 
-    /// The statement at `span` is not followed from here on.
-    pub fn lose_ladders(&mut self, span: Span, effects: Option<&Effects>) {
+    /// The statements are not followed from here on.
+    pub fn lose_ladders(&mut self, statements: &[Stmt]) {
         let function = self.state.frame.function;
         if let Some(ladders) = self.ladders.as_mut().filter(|ladders| ladders.trial.is_none()) {
-            ladders.unfollowed.push((function, span));
-            ladders.calls_unfollowed |= effects.is_some_and(|effects| effects.reads_lanes);
+            ladders.missed.note(self.shader, function, statements);
         }
-    }
-
-    fn reads_lanes(&mut self, key: Key, statement: &'a Stmt) -> bool {
-        let known = self
-            .ladders
-            .as_ref()
-            .and_then(|ladders| ladders.reads_lanes.get(&key));
-        if let Some(known) = known {
-            return *known;
-        }
-        let effects = self
-            .effects
-            .of_statements(self.shader, std::slice::from_ref(statement));
-        if let Some(ladders) = self.ladders.as_mut() {
-            ladders.reads_lanes.insert(key, effects.reads_lanes);
-        }
-        effects.reads_lanes
     }
 
     /// Whether it is known which lanes are here: of each wave all that are active, or none.
@@ -385,15 +368,14 @@ impl<'a> Machine<'a> {
     }
 
     fn try_first(&mut self, statements: &'a [Stmt], start: &mut Start) {
-        let effects = self.effects_of_ladder(statements);
+        let effects = effects_of_ladder(self.shader, &mut self.effects, statements);
         let statements = &statements[..effects.len()];
         let mut all = Effects::default();
         for of_one in &effects {
             all.add(of_one);
         }
         let waves = self.active_waves();
-        // Of fewer lanes the total may be meant for something else, such as for one quad of many.
-        let least = row::LEAST.min(self.waves.size) as usize;
+        let least = least_lanes(self.waves.size) as usize;
         if effects.is_empty() || waves.iter().all(|wave| wave.len() < least) {
             start.failed = true;
             return;
@@ -424,23 +406,6 @@ impl<'a> Machine<'a> {
         }
         start.states.push(entry);
         start.inside.extend(trial.unwrap_or_default().inside);
-    }
-
-    /// The effects of the statements that may be a ladder.
-    fn effects_of_ladder(&mut self, statements: &'a [Stmt]) -> Vec<Effects> {
-        let mut effects: Vec<Effects> = Vec::new();
-        let mut between = 0;
-        for statement in statements.iter().take(MAX_STATEMENTS) {
-            let of_one = self
-                .effects
-                .of_statements(self.shader, std::slice::from_ref(statement));
-            between = if of_one.reads_lanes { 0 } else { between + 1 };
-            if between > MAX_BETWEEN || !can_be_of_ladder(&of_one) {
-                break;
-            }
-            effects.push(of_one);
-        }
-        effects
     }
 
     /// What the statements find, and the variables that become atoms, by block.
@@ -520,7 +485,7 @@ impl<'a> Machine<'a> {
         for (number, (statement, of_one)) in (1..).zip(statements.iter().zip(effects)) {
             if let Some(trial) = self.ladders.as_mut().and_then(|ladders| ladders.trial.as_mut()) {
                 trial.number = number;
-                if number > 1 && of_one.reads_lanes {
+                if number > 1 && of_one.reads_lanes() {
                     trial.inside.insert((number, (function, statement.span)));
                 }
             }
@@ -585,11 +550,8 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Whether statements only compute on variables, all active lanes to their end; and no intrinsic already combines what
-/// the lanes hold.
-fn can_be_of_ladder(effects: &Effects) -> bool {
-    !(effects.leaves || effects.jumps || effects.opaque || effects.barrier || effects.combines_lanes)
-        && !(effects.touches_shared() || effects.handle_written || effects.atomic)
-        && effects.device_written.is_empty()
-        && effects.statics.is_empty()
+/// Lanes that some wave of this size has at least where it has a ladder: of fewer the total may be meant for something
+/// else, such as for one quad of many.
+fn least_lanes(size: u32) -> u32 {
+    row::LEAST.min(size)
 }

@@ -118,8 +118,9 @@ impl Machine<'_> {
 
     /// Reports an access outside an array. Of arrays of arrays it is not known which index is meant.
     pub fn report_outside(&mut self, array: GlobalId, index: i32, thread: u16, is_write: bool, site: u32) {
+        let iteration = self.iteration_at(site);
         let (Some(site), Some(global)) = (
-            self.sites.get(site as usize).cloned(),
+            self.sites.get(site as usize),
             self.shader.globals.get(array.0 as usize),
         ) else {
             return;
@@ -144,13 +145,14 @@ impl Machine<'_> {
                     span: site.span,
                 },
                 interval: self.state.interval,
-                iteration: site.iteration,
+                iteration,
             });
         }
     }
 
     fn report_undefined(&mut self, suspect: Suspect, used: Span) {
-        let Some(site) = self.sites.get(suspect.site as usize).cloned() else {
+        let iteration = self.iteration_at(suspect.site);
+        let Some(site) = self.sites.get(suspect.site as usize) else {
             return;
         };
         let access = Access {
@@ -172,7 +174,7 @@ impl Machine<'_> {
                         read: access,
                         used,
                         interval: suspect.interval,
-                        iteration: site.iteration,
+                        iteration,
                     });
                 }
             }

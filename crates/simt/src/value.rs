@@ -24,6 +24,7 @@ use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
 use crate::finding::Operator;
 use crate::flow::{Facts, Source};
+use crate::halves::Halved;
 
 /// A 32-bit word: known, or a term over atoms.
 ///
@@ -154,6 +155,8 @@ pub(crate) struct Terms {
     work: Cell<usize>,
     /// Atoms that are taken for numbers.
     assumed: FxHashMap<u32, u32>,
+    /// Blocks of inputs whose halves were picked.
+    pub halved: Vec<Halved>,
 }
 
 impl Value {
@@ -369,7 +372,7 @@ impl Terms {
     }
 
     /// The value as runs and a constant of `operator`'s form; interned as one atom if it has another operator's.
-    fn parts_under(&mut self, operator: Operator, value: &Value) -> (Vec<Part>, u32) {
+    pub fn parts_under(&mut self, operator: Operator, value: &Value) -> (Vec<Part>, u32) {
         let identity = operator.identity();
         match value {
             Value::Known(word) => (Vec::new(), *word),
@@ -534,7 +537,7 @@ fn is_product(value: &Value) -> bool {
 }
 
 /// Adds up the factors of two sorted lists of runs.
-fn merge(operator: Operator, left: &[Part], right: &[Part]) -> Vec<Part> {
+pub(crate) fn merge(operator: Operator, left: &[Part], right: &[Part]) -> Vec<Part> {
     let mut merged: Vec<Part> = Vec::with_capacity(left.len() + right.len());
     let mut push = |part: Part| {
         if part.factor == 0 || part.start == part.end {
@@ -599,7 +602,7 @@ fn merge(operator: Operator, left: &[Part], right: &[Part]) -> Vec<Part> {
 }
 
 /// The one way each value is written.
-fn normalise(operator: Operator, constant: u32, mut parts: Vec<Part>) -> Value {
+pub(crate) fn normalise(operator: Operator, constant: u32, mut parts: Vec<Part>) -> Value {
     parts.retain(|part| part.factor != 0);
     if parts.is_empty() {
         return Value::Known(constant);

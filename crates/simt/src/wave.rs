@@ -37,7 +37,7 @@ impl LaneMap {
 pub const WAVE_SIZES: [u32; 6] = [4, 8, 16, 32, 64, 128];
 
 /// The waves of one group.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Waves {
     pub size: u32,
     /// For each wave the thread at each occupied lane, ascending by lane.

@@ -18,7 +18,7 @@ use crate::source_text::SourceTexts;
 use crate::terminal;
 
 /// Notes are wrapped here; lines of source are not.
-const WIDTH: usize = 80;
+pub(crate) const WIDTH: usize = 80;
 
 /// Lines of source are cut here.
 const MAX_LINE: usize = 400;
@@ -90,7 +90,7 @@ fn snippet(texts: &SourceTexts, finding: &Diagnostic) -> Snippet<FileId> {
         .max();
     // A note stands behind the line numbers and ` = `.
     let width = WIDTH - 4 - last_line.unwrap_or(1).to_string().len();
-    Snippet::new(severity(finding.category))
+    Snippet::new(severity(finding.level))
         .with_code(finding.rule)
         .with_message(&finding.message)
         .with_labels(labels.collect())
@@ -107,7 +107,7 @@ fn snippet(texts: &SourceTexts, finding: &Diagnostic) -> Snippet<FileId> {
 
 /// Breaks lines at spaces so that none is wider than `width` characters, if words allow. Lines that are indented are
 /// code, and stay as they are.
-fn wrap(text: &str, width: usize) -> String {
+pub(crate) fn wrap(text: &str, width: usize) -> String {
     let lines = text.split('\n').map(|line| match line.strip_prefix("    ") {
         Some(_) => line.to_owned(),
         None => wrap_line(line, width),
