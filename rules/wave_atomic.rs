@@ -13,7 +13,7 @@
 
 use shaderlint_hlsl::{FileId, Scalar, Shader, Span};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
-use shaderlint_simt::{Claim, Found, Operator, Parts, Quantity, serves_alike};
+use shaderlint_simt::{Cells, Claim, Found, Operator, Parts, Quantity, serves_alike};
 
 use crate::configuration::{self, words};
 use crate::wave_form::free;
@@ -22,11 +22,11 @@ use crate::wave_form::free;
 const MAX_PROOFS: usize = 32;
 
 /// The parts of a call as a text has them: of the file, or of what is proved.
-struct Texts {
-    object: Option<String>,
-    place: String,
-    amount: String,
-    old: Option<String>,
+pub(crate) struct Texts {
+    pub object: Option<String>,
+    pub place: String,
+    pub amount: String,
+    pub old: Option<String>,
 }
 
 /// A form that is proved to do what the claim's call does. `None` where there is none.
@@ -35,19 +35,17 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Option<Fix> {
     let parts = claim.parts.as_ref()?;
     let before = context.analysis.claims.iter().take_while(|other| *other != claim);
     let races = &context.analysis.races;
-    if before.count() >= MAX_PROOFS || races.iter().any(|race| Some(race.array) == parts.array) {
+    if claim.cells != Cells::One
+        || before.count() >= MAX_PROOFS
+        || races.iter().any(|race| Some(race.array) == parts.array)
+    {
         return None;
     }
-    let written = texts(parts, |span| text_in_file(shader, span))?;
+    let written = texts_of_file(shader, parts)?;
     let expanded = texts(parts, |span| {
         Some(String::from_utf8_lossy(span.slice(&shader.text)).into_owned())
     })?;
-    let name = |wanted: &str| {
-        free(wanted, |name| {
-            let is_in = |text: &[u8]| words(text).any(|word| word == name.as_bytes());
-            is_in(parts.statement.slice(&shader.text)) || is_declared(shader, claim, name)
-        })
-    };
+    let name = |wanted: &str| free_name(shader, claim, wanted);
     let block = form(parts, &written, &name);
     if !means_the_same_in_the_file(shader, parts, &name) {
         return None;
@@ -172,6 +170,26 @@ fn form(parts: &Parts, texts: &Texts, name: &dyn Fn(&str) -> String) -> String {
     format!("{{\n    {}\n}}", lines.join("\n    "))
 }
 
+/// The parts as the file has them.
+pub(crate) fn texts_of_file(shader: &Shader, parts: &Parts) -> Option<Texts> {
+    texts(parts, |span| text_in_file(shader, span))
+}
+
+/// What stands around a part of a place in the file.
+pub(crate) fn around(shader: &Shader, place: Span, part: Span) -> Option<(String, String)> {
+    let text = |start: u32, end: u32| text_in_file(shader, Span { start, end });
+    Some((text(place.start, part.start)?, text(part.end, place.end)?))
+}
+
+/// A name that is nobody else's where the claim's call stands, and is not in it.
+pub(crate) fn free_name(shader: &Shader, claim: &Claim, wanted: &str) -> String {
+    free(wanted, |name| {
+        let parts = claim.parts.as_ref();
+        let statement = parts.map_or(&[][..], |parts| parts.statement.slice(&shader.text));
+        words(statement).any(|word| word == name.as_bytes()) || is_declared(shader, claim, name)
+    })
+}
+
 fn texts(parts: &Parts, text: impl Fn(Span) -> Option<String>) -> Option<Texts> {
     let maybe = |span: Option<Span>| match span {
         None => Some(None),
@@ -186,7 +204,7 @@ fn texts(parts: &Parts, text: impl Fn(Span) -> Option<String>) -> Option<Texts> 
 }
 
 /// As the file has it, if all of it stands there and nothing else. On one line: a comment would take the rest of it along.
-fn text_in_file(shader: &Shader, span: Span) -> Option<String> {
+pub(crate) fn text_in_file(shader: &Shader, span: Span) -> Option<String> {
     let place = shader.origins.editable(span)?;
     let text = &shader.sources.get(place.file)?.text;
     let text = text.get(place.start as usize..place.end as usize)?;

@@ -86,9 +86,9 @@ pub struct Fix<E = Edit> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Safety {
-    /// Bit for bit the same results.
+    /// Bit for bit the same results; where the order of atomics leaves several open, one of these.
     Safe,
-    /// The same results up to rounding.
+    /// Results may differ: in their rounding, in another configuration, or because they were not defined.
     Unsafe,
 }
 

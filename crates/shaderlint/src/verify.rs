@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use shaderlint_hlsl::{ExprKind, FunctionId, Scalar, Shader, Span, Stmt, StmtKind};
-use shaderlint_linter::{Diagnostic, Settings, Verdict, check_shader, settle};
+use shaderlint_linter::{Category, Diagnostic, Settings, Verdict, check_shader, settle};
 use shaderlint_rules::RULES;
 use shaderlint_simt::unordered;
 use shaderlint_verify::run::{Tolerance, Trial, compare_and_time_everywhere};
@@ -128,7 +128,10 @@ fn other_file(args: &VerifyArgs, flagged: &Unit, against: &std::path::Path) -> R
 /// The file with every fix made, and the kernels that changed.
 fn fixed_file(args: &VerifyArgs, file: &OneFile, flagged: &Unit) -> Result<(Unit, Vec<Pair>)> {
     let path = kernel::path(flagged);
-    let look = |text: &[u8]| check_shader(&file.unit(text).shader, RULES, &Settings::default()).findings;
+    // A kernel that is wrong has no meaning to compare with.
+    let is_right = |finding: &Diagnostic| finding.category == Category::Perf;
+    let check = |text: &[u8]| check_shader(&file.unit(text).shader, RULES, &Settings::default()).findings;
+    let look = |text: &[u8]| check(text).into_iter().filter(is_right).collect::<Vec<_>>();
     let is_refined = |finding: &Diagnostic| finding.verdict == Verdict::Refines;
     let refine = |text: &[u8]| look(text).into_iter().filter(is_refined).collect::<Vec<_>>();
     let refined = settle(&file.text, true, refine, |findings| findings);

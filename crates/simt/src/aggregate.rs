@@ -83,7 +83,7 @@ impl<'a> Call<'a> {
 
 /// The parts of a claim's call, if one thread could make it for its wave.
 pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Option<Parts> {
-    if claim.cells != Cells::One || claim.found == Found::Otherwise {
+    if claim.cells == Cells::One && claim.found == Found::Otherwise {
         return None;
     }
     let function = shader.functions.get(claim.function.0 as usize)?;
@@ -110,20 +110,23 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Option
         return None;
     };
     let scope = Scope::new(shader, entry, claim.function, &around);
-    let names_the_cell = match call.object {
-        Some(object) => scope.is_cell(object) && scope.is_steady(call.place),
-        None => scope.is_cell(call.place),
-    };
-    if !names_the_cell {
-        return None;
-    }
     let old = call.operands.get(1);
-    let (old, unused) = match (claim.found, old) {
-        (Found::Slot, old) => (Some(old.filter(|old| is_word(&old.ty))?), None),
-        (_, Some(old)) => (None, Some(never_read(function, old)?)),
-        (_, None) => (None, None),
+    let unused = old.and_then(|old| never_read(function, old));
+    let old = match (claim.cells, claim.found) {
+        (Cells::One, Found::Slot) => Some(old.filter(|old| is_word(&old.ty))?),
+        (Cells::One, _) if old.is_some() && unused.is_none() => return None,
+        (Cells::One, _) => None,
+        (Cells::Few(_), _) => old.filter(|_| unused.is_none()),
     };
-    if old.is_none() && !nobody_can_tell(shader, entry, expr, call) {
+    let index = match (claim.cells, call.object) {
+        (Cells::One, Some(object)) => {
+            (scope.is_cell(object) && scope.is_steady(call.place)).then_some(None)?
+        }
+        (Cells::One, None) => scope.is_cell(call.place).then_some(None)?,
+        (Cells::Few(_), Some(object)) => scope.is_cell(object).then_some(Some(call.place))?,
+        (Cells::Few(_), None) => Some(scope.index_of_cell(call.place)?),
+    };
+    if claim.cells == Cells::One && old.is_none() && !nobody_can_tell(shader, entry, expr, call) {
         return None;
     }
     let array = call.root().filter(|root| {
@@ -140,6 +143,7 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Option
         quantity: quantity(given),
         old: old.map(|old| in_parentheses(&shader.text, old.span)),
         unused,
+        index: index.map(|index| index.span),
         cell,
         given: given_as,
         array,
@@ -291,6 +295,15 @@ impl<'a> Scope<'a> {
             ExprKind::Index(base, index) => self.is_cell(base) && self.is_steady(index),
             ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => self.is_cell(base),
             _ => false,
+        }
+    }
+
+    /// The index that tells which cell, where there is one.
+    fn index_of_cell(&self, expr: &'a Expr) -> Option<&'a Expr> {
+        match &expr.kind {
+            ExprKind::Index(base, index) => self.is_cell(base).then_some(index),
+            ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => self.index_of_cell(base),
+            _ => None,
         }
     }
 

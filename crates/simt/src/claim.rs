@@ -183,7 +183,7 @@ impl Claims {
                     _ if self.used.get() & bit != 0 || !is_complete || bit == 0 => Found::Otherwise,
                     _ => Found::Unused,
                 };
-                if is_all && !site.varies {
+                if is_all && !site.varies || matches!(claim.cells, Cells::Few(_)) {
                     claim.parts = aggregate::parts(shader, entry, &claim);
                 }
                 Some(claim)

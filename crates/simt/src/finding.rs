@@ -332,7 +332,8 @@ pub struct Claim {
     pub span: Span,
     /// The function whose text holds `span`.
     pub function: FunctionId,
-    /// Set where one thread of a wave could make it for all, in place.
+    /// Set where one thread of a wave could make it for all, in place; of one of few cells, where it is a statement by
+    /// itself.
     pub parts: Option<Parts>,
 }
 
@@ -354,6 +355,8 @@ pub struct Parts {
     pub old: Option<Span>,
     /// The variable that it goes to where nobody uses it: what is left in there is no matter.
     pub unused: Option<LocalId>,
+    /// Of one of few cells: the index, or the address, that tells which.
+    pub index: Option<Span>,
     /// The cell's type.
     pub cell: Scalar,
     /// The amount's type before it is converted to the cell's.

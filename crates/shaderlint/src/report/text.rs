@@ -105,8 +105,17 @@ fn snippet(texts: &SourceTexts, finding: &Diagnostic) -> Snippet<FileId> {
         )
 }
 
-/// Breaks lines at spaces so that none is wider than `width` characters, if words allow.
+/// Breaks lines at spaces so that none is wider than `width` characters, if words allow. Lines that are indented are
+/// code, and stay as they are.
 pub(crate) fn wrap(text: &str, width: usize) -> String {
+    let lines = text.split('\n').map(|line| match line.strip_prefix("    ") {
+        Some(_) => line.to_owned(),
+        None => wrap_line(line, width),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn wrap_line(text: &str, width: usize) -> String {
     let mut wrapped = String::with_capacity(text.len());
     let mut column = 0;
     for word in text.split(' ') {
@@ -258,6 +267,10 @@ mod tests {
         assert_eq!(wrap("a bc def", 4), "a bc\ndef");
         assert_eq!(wrap("averylongword b", 4), "averylongword\nb");
         assert_eq!(wrap("", 4), "");
+        assert_eq!(
+            wrap("a bc def:\n    int a  = 1;\n    b", 4),
+            "a bc\ndef:\n    int a  = 1;\n    b"
+        );
     }
 
     #[test]
