@@ -131,7 +131,7 @@ pub(crate) struct Report {
 /// Statements a run may execute, times threads: about a fifth of a second.
 pub(crate) const BUDGET: u64 = 8_000_000;
 /// Atoms a run may make, with their arguments: about 80 MB.
-const MAX_WORK: usize = 1_500_000;
+pub(crate) const MAX_WORK: usize = 1_500_000;
 const MAX_CALL_DEPTH: u32 = 32;
 /// Pairs of values written at the same two places that are compared.
 const MAX_ASKED: u32 = 64;
@@ -162,6 +162,8 @@ pub(crate) struct Machine<'a> {
     pub sites: Vec<Site>,
     pub constants: FxHashMap<GlobalId, Vec<Column>>,
     pub budget: u64,
+    /// Atoms there may be, with their arguments, those of earlier runs on the same terms among them.
+    pub max_work: usize,
     /// The ways threads went that are not here, from the outermost branch on.
     pub partings: Vec<Parting>,
     /// The ways threads left the kernel.
@@ -240,6 +242,7 @@ impl<'a> Machine<'a> {
             sites: Vec::new(),
             constants: FxHashMap::default(),
             budget,
+            max_work: MAX_WORK,
             partings: Vec::new(),
             exits: Vec::new(),
             suspects: BTreeMap::new(),
@@ -284,7 +287,7 @@ impl<'a> Machine<'a> {
 
     /// Whether no step is left.
     pub fn is_exhausted(&self) -> bool {
-        self.budget < self.lanes as u64 || self.terms.work() > MAX_WORK
+        self.budget < self.lanes as u64 || self.terms.work() > self.max_work
     }
 
     /// Runs the statements of a block, then looks for constructs among them.
