@@ -4,7 +4,9 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod analyze;
+mod atomic;
 mod atoms;
 mod bins;
 mod bounds;
@@ -27,6 +29,7 @@ mod machine;
 mod memory;
 mod missed;
 mod observe;
+mod opaque;
 mod operator;
 mod packing;
 mod place;
@@ -38,6 +41,7 @@ mod shuffle;
 mod starts;
 mod terms;
 mod together;
+mod transfer;
 mod undefined;
 mod value;
 mod wave;
