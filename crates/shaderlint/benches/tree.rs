@@ -1,7 +1,7 @@
 //! The program over a tree of 1,500 files, from its start to its end.
 //!
 //! The files are this project's fixtures over and over, nine out of ten of them without a word that any rule looks for,
-//! as it is in trees of real shaders.
+//! as it is in trees of real shaders. Real ones are measured where they are, if there are any.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,9 @@ use divan::Bencher;
 use divan::counter::ItemsCount;
 
 const FILES: usize = 1500;
+
+/// Names folders of real shaders, listed as in `PATH`.
+const REAL: &str = "SHADERLINT_TREES";
 
 /// Where one of these is, something may be found.
 const WORDS: [&str; 4] = ["Barrier", "Interlocked", "Wave", "Counter"];
@@ -51,12 +54,16 @@ fn tree(one_in: usize) -> PathBuf {
     root
 }
 
+fn shaderlint() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_shaderlint"));
+    command.args(["--quiet", "--output-format", "concise"]);
+    command
+}
+
 fn lint(bencher: Bencher, one_in: usize) {
     let root = tree(one_in);
-    let mut command = Command::new(env!("CARGO_BIN_EXE_shaderlint"));
-    command
-        .current_dir(&root)
-        .args(["--quiet", "--output-format", "concise", "."]);
+    let mut command = shaderlint();
+    command.current_dir(&root).arg(".");
     let code = command.output().expect("the program starts").status.code();
     assert_eq!(code, Some(i32::from(one_in > 0)));
     bencher
@@ -72,4 +79,16 @@ fn without_a_kernel(bencher: Bencher) {
 #[divan::bench(sample_count = 10)]
 fn one_kernel_in_ten(bencher: Bencher) {
     lint(bencher, 10);
+}
+
+/// All together, as one run; nothing where no folder is named.
+#[divan::bench(sample_count = 5)]
+fn real_files(bencher: Bencher) {
+    let folders = std::env::var_os(REAL).unwrap_or_default();
+    let folders: Vec<PathBuf> = std::env::split_paths(&folders).collect();
+    if folders.iter().any(|folder| folder.is_dir()) {
+        let mut command = shaderlint();
+        command.args(&folders);
+        bencher.bench_local(|| command.output());
+    }
 }

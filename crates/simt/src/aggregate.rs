@@ -29,9 +29,9 @@ use shaderlint_hlsl::{
     Storage, Type, UnaryOp, expressions,
 };
 
+use crate::atomic::combining;
 use crate::effects::EffectsCache;
 use crate::finding::{Cells, Claim, Found, Parts, Quantity};
-use crate::intrinsic::combining;
 
 /// An atomic's call, taken apart.
 #[derive(Clone, Copy)]

@@ -6,7 +6,7 @@ use crate::bounds::{self, Bound};
 use crate::claim;
 use crate::effects::{Effects, EffectsCache};
 use crate::finding::{Analysis, Collective, OutOfBounds, Race};
-use crate::machine::{BUDGET, Machine, Report};
+use crate::machine::{BUDGET, MAX_WORK, Machine, Report};
 use crate::packing;
 use crate::shuffle;
 use crate::terms::Terms;
@@ -194,8 +194,9 @@ fn run(
             break;
         }
     }
-    // Waves can differ in what they do with groupshared memory alone.
-    if uses_waves && windows.is_empty() && effects.touches_shared() {
+    // Waves can differ in what they do with groupshared memory alone; and where one run that leaves nothing out takes
+    // too long, so do those that would be compared.
+    if uses_waves && windows.is_empty() && effects.touches_shared() && !skims {
         let puts_together = effects.barrier;
         analysis.wave_dependence = packing::dependence(shader, entry, puts_together, &mut budget);
     }
@@ -235,6 +236,8 @@ fn instances(
     (windows, skims): (&[(GlobalId, u32)], bool),
     budget: &mut u64,
 ) -> Vec<Collective> {
+    // Of long loops one instance may take all there is, and say no more than a shorter run would.
+    let max_work = terms.work().saturating_add(MAX_WORK / 4).min(MAX_WORK);
     for number in likely {
         // A few passes are cheap: they are tried even where the others have used up what there was.
         let left = if number <= bounds::FEW {
@@ -254,6 +257,7 @@ fn instances(
             machine.open_windows(windows);
             machine.prober.enabled = true;
             machine.skims = skims;
+            machine.max_work = max_work;
             let stopped = machine.run();
             left = machine.budget;
             let mut found = machine.collectives(stopped.is_some().then_some(entry));

@@ -102,10 +102,7 @@ impl Terms {
     /// The sum whose low half an atom is.
     fn whole_of(&self, atom: u32) -> Option<&Value> {
         match self.term(atom)? {
-            Term::Apply(Op::Binary(BinaryOp::And, Scalar::Uint), arguments) => match arguments {
-                [whole, Value::Known(MASK)] => Some(whole),
-                _ => None,
-            },
+            Term::Apply(Op::Binary(BinaryOp::And, Scalar::Uint), [whole, Value::Known(MASK)]) => Some(whole),
             _ => None,
         }
     }

@@ -4,8 +4,10 @@
 
 #![forbid(unsafe_code)]
 
+mod access;
 mod aggregate;
 mod analyze;
+mod atomic;
 mod atoms;
 mod bins;
 mod bounds;
@@ -29,6 +31,7 @@ mod machine;
 mod memory;
 mod missed;
 mod observe;
+mod opaque;
 mod operator;
 mod order;
 mod packing;
@@ -42,6 +45,7 @@ mod shuffle;
 mod starts;
 mod terms;
 mod together;
+mod transfer;
 mod undefined;
 mod value;
 mod wave;

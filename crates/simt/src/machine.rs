@@ -7,7 +7,6 @@
 //! function of what it reads.
 
 use std::collections::BTreeMap;
-use std::num::NonZeroU32;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,9 +20,9 @@ use crate::claim::Claims;
 use crate::column::{Column, MAX_THREADS, Mask};
 use crate::divergence::Parting;
 use crate::effects::EffectsCache;
-use crate::finding::{Access, Divergence, Iteration, OutOfBounds, Race, Stop, Uninitialised};
+use crate::finding::{Divergence, OutOfBounds, Race, Stop, Uninitialised};
 use crate::flow::Source;
-use crate::memory::{Action, Conflict, Pass, Shared, Site, Touch, Touches};
+use crate::memory::{Shared, Site};
 use crate::probe::{Prober, Trail};
 use crate::served::Served;
 use crate::shuffle::Ladders;
@@ -118,9 +117,9 @@ type Places = (GlobalId, Span, Span);
 pub(crate) struct Report {
     pub races: Vec<Race>,
     /// The array and the two places of each of `races`.
-    race_places: FxHashSet<Places>,
+    pub race_places: FxHashSet<Places>,
     /// How often it was asked of two places whether what is written there differs.
-    asked: FxHashMap<Places, u32>,
+    pub asked: FxHashMap<Places, u32>,
     /// A race that may or may not be one: nothing about this run's groupshared memory is proved.
     pub unproved: bool,
     pub divergences: Vec<Divergence>,
@@ -132,10 +131,8 @@ pub(crate) struct Report {
 /// Statements a run may execute, times threads: about a fifth of a second.
 pub(crate) const BUDGET: u64 = 8_000_000;
 /// Atoms a run may make, with their arguments: about 80 MB.
-const MAX_WORK: usize = 1_500_000;
+pub(crate) const MAX_WORK: usize = 1_500_000;
 const MAX_CALL_DEPTH: u32 = 32;
-/// Pairs of values written at the same two places that are compared.
-const MAX_ASKED: u32 = 64;
 /// Components a variable may have to be followed one by one.
 pub(crate) const MAX_COMPONENTS: usize = 4096;
 
@@ -165,6 +162,8 @@ pub(crate) struct Machine<'a> {
     pub sites: Vec<Site>,
     pub constants: FxHashMap<GlobalId, Vec<Column>>,
     pub budget: u64,
+    /// Atoms there may be, with their arguments, those of earlier runs on the same terms among them.
+    pub max_work: usize,
     /// The ways threads went that are not here, from the outermost branch on.
     pub partings: Vec<Parting>,
     /// The ways threads left the kernel.
@@ -266,6 +265,7 @@ impl<'a> Machine<'a> {
             sites: Vec::new(),
             constants: FxHashMap::default(),
             budget,
+            max_work: MAX_WORK,
             partings: Vec::new(),
             exits: Vec::new(),
             suspects: BTreeMap::new(),
@@ -310,7 +310,7 @@ impl<'a> Machine<'a> {
 
     /// Whether no step is left.
     pub fn is_exhausted(&self) -> bool {
-        self.budget < self.lanes as u64 || self.terms.work() > MAX_WORK
+        self.budget < self.lanes as u64 || self.terms.work() > self.max_work
     }
 
     /// Runs the statements of a block, then looks for constructs among them.
@@ -607,137 +607,6 @@ impl<'a> Machine<'a> {
         self.prober.at_barrier(span);
         self.observe_partial_results();
         Ok(())
-    }
-
-    /// A new site for an access at `span`, in the current pass of the innermost loop.
-    pub fn site(&mut self, span: Span) -> u32 {
-        let frame = &self.state.frame;
-        let pass = frame.loops.last().map(|innermost| Pass {
-            number: innermost.number,
-            variable: innermost.variable.and_then(|local| {
-                let column = frame.locals.get(local.0 as usize)?.first()?;
-                let value = column.uniform(self.state.active)?.known()?;
-                Some((frame.function, local, value))
-            }),
-        });
-        let shared_guard = self.shared_guard();
-        self.sites.push(Site {
-            span,
-            pass,
-            doubtful: self.state.doubtful,
-            shared_guard,
-            epoch: self.state.epoch,
-        });
-        (self.sites.len() - 1) as u32
-    }
-
-    /// The pass of the innermost loop around a site.
-    pub fn iteration_at(&self, site: u32) -> Option<Iteration> {
-        let pass = self.sites.get(site as usize)?.pass?;
-        let name = |(function, local, value): (FunctionId, LocalId, u32)| {
-            let function = self.shader.functions.get(function.0 as usize)?;
-            let variable = function.locals.get(local.0 as usize)?;
-            Some((variable.name.clone(), value))
-        };
-        Some(Iteration {
-            number: pass.number,
-            variable: pass.variable.and_then(name),
-        })
-    }
-
-    /// A number for the guard, if the active threads all have the same.
-    fn shared_guard(&mut self) -> Option<NonZeroU32> {
-        match self.state.guard.uniform(self.state.active)?.clone() {
-            Value::Known(_) => NonZeroU32::new(u32::MAX),
-            guard => match self.terms.apply(Op::Same, &[guard]) {
-                Value::Run { start, .. } => NonZeroU32::new(start + 1),
-                _ => None,
-            },
-        }
-    }
-
-    /// The accesses of one evaluation at `site`, to the memory of groupshared arrays or that of resources.
-    pub fn touches(&mut self, site: u32, on_device: bool) -> Touches {
-        // A barrier that only some inputs lead to orders nothing for the others.
-        let state = &self.state;
-        let at_barrier = if on_device {
-            &state.device_guard
-        } else {
-            &state.barrier_guard
-        };
-        if !self.is_certain(at_barrier) && state.guard.uniform(state.active) != Some(at_barrier) {
-            self.report.unproved = true;
-        }
-        let of_all = Touch {
-            site,
-            thread: 0,
-            definite: matches!(&self.state.guard, Column::Uniform(guard) if self.is_certain(guard)),
-            action: Action::Plain,
-        };
-        Touches {
-            of_all,
-            doubtful: self.state.doubtful,
-        }
-    }
-
-    /// The element of an array that a cell belongs to.
-    pub fn element_of(&self, array: GlobalId, cell: u32) -> u32 {
-        let ty = self.shader.globals.get(array.0 as usize).map(|global| &global.ty);
-        let components = match ty {
-            Some(Type::Array(element, _)) => self.shader.components(element),
-            Some(ty) => self.shader.components(ty),
-            None => 1,
-        };
-        cell / components.max(1) as u32
-    }
-
-    /// Two threads met on a cell: a race to report where both accesses are certain, else only no proof.
-    ///
-    /// The values are what a write leaves and what it found there. A write of what is there already changes nothing for
-    /// anybody; and two writes whose values are not understood may well be of one value. Whether they were seen to differ
-    /// is asked only where that decides, and of two places only so often: values that are not, are not each time.
-    pub fn conflict(&mut self, array: GlobalId, conflict: Conflict, values: Option<[Value; 2]>) {
-        self.report.unproved = true;
-        self.forget_reads(array, Some(conflict.cell));
-        let Conflict { first, second, .. } = conflict;
-        let certain = !conflict.doubtful && first.meets(&second, &self.sites);
-        if !certain || self.prober.is_probing() {
-            return;
-        }
-        let access = |touch: Touch, is_write| {
-            let span = self
-                .sites
-                .get(touch.site as usize)
-                .map(|site| site.span)
-                .unwrap_or_default();
-            Access {
-                thread: u32::from(touch.thread),
-                is_write,
-                span,
-            }
-        };
-        let race = Race {
-            array,
-            index: self.element_of(array, conflict.cell),
-            first: access(first, conflict.first_writes),
-            second: access(second, conflict.second_writes),
-            interval: self.state.interval,
-            iteration: self.iteration_at(second.site),
-        };
-        let places = (array, race.first.span, race.second.span);
-        if let Some([new, old]) = values {
-            let asked = self.report.asked.entry(places).or_default();
-            if *asked == MAX_ASKED || self.report.race_places.contains(&places) {
-                return;
-            }
-            *asked += 1;
-            if !self.terms.seen_to_differ(&new, &old, conflict.first_writes) {
-                return;
-            }
-        }
-        if self.report.race_places.insert(places) {
-            self.report.races.push(race);
-        }
     }
 }
 

@@ -69,7 +69,7 @@ pub(crate) struct Touches {
 impl Touch {
     /// Whether both happen, at least for some inputs: under guards known true, or under one guard for both. And whether
     /// it is certain that no barrier came between.
-    pub fn meets(&self, other: &Touch, sites: &[Site]) -> bool {
+    pub fn meets(self, other: Touch, sites: &[Site]) -> bool {
         let (Some(here), Some(there)) = (sites.get(self.site as usize), sites.get(other.site as usize))
         else {
             return false;
@@ -90,7 +90,7 @@ impl Touches {
     }
 
     /// Whether one of them happens for certain.
-    pub fn is_certain(&self, touch: &Touch) -> bool {
+    pub fn is_certain(&self, touch: Touch) -> bool {
         touch.definite && !self.doubtful
     }
 }

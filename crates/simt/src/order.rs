@@ -7,8 +7,8 @@ use shaderlint_hlsl::{FunctionId, GlobalId, Shader};
 use crate::claim::Claims;
 use crate::column::Column;
 use crate::machine::{BUDGET, Machine};
-use crate::place::resource_name;
 use crate::terms::{Symbol, Terms};
+use crate::transfer::resource_name;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
 /// The resources a run has written to, as far as atomics are concerned.

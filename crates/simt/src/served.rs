@@ -24,14 +24,14 @@ use std::collections::BTreeSet;
 use shaderlint_hlsl::{Expr, Function, FunctionId, Global, GlobalId, LocalId, Shader, Stmt, Storage, Type};
 
 use crate::aggregate::statement_at;
+use crate::atomic::combining;
 use crate::claim::from_heap;
 use crate::column::Column;
 use crate::effects::EffectsCache;
 use crate::finding::{Claim, Operator, Stop};
-use crate::intrinsic::combining;
 use crate::machine::{Halt, Machine, Run, State};
-use crate::place::resource_name;
 use crate::terms::{Symbol, Terms};
+use crate::transfer::resource_name;
 use crate::value::Value;
 use crate::wave::{SplitMix, WAVE_SIZES, Waves};
 

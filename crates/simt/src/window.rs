@@ -305,7 +305,7 @@ impl Window {
         for part in &parts {
             for atom in part.start..part.end {
                 match terms.term(atom)? {
-                    Term::Apply(Op::Uniform { .. }, arguments) if arguments.is_empty() => {}
+                    Term::Apply(Op::Uniform { .. }, []) => {}
                     Term::Apply(Op::GroupId(_), _) if step.is_none() => step = Some(part.factor),
                     _ => return None,
                 }

@@ -1,0 +1,147 @@
+//! Accesses to memory that threads share: where they are in the text, and where two of them met.
+
+use std::num::NonZeroU32;
+
+use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Span, Type};
+
+use crate::column::Column;
+use crate::finding::{Access, Iteration, Race};
+use crate::machine::Machine;
+use crate::memory::{Action, Conflict, Pass, Site, Touch, Touches};
+use crate::value::{Op, Value};
+
+/// Pairs of values written at the same two places that are compared.
+const MAX_ASKED: u32 = 64;
+
+impl Machine<'_> {
+    /// A new site for an access at `span`, in the current pass of the innermost loop.
+    pub fn site(&mut self, span: Span) -> u32 {
+        let frame = &self.state.frame;
+        let pass = frame.loops.last().map(|innermost| Pass {
+            number: innermost.number,
+            variable: innermost.variable.and_then(|local| {
+                let column = frame.locals.get(local.0 as usize)?.first()?;
+                let value = column.uniform(self.state.active)?.known()?;
+                Some((frame.function, local, value))
+            }),
+        });
+        let shared_guard = self.shared_guard();
+        self.sites.push(Site {
+            span,
+            pass,
+            doubtful: self.state.doubtful,
+            shared_guard,
+            epoch: self.state.epoch,
+        });
+        (self.sites.len() - 1) as u32
+    }
+
+    /// The pass of the innermost loop around a site.
+    pub fn iteration_at(&self, site: u32) -> Option<Iteration> {
+        let pass = self.sites.get(site as usize)?.pass?;
+        let name = |(function, local, value): (FunctionId, LocalId, u32)| {
+            let function = self.shader.functions.get(function.0 as usize)?;
+            let variable = function.locals.get(local.0 as usize)?;
+            Some((variable.name.clone(), value))
+        };
+        Some(Iteration {
+            number: pass.number,
+            variable: pass.variable.and_then(name),
+        })
+    }
+
+    /// A number for the guard, if the active threads all have the same.
+    fn shared_guard(&mut self) -> Option<NonZeroU32> {
+        match self.state.guard.uniform(self.state.active)?.clone() {
+            Value::Known(_) => NonZeroU32::new(u32::MAX),
+            guard => match self.terms.apply(Op::Same, &[guard]) {
+                Value::Run { start, .. } => NonZeroU32::new(start + 1),
+                _ => None,
+            },
+        }
+    }
+
+    /// The accesses of one evaluation at `site`, to the memory of groupshared arrays or that of resources.
+    pub fn touches(&mut self, site: u32, on_device: bool) -> Touches {
+        // A barrier that only some inputs lead to orders nothing for the others.
+        let state = &self.state;
+        let at_barrier = if on_device {
+            &state.device_guard
+        } else {
+            &state.barrier_guard
+        };
+        if !self.is_certain(at_barrier) && state.guard.uniform(state.active) != Some(at_barrier) {
+            self.report.unproved = true;
+        }
+        let of_all = Touch {
+            site,
+            thread: 0,
+            definite: matches!(&self.state.guard, Column::Uniform(guard) if self.is_certain(guard)),
+            action: Action::Plain,
+        };
+        Touches {
+            of_all,
+            doubtful: self.state.doubtful,
+        }
+    }
+
+    /// The element of an array that a cell belongs to.
+    pub fn element_of(&self, array: GlobalId, cell: u32) -> u32 {
+        let ty = self.shader.globals.get(array.0 as usize).map(|global| &global.ty);
+        let components = match ty {
+            Some(Type::Array(element, _)) => self.shader.components(element),
+            Some(ty) => self.shader.components(ty),
+            None => 1,
+        };
+        cell / components.max(1) as u32
+    }
+
+    /// Two threads met on a cell: a race to report where both accesses are certain, else only no proof.
+    ///
+    /// The values are what a write leaves and what it found there. A write of what is there already changes nothing for
+    /// anybody; and two writes whose values are not understood may well be of one value. Whether they were seen to differ
+    /// is asked only where that decides, and of two places only so often: values that are not, are not each time.
+    pub fn conflict(&mut self, array: GlobalId, conflict: Conflict, values: Option<[Value; 2]>) {
+        self.report.unproved = true;
+        self.forget_reads(array, Some(conflict.cell));
+        let Conflict { first, second, .. } = conflict;
+        let certain = !conflict.doubtful && first.meets(second, &self.sites);
+        if !certain || self.prober.is_probing() {
+            return;
+        }
+        let access = |touch: Touch, is_write| {
+            let span = self
+                .sites
+                .get(touch.site as usize)
+                .map(|site| site.span)
+                .unwrap_or_default();
+            Access {
+                thread: u32::from(touch.thread),
+                is_write,
+                span,
+            }
+        };
+        let race = Race {
+            array,
+            index: self.element_of(array, conflict.cell),
+            first: access(first, conflict.first_writes),
+            second: access(second, conflict.second_writes),
+            interval: self.state.interval,
+            iteration: self.iteration_at(second.site),
+        };
+        let places = (array, race.first.span, race.second.span);
+        if let Some([new, old]) = values {
+            let asked = self.report.asked.entry(places).or_default();
+            if *asked == MAX_ASKED || self.report.race_places.contains(&places) {
+                return;
+            }
+            *asked += 1;
+            if !self.terms.seen_to_differ(&new, &old, conflict.first_writes) {
+                return;
+            }
+        }
+        if self.report.race_places.insert(places) {
+            self.report.races.push(race);
+        }
+    }
+}

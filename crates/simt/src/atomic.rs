@@ -1,0 +1,199 @@
+//! Atomics: on cells of groupshared arrays, and on elements of resources.
+
+use shaderlint_hlsl::{Expr, GlobalId, Intrinsic, Scalar, Span, Type};
+
+use crate::claim::Met;
+use crate::column::Column;
+use crate::finding::Operator;
+use crate::flow::Source;
+use crate::fold;
+use crate::machine::{Machine, Run};
+use crate::memory::Action;
+use crate::value::{Op, Value};
+
+impl<'a> Machine<'a> {
+    /// `count` columns of what atomics returned: the order in which the device serves them is its own.
+    pub fn atomic_results(&mut self, count: usize, source: Source) -> Vec<Column> {
+        let lanes = self.lanes;
+        (0..count)
+            .map(|_| {
+                self.state.events += 1;
+                let event = self.state.events;
+                Column::from_fn(lanes, |thread| {
+                    self.terms
+                        .apply(Op::AtomicResult { event, source }, &[Value::Known(thread as u32)])
+                })
+            })
+            .collect()
+    }
+
+    pub fn atomic(&mut self, name: &str, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
+        let Some((target, operands)) = arguments.split_first() else {
+            return Self::stop("an atomic without a place", expr.span);
+        };
+        let place = self.place(target)?;
+        if let Some((resource, index)) = place.on_device() {
+            let component = place.components.first().copied().unwrap_or(0);
+            return self.atomic_on_device(name, (resource, &index, component), operands, (target.span, expr));
+        }
+        let Some((array, base)) = place.in_shared() else {
+            return Self::stop("an atomic on something that is not shared", expr.span);
+        };
+        // The member of a struct, or the component of a vector.
+        let component = place.components.first().copied().unwrap_or(0);
+        let (inputs, out) = split_operands(name, operands);
+        let mut amount = Vec::new();
+        for operand in inputs {
+            amount.extend(self.eval(operand)?);
+        }
+        if self.served.is_some() {
+            let cell = (array, std::slice::from_ref(&base), component);
+            let old = self.serve(name, cell, (inputs, &amount), expr)?;
+            return self.store_found(out, &old);
+        }
+        let source = self.meet_atomic(&Met {
+            name,
+            address: std::slice::from_ref(&base),
+            amount: &amount,
+            cells: Some(self.elements(array, &target.ty)),
+            place: target.span,
+            span: expr.span,
+        });
+        let amount = amount.first().cloned().unwrap_or(Column::ZERO);
+        let mut operator = match (&target.ty, inputs) {
+            (Type::Scalar(cell), [input]) if input.ty == target.ty => combining(name, *cell),
+            _ => None,
+        };
+        if self.prober.is_probing() {
+            // What is found of atomics is claims: a candidate with one is not taken for what the atomic adds up.
+            operator = None;
+            self.state.events += 1;
+        }
+        let site = self.site(target.span);
+        let mut touches = self.touches(site, false);
+        touches.of_all.action = Action::Atomic;
+        let interval = self.state.interval;
+        let number = self.state.shared.iter().position(|shared| shared.global == array);
+        self.prober.accessed();
+        let operator = number.and_then(|number| self.state.shared[number].combined_by(interval, operator));
+        let mut is_somewhere = false;
+        for thread in self.state.active.threads() {
+            let Some(number) = number else { break };
+            let (cells, tracks) = self.state.shared[number].open();
+            let Some(cell) = base.at(thread).known().map(|base| base.saturating_add(component)) else {
+                is_somewhere = true;
+                continue;
+            };
+            let touch = touches.of(thread, self.state.guard.row());
+            let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize))
+            else {
+                self.report.unproved = true;
+                continue;
+            };
+            *slot = match operator {
+                Some(operator) if touch.definite => self.terms.combine(operator, slot, amount.at(thread)),
+                _ => self.terms.fresh(),
+            };
+            if let Some(conflict) = track.write(cell, interval, touch, false) {
+                *slot = self.terms.fresh();
+                self.conflict(array, conflict, None);
+            }
+        }
+        if let Some(number) = number.filter(|_| is_somewhere) {
+            // Whichever thread came last, any cell may hold anything now: said once, not once a thread.
+            let shared = &mut self.state.shared[number];
+            shared.cells_mut().fill_with(|| self.terms.fresh());
+            shared.blur(interval);
+            self.forget_reads(array, None);
+            self.report.unproved = true;
+        }
+        self.store_old_value(out, source)
+    }
+
+    /// An atomic on a component of a resource's element: with what names it, and the call.
+    pub fn atomic_on_device(
+        &mut self,
+        name: &str,
+        (resource, index, component): (GlobalId, &[Column], u32),
+        operands: &'a [Expr],
+        (place, expr): (Span, &Expr),
+    ) -> Run<Vec<Column>> {
+        let (inputs, out) = split_operands(name, operands);
+        let mut amount = Vec::new();
+        if self.served.is_some() {
+            for operand in inputs {
+                amount.extend(self.eval(operand)?);
+            }
+            let old = self.serve(name, (resource, index, component), (inputs, &amount), expr)?;
+            return self.store_found(out, &old);
+        }
+        for operand in inputs {
+            let value = self.eval(operand)?;
+            for value in &value {
+                let value = self.named(name, value);
+                self.store_device(resource, index, component, &value);
+            }
+            amount.extend(value);
+        }
+        let source = self.meet_atomic(&Met {
+            name,
+            address: index,
+            amount: &amount,
+            cells: None,
+            place,
+            span: expr.span,
+        });
+        self.store_old_value(out, source)
+    }
+
+    /// What the operation `name` does to a resource with `operand`: not what a store of the operand does.
+    pub fn named(&mut self, name: &str, operand: &Column) -> Column {
+        let text = self.terms.symbol(name);
+        let op = Op::Opaque { text, component: 0 };
+        self.map_all(&[operand], |terms, values| terms.apply(op, values))
+    }
+
+    /// Stores a value that an atomic may have found into its out argument.
+    fn store_old_value(&mut self, out: Option<&'a Expr>, source: Source) -> Run<Vec<Column>> {
+        if out.is_none() {
+            return Ok(Vec::new());
+        }
+        let old = self.atomic_results(1, source);
+        self.store_found(out, &old)
+    }
+
+    /// Stores what an atomic found into its out argument.
+    fn store_found(&mut self, out: Option<&'a Expr>, old: &[Column]) -> Run<Vec<Column>> {
+        if let Some(out) = out {
+            let place = self.place(out)?;
+            self.store(&place, old, out.span)?;
+        }
+        Ok(Vec::new())
+    }
+}
+
+/// The operator by which an atomic combines its operand with the cell, whose type both have.
+pub(crate) fn combining(name: &str, cell: Scalar) -> Option<Operator> {
+    if !matches!(cell, Scalar::Int | Scalar::Uint) {
+        return None;
+    }
+    match name {
+        "InterlockedAdd" => Some(Operator::Add),
+        "InterlockedAnd" => Some(Operator::And),
+        "InterlockedOr" => Some(Operator::Or),
+        "InterlockedXor" => Some(Operator::Xor),
+        "InterlockedMin" => fold::extremum(Intrinsic::Min, cell),
+        "InterlockedMax" => fold::extremum(Intrinsic::Max, cell),
+        _ => None,
+    }
+}
+
+/// The operands of an atomic after its place: what goes in, and where the old value goes.
+fn split_operands<'a>(name: &str, operands: &'a [Expr]) -> (&'a [Expr], Option<&'a Expr>) {
+    let inputs = if name.starts_with("InterlockedCompare") {
+        2
+    } else {
+        1
+    };
+    (&operands[..operands.len().min(inputs)], operands.get(inputs))
+}

@@ -1,0 +1,402 @@
+//! Loading from places, and storing there.
+
+use std::rc::Rc;
+
+use shaderlint_hlsl::{GlobalId, Shader, Span, Storage, Type};
+
+use crate::claim::CONSTANT_FROM_HEAP;
+use crate::column::Column;
+use crate::flow::Source;
+use crate::machine::{Machine, Run, Write};
+use crate::place::{Place, Root, index_outside};
+use crate::undefined::{self, Suspect};
+use crate::value::{Op, Value};
+
+impl Machine<'_> {
+    /// The values in a place.
+    pub fn load(&mut self, place: &Place, span: Span) -> Vec<Column> {
+        match &place.root {
+            Root::Local(local) => {
+                let slot = |machine: &mut Self, columns: &mut Vec<Column>| {
+                    if let Some(slot) = machine.state.frame.locals.get_mut(local.0 as usize) {
+                        std::mem::swap(slot, columns);
+                    }
+                };
+                self.gather_from(slot, place)
+            }
+            Root::Static(global) => {
+                let slot = |machine: &mut Self, columns: &mut Vec<Column>| {
+                    if let Some(slot) = machine.state.statics.get_mut(global) {
+                        std::mem::swap(slot, columns);
+                    }
+                };
+                self.gather_from(slot, place)
+            }
+            Root::Value(columns) => self.gather(columns, place),
+            Root::Shared(global) => {
+                let site = self.site(span);
+                let components = place.components.iter();
+                components
+                    .map(|component| self.load_shared(*global, &place.base, *component, site))
+                    .collect()
+            }
+            Root::Device { resource, index } => {
+                let components = place.components.iter();
+                components
+                    .map(|component| self.load_device(*resource, index, *component))
+                    .collect()
+            }
+        }
+    }
+
+    /// The same of a variable, which `swap` takes out and puts back: it may have thousands of components.
+    fn gather_from(&mut self, swap: impl Fn(&mut Self, &mut Vec<Column>), place: &Place) -> Vec<Column> {
+        let mut columns = Vec::new();
+        swap(self, &mut columns);
+        let values = self.gather(&columns, place);
+        swap(self, &mut columns);
+        values
+    }
+
+    /// Components of a variable at an offset that may differ by thread.
+    fn gather(&mut self, columns: &[Column], place: &Place) -> Vec<Column> {
+        self.uses_as_place(&place.base);
+        place
+            .components
+            .iter()
+            .map(|component| {
+                if let Column::Uniform(Value::Known(base)) = &place.base {
+                    return match columns.get(base.saturating_add(*component) as usize) {
+                        Some(column) => column.clone(),
+                        None => self.fresh_columns(1).pop().unwrap_or(Column::ZERO),
+                    };
+                }
+                let is_known = |m: &Self| {
+                    m.state
+                        .active
+                        .threads()
+                        .all(|thread| place.base.at(thread).known().is_some())
+                };
+                if self.claims.is_some() && !is_known(self) {
+                    return self.some_element(columns, &place.base);
+                }
+                let lanes = self.lanes;
+                Column::from_fn(lanes, |thread| {
+                    let index = place.base.at(thread).known();
+                    match index.and_then(|base| columns.get(base.saturating_add(*component) as usize)) {
+                        Some(column) => column.at(thread).clone(),
+                        // Among the values there are, but which one is not known.
+                        None if index.is_none() => {
+                            let mut arguments: Vec<Value> =
+                                vec![place.base.at(thread).clone(), Value::Known(*component)];
+                            arguments.extend(columns.iter().map(|column| column.at(thread).clone()));
+                            self.terms.apply(Op::Same, &arguments)
+                        }
+                        None => self.terms.fresh(),
+                    }
+                })
+            })
+            .collect()
+    }
+
+    fn load_shared(&mut self, global: GlobalId, base: &Column, component: u32, site: u32) -> Column {
+        if self.served.is_some() {
+            // Memory that others may write meanwhile: as a resource.
+            return self.load_device(global, std::slice::from_ref(base), component);
+        }
+        let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
+            return self.fresh_columns(1).pop().unwrap_or(Column::ZERO);
+        };
+        self.prober.accessed();
+        self.uses_as_place(base);
+        let array = &self.state.shared[number];
+        let (active, interval) = (self.state.active, self.state.interval_of(array));
+        let (mut unproved, on_device) = (array.is_blurred(interval), array.on_device);
+        let mut anywhere = false;
+        let mut conflicts = Vec::new();
+        let mut suspects = Vec::new();
+        let remembers = self.remembers_reads();
+        let touches = self.touches(site, on_device);
+        let (base, guard) = (base.row(), self.state.guard.row());
+        let (cells, tracks) = self.state.shared[number].open_to_read();
+        let values = Column::from_fn(self.lanes, |thread| {
+            if !active.contains(thread) {
+                return Value::Known(0);
+            }
+            let Value::Known(base) = base.at(thread) else {
+                // Read somewhere in the array: it may meet any write of this interval.
+                anywhere = true;
+                return self.terms.fresh();
+            };
+            let cell = base.saturating_add(component);
+            let (Some(value), Some(track)) = (cells.get(cell as usize), tracks.get_mut(cell as usize)) else {
+                // Outside: an undefined value, or one that another group may be changing.
+                let value = self.terms.fresh();
+                unproved |= on_device;
+                if remembers && touches.is_certain(touches.of(thread, guard)) {
+                    suspects.push((
+                        value.clone(),
+                        thread,
+                        undefined::Cell::Outside(index_outside(*base)),
+                    ));
+                }
+                return value;
+            };
+            let touch = touches.of(thread, guard);
+            if let Some(conflict) = track.read(cell, interval, touch) {
+                conflicts.push(conflict);
+                return self.terms.fresh();
+            }
+            if !touch.definite {
+                return self.terms.assuming(guard.at(thread), value);
+            }
+            if remembers && self.terms.is_uninitialised(value) {
+                suspects.push((value.clone(), thread, undefined::Cell::Unwritten(cell)));
+            }
+            value.clone()
+        });
+        for (value, thread, cell) in suspects {
+            let suspect = Suspect {
+                array: global,
+                cell,
+                thread: thread as u16,
+                site,
+                interval,
+            };
+            self.suspect(&value, suspect);
+        }
+        if anywhere {
+            self.state.shared[number].blur(interval);
+            unproved = true;
+        }
+        self.report.unproved |= unproved;
+        for conflict in conflicts {
+            self.conflict(global, conflict, None);
+        }
+        values
+    }
+
+    pub fn load_device(&mut self, resource: GlobalId, index: &[Column], component: u32) -> Column {
+        for column in index {
+            self.uses_as_place(column);
+        }
+        let declared = self.shader.globals.get(resource.0 as usize);
+        let writable = match declared.map(|declared| &declared.ty) {
+            _ if declared.is_some_and(|declared| declared.storage == Storage::Groupshared) => true,
+            Some(Type::Resource(kind, _)) => kind.is_writable(),
+            Some(Type::Array(element, _)) => {
+                matches!(&**element, Type::Resource(kind, _) if kind.is_writable())
+            }
+            _ => resource != CONSTANT_FROM_HEAP,
+        };
+        let name = self.terms.symbol(resource_name(self.shader, resource));
+        let columns: Vec<&Column> = index.iter().collect();
+        if !writable {
+            let op = Op::Load {
+                resource: name,
+                component,
+            };
+            return self.map_all(&columns, |terms, values| terms.apply(op, values));
+        }
+        self.state.events += 1;
+        let op = Op::VolatileLoad {
+            resource: name,
+            component,
+            event: self.state.events,
+        };
+        let lanes = self.lanes;
+        Column::from_fn(lanes, |thread| {
+            let mut arguments: Vec<Value> = columns.iter().map(|column| column.at(thread).clone()).collect();
+            arguments.push(Value::Known(thread as u32));
+            self.terms.apply(op, &arguments)
+        })
+    }
+
+    /// Stores a value's components for the active threads.
+    pub fn store(&mut self, place: &Place, values: &[Column], span: Span) -> Run<()> {
+        let missing = place.components.len().saturating_sub(values.len());
+        if self.claims.is_some() && missing > 0 {
+            let mut all = values.to_vec();
+            all.extend(self.atomic_results(missing, Source::UNKNOWN));
+            return self.store(place, &all, span);
+        }
+        match &place.root {
+            Root::Local(local) => {
+                let index = local.0 as usize;
+                let mut columns = self
+                    .state
+                    .frame
+                    .locals
+                    .get_mut(index)
+                    .map(std::mem::take)
+                    .unwrap_or_default();
+                self.scatter(&mut columns, place, values);
+                if let Some(slot) = self.state.frame.locals.get_mut(index) {
+                    *slot = columns;
+                }
+                Ok(())
+            }
+            Root::Static(global) => {
+                let mut columns = self
+                    .state
+                    .statics
+                    .get_mut(global)
+                    .map(std::mem::take)
+                    .unwrap_or_default();
+                self.scatter(&mut columns, place, values);
+                self.state.statics.insert(*global, columns);
+                Ok(())
+            }
+            Root::Shared(global) => {
+                let site = self.site(span);
+                for (component, value) in place.components.iter().zip(values) {
+                    self.store_shared(*global, &place.base, *component, value, site);
+                }
+                Ok(())
+            }
+            Root::Device { resource, index } => {
+                for (component, value) in place.components.iter().zip(values) {
+                    self.look_for_undefined(index, value, span);
+                    self.store_device(*resource, index, *component, value);
+                }
+                Ok(())
+            }
+            Root::Value(_) => Self::stop("an assignment to something that is no place", span),
+        }
+    }
+
+    fn scatter(&mut self, columns: &mut [Column], place: &Place, values: &[Column]) {
+        self.uses_as_place(&place.base);
+        let (active, all, lanes) = (self.state.active, self.all, self.lanes);
+        for (component, value) in place.components.iter().zip(values) {
+            if let Column::Uniform(Value::Known(base)) = &place.base {
+                if let Some(column) = columns.get_mut(base.saturating_add(*component) as usize) {
+                    *column = column.overlay(value, active, all, lanes);
+                }
+                continue;
+            }
+            for (index, column) in columns.iter_mut().enumerate() {
+                let old = column.clone();
+                *column = Column::from_fn(lanes, |thread| {
+                    if !active.contains(thread) {
+                        return old.at(thread).clone();
+                    }
+                    match place.base.at(thread) {
+                        Value::Known(base) if base.saturating_add(*component) as usize == index => {
+                            value.at(thread).clone()
+                        }
+                        Value::Known(_) => old.at(thread).clone(),
+                        // Perhaps this one.
+                        _ => self.terms.fresh(),
+                    }
+                });
+            }
+        }
+    }
+
+    pub fn store_shared(
+        &mut self,
+        global: GlobalId,
+        base: &Column,
+        component: u32,
+        value: &Column,
+        site: u32,
+    ) {
+        if self.served.is_some() {
+            return self.store_device(global, std::slice::from_ref(base), component, value);
+        }
+        let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
+            return;
+        };
+        self.prober.accessed();
+        self.uses_as_place(base);
+        self.uses_as_place(value);
+        self.note_order(None, [base, value].into_iter());
+        let array = &self.state.shared[number];
+        let (active, interval) = (self.state.active, self.state.interval_of(array));
+        let (mut unproved, on_device) = (array.is_blurred(interval), array.on_device);
+        let mut anywhere = false;
+        let mut conflicts = Vec::new();
+        let touches = self.touches(site, on_device);
+        let mut is_outside = false;
+        let mut outside = None;
+        let (base, value, guard) = (base.row(), value.row(), self.state.guard.row());
+        let (cells, tracks) = self.state.shared[number].open();
+        for thread in active.threads() {
+            let Value::Known(base) = base.at(thread) else {
+                // Written somewhere in the array: nothing in it is known any more.
+                anywhere = true;
+                cells.fill_with(|| self.terms.fresh());
+                continue;
+            };
+            let touch = touches.of(thread, guard);
+            let cell = base.saturating_add(component);
+            let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize))
+            else {
+                unproved = true;
+                is_outside = true;
+                if touches.is_certain(touch) {
+                    outside.get_or_insert((thread as u16, index_outside(*base)));
+                }
+                continue;
+            };
+            let new = value.at(thread);
+            let new = if touch.definite {
+                new.clone()
+            } else {
+                self.terms.select(guard.at(thread), new, slot)
+            };
+            if let Some(conflict) = track.write(cell, interval, touch, *slot == new) {
+                let old = std::mem::replace(slot, self.terms.fresh());
+                conflicts.push((conflict, [new, old]));
+            } else {
+                *slot = new;
+            }
+        }
+        if anywhere {
+            self.state.shared[number].blur(interval);
+            self.forget_reads(global, None);
+            unproved = true;
+        }
+        if anywhere || is_outside {
+            self.strays(global);
+        }
+        if let Some((thread, index)) = outside {
+            self.report_outside(global, index, thread, true, site);
+        }
+        self.report.unproved |= unproved;
+        for (conflict, values) in conflicts {
+            self.conflict(global, conflict, Some(values));
+        }
+    }
+
+    pub fn store_device(&mut self, resource: GlobalId, index: &[Column], component: u32, value: &Column) {
+        for column in index.iter().chain([value]) {
+            self.uses_as_place(column);
+        }
+        let name = self.terms.symbol(resource_name(self.shader, resource));
+        self.note_order(Some(name), index.iter().chain([value]));
+        let state = &mut self.state;
+        // A load after this store is not one before it.
+        state.events += 1;
+        let writes = Rc::make_mut(&mut state.writes);
+        for thread in state.active.threads() {
+            writes.push(Write {
+                resource: name,
+                component,
+                index: index.iter().map(|column| column.at(thread).clone()).collect(),
+                thread: thread as u16,
+                guard: state.guard.at(thread).clone(),
+                value: value.at(thread).clone(),
+            });
+        }
+    }
+}
+
+/// A resource that a heap or an argument gave is none of the shader's globals.
+pub(crate) fn resource_name(shader: &Shader, resource: GlobalId) -> &str {
+    shader
+        .globals
+        .get(resource.0 as usize)
+        .map_or("a resource", |declared| &declared.name)
+}
