@@ -46,7 +46,8 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Option<Fix> {
         Some(String::from_utf8_lossy(span.slice(&shader.text)).into_owned())
     })?;
     let name = |wanted: &str| free_name(shader, claim, wanted);
-    let block = form(parts, &written, &name);
+    let has_block = parts.is_alone && begins_its_line(shader, parts.statement);
+    let block = form(parts, &written, has_block, &name);
     if !means_the_same_in_the_file(shader, parts, &name) {
         return None;
     }
@@ -62,7 +63,7 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Option<Fix> {
         edits: vec![Edit {
             at: At::Over(parts.statement),
             text: block,
-            expanded: Some(form(parts, &expanded, &name)),
+            expanded: Some(form(parts, &expanded, has_block, &name)),
         }],
     };
     let (fixed, _) = fixed_shader(shader, context.entry, &fix.edits)?;
@@ -94,8 +95,16 @@ pub(crate) fn doubt(context: &Context<'_>, fix: &Fix) -> Option<&'static str> {
         .then_some("the fix is proved for the macros as they are; #if or -D may change them")
 }
 
-/// The wave form, with names of its own.
-fn form(parts: &Parts, texts: &Texts, name: &dyn Fn(&str) -> String) -> String {
+/// Whether nothing stands before it on its line.
+fn begins_its_line(shader: &Shader, statement: Span) -> bool {
+    let place = shader.origins.editable(statement);
+    let before = place.and_then(|place| shader.sources.get(place.file)?.text.get(..place.start as usize));
+    let line = before.unwrap_or_default().rsplit(|byte| *byte == b'\n').next();
+    line.is_some_and(|line| line.trim_ascii().is_empty())
+}
+
+/// The wave form, with names of its own; `has_block` if it stands alone in one.
+fn form(parts: &Parts, texts: &Texts, has_block: bool, name: &dyn Fn(&str) -> String) -> String {
     let Texts {
         object,
         place,
@@ -167,6 +176,9 @@ fn form(parts: &Parts, texts: &Texts, name: &dyn Fn(&str) -> String) -> String {
             ]);
         }
     }
+    if has_block {
+        return lines.join("\n");
+    }
     format!("{{\n    {}\n}}", lines.join("\n    "))
 }
 
@@ -234,6 +246,6 @@ fn means_the_same_in_the_file(shader: &Shader, parts: &Parts, name: &dyn Fn(&str
         old: nothing(parts.old),
     };
     let macros = configuration::macros(shader);
-    let form = form(parts, &own, name);
+    let form = form(parts, &own, true, name);
     words(form.as_bytes()).all(|word| !macros.contains_key(word))
 }

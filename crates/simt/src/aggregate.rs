@@ -135,6 +135,7 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Option
     });
     Some(Parts {
         statement: statement.span,
+        is_alone: block_of(function.body.as_deref()?, statement).is_some(),
         name: ATOMICS.into_iter().find(|name| *name == call.name)?,
         operator,
         object: call.object.map(|object| object.span),
@@ -235,6 +236,15 @@ fn assigned(statement: &Stmt) -> impl Iterator<Item = LocalId> {
     targets.filter_map(|target| match target.kind {
         ExprKind::Local(local) => Some(local),
         _ => None,
+    })
+}
+
+/// The block that a statement stands in, if it is the only one there.
+pub(crate) fn block_of<'a>(body: &'a [Stmt], statement: &Stmt) -> Option<&'a Stmt> {
+    let mut blocks = shaderlint_hlsl::statements(body);
+    blocks.find(|block| match &block.kind {
+        StmtKind::Block(body) => matches!(body.as_slice(), [only] if only.span == statement.span),
+        _ => false,
     })
 }
 

@@ -23,7 +23,7 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{Expr, Function, FunctionId, Global, GlobalId, LocalId, Shader, Stmt, Storage, Type};
 
-use crate::aggregate::statement_at;
+use crate::aggregate::{block_of, statement_at};
 use crate::claim::from_heap;
 use crate::column::Column;
 use crate::effects::EffectsCache;
@@ -101,7 +101,10 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
 /// The claim's statement, and how many variables the function has declared before it.
 fn flagged_statement<'a>(shader: &'a Shader, claim: &Claim) -> Option<(&'a Stmt, usize)> {
     let function = shader.functions.get(claim.function.0 as usize)?;
-    let statement = statement_at(function.body.as_deref()?, claim, &mut Vec::new())?;
+    let body = function.body.as_deref()?;
+    let statement = statement_at(body, claim, &mut Vec::new())?;
+    // With its block, where it is alone in there: then several may take its place.
+    let statement = block_of(body, statement).unwrap_or(statement);
     let before = function
         .locals
         .iter()
