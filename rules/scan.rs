@@ -4,7 +4,7 @@ use shaderlint_hlsl::Type;
 use shaderlint_linter::{Context, Finding, Label, ShaderModel, Verdict};
 use shaderlint_simt::{Collective, Elements, Half, Kind, Operator, Shape};
 
-use crate::{element, wave_form};
+use crate::{element, wave_form, wave_scan};
 
 /// What `rule` says of the scans that go by `name`, by their shape.
 pub(crate) fn findings(
@@ -33,19 +33,31 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     };
     let fix = wave_form::fix(context, scan).ok();
     let mut notes = vec![proof(context, scan)];
-    notes.push(if context.has_rows() {
-        let packing = wave_form::no_packing(context);
-        format!("a wave form needs shader model {needed}; {packing}")
-    } else if has_prefix_intrinsic(scan.operator) {
-        let (barriers, packing) = (wave_form::barriers(fix.as_ref()), wave_form::LINEAR);
-        format!("the wave form {barriers}needs shader model {needed} and {packing}")
-    } else {
+    notes.push(if !has_prefix_intrinsic(scan.operator) {
         format!(
             "there is no prefix intrinsic for {}: within a wave the same ladder can read its neighbours by \
              WaveReadLaneAt, without a barrier",
             name(scan.operator)
         )
+    } else if context.has_rows() && fix.is_none() {
+        let packing = wave_form::no_packing(context);
+        format!("a wave form needs shader model {needed}; {packing}")
+    } else {
+        let barriers = wave_form::barriers(fix.as_ref());
+        let packing = if context.has_rows() {
+            wave_form::ANY
+        } else {
+            wave_form::LINEAR
+        };
+        format!("the wave form {barriers}needs shader model {needed} and {packing}")
     });
+    if context.has_rows() && scan.count >= wave_scan::SLOWER_BY_ONE_WAVE {
+        notes.push(
+            "the form that needs nothing of that, a scan by one wave, took longer than the ladder on an NVIDIA H200: \
+             0.8 times as fast at 1024 elements"
+                .to_owned(),
+        );
+    }
     notes.extend(alone(context, scan));
     notes.extend(wave_form::doubt(scan, fix.as_ref()).map(str::to_owned));
     Some(Finding {

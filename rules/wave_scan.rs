@@ -20,11 +20,11 @@
 //! a pass as its lanes take, in the order of its lanes: `WavePrefixCountBits(true)` numbers them, whichever they are.
 //!
 //! Which form is offered for how many elements is what was measured (`docs/measurements.md`): an element a lane below 64
-//! elements, two from there, four from 128; one wave for 64 to 512 elements, where it beats the ladder.
+//! elements, two from there, four from 128; one wave for 64 to 256 elements, where it beats the ladder.
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::{LocalId, Scalar};
+use shaderlint_hlsl::{LocalId, Scalar, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES};
 
@@ -42,7 +42,16 @@ struct Barriers {
 }
 
 /// How many elements one wave beats the ladder for.
-const BY_ONE_WAVE: std::ops::RangeInclusive<u32> = 64..=512;
+const BY_ONE_WAVE: std::ops::RangeInclusive<u32> = 64..=256;
+
+/// From how many elements on it was seen not to.
+pub(crate) const SLOWER_BY_ONE_WAVE: u32 = 1024;
+
+/// From how many elements on it pays to take several a lane in loops.
+const BY_NAME_FROM: u32 = 128;
+
+/// From how many elements on it pays to take them from registers to an array and back.
+const STAGED_FROM: u32 = 128;
 
 /// The forms that may take the scan's place, the best one first.
 pub(crate) fn forms(context: &Context<'_>, scan: &Collective, rewrite: &Rewrite) -> Vec<WaveForm> {
@@ -269,20 +278,30 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// As many elements a lane as do best, where that many go into all elements.
+    /// As many elements a lane as do best, if more than one; `None` where they do not go into all elements.
     fn each(&self) -> Option<u32> {
         let count = self.scan.count;
-        let best = match count {
-            128.. => 4,
-            64.. => 2,
-            _ => 1,
-        };
         let fits = |each: &u32| count.is_multiple_of(*each) && count / each <= self.lanes;
-        [best, 2].into_iter().find(|each| *each > 1 && fits(each))
+        let best: &[u32] = match count {
+            128.. => &[4, 2],
+            64.. => &[2],
+            // More than the group has threads.
+            _ if count > self.lanes => &[2],
+            _ => &[],
+        };
+        best.iter().copied().find(fits)
     }
 
     fn of_figures(&self, barriers: Barriers) -> Option<WaveForm> {
         let each = self.each()?;
+        let stage = self.stage();
+        if stage.is_some() && self.scan.count < STAGED_FROM {
+            return None;
+        }
+        let input = match &self.scan.input {
+            Elements::Register { .. } => stage.as_ref()?,
+            elsewhere => elsewhere,
+        };
         let names = self.names();
         let Names {
             totals, wave, lane, ..
@@ -291,7 +310,7 @@ impl<'a> Text<'a> {
         let (ty, index, sign) = (self.ty, &self.rewrite.lane, self.sign);
         let own = format!("{each} * {index}");
         let active = self.scan.count / each;
-        let read = self.vector(each, &own)?;
+        let read = self.vector(input, each, &own)?;
         let sum = format!("{elements}.{}", last(each));
         let mut block = format!(
             "{{\n    // {} scan by waves, {} elements a lane; assumes a 1-D group packed into waves in order.\n",
@@ -301,12 +320,25 @@ impl<'a> Text<'a> {
         if barriers.first {
             let _ = writeln!(block, "    {BARRIER}();");
         }
+        if let Elements::Register { local, .. } = &self.scan.input {
+            let _ = writeln!(
+                block,
+                "    {} = {};\n    {BARRIER}();",
+                self.element(input, index, 0)?,
+                self.local(*local)?
+            );
+        }
         let running = self.running(each, &elements);
         let scan = format!("{result} = {}({sum});", self.prefix);
         let store =
             format!("if ({lane} + 1 == WaveGetLaneCount())\n    {totals}[{wave}] = {result} {sign} {sum};\n");
         let mut after = self.add_totals(&names, &result, active);
-        for output in self.outputs() {
+        let is_array = |elements: &&Elements| !matches!(elements, Elements::Register { .. });
+        let mut arrays: Vec<&Elements> = self.outputs().filter(is_array).collect();
+        if arrays.is_empty() {
+            arrays.extend(&stage);
+        }
+        for output in &arrays {
             after.push_str(&self.write_vector(output, each, &own, &elements, &result)?);
         }
         let indices = format!(
@@ -332,6 +364,14 @@ impl<'a> Text<'a> {
                 neutral = self.neutral,
             );
         }
+        let registers = self.outputs().filter(|elements| !is_array(elements));
+        for (number, output) in registers.enumerate() {
+            if number == 0 {
+                let _ = writeln!(block, "    {BARRIER}();");
+            }
+            let from = self.element(arrays.first()?, index, 0)?;
+            let _ = writeln!(block, "    {} = {from};", self.own(output)?);
+        }
         self.end(&mut block, barriers)?;
         Some(WaveForm {
             block,
@@ -341,9 +381,24 @@ impl<'a> Text<'a> {
         })
     }
 
+    /// The array through which the ladder's elements went, for elements that begin in registers, or are to end there.
+    fn stage(&self) -> Option<Elements> {
+        let mut places = std::iter::once(&self.scan.input).chain(self.outputs());
+        places.find(|place| matches!(place, Elements::Register { .. }))?;
+        let global = *self.scan.arrays.first()?;
+        let array = self.context.shader.globals.get(global.0 as usize)?;
+        let is_long_enough = matches!(array.ty, Type::Array(_, length) if length >= self.scan.count);
+        is_long_enough.then_some(Elements::Array {
+            global,
+            offset: 0,
+            component: None,
+            axis: 0,
+        })
+    }
+
     /// The elements from `at` on, as a vector.
-    fn vector(&self, each: u32, at: &str) -> Option<String> {
-        let elements = (0..each).map(|after| self.element(&self.scan.input, at, after));
+    fn vector(&self, input: &Elements, each: u32, at: &str) -> Option<String> {
+        let elements = (0..each).map(|after| self.element(input, at, after));
         let elements = elements.collect::<Option<Vec<_>>>()?.join(", ");
         Some(format!("{}{each}({elements})", self.ty))
     }
@@ -386,7 +441,9 @@ impl<'a> Text<'a> {
 
     /// Where the group's size has a name: right for whatever that may stand for.
     fn of_names(&self, barriers: Barriers) -> Option<WaveForm> {
-        self.each()?;
+        if self.scan.count < BY_NAME_FROM && self.scan.count <= self.lanes {
+            return None;
+        }
         let size = group_size_text(self.context)?.into_iter().next()?;
         let simple = size
             .bytes()
@@ -508,7 +565,7 @@ impl<'a> Text<'a> {
              \x20           if ({place} < {count})\n            {{\n{write}            }}\n        }}\n    }}\n",
             index = self.rewrite.lane,
             neutral = self.neutral,
-            read = self.vector(each, &place)?,
+            read = self.vector(&self.scan.input, each, &place)?,
             running = indented(&self.running(each, &elements), 3),
             prefix = self.prefix,
             active = self.active,

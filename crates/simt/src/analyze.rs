@@ -9,7 +9,7 @@ use crate::finding::{Analysis, Collective, OutOfBounds, Race};
 use crate::machine::{BUDGET, Machine, Report};
 use crate::packing;
 use crate::shuffle;
-use crate::value::Terms;
+use crate::terms::Terms;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 use crate::window::View;
 
@@ -99,22 +99,23 @@ fn run(
     // The runs share the steps that one may take: what cannot be confirmed in all of them is not said.
     let mut budget = BUDGET;
     let mut skims = false;
+    let (mut terms, mut terms_of_skimming) = (Terms::default(), Terms::default());
     for (number, wave_size) in WAVE_SIZES.into_iter().enumerate() {
-        let (mut terms, mut terms_of_skimming) = (Terms::default(), Terms::default());
+        terms.clear();
         let waves = || Waves::new(group, wave_size, LaneMap::Linear);
-        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves()) else {
+        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves(), budget) else {
             return;
         };
         machine.open_windows(windows);
         machine.prober.enabled = number == 0 || !analysis.collectives.is_empty();
         machine.skims = skims;
-        machine.budget = budget;
         let mut stopped = machine.run();
         if number == 0 && machine.is_exhausted() && windows.is_empty() {
             // What was found before holds; for the rest of the kernel, what takes long is left out.
             note_defects(analysis, std::mem::take(&mut machine.report));
             analysis.collectives = machine.collectives(Some(entry));
-            if let Some(skimming) = Machine::new(shader, &mut terms_of_skimming, entry, waves()) {
+            let terms = &mut terms_of_skimming;
+            if let Some(skimming) = Machine::new(shader, terms, entry, waves(), BUDGET) {
                 machine = skimming;
                 machine.prober.enabled = true;
                 machine.skims = true;
@@ -247,13 +248,12 @@ fn instances(
             terms.forget_assumptions();
             let instances = bounds::assume(terms, &bounds, number);
             let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
-            let Some(mut machine) = Machine::new(shader, terms, entry, waves) else {
+            let Some(mut machine) = Machine::new(shader, terms, entry, waves, left) else {
                 return Vec::new();
             };
             machine.open_windows(windows);
             machine.prober.enabled = true;
             machine.skims = skims;
-            machine.budget = left;
             let stopped = machine.run();
             left = machine.budget;
             let mut found = machine.collectives(stopped.is_some().then_some(entry));

@@ -7,7 +7,8 @@ use shaderlint_hlsl::{BinaryOp, Scalar, UnaryOp};
 use crate::column::Column;
 use crate::finding::Operator;
 use crate::machine::Machine;
-use crate::value::{Op, Sum, Term, Terms, Value};
+use crate::terms::{Term, Terms};
+use crate::value::{Op, Sum, Value};
 
 /// As many as a wave of the most common size has lanes: with more, few lanes of a wave meet.
 const MAX_BINS: usize = 32;
@@ -111,7 +112,7 @@ impl Terms {
     /// The least that an atom is as an `int`.
     fn least(&self, atom: u32, depth: u32) -> Option<i32> {
         if let Term::Apply(Op::Same, arguments) = self.term(atom)? {
-            return match &**arguments {
+            return match arguments {
                 [Value::Sum(sum)] if sum.operator == Operator::MaxInt => Some(sum.constant.cast_signed()),
                 _ => None,
             };
@@ -124,7 +125,7 @@ impl Terms {
         let Term::Apply(op, arguments) = self.term(atom)? else {
             return None;
         };
-        match (op, &**arguments) {
+        match (op, arguments) {
             // The element of an array: its start, the index, its size and that of what comes before.
             (Op::Same, [_, index, Value::Known(_), Value::Known(_)]) => self.bins(index, depth),
             (Op::Same, [value]) => self.bins(value, depth),

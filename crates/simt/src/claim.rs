@@ -27,17 +27,16 @@ use crate::column::{Column, Mask};
 use crate::control::loop_variable;
 use crate::effects::Effects;
 use crate::finding::{Amount, Atomic, Cells, Claim, Found};
-use crate::flow::{Facts, Source};
+use crate::flow::{Facts, Mark, Source};
 use crate::fold;
 use crate::machine::{BUDGET, Halt, LoopState, MAX_COMPONENTS, Machine, Run};
 use crate::order::Order;
-use crate::value::{Terms, Value};
+use crate::terms::Terms;
+use crate::value::Value;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
 /// Fewer threads than this gain nothing by aggregating: it is the smallest wave there is.
 const MIN_LANES: usize = 4;
-/// Places in the text that are told apart.
-const MAX_SITES: usize = 64;
 /// Stands for a resource that is none of the shader's globals; its index says which.
 pub(crate) const FROM_HEAP: GlobalId = GlobalId(u32::MAX);
 /// The same for one that no shader writes to.
@@ -103,14 +102,14 @@ pub(crate) struct Whereabouts {
 pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Vec<Claim> {
     let mut claims: Vec<Claim> = Vec::new();
     let mut budget = BUDGET;
+    let mut terms = Terms::default();
     for (number, wave_size) in WAVE_SIZES.into_iter().enumerate() {
-        let mut terms = Terms::default();
+        terms.clear();
         let waves = Waves::new(group, wave_size, LaneMap::Linear);
-        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves) else {
+        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves, budget) else {
             return claims;
         };
         machine.claims = Some(Claims::default());
-        machine.budget = budget;
         let stopped = machine.run();
         budget = machine.budget;
         let uses_waves = machine.report.used_waves;
@@ -164,10 +163,9 @@ impl Claims {
         self.sites.clone()
     }
 
-    fn bit(&mut self, key: Key) -> u64 {
+    fn mark(&mut self, key: Key) -> Mark {
         let next = self.numbers.len();
-        let number = *self.numbers.entry(key).or_insert(next);
-        if number < MAX_SITES { 1 << number } else { 0 }
+        Mark::new(*self.numbers.entry(key).or_insert(next))
     }
 
     /// The claims, in order of their text. `is_complete` if the run went to its end.
@@ -177,7 +175,7 @@ impl Claims {
         let sites = sites.into_iter().filter(|(_, site)| !site.is_spread);
         let mut claims: Vec<Claim> = sites
             .filter_map(|(key, site)| {
-                let bit = self.bit(key);
+                let bit = self.mark(key).bit();
                 let mut claim = site.claim?;
                 claim.found = match claim.operation {
                     Atomic::Append | Atomic::Consume => Found::Slot,
@@ -204,9 +202,9 @@ impl<'a> Machine<'a> {
         }
         let key = (self.state.frame.function, met.span);
         let Some(claims) = &mut self.claims else {
-            return Source::Other(0);
+            return Source::UNKNOWN;
         };
-        let bit = claims.bit(key);
+        let mark = claims.mark(key);
         let active = self.state.active;
         let operation = Atomic::of_name(met.name);
         let is_one = met.address.iter().all(|column| column.uniform(active).is_some());
@@ -214,8 +212,8 @@ impl<'a> Machine<'a> {
             // What is consumed is an element, not the number of one.
             Some(Atomic::Consume) => Source::Spread,
             _ if !is_one => Source::Spread,
-            Some(operation) if operation.counts() => Source::Counter(bit),
-            _ => Source::Other(bit),
+            Some(operation) if operation.counts() => Source::Counter(mark),
+            _ => Source::Other(mark),
         };
         let Some(operation) = operation else {
             return source;
@@ -226,7 +224,7 @@ impl<'a> Machine<'a> {
         let amount = self.amount(met.amount);
         if amount == Amount::Known(0) && operation == Atomic::Add {
             // An atomic load: all find the same.
-            return Source::Other(0);
+            return Source::UNKNOWN;
         }
         let lanes = active.threads().count();
         let cells = if is_one {
@@ -517,7 +515,7 @@ impl<'a> Machine<'a> {
             let returns = self.function().map_or(0, |function| {
                 self.shader.components(&function.returns).min(MAX_COMPONENTS)
             });
-            self.state.frame.result = self.atomic_results(returns, Source::Other(0));
+            self.state.frame.result = self.atomic_results(returns, Source::UNKNOWN);
             self.state.guard = self.untold();
             if matches!(statement.kind, StmtKind::Return(_)) {
                 self.state.active = Mask::EMPTY;
@@ -528,7 +526,7 @@ impl<'a> Machine<'a> {
 
     /// A value of each thread's own, which may tell the threads apart.
     pub fn untold(&mut self) -> Column {
-        let mut columns = self.atomic_results(1, Source::Other(0));
+        let mut columns = self.atomic_results(1, Source::UNKNOWN);
         columns.pop().unwrap_or(Column::ZERO)
     }
 

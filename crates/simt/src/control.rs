@@ -6,7 +6,8 @@ use crate::claim::Claims;
 use crate::column::{Column, Mask};
 use crate::divergence::Parting;
 use crate::machine::{BUDGET, Halt, LoopState, Machine, Run};
-use crate::value::{Terms, Value};
+use crate::terms::Terms;
+use crate::value::Value;
 
 /// The share of the run's budget that one loop may use before it counts as one that cannot be followed.
 const LOOP_SHARE: u64 = BUDGET / 8;

@@ -16,7 +16,8 @@ use shaderlint_hlsl::Span;
 use crate::column::{Column, Mask};
 use crate::finding::Divergence;
 use crate::machine::Machine;
-use crate::value::{Op, Term, Terms, Value};
+use crate::terms::{Term, Terms};
+use crate::value::{Op, Value};
 
 /// A way that some threads went and others did not.
 #[derive(Clone, Copy)]

@@ -11,9 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use shaderlint_hlsl::{FunctionId, Scalar, Shader, Type};
 
 use crate::finding::{Operator, Race, Stop};
-use crate::machine::{Machine, Write};
+use crate::machine::{BUDGET, Machine, Write};
 use crate::sample::Sample;
-use crate::value::{Op, Term, Terms, Value};
+use crate::terms::{Term, Terms};
+use crate::value::{Op, Value};
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
 /// What two kernels do at one wave size under one lane map.
@@ -145,7 +146,7 @@ fn trace(
         .filter(|group| (1..=1024).contains(&group.iter().map(|size| u64::from(*size)).product::<u64>()))
         .ok_or_else(unfit)?;
     let waves = Waves::new(group, wave_size, map);
-    let mut machine = Machine::new(shader, terms, entry, waves).ok_or_else(unfit)?;
+    let mut machine = Machine::new(shader, terms, entry, waves, BUDGET).ok_or_else(unfit)?;
     let stopped = machine.run();
     if let Some(access) = machine.report.out_of_bounds.first() {
         let array = &shader.globals[access.array.0 as usize];

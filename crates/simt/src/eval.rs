@@ -8,7 +8,8 @@ use crate::flow::Source;
 use crate::fold;
 use crate::machine::{Frame, MAX_COMPONENTS, Machine, Run};
 use crate::place::{Place, Root};
-use crate::value::{Op, Terms, Value};
+use crate::terms::Terms;
+use crate::value::{Op, Value};
 
 impl<'a> Machine<'a> {
     /// The components of an expression's value; those of threads that are not active mean nothing.
@@ -405,7 +406,7 @@ impl<'a> Machine<'a> {
         let mut result = callee.result;
         let count = self.shader.components(&function.returns).min(MAX_COMPONENTS);
         if self.claims.is_some() && result.len() < count {
-            result.extend(self.atomic_results(count - result.len(), Source::Other(0)));
+            result.extend(self.atomic_results(count - result.len(), Source::UNKNOWN));
         }
         while result.len() < count {
             result.push(Column::Uniform(self.terms.fresh()));
@@ -585,10 +586,10 @@ impl<'a> Machine<'a> {
             // Equal terms would say that what is not seen is equal too.
             let count = self.shader.components(&expr.ty).clamp(1, 64);
             for (place, span) in places {
-                let changed = self.atomic_results(place.components.len(), Source::Other(0));
+                let changed = self.atomic_results(place.components.len(), Source::UNKNOWN);
                 self.store(&place, &changed, span)?;
             }
-            return Ok(self.atomic_results(count, Source::Other(0)));
+            return Ok(self.atomic_results(count, Source::UNKNOWN));
         }
         // All that is read in one term: as often as there are results it would be too much to write down.
         let arguments: Vec<&Column> = columns.iter().collect();

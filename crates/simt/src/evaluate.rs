@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use shaderlint_hlsl::{FunctionId, Shader};
 
-use crate::machine::Machine;
+use crate::machine::{BUDGET, Machine};
 use crate::sample::Sample;
-use crate::value::Terms;
+use crate::terms::Terms;
 use crate::wave::{LaneMap, Waves};
 
 /// By resource, index and component: the word left there.
@@ -27,7 +27,13 @@ pub fn evaluate(
 ) -> Option<Written> {
     let group = shader.functions.get(entry.0 as usize)?.group_size?;
     let mut terms = Terms::default();
-    let mut machine = Machine::new(shader, &mut terms, entry, Waves::new(group, wave_size, map))?;
+    let mut machine = Machine::new(
+        shader,
+        &mut terms,
+        entry,
+        Waves::new(group, wave_size, map),
+        BUDGET,
+    )?;
     let stopped = machine.run();
     let report = &machine.report;
     if stopped.is_some() || report.unproved || !report.out_of_bounds.is_empty() {

@@ -4,20 +4,44 @@ use shaderlint_hlsl::BinaryOp;
 
 use crate::value::Op;
 
+/// Which of the places in the text an atomic is, by number; none where there are too many to tell apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Mark(u8);
+
+impl Mark {
+    pub const NONE: Mark = Mark(64);
+
+    pub fn new(number: usize) -> Mark {
+        u8::try_from(number)
+            .ok()
+            .filter(|number| *number < 64)
+            .map_or(Mark::NONE, Mark)
+    }
+
+    /// Its bit in sets of marks.
+    pub fn bit(self) -> u64 {
+        1u64.checked_shl(u32::from(self.0)).unwrap_or(0)
+    }
+}
+
 /// Where the value that an atomic found comes from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Source {
-    /// Additions to one cell by all: each thread finds another number. The bit is that of the place in the text; 0 where
-    /// there are too many to tell apart.
-    Counter(u64),
+    /// Additions to one cell by all: each thread finds another number.
+    Counter(Mark),
     /// Threads may each have a cell of their own.
     Spread,
-    /// Anything else: which threads find what is not known. The bit as above.
-    Other(u64),
+    /// Anything else: which threads find what is not known.
+    Other(Mark),
+}
+
+impl Source {
+    /// Nothing that is followed any further.
+    pub const UNKNOWN: Source = Source::Other(Mark::NONE);
 }
 
 /// What is known of a value without looking at what it is made of.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Facts {
     /// It depends on something that was not understood.
     pub opaque: bool,
@@ -66,16 +90,16 @@ impl Facts {
         );
         match op {
             Op::AtomicResult {
-                source: Source::Counter(bit),
+                source: Source::Counter(mark),
                 ..
             } => {
-                facts.counters |= bit;
-                facts.slots |= bit;
+                facts.counters |= mark.bit();
+                facts.slots |= mark.bit();
             }
             Op::AtomicResult {
-                source: Source::Other(bit),
+                source: Source::Other(mark),
                 ..
-            } => facts.counters |= bit,
+            } => facts.counters |= mark.bit(),
             _ => {}
         }
         facts

@@ -15,7 +15,8 @@ use shaderlint_hlsl::{BinaryOp, Scalar};
 
 use crate::finding::{Half, Operator};
 use crate::row;
-use crate::value::{Op, Part, Term, Terms, Value, merge, normalise};
+use crate::terms::{Term, Terms};
+use crate::value::{Op, Part, Value, merge, normalise};
 
 const MASK: u32 = 0xFFFF;
 
@@ -90,7 +91,7 @@ impl Terms {
             Value::Known(word) => *word <= MASK,
             Value::Run { start, end, .. } if end - start == 1 => match self.term(*start) {
                 Some(Term::Apply(Op::Binary(BinaryOp::Shr, Scalar::Uint), arguments)) => {
-                    matches!(&**arguments, [_, Value::Known(amount)] if amount & 31 >= 16)
+                    matches!(arguments, [_, Value::Known(amount)] if amount & 31 >= 16)
                 }
                 _ => self.whole_of(*start).is_some(),
             },
@@ -101,7 +102,7 @@ impl Terms {
     /// The sum whose low half an atom is.
     fn whole_of(&self, atom: u32) -> Option<&Value> {
         match self.term(atom)? {
-            Term::Apply(Op::Binary(BinaryOp::And, Scalar::Uint), arguments) => match &**arguments {
+            Term::Apply(Op::Binary(BinaryOp::And, Scalar::Uint), arguments) => match arguments {
                 [whole, Value::Known(MASK)] => Some(whole),
                 _ => None,
             },
@@ -156,7 +157,7 @@ impl Terms {
     /// Whether these atoms are consecutive inputs of one block.
     fn are_inputs(&self, part: &Part) -> bool {
         let block = |atom| match self.term(atom) {
-            Some(Term::Input { block, .. }) => Some(*block),
+            Some(Term::Input { block, .. }) => Some(block),
             _ => None,
         };
         block(part.start).is_some() && block(part.start) == block(part.end - 1)
@@ -168,13 +169,13 @@ impl Terms {
         let Some(Term::Input { block, index }) = self.term(atom) else {
             return;
         };
-        let (block, first) = (*block, atom - index);
+        let first = atom - index;
         if self.halved.iter().any(|halved| halved.first == first) {
             return;
         }
         let is_of_block =
-            |atom: &u32| matches!(self.term(*atom), Some(Term::Input { block: own, .. }) if *own == block);
-        let length = (first..).take_while(is_of_block).count() as u32;
+            |atom: &u32| matches!(self.term(*atom), Some(Term::Input { block: own, .. }) if own == block);
+        let length = (first..=first + MAX_BLOCK).take_while(is_of_block).count() as u32;
         if length > MAX_BLOCK {
             return;
         }

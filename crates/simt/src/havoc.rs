@@ -11,7 +11,8 @@ use shaderlint_hlsl::{GlobalId, LocalId, Span, Stmt};
 use crate::column::Column;
 use crate::effects::Effects;
 use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
-use crate::value::{Op, Symbol, Value};
+use crate::terms::Symbol;
+use crate::value::{Op, Value};
 
 impl Machine<'_> {
     /// Leaves in everything the statements may write a term of everything they may read.

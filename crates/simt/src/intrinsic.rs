@@ -609,7 +609,7 @@ impl<'a> Machine<'a> {
     fn of_some_lanes(&mut self, count: usize) -> Vec<Column> {
         if self.claims.is_some() {
             // It may well be what tells a leader from the other lanes.
-            return self.atomic_results(count, Source::Other(0));
+            return self.atomic_results(count, Source::UNKNOWN);
         }
         self.fresh_columns(count)
     }

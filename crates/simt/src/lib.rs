@@ -40,6 +40,7 @@ mod sample;
 mod served;
 mod shuffle;
 mod starts;
+mod terms;
 mod together;
 mod undefined;
 mod value;

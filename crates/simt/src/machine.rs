@@ -27,8 +27,9 @@ use crate::memory::{Action, Conflict, Pass, Shared, Site, Touch, Touches};
 use crate::probe::{Prober, Trail};
 use crate::served::Served;
 use crate::shuffle::Ladders;
+use crate::terms::{Symbol, Terms};
 use crate::undefined::Suspect;
-use crate::value::{Op, Symbol, Terms, Value};
+use crate::value::{Op, Value};
 use crate::wave::Waves;
 use crate::window::Window;
 
@@ -173,13 +174,14 @@ pub(crate) struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// A group about to enter `entry`. `None` where the function is no entry point, or its group is empty or
-    /// larger than D3D allows.
+    /// A group about to enter `entry`, with so many steps to take. `None` where the function is no entry point, or its
+    /// group is empty or larger than D3D allows.
     pub fn new(
         shader: &'a Shader,
         terms: &'a mut Terms,
         entry: FunctionId,
         waves: Waves,
+        budget: u64,
     ) -> Option<Machine<'a>> {
         let function = shader.functions.get(entry.0 as usize)?;
         let group = function.group_size?;
@@ -197,7 +199,7 @@ impl<'a> Machine<'a> {
                 })
             })
             .collect();
-        Machine::with(shader, terms, (entry, group), shared, waves)
+        Machine::with(shader, terms, (entry, group), shared, waves, budget)
     }
 
     /// The threads of one wave about to run a statement of a function, with no groupshared memory.
@@ -208,7 +210,7 @@ impl<'a> Machine<'a> {
         wave: Waves,
     ) -> Option<Machine<'a>> {
         let lanes = u32::try_from(wave.place.len()).ok()?;
-        Machine::with(shader, terms, (function, [lanes, 1, 1]), Vec::new(), wave)
+        Machine::with(shader, terms, (function, [lanes, 1, 1]), Vec::new(), wave, BUDGET)
     }
 
     fn with(
@@ -217,6 +219,7 @@ impl<'a> Machine<'a> {
         (function, group): (FunctionId, [u32; 3]),
         shared: Vec<Shared>,
         waves: Waves,
+        budget: u64,
     ) -> Option<Machine<'a>> {
         let threads = group
             .iter()
@@ -262,7 +265,7 @@ impl<'a> Machine<'a> {
             windows: Vec::new(),
             sites: Vec::new(),
             constants: FxHashMap::default(),
-            budget: BUDGET,
+            budget,
             partings: Vec::new(),
             exits: Vec::new(),
             suspects: BTreeMap::new(),
@@ -351,7 +354,7 @@ impl<'a> Machine<'a> {
                 };
                 let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
                 if self.claims.is_some() && value.len() < count {
-                    value.extend(self.atomic_results(count - value.len(), Source::Other(0)));
+                    value.extend(self.atomic_results(count - value.len(), Source::UNKNOWN));
                 }
                 self.notice(*local, &value);
                 let (active, all, lanes) = (self.state.active, self.all, self.lanes);

@@ -6,9 +6,9 @@ use shaderlint_hlsl::{FunctionId, GlobalId, Shader};
 
 use crate::claim::Claims;
 use crate::column::Column;
-use crate::machine::Machine;
+use crate::machine::{BUDGET, Machine};
 use crate::place::resource_name;
-use crate::value::{Symbol, Terms};
+use crate::terms::{Symbol, Terms};
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
 /// The resources a run has written to, as far as atomics are concerned.
@@ -32,7 +32,7 @@ pub fn unordered(shader: &Shader, entry: FunctionId) -> BTreeSet<String> {
         .unwrap_or_default();
     let mut terms = Terms::default();
     let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
-    let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves) else {
+    let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves, BUDGET) else {
         return BTreeSet::new();
     };
     machine.claims = Some(Claims::default());

@@ -16,7 +16,8 @@ use shaderlint_hlsl::{FunctionId, Shader};
 
 use crate::finding::{OutOfBounds, Race, WaveDependence, WaveEffect};
 use crate::machine::{Machine, Report, Write};
-use crate::value::{Symbol, Terms, Value};
+use crate::terms::{Symbol, Terms};
+use crate::value::Value;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
 /// The packings of a group of more than one row.
@@ -72,8 +73,7 @@ pub(crate) fn dependence(
                 runs.push(Run { map: *map, ..same });
                 continue;
             }
-            let mut machine = Machine::new(shader, &mut terms, entry, waves)?;
-            machine.budget = *budget;
+            let mut machine = Machine::new(shader, &mut terms, entry, waves, *budget)?;
             let stopped = machine.run();
             *budget = machine.budget;
             let report = std::mem::take(&mut machine.report);

@@ -526,7 +526,7 @@ impl<'a> Machine<'a> {
         let missing = place.components.len().saturating_sub(values.len());
         if self.claims.is_some() && missing > 0 {
             let mut all = values.to_vec();
-            all.extend(self.atomic_results(missing, Source::Other(0)));
+            all.extend(self.atomic_results(missing, Source::UNKNOWN));
             return self.store(place, &all, span);
         }
         match &place.root {

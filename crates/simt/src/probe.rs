@@ -18,7 +18,8 @@ use crate::machine::{Machine, Report, State};
 use crate::memory::Shared;
 use crate::missed::{Missed, runs_once};
 use crate::observe::Watch;
-use crate::value::{Terms, Value};
+use crate::terms::Terms;
+use crate::value::Value;
 
 /// Statements tried as the start of a candidate, per entry point.
 const MAX_PROBES: usize = 96;

@@ -5,7 +5,8 @@ use shaderlint_hlsl::BinaryOp;
 
 use crate::finding::Operator;
 use crate::fold;
-use crate::value::{Op, Part, Term, Terms, Value};
+use crate::terms::{Term, Terms};
+use crate::value::{Op, Part, Value};
 use crate::wave::SplitMix;
 
 /// The word of a resource or uniform, by name, index and component.
@@ -135,7 +136,7 @@ impl<'t> Sample<'t> {
             hash.0 ^= fingerprint(*op);
             return (hash.next() >> 32) as u32 % 1000;
         }
-        if let (Op::AtomicResult { .. }, [Value::Known(thread)]) = (op, &**arguments) {
+        if let (Op::AtomicResult { .. }, [Value::Known(thread)]) = (op, arguments) {
             // Each thread finds another number: here in their order.
             self.guessed = true;
             hash.0 ^= fingerprint(*op);

@@ -31,7 +31,8 @@ use crate::finding::{Claim, Operator, Stop};
 use crate::intrinsic::combining;
 use crate::machine::{Halt, Machine, Run, State};
 use crate::place::resource_name;
-use crate::value::{Symbol, Terms, Value};
+use crate::terms::{Symbol, Terms};
+use crate::value::Value;
 use crate::wave::{SplitMix, WAVE_SIZES, Waves};
 
 /// Components of variables that may take part.

@@ -35,7 +35,8 @@ use crate::missed::Missed;
 use crate::packing;
 use crate::row;
 use crate::starts::{Key, effects_of_ladder, starts};
-use crate::value::{Op, Term, Terms, Value};
+use crate::terms::{Term, Terms};
+use crate::value::{Op, Value};
 use crate::wave::{WAVE_SIZES, Waves};
 
 /// Statements tried as a ladder's first, per run.
@@ -127,6 +128,7 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> V
     let mut wanted = starts(shader, &mut EffectsCache::default(), entry, least_lanes);
     let mut budget = BUDGET;
     let mut runs = Runs::default();
+    let mut terms = Terms::default();
     // A map may make the same waves as another one.
     let mut seen: Vec<Waves> = Vec::new();
     for (number, (map, size)) in maps
@@ -141,15 +143,14 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> V
             continue;
         }
         seen.push(waves.clone());
-        let mut terms = Terms::default();
-        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves) else {
+        terms.clear();
+        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves, budget) else {
             return Vec::new();
         };
         machine.ladders = Some(Ladders {
             wanted: std::mem::take(&mut wanted),
             ..Ladders::default()
         });
-        machine.budget = budget;
         if machine.run().is_some() {
             runs.stopped.push(number);
         }

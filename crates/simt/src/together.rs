@@ -17,7 +17,8 @@ use shaderlint_hlsl::{BinaryOp, UnaryOp};
 use crate::flow::Source;
 use crate::machine::Machine;
 use crate::sample::Sample;
-use crate::value::{Op, Symbol, Term, Terms, Value};
+use crate::terms::{Symbol, Term, Terms};
+use crate::value::{Op, Value};
 
 /// Pairs of threads that are tried.
 const MAX_PAIRS: usize = 24;

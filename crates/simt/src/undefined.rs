@@ -10,7 +10,8 @@ use shaderlint_hlsl::{GlobalId, Span, Type};
 use crate::column::Column;
 use crate::finding::{Access, Operator, OutOfBounds, Uninitialised};
 use crate::machine::Machine;
-use crate::value::{Op, Term, Terms, Value};
+use crate::terms::{Term, Terms};
+use crate::value::{Op, Value};
 
 /// An undefined value that was read.
 #[derive(Clone, Copy)]

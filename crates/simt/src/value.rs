@@ -14,17 +14,13 @@
 //! Float `+` and `*` are put in the same form although they are not associative: equal forms then mean equal up to
 //! the order of operations, which [`Operator::is_exact`] tells.
 
-use std::cell::Cell;
-use std::hash::BuildHasher as _;
 use std::rc::Rc;
 
-use hashbrown::HashTable;
-use rustc_hash::{FxBuildHasher, FxHashMap};
 use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
 use crate::finding::Operator;
-use crate::flow::{Facts, Source};
-use crate::halves::Halved;
+use crate::flow::Source;
+use crate::terms::{Symbol, Term, Terms};
 
 /// A 32-bit word: known, or a term over atoms.
 ///
@@ -60,17 +56,6 @@ pub(crate) struct Part {
     pub end: u32,
     /// How often each atom occurs; modulo 2^32 for integer `+`.
     pub factor: u32,
-}
-
-/// What an atom stands for.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Term {
-    /// Element `index` of a block of free inputs, e.g. a groupshared array as a probe finds it.
-    Input { block: u32, index: u32 },
-    /// A deterministic operation on values.
-    Apply(Op, Box<[Value]>),
-    /// Nothing is known of it, not even whether it equals another.
-    Fresh(u32),
 }
 
 /// Interned operations.
@@ -137,28 +122,6 @@ pub(crate) enum Op {
     },
 }
 
-/// An interned name.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Symbol(pub u32);
-
-/// The atoms of one or several runs whose terms are to be compared.
-#[derive(Default)]
-pub(crate) struct Terms {
-    /// By atom number: what it stands for, and what its value depends on.
-    atoms: Vec<(Term, Facts)>,
-    /// The atoms of operations, each with the hash of what it stands for.
-    interned: HashTable<(u32, u32)>,
-    names: Vec<Box<str>>,
-    symbols: FxHashMap<Box<str>, Symbol>,
-    fresh: u32,
-    blocks: u32,
-    work: Cell<usize>,
-    /// Atoms that are taken for numbers.
-    assumed: FxHashMap<u32, u32>,
-    /// Blocks of inputs whose halves were picked.
-    pub halved: Vec<Halved>,
-}
-
 impl Value {
     pub const FALSE: Value = Value::Known(0);
     pub const TRUE: Value = Value::Known(1);
@@ -180,121 +143,6 @@ impl Value {
 }
 
 impl Terms {
-    pub fn symbol(&mut self, name: &str) -> Symbol {
-        if let Some(symbol) = self.symbols.get(name) {
-            return *symbol;
-        }
-        let symbol = Symbol(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
-        self.names.push(name.into());
-        self.symbols.insert(name.into(), symbol);
-        symbol
-    }
-
-    pub fn name(&self, symbol: Symbol) -> &str {
-        self.names.get(symbol.0 as usize).map_or("?", |name| name)
-    }
-
-    pub fn term(&self, atom: u32) -> Option<&Term> {
-        self.atoms.get(atom as usize).map(|(term, _)| term)
-    }
-
-    /// Atoms and arguments looked up or evaluated so far: what keeps a run's memory and time bounded.
-    pub fn work(&self) -> usize {
-        self.work.get()
-    }
-
-    pub fn note_work(&self, atoms: usize) {
-        self.work.set(self.work.get().saturating_add(atoms));
-    }
-
-    fn push(&mut self, term: Term, facts: Facts) -> u32 {
-        let atom = u32::try_from(self.atoms.len()).unwrap_or(u32::MAX - 1);
-        self.note_work(1);
-        self.atoms.push((term, facts));
-        atom
-    }
-
-    /// A new block of `length` free inputs with consecutive atoms; the first atom's number.
-    pub fn inputs(&mut self, length: u32) -> u32 {
-        let block = self.blocks;
-        self.blocks += 1;
-        let first = u32::try_from(self.atoms.len()).unwrap_or(u32::MAX - 1);
-        for index in 0..length {
-            self.push(Term::Input { block, index }, Facts::default());
-        }
-        first
-    }
-
-    /// What a place holds in a thread, before anything is known of it: the same whenever it is asked for.
-    pub fn free(&mut self, place: Symbol, component: u32, thread: u32) -> Value {
-        let op = Op::Free {
-            place,
-            component,
-            thread,
-        };
-        self.apply(op, &[])
-    }
-
-    /// A value of which nothing is known.
-    pub fn fresh(&mut self) -> Value {
-        self.fresh += 1;
-        Value::atom(self.push(Term::Fresh(self.fresh), Facts::OPAQUE))
-    }
-
-    /// The atom for a deterministic operation on `arguments`.
-    pub fn apply(&mut self, op: Op, arguments: &[Value]) -> Value {
-        self.note_work(1 + arguments.len());
-        let hash = (FxBuildHasher.hash_one((op, arguments)) >> 32) as u32;
-        // Both ends of the word choose a place in the table.
-        let spread = |hash: u32| u64::from(hash) << 32 | u64::from(hash);
-        let atoms = &self.atoms;
-        let is_same = |(known, atom): &(u32, u32)| {
-            *known == hash
-                && atoms.get(*atom as usize).is_some_and(|(term, _)| {
-                    matches!(term, Term::Apply(known, these) if *known == op && **these == *arguments)
-                })
-        };
-        if let Some((_, atom)) = self.interned.find(spread(hash), is_same) {
-            return match self.assumed.get(atom) {
-                Some(word) => Value::Known(*word),
-                None => Value::atom(*atom),
-            };
-        }
-        let facts = Facts::of(op, arguments.iter().map(|value| self.facts(value)));
-        let atom = self.push(Term::Apply(op, arguments.into()), facts);
-        self.interned
-            .insert_unique(spread(hash), (hash, atom), |(hash, _)| spread(*hash));
-        Value::atom(atom)
-    }
-
-    /// Takes an operation's atom for a number from here on; values that were made before stay as they are.
-    pub fn assume(&mut self, atom: u32, word: u32) {
-        self.assumed.insert(atom, word);
-    }
-
-    pub fn forget_assumptions(&mut self) {
-        self.assumed.clear();
-    }
-
-    /// Whether the value depends on something that was not understood, so that different terms
-    /// may well be equal values.
-    pub fn is_opaque(&self, value: &Value) -> bool {
-        self.facts(value).opaque
-    }
-
-    /// What the value depends on.
-    pub fn facts(&self, value: &Value) -> Facts {
-        let of_run = |start: u32, end: u32| match self.atoms.get(start as usize..end as usize) {
-            Some(atoms) => Facts::joined(atoms.iter().map(|(_, facts)| *facts)),
-            None => Facts::OPAQUE,
-        };
-        match value {
-            Value::Known(_) => Facts::default(),
-            Value::Run { start, end, .. } => of_run(*start, *end),
-            Value::Sum(sum) => Facts::joined(sum.parts.iter().map(|part| of_run(part.start, part.end))),
-        }
-    }
-
     /// `a operator b`.
     pub fn combine(&mut self, operator: Operator, a: &Value, b: &Value) -> Value {
         match (a, b) {
@@ -428,7 +276,7 @@ impl Terms {
         let Some(Term::Apply(Op::Binary(op, scalar), operands)) = self.single(condition) else {
             return None;
         };
-        let [left, right] = &**operands else { return None };
+        let [left, right] = operands else { return None };
         let straight = (left, right) == (a, b);
         if !straight && (left, right) != (b, a) {
             return None;
@@ -450,7 +298,7 @@ impl Terms {
     /// What `value` is if `condition` is known to hold: the taken arm of a select on it.
     pub fn assuming(&self, condition: &Value, value: &Value) -> Value {
         if let Some(Term::Apply(Op::Select, arguments)) = self.single(value)
-            && let [on, then, _] = &**arguments
+            && let [on, then, _] = arguments
             && on == condition
         {
             return then.clone();
@@ -492,38 +340,6 @@ impl Terms {
                 Op::Binary(BinaryOp::LogicalOr, Scalar::Bool),
                 &[a.clone(), b.clone()],
             ),
-        }
-    }
-
-    /// Known but for the group's number and members of `cbuffer`s: what tells threads apart, rather than what they work
-    /// on.
-    pub fn is_place(&self, value: &Value) -> bool {
-        let are_of_group = |start: u32, end: u32| {
-            (start..end).all(|atom| match self.term(atom) {
-                Some(Term::Apply(Op::GroupId(_), _)) => true,
-                Some(Term::Apply(Op::Uniform { .. }, arguments)) => arguments.is_empty(),
-                _ => false,
-            })
-        };
-        match value {
-            Value::Known(_) => true,
-            Value::Run { start, end, .. } => are_of_group(*start, *end),
-            Value::Sum(sum) => sum.parts.iter().all(|part| are_of_group(part.start, part.end)),
-        }
-    }
-
-    /// The term behind a value that is a single atom.
-    pub fn single(&self, value: &Value) -> Option<&Term> {
-        match value {
-            Value::Run { start, end, .. } if end - start == 1 => self.term(*start),
-            _ => None,
-        }
-    }
-
-    fn negated(&self, condition: &Value) -> Option<&Value> {
-        match self.single(condition) {
-            Some(Term::Apply(Op::Unary(UnaryOp::Not, _), arguments)) => arguments.first(),
-            _ => None,
         }
     }
 }

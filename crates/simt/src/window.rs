@@ -45,7 +45,8 @@ use crate::finding::{Collective, Extent, Operator};
 use crate::machine::{Machine, Run};
 use crate::memory::Shared;
 use crate::place::{Place, Root, outside};
-use crate::value::{Op, Part, Term, Terms, Value};
+use crate::terms::{Term, Terms};
+use crate::value::{Op, Part, Value};
 
 /// Elements of a window, times threads: a group works on one or two elements a thread, or has as many in two halves.
 const ELEMENTS_A_THREAD: u32 = 4;

@@ -1,0 +1,287 @@
+//! The atoms of a run: what each stands for, so that the same operation on equal operands is the same atom.
+
+use std::cell::Cell;
+use std::hash::BuildHasher as _;
+
+use hashbrown::HashTable;
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use shaderlint_hlsl::UnaryOp;
+
+use crate::flow::Facts;
+use crate::halves::Halved;
+use crate::value::{Op, Value};
+
+/// What an atom stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Term<'t> {
+    /// Element `index` of a block of free inputs, e.g. a groupshared array as a probe finds it.
+    Input { block: u32, index: u32 },
+    /// A deterministic operation on values.
+    Apply(&'t Op, &'t [Value]),
+    /// Nothing is known of it, not even whether it equals another.
+    Fresh(u32),
+}
+
+/// A [`Term`] as it is kept. A run may make a million: small ones, in few pieces of memory.
+struct Atom {
+    kind: AtomKind,
+    /// Where an operation's arguments are among all.
+    first: u32,
+    count: u32,
+}
+
+enum AtomKind {
+    Input { block: u32, index: u32 },
+    Apply(Op),
+    Fresh(u32),
+}
+
+/// An interned name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Symbol(pub u32);
+
+/// The atoms of one or several runs whose terms are to be compared.
+pub(crate) struct Terms {
+    atoms: Vec<Atom>,
+    /// The arguments of all operations.
+    arguments: Vec<Value>,
+    /// By atom number: what its value depends on, as an index into `facts`.
+    facts_of: Vec<u32>,
+    /// Each once: few are different.
+    facts: Vec<Facts>,
+    numbers: FxHashMap<Facts, u32>,
+    /// The atoms of operations, each with the hash of what it stands for.
+    interned: HashTable<(u32, u32)>,
+    names: Vec<Box<str>>,
+    symbols: FxHashMap<Box<str>, Symbol>,
+    fresh: u32,
+    blocks: u32,
+    work: Cell<usize>,
+    /// Atoms that are taken for numbers.
+    assumed: FxHashMap<u32, u32>,
+    /// Blocks of inputs whose halves were picked.
+    pub halved: Vec<Halved>,
+}
+
+impl Default for Terms {
+    fn default() -> Terms {
+        Terms {
+            atoms: Vec::new(),
+            arguments: Vec::new(),
+            facts_of: Vec::new(),
+            facts: vec![Facts::default(), Facts::OPAQUE],
+            numbers: FxHashMap::default(),
+            interned: HashTable::new(),
+            names: Vec::new(),
+            symbols: FxHashMap::default(),
+            fresh: 0,
+            blocks: 0,
+            work: Cell::new(0),
+            assumed: FxHashMap::default(),
+            halved: Vec::new(),
+        }
+    }
+}
+
+impl Terms {
+    /// Without atoms again, for another run: the memory is kept.
+    pub fn clear(&mut self) {
+        self.atoms.clear();
+        self.arguments.clear();
+        self.facts_of.clear();
+        self.facts.truncate(2);
+        self.numbers.clear();
+        self.interned.clear();
+        self.names.clear();
+        self.symbols.clear();
+        self.fresh = 0;
+        self.blocks = 0;
+        self.work.set(0);
+        self.assumed.clear();
+        self.halved.clear();
+    }
+
+    pub fn symbol(&mut self, name: &str) -> Symbol {
+        if let Some(symbol) = self.symbols.get(name) {
+            return *symbol;
+        }
+        let symbol = Symbol(u32::try_from(self.names.len()).unwrap_or(u32::MAX));
+        self.names.push(name.into());
+        self.symbols.insert(name.into(), symbol);
+        symbol
+    }
+
+    pub fn name(&self, symbol: Symbol) -> &str {
+        self.names.get(symbol.0 as usize).map_or("?", |name| name)
+    }
+
+    pub fn term(&self, atom: u32) -> Option<Term<'_>> {
+        let atom = self.atoms.get(atom as usize)?;
+        Some(match &atom.kind {
+            AtomKind::Input { block, index } => Term::Input {
+                block: *block,
+                index: *index,
+            },
+            AtomKind::Apply(op) => Term::Apply(op, arguments(&self.arguments, atom)),
+            AtomKind::Fresh(number) => Term::Fresh(*number),
+        })
+    }
+
+    /// Atoms and arguments looked up or evaluated so far: what keeps a run's memory and time bounded.
+    pub fn work(&self) -> usize {
+        self.work.get()
+    }
+
+    pub fn note_work(&self, atoms: usize) {
+        self.work.set(self.work.get().saturating_add(atoms));
+    }
+
+    fn push(&mut self, kind: AtomKind, arguments: &[Value], facts: u32) -> u32 {
+        let number = u32::try_from(self.atoms.len()).unwrap_or(u32::MAX - 1);
+        self.note_work(1);
+        self.atoms.push(Atom {
+            kind,
+            first: u32::try_from(self.arguments.len()).unwrap_or(u32::MAX),
+            count: u32::try_from(arguments.len()).unwrap_or(0),
+        });
+        self.arguments.extend_from_slice(arguments);
+        self.facts_of.push(facts);
+        number
+    }
+
+    /// A new block of `length` free inputs with consecutive atoms; the first atom's number.
+    pub fn inputs(&mut self, length: u32) -> u32 {
+        let block = self.blocks;
+        self.blocks += 1;
+        let first = u32::try_from(self.atoms.len()).unwrap_or(u32::MAX - 1);
+        for index in 0..length {
+            self.push(AtomKind::Input { block, index }, &[], 0);
+        }
+        first
+    }
+
+    /// What a place holds in a thread, before anything is known of it: the same whenever it is asked for.
+    pub fn free(&mut self, place: Symbol, component: u32, thread: u32) -> Value {
+        let op = Op::Free {
+            place,
+            component,
+            thread,
+        };
+        self.apply(op, &[])
+    }
+
+    /// A value of which nothing is known.
+    pub fn fresh(&mut self) -> Value {
+        self.fresh += 1;
+        let opaque = self.number_of(Facts::OPAQUE);
+        Value::atom(self.push(AtomKind::Fresh(self.fresh), &[], opaque))
+    }
+
+    /// The atom for a deterministic operation on `arguments`.
+    pub fn apply(&mut self, op: Op, operands: &[Value]) -> Value {
+        self.note_work(1 + operands.len());
+        let hash = (FxBuildHasher.hash_one((op, operands)) >> 32) as u32;
+        // Both ends of the word choose a place in the table.
+        let spread = |hash: u32| u64::from(hash) << 32 | u64::from(hash);
+        let is_same = |(known, atom): &(u32, u32)| {
+            *known == hash
+                && self.atoms.get(*atom as usize).is_some_and(|atom| {
+                    matches!(atom.kind, AtomKind::Apply(known) if known == op)
+                        && *arguments(&self.arguments, atom) == *operands
+                })
+        };
+        if let Some((_, atom)) = self.interned.find(spread(hash), is_same) {
+            return match self.assumed.get(atom) {
+                Some(word) => Value::Known(*word),
+                None => Value::atom(*atom),
+            };
+        }
+        let facts = Facts::of(op, operands.iter().map(|value| self.facts(value)));
+        let facts = self.number_of(facts);
+        let atom = self.push(AtomKind::Apply(op), operands, facts);
+        self.interned
+            .insert_unique(spread(hash), (hash, atom), |(hash, _)| spread(*hash));
+        Value::atom(atom)
+    }
+
+    /// The index of these facts, kept from now on.
+    fn number_of(&mut self, facts: Facts) -> u32 {
+        let first = [Facts::default(), Facts::OPAQUE];
+        if let Some(number) = (0..).zip(first).find(|(_, known)| *known == facts) {
+            return number.0;
+        }
+        let next = u32::try_from(self.facts.len()).unwrap_or(1);
+        *self.numbers.entry(facts).or_insert_with(|| {
+            self.facts.push(facts);
+            next
+        })
+    }
+
+    /// Takes an operation's atom for a number from here on; values that were made before stay as they are.
+    pub fn assume(&mut self, atom: u32, word: u32) {
+        self.assumed.insert(atom, word);
+    }
+
+    pub fn forget_assumptions(&mut self) {
+        self.assumed.clear();
+    }
+
+    /// Whether the value depends on something that was not understood, so that different terms
+    /// may well be equal values.
+    pub fn is_opaque(&self, value: &Value) -> bool {
+        self.facts(value).opaque
+    }
+
+    /// What the value depends on.
+    pub fn facts(&self, value: &Value) -> Facts {
+        let of = |number: u32| self.facts.get(number as usize).copied().unwrap_or(Facts::OPAQUE);
+        let of_run = |start: u32, end: u32| match self.facts_of.get(start as usize..end as usize) {
+            Some(&[number]) => of(number),
+            Some([first, rest @ ..]) if rest.iter().all(|number| number == first) => of(*first),
+            Some(numbers) => Facts::joined(numbers.iter().map(|number| of(*number))),
+            None => Facts::OPAQUE,
+        };
+        match value {
+            Value::Known(_) => Facts::default(),
+            Value::Run { start, end, .. } => of_run(*start, *end),
+            Value::Sum(sum) => Facts::joined(sum.parts.iter().map(|part| of_run(part.start, part.end))),
+        }
+    }
+
+    /// Known but for the group's number and members of `cbuffer`s: what tells threads apart, rather than what they work
+    /// on.
+    pub fn is_place(&self, value: &Value) -> bool {
+        let are_of_group = |start: u32, end: u32| {
+            (start..end).all(|atom| match self.term(atom) {
+                Some(Term::Apply(Op::GroupId(_), _)) => true,
+                Some(Term::Apply(Op::Uniform { .. }, arguments)) => arguments.is_empty(),
+                _ => false,
+            })
+        };
+        match value {
+            Value::Known(_) => true,
+            Value::Run { start, end, .. } => are_of_group(*start, *end),
+            Value::Sum(sum) => sum.parts.iter().all(|part| are_of_group(part.start, part.end)),
+        }
+    }
+
+    /// The term behind a value that is a single atom.
+    pub fn single(&self, value: &Value) -> Option<Term<'_>> {
+        match value {
+            Value::Run { start, end, .. } if end - start == 1 => self.term(*start),
+            _ => None,
+        }
+    }
+
+    pub fn negated(&self, condition: &Value) -> Option<&Value> {
+        match self.single(condition) {
+            Some(Term::Apply(Op::Unary(UnaryOp::Not, _), arguments)) => arguments.first(),
+            _ => None,
+        }
+    }
+}
+
+fn arguments<'t>(all: &'t [Value], atom: &Atom) -> &'t [Value] {
+    let first = atom.first as usize;
+    all.get(first..first + atom.count as usize).unwrap_or_default()
+}
