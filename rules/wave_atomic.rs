@@ -20,6 +20,8 @@ use crate::wave_form::free;
 
 /// Atomics of an entry point for which forms are proved.
 const MAX_PROOFS: usize = 32;
+/// Bytes of text that may be read for them: all of a unit is read for each.
+const MAX_TEXT: usize = 4_000_000;
 
 /// The parts of a call as a text has them: of the file, or of what is proved.
 pub(crate) struct Texts {
@@ -34,11 +36,11 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Option<Fix> {
     let shader = context.shader;
     let parts = claim.parts.as_ref()?;
     let before = context.analysis.claims.iter().take_while(|other| *other != claim);
+    let proofs = before.count() + 1;
+    let is_costly = proofs > MAX_PROOFS || shader.text.len().saturating_mul(proofs) > MAX_TEXT;
     let races = &context.analysis.races;
-    if claim.cells != Cells::One
-        || before.count() >= MAX_PROOFS
-        || races.iter().any(|race| Some(race.array) == parts.array)
-    {
+    let is_racy = races.iter().any(|race| Some(race.array) == parts.array);
+    if claim.cells != Cells::One || is_costly || is_racy {
         return None;
     }
     let written = texts_of_file(shader, parts)?;
