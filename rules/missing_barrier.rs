@@ -1,13 +1,14 @@
 //! A barrier where one is missing.
 //!
-//! Of the places before the later access's statement, and before the statements around it, the innermost one is taken at
-//! which the fixed kernel, run anew, has none of the races that were found at that place, no defect that the flagged one does not have, and
-//! went to its end: a barrier that not every thread reaches ends a run, or is a defect. No thread may have returned before,
-//! for one that left need not have left in every run.
+//! Of the places before the later access's statement, and before the statements around it, the innermost one is taken
+//! at which the fixed kernel, run anew, has none of the races that were found at that place, no defect that the flagged
+//! one does not have, and went to its end: a barrier that not every thread reaches ends a run, or is a defect. No
+//! thread may have returned before, for one that left need not have left in every run.
 //!
-//! A barrier takes orders away and adds none: what the fixed kernel does is what the flagged one does where every access
-//! before the barrier comes before every one after it. That is the order of the text, which the author most likely meant;
-//! but what others were possible, and whether one of them was meant, nobody can prove. So the fix is not a safe one.
+//! A barrier takes orders away and adds none: what the fixed kernel does is what the flagged one does where every
+//! access before the barrier comes before every one after it. That is the order of the text, which the author most
+//! likely meant; but what others were possible, and whether one of them was meant, nobody can prove. So the fix is not
+//! a safe one.
 
 use shaderlint_hlsl::{Function, Shader, Span, Stmt, StmtKind, statements};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};

@@ -2,14 +2,14 @@
 //!
 //! # Why they are right
 //!
-//! What all lanes put in is combined first (`WaveActiveSum` and its kin, where all are still active); one lane, the first of
-//! those that are active, then makes the atomic. Where each lane wants its old value, it gets what that lane found and what
-//! the lanes before it put in (`WaveReadLaneFirst`, `WavePrefixSum`). That is what the lanes would have found one after the
-//! other, in the order of their lanes: an order in which the device might have served them. All of these intrinsics
-//! are about the *active* lanes, so a form is right in a branch, be it taken by one lane; and about no more than their order, so
-//! it is right for any wave size and whichever threads share a wave. When it may stand for the call, and that nobody can tell, is
-//! for [`Claim::parts`] to say; that this very text does what the call does is proved before it is offered
-//! ([`serves_alike`]).
+//! What all lanes put in is combined first (`WaveActiveSum` and its kin, where all are still active); one lane, the
+//! first of those that are active, then makes the atomic. Where each lane wants its old value, it gets what that lane
+//! found and what the lanes before it put in (`WaveReadLaneFirst`, `WavePrefixSum`). That is what the lanes would have
+//! found one after the other, in the order of their lanes: an order in which the device might have served them. All of
+//! these intrinsics are about the *active* lanes, so a form is right in a branch, be it taken by one lane; and about no
+//! more than their order, so it is right for any wave size and whichever threads share a wave. When it may stand for
+//! the call, and that nobody can tell, is for [`Claim::parts`] to say; that this very text does what the call does is
+//! proved before it is offered ([`serves_alike`]).
 
 use shaderlint_hlsl::{FileId, Scalar, Shader, Span};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
@@ -217,7 +217,8 @@ fn texts(parts: &Parts, text: impl Fn(Span) -> Option<String>) -> Option<Texts> 
     })
 }
 
-/// As the file has it, if all of it stands there and nothing else. On one line: a comment would take the rest of it along.
+/// As the file has it, if all of it stands there and nothing else. On one line: a comment would take the rest of it
+/// along.
 pub(crate) fn text_in_file(shader: &Shader, span: Span) -> Option<String> {
     let place = shader.origins.editable(span)?;
     let text = &shader.sources.get(place.file)?.text;
@@ -238,7 +239,8 @@ fn is_declared(shader: &Shader, claim: &Claim, name: &str) -> bool {
         || shader.functions.iter().any(|function| function.name == name)
 }
 
-/// Whether the file's text of the form is what was proved, which is expanded text: no word that the form adds is a macro.
+/// Whether the file's text of the form is what was proved, which is expanded text: no word that the form adds is a
+/// macro.
 fn means_the_same_in_the_file(shader: &Shader, parts: &Parts, name: &dyn Fn(&str) -> String) -> bool {
     let nothing = |span: Option<Span>| span.map(|_| String::new());
     let own = Texts {
