@@ -20,7 +20,7 @@
 //! a pass as its lanes take, in the order of its lanes: `WavePrefixCountBits(true)` numbers them, whichever they are.
 //!
 //! Which form is offered for how many elements is what was measured (`docs/measurements.md`): an element a lane below 64
-//! elements, two from there, four from 128; one wave for 64 to 256 elements, where it beats the ladder.
+//! elements, two from there, four from 128; one wave for 128 to 256 elements, where it beats every ladder.
 
 use std::fmt::Write;
 
@@ -42,7 +42,7 @@ struct Barriers {
 }
 
 /// How many elements one wave beats the ladder for.
-const BY_ONE_WAVE: std::ops::RangeInclusive<u32> = 64..=256;
+const BY_ONE_WAVE: std::ops::RangeInclusive<u32> = 128..=256;
 
 /// From how many elements on it was seen not to.
 pub(crate) const SLOWER_BY_ONE_WAVE: u32 = 1024;
