@@ -1,13 +1,14 @@
 //! A barrier where one is missing.
 //!
-//! Of the places before the later access's statement, and before the statements around it, the innermost one is taken at
-//! which the fixed kernel, run anew, has none of the races that were found at that place, no defect that the flagged one does not have, and
-//! went to its end: a barrier that not every thread reaches ends a run, or is a defect. No thread may have returned before,
-//! for one that left need not have left in every run.
+//! Of the places before the later access's statement, and before the statements around it, the innermost one is taken
+//! at which the fixed kernel, run anew, has none of the races that were found at that place, no defect that the flagged
+//! one does not have, and went to its end: a barrier that not every thread reaches ends a run, or is a defect. No
+//! thread may have returned before, for one that left need not have left in every run.
 //!
-//! A barrier takes orders away and adds none: what the fixed kernel does is what the flagged one does where every access
-//! before the barrier comes before every one after it. That is the order of the text, which the author most likely meant;
-//! but what others were possible, and whether one of them was meant, nobody can prove. So the fix is not a safe one.
+//! A barrier takes orders away and adds none: what the fixed kernel does is what the flagged one does where every
+//! access before the barrier comes before every one after it. That is the order of the text, which the author most
+//! likely meant; but what others were possible, and whether one of them was meant, nobody can prove. So the fix is not
+//! a safe one.
 
 use shaderlint_hlsl::{Function, Shader, Span, Stmt, StmtKind, statements};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
@@ -18,6 +19,8 @@ use crate::wave_form::BARRIER;
 
 /// Steps that the runs of one fix's places may take together, counted by those of the kernel's first run.
 const MAX_STEPS: u64 = 2_000_000;
+/// Bytes of text that may be read for them: all of a unit is read each time.
+const MAX_TEXT: usize = 4_000_000;
 /// Places that are tried.
 const MAX_PLACES: usize = 4;
 /// Races of a kernel for which places are looked for.
@@ -28,7 +31,8 @@ pub(crate) fn fix(context: &Context<'_>, races: &[&Race]) -> Option<(Fix, &'stat
     let shader = context.shader;
     let race = races.first()?;
     let tries = context.analysis.races.len().min(MAX_RACES) as u64 * MAX_PLACES as u64;
-    let is_costly = context.analysis.steps.saturating_mul(tries) > MAX_STEPS;
+    let is_costly = context.analysis.steps.saturating_mul(tries) > MAX_STEPS
+        || shader.text.len().saturating_mul(tries as usize) > MAX_TEXT;
     let is_known = context.analysis.stopped.is_none() && context.analysis.races.len() <= MAX_RACES;
     let is_macro = configuration::macros(shader).contains_key(BARRIER.as_bytes());
     if is_costly || !is_known || is_macro {
@@ -41,6 +45,8 @@ pub(crate) fn fix(context: &Context<'_>, races: &[&Race]) -> Option<(Fix, &'stat
     }
     let mut places = Vec::new();
     path(function.body.as_deref()?, race.second.span, &mut places);
+    // Before a statement that both accesses stand in, a barrier is before both.
+    places.retain(|place| !(place.start <= race.first.span.start && race.first.span.end <= place.end));
     let place = |statement: Span| {
         if leaves(function).any(|other| other.span.start < statement.start) {
             return None;

@@ -2,14 +2,14 @@
 //!
 //! # Why they are right
 //!
-//! What all lanes put in is combined first (`WaveActiveSum` and its kin, where all are still active); one lane, the first of
-//! those that are active, then makes the atomic. Where each lane wants its old value, it gets what that lane found and what
-//! the lanes before it put in (`WaveReadLaneFirst`, `WavePrefixSum`). That is what the lanes would have found one after the
-//! other, in the order of their lanes: an order in which the device might have served them. All of these intrinsics
-//! are about the *active* lanes, so a form is right in a branch, be it taken by one lane; and about no more than their order, so
-//! it is right for any wave size and whichever threads share a wave. When it may stand for the call, and that nobody can tell, is
-//! for [`Claim::parts`] to say; that this very text does what the call does is proved before it is offered
-//! ([`serves_alike`]).
+//! What all lanes put in is combined first (`WaveActiveSum` and its kin, where all are still active); one lane, the
+//! first of those that are active, then makes the atomic. Where each lane wants its old value, it gets what that lane
+//! found and what the lanes before it put in (`WaveReadLaneFirst`, `WavePrefixSum`). That is what the lanes would have
+//! found one after the other, in the order of their lanes: an order in which the device might have served them. All of
+//! these intrinsics are about the *active* lanes, so a form is right in a branch, be it taken by one lane; and about no
+//! more than their order, so it is right for any wave size and whichever threads share a wave. When it may stand for
+//! the call, and that nobody can tell, is for [`Claim::parts`] to say; that this very text does what the call does is
+//! proved before it is offered ([`serves_alike`]).
 
 use shaderlint_hlsl::{FileId, Scalar, Shader, Span};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
@@ -20,6 +20,8 @@ use crate::wave_form::free;
 
 /// Atomics of an entry point for which forms are proved.
 const MAX_PROOFS: usize = 32;
+/// Bytes of text that may be read for them: all of a unit is read for each.
+const MAX_TEXT: usize = 4_000_000;
 
 /// The parts of a call as a text has them: of the file, or of what is proved.
 pub(crate) struct Texts {
@@ -34,11 +36,11 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Option<Fix> {
     let shader = context.shader;
     let parts = claim.parts.as_ref()?;
     let before = context.analysis.claims.iter().take_while(|other| *other != claim);
+    let proofs = before.count() + 1;
+    let is_costly = proofs > MAX_PROOFS || shader.text.len().saturating_mul(proofs) > MAX_TEXT;
     let races = &context.analysis.races;
-    if claim.cells != Cells::One
-        || before.count() >= MAX_PROOFS
-        || races.iter().any(|race| Some(race.array) == parts.array)
-    {
+    let is_racy = races.iter().any(|race| Some(race.array) == parts.array);
+    if claim.cells != Cells::One || is_costly || is_racy {
         return None;
     }
     let written = texts_of_file(shader, parts)?;
@@ -46,7 +48,8 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Option<Fix> {
         Some(String::from_utf8_lossy(span.slice(&shader.text)).into_owned())
     })?;
     let name = |wanted: &str| free_name(shader, claim, wanted);
-    let block = form(parts, &written, &name);
+    let has_block = parts.is_alone && begins_its_line(shader, parts.statement);
+    let block = form(parts, &written, has_block, &name);
     if !means_the_same_in_the_file(shader, parts, &name) {
         return None;
     }
@@ -62,7 +65,7 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Option<Fix> {
         edits: vec![Edit {
             at: At::Over(parts.statement),
             text: block,
-            expanded: Some(form(parts, &expanded, &name)),
+            expanded: Some(form(parts, &expanded, has_block, &name)),
         }],
     };
     let (fixed, _) = fixed_shader(shader, context.entry, &fix.edits)?;
@@ -94,8 +97,16 @@ pub(crate) fn doubt(context: &Context<'_>, fix: &Fix) -> Option<&'static str> {
         .then_some("the fix is proved for the macros as they are; #if or -D may change them")
 }
 
-/// The wave form, with names of its own.
-fn form(parts: &Parts, texts: &Texts, name: &dyn Fn(&str) -> String) -> String {
+/// Whether nothing stands before it on its line.
+fn begins_its_line(shader: &Shader, statement: Span) -> bool {
+    let place = shader.origins.editable(statement);
+    let before = place.and_then(|place| shader.sources.get(place.file)?.text.get(..place.start as usize));
+    let line = before.unwrap_or_default().rsplit(|byte| *byte == b'\n').next();
+    line.is_some_and(|line| line.trim_ascii().is_empty())
+}
+
+/// The wave form, with names of its own; `has_block` if it stands alone in one.
+fn form(parts: &Parts, texts: &Texts, has_block: bool, name: &dyn Fn(&str) -> String) -> String {
     let Texts {
         object,
         place,
@@ -167,6 +178,9 @@ fn form(parts: &Parts, texts: &Texts, name: &dyn Fn(&str) -> String) -> String {
             ]);
         }
     }
+    if has_block {
+        return lines.join("\n");
+    }
     format!("{{\n    {}\n}}", lines.join("\n    "))
 }
 
@@ -203,7 +217,8 @@ fn texts(parts: &Parts, text: impl Fn(Span) -> Option<String>) -> Option<Texts> 
     })
 }
 
-/// As the file has it, if all of it stands there and nothing else. On one line: a comment would take the rest of it along.
+/// As the file has it, if all of it stands there and nothing else. On one line: a comment would take the rest of it
+/// along.
 pub(crate) fn text_in_file(shader: &Shader, span: Span) -> Option<String> {
     let place = shader.origins.editable(span)?;
     let text = &shader.sources.get(place.file)?.text;
@@ -224,7 +239,8 @@ fn is_declared(shader: &Shader, claim: &Claim, name: &str) -> bool {
         || shader.functions.iter().any(|function| function.name == name)
 }
 
-/// Whether the file's text of the form is what was proved, which is expanded text: no word that the form adds is a macro.
+/// Whether the file's text of the form is what was proved, which is expanded text: no word that the form adds is a
+/// macro.
 fn means_the_same_in_the_file(shader: &Shader, parts: &Parts, name: &dyn Fn(&str) -> String) -> bool {
     let nothing = |span: Option<Span>| span.map(|_| String::new());
     let own = Texts {
@@ -234,6 +250,6 @@ fn means_the_same_in_the_file(shader: &Shader, parts: &Parts, name: &dyn Fn(&str
         old: nothing(parts.old),
     };
     let macros = configuration::macros(shader);
-    let form = form(parts, &own, name);
+    let form = form(parts, &own, true, name);
     words(form.as_bytes()).all(|word| !macros.contains_key(word))
 }

@@ -1,13 +1,13 @@
-//! Code for an atomic on one of few cells: one atomic for each cell that occurs in a wave. To be read, not applied: which
-//! form is faster, and whether any is, depends on the keys.
+//! Code for an atomic on one of few cells: one atomic for each cell that occurs in a wave. To be read, not applied:
+//! which form is faster, and whether any is, depends on the keys.
 //!
 //! # Why the forms are right
 //!
-//! `WaveMatch(bin)` gives each active lane the active lanes with its own bin (`HLSL_ShaderModel6_5.md`). Of these the first
-//! (none of them is before it: `WaveMultiPrefixCountBits` is 0), or the last, makes the atomic for all of them. Below
-//! shader model 6.5, and where slots are handed out, a loop does the same: in each pass the lanes that are left and share
-//! the first one's bin go by themselves, as in the form for one cell, and leave. It takes as many passes as bins
-//! occur; each pass is rid of one lane at least.
+//! `WaveMatch(bin)` gives each active lane the active lanes with its own bin (`HLSL_ShaderModel6_5.md`). Of these the
+//! first (none of them is before it: `WaveMultiPrefixCountBits` is 0), or the last, makes the atomic for all of them.
+//! Below shader model 6.5, and where slots are handed out, a loop does the same: in each pass the lanes that are left
+//! and share the first one's bin go by themselves, as in the form for one cell, and leave. It takes as many passes as
+//! bins occur; each pass is rid of one lane at least.
 
 use shaderlint_linter::{Context, ShaderModel};
 use shaderlint_simt::{Claim, Operator, Quantity};

@@ -87,6 +87,31 @@ fn a_sum_becomes_a_sum_of_waves() {
 }
 
 #[test]
+fn a_block_of_its_own_is_enough() {
+    check(
+        "",
+        "    if (Src[gi] > 3)\n    {\n        InterlockedAdd(g_Sum, 1); // why\n    }",
+        "    if (Src[gi] > 3)
+    {
+        // One atomic for each wave.
+        uint waveTotal = WaveActiveCountBits(true);
+        if (WaveIsFirstLane())
+            InterlockedAdd(g_Sum, waveTotal); // why
+    }",
+    );
+    check(
+        "",
+        "    if (Src[gi] > 3) { InterlockedAdd(g_Sum, 1); }",
+        "    if (Src[gi] > 3) { {
+        // One atomic for each wave.
+        uint waveTotal = WaveActiveCountBits(true);
+        if (WaveIsFirstLane())
+            InterlockedAdd(g_Sum, waveTotal);
+    } }",
+    );
+}
+
+#[test]
 fn a_claim_becomes_a_claim_of_waves() {
     check(
         "",

@@ -3,6 +3,7 @@
 mod proof;
 mod table;
 
+use std::cell::Cell;
 use std::path::PathBuf;
 
 use anyhow::Result;
@@ -133,13 +134,23 @@ fn fixed_file(args: &VerifyArgs, file: &OneFile, flagged: &Unit) -> Result<(Unit
     let check = |text: &[u8]| check_shader(&file.unit(text).shader, RULES, &Settings::default()).findings;
     let look = |text: &[u8]| check(text).into_iter().filter(is_right).collect::<Vec<_>>();
     let is_refined = |finding: &Diagnostic| finding.verdict == Verdict::Refines;
-    let refine = |text: &[u8]| look(text).into_iter().filter(is_refined).collect::<Vec<_>>();
-    let refined = settle(&file.text, true, refine, |findings| findings);
-    let fixes = refined.fixed;
-    let refined_text = refined.text;
-    let settled = settle(&refined_text, true, look, |findings| findings);
+    let refines = Cell::new(false);
+    let look_for_both = |text: &[u8]| {
+        let findings = look(text);
+        let has_fix = |finding: &Diagnostic| is_refined(finding) && finding.fix.is_some();
+        refines.set(refines.get() || findings.iter().any(has_fix));
+        findings
+    };
+    let mut settled = settle(&file.text, true, look_for_both, |findings| findings);
+    let mut refined_unit = None;
+    if refines.get() {
+        // These first, and then the others, so that what each kind does can be told.
+        let refine = |text: &[u8]| look(text).into_iter().filter(is_refined).collect::<Vec<_>>();
+        let refined = settle(&file.text, true, refine, |findings| findings);
+        settled = settle(&refined.text, true, look, |findings| findings);
+        refined_unit = Some(file.unit(&refined.text));
+    }
     let fixed = file.unit(&settled.text);
-    let refined_unit = (fixes > 0).then(|| file.unit(&refined_text));
     let mut pairs = Vec::new();
     for (id, function) in flagged.shader.entry_points() {
         if args.entry.as_ref().is_some_and(|wanted| *wanted != function.name) {

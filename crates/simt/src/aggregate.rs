@@ -2,25 +2,25 @@
 //!
 //! # Why that is right
 //!
-//! "Concurrent atomics … are serialized in an undefined order" (D3D11.3 functional spec, 7.14.2). So the threads of a wave
-//! that are at one statement may make their atomics there right after each other, in the order of their lanes, and this
-//! is what one atomic does that adds what they all add: the first of them finds what it finds, each of the others that and
-//! what the lanes before it add (`WavePrefixSum`; "active lanes with smaller index", learn.microsoft.com), and the cell
-//! is left as they would leave it. [`crate::served`] proves that of the very text that is to stand there.
+//! "Concurrent atomics … are serialized in an undefined order" (D3D11.3 functional spec, 7.14.2). So the threads of a
+//! wave that are at one statement may make their atomics there right after each other, in the order of their lanes, and
+//! this is what one atomic does that adds what they all add: the first of them finds what it finds, each of the others
+//! that and what the lanes before it add (`WavePrefixSum`; "active lanes with smaller index", learn.microsoft.com), and
+//! the cell is left as they would leave it. [`crate::served`] proves that of the very text that is to stand there.
 //!
-//! Which lanes take part is what the wave intrinsics tell at run time: those that are active, in a branch those that took
-//! it. For the rest the following has to be shown, and is shown here:
+//! Which lanes take part is what the wave intrinsics tell at run time: those that are active, in a branch those that
+//! took it. For the rest the following has to be shown, and is shown here:
 //!
-//! - *All active threads mean the same cell.* The claim says so of each step ([`crate::claim`]), if every call and
-//!   pass that gets there was looked at. Threads that have drifted apart in a loop are in different passes: there, and
-//!   where the function is called from within a loop, the place must not hang on anything that changes from pass to pass.
+//! - *All active threads mean the same cell.* The claim says so of each step ([`crate::claim`]), if every call and pass
+//!   that gets there was looked at. Threads that have drifted apart in a loop are in different passes: there, and where
+//!   the function is called from within a loop, the place must not hang on anything that changes from pass to pass.
 //! - *The place may be named once instead of by each thread.* Nothing in it has effects, or reads memory that changes.
-//! - *Nobody can tell when the atomic is made.* Where the old value is handed out
-//!   (`WaveReadLaneFirst`), no thread goes on before the atomic is made, and every run of the new code is one that the
-//!   old code could have had. Where nobody asks for it, threads may go on before their first lane has made the atomic. Then
-//!   the group's barriers must be the only thing by which they could know of it: the cell is touched in no other
-//!   way than by atomics that commute with this one and hand out nothing, or, if it is groupshared, by plain accesses,
-//!   which without a barrier would be races; and there is no fence by which a thread could tell that its own is made.
+//! - *Nobody can tell when the atomic is made.* Where the old value is handed out (`WaveReadLaneFirst`), no thread goes
+//!   on before the atomic is made, and every run of the new code is one that the old code could have had. Where nobody
+//!   asks for it, threads may go on before their first lane has made the atomic. Then the group's barriers must be the
+//!   only thing by which they could know of it: the cell is touched in no other way than by atomics that commute with
+//!   this one and hand out nothing, or, if it is groupshared, by plain accesses, which without a barrier would be
+//!   races; and there is no fence by which a thread could tell that its own is made.
 
 use std::collections::BTreeSet;
 
@@ -135,6 +135,7 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Option
     });
     Some(Parts {
         statement: statement.span,
+        is_alone: block_of(function.body.as_deref()?, statement).is_some(),
         name: ATOMICS.into_iter().find(|name| *name == call.name)?,
         operator,
         object: call.object.map(|object| object.span),
@@ -195,8 +196,8 @@ fn quantity(expr: &Expr) -> Quantity {
     }
 }
 
-/// The statement that is the claim's call and nothing else, with the loops and switches around it. What stands in a loop's
-/// head is no statement that another one could take the place of.
+/// The statement that is the claim's call and nothing else, with the loops and switches around it. What stands in a
+/// loop's head is no statement that another one could take the place of.
 pub(crate) fn statement_at<'a>(
     statements: &'a [Stmt],
     claim: &Claim,
@@ -238,8 +239,17 @@ fn assigned(statement: &Stmt) -> impl Iterator<Item = LocalId> {
     })
 }
 
-/// What an expression may name and still mean the same for all threads of a wave that are there, and for each of them as
-/// often as it is evaluated.
+/// The block that a statement stands in, if it is the only one there.
+pub(crate) fn block_of<'a>(body: &'a [Stmt], statement: &Stmt) -> Option<&'a Stmt> {
+    let mut blocks = shaderlint_hlsl::statements(body);
+    blocks.find(|block| match &block.kind {
+        StmtKind::Block(body) => matches!(body.as_slice(), [only] if only.span == statement.span),
+        _ => false,
+    })
+}
+
+/// What an expression may name and still mean the same for all threads of a wave that are there, and for each of them
+/// as often as it is evaluated.
 struct Scope<'a> {
     shader: &'a Shader,
     function: Option<&'a Function>,

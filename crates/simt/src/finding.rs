@@ -342,6 +342,8 @@ pub struct Claim {
 pub struct Parts {
     /// The call with its semicolon.
     pub statement: Span,
+    /// Nothing else stands in its block.
+    pub is_alone: bool,
     /// As in `InterlockedAdd`.
     pub name: &'static str,
     pub operator: Operator,

@@ -21,9 +21,9 @@ pub(crate) struct Order {
     is_spread: bool,
 }
 
-/// The resources, by name, whose elements an entry point may leave in another order, or at other places, from one run to
-/// the next: which thread finds what is open. Compared as sets of elements they should still be the same. More than are
-/// so may be named.
+/// The resources, by name, whose elements an entry point may leave in another order, or at other places, from one run
+/// to the next: which thread finds what is open. Compared as sets of elements they should still be the same. More than
+/// are so may be named.
 #[must_use]
 pub fn unordered(shader: &Shader, entry: FunctionId) -> BTreeSet<String> {
     let function = shader.functions.get(entry.0 as usize);

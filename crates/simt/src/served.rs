@@ -1,29 +1,30 @@
 //! Atomics of one wave, served in the order of its lanes: do two texts do the same by them?
 //!
 //! A claim's call, and what is to take its place, are each run by themselves, by the active lanes of one wave, from a
-//! state in which all that they read is free: each variable of each thread and the cell are atoms, the same in both runs.
-//! The lanes' atomics are served one after the other, by lane. The two do the same if they leave the same terms in the
-//! cell and in every variable of every lane, make the same stores, and make one atomic each, on one cell. Then they do the
-//! same for every input (see [`crate::value`]).
+//! state in which all that they read is free: each variable of each thread and the cell are atoms, the same in both
+//! runs. The lanes' atomics are served one after the other, by lane. The two do the same if they leave the same terms
+//! in the cell and in every variable of every lane, make the same stores, and make one atomic each, on one cell. Then
+//! they do the same for every input (see [`crate::value`]).
 //!
 //! # Why that is enough
 //!
 //! - *For every wave.* What the wave intrinsics give depends on which lanes are active, and on their order; their
-//!   numbers matter to nothing but `WaveGetLaneIndex`. So lanes in any places stand for as many in any others, and every
-//!   number of them is tried: 1 to 4, …, 1 to 128. That covers every packing of threads into waves and every set of lanes that a
-//!   branch lets through.
-//! - *For every order of waves.* The cell is an atom: whatever the waves before left there, this wave hands out the same
-//!   slots from there on and leaves the same. So however the waves take turns, their slots follow each other without gaps
-//!   or overlaps, and the cell ends with the sum of all.
-//! - *For every cell.* The flagged call's lanes all mean one cell ([`crate::aggregate`]), that of the first lane, which is
-//!   the one that is compared.
-//! - *For every schedule.* The new text's outcome is the old one's under a schedule that it may have ([`crate::aggregate`]).
+//!   numbers matter to nothing but `WaveGetLaneIndex`. So lanes in any places stand for as many in any others, and
+//!   every number of them is tried: 1 to 4, …, 1 to 128. That covers every packing of threads into waves and every set
+//!   of lanes that a branch lets through.
+//! - *For every order of waves.* The cell is an atom: whatever the waves before left there, this wave hands out the
+//!   same slots from there on and leaves the same. So however the waves take turns, their slots follow each other
+//!   without gaps or overlaps, and the cell ends with the sum of all.
+//! - *For every cell.* The flagged call's lanes all mean one cell ([`crate::aggregate`]), that of the first lane, which
+//!   is the one that is compared.
+//! - *For every schedule.* The new text's outcome is the old one's under a schedule that it may have
+//!   ([`crate::aggregate`]).
 
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{Expr, Function, FunctionId, Global, GlobalId, LocalId, Shader, Stmt, Storage, Type};
 
-use crate::aggregate::statement_at;
+use crate::aggregate::{block_of, statement_at};
 use crate::atomic::combining;
 use crate::claim::from_heap;
 use crate::column::Column;
@@ -56,8 +57,8 @@ struct Step {
     address: Vec<Value>,
 }
 
-/// Whether the statement that stands in `fixed` where the claim's stood in `flagged` does what the claim's does, for every
-/// wave and every input.
+/// Whether the statement that stands in `fixed` where the claim's stood in `flagged` does what the claim's does, for
+/// every wave and every input.
 ///
 /// # Errors
 /// Why that is not proved.
@@ -102,7 +103,10 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
 /// The claim's statement, and how many variables the function has declared before it.
 fn flagged_statement<'a>(shader: &'a Shader, claim: &Claim) -> Option<(&'a Stmt, usize)> {
     let function = shader.functions.get(claim.function.0 as usize)?;
-    let statement = statement_at(function.body.as_deref()?, claim, &mut Vec::new())?;
+    let body = function.body.as_deref()?;
+    let statement = statement_at(body, claim, &mut Vec::new())?;
+    // With its block, where it is alone in there: then several may take its place.
+    let statement = block_of(body, statement).unwrap_or(statement);
     let before = function
         .locals
         .iter()

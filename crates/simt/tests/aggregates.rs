@@ -68,6 +68,11 @@ fn wave_forms_serve_alike() {
         assert_eq!(proved(&body, &block), Ok(()), "{name}");
         assert!(proved(&body, sum).is_err(), "{name}");
     }
+    // In a block of its own.
+    let inner = sum.trim_matches(['{', '}', ' ']);
+    assert_eq!(proved(TOTAL, inner), Ok(()));
+    assert!(proved(TOTAL, &format!("{inner} InterlockedAdd(cell, 1);")).is_err());
+    assert!(proved(TOTAL, &format!("{inner} v = 3;")).is_err());
     let before = "uint old; W.InterlockedAdd(8, Src[id.x], old);";
     let sum = "{ uint t = WaveActiveSum(Src[id.x]); if (WaveIsFirstLane()) W.InterlockedAdd(8, t); }";
     assert_eq!(proved(before, sum), Ok(()));
