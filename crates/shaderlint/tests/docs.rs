@@ -33,7 +33,7 @@ fn page_of(rule: &Rule) -> String {
     let Ok(text) = std::fs::read_to_string(&path) else {
         return rule.explanation.to_owned();
     };
-    let evidence: Evidence = serde_json::from_str(&text).unwrap();
+    let evidence: Evidence = serde_json::from_str(&text).expect("evidence has this form");
     let mut page = rule.explanation.replace(
         "\n## Fix safety\n",
         &format!("\n## Measured\n\n{}\n\n| kernel | group | ladder | fix | ratio | copy |\n|---|---:|---:|---:|---:|---:|\nROWS\n## Fix safety\n", evidence.about),
