@@ -3,6 +3,8 @@
 use shaderlint_linter::{Context, Finding, Label, ShaderModel, Verdict};
 use shaderlint_simt::{Amount, Atomic, Cells, Claim};
 
+use crate::wave_atomic;
+
 /// The finding for a claim that `rule` is about. `None` where the target has no wave intrinsics.
 pub(crate) fn finding(
     context: &Context<'_>,
@@ -11,7 +13,16 @@ pub(crate) fn finding(
     message: String,
     advice: String,
 ) -> Option<Finding> {
-    (context.shader_model >= ShaderModel::WAVES).then(|| Finding {
+    if context.shader_model < ShaderModel::WAVES {
+        return None;
+    }
+    let fix = wave_atomic::fix(context, claim);
+    let mut notes = vec![proof(claim), advice];
+    if let Some(fix) = &fix {
+        notes.push(wave_atomic::proof(claim).to_owned());
+        notes.extend(wave_atomic::doubt(context, fix).map(str::to_owned));
+    }
+    Some(Finding {
         rule,
         entry: context.entry,
         message,
@@ -28,8 +39,8 @@ pub(crate) fn finding(
             },
         },
         secondary: Vec::new(),
-        notes: vec![proof(claim), advice],
-        fix: None,
+        notes,
+        fix,
     })
 }
 

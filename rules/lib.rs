@@ -38,11 +38,17 @@ mod uninitialised_groupshared;
 #[path = "correctness/wave_size_assumption.rs"]
 mod wave_size_assumption;
 
+#[path = "suppression/unused_suppression.rs"]
+mod unused_suppression;
+
 mod claim;
 mod configuration;
 mod element;
+mod missing_barrier;
 mod scan;
 mod shuffle;
+mod wave_atomic;
+mod wave_bins;
 mod wave_form;
 mod wave_reduction;
 mod wave_scan;
@@ -64,7 +70,10 @@ pub static RULES: &[Rule] = &[
     groupshared_out_of_bounds::RULE,
     uninitialised_groupshared::RULE,
     wave_size_assumption::RULE,
+    unused_suppression::RULE,
 ];
+
+pub use unused_suppression::RULE as UNUSED_SUPPRESSION;
 
 /// The rules that `id` means: one by its own id, or all that share an alias.
 pub fn named(id: &str) -> impl Iterator<Item = &'static Rule> {

@@ -125,7 +125,10 @@ pub(crate) fn doubt(found: &Collective, fix: Option<&Fix>) -> Option<&'static st
 pub(crate) const LINEAR: &str =
     "waves that hold consecutive threads, as every known implementation packs 1-D groups";
 
-/// Said of groups in which they cannot.
+/// Said of the forms that assume nothing.
+pub(crate) const ANY: &str = "nothing of which threads share a wave: that of thread 0 scans all elements";
+
+/// Said of groups in which nothing can be assumed, and there is no form without.
 pub(crate) fn no_packing(context: &Context<'_>) -> String {
     let [x, y, z] = context.analysis.group_size;
     format!(
@@ -246,7 +249,9 @@ pub(crate) fn group_size_text(context: &Context<'_>) -> Option<Vec<String>> {
 
 /// Whether the file says in figures how many threads the group has: what holds for this many is all there is to prove.
 pub(crate) fn has_literal_size(context: &Context<'_>) -> bool {
-    group_size_text(context).is_some_and(|arguments| arguments.iter().all(|argument| is_figure(argument)))
+    let is_literal = |byte: u8| byte.is_ascii_digit() || b" +-*/()".contains(&byte);
+    group_size_text(context)
+        .is_some_and(|arguments| arguments.iter().all(|text| text.bytes().all(is_literal)))
 }
 
 fn is_figure(text: &str) -> bool {
@@ -341,7 +346,7 @@ fn contains(text: &[u8], name: &str) -> bool {
 }
 
 /// `wanted`, or with the first number after it that makes it free.
-fn free(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
+pub(crate) fn free(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2u32..1000).map(|number| format!("{wanted}{number}"));
     std::iter::once(wanted.to_owned())
         .chain(numbered)

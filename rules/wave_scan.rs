@@ -1,191 +1,610 @@
-//! The linear wave form of a scan of one or two elements a thread.
+//! Wave forms of a scan.
 //!
-//! # Why it is right, and what it assumes
+//! # Why they are right, and what they assume
 //!
-//! Each wave scans its own elements (`WavePrefixSum`), its last lane stores the wave's total, and after a barrier each
-//! thread adds the totals of the waves before its own, summed a wave's width at a time. Of a partly filled wave no lane
-//! is the last: it is the group's last wave, whose total nobody adds. `wave = index / lanes` numbers
+//! **Linear.** Each wave scans its own elements (`WavePrefixSum`), its last lane stores the wave's total, and after a
+//! barrier each thread adds the totals of the waves before its own, summed a wave's width at a time. Of a partly filled
+//! wave no lane is the last: it is the last wave that scans, whose total nobody adds. `wave = index / lanes` numbers
 //! the waves in the order of their elements if the group is packed linearly: what every implementation seen does with
 //! 1-D groups, and the one assumption. `wave` is at most (N - 1) / 4 because no wave is smaller than 4 lanes
 //! (hlsl-specs, `HLSL_SM_6_6_WaveSize.md`), whatever the packing: so ceil(N / 4) totals are never run out of.
 //! The loop's `WaveActiveSum` needs all lanes of the wave: they agree on `wave`. In a partly filled last wave fewer
 //! lanes fetch totals than `WaveGetLaneCount()` says; where that would skip some, the form steps by the active lanes.
 //!
-//! With two elements a thread, neighbours, the waves scan the pairs, and each thread tells its two elements apart. What
-//! a thread reads then need not be what it wrote: where the ladder began with a barrier, the form may have to as well.
+//! **Several elements a lane.** A prefix over a wave takes most of the time. So the first threads take two or four
+//! neighbouring elements each, and the others none: fewer waves scan, and fewer totals are fetched. What a thread reads
+//! then need not be what it wrote, nor what it writes be what it reads next: where the ladder began or ended without a
+//! barrier, the form may have to have one.
+//!
+//! **One wave.** Where nothing is known of the packing, the wave that holds the first thread scans all elements, so many
+//! a pass as its lanes take, in the order of its lanes: `WavePrefixCountBits(true)` numbers them, whichever they are.
+//!
+//! Which form is offered for how many elements is what was measured (`docs/measurements.md`): an element a lane below 64
+//! elements, two from there, four from 128; one wave for 128 to 256 elements, where it beats every ladder.
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::Scalar;
+use shaderlint_hlsl::{LocalId, Scalar, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES};
 
+use crate::configuration::words;
 use crate::wave_form::{
-    BARRIER, Totals, WaveForm, array_of_elements, has_literal_size, length_by_name, local_name, neutral,
-    totals_name,
+    BARRIER, Totals, WaveForm, array_of_elements, group_size_text, has_literal_size, length_by_name,
+    local_name, neutral, totals_name,
 };
 
 /// Where a form has barriers besides its own.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 struct Barriers {
     first: bool,
     last: bool,
 }
 
-/// The forms that may take the scan's place, the one that waits least first.
+/// How many elements one wave beats the ladder for.
+const BY_ONE_WAVE: std::ops::RangeInclusive<u32> = 128..=256;
+
+/// From how many elements on it was seen not to.
+pub(crate) const SLOWER_BY_ONE_WAVE: u32 = 1024;
+
+/// From how many elements on it pays to take several a lane in loops.
+const BY_NAME_FROM: u32 = 128;
+
+/// From how many elements on it pays to take them from registers to an array and back.
+const STAGED_FROM: u32 = 128;
+
+/// The forms that may take the scan's place, the best one first.
 pub(crate) fn forms(context: &Context<'_>, scan: &Collective, rewrite: &Rewrite) -> Vec<WaveForm> {
-    if context.has_rows() {
+    let Some(text) = Text::new(context, scan, rewrite) else {
         return Vec::new();
-    }
+    };
     // In a register nothing after the ladder waits for it; in an array the next reader may.
     let in_register = matches!(scan.output, Elements::Register { .. }) && rewrite.also.is_empty();
     let last = [!in_register && rewrite.ends_with_barrier, true];
-    let first: &[bool] = if is_of_pairs(context, scan) {
-        &[false, true]
-    } else {
-        &[false]
-    };
-    let mut barriers: Vec<Barriers> = first
-        .iter()
-        .flat_map(|first| last.map(|last| Barriers { first: *first, last }))
-        .collect();
-    barriers.dedup_by_key(|barriers| (barriers.first, barriers.last));
-    barriers
+    let mut barriers: Vec<Barriers> = [false, true]
         .into_iter()
-        .filter_map(|barriers| write(context, scan, rewrite, barriers))
-        .collect()
-}
-
-fn is_of_pairs(context: &Context<'_>, scan: &Collective) -> bool {
-    let [lanes, ..] = context.analysis.group_size;
-    scan.count > lanes
-}
-
-/// `None` for operators without a wave prefix, and elements that are not where the form could take them from.
-fn write(
-    context: &Context<'_>,
-    scan: &Collective,
-    rewrite: &Rewrite,
-    barriers: Barriers,
-) -> Option<WaveForm> {
-    let shader = context.shader;
-    let (prefix, active, sign) = match scan.operator {
-        Operator::Add | Operator::FloatAdd => ("WavePrefixSum", "WaveActiveSum", "+"),
-        Operator::Mul | Operator::FloatMul => ("WavePrefixProduct", "WaveActiveProduct", "*"),
-        _ => return None,
+        .flat_map(|first| last.map(|last| Barriers { first, last }))
+        .collect();
+    barriers.dedup();
+    let with = |form: &dyn Fn(Barriers) -> Option<WaveForm>, barriers: &[Barriers]| -> Vec<WaveForm> {
+        barriers.iter().filter_map(|barriers| form(*barriers)).collect()
     };
-    if !matches!(scan.element, Scalar::Uint | Scalar::Int | Scalar::Float) {
-        return None;
+    if context.has_rows() {
+        return with(&|barriers| text.by_one_wave(barriers), &barriers);
     }
-    let function = shader.functions.get(scan.function.0 as usize)?;
-    let has_pairs = is_of_pairs(context, scan);
-    let index = &rewrite.lane;
-    let place = |elements: &Elements, second: bool| -> Option<String> {
-        Some(match elements {
-            Elements::Array {
-                global,
-                offset,
-                component: None,
-                ..
-            } => {
-                let array = array_of_elements(shader, scan, *global)?;
-                let own = if has_pairs {
-                    format!("2 * {index}")
-                } else {
-                    index.clone()
-                };
-                match offset + u32::from(second) {
-                    0 => format!("{array}[{own}]"),
-                    after if has_pairs => format!("{array}[{own} + {after}]"),
-                    before => format!("{array}[{before} + {own}]"),
-                }
-            }
+    let mut forms = with(&|barriers| text.of_several(barriers), &barriers);
+    // A thread that takes its own element waits for nobody.
+    barriers.retain(|barriers| !barriers.first);
+    forms.extend(with(&|barriers| text.of_one(barriers), &barriers));
+    forms
+}
+
+/// What the forms are written with.
+struct Text<'a> {
+    context: &'a Context<'a>,
+    scan: &'a Collective,
+    rewrite: &'a Rewrite,
+    prefix: &'static str,
+    active: &'static str,
+    sign: &'static str,
+    neutral: &'static str,
+    ty: &'static str,
+    is_inclusive: bool,
+    /// Threads of the group.
+    lanes: u32,
+}
+
+impl<'a> Text<'a> {
+    /// `None` for operators without a wave prefix.
+    fn new(context: &'a Context<'a>, scan: &'a Collective, rewrite: &'a Rewrite) -> Option<Self> {
+        let (prefix, active, sign) = match scan.operator {
+            Operator::Add | Operator::FloatAdd => ("WavePrefixSum", "WaveActiveSum", "+"),
+            Operator::Mul | Operator::FloatMul => ("WavePrefixProduct", "WaveActiveProduct", "*"),
+            _ => return None,
+        };
+        matches!(scan.element, Scalar::Uint | Scalar::Int | Scalar::Float).then(|| Text {
+            context,
+            scan,
+            rewrite,
+            prefix,
+            active,
+            sign,
+            neutral: neutral(scan.operator, scan.element),
+            ty: scan.element.name(),
+            is_inclusive: scan.kind == Kind::InclusiveScan,
+            lanes: context.analysis.group_size.iter().product(),
+        })
+    }
+
+    fn name(&self, wanted: &str) -> String {
+        local_name(self.context.shader, self.scan, wanted)
+    }
+
+    fn kind(&self) -> &'static str {
+        if self.is_inclusive {
+            "Inclusive"
+        } else {
+            "Exclusive"
+        }
+    }
+
+    /// The variable `local` of the function that holds the scan.
+    fn local(&self, local: LocalId) -> Option<&str> {
+        let function = self.context.shader.functions.get(self.scan.function.0 as usize)?;
+        Some(&function.locals.get(local.0 as usize)?.name)
+    }
+
+    /// Element `at + after` of the array, `None` for elements elsewhere.
+    fn element(&self, elements: &Elements, at: &str, after: u32) -> Option<String> {
+        let Elements::Array {
+            global,
+            offset,
+            component: None,
+            ..
+        } = elements
+        else {
+            return None;
+        };
+        let array = array_of_elements(self.context.shader, self.scan, *global)?;
+        Some(match offset + after {
+            0 => format!("{array}[{at}]"),
+            after => format!("{array}[{at} + {after}]"),
+        })
+    }
+
+    /// The thread's own element.
+    fn own(&self, elements: &Elements) -> Option<String> {
+        match elements {
             Elements::Register {
                 local,
                 component: None,
-            } if !has_pairs => function.locals.get(local.0 as usize)?.name.clone(),
-            _ => return None,
-        })
-    };
-    let is_fixed = has_literal_size(context);
-    let slots = context.analysis.group_size[0].div_ceil(4);
-    let length = if is_fixed {
-        (slots.to_string(), slots)
-    } else {
-        length_by_name(shader, scan, rewrite)?
-    };
-    let step = if is_fixed && every_total_is_fetched(context.analysis.group_size[0]) {
-        "WaveGetLaneCount()"
-    } else {
-        "WaveActiveCountBits(true)"
-    };
-    let name = |wanted: &str| local_name(shader, scan, wanted);
-    let totals = totals_name(shader, scan);
-    let (element, result, pair) = (name("waveElement"), name("waveScan"), name("wavePair"));
-    let (wave, lane, first) = (name("waveIndex"), name("waveLane"), name("firstWave"));
-    let ty = scan.element.name();
-    let is_inclusive = scan.kind == Kind::InclusiveScan;
-    let kind = if is_inclusive { "Inclusive" } else { "Exclusive" };
-    // What a wave scans: with pairs, exclusively.
-    let scanned = if has_pairs { &pair } else { &element };
-    let (own, total) = if is_inclusive && !has_pairs {
-        (format!(" {sign} {element}"), result.clone())
-    } else {
-        (String::new(), format!("{result} {sign} {scanned}"))
-    };
-
-    let mut block =
-        format!("{{\n    // {kind} scan by waves; assumes a 1-D group packed into waves in order.\n");
-    if barriers.first {
-        let _ = writeln!(block, "    {BARRIER}();");
-    }
-    let _ = writeln!(block, "    {ty} {element} = {};", place(&scan.input, false)?);
-    if has_pairs {
-        let second = place(&scan.input, true)?;
-        let _ = writeln!(block, "    {ty} {pair} = {element} {sign} {second};");
-    }
-    let _ = write!(
-        block,
-        "    {ty} {result} = {prefix}({scanned}){own};\n\
-         \x20   uint {wave} = {index} / WaveGetLaneCount();\n\
-         \x20   uint {lane} = WaveGetLaneIndex();\n\
-         \x20   if ({lane} + 1 == WaveGetLaneCount())\n\
-         \x20       {totals}[{wave}] = {total};\n\
-         \x20   {BARRIER}();\n\
-         \x20   for (uint {first} = 0; {first} < {wave}; {first} += {step})\n\
-         \x20       {result} {sign}= {active}({first} + {lane} < {wave} ? {totals}[{first} + {lane}] : {neutral});\n",
-        neutral = neutral(scan.operator, scan.element),
-    );
-    for output in std::iter::once(&scan.output).chain(&rewrite.also) {
-        let (first, second) = if is_inclusive && has_pairs {
-            (
-                format!("{result} {sign} {element}"),
-                format!("{result} {sign} {pair}"),
-            )
-        } else {
-            (result.clone(), format!("{result} {sign} {element}"))
-        };
-        let _ = writeln!(block, "    {} = {first};", place(output, false)?);
-        if has_pairs {
-            let _ = writeln!(block, "    {} = {second};", place(output, true)?);
+            } => Some(self.local(*local)?.to_owned()),
+            _ => self.element(elements, &self.rewrite.lane, 0),
         }
     }
-    for (local, value) in &rewrite.settled {
-        let name = &function.locals.get(local.0 as usize)?.name;
-        let _ = writeln!(block, "    {name} = {value};");
+
+    /// Every place that is to hold the result.
+    fn outputs(&self) -> impl Iterator<Item = &Elements> {
+        std::iter::once(&self.scan.output).chain(&self.rewrite.also)
     }
-    if barriers.last {
-        let _ = writeln!(block, "    {BARRIER}();");
+
+    /// The end of every form: what the ladder leaves in variables, and a barrier.
+    fn end(&self, block: &mut String, barriers: Barriers) -> Option<()> {
+        for (local, value) in &self.rewrite.settled {
+            let _ = writeln!(block, "    {} = {value};", self.local(*local)?);
+        }
+        if barriers.last {
+            let _ = writeln!(block, "    {BARRIER}();");
+        }
+        block.push('}');
+        Some(())
     }
-    block.push('}');
-    Some(WaveForm {
-        block,
-        expanded: None,
-        totals: Some(Totals {
-            declaration: format!("groupshared {ty} {totals}"),
+
+    /// What the last lane of each wave leaves for the waves after it: `slots` where the file has figures.
+    fn totals(&self, slots: u32) -> Option<Totals> {
+        let length = if has_literal_size(self.context) {
+            (slots.to_string(), slots)
+        } else {
+            length_by_name(self.context.shader, self.scan, self.rewrite)?
+        };
+        let name = totals_name(self.context.shader, self.scan);
+        Some(Totals {
+            declaration: format!("groupshared {} {name}", self.ty),
             length,
-        }),
-        maps: &[LaneMap::Linear],
+        })
+    }
+
+    /// The loop that adds to `result` what the waves before hold, with `active` threads that scan.
+    fn add_totals(&self, names: &Names, result: &str, active: u32) -> String {
+        let step = if has_literal_size(self.context) && every_total_is_fetched(active) {
+            "WaveGetLaneCount()"
+        } else {
+            "WaveActiveCountBits(true)"
+        };
+        let Names {
+            totals,
+            wave,
+            lane,
+            first,
+        } = names;
+        format!(
+            "for (uint {first} = 0; {first} < {wave}; {first} += {step})\n\
+             \x20   {result} {}= {}({first} + {lane} < {wave} ? {totals}[{first} + {lane}] : {});\n",
+            self.sign, self.active, self.neutral
+        )
+    }
+
+    fn names(&self) -> Names {
+        Names {
+            totals: totals_name(self.context.shader, self.scan),
+            wave: self.name("waveIndex"),
+            lane: self.name("waveLane"),
+            first: self.name("firstWave"),
+        }
+    }
+
+    /// Linear, each thread its own element.
+    fn of_one(&self, barriers: Barriers) -> Option<WaveForm> {
+        if self.scan.count > self.lanes {
+            return None;
+        }
+        let names = self.names();
+        let Names {
+            totals, wave, lane, ..
+        } = &names;
+        let (element, result) = (self.name("waveElement"), self.name("waveScan"));
+        let (own, total) = if self.is_inclusive {
+            (format!(" {} {element}", self.sign), result.clone())
+        } else {
+            (String::new(), format!("{result} {} {element}", self.sign))
+        };
+        let mut block = format!(
+            "{{\n    // {} scan by waves; assumes a 1-D group packed into waves in order.\n",
+            self.kind()
+        );
+        let _ = write!(
+            block,
+            "    {ty} {element} = {from};\n\
+             \x20   {ty} {result} = {prefix}({element}){own};\n\
+             \x20   uint {wave} = {index} / WaveGetLaneCount();\n\
+             \x20   uint {lane} = WaveGetLaneIndex();\n\
+             \x20   if ({lane} + 1 == WaveGetLaneCount())\n\
+             \x20       {totals}[{wave}] = {total};\n\
+             \x20   {BARRIER}();\n{fetch}",
+            ty = self.ty,
+            from = self.own(&self.scan.input)?,
+            prefix = self.prefix,
+            index = self.rewrite.lane,
+            fetch = indented(&self.add_totals(&names, &result, self.lanes), 1),
+        );
+        for output in self.outputs() {
+            let _ = writeln!(block, "    {} = {result};", self.own(output)?);
+        }
+        self.end(&mut block, barriers)?;
+        Some(WaveForm {
+            block,
+            expanded: None,
+            totals: Some(self.totals(self.lanes.div_ceil(4))?),
+            maps: &[LaneMap::Linear],
+        })
+    }
+
+    /// Linear, two or four elements a lane.
+    fn of_several(&self, barriers: Barriers) -> Option<WaveForm> {
+        if has_literal_size(self.context) {
+            self.of_figures(barriers)
+        } else {
+            self.of_names(barriers)
+        }
+    }
+
+    /// As many elements a lane as do best, if more than one; `None` where they do not go into all elements.
+    fn each(&self) -> Option<u32> {
+        let count = self.scan.count;
+        let fits = |each: &u32| count.is_multiple_of(*each) && count / each <= self.lanes;
+        let best: &[u32] = match count {
+            128.. => &[4, 2],
+            64.. => &[2],
+            // More than the group has threads.
+            _ if count > self.lanes => &[2],
+            _ => &[],
+        };
+        best.iter().copied().find(fits)
+    }
+
+    fn of_figures(&self, barriers: Barriers) -> Option<WaveForm> {
+        let each = self.each()?;
+        let stage = self.stage();
+        if stage.is_some() && self.scan.count < STAGED_FROM {
+            return None;
+        }
+        let input = match &self.scan.input {
+            Elements::Register { .. } => stage.as_ref()?,
+            elsewhere => elsewhere,
+        };
+        let names = self.names();
+        let Names {
+            totals, wave, lane, ..
+        } = &names;
+        let (elements, result) = (self.name("waveElements"), self.name("waveScan"));
+        let (ty, index, sign) = (self.ty, &self.rewrite.lane, self.sign);
+        let own = format!("{each} * {index}");
+        let active = self.scan.count / each;
+        let read = self.vector(input, each, &own)?;
+        let sum = format!("{elements}.{}", last(each));
+        let mut block = format!(
+            "{{\n    // {} scan by waves, {} elements a lane; assumes a 1-D group packed into waves in order.\n",
+            self.kind(),
+            in_words(each)
+        );
+        if barriers.first {
+            let _ = writeln!(block, "    {BARRIER}();");
+        }
+        if let Elements::Register { local, .. } = &self.scan.input {
+            let _ = writeln!(
+                block,
+                "    {} = {};\n    {BARRIER}();",
+                self.element(input, index, 0)?,
+                self.local(*local)?
+            );
+        }
+        let running = self.running(each, &elements);
+        let scan = format!("{result} = {}({sum});", self.prefix);
+        let store =
+            format!("if ({lane} + 1 == WaveGetLaneCount())\n    {totals}[{wave}] = {result} {sign} {sum};\n");
+        let mut after = self.add_totals(&names, &result, active);
+        let is_array = |elements: &&Elements| !matches!(elements, Elements::Register { .. });
+        let mut arrays: Vec<&Elements> = self.outputs().filter(is_array).collect();
+        if arrays.is_empty() {
+            arrays.extend(&stage);
+        }
+        for output in &arrays {
+            after.push_str(&self.write_vector(output, each, &own, &elements, &result)?);
+        }
+        let indices = format!(
+            "    uint {wave} = {index} / WaveGetLaneCount();\n    uint {lane} = WaveGetLaneIndex();\n"
+        );
+        if active == self.lanes {
+            let _ = write!(
+                block,
+                "    {ty}{each} {elements} = {read};\n{}    {ty} {scan}\n{indices}{}    {BARRIER}();\n{}",
+                indented(&running, 1),
+                indented(&store, 1),
+                indented(&after, 1),
+            );
+        } else {
+            let _ = write!(
+                block,
+                "    {ty}{each} {elements} = {neutral};\n    {ty} {result} = {neutral};\n{indices}\
+                 \x20   if ({index} < {active})\n    {{\n        {elements} = {read};\n{}        {scan}\n{}    }}\n\
+                 \x20   {BARRIER}();\n    if ({index} < {active})\n    {{\n{}    }}\n",
+                indented(&running, 2),
+                indented(&store, 2),
+                indented(&after, 2),
+                neutral = self.neutral,
+            );
+        }
+        let registers = self.outputs().filter(|elements| !is_array(elements));
+        for (number, output) in registers.enumerate() {
+            if number == 0 {
+                let _ = writeln!(block, "    {BARRIER}();");
+            }
+            let from = self.element(arrays.first()?, index, 0)?;
+            let _ = writeln!(block, "    {} = {from};", self.own(output)?);
+        }
+        self.end(&mut block, barriers)?;
+        Some(WaveForm {
+            block,
+            expanded: None,
+            totals: Some(self.totals(active.div_ceil(4))?),
+            maps: &[LaneMap::Linear],
+        })
+    }
+
+    /// The array through which the ladder's elements went, for elements that begin in registers, or are to end there.
+    fn stage(&self) -> Option<Elements> {
+        let mut places = std::iter::once(&self.scan.input).chain(self.outputs());
+        places.find(|place| matches!(place, Elements::Register { .. }))?;
+        let global = *self.scan.arrays.first()?;
+        let array = self.context.shader.globals.get(global.0 as usize)?;
+        let is_long_enough = matches!(array.ty, Type::Array(_, length) if length >= self.scan.count);
+        is_long_enough.then_some(Elements::Array {
+            global,
+            offset: 0,
+            component: None,
+            axis: 0,
+        })
+    }
+
+    /// The elements from `at` on, as a vector.
+    fn vector(&self, input: &Elements, each: u32, at: &str) -> Option<String> {
+        let elements = (0..each).map(|after| self.element(input, at, after));
+        let elements = elements.collect::<Option<Vec<_>>>()?.join(", ");
+        Some(format!("{}{each}({elements})", self.ty))
+    }
+
+    /// Makes each component what the components up to it come to.
+    fn running(&self, each: u32, elements: &str) -> String {
+        let pairs = COMPONENTS.iter().zip(COMPONENTS.iter().skip(1));
+        pairs
+            .take(each.saturating_sub(1) as usize)
+            .fold(String::new(), |mut text, (before, own)| {
+                let _ = writeln!(text, "{elements}.{own} {}= {elements}.{before};", self.sign);
+                text
+            })
+    }
+
+    /// Writes the lane's elements from `at` on: what comes before the lane in `result`, with what comes before in it.
+    fn write_vector(
+        &self,
+        output: &Elements,
+        each: u32,
+        at: &str,
+        elements: &str,
+        result: &str,
+    ) -> Option<String> {
+        let mut text = String::new();
+        for after in 0..each {
+            let before = if self.is_inclusive {
+                Some(after)
+            } else {
+                after.checked_sub(1)
+            };
+            let component = before.and_then(|before| COMPONENTS.get(before as usize));
+            let value = component.map_or(result.to_owned(), |component| {
+                format!("{result} {} {elements}.{component}", self.sign)
+            });
+            let _ = writeln!(text, "{} = {value};", self.element(output, at, after)?);
+        }
+        Some(text)
+    }
+
+    /// Where the group's size has a name: right for whatever that may stand for.
+    fn of_names(&self, barriers: Barriers) -> Option<WaveForm> {
+        if self.scan.count < BY_NAME_FROM && self.scan.count <= self.lanes {
+            return None;
+        }
+        let size = group_size_text(self.context)?.into_iter().next()?;
+        let simple = size
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+        let size = if simple { size } else { format!("({size})") };
+        let (count, few) = match self.scan.count / self.lanes {
+            0 | 1 if self.scan.count == self.lanes => (size, 1),
+            2 if self.scan.count == 2 * self.lanes => (format!("2 * {size}"), 2),
+            _ => return None,
+        };
+        // What is a constant at the function's head may be a variable within.
+        let function = self.context.shader.functions.get(self.scan.function.0 as usize)?;
+        let is_local = |word: &[u8]| function.locals.iter().any(|local| local.name.as_bytes() == word);
+        if words(count.as_bytes()).any(is_local) {
+            return None;
+        }
+        let figures = self.scan.count.to_string();
+        Some(WaveForm {
+            block: self.counted(&count, few, barriers)?,
+            expanded: Some(self.counted(&figures, few, barriers)?),
+            totals: Some(self.totals(self.lanes.div_ceil(4))?),
+            maps: &[LaneMap::Linear],
+        })
+    }
+
+    /// The text for `count` elements, of which a lane takes four if that goes, else `few`.
+    fn counted(&self, count: &str, few: u32, barriers: Barriers) -> Option<String> {
+        let names = self.names();
+        let Names {
+            totals, wave, lane, ..
+        } = &names;
+        let (each, sum, result) = (self.name("waveEach"), self.name("waveSum"), self.name("waveScan"));
+        let (element, place) = (self.name("waveElement"), self.name("wavePlace"));
+        let (number, end) = (self.name("waveNumber"), self.name("waveEnd"));
+        let (ty, index, sign) = (self.ty, &self.rewrite.lane, self.sign);
+        let mut block = format!(
+            "{{\n    // {} scan by waves, {each} elements a lane; assumes a 1-D group packed into waves in order.\n",
+            self.kind()
+        );
+        if barriers.first {
+            let _ = writeln!(block, "    {BARRIER}();");
+        }
+        let mut write = String::new();
+        for output in self.outputs() {
+            let to = self.element(output, &place, 0)?;
+            let _ = writeln!(write, "            {to} = {result};");
+        }
+        let step = format!("            {result} {sign}= {element};\n");
+        let write = if self.is_inclusive {
+            step + &write
+        } else {
+            write + &step
+        };
+        let _ = write!(
+            block,
+            "    const uint {each} = {count} % 4 == 0 ? 4u : {few}u;\n\
+             \x20   {ty} {sum} = {neutral};\n\
+             \x20   {ty} {result} = {neutral};\n\
+             \x20   uint {wave} = {index} / WaveGetLaneCount();\n\
+             \x20   uint {lane} = WaveGetLaneIndex();\n\
+             \x20   uint {place} = {each} * {index};\n\
+             \x20   if ({index} < {count} / {each})\n    {{\n\
+             \x20       for (uint {number} = 0; {number} < {each}; ++{number})\n\
+             \x20           {sum} {sign}= {from};\n\
+             \x20       {result} = {prefix}({sum});\n\
+             \x20       if ({lane} + 1 == WaveGetLaneCount())\n\
+             \x20           {totals}[{wave}] = {result} {sign} {sum};\n\
+             \x20   }}\n    {BARRIER}();\n\
+             \x20   if ({index} < {count} / {each})\n    {{\n{fetch}\
+             \x20       for (uint {end} = {place} + {each}; {place} < {end}; ++{place})\n        {{\n\
+             \x20           {ty} {element} = {from_place};\n{write}        }}\n    }}\n",
+            neutral = self.neutral,
+            prefix = self.prefix,
+            from = self.element(&self.scan.input, &format!("{place} + {number}"), 0)?,
+            from_place = self.element(&self.scan.input, &place, 0)?,
+            fetch = indented(&self.add_totals(&names, &result, self.lanes), 2),
+        );
+        self.end(&mut block, barriers)?;
+        Some(block)
+    }
+
+    /// The wave of the first thread takes all elements. Only where the file has figures: lanes take so many elements
+    /// each as go into all.
+    fn by_one_wave(&self, barriers: Barriers) -> Option<WaveForm> {
+        let count = self.scan.count;
+        if !BY_ONE_WAVE.contains(&count) || !has_literal_size(self.context) {
+            return None;
+        }
+        let each = self.each()?;
+        let (elements, result) = (self.name("waveElements"), self.name("waveScan"));
+        let (first, place) = (self.name("waveFirst"), self.name("wavePlace"));
+        let (before, rank) = (self.name("waveBefore"), self.name("waveRank"));
+        let (ty, sign) = (self.ty, self.sign);
+        let sum = format!("{elements}.{}", last(each));
+        let mut write = String::new();
+        for output in self.outputs() {
+            write.push_str(&self.write_vector(output, each, &place, &elements, &result)?);
+        }
+        let mut block = format!(
+            "{{\n    // {} scan by the wave of thread 0, {} elements a lane, whichever lanes it has.\n",
+            self.kind(),
+            in_words(each)
+        );
+        if barriers.first {
+            let _ = writeln!(block, "    {BARRIER}();");
+        }
+        let _ = write!(
+            block,
+            "    if (WaveActiveAnyTrue({index} == 0))\n    {{\n\
+             \x20       {ty} {before} = {neutral};\n\
+             \x20       uint {rank} = WavePrefixCountBits(true);\n\
+             \x20       for (uint {first} = 0; {first} < {count}; {first} += {each} * WaveActiveCountBits(true))\n        {{\n\
+             \x20           uint {place} = {first} + {each} * {rank};\n\
+             \x20           {ty}{each} {elements} = {neutral};\n\
+             \x20           if ({place} < {count})\n\
+             \x20               {elements} = {read};\n{running}\
+             \x20           {ty} {result} = {before} {sign} {prefix}({sum});\n\
+             \x20           {before} {sign}= {active}({sum});\n\
+             \x20           if ({place} < {count})\n            {{\n{write}            }}\n        }}\n    }}\n",
+            index = self.rewrite.lane,
+            neutral = self.neutral,
+            read = self.vector(&self.scan.input, each, &place)?,
+            running = indented(&self.running(each, &elements), 3),
+            prefix = self.prefix,
+            active = self.active,
+            write = indented(&write, 4),
+        );
+        self.end(&mut block, barriers)?;
+        Some(WaveForm {
+            block,
+            expanded: None,
+            totals: None,
+            maps: &LaneMap::ALL,
+        })
+    }
+}
+
+/// What the linear forms call things.
+struct Names {
+    totals: String,
+    wave: String,
+    lane: String,
+    first: String,
+}
+
+const COMPONENTS: [char; 4] = ['x', 'y', 'z', 'w'];
+
+/// The last component of a vector of `each`.
+fn last(each: u32) -> char {
+    let number = each.saturating_sub(1) as usize;
+    COMPONENTS.get(number).copied().unwrap_or('x')
+}
+
+fn in_words(each: u32) -> &'static str {
+    if each == 2 { "two" } else { "four" }
+}
+
+fn indented(text: &str, steps: usize) -> String {
+    text.lines().fold(String::new(), |mut indented, line| {
+        let _ = writeln!(indented, "{:1$}{line}", "", 4 * steps);
+        indented
     })
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use shaderlint_linter::{Category, Context, Finding, Label, Rule, Verdict};
 use shaderlint_simt::{Access, Race};
 
-use crate::witness;
+use crate::{missing_barrier, witness};
 
 pub(crate) const RULE: Rule = Rule {
     id: "groupshared-race",
@@ -30,7 +30,12 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     }
     findings.extend(by_line.values().filter_map(|races| {
         let (race, others) = races.split_first()?;
-        Some(finding(context, race, others))
+        let mut finding = finding(context, race, others);
+        if let Some((fix, proof)) = missing_barrier::fix(context, races) {
+            finding.notes.push(proof.to_owned());
+            finding.fix = Some(fix);
+        }
+        Some(finding)
     }));
 }
 

@@ -53,10 +53,9 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
         rule: RULE.id,
         entry: context.entry,
         message: format!(
-            "hand-rolled {} of {} {}s",
+            "hand-rolled {} of {}",
             scan::name(reduction.operator),
-            reduction.count,
-            reduction.element.name()
+            scan::elements(reduction)
         ),
         shape: Some(scan::shape_id(reduction)),
         verdict: scan::verdict(reduction),

@@ -1,9 +1,9 @@
 //! `small-bin-atomic`: the threads of a wave add to a few cells between them.
 
 use shaderlint_linter::{Category, Context, Finding, Rule, ShaderModel};
-use shaderlint_simt::Cells;
+use shaderlint_simt::{Cells, Claim};
 
-use crate::claim;
+use crate::{claim, wave_bins};
 
 pub(crate) const RULE: Rule = Rule {
     id: "small-bin-atomic",
@@ -22,12 +22,19 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
             few.lanes,
             claim::counter(context, few)
         );
-        claim::finding(context, RULE.id, few, message, advice(context.shader_model, bins))
+        claim::finding(context, RULE.id, few, message, advice(context, few, bins))
     }));
 }
 
-fn advice(model: ShaderModel, bins: u32) -> String {
-    if model >= ShaderModel::MULTI_PREFIX {
+fn advice(context: &Context<'_>, few: &Claim, bins: u32) -> String {
+    if let Some(code) = wave_bins::code(context, few) {
+        let indented = code.replace('\n', "\n    ");
+        let model = context.shader_model;
+        return format!(
+            "help: one atomic for each cell that occurs in a wave (shader model {model}):\n    {indented}"
+        );
+    }
+    if context.shader_model >= ShaderModel::MULTI_PREFIX {
         "WaveMatch finds the lanes of a wave with the same cell; one of them can make a single atomic for all"
             .to_owned()
     } else {

@@ -8,8 +8,10 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use shaderlint_hlsl::{NoIncludes, Shader};
-use shaderlint_linter::{Category, Diagnostic, Rule, Safety, Settings, check_shader, settle};
-use shaderlint_rules::{RULES, named};
+use shaderlint_linter::{
+    Category, Diagnostic, Rule, Safety, Settings, check_shader, settle, suppressions, unused_suppressions,
+};
+use shaderlint_rules::{RULES, UNUSED_SUPPRESSION, named};
 use shaderlint_simt::{LaneMap, Outcome, compare};
 
 const HEADINGS: [&str; 7] = [
@@ -26,8 +28,19 @@ fn shader(text: &[u8]) -> Shader {
     shaderlint_hlsl::read("test.hlsl", text, &[], &NoIncludes).0
 }
 
+/// What the rules find, and what the text's comments allow without need.
 fn lint(text: &[u8]) -> Vec<Diagnostic> {
-    check_shader(&shader(text), RULES, &Settings::default()).findings
+    let report = check_shader(&shader(text), RULES, &Settings::default());
+    let (suppressions, problems) = suppressions(text);
+    assert_eq!(problems, []);
+    let unused = unused_suppressions(
+        &UNUSED_SUPPRESSION,
+        UNUSED_SUPPRESSION.category.level(),
+        &suppressions,
+        &report.used,
+        |_| true,
+    );
+    [report.findings, unused].concat()
 }
 
 fn line_of(text: &[u8], offset: u32) -> usize {
@@ -179,6 +192,18 @@ fn what_to_use_instead_is_silent_and_equivalent() {
     }
 }
 
+/// What these pages say to use instead is what their fix makes of the example.
+#[test]
+fn what_to_use_instead_is_the_fix() {
+    for id in ["atomic-slot-claim", "single-cell-atomic"] {
+        let rule = named(id).next().expect("a rule");
+        let example = block(rule.explanation, "Example").replace(" // warning", "");
+        let settled = settle(example.as_bytes(), false, lint, |findings| findings);
+        let fixed = String::from_utf8_lossy(&settled.text).into_owned();
+        assert_eq!(fixed, block(rule.explanation, "Use instead"), "{id}");
+    }
+}
+
 #[test]
 fn marks_are_findings() {
     let (mut all_found, mut all_marked) = (String::new(), String::new());
@@ -322,7 +347,7 @@ fn no_two_fixes_that_do_not_fit_together() {
             "{before}    for ({ladder}    h[gi] = Src[gi + 64];\n    GroupMemoryBarrierWithGroupSync();\n    for ({again}    Out[gi] = h[gi];\n    Out[gi]{after}"
         )
     };
-    for (length, fixes) in [(4080, 2), (4084, 0)] {
+    for (length, fixes) in [(4084, 2), (4086, 0)] {
         let arrays = format!("groupshared uint g[{length}]; groupshared uint h[{length}];");
         let text = second(ladder("", &arrays));
         let findings = lint(text.as_bytes());

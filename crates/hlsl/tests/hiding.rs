@@ -91,3 +91,43 @@ fn what_is_inherited_hides_what_is_outside() {
         [of_base.and_then(|at| u32::try_from(at).ok()).unwrap_or(0)]
     );
 }
+
+#[test]
+fn a_static_member_given_outside_its_struct() {
+    let value = |globals: &str| {
+        let (shader, problems) = shader(&format!("namespace N {{ struct B {globals}"), "N::B::v");
+        let member = shader.globals.iter().find(|global| global.name == "v");
+        let init = member.and_then(|member| member.init.clone());
+        (init.map(|init| init.kind), problems)
+    };
+    for given in [
+        "{ static uint v; }; uint B::v = 2; }",
+        "{ static const uint v; }; const uint B::v = 2; }",
+        "{ static uint v; }; } uint N::B::v = 2;",
+    ] {
+        let (init, problems) = value(given);
+        assert!(matches!(init, Some(ExprKind::Literal(2))), "{given}");
+        assert_eq!(problems, [""; 0], "{given}");
+    }
+    let (init, problems) = value("{ static uint v; }; uint B::v; }");
+    assert!(init.is_none(), "zero, as every static without a value");
+    assert_eq!(problems, [""; 0]);
+    for unknown in [
+        ("{ static uint v; }; }", &[][..]),
+        (
+            "{ static uint v; }; float B::v = 2; }",
+            &["this declaration is not understood"],
+        ),
+        (
+            "{ static uint v; }; uint C::v = 2; }",
+            &["this declaration is not understood"],
+        ),
+    ] {
+        let (init, problems) = value(unknown.0);
+        assert!(matches!(init, Some(ExprKind::Opaque(_))), "{}", unknown.0);
+        assert_eq!(problems, unknown.1, "{}", unknown.0);
+    }
+    let (init, problems) = value("{ static uint v; }; uint B::v = 2; uint B::v = 3; }");
+    assert!(matches!(init, Some(ExprKind::Literal(2))));
+    assert_eq!(problems, ["this declaration is not understood"]);
+}

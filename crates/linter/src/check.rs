@@ -1,13 +1,13 @@
 //! Every rule over every entry point, once a place.
 
-use shaderlint_hlsl::{FunctionId, Problem, Shader, Span};
+use shaderlint_hlsl::{FileSpan, FunctionId, Problem, Shader, Span};
 use shaderlint_simt::{Analysis, analyze};
 
 use crate::finding::{Diagnostic, Finding};
 use crate::place;
 use crate::reach;
-use crate::rule::{Context, Rule, Settings, ShaderModel};
-use crate::suppress;
+use crate::rule::{Context, Level, Rule, Settings, ShaderModel};
+use crate::suppress::{Allowed, OfFiles};
 
 /// D3D allows this many threads in a group (D3D11.3 functional spec, 18.6).
 const MAX_THREADS: u128 = 1024;
@@ -17,6 +17,10 @@ const MAX_THREADS: u128 = 1024;
 pub struct Report {
     /// In order of file and place; no two of one rule at one place.
     pub findings: Vec<Diagnostic>,
+    /// What comments silence, in no order.
+    pub allowed: Vec<Allowed>,
+    /// Where comments name rules that find something there, under this shader model or another.
+    pub used: Vec<FileSpan>,
     /// What kept an entry point from being run at all.
     pub problems: Vec<Problem>,
     /// Where a run had to stop early. What was found before then is in `findings`.
@@ -84,11 +88,21 @@ fn check_analyses(
     }
     let entries: Vec<FunctionId> = analyses.iter().map(|(entry, _)| *entry).collect();
     keep_fixes_all_entries_agree_on(shader, &entries, &mut raw);
+    let suppressions = OfFiles::of(&shader.sources);
     for (rule, finding) in raw {
-        let Some(diagnostic) = place::diagnostic(shader, rule, finding) else {
+        let Some(diagnostic) = place::diagnostic(shader, rule, settings, finding) else {
             continue;
         };
-        if suppress::is_allowed(&shader.sources, rule, diagnostic.primary.place) {
+        if diagnostic.level == Level::Off {
+            continue;
+        }
+        let place = diagnostic.primary.place;
+        if let Some((by, reason)) = suppressions.allowing(rule, place) {
+            report.allowed.push(Allowed {
+                finding: diagnostic,
+                by,
+                reason,
+            });
             continue;
         }
         let known = report
@@ -102,7 +116,39 @@ fn check_analyses(
     report
         .findings
         .sort_by_key(|diagnostic| (diagnostic.primary.place.file, diagnostic.primary.place.start));
+    report.used = used(shader, analyses, rules, &suppressions);
     report
+}
+
+/// Where comments name rules that find something there. A comment for what is found only under a later shader model
+/// has its use, even if this run is about an earlier one.
+fn used(
+    shader: &Shader,
+    analyses: &[(FunctionId, Analysis)],
+    rules: &[Rule],
+    suppressions: &OfFiles,
+) -> Vec<FileSpan> {
+    let mut used = Vec::new();
+    if suppressions.is_empty() {
+        return used;
+    }
+    for (entry, analysis) in analyses {
+        let context = Context {
+            shader,
+            entry: *entry,
+            analysis,
+            shader_model: ShaderModel::NEWEST,
+        };
+        for rule in rules {
+            let mut findings = Vec::new();
+            (rule.check)(&context, &mut findings);
+            let places = findings
+                .iter()
+                .filter_map(|finding| place::locate(shader, finding.primary.place));
+            used.extend(places.filter_map(|place| Some(suppressions.allowing(rule, place)?.0)));
+        }
+    }
+    used
 }
 
 /// A fix in a function that several entry points call was proved in the run of one. It stays only if every

@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::{FileSpan, FunctionId, Span};
 
-use crate::rule::Category;
+use crate::rule::{Category, Level};
 
 /// A place and what there is to say about it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,7 @@ pub struct Diagnostic {
     /// The rule's id.
     pub rule: &'static str,
     pub category: Category,
+    pub level: Level,
     pub message: String,
     /// As in [`Finding`].
     pub shape: Option<&'static str>,
@@ -68,6 +69,8 @@ pub enum Verdict {
     Uninitialised,
     /// The result depends on the wave size, or on which threads share a wave.
     WaveDependent,
+    /// Nothing is found that the comment allows.
+    Unused,
 }
 
 /// Edits that belong together: all of them or none.
@@ -83,9 +86,9 @@ pub struct Fix<E = Edit> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Safety {
-    /// Bit for bit the same results.
+    /// Bit for bit the same results; where the order of atomics leaves several open, one of these.
     Safe,
-    /// The same results up to rounding.
+    /// Results may differ: in their rounding, in another configuration, or because they were not defined.
     Unsafe,
 }
 

@@ -3,26 +3,35 @@
 use shaderlint_hlsl::{FileId, FileSpan, Shader, Span};
 
 use crate::finding::{At, Diagnostic, Edit, FileEdit, Finding, Fix, Label};
-use crate::rule::Rule;
+use crate::rule::{Rule, Settings};
 
 /// The file that was asked for; the others came by `#include` and are not edited.
 pub(crate) const MAIN_FILE: FileId = FileId(0);
 
+/// Where a place of the expanded text is in its file.
+pub(crate) fn locate(shader: &Shader, span: Span) -> Option<FileSpan> {
+    let place = shader.origins.locate(span)?;
+    let length = u32::try_from(shader.sources.get(place.file)?.text.len()).ok()?;
+    Some(FileSpan {
+        file: place.file,
+        start: place.start.min(length),
+        end: place.end.clamp(place.start.min(length), length),
+    })
+}
+
 /// The finding in files' places; `None` where there is no file to show.
-pub(crate) fn diagnostic(shader: &Shader, rule: &Rule, finding: Finding) -> Option<Diagnostic> {
-    let locate = |span: Span| -> Option<FileSpan> {
-        let place = shader.origins.locate(span)?;
-        let length = u32::try_from(shader.sources.get(place.file)?.text.len()).ok()?;
-        Some(FileSpan {
-            file: place.file,
-            start: place.start.min(length),
-            end: place.end.clamp(place.start.min(length), length),
-        })
-    };
+pub(crate) fn diagnostic(
+    shader: &Shader,
+    rule: &Rule,
+    settings: &Settings,
+    finding: Finding,
+) -> Option<Diagnostic> {
+    let locate = |span: Span| locate(shader, span);
     let primary = Label {
         place: locate(finding.primary.place)?,
         text: finding.primary.text,
     };
+    let level = (settings.level)(rule, &shader.sources.get(primary.place.file)?.path);
     let secondary = finding.secondary.into_iter().filter_map(|label| {
         Some(Label {
             place: locate(label.place)?,
@@ -41,6 +50,7 @@ pub(crate) fn diagnostic(shader: &Shader, rule: &Rule, finding: Finding) -> Opti
     Some(Diagnostic {
         rule: rule.id,
         category: rule.category,
+        level,
         message: finding.message,
         shape: finding.shape,
         verdict: finding.verdict,

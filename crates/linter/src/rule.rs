@@ -16,6 +16,33 @@ pub enum Category {
     Perf,
     /// The code is wrong.
     Correctness,
+    /// A comment for the linter says what is not so.
+    Suppression,
+}
+
+impl Category {
+    pub const ALL: [Category; 3] = [Category::Perf, Category::Correctness, Category::Suppression];
+
+    /// How much its findings matter where nobody says otherwise.
+    #[must_use]
+    pub fn level(self) -> Level {
+        match self {
+            Category::Correctness => Level::Error,
+            Category::Perf | Category::Suppression => Level::Warn,
+        }
+    }
+}
+
+/// How much a finding matters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Level {
+    /// Not shown.
+    Off,
+    /// Shown, and no reason to fail.
+    Info,
+    Warn,
+    Error,
 }
 
 impl fmt::Display for Category {
@@ -23,6 +50,18 @@ impl fmt::Display for Category {
         f.write_str(match self {
             Category::Perf => "perf",
             Category::Correctness => "correctness",
+            Category::Suppression => "suppression",
+        })
+    }
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Level::Off => "off",
+            Level::Info => "info",
+            Level::Warn => "warn",
+            Level::Error => "error",
         })
     }
 }
@@ -84,10 +123,21 @@ impl<'a> Context<'a> {
 }
 
 /// What the caller sets for a whole run.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
+#[derive(Clone, Copy)]
+pub struct Settings<'a> {
     /// The shader model compiled for; `None` leaves it to what the file itself says, else 6.0.
     pub shader_model: Option<ShaderModel>,
+    /// How much it matters what a rule finds in the file of this path.
+    pub level: &'a dyn Fn(&Rule, &str) -> Level,
+}
+
+impl Default for Settings<'_> {
+    fn default() -> Self {
+        Settings {
+            shader_model: None,
+            level: &|rule, _| rule.category.level(),
+        }
+    }
 }
 
 /// A shader model, e.g. 6.5. Ordered by age.
@@ -102,6 +152,8 @@ impl ShaderModel {
     pub const WAVES: ShaderModel = ShaderModel { major: 6, minor: 0 };
     /// The first with prefixes of `&`, `|` and `^` (`WaveMultiPrefix*`, `HLSL_ShaderModel6_5.md`).
     pub const MULTI_PREFIX: ShaderModel = ShaderModel { major: 6, minor: 5 };
+    /// Has every intrinsic that a rule asks for.
+    pub const NEWEST: ShaderModel = ShaderModel { major: 6, minor: 9 };
     /// The first with `[WaveSize]` (`HLSL_SM_6_6_WaveSize.md`).
     pub const WAVE_SIZE: ShaderModel = ShaderModel { major: 6, minor: 6 };
 

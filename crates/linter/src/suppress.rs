@@ -1,138 +1,336 @@
-//! Comments that silence a finding: `// shaderlint: allow(rule-id): reason`.
+//! Comments that silence findings: `// shaderlint: allow(rule-id, rule-id): reason`.
 //!
-//! On the line where the finding begins, or alone on the line before it. Several ids are separated by commas.
+//! `allow` speaks for its own line, and where it stands alone for the next line that is more than a comment;
+//! `allow-file`, alone on its line, speaks for the whole file. Both name rules: there is no form for all of them, since
+//! that would silence what nobody has looked at.
 
-use shaderlint_hlsl::{FileSpan, Sources};
+use std::ops::Range;
 
-use crate::rule::Rule;
+use shaderlint_hlsl::{FileId, FileSpan, Problem, Sources};
 
-/// Whether a comment allows what `rule` found at `place`.
-pub(crate) fn is_allowed(sources: &Sources, rule: &Rule, place: FileSpan) -> bool {
-    let Some(file) = sources.get(place.file) else {
-        return false;
-    };
-    let Some((before, after)) = file.text.split_at_checked(place.start as usize) else {
-        return false;
-    };
-    let mut lines_before = before.rsplit(|byte| *byte == b'\n');
-    let start_of_line = lines_before.next().unwrap_or_default();
-    let rest_of_line = after.split(|byte| *byte == b'\n').next().unwrap_or_default();
-    let line = [start_of_line, rest_of_line].concat();
-    let previous = lines_before.next().map(<[u8]>::trim_ascii).unwrap_or_default();
-    allows(&line, rule) || (is_comment(previous) && allows(previous, rule))
+use crate::finding::{Diagnostic, FileEdit, Fix, Label, Safety, Verdict};
+use crate::place::MAIN_FILE;
+use crate::rule::{Level, Rule};
+
+/// What a comment for the linter has in it.
+const MARK: &[u8] = b"shaderlint:";
+
+const FORM: &str = "write `allow(rule-id): reason` or `allow-file(rule-id): reason`";
+
+/// A comment that silences findings. Ranges are in bytes of its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Suppression {
+    /// The rules, as named, each with where it is named.
+    pub ids: Vec<(Range<usize>, String)>,
+    /// What is said after the colon; may be empty.
+    pub reason: String,
+    /// The offsets at which a finding that it silences begins.
+    reach: Range<usize>,
+    /// What to take out if it is not needed.
+    whole: Range<usize>,
 }
 
-fn is_comment(line: &[u8]) -> bool {
-    line.starts_with(b"//") || (line.starts_with(b"/*") && line.ends_with(b"*/"))
-}
-
-/// Whether the line has a comment that names the rule.
-fn allows(line: &[u8], rule: &Rule) -> bool {
-    ids(line).any(|(_, id)| rule.is_named(&id))
-}
-
-/// Every id that a comment of this text allows, with where it starts.
-pub fn allowed_ids(text: &[u8]) -> Vec<(usize, String)> {
-    let mut start = 0;
-    let mut found = Vec::new();
-    for line in text.split_inclusive(|byte| *byte == b'\n') {
-        found.extend(ids(line).map(|(column, id)| (start + column, id)));
-        start += line.len();
+impl Suppression {
+    /// Where it names `rule`, if it silences what `rule` finds at `offset`.
+    fn allows(&self, rule: &Rule, offset: u32) -> Option<&Range<usize>> {
+        let reaches = self.reach.contains(&(offset as usize));
+        let mut ids = self.ids.iter().filter(|_| reaches);
+        ids.find(|(_, id)| rule.is_named(id)).map(|(place, _)| place)
     }
-    found
+
+    /// The edit after which it does not name its `number`th rule any more.
+    fn without(&self, number: usize) -> Range<usize> {
+        let start = |number: usize| self.ids.get(number).map(|(place, _)| place.start);
+        let end = |number: usize| self.ids.get(number).map(|(place, _)| place.end);
+        match (start(number), start(number + 1)) {
+            _ if self.ids.len() < 2 => self.whole.clone(),
+            (Some(start), Some(next)) => start..next,
+            _ => end(number.saturating_sub(1)).unwrap_or(0)..end(number).unwrap_or(0),
+        }
+    }
 }
 
-/// The ids in the line's comment, with their columns in bytes.
-fn ids(line: &[u8]) -> impl Iterator<Item = (usize, String)> {
-    list(line).into_iter().flat_map(|(mut column, list)| {
-        list.split(|byte| *byte == b',').map(move |item| {
-            let blank = item.len() - item.trim_ascii_start().len();
-            let id = (
-                column + blank,
-                String::from_utf8_lossy(item.trim_ascii()).into_owned(),
-            );
-            column += item.len() + 1;
-            id
-        })
+/// What the comments of a text say to the linter, and what is wrong in them, as if the text were the main file's.
+#[must_use]
+pub fn suppressions(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
+    let (mut found, mut problems) = (Vec::new(), Vec::new());
+    // Most files say nothing.
+    if memchr::memmem::find(text, MARK).is_none() {
+        return (found, problems);
+    }
+    let mut lines: Vec<Range<usize>> = Vec::new();
+    for line in text.split_inclusive(|byte| *byte == b'\n') {
+        let start = lines.last().map_or(0, |line| line.end);
+        lines.push(start..start + line.len());
+    }
+    for (number, line) in lines.iter().enumerate() {
+        let Some(comment) = comment(text, line) else {
+            continue;
+        };
+        match comment.directive(text) {
+            None => {}
+            Some(Err((place, message))) => problems.push(problem(place, message)),
+            Some(Ok(directive)) if directive.is_for_file && !comment.is_alone => problems.push(problem(
+                comment.place,
+                "`allow-file` stands on a line of its own".to_owned(),
+            )),
+            Some(Ok(directive)) => {
+                let following = lines.get(number..).unwrap_or_default().iter();
+                let spoken_for = following
+                    .clone()
+                    .find(|line| !self::comment(text, line).is_some_and(|other| other.is_alone));
+                let reach = match spoken_for {
+                    _ if directive.is_for_file => 0..text.len() + 1,
+                    Some(next) if comment.is_alone => line.start..next.end,
+                    _ => line.clone(),
+                };
+                found.push(Suppression {
+                    ids: directive.ids,
+                    reason: directive.reason,
+                    reach,
+                    whole: comment.without(text, line, directive.start),
+                });
+            }
+        }
+    }
+    (found, problems)
+}
+
+/// A line's comment.
+struct Comment {
+    /// With what begins and ends it.
+    place: Range<usize>,
+    /// What it says.
+    content: Range<usize>,
+    /// Nothing else is on its line.
+    is_alone: bool,
+}
+
+/// What a comment asks for.
+struct Directive {
+    ids: Vec<(Range<usize>, String)>,
+    reason: String,
+    is_for_file: bool,
+    /// Where it begins.
+    start: usize,
+}
+
+/// The first comment that begins on the line, as far as it is on the line.
+fn comment(text: &[u8], line: &Range<usize>) -> Option<Comment> {
+    let slice = text.get(line.clone())?;
+    let start = slice.windows(2).position(|pair| pair == b"//" || pair == b"/*")?;
+    let rest = slice.get(start..)?;
+    let said = rest.get(2..)?;
+    let close = said.windows(2).position(|pair| pair == b"*/");
+    let (content, end) = match close {
+        Some(close) if rest.starts_with(b"/*") => (close, close + 2),
+        _ => (said.trim_ascii_end().len(), said.trim_ascii_end().len()),
+    };
+    let start = line.start + start;
+    let place = start..start + 2 + end;
+    let is_blank = |range: Range<usize>| text.get(range).is_some_and(|part| part.trim_ascii().is_empty());
+    Some(Comment {
+        is_alone: is_blank(line.start..start) && is_blank(place.end..line.end),
+        content: start + 2..start + 2 + content,
+        place,
     })
 }
 
-/// What stands in the parentheses of the line's `allow(…)`, and where.
-fn list(line: &[u8]) -> Option<(usize, &[u8])> {
-    let find = |from: usize, wanted: &[u8]| {
-        let rest = line.get(from..)?;
-        let found = rest.windows(wanted.len()).position(|window| window == wanted)?;
-        Some(from + found + wanted.len())
-    };
-    // After this word, with blanks before it.
-    let skip = |from: usize, wanted: &[u8]| {
-        let rest = line.get(from..)?;
-        let blank = rest.len() - rest.trim_ascii_start().len();
-        rest.trim_ascii_start()
-            .starts_with(wanted)
-            .then_some(from + blank + wanted.len())
-    };
-    let comment = find(0, b"//").into_iter().chain(find(0, b"/*")).min()?;
-    let start = skip(skip(find(comment, b"shaderlint:")?, b"allow")?, b"(")?;
-    let end = find(start, b")")? - 1;
-    Some((start, line.get(start..end)?))
+impl Comment {
+    /// What it asks for, if it speaks to the linter; the error says where it is not understood, and why.
+    fn directive(&self, text: &[u8]) -> Option<Result<Directive, (Range<usize>, String)>> {
+        let said = text.get(self.content.clone())?;
+        let before = memchr::memmem::find(said, MARK)?;
+        let start = self.content.start + before;
+        let parsed = self.parsed(text, start);
+        // A sentence may mention the linter; a comment that begins with its name is meant for it.
+        let is_meant = said
+            .get(..before)
+            .is_some_and(|before| before.trim_ascii().is_empty());
+        (parsed.is_ok() || is_meant).then_some(parsed)
+    }
+
+    fn parsed(&self, text: &[u8], start: usize) -> Result<Directive, (Range<usize>, String)> {
+        let part = |range: Range<usize>| text.get(range).unwrap_or_default();
+        let skip_blank = |from: usize| {
+            let rest = part(from..self.content.end);
+            from + (rest.len() - rest.trim_ascii_start().len())
+        };
+        let word_start = skip_blank(start + MARK.len());
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+        let length = part(word_start..self.content.end)
+            .iter()
+            .take_while(|byte| is_part(byte))
+            .count();
+        let word = word_start..word_start + length;
+        let is_for_file = match part(word.clone()) {
+            b"allow" => false,
+            b"allow-file" => true,
+            other => {
+                let other = String::from_utf8_lossy(other);
+                let place = if other.is_empty() {
+                    self.place.clone()
+                } else {
+                    word
+                };
+                return Err((place, format!("`{other}` is not something to ask for: {FORM}")));
+            }
+        };
+        let blanket = |place| {
+            let message = format!("an allow names the rules that it is about: {FORM}");
+            Err((place, message))
+        };
+        let open = skip_blank(word.end);
+        let list = part(open..self.content.end);
+        let close = list.iter().position(|byte| *byte == b')');
+        let (Some(b'('), Some(close)) = (list.first(), close) else {
+            return blanket(word);
+        };
+        let mut ids = Vec::new();
+        let mut at = open + 1;
+        for item in part(at..open + close).split(|byte| *byte == b',') {
+            let id_start = at + (item.len() - item.trim_ascii_start().len());
+            let id = item.trim_ascii();
+            at += item.len() + 1;
+            if matches!(id, b"" | b"*" | b"all") {
+                return blanket(word.start..open + close + 1);
+            }
+            let text = String::from_utf8_lossy(id).into_owned();
+            ids.push((id_start..id_start + id.len(), text));
+        }
+        let after = part(open + close + 1..self.content.end).trim_ascii();
+        let reason = after.strip_prefix(b":").unwrap_or_default().trim_ascii();
+        Ok(Directive {
+            ids,
+            reason: String::from_utf8_lossy(reason).into_owned(),
+            is_for_file,
+            start,
+        })
+    }
+
+    /// What to take out of the line so that nothing is left of a directive that begins at `start`.
+    fn without(&self, text: &[u8], line: &Range<usize>, start: usize) -> Range<usize> {
+        let blank_before = |end: usize, from: usize| {
+            let before = text.get(from..end).unwrap_or_default();
+            from + before.trim_ascii_end().len()
+        };
+        let says_more = blank_before(start, self.content.start) > self.content.start;
+        if says_more {
+            blank_before(start, self.content.start)..self.content.end
+        } else if self.is_alone {
+            line.clone()
+        } else {
+            blank_before(self.place.start, line.start)..self.place.end
+        }
+    }
+}
+
+fn problem(place: Range<usize>, message: String) -> Problem {
+    Problem {
+        message,
+        place: Some(in_main_file(place)),
+    }
+}
+
+fn in_main_file(place: Range<usize>) -> FileSpan {
+    let offset = |offset: usize| u32::try_from(offset).unwrap_or(u32::MAX);
+    FileSpan {
+        file: MAIN_FILE,
+        start: offset(place.start),
+        end: offset(place.end),
+    }
+}
+
+/// What was found and silenced.
+#[derive(Clone, Debug)]
+pub struct Allowed {
+    pub finding: Diagnostic,
+    /// Where the comment names the rule.
+    pub by: FileSpan,
+    /// Why, as the comment has it; may be empty.
+    pub reason: String,
+}
+
+/// The suppressions in the files of a unit.
+pub(crate) struct OfFiles(Vec<(FileId, Vec<Suppression>)>);
+
+impl OfFiles {
+    pub fn of(sources: &Sources) -> OfFiles {
+        let files = (0..).map(FileId).zip(&sources.files);
+        let read = files.map(|(id, file)| (id, suppressions(&file.text).0));
+        OfFiles(read.filter(|(_, found)| !found.is_empty()).collect())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Where, and why, a comment allows what `rule` found at `place`.
+    pub fn allowing(&self, rule: &Rule, place: FileSpan) -> Option<(FileSpan, String)> {
+        let (_, of_file) = self.0.iter().find(|(id, _)| *id == place.file)?;
+        of_file.iter().find_map(|suppression| {
+            let named = suppression.allows(rule, place.start)?.clone();
+            let by = FileSpan {
+                file: place.file,
+                ..in_main_file(named)
+            };
+            Some((by, suppression.reason.clone()))
+        })
+    }
+}
+
+/// What `rule` says of comments of the main file that silence nothing. `used` are the places at which comments name a
+/// rule that finds something there; `is_judged` says whether rules of this name are to be judged.
+#[must_use]
+pub fn unused_suppressions(
+    rule: &Rule,
+    level: Level,
+    suppressions: &[Suppression],
+    used: &[FileSpan],
+    is_judged: impl Fn(&str) -> bool,
+) -> Vec<Diagnostic> {
+    let mut unused = Vec::new();
+    for suppression in suppressions {
+        for (number, (place, id)) in suppression.ids.iter().enumerate() {
+            let place = in_main_file(place.clone());
+            let is_allowed = suppressions
+                .iter()
+                .any(|one| one.allows(rule, place.start).is_some());
+            if used.contains(&place) || is_allowed || rule.is_named(id) || !is_judged(id) {
+                continue;
+            }
+            let title = if suppression.ids.len() < 2 {
+                "remove the comment".to_owned()
+            } else {
+                format!("remove `{id}`")
+            };
+            unused.push(Diagnostic {
+                rule: rule.id,
+                category: rule.category,
+                level,
+                message: format!("`{id}` is allowed here but not found"),
+                shape: None,
+                verdict: Verdict::Unused,
+                primary: Label {
+                    place,
+                    text: String::new(),
+                },
+                secondary: Vec::new(),
+                notes: vec!["left here it would silence what comes later, unseen".to_owned()],
+                fix: Some(Fix {
+                    title,
+                    safety: Safety::Safe,
+                    edits: vec![FileEdit {
+                        place: in_main_file(suppression.without(number)),
+                        text: String::new(),
+                    }],
+                }),
+            });
+        }
+    }
+    unused
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use shaderlint_hlsl::{FileId, SourceFile};
-
-    use super::*;
-    use crate::rule::Category;
-
-    const RULE: Rule = Rule {
-        id: "a-rule",
-        category: Category::Perf,
-        summary: "",
-        aliases: &["its-alias"],
-        explanation: "",
-        check: |_, _| {},
-    };
-
-    /// The finding is where `text` says FOUND.
-    #[track_caller]
-    fn check(text: &str, expected: bool) {
-        let start = text
-            .find("FOUND")
-            .map_or(0, |start| u32::try_from(start).unwrap_or(0));
-        let file = SourceFile {
-            path: "a.hlsl".to_owned(),
-            text: Arc::from(text.as_bytes()),
-        };
-        let sources = Sources { files: vec![file] };
-        let place = FileSpan {
-            file: FileId(0),
-            start,
-            end: start + 5,
-        };
-        assert_eq!(is_allowed(&sources, &RULE, place), expected, "{text}");
-    }
-
-    #[test]
-    fn ids_have_their_places() {
-        let text =
-            b"x; // \xe9 shaderlint: allow( a ,bc): why\n// shaderlint:allow(d)\n// shaderlint: allow e";
-        let expected = [(27, "a"), (30, "bc"), (59, "d")].map(|(at, id)| (at, id.to_owned()));
-        assert_eq!(allowed_ids(text), expected);
-    }
-
-    #[test]
-    fn on_the_line_or_alone_on_the_line_before() {
-        check("FOUND // shaderlint: allow(a-rule): measured", true);
-        check("// shaderlint: allow(a-rule)\r\n\tFOUND", true);
-        check("/* shaderlint: allow( other , its-alias ) */\nFOUND", true);
-        check("x; // shaderlint: allow(a-rule)\nFOUND", false);
-        check("// shaderlint: allow(a-rule)\n\nFOUND", false);
-        check("// shaderlint: allow(other)\nFOUND", false);
-        check("FOUND\n// shaderlint: allow(a-rule)", false);
-        check("FOUND; shaderlint: allow(a-rule)", false);
-        check("FOUND", false);
-    }
-}
+#[path = "suppress_tests.rs"]
+mod tests;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use shaderlint_linter::ShaderModel;
 
-use crate::config::definition;
+use crate::config::{RuleArgs, definition};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -16,7 +16,8 @@ Examples:
   shaderlint explain hillis-steele-scan   What the rule finds, why, and what to write instead
 
 Exit status: 0 nothing found, 1 findings, 2 could not do the job.
-A finding is allowed by `// shaderlint: allow(rule-id): reason` on its line or the line before.";
+A finding is allowed by `// shaderlint: allow(rule-id): reason` on its line or the line before,
+or by `// shaderlint: allow-file(rule-id): reason`.";
 
 /// Proves what HLSL compute shaders compute, and says where they race or scan by hand
 #[derive(Debug, Parser)]
@@ -43,6 +44,8 @@ pub(crate) enum Command {
         #[arg(value_name = "RULE")]
         rule: String,
     },
+    /// List the rules
+    Rules(crate::rules::RulesArgs),
     /// Print a file as the parser sees it
     Preprocess(crate::preprocess::PreprocessArgs),
     /// Translate a kernel to WGSL
@@ -63,6 +66,8 @@ pub(crate) struct CheckArgs {
     /// Shader model, e.g. cs_6_6; below cs_6_0 only defects
     #[arg(long, value_name = "PROFILE")]
     pub profile: Option<ShaderModel>,
+    #[command(flatten)]
+    pub rules: RuleArgs,
     /// Apply safe fixes
     #[arg(long)]
     pub fix: bool,

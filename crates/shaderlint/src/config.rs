@@ -3,6 +3,7 @@
 //! A [`Project`] is the whole answer for a file, with the command line's say already in it. Its paths are written as
 //! the working directory sees them, so that what is printed can be opened.
 
+mod levels;
 mod shaderlint_toml;
 mod shadertools;
 
@@ -16,6 +17,8 @@ use anyhow::{Context, Result};
 use ignore::gitignore::Gitignore;
 use shaderlint_hlsl::{SourceFile, unity_defines};
 use shaderlint_linter::ShaderModel;
+
+pub(crate) use levels::{LevelSettings, RuleArgs};
 
 use crate::args::SourceArgs;
 use crate::terminal;
@@ -39,6 +42,7 @@ pub(crate) struct Project {
     /// The patterns of `exclude`, as written.
     pub exclude: Vec<String>,
     excluded: Option<Gitignore>,
+    pub levels: LevelSettings,
 }
 
 /// A further reading of every file.
@@ -56,13 +60,17 @@ impl Project {
 
     /// Whether a file found in a folder is to be left out.
     pub fn excludes(&self, path: &Path) -> bool {
-        self.excluded.as_ref().is_some_and(|excluded| {
-            let path = here(path);
-            // The matcher panics on paths elsewhere.
-            path.starts_with(excluded.path())
-                && excluded.matched_path_or_any_parents(&path, false).is_ignore()
-        })
+        self.excluded
+            .as_ref()
+            .is_some_and(|excluded| is_matched(excluded, path))
     }
+}
+
+/// Whether a pattern fits the path, or a folder that it is in.
+fn is_matched(patterns: &Gitignore, path: &Path) -> bool {
+    let path = here(path);
+    // The matcher panics on paths elsewhere.
+    path.starts_with(patterns.path()) && patterns.matched_path_or_any_parents(&path, false).is_ignore()
 }
 
 /// Something wrong in a configuration file, at its place.

@@ -17,11 +17,10 @@ pub(crate) fn run(id: &str) -> Result<Outcome> {
 
 /// Says that there is no such rule, and what may have been meant.
 pub(crate) fn no_such_rule(id: &str) -> String {
-    if let Some(nearest) = nearest(id) {
-        return format!("no rule is called `{id}`; did you mean `{nearest}`?");
+    match nearest(id) {
+        Some(nearest) => format!("no rule is called `{id}`; did you mean `{nearest}`?"),
+        None => format!("no rule is called `{id}`; `shaderlint rules` lists them"),
     }
-    let known: Vec<&str> = RULES.iter().map(|rule| rule.id).collect();
-    format!("no rule is called `{id}`; the rules are {}", known.join(", "))
 }
 
 /// The pages of the rules that `id` names. Others publish one rule where there are several here.

@@ -7,10 +7,14 @@ use anyhow::{Context, Result, ensure};
 #[cfg(feature = "gpu")]
 use shaderlint_hlsl::Shader;
 use shaderlint_hlsl::{FileId, FileSpan, Problem, SourceFile, Sources, decode};
-use shaderlint_linter::{Report, Settings, ShaderModel, allowed_ids, settle};
+use shaderlint_linter::{
+    Category, Diagnostic, Level, Report, Rule, Settings, ShaderModel, Suppression, settle, suppressions,
+    unused_suppressions,
+};
+use shaderlint_rules::UNUSED_SUPPRESSION;
 
 use crate::args::SourceArgs;
-use crate::config::{Project, Projects};
+use crate::config::{Project, Projects, RuleArgs};
 use crate::encoding::encoded_like;
 use crate::explain;
 use crate::includes::{Files, Search};
@@ -34,6 +38,8 @@ pub(crate) struct Options {
     pub files: Files,
     /// The shader model that the command line asks for.
     pub profile: Option<ShaderModel>,
+    /// The rules that it asks for.
+    pub rules: RuleArgs,
     /// Whether and how far fixes are made.
     pub fix: Option<FixMode>,
 }
@@ -73,12 +79,19 @@ pub(crate) struct Looked {
     pub elsewhere: Vec<Problem>,
     pub report: Report,
     /// The files that this one includes, directly or not.
-    pub included: Vec<String>,
+    pub included: Vec<Included>,
     /// Something could not be read, or not be run to its end: what is not found may be there.
     pub is_in_part: bool,
     /// The file names entry points, yet there was none to run.
     pub is_in_vain: bool,
     pub fixed: Fixed,
+}
+
+/// A file that another one includes.
+pub(crate) struct Included {
+    pub path: String,
+    /// Where its comments name rules that find something there.
+    pub used: Vec<FileSpan>,
 }
 
 /// What fixes did to a file.
@@ -170,11 +183,13 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
         path: name.to_owned(),
         ..Looked::default()
     };
-    let unknown = unknown_rules(text);
+    let (suppressions, misunderstood) = suppressions_of(text);
+    let level = |rule: &Rule, path: &str| options.rules.over(rule, project.levels.level(rule, path));
     let search = Search::new(&options.files, project);
     if !scan::needs_parse(name, text, &search) {
-        if !unknown.is_empty() {
-            looked.report.problems = unknown;
+        looked.report.problems = misunderstood;
+        looked.report.findings = unused(name, &suppressions, &[], &level);
+        if !(looked.report.problems.is_empty() && looked.report.findings.is_empty()) {
             looked.sources.files.push(SourceFile {
                 path: name.to_owned(),
                 text: Arc::from(text),
@@ -184,19 +199,30 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
     }
     let settings = Settings {
         shader_model: options.profile.or(project.profile),
+        level: &level,
     };
     let union = union(readings(name, text, project, &search, &settings, role));
     looked.is_in_vain = scan::names_entry(text) && !union.has_entry;
-    looked.included = union
-        .sources
-        .files
-        .iter()
-        .skip(1)
-        .map(|file| file.path.clone())
-        .collect();
+    let ids = (0..).map(FileId).zip(&union.sources.files).skip(1);
+    let included = ids.map(|(id, file)| Included {
+        path: file.path.clone(),
+        used: union
+            .report
+            .used
+            .iter()
+            .filter(|place| place.file == id)
+            .copied()
+            .collect(),
+    });
+    looked.included = included.collect();
     looked.report = union.report;
-    looked.report.problems.extend(unknown);
     looked.is_in_part = !union.problems.is_empty() || !looked.report.stops.is_empty();
+    if !looked.is_in_part && looked.report.problems.is_empty() {
+        let findings = &mut looked.report.findings;
+        findings.extend(unused(name, &suppressions, &looked.report.used, &level));
+        findings.sort_by_key(|finding| (finding.primary.place.file, finding.primary.place.start));
+    }
+    looked.report.problems.extend(misunderstood);
     looked.problems = union.problems;
     looked.problems.extend(search.choices(&union.sources));
     looked.elsewhere = union.elsewhere;
@@ -211,22 +237,73 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
     looked
 }
 
-/// The comments of the file that allow what no rule finds.
-fn unknown_rules(text: &[u8]) -> Vec<Problem> {
-    let ids = allowed_ids(text).into_iter();
+/// Looks at the comments of a header that is looked at where others include it. `used` are the places at which they
+/// name rules that find something in any of those; `None` where not all of them could be seen whole.
+pub(crate) fn look_at_included(
+    target: &Target,
+    options: &Options,
+    used: Option<&[FileSpan]>,
+) -> Result<Looked> {
+    let Target { input, project } = target;
+    let name = input.path.display().to_string();
+    let mut looked = Looked::default();
+    let Some(text) = decode(&read_file(&input.path)?) else {
+        return Ok(looked);
+    };
+    let (suppressions, misunderstood) = suppressions_of(&text);
+    let level = |rule: &Rule, path: &str| options.rules.over(rule, project.levels.level(rule, path));
+    if let Some(used) = used {
+        looked.report.findings = unused(&name, &suppressions, used, &level);
+    }
+    for finding in &mut looked.report.findings {
+        // To take it out would need a further look at every file that includes this one.
+        finding.fix = None;
+    }
+    looked.report.problems = misunderstood;
+    looked.path.clone_from(&name);
+    looked.sources.files.push(SourceFile { path: name, text });
+    Ok(looked)
+}
+
+/// What the file's comments allow, and what is wrong in them; a rule that there is not, too.
+fn suppressions_of(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
+    let (suppressions, mut problems) = suppressions(text);
+    let ids = suppressions.iter().flat_map(|one| &one.ids);
     let unknown = ids.filter(|(_, id)| shaderlint_rules::named(id).next().is_none());
-    let problems = unknown.filter_map(|(start, id)| {
+    problems.extend(unknown.filter_map(|(place, id)| {
         let place = FileSpan {
             file: FileId(0),
-            start: u32::try_from(start).ok()?,
-            end: u32::try_from(start + id.len()).ok()?,
+            start: u32::try_from(place.start).ok()?,
+            end: u32::try_from(place.end).ok()?,
         };
+        let is_category = Category::ALL.iter().any(|category| category.to_string() == *id);
         Some(Problem {
-            message: explain::no_such_rule(&id),
+            message: if is_category {
+                format!("`{id}` is a category: an allow names the rules that it is about")
+            } else {
+                explain::no_such_rule(id)
+            },
             place: Some(place),
         })
-    });
-    problems.collect()
+    }));
+    (suppressions, problems)
+}
+
+/// What the file `name` allows without need, of the rules that are on.
+fn unused(
+    name: &str,
+    suppressions: &[Suppression],
+    used: &[FileSpan],
+    level: &dyn Fn(&Rule, &str) -> Level,
+) -> Vec<Diagnostic> {
+    let own_level = level(&UNUSED_SUPPRESSION, name);
+    if own_level == Level::Off {
+        return Vec::new();
+    }
+    let is_on = |rule: &Rule| level(rule, name) != Level::Off;
+    let is_judged =
+        |id: &str| shaderlint_rules::named(id).next().is_some() && shaderlint_rules::named(id).all(is_on);
+    unused_suppressions(&UNUSED_SUPPRESSION, own_level, suppressions, used, is_judged)
 }
 
 /// Whether the file at `path` may have an entry point of its own.

@@ -16,6 +16,7 @@ mod lint;
 mod panics;
 mod preprocess;
 mod report;
+mod rules;
 mod run;
 mod scan;
 mod show;
@@ -82,6 +83,7 @@ fn dispatch(args: args::Args) -> Result<Outcome> {
             None => run::run(&args.check),
         },
         Some(args::Command::Explain { rule }) => explain::run(&rule),
+        Some(args::Command::Rules(args)) => rules::run(&args),
         Some(args::Command::Preprocess(args)) => preprocess::run(&args),
         #[cfg(feature = "gpu")]
         Some(args::Command::Wgsl(args)) => wgsl::run(&args),

@@ -8,18 +8,19 @@ mod text;
 mod tests;
 
 use codespan_reporting::diagnostic::Severity;
-use shaderlint_linter::Category;
+use shaderlint_linter::Level;
 
 pub(crate) use diff::diff;
 pub(crate) use json::json;
 pub(crate) use text::problem;
 #[cfg(feature = "gpu")]
 pub(crate) use text::problems;
-pub(crate) use text::{Detail, concise, failure, full, problems_of};
+pub(crate) use text::{Detail, WIDTH, concise, failure, full, problems_of, wrap};
 
-fn severity(category: Category) -> Severity {
-    match category {
-        Category::Perf => Severity::Warning,
-        Category::Correctness => Severity::Error,
+fn severity(level: Level) -> Severity {
+    match level {
+        Level::Error => Severity::Error,
+        Level::Warn => Severity::Warning,
+        Level::Info | Level::Off => Severity::Note,
     }
 }

@@ -1,13 +1,13 @@
 //! The main job: look at every file, show what was found.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
-use shaderlint_hlsl::FileSpan;
-use shaderlint_linter::Safety;
+use shaderlint_hlsl::{FileId, FileSpan};
+use shaderlint_linter::{Level, Safety};
 
 use crate::args::{CheckArgs, OutputFormat};
 use crate::config::Projects;
@@ -24,6 +24,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     let options = Options {
         files: Files::new(walk::trees(&args.paths, roots)),
         profile: args.profile,
+        rules: args.rules.clone(),
         fix: (args.fix || args.diff).then_some(FixMode {
             unsafe_too: args.unsafe_fixes,
             in_place: args.fix,
@@ -39,9 +40,13 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     }
     say_once(&mut looked);
     show(args, &looked, &failures)?;
-    let has_findings = looked
-        .iter()
-        .any(|one| !one.report.findings.is_empty() || one.fixed.diff.is_some());
+    let has_findings = looked.iter().any(|one| {
+        one.report
+            .findings
+            .iter()
+            .any(|finding| finding.level > Level::Info)
+            || one.fixed.diff.is_some()
+    });
     Ok(if !failures.is_empty() {
         Outcome::Failure
     } else if has_findings && !args.exit_zero {
@@ -74,26 +79,31 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
             lint::may_have_entry(&target.input.path).then(|| lint::look(target, options, Role::Unit))
         })
         .collect();
-    let looked = results.iter().flatten().flatten();
-    let included: HashSet<&str> = looked.flat_map(|one| &one.included).map(String::as_str).collect();
-    let included: HashSet<PathBuf> = included
-        .into_iter()
-        .filter_map(|path| Path::new(path).canonicalize().ok())
-        .collect();
+    let mut included: HashMap<PathBuf, Option<Vec<FileSpan>>> = HashMap::new();
+    for one in results.iter().flatten().flatten() {
+        for header in &one.included {
+            let Ok(path) = Path::new(&header.path).canonicalize() else {
+                continue;
+            };
+            let used = included.entry(path).or_insert_with(|| Some(Vec::new()));
+            match used {
+                Some(used) if !one.is_in_part => used.extend(header.used.iter().map(|place| FileSpan {
+                    file: FileId(0),
+                    ..*place
+                })),
+                _ => *used = None,
+            }
+        }
+    }
     inputs
         .par_iter()
         .zip(&mut results)
         .map(|(target, result)| {
             result.take().unwrap_or_else(|| {
-                let is_included = target
-                    .input
-                    .path
-                    .canonicalize()
-                    .is_ok_and(|path| included.contains(&path));
-                if is_included {
-                    Ok(Looked::default())
-                } else {
-                    lint::look(target, options, Role::StrayHeader)
+                let path = target.input.path.canonicalize();
+                match path.ok().and_then(|path| included.get(&path)) {
+                    Some(used) => lint::look_at_included(target, options, used.as_deref()),
+                    None => lint::look(target, options, Role::StrayHeader),
                 }
             })
         })

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use shaderlint_rules::RULES;
 
 use crate::args::CheckArgs;
 use crate::config::{Definition, Project, Projects};
@@ -77,6 +78,7 @@ fn describe(args: &CheckArgs, project: &Project, file: &Path) -> String {
                 })
                 .collect(),
         ),
+        ("levels", levels(args, project, file)),
         ("exclude", project.exclude.clone()),
         ("is excluded", excluded),
     ];
@@ -90,6 +92,16 @@ fn describe(args: &CheckArgs, project: &Project, file: &Path) -> String {
         }
     }
     shown
+}
+
+/// The rules that matter more or less in this file than they do where nothing is said.
+fn levels(args: &CheckArgs, project: &Project, file: &Path) -> Vec<String> {
+    let path = file.display().to_string();
+    let given = RULES.iter().filter_map(|rule| {
+        let level = args.rules.over(rule, project.levels.level(rule, &path));
+        (level != rule.category.level()).then(|| format!("{} = {level}", rule.id))
+    });
+    given.collect()
 }
 
 fn definition((name, value): &Definition) -> String {

@@ -7,8 +7,9 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use shaderlint_hlsl::{ExprKind, FunctionId, Scalar, Shader, Span, Stmt, StmtKind};
-use shaderlint_linter::{Settings, check_shader, settle};
+use shaderlint_linter::{Category, Diagnostic, Settings, Verdict, check_shader, settle};
 use shaderlint_rules::RULES;
+use shaderlint_simt::unordered;
 use shaderlint_verify::run::{Tolerance, Trial, compare_and_time_everywhere};
 use shaderlint_verify::{Lowered, lower_repeated};
 
@@ -47,6 +48,16 @@ struct Pair {
     other: String,
     flagged: FunctionId,
     fixed: FunctionId,
+    /// The flagged kernel with its atomics aggregated, where that is part of the fix.
+    refined: Option<Refined>,
+}
+
+/// A kernel after the fixes that refine it and before the others: each was proved by itself, as it was offered.
+struct Refined {
+    shader: Shader,
+    entry: FunctionId,
+    /// Nothing else was fixed.
+    is_all: bool,
 }
 
 pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
@@ -109,6 +120,7 @@ fn other_file(args: &VerifyArgs, flagged: &Unit, against: &std::path::Path) -> R
         name,
         flagged: first,
         fixed: second,
+        refined: None,
     };
     Ok((other, vec![pair]))
 }
@@ -116,13 +128,18 @@ fn other_file(args: &VerifyArgs, flagged: &Unit, against: &std::path::Path) -> R
 /// The file with every fix made, and the kernels that changed.
 fn fixed_file(args: &VerifyArgs, file: &OneFile, flagged: &Unit) -> Result<(Unit, Vec<Pair>)> {
     let path = kernel::path(flagged);
-    let settled = settle(
-        &file.text,
-        true,
-        |text| check_shader(&file.unit(text).shader, RULES, &Settings::default()),
-        |report| &report.findings,
-    );
+    // A kernel that is wrong has no meaning to compare with.
+    let is_right = |finding: &Diagnostic| finding.category == Category::Perf;
+    let check = |text: &[u8]| check_shader(&file.unit(text).shader, RULES, &Settings::default()).findings;
+    let look = |text: &[u8]| check(text).into_iter().filter(is_right).collect::<Vec<_>>();
+    let is_refined = |finding: &Diagnostic| finding.verdict == Verdict::Refines;
+    let refine = |text: &[u8]| look(text).into_iter().filter(is_refined).collect::<Vec<_>>();
+    let refined = settle(&file.text, true, refine, |findings| findings);
+    let fixes = refined.fixed;
+    let refined_text = refined.text;
+    let settled = settle(&refined_text, true, look, |findings| findings);
     let fixed = file.unit(&settled.text);
+    let refined_unit = (fixes > 0).then(|| file.unit(&refined_text));
     let mut pairs = Vec::new();
     for (id, function) in flagged.shader.entry_points() {
         if args.entry.as_ref().is_some_and(|wanted| *wanted != function.name) {
@@ -133,11 +150,22 @@ fn fixed_file(args: &VerifyArgs, file: &OneFile, flagged: &Unit) -> Result<(Unit
         };
         let changed = reachable_text(&flagged.shader, id) != reachable_text(&fixed.shader, other);
         if changed {
+            let refined = refined_unit.as_ref().and_then(|unit| {
+                let entry = kernel::entry(&unit.shader, path, Some(&function.name)).ok()?;
+                let text = reachable_text(&unit.shader, entry);
+                let is_changed = text != reachable_text(&flagged.shader, id);
+                is_changed.then(|| Refined {
+                    entry,
+                    is_all: text == reachable_text(&fixed.shader, other),
+                    shader: unit.shader.clone(),
+                })
+            });
             pairs.push(Pair {
                 name: function.name.clone(),
                 other: "its fix".to_owned(),
                 flagged: id,
                 fixed: other,
+                refined,
             });
         }
     }
@@ -187,6 +215,7 @@ fn on_devices(flagged: &Unit, fixed: &Unit, pair: &Pair, is_timed: bool) -> Resu
     let second = kernel::lower(fixed, pair.fixed)?;
     let lanes = first.group_size.iter().product::<u32>().max(1);
     let mut trial = Trial::new(&first, &second);
+    trial.unordered = unordered(&flagged.shader, pair.flagged);
     trial.tolerance = tolerance(&first, lanes);
     trial.is_untimed = !is_timed;
     let mut rows: Vec<table::Row> = compare_and_time_everywhere(&trial)

@@ -656,7 +656,7 @@ warning: no rule is called `groupshared-races`; did you mean `groupshared-race`?
 6 │     g_Sum[gi] += g_Sum[(gi + 1) % 64]; // shaderlint: allow(groupshared-races): why
   │                                                             ^^^^^^^^^^^^^^^^^
 
-warning: no rule is called `no-such-thing`; the rules are hillis-steele-scan, blelloch-scan, hand-rolled-scan, hand-rolled-reduction, atomic-slot-claim, single-cell-atomic, small-bin-atomic, groupshared-race, divergent-barrier, groupshared-out-of-bounds, uninitialised-groupshared, wave-size-assumption
+warning: no rule is called `no-such-thing`; `shaderlint rules` lists them
   ┌─ b.hlsl:6:79
   │
 6 │     g_Sum[gi] += g_Sum[(gi + 1) % 64]; // shaderlint: allow(groupshared-race, no-such-thing): why

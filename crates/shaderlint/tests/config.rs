@@ -91,7 +91,7 @@ fn mistakes_are_shown_where_they_are() {
         check("key", "profile = \"cs_6_6\"\ndefine = [\"A\"]\n"),
         str![[r#"
 2
-error: unknown field `define`, expected one of `profile`, `exclude`, `preprocess`, `variant`
+error: unknown field `define`, expected one of `profile`, `exclude`, `preprocess`, `variant`, `levels`, `override`
   ┌─ shaderlint.toml:2:1
   │
 2 │ define = ["A"]
@@ -308,6 +308,7 @@ sub/a.hlsl
                  lib
   virtual-dirs   /Project is shaders
   variants       none
+  levels         none
   exclude        none
   is excluded    no
 
@@ -383,6 +384,7 @@ old/a.hlsl
                  include
   virtual-dirs   /Engine is engine/shaders
   variants       vulkan: MODE=3 VULKAN=1
+  levels         none
   exclude        old/
   is excluded    yes, unless named
 
@@ -399,6 +401,7 @@ old/a.hlsl
   include-dirs   none
   virtual-dirs   none
   variants       none
+  levels         none
   exclude        none
   is excluded    no
 

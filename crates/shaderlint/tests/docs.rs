@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use shaderlint_linter::Rule;
 use shaderlint_rules::RULES;
 use snapbox::{Data, assert_data_eq};
 
@@ -18,12 +19,50 @@ fn the_book_has_every_rules_page() {
     for rule in RULES {
         let page = format!("rules/{}.md", rule.id);
         let expected = Data::read_from(&root().join("docs").join(&page), None);
-        assert_data_eq!(rule.explanation, expected.raw());
+        assert_data_eq!(page_of(rule), expected.raw());
         assert!(
             contents.contains(&page) && table.contains(&page),
             "{page} is not listed"
         );
     }
+}
+
+/// A rule's page with what was measured of its fixes.
+fn page_of(rule: &Rule) -> String {
+    let path = root().join("fixtures/rules").join(rule.id).join("evidence.json");
+    let Ok(text) = std::fs::read_to_string(&path) else {
+        return rule.explanation.to_owned();
+    };
+    let evidence: Evidence = serde_json::from_str(&text).unwrap();
+    let mut page = rule.explanation.replace(
+        "\n## Fix safety\n",
+        &format!("\n## Measured\n\n{}\n\n| kernel | group | ladder | fix | ratio | copy |\n|---|---:|---:|---:|---:|---:|\nROWS\n## Fix safety\n", evidence.about),
+    );
+    assert!(page.contains("ROWS"), "{}", rule.id);
+    let rows = evidence.rows.iter().map(|row| {
+        let Row { kernel, group, ladder_ms, fix_ms, ratio, copy_ms, .. } = row;
+        format!("| {kernel} | {group} | {ladder_ms:.3} ms | {fix_ms:.3} ms | {ratio:.2}\u{d7} | {copy_ms:.3} ms |\n")
+    });
+    page = page.replace("ROWS\n", &(rows.collect::<String>() + "\n"));
+    page
+}
+
+/// What was measured of a rule's fixes.
+#[derive(serde::Deserialize)]
+struct Evidence {
+    /// Where, when, how and what: a paragraph in Markdown.
+    about: String,
+    rows: Vec<Row>,
+}
+
+#[derive(serde::Deserialize)]
+struct Row {
+    kernel: String,
+    group: u32,
+    ladder_ms: f64,
+    fix_ms: f64,
+    ratio: f64,
+    copy_ms: f64,
 }
 
 #[test]

@@ -5,6 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use shaderlint_hlsl::NoIncludes;
+use shaderlint_linter::{Settings, check_shader};
+use shaderlint_rules::RULES;
+use shaderlint_verify::run::{Trial, compare_and_time_everywhere};
 use snapbox::{assert_data_eq, str};
 
 fn root() -> PathBuf {
@@ -140,7 +144,8 @@ fn every_offered_fix_is_equal_on_the_adapters() {
         return;
     }
     let scans = ["hillis-steele-scan", "blelloch-scan", "hand-rolled-scan"];
-    let folders = scans.into_iter().chain(["hand-rolled-reduction"]);
+    let others = ["hand-rolled-reduction", "atomic-slot-claim", "single-cell-atomic"];
+    let folders = scans.into_iter().chain(others);
     let mut files: Vec<PathBuf> = folders
         .map(|rule| root().join("fixtures/rules").join(rule))
         .chain([root().join("fixtures/kernels")])
@@ -165,4 +170,70 @@ fn every_offered_fix_is_equal_on_the_adapters() {
         }
     }
     assert!(verified > 30, "{verified}");
+}
+
+/// The code that is shown for atomics on few cells, put in their places.
+#[test]
+fn code_for_bins_is_equal_on_the_adapters() {
+    if !has_adapter() {
+        return;
+    }
+    let text = "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Counts; RWStructuredBuffer<uint> Lists;
+RWByteAddressBuffer Words; groupshared uint g_Kinds[6];
+[numthreads(64, 1, 1)]
+void main(uint gi : SV_GroupIndex)
+{
+    if (gi < 6) { g_Kinds[gi] = 0; }
+    GroupMemoryBarrierWithGroupSync();
+    uint own = Src[gi];
+    if (own > 100)
+    {
+        InterlockedAdd(g_Kinds[own % 6], 1);
+        uint slot;
+        InterlockedAdd(Counts[own & 3], 2, slot);
+        Lists[128 * (own & 3) + slot] = own;
+        Words.InterlockedAdd(4 * (own & 7), own & 15);
+    }
+    GroupMemoryBarrierWithGroupSync();
+    if (gi < 6) { Counts[8 + gi] = g_Kinds[gi]; }
+}
+";
+    let read = |text: &str| shaderlint_hlsl::read("test.hlsl", text.as_bytes(), &[], &NoIncludes).0;
+    let flagged = read(text);
+    let findings = check_shader(&flagged, RULES, &Settings::default()).findings;
+    let mut better = text.to_owned();
+    for finding in findings.iter().rev() {
+        assert_eq!(finding.rule, "small-bin-atomic");
+        let code = finding.notes.iter().find_map(|note| note.strip_prefix("help: "));
+        let (_, code) = code.and_then(|code| code.split_once('\n')).expect("code");
+        let (start, end) = (
+            finding.primary.place.start as usize,
+            finding.primary.place.end as usize,
+        );
+        better.replace_range(start..=end, &format!("{{\n{code}\n}}"));
+    }
+    assert_eq!(
+        better.matches("WaveReadLaneFirst(waveBin)").count(),
+        3,
+        "{better}"
+    );
+    let entry = |text: &str| {
+        let shader = read(text);
+        let (id, _) = shader.entry_points().next().expect("an entry point");
+        let unordered = shaderlint_simt::unordered(&shader, id);
+        (
+            shaderlint_verify::lower(&shader, id).expect("a kernel that can be lowered"),
+            unordered,
+        )
+    };
+    let ((flagged, unordered), (better, _)) = (entry(text), entry(&better));
+    let mut trial = Trial::new(&flagged, &better);
+    trial.groups = [1, 1, 1];
+    trial.inputs.lengths.insert("Lists".into(), 512);
+    trial.unordered = unordered;
+    trial.is_untimed = true;
+    for (_, report) in compare_and_time_everywhere(&trial) {
+        let comparison = report.expect("a run").comparison;
+        assert!(comparison.is_match(), "{comparison:?}");
+    }
 }

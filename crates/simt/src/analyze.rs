@@ -158,7 +158,8 @@ fn run(
             // What is found may rest on the wave size at hand, which is known in each run.
             let collectives = machine.collectives(stopped.is_some().then_some(entry));
             let same_scan = |a: &Collective, b: &Collective| {
-                (a.span, a.function, a.kind, a.operator) == (b.span, b.function, b.kind, b.operator)
+                (a.span, a.function, a.kind, a.operator, a.half)
+                    == (b.span, b.function, b.kind, b.operator, b.half)
                     && (&a.input, &a.output, a.count, a.shape) == (&b.input, &b.output, b.count, b.shape)
             };
             analysis

@@ -34,12 +34,7 @@ impl<'a> Machine<'a> {
         let place = self.place(target)?;
         if let Some((resource, index)) = place.on_device() {
             let component = place.components.first().copied().unwrap_or(0);
-            return self.atomic_on_device(
-                name,
-                (resource, &index, component),
-                operands,
-                [target.span, expr.span],
-            );
+            return self.atomic_on_device(name, (resource, &index, component), operands, (target.span, expr));
         }
         let Some((array, base)) = place.in_shared() else {
             return Self::stop("an atomic on something that is not shared", expr.span);
@@ -51,6 +46,11 @@ impl<'a> Machine<'a> {
         for operand in inputs {
             amount.extend(self.eval(operand)?);
         }
+        if self.served.is_some() {
+            let cell = (array, std::slice::from_ref(&base), component);
+            let old = self.serve(name, cell, (inputs, &amount), expr)?;
+            return self.store_found(out, &old);
+        }
         let source = self.meet_atomic(&Met {
             name,
             address: std::slice::from_ref(&base),
@@ -60,7 +60,10 @@ impl<'a> Machine<'a> {
             span: expr.span,
         });
         let amount = amount.first().cloned().unwrap_or(Column::ZERO);
-        let mut operator = combining(name, target, inputs);
+        let mut operator = match (&target.ty, inputs) {
+            (Type::Scalar(cell), [input]) if input.ty == target.ty => combining(name, *cell),
+            _ => None,
+        };
         if self.prober.is_probing() {
             // What is found of atomics is claims: a candidate with one is not taken for what the atomic adds up.
             operator = None;
@@ -107,16 +110,23 @@ impl<'a> Machine<'a> {
         self.store_old_value(out, source)
     }
 
-    /// An atomic on a component of a resource's element. The spans are of what names it, and of the call.
+    /// An atomic on a component of a resource's element: with what names it, and the call.
     pub fn atomic_on_device(
         &mut self,
         name: &str,
         (resource, index, component): (GlobalId, &[Column], u32),
         operands: &'a [Expr],
-        [place, span]: [Span; 2],
+        (place, expr): (Span, &Expr),
     ) -> Run<Vec<Column>> {
         let (inputs, out) = split_operands(name, operands);
         let mut amount = Vec::new();
+        if self.served.is_some() {
+            for operand in inputs {
+                amount.extend(self.eval(operand)?);
+            }
+            let old = self.serve(name, (resource, index, component), (inputs, &amount), expr)?;
+            return self.store_found(out, &old);
+        }
         for operand in inputs {
             let value = self.eval(operand)?;
             for value in &value {
@@ -131,7 +141,7 @@ impl<'a> Machine<'a> {
             amount: &amount,
             cells: None,
             place,
-            span,
+            span: expr.span,
         });
         self.store_old_value(out, source)
     }
@@ -143,30 +153,37 @@ impl<'a> Machine<'a> {
         self.map_all(&[operand], |terms, values| terms.apply(op, values))
     }
 
-    /// Stores the value an atomic found into its out argument.
+    /// Stores a value that an atomic may have found into its out argument.
     fn store_old_value(&mut self, out: Option<&'a Expr>, source: Source) -> Run<Vec<Column>> {
+        if out.is_none() {
+            return Ok(Vec::new());
+        }
+        let old = self.atomic_results(1, source);
+        self.store_found(out, &old)
+    }
+
+    /// Stores what an atomic found into its out argument.
+    fn store_found(&mut self, out: Option<&'a Expr>, old: &[Column]) -> Run<Vec<Column>> {
         if let Some(out) = out {
             let place = self.place(out)?;
-            let old = self.atomic_results(1, source);
-            self.store(&place, &old, out.span)?;
+            self.store(&place, old, out.span)?;
         }
         Ok(Vec::new())
     }
 }
 
 /// The operator by which an atomic combines its operand with the cell, whose type both have.
-fn combining(name: &str, target: &Expr, inputs: &[Expr]) -> Option<Operator> {
-    let scalar = match (&target.ty, inputs) {
-        (Type::Scalar(cell @ (Scalar::Int | Scalar::Uint)), [input]) if input.ty == target.ty => *cell,
-        _ => return None,
-    };
+pub(crate) fn combining(name: &str, cell: Scalar) -> Option<Operator> {
+    if !matches!(cell, Scalar::Int | Scalar::Uint) {
+        return None;
+    }
     match name {
         "InterlockedAdd" => Some(Operator::Add),
         "InterlockedAnd" => Some(Operator::And),
         "InterlockedOr" => Some(Operator::Or),
         "InterlockedXor" => Some(Operator::Xor),
-        "InterlockedMin" => fold::extremum(Intrinsic::Min, scalar),
-        "InterlockedMax" => fold::extremum(Intrinsic::Max, scalar),
+        "InterlockedMin" => fold::extremum(Intrinsic::Min, cell),
+        "InterlockedMax" => fold::extremum(Intrinsic::Max, cell),
         _ => None,
     }
 }

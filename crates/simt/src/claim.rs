@@ -21,6 +21,7 @@ use shaderlint_hlsl::{
     Stmt, StmtKind, Type,
 };
 
+use crate::aggregate;
 use crate::bins;
 use crate::column::{Column, Mask};
 use crate::control::loop_variable;
@@ -29,6 +30,7 @@ use crate::finding::{Amount, Atomic, Cells, Claim, Found};
 use crate::flow::{Facts, Mark, Source};
 use crate::fold;
 use crate::machine::{BUDGET, Halt, LoopState, MAX_COMPONENTS, Machine, Run};
+use crate::order::Order;
 use crate::terms::Terms;
 use crate::value::Value;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
@@ -60,6 +62,9 @@ pub(crate) struct Claims {
     /// By bit: what was found there was made into an address or kept; anything depends on it.
     slots: Cell<u64>,
     used: Cell<u64>,
+    /// Statements with an atomic in them were not looked at, in some pass or call.
+    misses: bool,
+    pub order: Order,
 }
 
 pub(crate) type Sites = BTreeMap<Key, Site>;
@@ -69,6 +74,8 @@ pub(crate) struct Site {
     claim: Option<Claim>,
     /// It was also met with addresses that may be many.
     is_spread: bool,
+    /// It was also met with addresses that may differ, be they few.
+    varies: bool,
 }
 
 /// An atomic that the active threads are about to make.
@@ -106,18 +113,21 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> V
         let stopped = machine.run();
         budget = machine.budget;
         let uses_waves = machine.report.used_waves;
-        let seen = machine
-            .claims
-            .take()
-            .unwrap_or_default()
-            .finish(stopped.is_none());
+        let seen = machine.claims.take().unwrap_or_default();
+        let seen = seen.finish((shader, entry), stopped.is_none());
         if number == 0 {
             claims = seen;
         } else {
             let same = |a: &Claim, b: &Claim| {
                 (a.function, a.span, a.cells, a.found) == (b.function, b.span, b.cells, b.found)
             };
-            claims.retain(|claim| seen.iter().any(|other| same(claim, other)));
+            claims.retain_mut(|claim| {
+                let other = seen.iter().find(|other| same(claim, other));
+                if other.is_none_or(|other| other.parts.is_none()) {
+                    claim.parts = None;
+                }
+                other.is_some()
+            });
         }
         if !uses_waves || claims.is_empty() {
             break;
@@ -159,8 +169,9 @@ impl Claims {
     }
 
     /// The claims, in order of their text. `is_complete` if the run went to its end.
-    pub fn finish(mut self, is_complete: bool) -> Vec<Claim> {
+    pub fn finish(mut self, (shader, entry): (&Shader, FunctionId), is_complete: bool) -> Vec<Claim> {
         let sites = std::mem::take(&mut self.sites);
+        let is_all = is_complete && !self.misses;
         let sites = sites.into_iter().filter(|(_, site)| !site.is_spread);
         let mut claims: Vec<Claim> = sites
             .filter_map(|(key, site)| {
@@ -172,6 +183,9 @@ impl Claims {
                     _ if self.used.get() & bit != 0 || !is_complete || bit == 0 => Found::Otherwise,
                     _ => Found::Unused,
                 };
+                if is_all && !site.varies || matches!(claim.cells, Cells::Few(_)) {
+                    claim.parts = aggregate::parts(shader, entry, &claim);
+                }
                 Some(claim)
             })
             .collect();
@@ -204,6 +218,9 @@ impl<'a> Machine<'a> {
         let Some(operation) = operation else {
             return source;
         };
+        if let Some(claims) = self.claims.as_mut().filter(|_| !is_one) {
+            claims.sites.entry(key).or_default().varies = true;
+        }
         let amount = self.amount(met.amount);
         if amount == Amount::Known(0) && operation == Atomic::Add {
             // An atomic load: all find the same.
@@ -242,6 +259,7 @@ impl<'a> Machine<'a> {
             place: met.place,
             span: met.span,
             function: key.0,
+            parts: None,
         });
         claim.lanes = claim.lanes.max(u32::try_from(lanes).unwrap_or(u32::MAX));
         claim.is_certain &= is_certain;
@@ -326,8 +344,10 @@ impl<'a> Machine<'a> {
         if let Some(claims) = &mut self.claims {
             let seen = std::mem::replace(&mut claims.sites, so_far);
             for (key, site) in seen {
-                if site.is_spread {
-                    claims.sites.entry(key).or_default().is_spread = true;
+                if site.is_spread || site.varies {
+                    let known = claims.sites.entry(key).or_default();
+                    known.is_spread |= site.is_spread;
+                    known.varies |= site.varies;
                 }
             }
         }
@@ -348,8 +368,20 @@ impl<'a> Machine<'a> {
         let guard = self.state.guard.clone();
         self.state.frame.loops.push(LoopState::any_pass(guard));
         // Claims met before a halt were met.
-        let _ = self.pass(l);
+        let halted = self.pass(l).is_err();
         self.state = before;
+        let untested = l.condition.as_ref().filter(|_| !l.tests_first);
+        let mut aside = untested.into_iter().chain(&l.step);
+        if halted || aside.any(|expr| self.effects.of_expression(self.shader, expr).atomic) {
+            self.miss_claims(&effects);
+        }
+    }
+
+    /// Statements of these effects are not looked at for claims, or not to their end.
+    pub fn miss_claims(&mut self, effects: &Effects) {
+        if let Some(claims) = &mut self.claims {
+            claims.misses |= effects.atomic || effects.opaque;
+        }
     }
 
     /// Statements that are not followed, with what they do: all that they write is unknown from here on.
@@ -440,7 +472,10 @@ impl<'a> Machine<'a> {
             self.state.active = yes.or(maybe);
             let guard = self.state.guard.clone();
             self.state.frame.loops.push(LoopState::any_pass(guard));
-            let _ = self.block(&case.body);
+            if self.block(&case.body).is_err() {
+                let effects = self.effects.of_statements(self.shader, &case.body);
+                self.miss_claims(&effects);
+            }
             self.state = before;
         }
     }
@@ -465,6 +500,7 @@ impl<'a> Machine<'a> {
         let mut effects = self
             .effects
             .of_statements(self.shader, std::slice::from_ref(statement));
+        self.miss_claims(&effects);
         if effects.opaque {
             let locals = self.state.frame.locals.len();
             effects.written = (0..).take(locals).map(LocalId).collect();

@@ -315,6 +315,9 @@ impl<'a> Machine<'a> {
                 if matches!(halt, Halt::LeaveLoop) && outer.is_none() {
                     self.state.active = active;
                     self.state.guard = guard;
+                    let cases = std::slice::from_ref(statement);
+                    let effects = self.effects.of_statements(self.shader, cases);
+                    self.miss_claims(&effects);
                     return self.havoc(std::slice::from_ref(statement), statement.span);
                 }
                 return Err(halt);

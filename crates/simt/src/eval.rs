@@ -484,10 +484,16 @@ impl<'a> Machine<'a> {
                     return Self::stop("an address that is not understood", expr.span);
                 }
                 index.extend(at);
-                self.atomic_on_device(name, (resource, &index, 0), operands, [object.span, expr.span])
+                self.atomic_on_device(name, (resource, &index, 0), operands, (object.span, expr))
             }
             _ => {
                 if kind.is_writable() && !name.starts_with("Load") && name != "GetDimensions" {
+                    if self.served.is_some() {
+                        return Self::stop("a counter within an atomic", expr.span);
+                    }
+                    if name == "Append" {
+                        self.note_appended(resource);
+                    }
                     // Counters, Append and Consume: what the device does, in an order of its own.
                     let mut all = Vec::new();
                     for argument in arguments {

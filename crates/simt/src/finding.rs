@@ -40,6 +40,8 @@ pub struct Collective {
     pub kind: Kind,
     pub operator: Operator,
     pub element: Scalar,
+    /// Set where the elements are halves of words, and so are the results: sums modulo 2^16.
+    pub half: Option<Half>,
     /// Where the elements are at the start, and where the result is at the end.
     pub input: Elements,
     pub output: Elements,
@@ -95,6 +97,13 @@ pub enum Kind {
     ExclusiveScan,
     /// All elements combined into one.
     Reduction,
+}
+
+/// 16 of the 32 bits of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Half {
+    Low,
+    High,
 }
 
 /// The shape of the computation, told from the partial results at its barriers.
@@ -323,6 +332,47 @@ pub struct Claim {
     pub span: Span,
     /// The function whose text holds `span`.
     pub function: FunctionId,
+    /// Set where one thread of a wave could make it for all, in place; of one of few cells, where it is a statement by
+    /// itself.
+    pub parts: Option<Parts>,
+}
+
+/// The parts of an atomic's call, which is a statement by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// The call with its semicolon.
+    pub statement: Span,
+    /// As in `InterlockedAdd`.
+    pub name: &'static str,
+    pub operator: Operator,
+    /// The resource whose method it is.
+    pub object: Option<Span>,
+    /// The first argument: the cell, or of a method its address.
+    pub place: Span,
+    pub amount: Span,
+    pub quantity: Quantity,
+    /// Where the old value goes, if it is asked for and used.
+    pub old: Option<Span>,
+    /// The variable that it goes to where nobody uses it: what is left in there is no matter.
+    pub unused: Option<LocalId>,
+    /// Of one of few cells: the index, or the address, that tells which.
+    pub index: Option<Span>,
+    /// The cell's type.
+    pub cell: Scalar,
+    /// The amount's type before it is converted to the cell's.
+    pub given: Scalar,
+    /// The groupshared variable that the cell is, or is in.
+    pub array: Option<GlobalId>,
+}
+
+/// How an amount is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantity {
+    /// As a number, such as `1` or `-1`.
+    Figures,
+    /// As a variable, or a part of one.
+    Variable,
+    Expression,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

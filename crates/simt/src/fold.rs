@@ -54,7 +54,7 @@ pub(crate) fn binary(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value,
         return Value::Known(word);
     }
     if matches!(scalar, Scalar::Int | Scalar::Uint)
-        && let Some(value) = of_multiples(terms, op, scalar, a, b)
+        && let Some(value) = of_multiples(terms, op, scalar, a, b).or_else(|| terms.of_halves(op, a, b))
     {
         return value;
     }

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod access;
+mod aggregate;
 mod analyze;
 mod atomic;
 mod atoms;
@@ -21,6 +22,7 @@ mod evaluate;
 mod finding;
 mod flow;
 mod fold;
+mod halves;
 mod havoc;
 mod intrinsic;
 mod lanes;
@@ -31,12 +33,14 @@ mod missed;
 mod observe;
 mod opaque;
 mod operator;
+mod order;
 mod packing;
 mod place;
 mod probe;
 mod rewrite;
 mod row;
 mod sample;
+mod served;
 mod shuffle;
 mod starts;
 mod terms;
@@ -51,8 +55,10 @@ pub use analyze::analyze;
 pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use evaluate::{Written, evaluate};
 pub use finding::{
-    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Holders,
-    Instance, Iteration, Kind, Operator, OutOfBounds, Race, Rewrite, Shape, Stop, Uninitialised,
-    WaveDependence, WaveEffect, WaveLadder,
+    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Half,
+    Holders, Instance, Iteration, Kind, Operator, OutOfBounds, Parts, Quantity, Race, Rewrite, Shape, Stop,
+    Uninitialised, WaveDependence, WaveEffect, WaveLadder,
 };
+pub use order::unordered;
+pub use served::serves_alike;
 pub use wave::{LaneMap, WAVE_SIZES};

@@ -24,6 +24,7 @@ use crate::finding::{Divergence, OutOfBounds, Race, Stop, Uninitialised};
 use crate::flow::Source;
 use crate::memory::{Shared, Site};
 use crate::probe::{Prober, Trail};
+use crate::served::Served;
 use crate::shuffle::Ladders;
 use crate::terms::{Symbol, Terms};
 use crate::undefined::Suspect;
@@ -150,6 +151,8 @@ pub(crate) struct Machine<'a> {
     pub skims: bool,
     /// Set in a run for the claims alone.
     pub claims: Option<Claims>,
+    /// Set in a run of one wave, whose atomics are served lane by lane.
+    pub served: Option<Served>,
     /// Set in a run for ladders of lane reads alone.
     pub ladders: Option<Ladders>,
     /// Bounds of loops that are not known.
@@ -181,12 +184,6 @@ impl<'a> Machine<'a> {
     ) -> Option<Machine<'a>> {
         let function = shader.functions.get(entry.0 as usize)?;
         let group = function.group_size?;
-        let threads = group
-            .iter()
-            .try_fold(1u32, |product, size| product.checked_mul(*size))?;
-        let lanes = usize::try_from(threads)
-            .ok()
-            .filter(|lanes| (1..=MAX_THREADS).contains(lanes))?;
         let shared = (0u32..)
             .zip(&shader.globals)
             .filter(|(_, global)| global.storage == Storage::Groupshared)
@@ -201,9 +198,37 @@ impl<'a> Machine<'a> {
                 })
             })
             .collect();
+        Machine::with(shader, terms, (entry, group), shared, waves, budget)
+    }
+
+    /// The threads of one wave about to run a statement of a function, with no groupshared memory.
+    pub fn of_wave(
+        shader: &'a Shader,
+        terms: &'a mut Terms,
+        function: FunctionId,
+        wave: Waves,
+    ) -> Option<Machine<'a>> {
+        let lanes = u32::try_from(wave.place.len()).ok()?;
+        Machine::with(shader, terms, (function, [lanes, 1, 1]), Vec::new(), wave, BUDGET)
+    }
+
+    fn with(
+        shader: &'a Shader,
+        terms: &'a mut Terms,
+        (function, group): (FunctionId, [u32; 3]),
+        shared: Vec<Shared>,
+        waves: Waves,
+        budget: u64,
+    ) -> Option<Machine<'a>> {
+        let threads = group
+            .iter()
+            .try_fold(1u32, |product, size| product.checked_mul(*size))?;
+        let lanes = usize::try_from(threads)
+            .ok()
+            .filter(|lanes| (1..=MAX_THREADS).contains(lanes))?;
         let all = Mask::first(lanes);
         let state = State {
-            frame: Frame::new(entry, 0),
+            frame: Frame::new(function, 0),
             statics: BTreeMap::new(),
             shared,
             writes: Rc::default(),
@@ -233,6 +258,7 @@ impl<'a> Machine<'a> {
             prober: Prober::default(),
             skims: false,
             claims: None,
+            served: None,
             ladders: None,
             bounds: Vec::new(),
             windows: Vec::new(),

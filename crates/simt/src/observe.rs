@@ -8,7 +8,7 @@ use shaderlint_hlsl::{LocalId, Scalar, Span, Type};
 use crate::atoms::{Atoms, Layouts};
 use crate::column::Column;
 use crate::effects::Effects;
-use crate::finding::{Collective, Elements, Kind, Operator, Shape};
+use crate::finding::{Collective, Elements, Half, Kind, Operator, Shape};
 use crate::layout::{Layout, MAX_WIDTH};
 use crate::machine::Machine;
 use crate::memory::Shared;
@@ -18,6 +18,8 @@ use crate::value::{Op, Value};
 
 pub(crate) struct Watch {
     depth: u32,
+    /// The first of the candidate's atoms.
+    pub first: u32,
     layouts: Layouts,
     /// Variables and the scalar types of their components.
     registers: Vec<(LocalId, Vec<Scalar>)>,
@@ -60,6 +62,7 @@ impl Machine<'_> {
         });
         Some(Watch {
             depth: self.state.frame.depth,
+            first: 0,
             registers: registers.collect(),
             layouts: layouts.clone(),
             widths: Vec::new(),
@@ -116,6 +119,21 @@ impl Machine<'_> {
         rows
     }
 
+    /// The same, each value as the sum that one half of it is a half of.
+    fn rows_in_half(&mut self, watch: &Watch, half: Half) -> Vec<(Elements, Scalar, Vec<Value>)> {
+        let rows = self.rows(watch).into_iter();
+        let of_words = rows.filter(|(_, scalar, _)| matches!(scalar, Scalar::Int | Scalar::Uint));
+        let mut rows: Vec<(Elements, Scalar, Vec<Value>)> = of_words
+            .map(|(place, scalar, row)| (place, scalar, row.into_owned()))
+            .collect();
+        for value in rows.iter_mut().flat_map(|(.., row)| row) {
+            // No element and no identity: part of no scan.
+            let none = Value::Known(1);
+            *value = self.terms.sum_in_half(half, value).unwrap_or(none);
+        }
+        rows
+    }
+
     /// A variable is declared with a value: perhaps with the last two partial results combined.
     pub fn notice(&mut self, local: LocalId, value: &[Column]) {
         let Some(watch) = self.prober.watch.as_mut() else {
@@ -145,7 +163,15 @@ impl Machine<'_> {
         let Some(mut watch) = self.prober.watch.take() else {
             return;
         };
-        let rows = self.rows(&watch);
+        let halved = self.terms.has_halves(watch.first).then(|| {
+            let mut rows = self.rows_in_half(&watch, Half::High);
+            rows.extend(self.rows_in_half(&watch, Half::Low));
+            rows
+        });
+        let rows = match &halved {
+            Some(rows) => borrowed(rows),
+            None => self.rows(&watch),
+        };
         let values = rows.iter().flat_map(|(_, _, row)| row.iter());
         let widest = values.map(row::size).max().unwrap_or(0);
         if widest > watch.widths.last().copied().unwrap_or(1) {
@@ -171,7 +197,14 @@ impl Machine<'_> {
     /// What the places hold after the candidate's statements, if it has a name.
     pub fn classify(&mut self, atoms: &Atoms, effects: &Effects, span: Span) -> Option<Collective> {
         let watch = self.prober.watch.take()?;
-        let collective = self.classify_watched(&watch, atoms, effects, span);
+        let halves: &[Option<Half>] = if self.terms.has_halves(atoms.first) {
+            &[None, Some(Half::High), Some(Half::Low)]
+        } else {
+            &[None]
+        };
+        let collective = halves
+            .iter()
+            .find_map(|half| self.classify_watched((&watch, *half), atoms, effects, span));
         self.prober.watch = Some(watch);
         collective
     }
@@ -197,13 +230,17 @@ impl Machine<'_> {
 
     fn classify_watched(
         &mut self,
-        watch: &Watch,
+        (watch, half): (&Watch, Option<Half>),
         atoms: &Atoms,
         effects: &Effects,
         span: Span,
     ) -> Option<Collective> {
         let lanes = self.lanes as u32;
-        let mut rows = self.rows(watch);
+        let halved = half.map(|half| self.rows_in_half(watch, half));
+        let mut rows = match &halved {
+            Some(rows) => borrowed(rows),
+            None => self.rows(watch),
+        };
         rows.retain(|(place, ..)| match place {
             Elements::Register { local, .. } => !effects.declared.contains(local),
             _ => true,
@@ -239,11 +276,14 @@ impl Machine<'_> {
                 .iter()
                 .filter_map(|(place, scalar, row)| total(atoms, place, *scalar, row, lanes));
             scans = totals.collect();
-            if scans.is_empty() {
+            if scans.is_empty() && half.is_none() {
                 let one = watch.noticed.iter().find_map(|(place, scalar, value)| {
                     total(atoms, place, *scalar, std::slice::from_ref(value), lanes)
                 });
                 scans.push(one?);
+            }
+            if scans.is_empty() {
+                return None;
             }
             scans.remove(0)
         };
@@ -264,6 +304,7 @@ impl Machine<'_> {
             kind: main.kind,
             operator: main.operator,
             element: main.element,
+            half,
             input: main.input,
             output: main.output,
             count: main.count,
@@ -288,11 +329,17 @@ impl Machine<'_> {
         let is_plain = !collective.reversed
             && collective.segment == collective.count
             && [lanes, 2 * lanes].contains(&collective.count);
-        if is_plain || collective.kind == Kind::Reduction {
+        if half.is_none() && (is_plain || collective.kind == Kind::Reduction) {
             collective.rewrite = self.rewrite(effects, &collective.output, also, span, watch.settled);
         }
         Some(collective)
     }
+}
+
+fn borrowed(rows: &[(Elements, Scalar, Vec<Value>)]) -> Vec<(Elements, Scalar, Cow<'_, [Value]>)> {
+    let rows = rows.iter();
+    rows.map(|(place, scalar, row)| (place.clone(), *scalar, Cow::from(row)))
+        .collect()
 }
 
 /// Elements along the axis of the place that a row is of.

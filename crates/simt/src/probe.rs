@@ -454,6 +454,9 @@ impl<'a> Machine<'a> {
         }
         self.prober.watch = Some(self.watch(&layouts, &all.written)?);
         let atoms = self.free(layouts, all, frees_known_cells);
+        if let Some(watch) = &mut self.prober.watch {
+            watch.first = atoms.first;
+        }
         let entry_events = self.state.events;
         let mut best: Option<(Collective, usize)> = None;
         let mut so_far = Effects::default();
@@ -501,7 +504,7 @@ impl<'a> Machine<'a> {
 
 /// Whether two finds are the same construct.
 fn is_same(a: &Collective, b: &Collective) -> bool {
-    (a.span, a.function, a.kind, a.operator) == (b.span, b.function, b.kind, b.operator)
+    (a.span, a.function, a.kind, a.operator, a.half) == (b.span, b.function, b.kind, b.operator, b.half)
         && (&a.input, &a.output, a.count, a.segment, a.reversed)
             == (&b.input, &b.output, b.count, b.segment, b.reversed)
 }

@@ -8,6 +8,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 use shaderlint_hlsl::UnaryOp;
 
 use crate::flow::Facts;
+use crate::halves::Halved;
 use crate::value::{Op, Value};
 
 /// What an atom stands for.
@@ -58,6 +59,8 @@ pub(crate) struct Terms {
     work: Cell<usize>,
     /// Atoms that are taken for numbers.
     assumed: FxHashMap<u32, u32>,
+    /// Blocks of inputs whose halves were picked.
+    pub halved: Vec<Halved>,
 }
 
 impl Default for Terms {
@@ -75,6 +78,7 @@ impl Default for Terms {
             blocks: 0,
             work: Cell::new(0),
             assumed: FxHashMap::default(),
+            halved: Vec::new(),
         }
     }
 }
@@ -94,6 +98,7 @@ impl Terms {
         self.blocks = 0;
         self.work.set(0);
         self.assumed.clear();
+        self.halved.clear();
     }
 
     pub fn symbol(&mut self, name: &str) -> Symbol {
@@ -153,6 +158,16 @@ impl Terms {
             self.push(AtomKind::Input { block, index }, &[], 0);
         }
         first
+    }
+
+    /// What a place holds in a thread, before anything is known of it: the same whenever it is asked for.
+    pub fn free(&mut self, place: Symbol, component: u32, thread: u32) -> Value {
+        let op = Op::Free {
+            place,
+            component,
+            thread,
+        };
+        self.apply(op, &[])
     }
 
     /// A value of which nothing is known.

@@ -169,6 +169,7 @@ impl Terms {
                     | Op::Uniform { .. }
                     | Op::GroupId(_)
                     | Op::Uninitialised { .. }
+                    | Op::Free { .. }
                     | Op::Opaque { .. }
                     | Op::Havoc { .. } => {
                         inputs.insert(fingerprint(&atom));

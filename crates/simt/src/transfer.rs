@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use shaderlint_hlsl::{GlobalId, Shader, Span, Type};
+use shaderlint_hlsl::{GlobalId, Shader, Span, Storage, Type};
 
 use crate::claim::CONSTANT_FROM_HEAP;
 use crate::column::Column;
@@ -100,6 +100,10 @@ impl Machine<'_> {
     }
 
     fn load_shared(&mut self, global: GlobalId, base: &Column, component: u32, site: u32) -> Column {
+        if self.served.is_some() {
+            // Memory that others may write meanwhile: as a resource.
+            return self.load_device(global, std::slice::from_ref(base), component);
+        }
         let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
             return self.fresh_columns(1).pop().unwrap_or(Column::ZERO);
         };
@@ -178,6 +182,7 @@ impl Machine<'_> {
         }
         let declared = self.shader.globals.get(resource.0 as usize);
         let writable = match declared.map(|declared| &declared.ty) {
+            _ if declared.is_some_and(|declared| declared.storage == Storage::Groupshared) => true,
             Some(Type::Resource(kind, _)) => kind.is_writable(),
             Some(Type::Array(element, _)) => {
                 matches!(&**element, Type::Resource(kind, _) if kind.is_writable())
@@ -297,12 +302,16 @@ impl Machine<'_> {
         value: &Column,
         site: u32,
     ) {
+        if self.served.is_some() {
+            return self.store_device(global, std::slice::from_ref(base), component, value);
+        }
         let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
             return;
         };
         self.prober.accessed();
         self.uses_as_place(base);
         self.uses_as_place(value);
+        self.note_order(None, [base, value].into_iter());
         let array = &self.state.shared[number];
         let (active, interval) = (self.state.active, self.state.interval_of(array));
         let (mut unproved, on_device) = (array.is_blurred(interval), array.on_device);
@@ -366,6 +375,7 @@ impl Machine<'_> {
             self.uses_as_place(column);
         }
         let name = self.terms.symbol(resource_name(self.shader, resource));
+        self.note_order(Some(name), index.iter().chain([value]));
         let state = &mut self.state;
         // A load after this store is not one before it.
         state.events += 1;
@@ -384,7 +394,7 @@ impl Machine<'_> {
 }
 
 /// A resource that a heap or an argument gave is none of the shader's globals.
-fn resource_name(shader: &Shader, resource: GlobalId) -> &str {
+pub(crate) fn resource_name(shader: &Shader, resource: GlobalId) -> &str {
     shader
         .globals
         .get(resource.0 as usize)

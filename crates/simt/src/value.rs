@@ -103,6 +103,12 @@ pub(crate) enum Op {
         array: Symbol,
         index: u32,
     },
+    /// What a place holds in a thread, before anything is known of it.
+    Free {
+        place: Symbol,
+        component: u32,
+        thread: u32,
+    },
     /// An expression that is not understood, by its text.
     Opaque {
         text: Symbol,
@@ -214,7 +220,7 @@ impl Terms {
     }
 
     /// The value as runs and a constant of `operator`'s form; interned as one atom if it has another operator's.
-    fn parts_under(&mut self, operator: Operator, value: &Value) -> (Vec<Part>, u32) {
+    pub fn parts_under(&mut self, operator: Operator, value: &Value) -> (Vec<Part>, u32) {
         let identity = operator.identity();
         match value {
             Value::Known(word) => (Vec::new(), *word),
@@ -347,7 +353,7 @@ fn is_product(value: &Value) -> bool {
 }
 
 /// Adds up the factors of two sorted lists of runs.
-fn merge(operator: Operator, left: &[Part], right: &[Part]) -> Vec<Part> {
+pub(crate) fn merge(operator: Operator, left: &[Part], right: &[Part]) -> Vec<Part> {
     let mut merged: Vec<Part> = Vec::with_capacity(left.len() + right.len());
     let mut push = |part: Part| {
         if part.factor == 0 || part.start == part.end {
@@ -412,7 +418,7 @@ fn merge(operator: Operator, left: &[Part], right: &[Part]) -> Vec<Part> {
 }
 
 /// The one way each value is written.
-fn normalise(operator: Operator, constant: u32, mut parts: Vec<Part>) -> Value {
+pub(crate) fn normalise(operator: Operator, constant: u32, mut parts: Vec<Part>) -> Value {
     parts.retain(|part| part.factor != 0);
     if parts.is_empty() {
         return Value::Known(constant);

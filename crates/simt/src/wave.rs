@@ -109,6 +109,17 @@ impl Waves {
     }
 }
 
+impl Waves {
+    /// One wave with a thread at each of these lanes.
+    pub fn one(size: u32, lanes: &[u32]) -> Waves {
+        Waves {
+            size,
+            members: vec![lanes.iter().copied().zip(0..).collect()],
+            place: lanes.iter().map(|lane| (0, *lane)).collect(),
+        }
+    }
+}
+
 /// Steele, Lea, Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014.
 pub(crate) struct SplitMix(pub u64);
 
@@ -121,7 +132,7 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: usize) -> usize {
         usize::try_from(self.next() % bound.max(1) as u64).unwrap_or(0)
     }
 }

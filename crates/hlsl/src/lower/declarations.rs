@@ -4,6 +4,7 @@ use tree_sitter::Node;
 
 use super::Lowering;
 use super::constants::Constant;
+use super::conversions::opaque;
 use super::parts::{Part, part};
 use super::typing::array_of;
 use crate::lexical::Item;
@@ -210,13 +211,18 @@ impl<'a> Lowering<'a> {
         };
         for declarator in declarators {
             let Some(mut declared) = self.declarator(declarator, base.clone()) else {
-                self.problem("this declaration is not understood", span);
+                if !self.member_outside(declarator, &base) {
+                    self.problem("this declaration is not understood", span);
+                }
                 continue;
             };
             if node.kind() == "field_declaration" {
                 declared.init = value_of_member(node, declarator);
             }
-            let (ty, init) = self.initialized(&declared);
+            let (ty, mut init) = self.initialized(&declared);
+            if is_static && init.is_none() && node.kind() == "field_declaration" {
+                init = Some(self.value_elsewhere(&ty, declared.name_span));
+            }
             let mut inner = &ty;
             while let Type::Array(element, _) = inner {
                 inner = element;
@@ -249,6 +255,71 @@ impl<'a> Lowering<'a> {
             self.global_values.push(value);
             self.globals.insert(self.full_name(declared.name), id);
         }
+    }
+
+    /// What a static member holds whose value its struct does not tell. Opaque until [`Self::member_outside`] meets it,
+    /// which it may not, as where a template gives it. The number of the member tells it from others of the same text.
+    fn value_elsewhere(&mut self, ty: &Type, span: Span) -> Expr {
+        let number = Expr {
+            kind: ExprKind::Literal(u32::try_from(self.shader.globals.len()).unwrap_or(u32::MAX)),
+            ty: Type::UINT,
+            span,
+        };
+        let unseen = opaque(Vec::new(), Type::UINT, span);
+        self.told.insert(span);
+        opaque(vec![number, unseen], ty.clone(), span)
+    }
+
+    /// `uint S::v = 2;` gives a static member its value: zero, where none is written. `false` if it is not that.
+    fn member_outside(&mut self, node: Node, base: &Type) -> bool {
+        let mut name = node;
+        while let "init_declarator" | "array_declarator" = name.kind() {
+            match part(name, Part::Declarator) {
+                Some(inner) => name = inner,
+                None => return false,
+            }
+        }
+        let Some((holder, own)) = self.qualified(self.span(name)) else {
+            return false;
+        };
+        let Some(id) = self.resolve_member(&self.globals, &holder, own) else {
+            return false;
+        };
+        let Some(member) = self.shader.globals.get(id.0 as usize) else {
+            return false;
+        };
+        let is_open = member
+            .init
+            .as_ref()
+            .is_some_and(|init| matches!(init.kind, ExprKind::Opaque(_)) && self.told.contains(&init.span));
+        let (ty, is_const) = (member.ty.clone(), member.storage == Storage::Const);
+        let mut inner = &ty;
+        while let Type::Array(element, _) = inner {
+            inner = element;
+        }
+        if !is_open || inner != base {
+            return false;
+        }
+        let init = if node.kind() == "init_declarator" {
+            let Some(value) = part(node, Part::Value) else {
+                return false;
+            };
+            let value = self.initializer(value, &ty);
+            Some(self.fit(value, &ty))
+        } else {
+            None
+        };
+        let value = init
+            .as_ref()
+            .filter(|_| is_const)
+            .and_then(|init| self.evaluate(init));
+        if let Some(slot) = self.global_values.get_mut(id.0 as usize) {
+            *slot = value;
+        }
+        if let Some(member) = self.shader.globals.get_mut(id.0 as usize) {
+            member.init = init;
+        }
+        true
     }
 
     /// Where an item starts, if this node is the first of it.

@@ -5,12 +5,13 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use ignore::gitignore::GitignoreBuilder;
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
-use shaderlint_linter::ShaderModel;
+use shaderlint_linter::{Level, ShaderModel};
 use toml::Spanned;
 
+use super::levels::{LevelSettings, Levels, Override, rule_or_category};
 use super::{Definition, Project, Variant, definition, here, is_name, misconfigured, shown, text_of};
 
 pub(super) const NAME: &str = "shaderlint.toml";
@@ -26,6 +27,10 @@ struct File {
     preprocess: Preprocess,
     #[serde(default, rename = "variant")]
     variants: Vec<VariantTable>,
+    #[serde(default)]
+    levels: BTreeMap<RuleName, Level>,
+    #[serde(default, rename = "override")]
+    overrides: Vec<OverrideTable>,
 }
 
 #[derive(Default, Deserialize)]
@@ -44,6 +49,13 @@ struct VariantTable {
     defines: Defines,
 }
 
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OverrideTable {
+    paths: Vec<Spanned<String>>,
+    levels: BTreeMap<RuleName, Level>,
+}
+
 /// `["A", "B=2"]` or `{ A = true, B = 2 }`.
 #[derive(Default)]
 struct Defines(Vec<Definition>);
@@ -54,11 +66,21 @@ pub(super) fn read(path: &Path) -> Result<Project> {
     let file: File = toml::from_str(&text)
         .map_err(|error| misconfigured(path, &text, error.span().unwrap_or(0..0), error.message()))?;
     let folder = path.parent().unwrap_or(Path::new(""));
-    let mut excluded = GitignoreBuilder::new(here(folder));
-    for pattern in &file.exclude {
-        excluded
-            .add_line(None, pattern.get_ref())
-            .map_err(|error| misconfigured(path, &text, pattern.span(), error.to_string()))?;
+    let matcher = |patterns: &[Spanned<String>]| -> Result<Gitignore> {
+        let mut matcher = GitignoreBuilder::new(here(folder));
+        for pattern in patterns {
+            matcher
+                .add_line(None, pattern.get_ref())
+                .map_err(|error| misconfigured(path, &text, pattern.span(), error.to_string()))?;
+        }
+        Ok(matcher.build()?)
+    };
+    let mut overrides = Vec::new();
+    for table in file.overrides {
+        overrides.push(Override {
+            paths: matcher(&table.paths)?,
+            levels: levels(table.levels),
+        });
     }
     for (index, variant) in file.variants.iter().enumerate() {
         let name = &variant.name;
@@ -85,9 +107,17 @@ pub(super) fn read(path: &Path) -> Result<Project> {
             .map(|(name, path)| (name, in_folder(path)))
             .collect(),
         variants: variants.collect(),
-        excluded: Some(excluded.build()?),
+        excluded: Some(matcher(&file.exclude)?),
         exclude: file.exclude.into_iter().map(Spanned::into_inner).collect(),
+        levels: LevelSettings {
+            levels: levels(file.levels),
+            overrides,
+        },
     })
+}
+
+fn levels(table: BTreeMap<RuleName, Level>) -> Levels {
+    Levels(table.into_iter().map(|(name, level)| (name.0, level)).collect())
 }
 
 fn profile<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ShaderModel>, D::Error> {
@@ -153,6 +183,18 @@ impl<'de> Deserialize<'de> for Name {
                 .ok_or_else(|| format!("`{text}` is not a name"))
         });
         deserializer.deserialize_str(name).map(Name)
+    }
+}
+
+/// A rule's id, an alias, or a category.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct RuleName(String);
+
+impl<'de> Deserialize<'de> for RuleName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer
+            .deserialize_str(Parsed(rule_or_category))
+            .map(RuleName)
     }
 }
 

@@ -1,11 +1,8 @@
 //! Findings for other programs. Lines and columns count from 1, columns in characters.
 
-use codespan_reporting::diagnostic::Severity;
 use serde::Serialize;
 use shaderlint_hlsl::{FileSpan, Problem};
-use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Safety, Verdict};
-
-use super::severity;
+use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Level, Safety, Verdict};
 
 use crate::lint::Looked;
 use crate::source_text::{Place, SourceTexts};
@@ -92,9 +89,10 @@ fn finding_output<'a>(texts: &SourceTexts, finding: &'a Diagnostic) -> FindingOu
     FindingOutput {
         rule: finding.rule,
         category: finding.category,
-        severity: match severity(finding.category) {
-            Severity::Error => "error",
-            _ => "warning",
+        severity: match finding.level {
+            Level::Error => "error",
+            Level::Warn => "warning",
+            Level::Info | Level::Off => "info",
         },
         path: path(texts, finding.primary.place).unwrap_or_default(),
         start,

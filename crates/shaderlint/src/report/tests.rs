@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shaderlint_hlsl::{FileId, FileSpan, SourceFile, Sources};
-use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Label, Report, Safety, Verdict};
+use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Label, Level, Report, Safety, Verdict};
 use snapbox::{assert_data_eq, str};
 
 use crate::lint::Looked;
@@ -54,6 +54,7 @@ fn looked() -> Looked {
     let scan = Diagnostic {
         rule: "hillis-steele-scan",
         category: Category::Perf,
+        level: Level::Warn,
         message: "hand-rolled inclusive scan of 64 uints (Hillis\u{2013}Steele)".to_owned(),
         shape: Some("doubling"),
         verdict: Verdict::Proved,
@@ -84,6 +85,7 @@ fn looked() -> Looked {
     let race = Diagnostic {
         rule: "groupshared-race",
         category: Category::Correctness,
+        level: Level::Error,
         message: "data race on g_Scan[1]".to_owned(),
         shape: None,
         verdict: Verdict::Racy,

@@ -18,7 +18,7 @@ use crate::source_text::SourceTexts;
 use crate::terminal;
 
 /// Notes are wrapped here; lines of source are not.
-const WIDTH: usize = 80;
+pub(crate) const WIDTH: usize = 80;
 
 /// Lines of source are cut here.
 const MAX_LINE: usize = 400;
@@ -90,7 +90,7 @@ fn snippet(texts: &SourceTexts, finding: &Diagnostic) -> Snippet<FileId> {
         .max();
     // A note stands behind the line numbers and ` = `.
     let width = WIDTH - 4 - last_line.unwrap_or(1).to_string().len();
-    Snippet::new(severity(finding.category))
+    Snippet::new(severity(finding.level))
         .with_code(finding.rule)
         .with_message(&finding.message)
         .with_labels(labels.collect())
@@ -105,8 +105,17 @@ fn snippet(texts: &SourceTexts, finding: &Diagnostic) -> Snippet<FileId> {
         )
 }
 
-/// Breaks lines at spaces so that none is wider than `width` characters, if words allow.
-fn wrap(text: &str, width: usize) -> String {
+/// Breaks lines at spaces so that none is wider than `width` characters, if words allow. Lines that are indented are
+/// code, and stay as they are.
+pub(crate) fn wrap(text: &str, width: usize) -> String {
+    let lines = text.split('\n').map(|line| match line.strip_prefix("    ") {
+        Some(_) => line.to_owned(),
+        None => wrap_line(line, width),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn wrap_line(text: &str, width: usize) -> String {
     let mut wrapped = String::with_capacity(text.len());
     let mut column = 0;
     for word in text.split(' ') {
@@ -258,6 +267,10 @@ mod tests {
         assert_eq!(wrap("a bc def", 4), "a bc\ndef");
         assert_eq!(wrap("averylongword b", 4), "averylongword\nb");
         assert_eq!(wrap("", 4), "");
+        assert_eq!(
+            wrap("a bc def:\n    int a  = 1;\n    b", 4),
+            "a bc\ndef:\n    int a  = 1;\n    b"
+        );
     }
 
     #[test]

@@ -39,6 +39,8 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
         .collect();
     keep_fixes_all_readings_agree_on(&mut readings);
     for reading in readings {
+        union.report.allowed.extend(reading.report.allowed);
+        union.report.used.extend(reading.report.used);
         let fallbacks: Vec<FileSpan> = fallbacks(&union.sources, &reading.inactive).collect();
         union.has_entry |= reading.has_entry;
         for mut finding in reading.report.findings {
@@ -116,6 +118,8 @@ fn moved(mut reading: Reading, sources: &mut Sources) -> Reading {
     }
     let Report {
         findings,
+        allowed,
+        used,
         problems,
         stops,
     } = &mut reading.report;
@@ -125,7 +129,14 @@ fn moved(mut reading: Reading, sources: &mut Sources) -> Reading {
         .chain(problems)
         .chain(stops)
         .for_each(move_problem);
-    for finding in findings {
+    let by = allowed.iter_mut().map(|one| &mut one.by);
+    for place in used.iter_mut().chain(by) {
+        *place = moved(*place);
+    }
+    for finding in findings
+        .iter_mut()
+        .chain(allowed.iter_mut().map(|one| &mut one.finding))
+    {
         let labels = std::iter::once(&mut finding.primary).chain(&mut finding.secondary);
         labels.for_each(|label| label.place = moved(label.place));
         for edit in finding.fix.iter_mut().flat_map(|fix| &mut fix.edits) {

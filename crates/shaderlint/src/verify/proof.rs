@@ -22,8 +22,23 @@ pub(super) fn prove(flagged: &Shader, fixed: &Shader, pair: &Pair) -> Proof {
         .unwrap_or_default();
     let [x, y, z] = group;
     let has_rows = y > 1 || z > 1;
-    let runs = compare((flagged, pair.flagged), (fixed, pair.fixed), &LaneMap::ALL);
     let mut text = format!("{} ({x}×{y}×{z}) against {}\n", pair.name, pair.other);
+    let mut refines = "";
+    let mut from = (flagged, pair.flagged);
+    if let Some(refined) = &pair.refined {
+        let _ = writeln!(
+            text,
+            "  {:<12} one for each wave: proved for any active lanes of waves of 4 to 128",
+            "atomics"
+        );
+        if refined.is_all {
+            let _ = writeln!(text, "  {:<12} proved to refine: no outcome is new", "verdict");
+            return Proof { text, holds: true };
+        }
+        from = (&refined.shader, refined.entry);
+        refines = "but for the atomics, ";
+    }
+    let runs = compare(from, (fixed, pair.fixed), &LaneMap::ALL);
     let mut holding = Vec::new();
     // In a group of one row, rows and quads are the linear map.
     let maps = LaneMap::ALL
@@ -64,7 +79,7 @@ pub(super) fn prove(flagged: &Shader, fixed: &Shader, pair: &Pair) -> Proof {
     } else {
         verdict.to_owned()
     };
-    let _ = writeln!(text, "  {:<12} {verdict}", "verdict");
+    let _ = writeln!(text, "  {:<12} {refines}{verdict}", "verdict");
     Proof { text, holds }
 }
 

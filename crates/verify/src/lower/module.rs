@@ -552,7 +552,9 @@ impl Unit<'_> {
                 )
             })
         };
-        self.lane_index = variable(self.reach.uses_lane_index, "lane_index");
+        let [_, y, z] = self.workgroup_size;
+        let counts_by_index = self.reach.counts_lanes_before && y * z == 1;
+        self.lane_index = variable(self.reach.uses_lane_index || counts_by_index, "lane_index");
         self.lane_count = variable(self.reach.uses_lane_count, "lane_count");
         self.thread_index = variable(self.reach.uses_thread_index, "thread_index");
     }

@@ -75,6 +75,8 @@ pub(super) struct Reach {
     pub(super) uses_waves: bool,
     /// By `WaveGetLaneIndex` or `QuadReadLaneAt`.
     pub(super) uses_lane_index: bool,
+    /// By `WavePrefixCountBits`, which can do without.
+    pub(super) counts_lanes_before: bool,
     /// By `WaveIsFirstLane`.
     pub(super) uses_thread_index: bool,
     pub(super) uses_lane_count: bool,
@@ -190,6 +192,7 @@ impl<'a> Walk<'a> {
                     self.reach.uses_waves = true;
                     self.reach.uses_lane_index |=
                         matches!(intrinsic, Intrinsic::WaveGetLaneIndex | Intrinsic::QuadReadLaneAt);
+                    self.reach.counts_lanes_before |= *intrinsic == Intrinsic::WavePrefixCountBits;
                     self.reach.uses_thread_index |= *intrinsic == Intrinsic::WaveIsFirstLane;
                     self.reach.uses_lane_count |= *intrinsic == Intrinsic::WaveGetLaneCount;
                 }

@@ -38,13 +38,7 @@ impl Body<'_, '_> {
             }
             (I::WaveActiveCountBits, [predicate]) => {
                 let ballot = self.ballot(predicate)?;
-                let counts = self.add(Expression::Math {
-                    fun: naga::MathFunction::CountOneBits,
-                    arg: ballot,
-                    arg1: None,
-                    arg2: None,
-                    arg3: None,
-                });
+                let counts = self.math_of(naga::MathFunction::CountOneBits, ballot, &[]);
                 let mut count = self.uint(0);
                 for index in 0..4 {
                     let part = self.add(Expression::AccessIndex { base: counts, index });
@@ -54,6 +48,10 @@ impl Body<'_, '_> {
                         right: part,
                     });
                 }
+                return self.convert(count, &Type::UINT, ty, span);
+            }
+            (I::WavePrefixCountBits, [predicate]) if self.unit.lane_index.is_some() => {
+                let count = self.lanes_before(predicate, span)?;
                 return self.convert(count, &Type::UINT, ty, span);
             }
             (I::WavePrefixCountBits, [predicate]) => {
@@ -128,6 +126,38 @@ impl Body<'_, '_> {
         };
         let value = self.value_as(argument, ty)?;
         self.collective(op, form, value, ty, span)
+    }
+
+    /// The number of lanes before this one for which the predicate holds: the bits of a ballot below the own lane's.
+    /// A scan of ones would take as long as the scan that it serves.
+    fn lanes_before(&mut self, predicate: &Expr, span: Span) -> Result<Value, LowerError> {
+        use naga::MathFunction as Math;
+        let ballot = self.ballot(predicate)?;
+        let lane = self.lane_built_in(Intrinsic::WaveGetLaneIndex, span)?;
+        let (zero, word) = (self.uint(0), self.uint(32));
+        let mut count = zero;
+        for index in 0..4 {
+            let first = self.uint(32 * index);
+            // max(lane, first) - first, at most a word: how many of the word's lanes come before.
+            let past = self.math_of(Math::Max, lane, &[first]);
+            let past = self.bits_of(BinaryOperator::Subtract, past, first);
+            let bits = self.math_of(Math::Min, past, &[word]);
+            let part = self.add(Expression::AccessIndex { base: ballot, index });
+            let below = self.math_of(Math::ExtractBits, part, &[zero, bits]);
+            let ones = self.math_of(Math::CountOneBits, below, &[]);
+            count = self.bits_of(BinaryOperator::Add, count, ones);
+        }
+        Ok(count)
+    }
+
+    fn math_of(&mut self, fun: naga::MathFunction, first: Value, more: &[Value]) -> Value {
+        self.add(Expression::Math {
+            fun,
+            arg: first,
+            arg1: more.first().copied(),
+            arg2: more.get(1).copied(),
+            arg3: None,
+        })
     }
 
     fn bits_of(&mut self, op: BinaryOperator, left: Value, right: Value) -> Value {

@@ -1,0 +1,94 @@
+//! How much it matters what a rule finds: `[levels]`, `[[override]]`, `--select` and `--ignore`.
+
+use std::path::Path;
+
+use clap::Args;
+use ignore::gitignore::Gitignore;
+use shaderlint_linter::{Category, Level, Rule};
+use shaderlint_rules::named;
+
+use super::is_matched;
+use crate::explain;
+
+/// Levels by what they are given for: a rule's id, an alias of rules, or a category.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Levels(pub Vec<(String, Level)>);
+
+impl Levels {
+    /// What is said of `rule`: of itself, else under an alias, else of its category.
+    fn of(&self, rule: &Rule) -> Option<Level> {
+        let given = |is_meant: &dyn Fn(&str) -> bool| {
+            let mut levels = self.0.iter();
+            levels.find(|(name, _)| is_meant(name)).map(|(_, level)| *level)
+        };
+        given(&|name| name == rule.id)
+            .or_else(|| given(&|name| rule.is_named(name)))
+            .or_else(|| given(&|name| name == rule.category.to_string()))
+    }
+}
+
+/// Other levels for some files.
+#[derive(Clone, Debug)]
+pub(crate) struct Override {
+    pub paths: Gitignore,
+    pub levels: Levels,
+}
+
+/// What a configuration says of levels, from the general to the special.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LevelSettings {
+    pub levels: Levels,
+    pub overrides: Vec<Override>,
+}
+
+impl LevelSettings {
+    /// What holds for what `rule` finds in the file `path`. Of several overrides that speak of it the last one holds.
+    pub fn level(&self, rule: &Rule, path: &str) -> Level {
+        let fitting = self.overrides.iter().rev();
+        let mut fitting = fitting.filter(|one| is_matched(&one.paths, Path::new(path)));
+        fitting
+            .find_map(|one| one.levels.of(rule))
+            .or_else(|| self.levels.of(rule))
+            .unwrap_or_else(|| rule.category.level())
+    }
+}
+
+/// The rules that the command line asks for.
+#[derive(Clone, Debug, Default, Args)]
+pub(crate) struct RuleArgs {
+    /// Look for these rules or categories only
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = rule_or_category)]
+    pub select: Vec<String>,
+    /// Do not look for these
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = rule_or_category)]
+    pub ignore: Vec<String>,
+}
+
+impl RuleArgs {
+    /// What is left of the level that a configuration gives a rule. What is asked for by name is not off.
+    pub fn over(&self, rule: &Rule, configured: Level) -> Level {
+        let is_meant = |names: &[String]| {
+            names
+                .iter()
+                .any(|name| rule.is_named(name) || *name == rule.category.to_string())
+        };
+        let is_selected = is_meant(&self.select);
+        if is_meant(&self.ignore) || !(self.select.is_empty() || is_selected) {
+            Level::Off
+        } else if is_selected && configured == Level::Off {
+            rule.category.level()
+        } else {
+            configured
+        }
+    }
+}
+
+/// Reads what rules are called, one or many at once.
+pub(super) fn rule_or_category(name: &str) -> Result<String, String> {
+    let is_category = Category::ALL.iter().any(|category| category.to_string() == name);
+    if is_category || named(name).next().is_some() {
+        Ok(name.to_owned())
+    } else {
+        Err(explain::no_such_rule(name))
+    }
+}

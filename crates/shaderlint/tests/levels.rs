@@ -1,0 +1,263 @@
+//! Levels, selected rules and suppressions.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its files up fails")]
+
+mod support;
+
+use snapbox::{assert_data_eq, str};
+use support::{Folder, LADDER, RACE};
+
+const CONCISE: [&str; 2] = ["--output-format", "concise"];
+
+fn said(folder: &Folder, arguments: &[&str]) -> String {
+    folder.said(&[&CONCISE, arguments].concat())
+}
+
+/// A race and a ladder.
+fn both(folder: &str) -> Folder {
+    Folder::new(folder)
+        .with("a.hlsl", RACE)
+        .with("tools/b.hlsl", LADDER)
+}
+
+#[test]
+fn rules_are_selected_and_left_out() {
+    let folder = both("select");
+    let counts = |arguments: &[&str]| {
+        let said = said(&folder, arguments);
+        (said.contains("a.hlsl:6:18"), said.contains("tools/b.hlsl:9:2"))
+    };
+    assert_eq!(counts(&[]), (true, true));
+    assert_eq!(counts(&["--select", "groupshared-race"]), (true, false));
+    assert_eq!(counts(&["--select", "perf"]), (false, true));
+    assert_eq!(counts(&["--select", "perf,groupshared-race"]), (true, true));
+    assert_eq!(
+        counts(&["--select", "wave-prefix-sum-vs-scan-with-atomics"]),
+        (false, true)
+    );
+    assert_eq!(counts(&["--ignore", "hillis-steele-scan"]), (true, false));
+    assert_eq!(
+        counts(&["--select", "perf", "--ignore", "hillis-steele-scan"]),
+        (false, false)
+    );
+    assert_data_eq!(
+        said(&folder, &["--select", "hillis-steel-scan"]),
+        str![[r#"
+2
+error: invalid value 'hillis-steel-scan' for '--select <RULES>': no rule is called `hillis-steel-scan`; did you mean `hillis-steele-scan`?
+
+For more information, try '--help'.
+
+"#]]
+    );
+}
+
+#[test]
+fn levels_are_set_by_rule_category_and_path() {
+    let levels = "[levels]\nperf = \"error\"\nmanual-wave-reduction-pattern = \"info\"\n";
+    let folder = both("levels").with("shaderlint.toml", levels);
+    let severities = |folder: &Folder| -> Vec<String> {
+        let json = folder.run(&["--output-format", "json"]).stdout;
+        let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+        let findings = json["findings"].as_array().unwrap().iter();
+        findings
+            .map(|finding| format!("{} {}", finding["path"], finding["severity"]).replace('"', ""))
+            .collect()
+    };
+    assert_eq!(severities(&folder), ["a.hlsl error", "tools/b.hlsl error"]);
+    let overrides = "[levels]\nhillis-steele-scan = \"error\"\n\n[[override]]\npaths = [\"tools/\"]\nlevels = { perf = \"info\" }\n";
+    let folder = folder.with("shaderlint.toml", overrides);
+    assert_eq!(severities(&folder), ["a.hlsl error", "tools/b.hlsl info"]);
+    // What is only worth a note is no reason to fail, and what is off is not found, unless it is asked for.
+    assert_eq!(folder.run(&["tools"]).status.code(), Some(0));
+    let later = format!(
+        "{overrides}\n[[override]]\npaths = [\"*.hlsl\"]\nlevels = {{ perf = \"off\", correctness = \"warn\" }}\n"
+    );
+    let folder = folder.with("shaderlint.toml", later);
+    assert_eq!(severities(&folder), ["a.hlsl warning"]);
+    assert!(said(&folder, &["--select", "perf"]).contains("tools/b.hlsl:9:2"));
+    assert_data_eq!(
+        folder.said(&["--show-settings", "tools/b.hlsl"]),
+        str![[r#"
+0
+tools/b.hlsl
+  configuration  shaderlint.toml
+  shader model   what the file asks for, else 6.0
+  defines        none
+  include-dirs   none
+  virtual-dirs   none
+  variants       none
+  levels         hillis-steele-scan = off
+                 blelloch-scan = off
+                 hand-rolled-scan = off
+                 hand-rolled-reduction = off
+                 atomic-slot-claim = off
+                 single-cell-atomic = off
+                 small-bin-atomic = off
+                 groupshared-race = warn
+                 divergent-barrier = warn
+                 groupshared-out-of-bounds = warn
+                 uninitialised-groupshared = warn
+                 wave-size-assumption = warn
+  exclude        none
+  is excluded    no
+
+"#]]
+    );
+}
+
+#[test]
+fn what_is_wrong_with_levels_is_told_at_its_place() {
+    let check = |text: &str| both("bad-levels").with("shaderlint.toml", text).said(&[]);
+    assert_data_eq!(
+        check("[levels]\ngroupshared-races = \"off\"\n"),
+        str![[r#"
+2
+error: no rule is called `groupshared-races`; did you mean `groupshared-race`?
+  ┌─ shaderlint.toml:2:1
+  │
+2 │ groupshared-races = "off"
+  │ ^^^^^^^^^^^^^^^^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        check("[levels]\nperf = \"none\"\n"),
+        str![[r#"
+2
+error: unknown variant `none`, expected one of `off`, `info`, `warn`, `error`
+  ┌─ shaderlint.toml:2:8
+  │
+2 │ perf = "none"
+  │        ^^^^^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        check("[[override]]\nlevels = { perf = \"off\" }\n"),
+        str![[r#"
+2
+error: missing field `paths`
+  ┌─ shaderlint.toml:1:1
+  │
+1 │ [[override]]
+  │ ^^^^^^^^^^^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        check("[[override]]\npaths = [\"a\"]\nlevel = { perf = \"off\" }\n"),
+        str![[r#"
+2
+error: unknown field `level`, expected `paths` or `levels`
+  ┌─ shaderlint.toml:3:1
+  │
+3 │ level = { perf = "off" }
+  │ ^^^^^
+
+
+"#]]
+    );
+}
+
+#[test]
+fn what_allows_nothing_is_told_and_taken_out() {
+    let allowed = RACE.replace("% 64];", "% 64]; // shaderlint: allow(groupshared-race): why");
+    let stale = "// shaderlint: allow-file(perf, blelloch-scan): measured\n".to_owned() + &allowed;
+    let folder = Folder::new("unused").with("a.hlsl", &stale);
+    assert_data_eq!(
+        folder.said(&[]),
+        str![[r#"
+1
+warning[unused-suppression]: `blelloch-scan` is allowed here but not found
+  ┌─ a.hlsl:1:33
+  │
+1 │ // shaderlint: allow-file(perf, blelloch-scan): measured
+  │                                 ^^^^^^^^^^^^^
+  │
+  = left here it would silence what comes later, unseen
+  = fix: remove `blelloch-scan` (--fix)
+
+warning: `perf` is a category: an allow names the rules that it is about
+  ┌─ a.hlsl:1:27
+  │
+1 │ // shaderlint: allow-file(perf, blelloch-scan): measured
+  │                           ^^^^
+
+1 finding in 1 file (1 fixable with --fix)
+
+"#]]
+    );
+    assert_eq!(folder.run(&["--fix", "--quiet"]).status.code(), Some(0));
+    let fixed = std::fs::read_to_string(folder.0.join("a.hlsl")).unwrap();
+    assert_eq!(
+        fixed,
+        "// shaderlint: allow-file(perf): measured\n".to_owned() + &allowed
+    );
+    // A rule that is off could not have found anything.
+    let folder = folder.with("a.hlsl", &stale);
+    assert_eq!(said(&folder, &["--quiet", "--ignore", "perf"]), "0\n");
+    assert_eq!(said(&folder, &["--quiet", "--select", "correctness"]), "0\n");
+    assert_eq!(said(&folder, &["--quiet", "--ignore", "suppression"]), "0\n");
+    // So could not one that is only for later shader models than this.
+    let ladder = LADDER.replace("\tfor", "\t// shaderlint: allow(hillis-steele-scan)\n\tfor");
+    let folder = Folder::new("unused-by-model").with("a.hlsl", ladder);
+    assert_eq!(said(&folder, &["--quiet", "--profile", "cs_5_0"]), "0\n");
+    // Nor is it known of what could not be read.
+    let unread = format!("#include \"missing.hlsli\"\n{stale}");
+    let folder = Folder::new("unused-unread").with("a.hlsl", unread);
+    assert_eq!(said(&folder, &["--quiet"]), "0\n");
+}
+
+#[test]
+fn a_header_needs_what_any_that_includes_it_needs() {
+    let sum = "void Sum(uint gi) // shaderlint: allow(divergent-barrier): none\n{\n    g_Sum[gi] += \
+               g_Sum[(gi + 1) % 64]; // shaderlint: allow(groupshared-race): why\n}\n";
+    let unit = |before: &str| {
+        format!(
+            "groupshared uint g_Sum[64];\n#include \"sum.hlsli\"\n[numthreads(64, 1, 1)]\n\
+             void main(uint gi : SV_GroupIndex)\n{{\n    g_Sum[gi] = gi;\n    {before}\n    Sum(gi);\n}}\n"
+        )
+    };
+    let folder = Folder::new("unused-in-header")
+        .with("sum.hlsli", sum)
+        .with("a.hlsl", unit(""))
+        .with("b.hlsl", unit("GroupMemoryBarrierWithGroupSync();"));
+    assert_data_eq!(
+        said(&folder, &[]),
+        str![[r#"
+1
+sum.hlsli:1:40: unused-suppression `divergent-barrier` is allowed here but not found
+1 finding in 3 files
+
+"#]]
+    );
+}
+
+#[test]
+fn what_is_no_rule_is_told() {
+    let text = "// shaderlint: allow: all of it\n// shaderlint: ignore(groupshared-race)\n".to_owned() + RACE;
+    assert_data_eq!(
+        Folder::new("blanket").with("a.hlsl", text).said(&CONCISE),
+        str![[r#"
+1
+a.hlsl:8:18: groupshared-race data race on g_Sum[1]
+warning: an allow names the rules that it is about: write `allow(rule-id): reason` or `allow-file(rule-id): reason`
+  ┌─ a.hlsl:1:16
+  │
+1 │ // shaderlint: allow: all of it
+  │                ^^^^^
+
+warning: `ignore` is not something to ask for: write `allow(rule-id): reason` or `allow-file(rule-id): reason`
+  ┌─ a.hlsl:2:16
+  │
+2 │ // shaderlint: ignore(groupshared-race)
+  │                ^^^^^^
+
+1 finding in 1 file
+
+"#]]
+    );
+}

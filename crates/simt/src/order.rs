@@ -1,0 +1,85 @@
+//! What the order in which atomics are served shows in.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{FunctionId, GlobalId, Shader};
+
+use crate::claim::Claims;
+use crate::column::Column;
+use crate::machine::{BUDGET, Machine};
+use crate::terms::{Symbol, Terms};
+use crate::transfer::resource_name;
+use crate::wave::{LaneMap, WAVE_SIZES, Waves};
+
+/// The resources a run has written to, as far as atomics are concerned.
+#[derive(Default)]
+pub(crate) struct Order {
+    written: BTreeSet<Symbol>,
+    /// Where something depends on what an atomic found.
+    unordered: BTreeSet<Symbol>,
+    /// Groupshared memory is written at such places: what is read there is anybody's.
+    is_spread: bool,
+}
+
+/// The resources, by name, whose elements an entry point may leave in another order, or at other places, from one run to
+/// the next: which thread finds what is open. Compared as sets of elements they should still be the same. More than are
+/// so may be named.
+#[must_use]
+pub fn unordered(shader: &Shader, entry: FunctionId) -> BTreeSet<String> {
+    let function = shader.functions.get(entry.0 as usize);
+    let group = function
+        .and_then(|function| function.group_size)
+        .unwrap_or_default();
+    let mut terms = Terms::default();
+    let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
+    let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves, BUDGET) else {
+        return BTreeSet::new();
+    };
+    machine.claims = Some(Claims::default());
+    machine.run();
+    let order = machine.claims.take().unwrap_or_default().order;
+    let names = if order.is_spread {
+        order.written
+    } else {
+        order.unordered
+    };
+    names
+        .into_iter()
+        .map(|name| machine.terms.name(name).to_owned())
+        .collect()
+}
+
+impl Machine<'_> {
+    /// Elements are put where the device says.
+    pub fn note_appended(&mut self, resource: GlobalId) {
+        let name = self.terms.symbol(resource_name(self.shader, resource));
+        if let Some(claims) = &mut self.claims {
+            claims.order.unordered.insert(name);
+        }
+    }
+
+    /// Notes a store to a resource, or to groupshared memory where there is none.
+    pub fn note_order<'c>(&mut self, resource: Option<Symbol>, columns: impl Iterator<Item = &'c Column>) {
+        if self.claims.is_none() {
+            return;
+        }
+        let (active, guard) = (self.state.active, self.state.guard.clone());
+        let depends = |column: &Column| {
+            let mut threads = active.threads();
+            threads.any(|thread| self.terms.facts(column.at(thread)).counters != 0)
+        };
+        let is_open = depends(&guard) || { columns }.any(depends);
+        let Some(order) = self.claims.as_mut().map(|claims| &mut claims.order) else {
+            return;
+        };
+        match resource {
+            Some(resource) => {
+                order.written.insert(resource);
+                if is_open {
+                    order.unordered.insert(resource);
+                }
+            }
+            None => order.is_spread |= is_open,
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! Atomics of one wave, served in the order of its lanes: do two texts do the same by them?
+//!
+//! A claim's call, and what is to take its place, are each run by themselves, by the active lanes of one wave, from a
+//! state in which all that they read is free: each variable of each thread and the cell are atoms, the same in both runs.
+//! The lanes' atomics are served one after the other, by lane. The two do the same if they leave the same terms in the
+//! cell and in every variable of every lane, make the same stores, and make one atomic each, on one cell. Then they do the
+//! same for every input (see [`crate::value`]).
+//!
+//! # Why that is enough
+//!
+//! - *For every wave.* What the wave intrinsics give depends on which lanes are active, and on their order; their
+//!   numbers matter to nothing but `WaveGetLaneIndex`. So lanes in any places stand for as many in any others, and every
+//!   number of them is tried: 1 to 4, …, 1 to 128. That covers every packing of threads into waves and every set of lanes that a
+//!   branch lets through.
+//! - *For every order of waves.* The cell is an atom: whatever the waves before left there, this wave hands out the same
+//!   slots from there on and leaves the same. So however the waves take turns, their slots follow each other without gaps
+//!   or overlaps, and the cell ends with the sum of all.
+//! - *For every cell.* The flagged call's lanes all mean one cell ([`crate::aggregate`]), that of the first lane, which is
+//!   the one that is compared.
+//! - *For every schedule.* The new text's outcome is the old one's under a schedule that it may have ([`crate::aggregate`]).
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{Expr, Function, FunctionId, Global, GlobalId, LocalId, Shader, Stmt, Storage, Type};
+
+use crate::aggregate::statement_at;
+use crate::atomic::combining;
+use crate::claim::from_heap;
+use crate::column::Column;
+use crate::effects::EffectsCache;
+use crate::finding::{Claim, Operator, Stop};
+use crate::machine::{Halt, Machine, Run, State};
+use crate::terms::{Symbol, Terms};
+use crate::transfer::resource_name;
+use crate::value::Value;
+use crate::wave::{SplitMix, WAVE_SIZES, Waves};
+
+/// Components of variables that may take part.
+const MAX_FREE: usize = 64;
+
+/// What the atomics of a run have done.
+#[derive(Default)]
+pub(crate) struct Served {
+    /// What the one cell holds.
+    cell: Option<Value>,
+    steps: Vec<Step>,
+}
+
+/// An atomic that the active lanes made together.
+#[derive(Debug, PartialEq)]
+struct Step {
+    operator: Operator,
+    resource: Symbol,
+    component: u32,
+    /// The cell's address as the first lane has it.
+    address: Vec<Value>,
+}
+
+/// Whether the statement that stands in `fixed` where the claim's stood in `flagged` does what the claim's does, for every
+/// wave and every input.
+///
+/// # Errors
+/// Why that is not proved.
+pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(), String> {
+    let unlike = || "the function is not the same but for the statement".to_owned();
+    let (old, before) = flagged_statement(flagged, claim).ok_or_else(unlike)?;
+    let (function, new) = fixed_statement(flagged, claim, fixed, old, before).ok_or_else(unlike)?;
+    let kernels = [(flagged, claim.function, old), (fixed, function, new)];
+    let mut touched: BTreeSet<LocalId> = BTreeSet::new();
+    for (shader, _, statement) in kernels {
+        let effects = EffectsCache::default().of_statements(shader, std::slice::from_ref(statement));
+        touched.extend(effects.read.union(&effects.written));
+    }
+    let unused = claim.parts.as_ref().and_then(|parts| parts.unused);
+    touched.retain(|local| (local.0 as usize) < before);
+    let left: BTreeSet<LocalId> = touched
+        .iter()
+        .copied()
+        .filter(|local| Some(*local) != unused)
+        .collect();
+    let mut random = SplitMix(1);
+    for size in WAVE_SIZES {
+        for lanes in 1..=size {
+            let mut places: Vec<u32> = (0..size).collect();
+            for last in (1..places.len()).rev() {
+                places.swap(last, random.below(last + 1));
+            }
+            places.truncate(lanes as usize);
+            places.sort_unstable();
+            let mut terms = Terms::default();
+            let wave = Waves::one(size, &places);
+            let scope = (flagged, &touched, before);
+            let [expected, got] = kernels.map(|kernel| lane_by_lane(kernel, scope, &mut terms, &wave));
+            let (expected, got) = (expected?, got?);
+            compare(&expected, &got, &left)
+                .map_err(|what| format!("{what}, at waves of {size} with {lanes} lanes active"))?;
+        }
+    }
+    Ok(())
+}
+
+/// The claim's statement, and how many variables the function has declared before it.
+fn flagged_statement<'a>(shader: &'a Shader, claim: &Claim) -> Option<(&'a Stmt, usize)> {
+    let function = shader.functions.get(claim.function.0 as usize)?;
+    let statement = statement_at(function.body.as_deref()?, claim, &mut Vec::new())?;
+    let before = function
+        .locals
+        .iter()
+        .filter(|local| local.span.start < statement.span.start);
+    Some((statement, before.count()))
+}
+
+/// The function and the statement in its place, where all that comes before it is as it was.
+fn fixed_statement<'a>(
+    flagged: &Shader,
+    claim: &Claim,
+    fixed: &'a Shader,
+    old: &Stmt,
+    before: usize,
+) -> Option<(FunctionId, &'a Stmt)> {
+    let was = flagged.functions.get(claim.function.0 as usize)?;
+    let is_it = |function: &&Function| (&function.name, function.span.start) == (&was.name, was.span.start);
+    let function = fixed.functions.iter().position(|function| is_it(&function))?;
+    let is = fixed.functions.get(function)?;
+    let declared = |shader: &Shader, function: &Function| -> Option<Vec<(String, String)>> {
+        let locals = function.locals.get(..before)?.iter();
+        Some(
+            locals
+                .map(|local| (local.name.clone(), spelled(shader, &local.ty)))
+                .collect(),
+        )
+    };
+    let is_there = |global: &Global| {
+        let same = |other: &&Global| {
+            (&other.name, other.storage, spelled(fixed, &other.ty))
+                == (&global.name, global.storage, spelled(flagged, &global.ty))
+        };
+        fixed.globals.iter().filter(same).count() == 1
+    };
+    let is_same = !was.is_instance
+        && declared(flagged, was)? == declared(fixed, is)?
+        && flagged.globals.iter().all(is_there);
+    if !is_same {
+        return None;
+    }
+    let mut statements = shaderlint_hlsl::statements(is.body.as_deref()?);
+    let statement = statements.find(|statement| statement.span.start == old.span.start)?;
+    Some((FunctionId(u32::try_from(function).ok()?), statement))
+}
+
+/// A type by its name: one reading of a text may number its structs in another way than the next.
+fn spelled(shader: &Shader, ty: &Type) -> String {
+    match ty {
+        Type::Struct(id) => {
+            let declared = shader.structs.get(id.0 as usize);
+            declared.map(|declared| declared.name.clone()).unwrap_or_default()
+        }
+        Type::Array(element, length) => format!("{}[{length}]", spelled(shader, element)),
+        Type::Resource(kind, element) => {
+            let element = element.as_ref().map(|element| spelled(shader, element));
+            format!("{kind:?}<{}>", element.unwrap_or_default())
+        }
+        ty => format!("{ty:?}"),
+    }
+}
+
+/// What the active lanes leave.
+struct Left {
+    state: State,
+    served: Served,
+    statics: Vec<Vec<Column>>,
+    is_plain: bool,
+}
+
+fn lane_by_lane(
+    (shader, function, statement): (&Shader, FunctionId, &Stmt),
+    (flagged, touched, before): (&Shader, &BTreeSet<LocalId>, usize),
+    terms: &mut Terms,
+    wave: &Waves,
+) -> Result<Left, String> {
+    let unfit = || "its variables are too many to follow".to_owned();
+    let cell = free(terms, "the cell", 1, 1).pop().ok_or_else(unfit)?;
+    let mut machine = Machine::of_wave(shader, terms, function, wave.clone()).ok_or_else(unfit)?;
+    machine.served = Some(Served {
+        cell: Some(cell.at(0).clone()),
+        steps: Vec::new(),
+    });
+    machine.open_frame();
+    let declared = shader.functions.get(function.0 as usize).ok_or_else(unfit)?;
+    let lanes = machine.lanes;
+    let mut left = MAX_FREE;
+    let mut statics = Vec::new();
+    for (id, local) in (0u32..).zip(declared.locals.iter().take(before)) {
+        let id = LocalId(id);
+        if let Type::Resource(kind, _) = &local.ty {
+            let which = vec![Column::Uniform(Value::Known(id.0))];
+            machine.state.frame.aliases.insert(id, (from_heap(*kind), which));
+        } else if touched.contains(&id) {
+            let count = shader.components(&local.ty);
+            left = left.checked_sub(count).ok_or_else(unfit)?;
+            let columns = free(machine.terms, &format!("local {}", id.0), count, lanes);
+            if let Some(slot) = machine.state.frame.locals.get_mut(id.0 as usize) {
+                *slot = columns;
+            }
+        }
+    }
+    // Those of the flagged kernel, by name: the other text may have been read with more.
+    for global in flagged
+        .globals
+        .iter()
+        .filter(|global| global.storage == Storage::Static)
+    {
+        let count = flagged.components(&global.ty);
+        left = left.checked_sub(count).ok_or_else(unfit)?;
+        let columns = free(machine.terms, &format!("static {}", global.name), count, lanes);
+        let id = shader.globals.iter().position(|other| other.name == global.name);
+        let id = id.and_then(|id| u32::try_from(id).ok()).ok_or_else(unfit)?;
+        machine.state.statics.insert(GlobalId(id), columns);
+        statics.push(GlobalId(id));
+    }
+    match machine.statement(statement) {
+        Ok(()) => {}
+        Err(Halt::Stop(Stop { reason, .. })) => return Err(reason),
+        Err(Halt::LeaveLoop) => return Err("a jump out of the statement".to_owned()),
+    }
+    let state = &machine.state;
+    let is_plain = state.active == machine.all
+        && state.alive == machine.all
+        && state.guard == Column::Uniform(Value::TRUE)
+        && (state.interval, state.device_interval, state.epoch) == (0, 0, 0);
+    Ok(Left {
+        is_plain,
+        served: machine.served.take().unwrap_or_default(),
+        statics: statics
+            .iter()
+            .filter_map(|id| machine.state.statics.remove(id))
+            .collect(),
+        state: machine.state.clone(),
+    })
+}
+
+fn compare(expected: &Left, got: &Left, variables: &BTreeSet<LocalId>) -> Result<(), &'static str> {
+    let of_lanes = |left: &Left, local: LocalId| left.state.frame.locals.get(local.0 as usize).cloned();
+    let is_same = |a: &[Column], b: &[Column]| {
+        a.len() == b.len()
+            && a.iter()
+                .zip(b)
+                .all(|(a, b)| a == b || (0..128).all(|lane| a.at(lane) == b.at(lane)))
+    };
+    if !expected.is_plain || !got.is_plain {
+        return Err("control does not go on as before");
+    }
+    if expected.served.steps.len() != 1 || expected.served.steps != got.served.steps {
+        return Err("the atomics are not one on the same cell");
+    }
+    if expected.served.cell != got.served.cell {
+        return Err("the cell is left with another value");
+    }
+    let are_same = variables.iter().all(
+        |local| match (of_lanes(expected, *local), of_lanes(got, *local)) {
+            (Some(a), Some(b)) => is_same(&a, &b),
+            _ => false,
+        },
+    );
+    let mut statics = expected.statics.iter().zip(&got.statics);
+    if !are_same || !statics.all(|(a, b)| is_same(a, b)) {
+        return Err("a variable is left with another value");
+    }
+    if expected.state.writes != got.state.writes {
+        return Err("something else is stored");
+    }
+    Ok(())
+}
+
+/// Free values of each lane's own, the same whenever they are asked for by this name.
+fn free(terms: &mut Terms, name: &str, count: usize, lanes: usize) -> Vec<Column> {
+    let name = terms.symbol(name);
+    (0u32..)
+        .take(count)
+        .map(|component| Column::from_fn(lanes, |lane| terms.free(name, component, lane as u32)))
+        .collect()
+}
+
+impl<'a> Machine<'a> {
+    /// Makes an atomic lane by lane; what each lane finds.
+    pub fn serve(
+        &mut self,
+        name: &str,
+        (resource, address, component): (GlobalId, &[Column], u32),
+        (operands, amount): (&'a [Expr], &[Column]),
+        expr: &Expr,
+    ) -> Run<Vec<Column>> {
+        let cell_type = operands.first().and_then(|operand| operand.ty.scalar());
+        let operator = cell_type.and_then(|ty| combining(name, ty));
+        let (Some(operator), [amount], Some(served)) = (operator, amount, self.served.as_mut()) else {
+            return Self::stop("an atomic that does not combine one amount", expr.span);
+        };
+        let Some(mut cell) = served.cell.take() else {
+            return Self::stop("an atomic within another", expr.span);
+        };
+        let Some(first) = self.state.active.threads().next() else {
+            return Self::stop("an atomic that no lane makes", expr.span);
+        };
+        served.steps.push(Step {
+            operator,
+            resource: self.terms.symbol(resource_name(self.shader, resource)),
+            component,
+            address: address.iter().map(|column| column.at(first).clone()).collect(),
+        });
+        let (active, lanes) = (self.state.active, self.lanes);
+        let mut found = vec![Value::Known(0); lanes];
+        for lane in active.threads() {
+            let after = self.terms.combine(operator, &cell, amount.at(lane));
+            found[lane] = std::mem::replace(&mut cell, after);
+        }
+        if let Some(served) = self.served.as_mut() {
+            served.cell = Some(cell);
+        }
+        Ok(vec![Column::Lanes(found.into())])
+    }
+}

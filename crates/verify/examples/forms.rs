@@ -1,0 +1,133 @@
+//! Ladders against wave forms on every adapter, by group size: what the rules' choice of a form rests on.
+//!
+//! `forms FOLDER [--sizes=32,64] [--passes=64]` takes the kernels of a folder of `fixtures/forms`: every `wave-….hlsl` is
+//! compared with the folder's first `ladder-….hlsl`, and timed beside each of them. The construct is repeated inside the
+//! kernel, so that it is timed and not the memory that its elements come from.
+#![expect(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "it reads kernels and prints a table"
+)]
+
+use std::path::{Path, PathBuf};
+
+use shaderlint_hlsl::NoIncludes;
+use shaderlint_verify::run::{
+    Adapter, Device, InputPlan, Mode, Timing, TimingPlan, Tolerance, adapters, compare, make_inputs, run,
+    time,
+};
+use shaderlint_verify::{Lowered, lower};
+
+type Failure = Box<dyn std::error::Error>;
+
+fn main() -> Result<(), Failure> {
+    let (mut folder, mut sizes, mut passes) = (None, vec![32, 64, 128, 256, 512, 1024], 64);
+    for argument in std::env::args().skip(1) {
+        if let Some(list) = argument.strip_prefix("--sizes=") {
+            sizes = list.split(',').map(str::parse).collect::<Result<_, _>>()?;
+        } else if let Some(number) = argument.strip_prefix("--passes=") {
+            passes = number.parse()?;
+        } else {
+            folder = Some(PathBuf::from(argument));
+        }
+    }
+    let folder = folder.ok_or("which folder of kernels?")?;
+    let (ladders, forms) = (kernels(&folder, "ladder-")?, kernels(&folder, "wave-")?);
+    for adapter in adapters() {
+        println!("{} ({}), {passes} passes", adapter.info.name, adapter.info.driver);
+        println!("| group | form | ladder | ladder ms | form ms | ratio | ratios | copy ms |");
+        println!("|---:|---|---|---:|---:|---:|---:|---:|");
+        for size in &sizes {
+            for form in &forms {
+                for ladder in &ladders {
+                    row(&adapter, (ladder, form), *size, passes);
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The kernels of the folder whose names begin so, in order.
+fn kernels(folder: &Path, stem: &str) -> Result<Vec<PathBuf>, Failure> {
+    let mut paths = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let path = entry?.path();
+        if name(&path).starts_with(stem) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+fn name(path: &Path) -> String {
+    path.file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// One line of the table; where there are no times, why not.
+fn row(adapter: &Adapter, (ladder, form): (&Path, &Path), size: u32, passes: u32) {
+    let names = format!("| {size} | {} | {} |", name(form), name(ladder));
+    match timed(adapter, (ladder, form), size, passes) {
+        Ok(Some(timing)) => {
+            let (least, most) = (
+                timing.flagged.min_ms / timing.fixed.max_ms,
+                timing.flagged.max_ms / timing.fixed.min_ms,
+            );
+            println!(
+                "{names} {:.3} | {:.3} | {:.2}× | {least:.2}–{most:.2} | {:.3} |",
+                timing.flagged.median_ms,
+                timing.fixed.median_ms,
+                timing.speed_up(),
+                timing.copy.median_ms,
+            );
+        }
+        Ok(None) => println!("{names} no timestamps |||||"),
+        Err(error) => println!("{names} {error} |||||"),
+    }
+}
+
+fn timed(
+    adapter: &Adapter,
+    (ladder, form): (&Path, &Path),
+    size: u32,
+    passes: u32,
+) -> Result<Option<Timing>, Failure> {
+    let device = adapter.open()?;
+    let once = [kernel(ladder, size, 1)?, kernel(form, size, 1)?];
+    same(&device, [&once[0], &once[1]])?;
+    let repeated = [kernel(ladder, size, passes)?, kernel(form, size, passes)?];
+    let plan = TimingPlan::for_adapter(&adapter.info, repeated[0].group_size);
+    let inputs = InputPlan::default();
+    Ok(time(&device, &repeated[0], &repeated[1], &inputs, plan)?)
+}
+
+fn kernel(path: &Path, size: u32, passes: u32) -> Result<Lowered, Failure> {
+    let text = std::fs::read(path)?;
+    let defines =
+        [("LANES", size), ("PASSES", passes)].map(|(name, value)| (name.to_owned(), value.to_string()));
+    let (shader, problems) = shaderlint_hlsl::read(&path.display().to_string(), &text, &defines, &NoIncludes);
+    if let Some(problem) = problems.first() {
+        return Err(format!("{}: {}", path.display(), problem.message).into());
+    }
+    let (entry, _) = shader.entry_points().next().ok_or("no entry point")?;
+    Ok(lower(&shader, entry).map_err(|error| error.message)?)
+}
+
+/// That both leave the same.
+fn same(device: &Device, kernels: [&Lowered; 2]) -> Result<(), Failure> {
+    let groups = [3, 1, 1];
+    let inputs = make_inputs(&kernels, groups, &InputPlan::default());
+    let [first, second] = kernels.map(|kernel| run(device, kernel, &inputs, groups, Mode::Checked));
+    let (first, second) = (first?, second?);
+    let unordered = std::collections::BTreeSet::new();
+    let comparison = compare(kernels[0], &inputs, &first, &second, Tolerance::Exact, &unordered);
+    if comparison.is_match() {
+        Ok(())
+    } else {
+        Err("the outputs differ".into())
+    }
+}

@@ -1,0 +1,191 @@
+//! A barrier where one is missing.
+//!
+//! Of the places before the later access's statement, and before the statements around it, the innermost one is taken at
+//! which the fixed kernel, run anew, has none of the races that were found at that place, no defect that the flagged one does not have, and
+//! went to its end: a barrier that not every thread reaches ends a run, or is a defect. No thread may have returned before,
+//! for one that left need not have left in every run.
+//!
+//! A barrier takes orders away and adds none: what the fixed kernel does is what the flagged one does where every access
+//! before the barrier comes before every one after it. That is the order of the text, which the author most likely meant;
+//! but what others were possible, and whether one of them was meant, nobody can prove. So the fix is not a safe one.
+
+use shaderlint_hlsl::{Function, Shader, Span, Stmt, StmtKind, statements};
+use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
+use shaderlint_simt::{Analysis, LaneMap, Race, analyze, compare};
+
+use crate::configuration;
+use crate::wave_form::BARRIER;
+
+/// Steps that the runs of one fix's places may take together, counted by those of the kernel's first run.
+const MAX_STEPS: u64 = 2_000_000;
+/// Places that are tried.
+const MAX_PLACES: usize = 4;
+/// Races of a kernel for which places are looked for.
+const MAX_RACES: usize = 8;
+
+/// A barrier that ends the races of one place, and what is proved of it.
+pub(crate) fn fix(context: &Context<'_>, races: &[&Race]) -> Option<(Fix, &'static str)> {
+    let shader = context.shader;
+    let race = races.first()?;
+    let tries = context.analysis.races.len().min(MAX_RACES) as u64 * MAX_PLACES as u64;
+    let is_costly = context.analysis.steps.saturating_mul(tries) > MAX_STEPS;
+    let is_known = context.analysis.stopped.is_none() && context.analysis.races.len() <= MAX_RACES;
+    let is_macro = configuration::macros(shader).contains_key(BARRIER.as_bytes());
+    if is_costly || !is_known || is_macro {
+        return None;
+    }
+    let function = holder(shader, race.second.span)?;
+    let entry = context.function(context.entry)?;
+    if function.span != entry.span && leaves(entry).next().is_some() {
+        return None;
+    }
+    let mut places = Vec::new();
+    path(function.body.as_deref()?, race.second.span, &mut places);
+    let place = |statement: Span| {
+        if leaves(function).any(|other| other.span.start < statement.start) {
+            return None;
+        }
+        let fix = Fix {
+            title: "put the missing barrier before this statement".to_owned(),
+            // Not the same results, but those of one order where any was possible.
+            safety: Safety::Unsafe,
+            edits: vec![Edit {
+                at: At::Before(statement),
+                text: format!("{BARRIER}();"),
+                expanded: None,
+            }],
+        };
+        let proof = ends_races(context, races, &fix, statement)?;
+        Some((fix, proof))
+    };
+    places.into_iter().rev().take(MAX_PLACES).find_map(place)
+}
+
+/// The statements by which threads may leave a function.
+fn leaves(function: &Function) -> impl Iterator<Item = &Stmt> {
+    let body = statements(function.body.as_deref().unwrap_or_default());
+    body.filter(|statement| {
+        matches!(
+            statement.kind,
+            StmtKind::Return(_) | StmtKind::Discard | StmtKind::Opaque
+        )
+    })
+}
+
+/// What is proved of a barrier before the statement, if it ends the races and makes nothing worse.
+fn ends_races(context: &Context<'_>, races: &[&Race], fix: &Fix, statement: Span) -> Option<&'static str> {
+    let (fixed, entry) = fixed_shader(context.shader, context.entry, &fix.edits)?;
+    let analysis = analyze(&fixed, entry);
+    let added = u32::try_from(fixed.text.len().checked_sub(context.shader.text.len())?).ok()?;
+    let moved = |span: Span| {
+        let by = if span.start >= statement.start { added } else { 0 };
+        Span {
+            start: span.start + by,
+            // A statement around the place has grown.
+            end: span.end + if span.end > statement.start { added } else { 0 },
+        }
+    };
+    let before: Vec<Defect> = defects(context.shader, context.analysis, moved).collect();
+    let after: Vec<Defect> = defects(&fixed, &analysis, |span| span).collect();
+    let was_there = |defect: &Defect| before.contains(defect);
+    let ended = |race: &&Race| {
+        let defect = of_race(context.shader, race, moved);
+        !after.contains(&defect)
+    };
+    if analysis.stopped.is_some() || !after.iter().all(was_there) || !races.iter().all(ended) {
+        return None;
+    }
+    let itself = (&fixed, entry);
+    let is_proved = after.is_empty()
+        && compare(itself, itself, &[LaneMap::Linear])
+            .iter()
+            .all(|run| run.outcome.is_equal());
+    Some(if is_proved {
+        "proved of the fix: with one barrier more, no two threads of the group race"
+    } else {
+        "found of the fix: with one barrier more, which every thread reaches, this race is gone and no other defect comes up"
+    })
+}
+
+/// A defect as far as it can be told again: its kind, the array, and the places.
+type Defect = (u8, String, Span, Span);
+
+fn of_race(shader: &Shader, race: &Race, moved: impl Fn(Span) -> Span) -> Defect {
+    let (first, second) = (moved(race.first.span), moved(race.second.span));
+    (
+        0,
+        name(shader, race.array.0),
+        first.min(second),
+        first.max(second),
+    )
+}
+
+fn defects(
+    shader: &Shader,
+    analysis: &Analysis,
+    moved: impl Fn(Span) -> Span + Copy,
+) -> impl Iterator<Item = Defect> {
+    let races = analysis
+        .races
+        .iter()
+        .map(move |race| of_race(shader, race, moved));
+    let parted = analysis.divergences.iter();
+    let parted = parted.map(move |found| (1, String::new(), moved(found.span), Span::default()));
+    let outside = analysis.out_of_bounds.iter();
+    let outside = outside.map(move |found| {
+        (
+            2,
+            name(shader, found.array.0),
+            moved(found.access.span),
+            Span::default(),
+        )
+    });
+    let unwritten = analysis.uninitialised.iter();
+    let unwritten = unwritten.map(move |found| {
+        (
+            3,
+            name(shader, found.array.0),
+            moved(found.read.span),
+            Span::default(),
+        )
+    });
+    races.chain(parted).chain(outside).chain(unwritten)
+}
+
+fn name(shader: &Shader, array: u32) -> String {
+    shader
+        .globals
+        .get(array as usize)
+        .map(|array| array.name.clone())
+        .unwrap_or_default()
+}
+
+/// The function whose text holds `span`.
+fn holder(shader: &Shader, span: Span) -> Option<&Function> {
+    let holds = |function: &&Function| function.span.start <= span.start && span.end <= function.span.end;
+    shader.functions.iter().find(holds)
+}
+
+/// The statements around `span` that stand in blocks, from the outermost on.
+fn path(body: &[Stmt], span: Span, places: &mut Vec<Span>) {
+    let holds = |statement: &&Stmt| statement.span.start <= span.start && span.end <= statement.span.end;
+    let Some(statement) = body.iter().find(holds) else {
+        return;
+    };
+    places.push(statement.span);
+    blocks(statement, span, places);
+}
+
+/// The same below a statement: one that is an arm or a body by itself is no place for another.
+fn blocks(statement: &Stmt, span: Span, places: &mut Vec<Span>) {
+    match &statement.kind {
+        StmtKind::Block(body) => path(body, span, places),
+        StmtKind::If { then, otherwise, .. } => {
+            for arm in std::iter::once(then).chain(otherwise) {
+                blocks(arm, span, places);
+            }
+        }
+        StmtKind::Loop(l) => blocks(&l.body, span, places),
+        _ => {}
+    }
+}

@@ -1,0 +1,14 @@
+//! `unused-suppression`: a comment that allows what is not found.
+
+use shaderlint_linter::{Category, Rule};
+
+/// It looks at comments, once all other rules have said what they found: `unused_suppressions` of the linter. No run
+/// of a kernel shows it anything.
+pub const RULE: Rule = Rule {
+    id: "unused-suppression",
+    category: Category::Suppression,
+    summary: "a comment allows what is not found",
+    aliases: &[],
+    explanation: include_str!("unused_suppression.md"),
+    check: |_, _| {},
+};

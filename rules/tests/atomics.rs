@@ -1,0 +1,219 @@
+//! The fixes of atomics, as text, and where there is none.
+
+use shaderlint_hlsl::NoIncludes;
+use shaderlint_linter::{Diagnostic, Safety, Settings, ShaderModel, check_shader, settle};
+use shaderlint_rules::RULES;
+
+fn lint(text: &[u8]) -> Vec<Diagnostic> {
+    let (shader, _) = shaderlint_hlsl::read("test.hlsl", text, &[], &NoIncludes);
+    check_shader(&shader, RULES, &Settings::default()).findings
+}
+
+/// A kernel of 64 threads with some declarations and a body.
+fn kernel(declarations: &str, body: &str) -> String {
+    format!(
+        "StructuredBuffer<uint> Src;\nRWStructuredBuffer<uint> Out;\nRWStructuredBuffer<uint> C;\nRWByteAddressBuffer W;\n\
+         groupshared uint g_Sum;\ngroupshared int g_Signed;\n{declarations}\n[numthreads(64, 1, 1)]\n\
+         void main(uint gi : SV_GroupIndex)\n{{\n{body}\n}}\n"
+    )
+}
+
+/// The body with every fix made.
+#[track_caller]
+fn fixed(declarations: &str, body: &str) -> String {
+    let text = kernel(declarations, body);
+    let settled = settle(text.as_bytes(), true, lint, |findings| findings);
+    let again = settle(&settled.text, true, lint, |findings| findings);
+    assert_eq!(again.fixed, 0, "{body}");
+    let text = String::from_utf8_lossy(&settled.text).into_owned();
+    let start = text.rfind("SV_GroupIndex").unwrap_or(0);
+    let (_, rest) = text[start..].split_once('\n').unwrap_or_default();
+    let rest = rest.trim_start_matches(['{', '\r', '\n']);
+    rest.trim_end().trim_end_matches('}').trim_end().to_owned()
+}
+
+#[track_caller]
+fn check(declarations: &str, body: &str, expected: &str) {
+    assert_eq!(fixed(declarations, body), expected, "{body}");
+}
+
+#[track_caller]
+fn safety(declarations: &str, body: &str) -> Vec<Option<Safety>> {
+    let findings = lint(kernel(declarations, body).as_bytes());
+    findings
+        .iter()
+        .map(|finding| finding.fix.as_ref().map(|fix| fix.safety))
+        .collect()
+}
+
+#[test]
+fn a_sum_becomes_a_sum_of_waves() {
+    check(
+        "",
+        "    InterlockedAdd(g_Sum, Src[gi] * 2);",
+        "    {
+        // One atomic for each wave.
+        uint waveTotal = WaveActiveSum(Src[gi] * 2);
+        if (WaveIsFirstLane())
+            InterlockedAdd(g_Sum, waveTotal);
+    }",
+    );
+    check(
+        "",
+        "    InterlockedXor(g_Signed, 1 << gi);",
+        "    {
+        // One atomic for each wave.
+        int waveTotal = WaveActiveBitXor(uint(1 << gi));
+        if (WaveIsFirstLane())
+            InterlockedXor(g_Signed, waveTotal);
+    }",
+    );
+    check(
+        "",
+        "    if (Src[gi] > 3) W.InterlockedAdd(16, 2);\n    else InterlockedAdd(g_Signed, -3);",
+        "    if (Src[gi] > 3) {
+        // One atomic for each wave.
+        uint waveTotal = 2 * WaveActiveCountBits(true);
+        if (WaveIsFirstLane())
+            W.InterlockedAdd(16, waveTotal);
+    }
+    else {
+        // One atomic for each wave.
+        int waveTotal = -3 * int(WaveActiveCountBits(true));
+        if (WaveIsFirstLane())
+            InterlockedAdd(g_Signed, waveTotal);
+    }",
+    );
+}
+
+#[test]
+fn a_claim_becomes_a_claim_of_waves() {
+    check(
+        "",
+        "    uint s;\n    InterlockedAdd(C[0], Src[gi] & 3, s);\n    Out[s] = gi;",
+        "    uint s;
+    {
+        // The first active lane claims for its wave.
+        uint waveOwn = Src[gi] & 3;
+        uint waveTotal = WaveActiveSum(waveOwn);
+        uint waveFirst = 0;
+        if (WaveIsFirstLane())
+            InterlockedAdd(C[0], waveTotal, waveFirst);
+        s = WaveReadLaneFirst(waveFirst) + WavePrefixSum(waveOwn);
+    }
+    Out[s] = gi;",
+    );
+    check(
+        "",
+        "    int2 s;\n    InterlockedAdd(g_Signed, -1, s.y);\n    Out[s.y - 1] = gi;",
+        "    int2 s;
+    {
+        // The first active lane claims for its wave.
+        int waveTotal = -1 * int(WaveActiveCountBits(true));
+        int waveFirst = 0;
+        if (WaveIsFirstLane())
+            InterlockedAdd(g_Signed, waveTotal, waveFirst);
+        s.y = WaveReadLaneFirst(waveFirst) - WavePrefixCountBits(true);
+    }
+    Out[s.y - 1] = gi;",
+    );
+}
+
+#[test]
+fn names_clash_with_nothing() {
+    check(
+        "#define waveTotal 3\nuint waveFirst(uint x) { return x; }",
+        "    uint waveOwn = Src[gi];\n    uint s;\n    InterlockedAdd(C[0], waveFirst(waveOwn), s);\n    Out[s] = gi;",
+        "    uint waveOwn = Src[gi];
+    uint s;
+    {
+        // The first active lane claims for its wave.
+        uint waveOwn2 = waveFirst(waveOwn);
+        uint waveTotal2 = WaveActiveSum(waveOwn2);
+        uint waveFirst2 = 0;
+        if (WaveIsFirstLane())
+            InterlockedAdd(C[0], waveTotal2, waveFirst2);
+        s = WaveReadLaneFirst(waveFirst2) + WavePrefixSum(waveOwn2);
+    }
+    Out[s] = gi;",
+    );
+}
+
+#[test]
+fn macros_stay_where_they_are() {
+    let declarations =
+        "#define COUNTER C[0]\n#define STEP (1 + 1)\n#define KEEP(c, s) InterlockedAdd(c, 1, s)";
+    check(
+        declarations,
+        "    uint s;\n    InterlockedAdd(COUNTER, STEP, s);\n    Out[s] = gi;",
+        "    uint s;
+    {
+        // The first active lane claims for its wave.
+        uint waveOwn = STEP;
+        uint waveTotal = WaveActiveSum(waveOwn);
+        uint waveFirst = 0;
+        if (WaveIsFirstLane())
+            InterlockedAdd(COUNTER, waveTotal, waveFirst);
+        s = WaveReadLaneFirst(waveFirst) + WavePrefixSum(waveOwn);
+    }
+    Out[s] = gi;",
+    );
+    let claim = "    uint s;\n    KEEP(C[0], s);\n    Out[s] = gi;";
+    check(declarations, claim, claim);
+    assert_eq!(safety(declarations, claim), [None]);
+    // The file's macro is not the intrinsic that was proved.
+    let sum = "InterlockedAdd(g_Sum, Src[gi]);";
+    assert_eq!(safety("#define WaveIsFirstLane() (gi == 0)", sum), [None]);
+    assert_eq!(safety("#define WavePrefixSum(x) (x)", sum), [Some(Safety::Safe)]);
+}
+
+#[test]
+fn line_endings_and_tabs_are_the_authors() {
+    let text = kernel("", "\tInterlockedAdd(g_Sum, Src[gi]);").replace('\n', "\r\n");
+    let settled = settle(text.as_bytes(), true, lint, |findings| findings);
+    let expected = "\t{\r\n\t\t// One atomic for each wave.\r\n\t\tuint waveTotal = WaveActiveSum(Src[gi]);\r\n\t\t\
+                    if (WaveIsFirstLane())\r\n\t\t\tInterlockedAdd(g_Sum, waveTotal);\r\n\t}\r\n";
+    let text = String::from_utf8_lossy(&settled.text).into_owned();
+    assert!(text.contains(expected), "{text:?}");
+    assert_eq!(text.matches('\n').count(), text.matches("\r\n").count());
+}
+
+#[test]
+fn what_a_definition_may_change_is_not_safe() {
+    let claim = "uint s; InterlockedAdd(C[0], STEP, s); Out[s] = gi;";
+    let sum = "InterlockedAdd(g_Sum, STEP);";
+    for body in [claim, sum] {
+        assert_eq!(safety("#define STEP 2", body), [Some(Safety::Safe)]);
+        assert_eq!(
+            safety("#if WIDE\n#define STEP gi\n#else\n#define STEP 2\n#endif", body),
+            [Some(Safety::Unsafe)]
+        );
+        assert_eq!(
+            safety("#ifndef STEP\n#define STEP 2\n#endif", body),
+            [Some(Safety::Unsafe)]
+        );
+    }
+}
+
+#[test]
+fn no_fix_where_the_threads_race_or_there_are_no_waves() {
+    let race = "g_Sum = gi; InterlockedAdd(g_Sum, Src[gi]);";
+    let findings = lint(kernel("", race).as_bytes());
+    assert!(findings.iter().any(|finding| finding.rule == "groupshared-race"));
+    assert!(
+        findings.iter().all(|finding| finding.fix.is_none()),
+        "{findings:?}"
+    );
+    let text = kernel("", "InterlockedAdd(g_Sum, Src[gi]);");
+    let (shader, _) = shaderlint_hlsl::read("test.hlsl", text.as_bytes(), &[], &NoIncludes);
+    for (profile, count) in [("cs_5_0", 0), ("cs_6_0", 1)] {
+        let shader_model: Option<ShaderModel> = profile.parse().ok();
+        let settings = Settings {
+            shader_model,
+            ..Settings::default()
+        };
+        let findings = check_shader(&shader, RULES, &settings).findings;
+        assert_eq!(findings.len(), count, "{profile}");
+        assert!(findings.iter().all(|finding| finding.fix.is_some()));
+    }
+}

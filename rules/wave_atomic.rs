@@ -1,0 +1,239 @@
+//! Wave forms of an atomic: one lane makes it for all active lanes of its wave.
+//!
+//! # Why they are right
+//!
+//! What all lanes put in is combined first (`WaveActiveSum` and its kin, where all are still active); one lane, the first of
+//! those that are active, then makes the atomic. Where each lane wants its old value, it gets what that lane found and what
+//! the lanes before it put in (`WaveReadLaneFirst`, `WavePrefixSum`). That is what the lanes would have found one after the
+//! other, in the order of their lanes: an order in which the device might have served them. All of these intrinsics
+//! are about the *active* lanes, so a form is right in a branch, be it taken by one lane; and about no more than their order, so
+//! it is right for any wave size and whichever threads share a wave. When it may stand for the call, and that nobody can tell, is
+//! for [`Claim::parts`] to say; that this very text does what the call does is proved before it is offered
+//! ([`serves_alike`]).
+
+use shaderlint_hlsl::{FileId, Scalar, Shader, Span};
+use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
+use shaderlint_simt::{Cells, Claim, Found, Operator, Parts, Quantity, serves_alike};
+
+use crate::configuration::{self, words};
+use crate::wave_form::free;
+
+/// Atomics of an entry point for which forms are proved.
+const MAX_PROOFS: usize = 32;
+
+/// The parts of a call as a text has them: of the file, or of what is proved.
+pub(crate) struct Texts {
+    pub object: Option<String>,
+    pub place: String,
+    pub amount: String,
+    pub old: Option<String>,
+}
+
+/// A form that is proved to do what the claim's call does. `None` where there is none.
+pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Option<Fix> {
+    let shader = context.shader;
+    let parts = claim.parts.as_ref()?;
+    let before = context.analysis.claims.iter().take_while(|other| *other != claim);
+    let races = &context.analysis.races;
+    if claim.cells != Cells::One
+        || before.count() >= MAX_PROOFS
+        || races.iter().any(|race| Some(race.array) == parts.array)
+    {
+        return None;
+    }
+    let written = texts_of_file(shader, parts)?;
+    let expanded = texts(parts, |span| {
+        Some(String::from_utf8_lossy(span.slice(&shader.text)).into_owned())
+    })?;
+    let name = |wanted: &str| free_name(shader, claim, wanted);
+    let block = form(parts, &written, &name);
+    if !means_the_same_in_the_file(shader, parts, &name) {
+        return None;
+    }
+    let safety =
+        if configuration::holds_in_all(shader, context.entry, claim.function, parts.statement, &block) {
+            Safety::Safe
+        } else {
+            Safety::Unsafe
+        };
+    let fix = Fix {
+        title: "make one atomic for each wave".to_owned(),
+        safety,
+        edits: vec![Edit {
+            at: At::Over(parts.statement),
+            text: block,
+            expanded: Some(form(parts, &expanded, &name)),
+        }],
+    };
+    let (fixed, _) = fixed_shader(shader, context.entry, &fix.edits)?;
+    serves_alike(shader, claim, &fixed).is_ok().then_some(fix)
+}
+
+/// What is proved of a form.
+pub(crate) fn proof(claim: &Claim) -> &'static str {
+    match claim.found {
+        Found::Slot => {
+            "proved of the wave form: whichever lanes are active, each gets a slot that the atomics could have given it, \
+             none is left out, and the counter ends the same"
+        }
+        _ => "proved of the wave form: whichever lanes are active, the cell ends the same",
+    }
+}
+
+/// Why a fix is not safe, where it is not.
+pub(crate) fn doubt(context: &Context<'_>, fix: &Fix) -> Option<&'static str> {
+    let is_editable = fix.edits.iter().all(|edit| {
+        let (At::Over(span) | At::Before(span) | At::After(span)) = edit.at;
+        context
+            .shader
+            .origins
+            .editable(span)
+            .is_some_and(|place| place.file == FileId(0))
+    });
+    (fix.safety == Safety::Unsafe && is_editable)
+        .then_some("the fix is proved for the macros as they are; #if or -D may change them")
+}
+
+/// The wave form, with names of its own.
+fn form(parts: &Parts, texts: &Texts, name: &dyn Fn(&str) -> String) -> String {
+    let Texts {
+        object,
+        place,
+        amount,
+        old,
+    } = texts;
+    let ty = parts.cell.name();
+    let mut lines = vec![match old {
+        Some(_) => "// The first active lane claims for its wave.".to_owned(),
+        None => "// One atomic for each wave.".to_owned(),
+    }];
+    // In figures: as many as there are lanes that put it in, each the same.
+    let times = |count: &str| match amount.as_str() {
+        "1" | "1u" | "1U" => count.to_owned(),
+        figures if figures.starts_with('-') => format!("{figures} * int({count})"),
+        figures if figures.bytes().all(|byte| byte.is_ascii_alphanumeric()) => format!("{figures} * {count}"),
+        constant => format!("({constant}) * {count}"),
+    };
+    let is_counted = parts.quantity == Quantity::Figures && parts.operator == Operator::Add;
+    let is_said_twice = old.is_some() && parts.quantity == Quantity::Expression;
+    let own = if is_said_twice {
+        let own = name("waveOwn");
+        lines.push(format!("{ty} {own} = {amount};"));
+        own
+    } else {
+        amount.clone()
+    };
+    let total = match parts.operator {
+        Operator::Add if is_counted => times("WaveActiveCountBits(true)"),
+        Operator::Add => format!("WaveActiveSum({own})"),
+        // These take unsigned operands.
+        operator => {
+            let operand = if parts.given == Scalar::Uint {
+                own.clone()
+            } else {
+                format!("uint({own})")
+            };
+            match operator {
+                Operator::And => format!("WaveActiveBitAnd({operand})"),
+                Operator::Or => format!("WaveActiveBitOr({operand})"),
+                _ => format!("WaveActiveBitXor({operand})"),
+            }
+        }
+    };
+    let combined = name("waveTotal");
+    lines.push(format!("{ty} {combined} = {total};"));
+    let call = |last: &str| match object {
+        Some(object) => format!("{object}.{}({place}, {combined}{last});", parts.name),
+        None => format!("{}({place}, {combined}{last});", parts.name),
+    };
+    match old {
+        None => lines.extend(["if (WaveIsFirstLane())".to_owned(), format!("    {}", call(""))]),
+        Some(old) => {
+            let first = name("waveFirst");
+            let counted = times("WavePrefixCountBits(true)");
+            let before = match counted
+                .strip_prefix("-1 * int(")
+                .and_then(|count| count.strip_suffix(')'))
+            {
+                Some(count) if is_counted => format!("- {count}"),
+                _ if is_counted => format!("+ {counted}"),
+                _ => format!("+ WavePrefixSum({own})"),
+            };
+            lines.extend([
+                format!("{ty} {first} = 0;"),
+                "if (WaveIsFirstLane())".to_owned(),
+                format!("    {}", call(&format!(", {first}"))),
+                format!("{old} = WaveReadLaneFirst({first}) {before};"),
+            ]);
+        }
+    }
+    format!("{{\n    {}\n}}", lines.join("\n    "))
+}
+
+/// The parts as the file has them.
+pub(crate) fn texts_of_file(shader: &Shader, parts: &Parts) -> Option<Texts> {
+    texts(parts, |span| text_in_file(shader, span))
+}
+
+/// What stands around a part of a place in the file.
+pub(crate) fn around(shader: &Shader, place: Span, part: Span) -> Option<(String, String)> {
+    let text = |start: u32, end: u32| text_in_file(shader, Span { start, end });
+    Some((text(place.start, part.start)?, text(part.end, place.end)?))
+}
+
+/// A name that is nobody else's where the claim's call stands, and is not in it.
+pub(crate) fn free_name(shader: &Shader, claim: &Claim, wanted: &str) -> String {
+    free(wanted, |name| {
+        let parts = claim.parts.as_ref();
+        let statement = parts.map_or(&[][..], |parts| parts.statement.slice(&shader.text));
+        words(statement).any(|word| word == name.as_bytes()) || is_declared(shader, claim, name)
+    })
+}
+
+fn texts(parts: &Parts, text: impl Fn(Span) -> Option<String>) -> Option<Texts> {
+    let maybe = |span: Option<Span>| match span {
+        None => Some(None),
+        Some(span) => text(span).map(Some),
+    };
+    Some(Texts {
+        object: maybe(parts.object)?,
+        place: text(parts.place)?,
+        amount: text(parts.amount)?,
+        old: maybe(parts.old)?,
+    })
+}
+
+/// As the file has it, if all of it stands there and nothing else. On one line: a comment would take the rest of it along.
+pub(crate) fn text_in_file(shader: &Shader, span: Span) -> Option<String> {
+    let place = shader.origins.editable(span)?;
+    let text = &shader.sources.get(place.file)?.text;
+    let text = text.get(place.start as usize..place.end as usize)?;
+    let text = std::str::from_utf8(text).ok()?;
+    let is_plain = !text.contains("//") && !text.contains("/*") && !text.contains('\\');
+    is_plain.then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Whether a name of the form's own would be another one's where it stands.
+fn is_declared(shader: &Shader, claim: &Claim, name: &str) -> bool {
+    let function = shader.functions.get(claim.function.0 as usize);
+    let locals = function.into_iter().flat_map(|function| &function.locals);
+    let is_macro = configuration::macros(shader).contains_key(name.as_bytes());
+    is_macro
+        || locals.into_iter().any(|local| local.name == name)
+        || shader.globals.iter().any(|global| global.name == name)
+        || shader.functions.iter().any(|function| function.name == name)
+}
+
+/// Whether the file's text of the form is what was proved, which is expanded text: no word that the form adds is a macro.
+fn means_the_same_in_the_file(shader: &Shader, parts: &Parts, name: &dyn Fn(&str) -> String) -> bool {
+    let nothing = |span: Option<Span>| span.map(|_| String::new());
+    let own = Texts {
+        object: nothing(parts.object),
+        place: String::new(),
+        amount: String::new(),
+        old: nothing(parts.old),
+    };
+    let macros = configuration::macros(shader);
+    let form = form(parts, &own, name);
+    words(form.as_bytes()).all(|word| !macros.contains_key(word))
+}

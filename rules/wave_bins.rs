@@ -1,0 +1,118 @@
+//! Code for an atomic on one of few cells: one atomic for each cell that occurs in a wave. To be read, not applied: which
+//! form is faster, and whether any is, depends on the keys.
+//!
+//! # Why the forms are right
+//!
+//! `WaveMatch(bin)` gives each active lane the active lanes with its own bin (`HLSL_ShaderModel6_5.md`). Of these the first
+//! (none of them is before it: `WaveMultiPrefixCountBits` is 0), or the last, makes the atomic for all of them. Below
+//! shader model 6.5, and where slots are handed out, a loop does the same: in each pass the lanes that are left and share
+//! the first one's bin go by themselves, as in the form for one cell, and leave. It takes as many passes as bins
+//! occur; each pass is rid of one lane at least.
+
+use shaderlint_linter::{Context, ShaderModel};
+use shaderlint_simt::{Claim, Operator, Quantity};
+
+use crate::wave_atomic::{self, Texts};
+
+/// The statements that could stand in the place of the call. `None` where it is no statement by itself.
+pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<String> {
+    let parts = claim.parts.as_ref()?;
+    let index = parts.index?;
+    let texts = wave_atomic::texts_of_file(context.shader, parts)?;
+    let name = |wanted: &str| wave_atomic::free_name(context.shader, claim, wanted);
+    let [bin, count, first] = ["waveBin", "waveTotal", "waveFirst"].map(name);
+    let key = wave_atomic::text_in_file(context.shader, index)?;
+    // An address is all of the place; an index stands between two parts of it.
+    let place = if texts.object.is_some() {
+        bin.clone()
+    } else {
+        let (before, after) = wave_atomic::around(context.shader, parts.place, index)?;
+        format!("{before}{bin}{after}")
+    };
+    let Texts {
+        object, amount, old, ..
+    } = &texts;
+    let ty = parts.cell.name();
+    if parts.operator != Operator::Add {
+        return None;
+    }
+    let is_counted = parts.quantity == Quantity::Figures;
+    let times = |count: &str| match amount.as_str() {
+        "1" | "1u" | "1U" => count.to_owned(),
+        figures => format!("{figures} * {count}"),
+    };
+    let call = |total: &str| {
+        let object = object
+            .as_ref()
+            .map(|object| format!("{object}."))
+            .unwrap_or_default();
+        format!("{object}{}({place}, {total});", parts.name)
+    };
+    let mut lines = vec![format!("uint {bin} = {key};")];
+    let own = if parts.quantity == Quantity::Expression {
+        let own = name("waveOwn");
+        lines.push(format!("{ty} {own} = {amount};"));
+        own
+    } else {
+        amount.clone()
+    };
+    if context.shader_model >= ShaderModel::MULTI_PREFIX && old.is_none() {
+        let [peers, bits, lanes] = ["wavePeers", "waveBits", "waveCount"].map(name);
+        lines.extend([
+            format!("uint4 {peers} = WaveMatch({bin});"),
+            format!("uint4 {bits} = countbits({peers});"),
+            format!("uint {lanes} = {bits}.x + {bits}.y + {bits}.z + {bits}.w;"),
+        ]);
+        if is_counted {
+            lines.extend([
+                format!("if (WaveMultiPrefixCountBits(true, {peers}) == 0)"),
+                format!("    {}", call(&times(&lanes))),
+            ]);
+        } else {
+            lines.extend([
+                format!("{ty} {count} = WaveMultiPrefixSum({own}, {peers}) + {own};"),
+                format!("if (WaveMultiPrefixCountBits(true, {peers}) + 1 == {lanes})"),
+                format!("    {}", call(&count)),
+            ]);
+        }
+        return Some(lines.join("\n"));
+    }
+    let left = name("waveLeft");
+    let total = if is_counted {
+        times("WaveActiveCountBits(true)")
+    } else {
+        format!("WaveActiveSum({own})")
+    };
+    lines.extend([
+        format!("for (bool {left} = true; {left};)"),
+        "{".to_owned(),
+        format!("    if ({bin} == WaveReadLaneFirst({bin}))"),
+        "    {".to_owned(),
+        format!("        {ty} {count} = {total};"),
+    ]);
+    match old {
+        None => lines.extend([
+            "        if (WaveIsFirstLane())".to_owned(),
+            format!("            {}", call(&count)),
+        ]),
+        Some(old) => {
+            let before = if is_counted {
+                times("WavePrefixCountBits(true)")
+            } else {
+                format!("WavePrefixSum({own})")
+            };
+            lines.extend([
+                format!("        {ty} {first} = 0;"),
+                "        if (WaveIsFirstLane())".to_owned(),
+                format!("            {}", call(&format!("{count}, {first}"))),
+                format!("        {old} = WaveReadLaneFirst({first}) + {before};"),
+            ]);
+        }
+    }
+    lines.extend([
+        format!("        {left} = false;"),
+        "    }".to_owned(),
+        "}".to_owned(),
+    ]);
+    Some(lines.join("\n"))
+}
