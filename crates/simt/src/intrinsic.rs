@@ -312,14 +312,13 @@ impl<'a> Machine<'a> {
         let number = self.state.shared.iter().position(|shared| shared.global == array);
         self.prober.accessed();
         let operator = number.and_then(|number| self.state.shared[number].combined_by(interval, operator));
+        self.report.unproved |= number.is_some_and(|number| self.state.shared[number].is_blurred(interval));
+        let mut anywhere = false;
         for thread in self.state.active.threads() {
             let Some(number) = number else { break };
             let (cells, tracks) = self.state.shared[number].open();
             let Some(cell) = base.at(thread).known().map(|base| base.saturating_add(component)) else {
-                cells.fill_with(|| self.terms.fresh());
-                self.state.shared[number].blur(interval);
-                self.forget_reads(array, None);
-                self.report.unproved = true;
+                anywhere = true;
                 continue;
             };
             let touch = touches.of(thread, self.state.guard.row());
@@ -336,6 +335,16 @@ impl<'a> Machine<'a> {
                 *slot = self.terms.fresh();
                 self.conflict(array, conflict, true);
             }
+        }
+        if let Some(number) = number.filter(|_| anywhere) {
+            // Changed somewhere in the array: nothing in it is known any more.
+            self.state.shared[number]
+                .open()
+                .0
+                .fill_with(|| self.terms.fresh());
+            self.state.shared[number].blur(interval);
+            self.forget_reads(array, None);
+            self.report.unproved = true;
         }
         self.store_old_value(out, source)
     }

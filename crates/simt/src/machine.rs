@@ -125,7 +125,7 @@ pub(crate) struct Report {
 /// Statements a run may execute, times threads: about a fifth of a second.
 pub(crate) const BUDGET: u64 = 8_000_000;
 /// Atoms a run may make, with their arguments: about 80 MB.
-const MAX_WORK: usize = 1_500_000;
+pub(crate) const MAX_WORK: usize = 1_500_000;
 const MAX_CALL_DEPTH: u32 = 32;
 /// Components a variable may have to be followed one by one.
 pub(crate) const MAX_COMPONENTS: usize = 4096;

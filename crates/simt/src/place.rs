@@ -36,6 +36,9 @@ pub(crate) enum Root {
     Value(Vec<Column>),
 }
 
+/// Conflicts of one access in which it is asked whether what was written differs.
+const MAX_COMPARED: u32 = 4;
+
 /// Added to an index that is certainly outside: no variable has as many components.
 const OUTSIDE: u32 = 1 << 31;
 
@@ -576,6 +579,8 @@ impl<'a> Machine<'a> {
         let array = &self.state.shared[number];
         let (active, interval) = (self.state.active, self.state.interval_of(array));
         let (mut unproved, on_device) = (array.is_blurred(interval), array.on_device);
+        // Terms may be long: a few of an access' conflicts tell whether there is a race.
+        let mut left = if self.prober.is_probing() { 0 } else { MAX_COMPARED };
         let mut anywhere = false;
         let mut conflicts = Vec::new();
         let touches = self.touches(site, on_device);
@@ -585,9 +590,7 @@ impl<'a> Machine<'a> {
         let (cells, tracks) = self.state.shared[number].open();
         for thread in active.threads() {
             let Value::Known(base) = base.at(thread) else {
-                // Written somewhere in the array: nothing in it is known any more.
                 anywhere = true;
-                cells.fill_with(|| self.terms.fresh());
                 continue;
             };
             let touch = touches.of(thread, guard);
@@ -610,7 +613,10 @@ impl<'a> Machine<'a> {
             if let Some(conflict) = track.write(cell, interval, touch, *slot == new) {
                 // A write of what is there already changes nothing for anybody; and two writes whose values are not
                 // understood may well be of one value.
-                let distinct = self.terms.seen_to_differ(&new, slot, conflict.first_writes);
+                let (first, second) = (&conflict.first, &conflict.second);
+                let counts = left > 0 && first.happens_with(second) && first.epoch == second.epoch;
+                left -= u32::from(counts);
+                let distinct = counts && self.terms.seen_to_differ(&new, slot, conflict.first_writes);
                 conflicts.push((conflict, distinct));
                 *slot = self.terms.fresh();
             } else {
@@ -618,6 +624,8 @@ impl<'a> Machine<'a> {
             }
         }
         if anywhere {
+            // Written somewhere in the array: nothing in it is known any more.
+            cells.fill_with(|| self.terms.fresh());
             self.state.shared[number].blur(interval);
             self.forget_reads(global, None);
             unproved = true;
