@@ -198,9 +198,10 @@ impl Machine<'_> {
     /// What the places hold after the candidate's statements, if it has a name.
     pub fn classify(&mut self, atoms: &Atoms, effects: &Effects, span: Span) -> Option<Collective> {
         let watch = self.prober.watch.take()?;
-        let halves: &[Option<Half>] = match self.terms.has_halves(atoms.first) {
-            true => &[None, Some(Half::High), Some(Half::Low)],
-            false => &[None],
+        let halves: &[Option<Half>] = if self.terms.has_halves(atoms.first) {
+            &[None, Some(Half::High), Some(Half::Low)]
+        } else {
+            &[None]
         };
         let collective = halves
             .iter()
