@@ -1,12 +1,13 @@
 //! One entry point, run and looked at.
 
-use shaderlint_hlsl::{Expr, ExprKind, FunctionId, GlobalId, Shader};
+use shaderlint_hlsl::{Expr, ExprKind, FunctionId, GlobalId, Shader, Span};
 
 use crate::bounds::{self, Bound};
 use crate::claim;
 use crate::effects::{Effects, EffectsCache};
 use crate::finding::{Analysis, Collective, OutOfBounds, Race};
 use crate::machine::{BUDGET, MAX_WORK, Machine, Report};
+use crate::missed::is_for_other_waves;
 use crate::packing;
 use crate::shuffle;
 use crate::terms::Terms;
@@ -108,6 +109,7 @@ fn run(
         };
         machine.open_windows(windows);
         machine.prober.enabled = number == 0 || !analysis.collectives.is_empty();
+        machine.prober.await_again(&analysis.collectives);
         machine.skims = skims;
         let mut stopped = machine.run();
         if number == 0 && machine.is_exhausted() && windows.is_empty() {
@@ -156,15 +158,24 @@ fn run(
         } else {
             let races = report.races;
             // What is found may rest on the wave size at hand, which is known in each run.
+            // A kernel may choose by it which way to go: what this run did not come to, it says nothing of.
+            let is_met = |scan: &Collective| {
+                let place = (scan.function, scan.span);
+                !is_for_other_waves(shader, entry, place, wave_size)
+                    && (stopped.is_some() || machine.prober.has_met(scan))
+            };
+            let unmet = analysis.collectives.iter().filter(|scan| !is_met(scan));
+            let unmet: Vec<(FunctionId, Span)> = unmet.map(|scan| (scan.function, scan.span)).collect();
             let collectives = machine.collectives(stopped.is_some().then_some(entry));
             let same_scan = |a: &Collective, b: &Collective| {
                 (a.span, a.function, a.kind, a.operator, a.half)
                     == (b.span, b.function, b.kind, b.operator, b.half)
                     && (&a.input, &a.output, a.count, a.shape) == (&b.input, &b.output, b.count, b.shape)
             };
-            analysis
-                .collectives
-                .retain(|scan| collectives.iter().any(|other| same_scan(scan, other)));
+            analysis.collectives.retain(|scan| {
+                unmet.contains(&(scan.function, scan.span))
+                    || collectives.iter().any(|other| same_scan(scan, other))
+            });
             analysis
                 .races
                 .retain(|race| races.iter().any(|other| is_same_race(race, other)));

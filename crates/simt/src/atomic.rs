@@ -76,6 +76,7 @@ impl<'a> Machine<'a> {
         let number = self.state.shared.iter().position(|shared| shared.global == array);
         self.prober.accessed();
         let operator = number.and_then(|number| self.state.shared[number].combined_by(interval, operator));
+        self.report.unproved |= number.is_some_and(|number| self.state.shared[number].is_blurred(interval));
         let mut is_somewhere = false;
         for thread in self.state.active.threads() {
             let Some(number) = number else { break };

@@ -5,12 +5,14 @@ use shaderlint_hlsl::{Case, Expr, LocalId, Loop, Span, Stmt, StmtKind};
 use crate::claim::Claims;
 use crate::column::{Column, Mask};
 use crate::divergence::Parting;
-use crate::machine::{BUDGET, Halt, LoopState, Machine, Run};
+use crate::machine::{BUDGET, Halt, LoopState, MAX_WORK, Machine, Run};
 use crate::terms::Terms;
 use crate::value::Value;
 
 /// The share of the run's budget that one loop may use before it counts as one that cannot be followed.
 const LOOP_SHARE: u64 = BUDGET / 8;
+/// The share of the atoms, where a run has come to its end by them before.
+const WORK_SHARE: usize = MAX_WORK / 16;
 
 impl<'a> Machine<'a> {
     pub fn branch(
@@ -189,7 +191,7 @@ impl<'a> Machine<'a> {
     fn passes(&mut self, l: &'a Loop) -> Run<Mask> {
         let mut left = Mask::EMPTY;
         let mut tested = l.tests_first;
-        let budget = self.budget;
+        let (budget, work) = (self.budget, self.terms.work());
         let share = if self.claims.is_some() {
             LOOP_SHARE / 8
         } else if self.skims && self.is_aside(l) {
@@ -231,7 +233,8 @@ impl<'a> Machine<'a> {
                 break;
             };
             innermost.number += 1;
-            if budget.saturating_sub(self.budget) > share {
+            let takes_too_much = self.skims && self.terms.work() - work > WORK_SHARE;
+            if takes_too_much || budget.saturating_sub(self.budget) > share {
                 return Err(Halt::LeaveLoop);
             }
             let continues = std::mem::replace(&mut innermost.continues, Mask::EMPTY);

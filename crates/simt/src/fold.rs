@@ -170,7 +170,7 @@ fn of_multiples(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &
 ///
 /// Float `+ - *` and comparisons are IEEE 754 with round-to-nearest in D3D (functional spec 3.1); division is not,
 /// so it folds only where the quotient is exact. Denormal operands or results are flushed or not: left alone.
-fn fold(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> {
+pub(crate) fn fold(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> {
     match scalar {
         Scalar::Uint | Scalar::Bool => Some(match op {
             BinaryOp::Add => x.wrapping_add(y),

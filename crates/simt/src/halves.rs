@@ -20,8 +20,11 @@ use crate::value::{Op, Part, Value, merge, normalise};
 
 const MASK: u32 = 0xFFFF;
 
-/// Blocks of inputs larger than this have the atoms of their low halves one by one.
-const MAX_BLOCK: u32 = 1 << 13;
+/// So many inputs have the atoms of their low halves made together: as many as a group has threads.
+const CHUNK: u32 = 1 << 10;
+
+/// Sums of more runs of atoms have no other form than the one they are in.
+const MAX_PARTS: usize = 1 << 10;
 
 /// Consecutive inputs, and the consecutive atoms of their low halves.
 #[derive(Clone, Copy)]
@@ -67,7 +70,7 @@ impl Terms {
         if let Value::Run { start, end, .. } = modulo
             && end - start == 1
         {
-            self.halve_block(start);
+            self.halve_around(start, end);
         }
         if modulo.known().is_some() {
             return modulo;
@@ -107,11 +110,15 @@ impl Terms {
         }
     }
 
-    /// The one form of all values that are this one modulo 2^16.
+    /// The one form of all values that are this one modulo 2^16; of a long one the value itself, which is one of them.
     fn modulo_half(&mut self, value: &Value) -> Value {
         let (parts, mut constant) = self.parts_under(Operator::Add, value);
-        let mut sum: Vec<Part> = Vec::new();
-        let mut add = |part: Part| sum = merge(Operator::Add, &sum, &[part]);
+        if parts.len() > MAX_PARTS {
+            return value.clone();
+        }
+        self.note_work(parts.len() / 8);
+        let mut all: Vec<Part> = Vec::new();
+        let mut add = |part: Part| all.push(part);
         for part in parts {
             let factor = part.factor & MASK;
             if factor == 0 {
@@ -143,6 +150,7 @@ impl Terms {
                 }
             }
         }
+        let mut sum = merged(&all);
         for part in &mut sum {
             part.factor &= MASK;
         }
@@ -160,46 +168,73 @@ impl Terms {
         block(part.start).is_some() && block(part.start) == block(part.end - 1)
     }
 
-    /// Makes the atoms of the low halves of an input and all others of its block, in their order: what is made of many
-    /// of them is as short then as what is made of the words.
-    fn halve_block(&mut self, atom: u32) {
-        let Some(Term::Input { block, index }) = self.term(atom) else {
-            return;
-        };
-        let first = atom - index;
-        if self.halved.iter().any(|halved| halved.first == first) {
-            return;
+    /// Makes the atoms of the low halves of some inputs and of those around them, in their order: what is made of many of
+    /// them is as short then as what is made of the words.
+    fn halve_around(&mut self, first: u32, end: u32) {
+        let mut atom = first;
+        while atom < end {
+            let Some(Term::Input { block, index }) = self.term(atom) else {
+                return;
+            };
+            let start = atom - index % CHUNK;
+            let is_of_block =
+                |atom: &u32| matches!(self.term(*atom), Some(Term::Input { block: own, .. }) if own == block);
+            let length = (start..start + CHUNK).take_while(is_of_block).count() as u32;
+            atom = start + length;
+            if self.halved.iter().any(|halved| halved.first == start) {
+                continue;
+            }
+            let low = |terms: &mut Self, atom: u32| {
+                let mask = [Value::atom(atom), Value::Known(MASK)];
+                terms.apply(Op::Binary(BinaryOp::And, Scalar::Uint), &mask)
+            };
+            let Value::Run { start: low_start, .. } = low(self, start) else {
+                return;
+            };
+            let are_consecutive = (1..length).fold(true, |all, next| {
+                all & (low(self, start + next) == Value::atom(low_start + next))
+            });
+            if are_consecutive {
+                self.halved.push(Halved {
+                    first: start,
+                    low: low_start,
+                    length,
+                });
+            }
         }
-        let is_of_block =
-            |atom: &u32| matches!(self.term(*atom), Some(Term::Input { block: own, .. }) if own == block);
-        let length = (first..=first + MAX_BLOCK).take_while(is_of_block).count() as u32;
-        if length > MAX_BLOCK {
-            return;
+    }
+
+    /// The low halves of these inputs; `None` where they are not made.
+    fn lows(&self, part: &Part) -> Option<Vec<Part>> {
+        let mut lows = Vec::new();
+        let mut start = part.start;
+        while start < part.end {
+            let halved = self.halved.iter().find(|halved| halved.has(start))?;
+            let end = part.end.min(halved.first + halved.length);
+            lows.push(Part {
+                start: halved.low + (start - halved.first),
+                end: halved.low + (end - halved.first),
+                factor: part.factor,
+            });
+            start = end;
         }
-        let mut lows = (first..first + length).map(|atom| {
-            let mask = [Value::atom(atom), Value::Known(MASK)];
-            self.apply(Op::Binary(BinaryOp::And, Scalar::Uint), &mask)
-        });
-        let Some(Value::Run { start: low, .. }) = lows.next() else {
-            return;
-        };
-        let are_consecutive = (low + 1..)
-            .zip(lows)
-            .fold(true, |all, (expected, low)| all & (low == Value::atom(expected)));
-        if are_consecutive {
-            self.halved.push(Halved { first, low, length });
-        }
+        Some(lows)
     }
 
     /// Whether halves of the inputs of a probe, which begin with `first`, were picked.
     pub(crate) fn has_halves(&self, first: u32) -> bool {
-        self.halved.iter().any(|halved| halved.first == first)
+        self.halved.iter().any(|halved| halved.first >= first)
     }
 
     /// What sum of inputs the half of a value is the half of: the high half that of the inputs' high halves, the low one,
     /// modulo 2^16, that of their low ones. `None` if it is no such sum, or if the other half is made of several inputs
     /// that are not the same.
     pub(crate) fn sum_in_half(&mut self, half: Half, value: &Value) -> Option<Value> {
+        match self.single(value) {
+            Some(Term::Input { .. }) => return Some(value.clone()),
+            Some(_) if !self.is_low(value) => return None,
+            _ => {}
+        }
         let is_one = |value: &Value| row::size(value) <= 1;
         let low = self.modulo_half(value);
         match half {
@@ -210,10 +245,14 @@ impl Terms {
                 // Each with its own low half taken off, and nothing else.
                 let mut halves = parts.clone();
                 for part in &parts {
-                    self.halve_block(part.start);
-                    let low = self.halved.iter().find_map(|halved| halved.low(part))?;
-                    let factor = part.factor.wrapping_neg();
-                    halves = merge(Operator::Add, &halves, &[Part { factor, ..low }]);
+                    self.halve_around(part.start, part.end);
+                    let lows = self.lows(part)?;
+                    let minus = lows.into_iter().map(|low| Part {
+                        factor: low.factor.wrapping_neg(),
+                        ..low
+                    });
+                    let minus: Vec<Part> = minus.collect();
+                    halves = merge(Operator::Add, &halves, &merged(&minus));
                 }
                 let halves = normalise(Operator::Add, constant, halves);
                 let sum = normalise(Operator::Add, constant, parts);
@@ -232,6 +271,15 @@ impl Terms {
     }
 }
 
+/// The sum of some runs.
+fn merged(parts: &[Part]) -> Vec<Part> {
+    if parts.len() < 2 {
+        return parts.to_vec();
+    }
+    let (left, right) = parts.split_at(parts.len() / 2);
+    merge(Operator::Add, &merged(left), &merged(right))
+}
+
 impl Halved {
     /// The inputs whose low halves these atoms are.
     fn whole(&self, part: &Part) -> Option<Part> {
@@ -243,13 +291,7 @@ impl Halved {
         })
     }
 
-    /// The low halves of these inputs.
-    fn low(&self, part: &Part) -> Option<Part> {
-        let start = part.start.checked_sub(self.first)?;
-        (part.end - self.first <= self.length).then(|| Part {
-            start: self.low + start,
-            end: self.low + (part.end - self.first),
-            factor: part.factor,
-        })
+    fn has(&self, atom: u32) -> bool {
+        (self.first..self.first + self.length).contains(&atom)
     }
 }

@@ -2,7 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{ExprKind, FunctionId, Shader, Span, Stmt, StmtKind, calls, expressions, statements};
+use shaderlint_hlsl::{
+    Expr, ExprKind, FunctionId, Intrinsic, Scalar, Shader, Span, Stmt, StmtKind, Type, calls, expressions,
+    statements,
+};
+
+use crate::fold::fold;
 
 /// Statements that were not followed, and the functions that they may call.
 #[derive(Default)]
@@ -63,6 +68,24 @@ pub(crate) fn reached(shader: &Shader, entry: FunctionId) -> BTreeSet<FunctionId
     functions
 }
 
+/// Where one of the functions calls this one.
+fn calls_of(
+    shader: &Shader,
+    functions: &BTreeSet<FunctionId>,
+    function: FunctionId,
+) -> Vec<(FunctionId, Span)> {
+    let callers = (0..).map(FunctionId).zip(&shader.functions);
+    let callers = callers.filter(|(caller, _)| functions.contains(caller));
+    let places = callers.flat_map(|(caller, of)| {
+        let body = expressions(of.body.as_deref().unwrap_or_default());
+        body.filter_map(move |expr| match expr.kind {
+            ExprKind::Call(called, _) if called == function => Some((caller, expr.span)),
+            _ => None,
+        })
+    });
+    places.collect()
+}
+
 pub(crate) fn body_of(shader: &Shader, function: FunctionId) -> &[Stmt] {
     let function = shader.functions.get(function.0 as usize);
     function
@@ -85,20 +108,63 @@ pub(crate) fn runs_once(shader: &Shader, entry: FunctionId, function: FunctionId
         if statements(body_of(shader, function)).any(is_around) {
             return false;
         }
-        let callers = (0..).map(FunctionId).zip(&shader.functions);
-        let callers = callers.filter(|(caller, _)| run.contains(caller));
-        let mut places = callers.flat_map(|(caller, of)| {
-            let body = expressions(of.body.as_deref().unwrap_or_default());
-            body.filter_map(move |expr| match expr.kind {
-                ExprKind::Call(called, _) if called == function => Some((caller, expr.span)),
-                _ => None,
-            })
-        });
-        match (places.next(), places.next()) {
-            (None, _) => return function == entry,
-            (Some(place), None) if function != entry => (function, span) = place,
+        match calls_of(shader, &run, function).as_slice() {
+            [] => return function == entry,
+            [place] if function != entry => (function, span) = *place,
             _ => return false,
         }
     }
     false
+}
+
+/// Whether no run of `entry` in waves of this size comes to a place: it, or the one call that leads there, is in an arm
+/// that is not for these.
+pub(crate) fn is_for_other_waves(
+    shader: &Shader,
+    entry: FunctionId,
+    (function, span): (FunctionId, Span),
+    wave_size: u32,
+) -> bool {
+    let (mut function, mut span) = (function, span);
+    let run = reached(shader, entry);
+    for _ in 0..=shader.functions.len() {
+        let holds_it = |arm: &Stmt| arm.span.start <= span.start && span.end <= arm.span.end;
+        let is_left_out = |statement: &Stmt| match &statement.kind {
+            StmtKind::If {
+                condition,
+                then,
+                otherwise,
+            } => match of_waves(condition, wave_size) {
+                Some(0) => holds_it(then),
+                Some(_) => otherwise.as_deref().is_some_and(holds_it),
+                None => false,
+            },
+            _ => false,
+        };
+        if statements(body_of(shader, function)).any(is_left_out) {
+            return true;
+        }
+        match calls_of(shader, &run, function).as_slice() {
+            [place] if function != entry => (function, span) = *place,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// The value of an expression of the wave's size and numbers alone.
+fn of_waves(expr: &Expr, wave_size: u32) -> Option<u32> {
+    match &expr.kind {
+        ExprKind::Literal(word) => Some(*word),
+        ExprKind::Intrinsic(Intrinsic::WaveGetLaneCount, _) => Some(wave_size),
+        ExprKind::Cast(inner) => {
+            let is_whole = |ty: &Type| matches!(ty, Type::Scalar(Scalar::Int | Scalar::Uint));
+            of_waves(inner, wave_size).filter(|_| is_whole(&inner.ty) && is_whole(&expr.ty))
+        }
+        ExprKind::Binary(op, a, b) => {
+            let (a_word, b_word) = (of_waves(a, wave_size)?, of_waves(b, wave_size)?);
+            fold(*op, a.ty.scalar()?, a_word, b_word)
+        }
+        _ => None,
+    }
 }

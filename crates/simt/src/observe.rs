@@ -29,8 +29,8 @@ pub(crate) struct Watch {
     windows: Vec<u32>,
     /// What variables were given that may be a total; variables of blocks inside the candidate, too.
     noticed: Vec<(Elements, Scalar, Value)>,
-    /// The total was there before a scan was.
-    had_total: bool,
+    /// The most elements that a partial result combined before there was a scan.
+    before_scan: u32,
     pub barriers: u32,
     pub barrier_spans: Vec<Span>,
     /// No groupshared access since the last barrier.
@@ -68,7 +68,7 @@ impl Machine<'_> {
             widths: Vec::new(),
             windows: Vec::new(),
             noticed: Vec::new(),
-            had_total: false,
+            before_scan: 0,
             barriers: 0,
             barrier_spans: Vec::new(),
             settled: false,
@@ -181,7 +181,9 @@ impl Machine<'_> {
                     row::scan(row, self.lanes as u32, row_length(&watch, place, row)).is_some()
                 })
             };
-            watch.had_total |= widest as usize >= self.lanes && !has_scan();
+            if !has_scan() {
+                watch.before_scan = widest;
+            }
         }
         let chunks = rows.iter().flat_map(|(place, _, row)| {
             let length = row_length(&watch, place, row).clamp(1, self.lanes as u32);
@@ -364,7 +366,7 @@ fn shape(watch: &Watch, kind: Kind, elements: u32) -> (Shape, u32) {
         Kind::InclusiveScan | Kind::ExclusiveScan if is_ladder => {
             return (Shape::Doubling, watch.windows.len() as u32);
         }
-        Kind::InclusiveScan | Kind::ExclusiveScan if watch.had_total => Shape::Sweeps,
+        Kind::InclusiveScan | Kind::ExclusiveScan if watch.before_scan >= elements => Shape::Sweeps,
         _ if watch.widths.len() <= 1 => Shape::Serial,
         _ if doubles(&watch.widths) => Shape::Tree,
         _ => Shape::Other,

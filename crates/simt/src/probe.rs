@@ -14,7 +14,7 @@ use crate::atoms::{Layouts, Twin};
 use crate::column::Column;
 use crate::effects::Effects;
 use crate::finding::{Collective, Kind};
-use crate::machine::{Machine, Report, State};
+use crate::machine::{MAX_WORK, Machine, Report, State};
 use crate::memory::Shared;
 use crate::missed::{Missed, runs_once};
 use crate::observe::Watch;
@@ -41,6 +41,8 @@ pub(crate) struct Prober {
     /// Statements the run itself has started.
     tick: u64,
     missed: Missed,
+    /// Where constructs begin that another run found, and whether this run came there.
+    awaited: BTreeMap<(FunctionId, u32), bool>,
 }
 
 /// A statement, by its function and place.
@@ -213,6 +215,18 @@ impl Prober {
         self.missed.note(shader, function, statements);
     }
 
+    /// Asks [`Prober::has_met`] of these constructs.
+    pub fn await_again(&mut self, found: &[Collective]) {
+        let starts = found.iter().map(|found| (found.function, found.span.start));
+        self.awaited = starts.map(|start| (start, false)).collect();
+    }
+
+    /// Whether a run to its end may have come to a construct that it was told to await.
+    pub fn has_met(&self, found: &Collective) -> bool {
+        let start = (found.function, found.span.start);
+        self.awaited.get(&start) != Some(&false) || self.missed.has(found.function, found.span)
+    }
+
     /// The collectives found, in the order in which they run. Where the run of `entry` stopped early, those that may
     /// run once more behind its end are none.
     pub fn finish(&mut self, shader: &Shader, stopped: Option<FunctionId>) -> Vec<Collective> {
@@ -244,6 +258,9 @@ impl<'a> Machine<'a> {
             && self.state.alive == self.all
             && self.state.guard.uniform(self.all).is_some();
         let key = (self.state.frame.function, first.span);
+        if let Some(is_met) = self.prober.awaited.get_mut(&(key.0, key.1.start)) {
+            *is_met = true;
+        }
         if self.prober.tried.contains(&key) && !self.is_to_be_retried(key, everyone) {
             return;
         }
@@ -338,7 +355,7 @@ impl<'a> Machine<'a> {
                 });
             let statements = statements.get(start.index..end).unwrap_or_default();
             let effects = start.effects.get(..statements.len()).unwrap_or(&start.effects);
-            if !self.could_be_a_collective(effects) {
+            if self.is_exhausted() || !self.could_be_a_collective(effects) {
                 continue;
             }
             let found = self.try_start(&statements[..effects.len()], effects, &start.state);
@@ -446,12 +463,6 @@ impl<'a> Machine<'a> {
         layouts: Layouts,
         frees_known_cells: bool,
     ) -> Option<Candidate> {
-        let touches = |id: &GlobalId| all.shared_read.contains(id) || all.shared_written.contains(id);
-        let state = &self.state;
-        let mut shared = state.shared.iter();
-        if shared.any(|array| touches(&array.global) && array.is_blurred(state.interval_of(array))) {
-            return None;
-        }
         self.prober.watch = Some(self.watch(&layouts, &all.written)?);
         let atoms = self.free(layouts, all, frees_known_cells);
         if let Some(watch) = &mut self.prober.watch {
@@ -460,8 +471,12 @@ impl<'a> Machine<'a> {
         let entry_events = self.state.events;
         let mut best: Option<(Collective, usize)> = None;
         let mut so_far = Effects::default();
+        let work = self.terms.work();
         for (number, (statement, of_one)) in (1..).zip(statements.iter().zip(effects)) {
             if self.statement(statement).is_err() {
+                break;
+            }
+            if self.skims && self.terms.work() - work > MAX_WORK / 16 {
                 break;
             }
             let is_first_barrier = of_one.barrier && !so_far.barrier;

@@ -27,6 +27,9 @@ pub(crate) const LEAST: u32 = 8;
 /// smallest wave has lanes.
 const LEAST_OF_ALL: u32 = 4;
 
+/// Elements that are scanned on purpose where others of the array are not: as many as most waves have lanes.
+const WAVE: u32 = 32;
+
 /// A run of atoms: operator (`None` for a single atom), first, one past the last.
 pub(crate) fn run(value: &Value) -> Option<(Option<Operator>, u32, u32)> {
     match value {
@@ -95,9 +98,17 @@ pub(crate) fn scan(row: &[Value], lanes: u32, length: u32) -> Option<Scan> {
             && scan.at.is_multiple_of(length)
             && row.iter().all(|value| size(value) <= 1 || is_of(value, scan))
     };
+    // So are a wave's elements or more, where nothing else is combined with others in the row.
+    let is_alone = |scan: &Scan| {
+        scan.count >= WAVE
+            && scan.count.is_power_of_two()
+            && scan.at.is_multiple_of(scan.count)
+            && scan.segment == scan.count
+            && row.iter().all(|value| size(value) <= 1 || is_of(value, scan))
+    };
     candidates
         .into_iter()
-        .filter(|scan| is_multiple(scan) || is_whole(scan) || is_all(scan))
+        .filter(|scan| is_multiple(scan) || is_whole(scan) || is_all(scan) || is_alone(scan))
         .max_by_key(|scan| (is_multiple(scan), scan.count, std::cmp::Reverse(scan.at)))
 }
 
