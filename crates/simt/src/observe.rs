@@ -14,7 +14,7 @@ use crate::machine::Machine;
 use crate::memory::Shared;
 use crate::row::{self, Scan};
 use crate::terms::Term;
-use crate::value::{Op, Value};
+use crate::value::Value;
 
 pub(crate) struct Watch {
     depth: u32,
@@ -211,11 +211,17 @@ impl Machine<'_> {
         collective
     }
 
-    /// Whether something was chosen by comparing elements and is kept beside the least or greatest: where it was, say. Of
-    /// that a wave's minimum tells nothing. Everything was an atom when the candidate began, so a choice is its own.
+    /// Whether something was worked out from elements, by comparing them perhaps, and is kept beside the least or
+    /// greatest: where it was, say. Of that a wave's minimum tells nothing. Everything was an atom when the candidate
+    /// began, so what is an operation on atoms is its own.
     fn carries_payload(&self, rows: &[(Elements, Scalar, Cow<'_, [Value]>)]) -> bool {
+        let is_operation = |atom: u32| matches!(self.terms.term(atom), Some(Term::Apply(_, [_, ..])));
         let mut values = rows.iter().flat_map(|(_, _, row)| row.iter());
-        values.any(|value| matches!(self.terms.single(value), Some(Term::Apply(Op::Select, _))))
+        values.any(|value| match value {
+            Value::Known(_) => false,
+            Value::Run { start, end, .. } => (*start..*end).any(is_operation),
+            Value::Sum(sum) => sum.parts.iter().any(|part| (part.start..part.end).any(is_operation)),
+        })
     }
 
     /// The scan that a window begins with. A resource has no end that the kernel tells: a ladder may run past that of its

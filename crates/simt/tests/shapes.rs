@@ -245,6 +245,12 @@ fn where_the_least_was_is_not_told_by_the_least() {
         &[],
     );
     check("64, 1, 1", arrays, &with("own = gi + s;", "uint own = gi;"), &[]);
+    // The choice may be made by masks.
+    let masks = "g[gi] = Src[id.x]; h[gi] = gi; SYNC; for (uint s = 32; s > 0; s >>= 1) { if (gi < s) { uint a = g[gi], \
+         b = g[gi + s], most = max(a, b); uint mask = most == a ? ~0u : 0; g[gi] = most; \
+         h[gi] = (mask & h[gi]) | (~mask & h[gi + s]); } SYNC; } if (gi == 0) Out[0] = KEPT;";
+    check("64, 1, 1", arrays, &masks.replace("KEPT", "h[0]"), &[]);
+    check("64, 1, 1", arrays, &masks.replace("KEPT", "g[0]"), &[]);
 }
 
 const HALVING: &str =
