@@ -19,8 +19,8 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let slots = claims.filter(|claim| claim.cells == Cells::One && claim.found == Found::Slot);
     findings.extend(slots.filter_map(|slot| {
         let message = format!(
-            "{} threads claim slots from `{}` one by one",
-            slot.lanes,
+            "{} claim slots from `{}` one by one",
+            claim::threads(slot),
             claim::counter(context, slot)
         );
         claim::finding(context, RULE.id, slot, message, advice(slot))

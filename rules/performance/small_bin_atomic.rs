@@ -18,8 +18,8 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     findings.extend(context.analysis.claims.iter().filter_map(|few| {
         let Cells::Few(bins) = few.cells else { return None };
         let message = format!(
-            "{} threads add to {bins} cells, `{}`, one by one",
-            few.lanes,
+            "{} add to {bins} cells, `{}`, one by one",
+            claim::threads(few),
             claim::counter(context, few)
         );
         claim::finding(context, RULE.id, few, message, advice(context, few, bins))

@@ -198,7 +198,7 @@ fn what_to_use_instead_is_the_fix() {
     for id in ["atomic-slot-claim", "single-cell-atomic"] {
         let rule = named(id).next().expect("a rule");
         let example = block(rule.explanation, "Example").replace(" // warning", "");
-        let settled = settle(example.as_bytes(), false, lint, |findings| findings);
+        let settled = settle(example.as_bytes(), true, lint, |findings| findings);
         let fixed = String::from_utf8_lossy(&settled.text).into_owned();
         assert_eq!(fixed, block(rule.explanation, "Use instead"), "{id}");
     }

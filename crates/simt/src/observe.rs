@@ -220,7 +220,10 @@ impl Machine<'_> {
         values.any(|value| match value {
             Value::Known(_) => false,
             Value::Run { start, end, .. } => (*start..*end).any(is_operation),
-            Value::Sum(sum) => sum.parts.iter().any(|part| (part.start..part.end).any(is_operation)),
+            Value::Sum(sum) => sum
+                .parts
+                .iter()
+                .any(|part| (part.start..part.end).any(is_operation)),
         })
     }
 
