@@ -12,7 +12,7 @@ use crate::value::Value;
 /// The share of the run's budget that one loop may use before it counts as one that cannot be followed.
 const LOOP_SHARE: u64 = BUDGET / 8;
 /// The share of the atoms, where a run has come to its end by them before.
-const WORK_SHARE: usize = MAX_WORK / 16;
+const WORK_SHARE: usize = MAX_WORK / 8;
 
 impl<'a> Machine<'a> {
     pub fn branch(
