@@ -3,11 +3,7 @@
 //! `forms FOLDER [--sizes=32,64] [--passes=64]` takes the kernels of a folder of `fixtures/forms`: every `wave-….hlsl` is
 //! compared with the folder's first `ladder-….hlsl`, and timed beside each of them. The construct is repeated inside the
 //! kernel, so that it is timed and not the memory that its elements come from.
-#![expect(
-    clippy::disallowed_methods,
-    clippy::print_stdout,
-    reason = "it reads kernels and prints a table"
-)]
+#![expect(clippy::print_stdout, reason = "it prints a table")]
 
 use std::path::{Path, PathBuf};
 
