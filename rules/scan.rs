@@ -59,7 +59,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         );
     }
     notes.extend(alone(context, scan));
-    notes.extend(wave_form::doubt(scan, fix.as_ref()).map(str::to_owned));
+    notes.extend(wave_form::doubt(context, scan, fix.as_ref()).map(str::to_owned));
     Some(Finding {
         rule,
         entry: context.entry,

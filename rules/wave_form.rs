@@ -72,8 +72,10 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<F
         return Err(NoFix::NotProved);
     }
     // Of floats, min and max are exact but for NaNs and the two zeros, of which the wave intrinsics promise nothing.
+    // Of a group that parts ways at a barrier nothing is promised, and a wave that some threads have left is not whole.
     let is_safe = found.operator.is_exact()
         && found.element != Scalar::Float
+        && context.analysis.divergences.is_empty()
         && configuration::holds_in_all(shader, context.entry, found.function, found.span, &form.block);
     let mut edits = Vec::new();
     if let Some(Totals { declaration, length }) = form.totals {
@@ -109,12 +111,15 @@ pub(crate) fn barriers(fix: Option<&Fix>) -> String {
 }
 
 /// Why a fix is not safe, where it is not.
-pub(crate) fn doubt(found: &Collective, fix: Option<&Fix>) -> Option<&'static str> {
+pub(crate) fn doubt(context: &Context<'_>, found: &Collective, fix: Option<&Fix>) -> Option<&'static str> {
     let is_unsafe = fix.is_some_and(|fix| fix.safety == Safety::Unsafe);
     match (found.operator.is_exact(), found.element) {
         (false, _) => Some("floats are combined in another order: results differ in their last bits"),
         (true, Scalar::Float) => {
             Some("wave intrinsics do not say what they make of NaNs, nor of which zero is less")
+        }
+        _ if is_unsafe && !context.analysis.divergences.is_empty() => {
+            Some("the fix is proved of a group whose threads all reach every barrier")
         }
         _ if is_unsafe => Some("the fix is proved for the macros as they are; #if or -D may change them"),
         _ => None,
@@ -233,18 +238,57 @@ pub(crate) fn neutral(operator: Operator, element: Scalar) -> &'static str {
     }
 }
 
-/// The arguments of `numthreads` as the file has them.
+/// The arguments of `numthreads` as the file has them; `None` where they are a macro's, or not plain to tell apart.
 pub(crate) fn group_size_text(context: &Context<'_>) -> Option<Vec<String>> {
     let function = context.shader.functions.get(context.entry.0 as usize)?;
     let written = text_in_file(context.shader, function.group_size_span)?;
-    let (_, arguments) = written.split_once('(')?;
+    let (name, arguments) = written.split_once('(')?;
     let (arguments, _) = arguments.rsplit_once(')')?;
+    let is_attribute = name
+        .trim_start_matches('[')
+        .trim()
+        .eq_ignore_ascii_case("numthreads");
+    if !is_attribute || arguments.contains(['(', ')']) || has_comment(arguments) {
+        return None;
+    }
     Some(
         arguments
             .split(',')
             .map(|argument| argument.trim().to_owned())
             .collect(),
     )
+}
+
+fn has_comment(text: &str) -> bool {
+    text.contains("//") || text.contains("/*")
+}
+
+/// The group's first dimension as the text of the construct may call it. In another function than the entry point its
+/// name need not be known yet.
+pub(crate) fn size_by_name(context: &Context<'_>, found: &Collective) -> Option<String> {
+    let [x, ..] = <[String; 3]>::try_from(group_size_text(context)?).ok()?;
+    (found.function == context.entry).then(|| operand(context.shader, &x))
+}
+
+/// `text` as an operand: in parentheses but for figures and names that stand for one thing. What a macro stands for may
+/// be more than that, and what `-D` says is not in the file.
+fn operand(shader: &Shader, text: &str) -> String {
+    let is_word = |text: &[u8]| {
+        text.iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    };
+    let macros = configuration::macros(shader);
+    let is_one = is_figure(text)
+        || is_word(text.as_bytes())
+            && match macros.get(text.as_bytes()) {
+                Some(bodies) => bodies.iter().all(|body| is_word(body.trim_ascii())),
+                None => shader.globals.iter().any(|global| global.name == text),
+            };
+    if is_one {
+        text.to_owned()
+    } else {
+        format!("({text})")
+    }
 }
 
 /// Whether the file says in figures how many threads the group has: what holds for this many is all there is to prove.
@@ -295,14 +339,14 @@ pub(crate) fn length_by_name(
     let written = text_in_file(shader, array.span)?;
     let (_, after) = written.split_once(&array.name)?;
     let length_text = after.split_once('[')?.1.split_once(']')?.0.trim();
-    let is_name = length_text
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+    if has_comment(length_text) {
+        return None;
+    }
     // A literal length is as long as the largest of the groups.
-    let text = match (is_figure(length_text), is_name) {
-        (true, _) => length.div_ceil(4).to_string(),
-        (false, true) => format!("({length_text} + 3) / 4"),
-        (false, false) => format!("(({length_text}) + 3) / 4"),
+    let text = if is_figure(length_text) {
+        length.div_ceil(4).to_string()
+    } else {
+        format!("({} + 3) / 4", operand(shader, length_text))
     };
     matches!(**element, Type::Scalar(_)).then_some((text, length.div_ceil(4)))
 }

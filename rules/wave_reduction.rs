@@ -25,8 +25,8 @@ use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 
 use crate::wave_form::{
-    BARRIER, Totals, WaveForm, array_of_elements, group_size_text, has_literal_size, length_by_name,
-    local_name, neutral, totals_name,
+    BARRIER, Totals, WaveForm, array_of_elements, has_literal_size, length_by_name, local_name, neutral,
+    size_by_name, totals_name,
 };
 
 /// Elements that one thread combines before its wave does, at most.
@@ -336,11 +336,4 @@ fn own_elements(shader: &Shader, reduction: &Collective, rewrite: &Rewrite, lane
         }
         _ => None,
     }
-}
-
-/// The group's size as its entry point names it, where the ladder stands in that.
-fn size_by_name(context: &Context<'_>, reduction: &Collective) -> Option<String> {
-    let [x, ..] = <[String; 3]>::try_from(group_size_text(context)?).ok()?;
-    let is_name = x.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    (reduction.function == context.entry).then(|| if is_name { x } else { format!("({x})") })
 }

@@ -30,8 +30,8 @@ use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WA
 
 use crate::configuration::words;
 use crate::wave_form::{
-    BARRIER, Totals, WaveForm, array_of_elements, group_size_text, has_literal_size, length_by_name,
-    local_name, neutral, totals_name,
+    BARRIER, Totals, WaveForm, array_of_elements, has_literal_size, length_by_name, local_name, neutral,
+    size_by_name, totals_name,
 };
 
 /// Where a form has barriers besides its own.
@@ -444,11 +444,7 @@ impl<'a> Text<'a> {
         if self.scan.count < BY_NAME_FROM && self.scan.count <= self.lanes {
             return None;
         }
-        let size = group_size_text(self.context)?.into_iter().next()?;
-        let simple = size
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-        let size = if simple { size } else { format!("({size})") };
+        let size = size_by_name(self.context, self.scan)?;
         let (count, few) = match self.scan.count / self.lanes {
             0 | 1 if self.scan.count == self.lanes => (size, 1),
             2 if self.scan.count == 2 * self.lanes => (format!("2 * {size}"), 2),

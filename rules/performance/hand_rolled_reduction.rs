@@ -48,7 +48,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     };
     let mut notes = vec![scan::proof(context, reduction), form];
     notes.extend(scan::alone(context, reduction));
-    notes.extend(wave_form::doubt(reduction, fix.as_ref()).map(str::to_owned));
+    notes.extend(wave_form::doubt(context, reduction, fix.as_ref()).map(str::to_owned));
     Some(Finding {
         rule: RULE.id,
         entry: context.entry,

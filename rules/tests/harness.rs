@@ -278,6 +278,59 @@ fn no_fix_that_would_not_compile_or_mean_something_else() {
     assert!(has_fix(&ladder("", "groupshared uint g[8176];")));
 }
 
+/// A fix's text is put into the file, and read there once more: it means what was proved.
+#[test]
+fn sizes_mean_in_a_fix_what_they_mean_to_the_group() {
+    let scan = |define: &str, length: &str, attribute: &str| {
+        format!(
+            "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;\n{define}\ngroupshared uint g[{length}];\n\
+             {attribute}\nvoid main(uint gi : SV_GroupIndex) {{\n    g[gi] = Src[gi];\n    \
+             GroupMemoryBarrierWithGroupSync();\n    for (uint s = 1; s < 128; s <<= 1) {{\n        uint v = gi >= s ? \
+             g[gi - s] : 0;\n        GroupMemoryBarrierWithGroupSync();\n        g[gi] += v;\n        \
+             GroupMemoryBarrierWithGroupSync();\n    }}\n    Out[gi] = g[gi];\n}}\n"
+        )
+    };
+    let named = "[numthreads(N, 1, 1)]";
+    for text in [
+        scan("#define N 256 >> 1", "N", named),
+        scan("#define N 64 + 64", "N", named),
+        scan("#define N (64 | 128) - 64", "N", named),
+        scan("static const uint N = 128;", "N", named),
+        scan("#define N 128", "N // one a thread\n", named),
+        scan("#define N 128", "N", "[numthreads(N /* threads */, 1, 1)]"),
+        scan(
+            "#define MUL(a, b) ((a) * (b))",
+            "128",
+            "[numthreads(MUL(16, 8), 1, 1)]",
+        ),
+        scan("#define NT(log) [numthreads(1u << log, 1, 1)]", "128", "NT(7)"),
+        scan(
+            "#define N 128\n#define NT(x) [numthreads(x, 1, 1)]",
+            "128",
+            "NT(N)",
+        ),
+    ] {
+        let fixed = settle(text.as_bytes(), true, lint, |findings| findings);
+        let fixed = String::from_utf8_lossy(&fixed.text).into_owned();
+        let (before, after) = (shader(text.as_bytes()), shader(fixed.as_bytes()));
+        assert_eq!(
+            found(fixed.as_bytes()),
+            if fixed == text {
+                found(text.as_bytes())
+            } else {
+                String::new()
+            }
+        );
+        let entry = |shader: &Shader| shader.entry_points().next().map(|(entry, _)| entry);
+        let (Some(flagged), Some(better)) = (entry(&before), entry(&after)) else {
+            panic!("{fixed}: no entry point is left");
+        };
+        for run in compare((&before, flagged), (&after, better), &[LaneMap::Linear]) {
+            assert!(run.outcome.is_equal(), "{fixed}: {run:?}");
+        }
+    }
+}
+
 #[test]
 fn no_safe_fix_that_another_configuration_would_not_bear() {
     let is_safe = |text: &str, defines: &[(String, String)]| {

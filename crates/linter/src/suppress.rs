@@ -104,6 +104,8 @@ struct Comment {
     content: Range<usize>,
     /// Nothing else is on its line.
     is_alone: bool,
+    /// It goes on where the line ends.
+    goes_on: bool,
 }
 
 /// What a comment asks for.
@@ -122,8 +124,10 @@ fn comment(text: &[u8], line: &Range<usize>) -> Option<Comment> {
     let rest = slice.get(start..)?;
     let said = rest.get(2..)?;
     let close = said.windows(2).position(|pair| pair == b"*/");
+    let is_block = rest.starts_with(b"/*");
+    let goes_on = (is_block && close.is_none()) || (!is_block && said.trim_ascii_end().ends_with(b"\\"));
     let (content, end) = match close {
-        Some(close) if rest.starts_with(b"/*") => (close, close + 2),
+        Some(close) if is_block => (close, close + 2),
         _ => (said.trim_ascii_end().len(), said.trim_ascii_end().len()),
     };
     let start = line.start + start;
@@ -132,6 +136,7 @@ fn comment(text: &[u8], line: &Range<usize>) -> Option<Comment> {
     Some(Comment {
         is_alone: is_blank(line.start..start) && is_blank(place.end..line.end),
         content: start + 2..start + 2 + content,
+        goes_on,
         place,
     })
 }
@@ -142,6 +147,10 @@ impl Comment {
         let said = text.get(self.content.clone())?;
         let before = memchr::memmem::find(said, MARK)?;
         let start = self.content.start + before;
+        if self.goes_on {
+            let message = "what is said to the linter ends with its line".to_owned();
+            return Some(Err((self.place.clone(), message)));
+        }
         let parsed = self.parsed(text, start);
         // A sentence may mention the linter; a comment that begins with its name is meant for it.
         let is_meant = said

@@ -116,6 +116,16 @@ fn what_is_not_understood_is_told() {
         &[("// shaderlint: allow-file(a)", file)],
     );
     complains("// as shaderlint: disable says", &[]);
+    // Taking out its first line would leave the rest as code.
+    let goes_on = "what is said to the linter ends with its line";
+    complains(
+        "/* shaderlint: allow(a)\n and so on */",
+        &[("/* shaderlint: allow(a)", goes_on)],
+    );
+    complains(
+        "// shaderlint: allow(a) \\\nx;",
+        &[("// shaderlint: allow(a) \\", goes_on)],
+    );
     complains("// shaderlint: allow(a) // shaderlint: b", &[]);
 }
 

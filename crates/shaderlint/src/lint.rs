@@ -188,7 +188,9 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
     let search = Search::new(&options.files, project);
     if !scan::needs_parse(name, text, &search) {
         looked.report.problems = misunderstood;
-        looked.report.findings = unused(name, &suppressions, &[], &level);
+        if role == Role::Unit {
+            looked.report.findings = unused(name, &suppressions, &[], &level);
+        }
         if !(looked.report.problems.is_empty() && looked.report.findings.is_empty()) {
             looked.sources.files.push(SourceFile {
                 path: name.to_owned(),
@@ -217,7 +219,8 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
     looked.included = included.collect();
     looked.report = union.report;
     looked.is_in_part = !union.problems.is_empty() || !looked.report.stops.is_empty();
-    if !looked.is_in_part && looked.report.problems.is_empty() {
+    // What nobody looked at includes may be needed where it is.
+    if role == Role::Unit && !looked.is_in_part && looked.report.problems.is_empty() {
         let findings = &mut looked.report.findings;
         findings.extend(unused(name, &suppressions, &looked.report.used, &level));
         findings.sort_by_key(|finding| (finding.primary.place.file, finding.primary.place.start));
