@@ -16,7 +16,7 @@ use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Cells, Claim, Found, Operator, Parts, Quantity, serves_alike};
 
 use crate::configuration::{self, words};
-use crate::wave_form::free;
+use crate::wave_form::{AS_CONFIGURED, free};
 
 /// Atomics of an entry point for which forms are proved.
 const MAX_PROOFS: usize = 32;
@@ -93,8 +93,7 @@ pub(crate) fn doubt(context: &Context<'_>, fix: &Fix) -> Option<&'static str> {
             .editable(span)
             .is_some_and(|place| place.file == FileId(0))
     });
-    (fix.safety == Safety::Unsafe && is_editable)
-        .then_some("the fix is proved for the macros as they are; #if or -D may change them")
+    (fix.safety == Safety::Unsafe && is_editable).then_some(AS_CONFIGURED)
 }
 
 /// Whether nothing stands before it on its line.

@@ -110,6 +110,10 @@ pub(crate) fn barriers(fix: Option<&Fix>) -> String {
     }
 }
 
+/// Said of a fix that another configuration might not bear.
+pub(crate) const AS_CONFIGURED: &str =
+    "the fix is proved for the macros as they are; #if or -D may change them";
+
 /// Why a fix is not safe, where it is not.
 pub(crate) fn doubt(context: &Context<'_>, found: &Collective, fix: Option<&Fix>) -> Option<&'static str> {
     let is_unsafe = fix.is_some_and(|fix| fix.safety == Safety::Unsafe);
@@ -121,7 +125,7 @@ pub(crate) fn doubt(context: &Context<'_>, found: &Collective, fix: Option<&Fix>
         _ if is_unsafe && !context.analysis.divergences.is_empty() => {
             Some("the fix is proved of a group whose threads all reach every barrier")
         }
-        _ if is_unsafe => Some("the fix is proved for the macros as they are; #if or -D may change them"),
+        _ if is_unsafe => Some(AS_CONFIGURED),
         _ => None,
     }
 }

@@ -44,6 +44,13 @@ pub(crate) struct Options {
     pub fix: Option<FixMode>,
 }
 
+impl Options {
+    /// How much it matters what `rule` finds in the file `path`.
+    fn level(&self, project: &Project, rule: &Rule, path: &str) -> Level {
+        self.rules.over(rule, project.levels.level(rule, path))
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FixMode {
     /// Make the fixes that reorder float arithmetic too.
@@ -184,7 +191,7 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
         ..Looked::default()
     };
     let (suppressions, misunderstood) = suppressions_of(text);
-    let level = |rule: &Rule, path: &str| options.rules.over(rule, project.levels.level(rule, path));
+    let level = |rule: &Rule, path: &str| options.level(project, rule, path);
     let search = Search::new(&options.files, project);
     if !scan::needs_parse(name, text, &search) {
         looked.report.problems = misunderstood;
@@ -254,7 +261,7 @@ pub(crate) fn look_at_included(
         return Ok(looked);
     };
     let (suppressions, misunderstood) = suppressions_of(&text);
-    let level = |rule: &Rule, path: &str| options.rules.over(rule, project.levels.level(rule, path));
+    let level = |rule: &Rule, path: &str| options.level(project, rule, path);
     if let Some(used) = used {
         looked.report.findings = unused(&name, &suppressions, used, &level);
     }
@@ -264,7 +271,10 @@ pub(crate) fn look_at_included(
     }
     looked.report.problems = misunderstood;
     looked.path.clone_from(&name);
-    looked.sources.files.push(SourceFile { path: name, text });
+    // Most headers have nothing to show: their texts are not kept.
+    if !(looked.report.findings.is_empty() && looked.report.problems.is_empty()) {
+        looked.sources.files.push(SourceFile { path: name, text });
+    }
     Ok(looked)
 }
 
