@@ -132,10 +132,11 @@ impl Machine<'_> {
         let places = (array, race.first.span, race.second.span);
         if let Some([new, old]) = values {
             let asked = self.report.asked.entry(places).or_default();
-            if *asked == MAX_ASKED || self.report.race_places.contains(&places) {
+            let is_answered = *asked >= MAX_ASKED || self.report.race_places.contains(&places);
+            *asked += 1;
+            if is_answered || self.is_exhausted() {
                 return;
             }
-            *asked += 1;
             if !self.terms.seen_to_differ(&new, &old, conflict.first_writes) {
                 return;
             }

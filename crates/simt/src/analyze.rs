@@ -126,6 +126,7 @@ fn run(
             }
         }
         budget = machine.budget;
+        analysis.work += machine.terms.work() as u64;
         let report = std::mem::take(&mut machine.report);
         if number == 0 {
             uses_waves = report.used_waves;

@@ -24,6 +24,8 @@ pub struct Analysis {
     pub wave_ladders: Vec<WaveLadder>,
     /// What the first run took, in statements times threads.
     pub steps: u64,
+    /// What the runs took: values made and looked at.
+    pub work: u64,
     /// Where the run had to stop early, and why. What was found before then still holds.
     pub stopped: Option<Stop>,
 }

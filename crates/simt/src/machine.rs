@@ -21,7 +21,6 @@ use crate::column::{Column, MAX_THREADS, Mask};
 use crate::divergence::Parting;
 use crate::effects::EffectsCache;
 use crate::finding::{Divergence, OutOfBounds, Race, Stop, Uninitialised};
-use crate::flow::Source;
 use crate::memory::{Shared, Site};
 use crate::probe::{Prober, Trail};
 use crate::served::Served;
@@ -353,8 +352,10 @@ impl<'a> Machine<'a> {
                     None => self.uninitialised(*local),
                 };
                 let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
-                if self.claims.is_some() && value.len() < count {
-                    value.extend(self.atomic_results(count - value.len(), Source::UNKNOWN));
+                let missing = count.saturating_sub(value.len());
+                value.extend(self.not_known(missing));
+                for lost in value.iter().skip(count) {
+                    self.uses(lost);
                 }
                 self.notice(*local, &value);
                 let (active, all, lanes) = (self.state.active, self.all, self.lanes);
