@@ -2,6 +2,7 @@
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Span};
 
+use crate::leftover::Leftovers;
 use crate::wave::LaneMap;
 
 /// What one entry point's run showed.
@@ -73,6 +74,8 @@ pub struct Collective {
     pub windows: Vec<Extent>,
     /// Set where the construct can be replaced in place.
     pub rewrite: Option<Rewrite>,
+    /// Of a reduction: the partial results that it leaves besides the total.
+    pub(crate) leftovers: Leftovers,
 }
 
 /// A bound that is the same for all threads, taken for a number.
@@ -236,6 +239,9 @@ pub struct Race {
     pub interval: u32,
     /// The innermost loop around the second access.
     pub iteration: Option<Iteration>,
+    /// A condition on inputs under which one of the two accesses happens, and the thread it has to hold for; `None`
+    /// where both do for any inputs, or for those for which one statement leads to both.
+    pub condition: Option<(Span, u32)>,
 }
 
 /// A barrier that one thread reaches and another one does not.

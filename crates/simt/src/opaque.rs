@@ -48,7 +48,11 @@ impl<'a> Machine<'a> {
                 );
             }
             let value = self.load(&place, operand.span);
-            is_partly_known |= !self.shader.is_known(&operand.ty);
+            // What is no place is a term of all that it is made of.
+            is_partly_known |= match &operand.ty {
+                Type::Unknown => value.is_empty(),
+                ty => !self.shader.is_known(ty),
+            };
             columns.extend(value);
             if is_place && !matches!(place.root, Root::Value(_)) {
                 places.push((place, operand.span));

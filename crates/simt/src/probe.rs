@@ -512,6 +512,7 @@ impl<'a> Machine<'a> {
             if is_last && !is_of_one(&found.output) {
                 continue;
             }
+            found.leftovers.last = statement.span;
             if self.state.events != entry_events || !is_replaceable(&so_far) {
                 found.rewrite = None;
             }

@@ -542,3 +542,78 @@ fn what_is_of_an_unknown_type_may_be_anything() {
     let twice = |second: &str| format!("u32 i = 0; uint a = 2 * i; i = gi; {second} Out[dtid.x] = a;");
     check_not_equal(["", ""], [&twice(""), &twice("a = 2 * i;")]);
 }
+
+#[test]
+fn a_race_under_a_condition_is_one_where_the_condition_can_hold() {
+    let condition = |body: &str| {
+        let shader = shader(&kernel("groupshared uint n; cbuffer C { uint width; };", body));
+        let races = first_entry(&shader).races;
+        let text =
+            |place: shaderlint_hlsl::Span| String::from_utf8_lossy(place.slice(&shader.text)).into_owned();
+        races
+            .iter()
+            .map(|race| race.condition.map(|(place, thread)| (text(place), thread)))
+            .collect::<Vec<_>>()
+    };
+    let known = |text: &str, thread: u32| vec![Some((text.to_owned(), thread))];
+    let clear = "if (gi == 0) n = 0;";
+    assert_eq!(
+        condition(&format!("{clear} if (Src[dtid.x] > 5) InterlockedAdd(n, 1);")),
+        known("Src[dtid.x] > 5", 1)
+    );
+    assert_eq!(
+        condition("g[gi] = gi; if (width > 5) Out[dtid.x] = g[63 - gi];"),
+        known("width > 5", 0)
+    );
+    assert_eq!(
+        condition(
+            "if (Src[dtid.x] > 5) InterlockedAdd(n, 1); GroupMemoryBarrier(); if (gi == 0) Out[0] = n;"
+        ),
+        known("Src[dtid.x] > 5", 1)
+    );
+    // No input meets it, none was seen to, or it is not understood.
+    assert_eq!(
+        condition(&format!(
+            "{clear} if (gi > 63 + (Src[dtid.x] & 0)) InterlockedAdd(n, 1);"
+        )),
+        []
+    );
+    assert_eq!(
+        condition(&format!(
+            "{clear} if (Src[dtid.x] == 12345) InterlockedAdd(n, 1);"
+        )),
+        []
+    );
+    assert_eq!(
+        condition(&format!("{clear} if (unheard(dtid.x)) InterlockedAdd(n, 1);")),
+        []
+    );
+    // Which of two conditions hold together only the host knows.
+    assert_eq!(
+        condition("if (Src[0] > 5 && gi == 0) n = 0; if (Src[1] > 5) InterlockedAdd(n, 1);"),
+        []
+    );
+    assert_eq!(
+        condition(&format!(
+            "{clear} GroupMemoryBarrierWithGroupSync(); if (width > 5) InterlockedAdd(n, 1);"
+        )),
+        []
+    );
+}
+
+/// As in the last levels of a pyramid, where lanes pass values on instead of waiting.
+#[test]
+fn a_value_passed_on_by_its_reader_has_been_read() {
+    let body = |pass_on: &str| {
+        format!(
+            "g[gi] = Src[dtid.x]; GroupMemoryBarrierWithGroupSync(); uint v = g[gi]; {pass_on}
+             if ((gi & 1) == 0) g[gi + 1] = w; GroupMemoryBarrierWithGroupSync(); Out[dtid.x] = g[gi];"
+        )
+    };
+    check_races(
+        "",
+        &body("uint w = max(v, WaveReadLaneAt(v, WaveGetLaneIndex() ^ 1));"),
+        0,
+    );
+    check_races("", &body("uint w = v + WaveGetLaneIndex();"), 1);
+}
