@@ -54,70 +54,60 @@ pub(crate) enum Command {
     #[cfg(feature = "gpu")]
     /// Prove and run a file's fixes against the kernels they replace
     Verify(crate::verify::VerifyArgs),
+    /// Print what a shell needs to complete our arguments
+    Completions {
+        /// bash, elvish, fish, powershell or zsh
+        #[arg(value_enum, value_name = "SHELL", hide_possible_values = true)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, in roff
+    Man {
+        /// Of this command, rather than of shaderlint
+        #[arg(value_name = "COMMAND")]
+        command: Option<String>,
+    },
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CheckArgs {
-    /// Files, folders and patterns [default: .]
-    #[arg(value_name = "PATH")]
-    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub files: FileArgs,
     #[command(flatten)]
     pub source: SourceArgs,
     /// Shader model, e.g. cs_6_6; below cs_6_0 only defects
-    #[arg(long, value_name = "PROFILE")]
+    #[arg(long, value_name = "PROFILE", help_heading = READING)]
     pub profile: Option<ShaderModel>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Rules")]
     pub rules: RuleArgs,
-    /// Apply safe fixes
-    #[arg(long)]
-    pub fix: bool,
-    /// Show safe fixes as a diff, change nothing
-    #[arg(long, conflicts_with = "fix")]
-    pub diff: bool,
-    /// With --fix or --diff: also those that are not safe
-    #[arg(long)]
-    pub unsafe_fixes: bool,
-    /// How findings are printed
-    #[arg(
-        long,
-        value_enum,
-        default_value = "full",
-        value_name = "FORMAT",
-        hide_possible_values = true,
-        help = "full, concise or json [default: full]",
-        hide_default_value = true
-    )]
-    pub output_format: OutputFormat,
-    /// When to use color
-    #[arg(
-        long,
-        value_enum,
-        default_value = "auto",
-        value_name = "WHEN",
-        hide_possible_values = true,
-        help = "auto, always or never [default: auto]",
-        hide_default_value = true
-    )]
-    pub color: ColorChoice,
+    #[command(flatten)]
+    pub fixes: FixArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Which files are looked at.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Files")]
+pub(crate) struct FileArgs {
+    /// Files, folders and patterns; `-` for standard input [default: .]
+    #[arg(value_name = "PATH", help_heading = None::<&str>)]
+    pub paths: Vec<PathBuf>,
+    /// What `-` is called: tells where its headers and its configuration are
+    #[arg(long, value_name = "FILE")]
+    pub stdin_filename: Option<PathBuf>,
     /// Print the files that would be looked at
     #[arg(long)]
     pub show_files: bool,
     /// Print what holds for a file
     #[arg(long, value_name = "FILE", conflicts_with = "show_files")]
     pub show_settings: Option<PathBuf>,
-    /// Exit with 0 even if there are findings
-    #[arg(long)]
-    pub exit_zero: bool,
-    /// Print findings only
-    #[arg(short, long, conflicts_with = "verbose")]
-    pub quiet: bool,
-    /// Also say what could not be read or proved
-    #[arg(short, long)]
-    pub verbose: bool,
 }
+
+const READING: &str = "Reading";
 
 /// How source files become translation units.
 #[derive(Clone, Debug, ClapArgs)]
+#[command(next_help_heading = READING)]
 pub(crate) struct SourceArgs {
     /// Define a macro (as 1 without a value)
     #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]", value_parser = definition)]
@@ -130,14 +120,68 @@ pub(crate) struct SourceArgs {
     pub config: Option<PathBuf>,
     /// Ignore configuration files
     #[arg(long, conflicts_with = "config")]
-    pub no_config: bool,
+    pub isolated: bool,
 }
 
+/// What is done about findings.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Fixes")]
+pub(crate) struct FixArgs {
+    /// Apply safe fixes
+    #[arg(long)]
+    pub fix: bool,
+    /// Show safe fixes as a diff, change nothing
+    #[arg(long, conflicts_with = "fix")]
+    pub diff: bool,
+    /// With --fix or --diff: also those that are not safe
+    #[arg(long)]
+    pub unsafe_fixes: bool,
+}
+
+/// How it is told.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// full, concise, json, sarif, github, gitlab or junit [default: full]
+    #[arg(long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
+    pub output_format: Option<OutputFormat>,
+    /// Write findings to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub output_file: Option<PathBuf>,
+    /// Count findings by rule instead of showing them
+    #[arg(long, conflicts_with = "diff")]
+    pub statistics: bool,
+    /// auto, always or never [default: auto]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "auto",
+        value_name = "WHEN",
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
+    pub color: ColorChoice,
+    /// Exit with 0 even if there are findings
+    #[arg(long)]
+    pub exit_zero: bool,
+    /// Print findings only
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Also say what could not be read or proved
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// How findings are written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
     Full,
     Concise,
     Json,
+    Sarif,
+    Github,
+    Gitlab,
+    Junit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

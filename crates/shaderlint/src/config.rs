@@ -120,7 +120,7 @@ impl<'a> Projects<'a> {
     pub fn of(&mut self, path: &Path) -> Result<Arc<Project>> {
         let configuration = match &self.args.config {
             Some(named) => Some(named.clone()),
-            None if self.args.no_config => None,
+            None if self.args.isolated => None,
             None => {
                 let path = here(path);
                 let folder = path.parent().unwrap_or(Path::new(""));

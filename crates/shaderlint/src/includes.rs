@@ -7,17 +7,20 @@ use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use shaderlint_hlsl::{FileId, FileSpan, Includes, Problem, SourceFile, Sources, decode};
 
-use crate::config::Project;
+use crate::config::{self, Project};
 use crate::walk;
 
 /// The files of a run: each is read once, each folder listed once, and the trees are searched only if need be.
 pub(crate) struct Files {
     read: Mutex<HashMap<PathBuf, Option<SourceFile>>>,
+    /// What holds in place of what is on disk, by path from the root of the file system.
+    given: HashMap<PathBuf, Vec<u8>>,
     /// The names in a folder, by their lower-case form.
     listings: Mutex<HashMap<PathBuf, Arc<HashMap<String, OsString>>>>,
     /// Folders in which stray headers are looked up.
@@ -30,24 +33,38 @@ impl Files {
     pub fn new(trees: Vec<PathBuf>) -> Self {
         Files {
             read: Mutex::default(),
+            given: HashMap::new(),
             listings: Mutex::default(),
             trees,
             index: OnceLock::new(),
         }
     }
 
+    /// The same files, but for one that holds `bytes` whatever is on disk.
+    pub fn with(mut self, path: &Path, bytes: Vec<u8>) -> Self {
+        self.given.insert(config::here(path), bytes);
+        self
+    }
+
+    /// What is in the file of exactly this path.
+    pub fn bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let given = self.given.get(&config::here(path));
+        given.map_or_else(|| std::fs::read(path), |bytes| Ok(bytes.clone()))
+    }
+
     /// The file that is called `path` in some case.
-    fn read(&self, path: &Path) -> Option<SourceFile> {
+    pub fn read(&self, path: &Path) -> Option<SourceFile> {
         if let Some(known) = lock(&self.read).get(path) {
             return known.clone();
         }
-        let actual = if path.is_file() {
+        let is_given = self.given.contains_key(&config::here(path));
+        let actual = if is_given || path.is_file() {
             Some(path.to_owned())
         } else {
             self.in_any_case(path).filter(|path| path.is_file())
         };
         let file = actual.and_then(|actual| {
-            let bytes = std::fs::read(&actual).ok()?;
+            let bytes = self.bytes(&actual).ok()?;
             // The preprocessor complains of a binary file.
             let text = decode(&bytes).unwrap_or_else(|| Arc::from(bytes));
             let path = actual.display().to_string();

@@ -121,10 +121,11 @@ pub(crate) struct OneFile {
 impl OneFile {
     pub fn read(path: &Path, source: &SourceArgs) -> Result<Self> {
         let project = Projects::new(source).of(path)?;
+        let files = Files::new(walk::trees(&[], std::iter::once((path, project.root.as_deref()))));
         Ok(OneFile {
             path: path.to_owned(),
-            text: text_of(&read_file(path)?).to_vec(),
-            files: Files::new(walk::trees(&[], std::iter::once((path, project.root.as_deref())))),
+            text: text_of(&read_file(&files, path)?).to_vec(),
+            files,
             project,
         })
     }
@@ -159,7 +160,7 @@ pub(crate) fn look(target: &Target, options: &Options, role: Role) -> Result<Loo
 
 fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) -> Result<Looked> {
     let Target { input, project } = target;
-    let bytes = read_file(&input.path)?;
+    let bytes = read_file(&options.files, &input.path)?;
     let Some(text) = decode(&bytes) else {
         // A folder may hold anything; who names a file wants it read.
         ensure!(!input.is_named, "{name}: is no text file");
@@ -239,6 +240,7 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
     let has_places = !(looked.report.findings.is_empty()
         && looked.report.problems.is_empty()
         && looked.report.stops.is_empty()
+        && looked.report.allowed.is_empty()
         && looked.problems.is_empty()
         && looked.elsewhere.is_empty());
     if has_places {
@@ -249,16 +251,13 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
 
 /// Looks at the comments of a header that is looked at where others include it. `used` are the places at which they
 /// name rules that find something in any of those; `None` where not all of them could be seen whole.
-pub(crate) fn look_at_included(
-    target: &Target,
-    options: &Options,
-    used: Option<&[FileSpan]>,
-) -> Result<Looked> {
+pub(crate) fn look_at_included(target: &Target, options: &Options, used: Option<&[FileSpan]>) -> Looked {
     let Target { input, project } = target;
     let name = input.path.display().to_string();
     let mut looked = Looked::default();
-    let Some(text) = decode(&read_file(&input.path)?) else {
-        return Ok(looked);
+    // It was read where it is included.
+    let Some(text) = options.files.read(&input.path).map(|file| file.text) else {
+        return looked;
     };
     let (suppressions, misunderstood) = suppressions_of(&text);
     let level = |rule: &Rule, path: &str| options.level(project, rule, path);
@@ -275,7 +274,7 @@ pub(crate) fn look_at_included(
     if !(looked.report.findings.is_empty() && looked.report.problems.is_empty()) {
         looked.sources.files.push(SourceFile { path: name, text });
     }
-    Ok(looked)
+    looked
 }
 
 /// What the file's comments allow, and what is wrong in them; a rule that there is not, too.
@@ -320,13 +319,14 @@ fn unused(
 }
 
 /// Whether the file at `path` may have an entry point of its own.
-pub(crate) fn may_have_entry(path: &Path) -> bool {
+pub(crate) fn may_have_entry(files: &Files, path: &Path) -> bool {
     // What cannot be read is complained of elsewhere.
-    std::fs::read(path).map_or(true, |bytes| scan::names_entry(&text_of(&bytes)))
+    let bytes = files.bytes(path);
+    bytes.map_or(true, |bytes| scan::names_entry(&text_of(&bytes)))
 }
 
-fn read_file(path: &Path) -> Result<Vec<u8>> {
-    let text = std::fs::read(path).with_context(|| path.display().to_string())?;
+fn read_file(files: &Files, path: &Path) -> Result<Vec<u8>> {
+    let text = files.bytes(path).with_context(|| path.display().to_string())?;
     ensure!(
         text.len() <= MAX_FILE_SIZE,
         "{}: more than {} MiB",

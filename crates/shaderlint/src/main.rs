@@ -9,6 +9,7 @@ mod args;
 mod config;
 mod encoding;
 mod explain;
+mod generate;
 mod includes;
 #[cfg(feature = "gpu")]
 mod kernel;
@@ -22,6 +23,7 @@ mod scan;
 mod show;
 mod source_text;
 mod terminal;
+mod uri;
 mod variants;
 #[cfg(feature = "gpu")]
 mod verify;
@@ -77,9 +79,9 @@ fn main() -> ExitCode {
 
 fn dispatch(args: args::Args) -> Result<Outcome> {
     match args.command {
-        None => match &args.check.show_settings {
+        None => match &args.check.files.show_settings {
             Some(file) => show::settings(&args.check, file),
-            None if args.check.show_files => show::files(&args.check),
+            None if args.check.files.show_files => show::files(&args.check),
             None => run::run(&args.check),
         },
         Some(args::Command::Explain { rule }) => explain::run(&rule),
@@ -89,6 +91,8 @@ fn dispatch(args: args::Args) -> Result<Outcome> {
         Some(args::Command::Wgsl(args)) => wgsl::run(&args),
         #[cfg(feature = "gpu")]
         Some(args::Command::Verify(args)) => verify::run(&args),
+        Some(args::Command::Completions { shell }) => generate::completions(shell),
+        Some(args::Command::Man { command }) => generate::man(command.as_deref()),
     }
 }
 

@@ -38,7 +38,7 @@ quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
 "#]]
     );
     assert_data_eq!(
-        said(&folder, &["--no-config"]),
+        said(&folder, &["--isolated"]),
         str![[r#"
 1
 a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
@@ -267,7 +267,7 @@ fn the_profile_is_the_command_lines_else_the_configurations() {
         .with("a.hlsl", LADDER);
     let code = |arguments: &[&str]| folder.run(arguments).status.code();
     assert_eq!(
-        (code(&[]), code(&["--profile", "cs_6_0"]), code(&["--no-config"])),
+        (code(&[]), code(&["--profile", "cs_6_0"]), code(&["--isolated"])),
         (Some(0), Some(1), Some(1))
     );
 }
@@ -391,7 +391,7 @@ old/a.hlsl
 "#]]
     );
     assert_data_eq!(
-        folder.said(&["--show-settings", "old/a.hlsl", "--no-config"]),
+        folder.said(&["--show-settings", "old/a.hlsl", "--isolated"]),
         str![[r#"
 0
 old/a.hlsl
