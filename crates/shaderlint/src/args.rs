@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use shaderlint_linter::ShaderModel;
 
-use crate::config::{RuleArgs, definition};
+use crate::config::{RuleArgs, definition, profile};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -75,10 +75,12 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub source: SourceArgs,
     /// Shader model, e.g. cs_6_6; below cs_6_0 only defects
-    #[arg(long, value_name = "PROFILE", help_heading = READING)]
+    #[arg(long, value_name = "PROFILE", value_parser = profile, help_heading = READING)]
     pub profile: Option<ShaderModel>,
     #[command(flatten, next_help_heading = "Rules")]
     pub rules: RuleArgs,
+    #[command(flatten)]
+    pub baseline: BaselineArgs,
     #[command(flatten)]
     pub fixes: FixArgs,
     #[command(flatten)]
@@ -92,6 +94,15 @@ pub(crate) struct FileArgs {
     /// Files, folders and patterns; `-` for standard input [default: .]
     #[arg(value_name = "PATH", help_heading = None::<&str>)]
     pub paths: Vec<PathBuf>,
+    /// Also the files that are listed in this one, a line each; `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub files_from: Option<PathBuf>,
+    /// Only what changed since the branch left this revision, and what includes that
+    #[arg(long, value_name = "REV")]
+    pub changed_since: Option<String>,
+    /// Leave excluded files out even if they are named
+    #[arg(long)]
+    pub force_exclude: bool,
     /// What `-` is called: tells where its headers and its configuration are
     #[arg(long, value_name = "FILE")]
     pub stdin_filename: Option<PathBuf>,
@@ -121,6 +132,18 @@ pub(crate) struct SourceArgs {
     /// Ignore configuration files
     #[arg(long, conflicts_with = "config")]
     pub isolated: bool,
+}
+
+/// What is known already.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Rules")]
+pub(crate) struct BaselineArgs {
+    /// Say only what is not in this baseline
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Put what is found in the baseline
+    #[arg(long, conflicts_with_all = ["fix", "diff", "statistics"])]
+    pub write_baseline: bool,
 }
 
 /// What is done about findings.

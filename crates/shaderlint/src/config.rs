@@ -4,6 +4,7 @@
 //! the working directory sees them, so that what is printed can be opened.
 
 mod levels;
+mod profile;
 mod shaderlint_toml;
 mod shadertools;
 
@@ -19,9 +20,10 @@ use shaderlint_hlsl::{SourceFile, unity_defines};
 use shaderlint_linter::ShaderModel;
 
 pub(crate) use levels::{LevelSettings, RuleArgs};
+pub(crate) use profile::profile;
 
 use crate::args::SourceArgs;
-use crate::terminal;
+use crate::{terminal, walk};
 
 /// A macro and its value.
 pub(crate) type Definition = (String, String);
@@ -39,9 +41,14 @@ pub(crate) struct Project {
     /// What an include path may begin with, and the folder that stands for it.
     pub virtual_dirs: Vec<(String, PathBuf)>,
     pub variants: Vec<Variant>,
-    /// The patterns of `exclude`, as written.
+    /// The patterns of what to look at in folders, as written; empty for every shader.
+    pub include: Vec<String>,
+    included: Option<Gitignore>,
+    /// The patterns of what to leave out, as written.
     pub exclude: Vec<String>,
     excluded: Option<Gitignore>,
+    /// The file that counts the findings that are known.
+    pub baseline: Option<PathBuf>,
     pub levels: LevelSettings,
 }
 
@@ -56,6 +63,13 @@ impl Project {
     /// What is defined before a file of this text is read: what its engine defines, unless the project says otherwise.
     pub fn defines_of(&self, text: &[u8]) -> Vec<Definition> {
         overlaid(&unity_defines(text, &self.defines), &self.defines)
+    }
+
+    /// Whether a file of this name in a folder is a shader.
+    pub fn includes(&self, path: &Path) -> bool {
+        self.included
+            .as_ref()
+            .map_or_else(|| walk::is_shader(path), |included| is_matched(included, path))
     }
 
     /// Whether a file found in a folder is to be left out.
@@ -182,13 +196,13 @@ fn is_name(text: &str) -> bool {
 
 /// The nearest `shaderlint.toml`; only where there is none at all, the nearest file of the other kind.
 fn find_upwards(folder: &Path) -> Option<PathBuf> {
-    [shaderlint_toml::NAME, shadertools::NAME]
+    [&shaderlint_toml::NAMES[..], &[shadertools::NAME]]
         .iter()
-        .find_map(|name| {
-            folder
+        .find_map(|names| {
+            let mut paths = folder
                 .ancestors()
-                .map(|folder| folder.join(name))
-                .find(|path| path.is_file())
+                .flat_map(|folder| names.iter().map(|name| folder.join(name)));
+            paths.find(|path| path.is_file())
         })
         .map(|path| shown(&path))
 }
@@ -214,12 +228,17 @@ pub(crate) fn shown(path: &Path) -> PathBuf {
 }
 
 /// The text of a configuration file.
-fn text_of(path: &Path) -> Result<String> {
+pub(crate) fn text_of(path: &Path) -> Result<String> {
     let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
     String::from_utf8(bytes).with_context(|| format!("{}: not UTF-8", path.display()))
 }
 
-fn misconfigured(path: &Path, text: &str, place: Range<usize>, message: impl Into<String>) -> Misconfigured {
+pub(crate) fn misconfigured(
+    path: &Path,
+    text: &str,
+    place: Range<usize>,
+    message: impl Into<String>,
+) -> Misconfigured {
     Misconfigured {
         file: SourceFile {
             path: path.display().to_string(),

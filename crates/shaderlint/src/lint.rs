@@ -21,7 +21,7 @@ use crate::includes::{Files, Search};
 use crate::panics;
 use crate::scan;
 use crate::variants::{readings, union};
-use crate::walk::{self, Input};
+use crate::walk::{self, Asked, Input};
 use crate::write;
 
 /// Places are 32-bit offsets into the expanded text, which is longer than the file.
@@ -46,7 +46,7 @@ pub(crate) struct Options {
 
 impl Options {
     /// How much it matters what `rule` finds in the file `path`.
-    fn level(&self, project: &Project, rule: &Rule, path: &str) -> Level {
+    pub fn level(&self, project: &Project, rule: &Rule, path: &str) -> Level {
         self.rules.over(rule, project.levels.level(rule, path))
     }
 }
@@ -85,6 +85,12 @@ pub(crate) struct Looked {
     /// What could not be read in other configurations than the default one.
     pub elsewhere: Vec<Problem>,
     pub report: Report,
+    /// What was found, and is known to the baseline.
+    pub known: Vec<Diagnostic>,
+    /// The baseline that holds for the file.
+    pub baseline: Option<PathBuf>,
+    /// It was looked at as a whole, rather than where others include it.
+    pub is_unit: bool,
     /// The files that this one includes, directly or not.
     pub included: Vec<Included>,
     /// Something could not be read, or not be run to its end: what is not found may be there.
@@ -163,7 +169,7 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
     let bytes = read_file(&options.files, &input.path)?;
     let Some(text) = decode(&bytes) else {
         // A folder may hold anything; who names a file wants it read.
-        ensure!(!input.is_named, "{name}: is no text file");
+        ensure!(input.asked == Asked::Found, "{name}: is no text file");
         return Ok(Looked::default());
     };
     let text = text.to_vec();
@@ -189,12 +195,16 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
 fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: Role) -> Looked {
     let mut looked = Looked {
         path: name.to_owned(),
+        baseline: project.baseline.clone(),
+        is_unit: role == Role::Unit,
         ..Looked::default()
     };
     let (suppressions, misunderstood) = suppressions_of(text);
     let level = |rule: &Rule, path: &str| options.level(project, rule, path);
     let search = Search::new(&options.files, project);
     if !scan::needs_parse(name, text, &search) {
+        // There is nothing to find in it, whoever includes it.
+        looked.is_unit = true;
         looked.report.problems = misunderstood;
         if role == Role::Unit {
             looked.report.findings = unused(name, &suppressions, &[], &level);
@@ -254,7 +264,10 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
 pub(crate) fn look_at_included(target: &Target, options: &Options, used: Option<&[FileSpan]>) -> Looked {
     let Target { input, project } = target;
     let name = input.path.display().to_string();
-    let mut looked = Looked::default();
+    let mut looked = Looked {
+        baseline: project.baseline.clone(),
+        ..Looked::default()
+    };
     // It was read where it is included.
     let Some(text) = options.files.read(&input.path).map(|file| file.text) else {
         return looked;
@@ -323,6 +336,17 @@ pub(crate) fn may_have_entry(files: &Files, path: &Path) -> bool {
     // What cannot be read is complained of elsewhere.
     let bytes = files.bytes(path);
     bytes.map_or(true, |bytes| scan::names_entry(&text_of(&bytes)))
+}
+
+/// Whether a file includes one of these, directly or not, or may do so.
+pub(crate) fn includes_one(target: &Target, options: &Options, is_one: &dyn Fn(&SourceFile) -> bool) -> bool {
+    let path = &target.input.path;
+    let search = Search::new(&options.files, &target.project);
+    // What cannot be read is complained of elsewhere.
+    let bytes = options.files.bytes(path);
+    bytes.map_or(true, |bytes| {
+        scan::includes_one(&path.display().to_string(), &text_of(&bytes), &search, is_one)
+    })
 }
 
 fn read_file(files: &Files, path: &Path) -> Result<Vec<u8>> {

@@ -6,11 +6,14 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod baseline;
+mod changed;
 mod config;
 mod encoding;
 mod explain;
 mod generate;
 mod includes;
+mod inputs;
 #[cfg(feature = "gpu")]
 mod kernel;
 mod lint;

@@ -1,33 +1,32 @@
 //! The main job: look at every file, show what was found.
 
 use std::collections::{HashMap, HashSet};
-use std::io::{self, IsTerminal, Read};
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use shaderlint_hlsl::{FileId, FileSpan};
 use shaderlint_linter::Level;
+use shaderlint_rules::RULES;
 
-use crate::args::{CheckArgs, FileArgs};
-use crate::config::Projects;
+use crate::args::CheckArgs;
+use crate::baseline::{Baselines, Stale};
+use crate::config::here;
 use crate::encoding::encoded_like;
 use crate::includes::Files;
 use crate::lint::{self, FixMode, Looked, Options, Role, Target};
 use crate::report::{self, Detail, Results};
 use crate::terminal::Style;
-use crate::walk::Input;
-use crate::{Outcome, terminal, walk};
-
-/// What standard input is called where nobody says.
-const STDIN: &str = "<stdin>";
+use crate::walk::Asked;
+use crate::{Outcome, baseline, inputs, terminal, walk};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
-    let (inputs, mut failures) = inputs(args)?;
+    let (inputs, mut failures) = inputs::inputs(args)?;
     let roots = inputs
         .iter()
         .map(|target| (target.input.path.as_path(), target.project.root.as_deref()));
-    let stdin = stdin(args)?.map(read_stdin).transpose()?;
+    let stdin = inputs::stdin(args)?.map(inputs::read_stdin).transpose()?;
     let mut files = Files::new(walk::trees(&args.files.paths, roots));
     if let Some((path, bytes)) = &stdin {
         files = files.with(path, bytes.clone());
@@ -41,6 +40,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
             in_place: args.fixes.fix && stdin.is_none(),
         }),
     };
+    let inputs = match &args.files.changed_since {
+        Some(revision) => inputs::changed(inputs, &options, revision)?,
+        None => inputs,
+    };
     let results = look_at_all(&inputs, &options);
     let mut looked = Vec::new();
     for result in results {
@@ -50,18 +53,26 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         }
     }
     say_once(&mut looked);
+    if let Some(named) = &args.baseline.baseline {
+        for one in &mut looked {
+            one.baseline = Some(named.clone());
+        }
+    }
+    if args.baseline.write_baseline {
+        return write_baseline(args, &looked, &failures);
+    }
+    let baselines = Baselines::read(&looked)?;
+    baselines.apply(&mut looked);
+    let stale = baselines.stale(&looked, |rule, file| is_on(&inputs, &options, rule, file));
     let fixed = stdin.filter(|_| args.fixes.fix).map(|(_, bytes)| bytes);
     if let Some(bytes) = &fixed {
         pass_on(bytes, &looked)?;
     }
-    show(
-        args,
-        Results {
-            looked: &looked,
-            failures: &failures,
-        },
-        fixed.is_some(),
-    )?;
+    let results = Results {
+        looked: &looked,
+        failures: &failures,
+    };
+    show(args, results, &stale, fixed.is_some())?;
     let matters = |one: &Looked| {
         let mut findings = one.report.findings.iter();
         findings.any(|finding| finding.level > Level::Info) || (args.fixes.diff && one.fixed.diff.is_some())
@@ -75,33 +86,41 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     })
 }
 
-/// What standard input is called, if it is what to look at.
-fn stdin(args: &CheckArgs) -> Result<Option<&Path>> {
-    let FileArgs {
-        paths,
-        stdin_filename,
-        ..
-    } = &args.files;
-    let is_stdin = |path: &PathBuf| path.as_os_str() == "-";
-    ensure!(
-        paths.len() < 2 || !paths.iter().any(is_stdin),
-        "`-` is looked at alone: no other path can stand beside it"
-    );
-    let is_asked_for = paths.first().map_or(stdin_filename.is_some(), is_stdin);
-    ensure!(
-        is_asked_for || stdin_filename.is_none(),
-        "--stdin-filename is for `-`, not for files that are named"
-    );
-    Ok(is_asked_for.then(|| stdin_filename.as_deref().unwrap_or(Path::new(STDIN))))
+/// Whether a rule is looked for in one of the inputs.
+fn is_on(inputs: &[Target], options: &Options, rule: &str, file: &Path) -> bool {
+    let mut inputs = inputs.iter();
+    let target = inputs.find(|target| here(&target.input.path) == here(file));
+    let rule = RULES.iter().find(|one| one.id == rule);
+    match (rule, target) {
+        (Some(rule), Some(Target { input, project })) => {
+            options.level(project, rule, &input.path.display().to_string()) != Level::Off
+        }
+        // A rule that there is not any more finds nothing.
+        _ => true,
+    }
 }
 
-fn read_stdin(name: &Path) -> Result<(&Path, Vec<u8>)> {
-    let mut bytes = Vec::new();
-    io::stdin()
-        .lock()
-        .read_to_end(&mut bytes)
-        .context("standard input")?;
-    Ok((name, bytes))
+/// Takes what is found for known.
+fn write_baseline(args: &CheckArgs, looked: &[Looked], failures: &[String]) -> Result<Outcome> {
+    for failure in failures {
+        terminal::complain(failure);
+    }
+    // A file that could not be looked at would lose what is known of it.
+    ensure!(failures.is_empty(), "no baseline is written");
+    ensure!(
+        looked.is_empty() || looked.iter().any(|one| one.baseline.is_some()),
+        "no baseline to write: name it with --baseline, or as `baseline` in shaderlint.toml"
+    );
+    let written = baseline::write(looked)?;
+    let count: usize = looked.iter().map(|one| one.report.findings.len()).sum();
+    if !args.output.quiet {
+        for path in written {
+            terminal::print_error(format!("{} is written\n", path.display()).as_bytes());
+        }
+        let findings = if count == 1 { "finding is" } else { "findings are" };
+        terminal::print_error(format!("{count} {findings} known from now on\n").as_bytes());
+    }
+    Ok(Outcome::Clean)
 }
 
 /// Prints what standard input becomes by its fixes; as it is where there are none.
@@ -111,30 +130,6 @@ fn pass_on(bytes: &[u8], looked: &[Looked]) -> Result<()> {
         Some((old, new)) => terminal::print(&encoded_like(bytes, old, new)?),
         None => terminal::print(bytes),
     }
-}
-
-/// The files to look at, each with what holds for it; and what is wrong with the arguments.
-pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<String>)> {
-    let (found, failures) = match stdin(args)? {
-        Some(name) => {
-            let input = Input {
-                path: name.to_owned(),
-                is_named: true,
-            };
-            (vec![input], Vec::new())
-        }
-        None => walk::walk(&args.files.paths),
-    };
-    let mut projects = Projects::new(&args.source);
-    let mut inputs = Vec::new();
-    for input in found {
-        let project = projects.of(&input.path)?;
-        // Who names a file wants it looked at.
-        if input.is_named || !project.excludes(&input.path) {
-            inputs.push(Target { input, project });
-        }
-    }
-    Ok((inputs, failures))
 }
 
 /// Files with entry points, then the headers that none of them includes: the others are seen where they are used.
@@ -170,6 +165,9 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
                 let path = target.input.path.canonicalize();
                 match path.ok().and_then(|path| included.get(&path)) {
                     Some(used) => Ok(lint::look_at_included(target, options, used.as_deref())),
+                    None if target.input.asked == Asked::Listed => {
+                        Ok(lint::look_at_included(target, options, None))
+                    }
                     None => lint::look(target, options, Role::StrayHeader),
                 }
             })
@@ -210,7 +208,7 @@ fn say_once(looked: &mut [Looked]) {
 
 /// Says what was found: on standard output or in a file, and beside it on standard error what else there is to say.
 /// Where standard output is taken by the text itself, all goes to standard error.
-fn show(args: &CheckArgs, results: Results, stdout_is_taken: bool) -> Result<()> {
+fn show(args: &CheckArgs, results: Results, stale: &[Stale], stdout_is_taken: bool) -> Result<()> {
     let output = &args.output;
     let detail = match (output.quiet, output.verbose) {
         (true, _) => Detail::Nothing,
@@ -248,6 +246,20 @@ fn show(args: &CheckArgs, results: Results, stdout_is_taken: bool) -> Result<()>
     }
     for failure in results.failures {
         terminal::complain(failure);
+    }
+    for one in stale.iter().filter(|_| !output.quiet) {
+        terminal::warn(&format!(
+            "{} knows {} {} in {}, where {} left: --write-baseline takes it down",
+            one.baseline.display(),
+            one.known,
+            one.rule,
+            one.file,
+            if one.found == 1 {
+                "1 is".to_owned()
+            } else {
+                format!("{} are", one.found)
+            }
+        ));
     }
     // Where nothing could be looked at, "nothing found" would mislead.
     let could_not_look = results.looked.is_empty() && !results.failures.is_empty();

@@ -217,6 +217,14 @@ pub(super) fn sarif(results: Results) -> Result<Vec<u8>> {
             };
             output(&allowed.finding, vec![suppression])
         }));
+        outputs.extend(one.known.iter().map(|finding| {
+            let suppression = Suppression {
+                kind: "external",
+                justification: "known to the baseline",
+                location: None,
+            };
+            output(finding, vec![suppression])
+        }));
         notifications.extend(notifications_of(one, &texts));
     }
     let is_successful = results.failures.is_empty();

@@ -21,6 +21,8 @@ struct Count {
     unsafe_fixes: usize,
     /// What comments allow.
     allowed: usize,
+    /// What the baseline knows.
+    known: usize,
 }
 
 /// The counts of rules with findings, the most first, as text or JSON.
@@ -58,6 +60,9 @@ fn counts(looked: &[Looked]) -> Vec<Count> {
         for allowed in &one.report.allowed {
             count_of(&allowed.finding, &|count| count.allowed += 1);
         }
+        for finding in &one.known {
+            count_of(finding, &|count| count.known += 1);
+        }
     }
     let mut counts: Vec<Count> = counts.into_values().collect();
     let number = |count: &Count| RULES.iter().position(|rule| rule.id == count.rule);
@@ -74,6 +79,7 @@ fn table(counts: &[Count]) -> String {
             said(count.safe_fixes, "fixable"),
             said(count.unsafe_fixes, "fixable with --unsafe-fixes"),
             said(count.allowed, "allowed"),
+            said(count.known, "known"),
         ];
         let beside = beside.into_iter().flatten().collect::<Vec<_>>().join(", ");
         let line = format!("{:>6}  {:<longest$}  {beside}", count.findings, count.rule);

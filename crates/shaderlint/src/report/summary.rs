@@ -35,11 +35,20 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
             counted(some, "file", "files")
         ),
     };
+    let known = match looked.iter().map(|one| one.known.len()).sum() {
+        0 => String::new(),
+        some => format!("; {} known to the baseline", counted(some, "finding", "findings")),
+    };
     let found = findings().count();
     if found == 0 {
+        let is_left = fixed > 0;
         return format!(
-            "{done}nothing {} in {files}{in_part}\n",
-            if fixed > 0 { "left" } else { "found" }
+            "{done}nothing {} in {files}{known}{in_part}\n",
+            match (is_left, known.is_empty()) {
+                (true, _) => "left",
+                (false, true) => "found",
+                (false, false) => "new",
+            }
         );
     }
     let fixable = match (count(Safety::Safe), count(Safety::Unsafe)) {
@@ -49,7 +58,7 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
         (safe, not_safe) => format!(" ({safe} fixable with --fix, {not_safe} more with --unsafe-fixes)"),
     };
     format!(
-        "{done}{} in {files}{fixable}{in_part}\n",
+        "{done}{} in {files}{fixable}{known}{in_part}\n",
         counted(found, "finding", "findings")
     )
 }
