@@ -54,6 +54,8 @@ pub(crate) enum Command {
     #[cfg(feature = "gpu")]
     /// Prove and run a file's fixes against the kernels they replace
     Verify(crate::verify::VerifyArgs),
+    /// Serve an editor on standard input and output (LSP)
+    Server,
     /// Print what a shell needs to complete our arguments
     Completions {
         /// bash, elvish, fish, powershell or zsh

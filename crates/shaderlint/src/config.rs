@@ -110,6 +110,8 @@ pub(crate) struct Projects<'a> {
     read: HashMap<Option<PathBuf>, Arc<Project>>,
     /// By folder, what is found from there.
     found: HashMap<PathBuf, Option<PathBuf>>,
+    /// The folders outside of which no configuration is looked for.
+    fence: Option<&'a [PathBuf]>,
 }
 
 impl<'a> Projects<'a> {
@@ -127,6 +129,15 @@ impl<'a> Projects<'a> {
             args,
             read: HashMap::new(),
             found: HashMap::new(),
+            fence: None,
+        }
+    }
+
+    /// Those whose configuration is in these folders or named.
+    pub fn within(args: &'a SourceArgs, folders: &'a [PathBuf]) -> Self {
+        Projects {
+            fence: Some(folders),
+            ..Projects::new(args)
         }
     }
 
@@ -140,7 +151,7 @@ impl<'a> Projects<'a> {
                 let folder = path.parent().unwrap_or(Path::new(""));
                 self.found
                     .entry(folder.to_owned())
-                    .or_insert_with(|| find_upwards(folder))
+                    .or_insert_with(|| find_upwards(folder, self.fence))
                     .clone()
             }
         };
@@ -148,7 +159,7 @@ impl<'a> Projects<'a> {
             return Ok(Arc::clone(known));
         }
         let mut project = match &configuration {
-            Some(path) if is_json(path) => shadertools::read(path)?,
+            Some(path) if is_json(path) => shadertools::read(path, self.fence)?,
             Some(path) => shaderlint_toml::read(path)?,
             None => Project::default(),
         };
@@ -195,16 +206,22 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The nearest `shaderlint.toml`; only where there is none at all, the nearest file of the other kind.
-fn find_upwards(folder: &Path) -> Option<PathBuf> {
+fn find_upwards(folder: &Path, fence: Option<&[PathBuf]>) -> Option<PathBuf> {
     [&shaderlint_toml::NAMES[..], &[shadertools::NAME]]
         .iter()
         .find_map(|names| {
-            let mut paths = folder
-                .ancestors()
-                .flat_map(|folder| names.iter().map(|name| folder.join(name)));
+            let mut paths =
+                upwards(folder, fence).flat_map(|folder| names.iter().map(|name| folder.join(name)));
             paths.find(|path| path.is_file())
         })
         .map(|path| shown(&path))
+}
+
+/// The folder and those around it, as far as one may look.
+fn upwards<'a>(folder: &'a Path, fence: Option<&'a [PathBuf]>) -> impl Iterator<Item = &'a Path> {
+    let is_inside =
+        move |folder: &&Path| fence.is_none_or(|fence| fence.iter().any(|root| folder.starts_with(root)));
+    folder.ancestors().take_while(is_inside)
 }
 
 fn is_json(path: &Path) -> bool {

@@ -13,43 +13,98 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use shaderlint_hlsl::{FileId, FileSpan, Includes, Problem, SourceFile, Sources, decode};
 
-use crate::config::{self, Project};
+use crate::config::{Project, here};
 use crate::walk;
 
 /// The files of a run: each is read once, each folder listed once, and the trees are searched only if need be.
 pub(crate) struct Files {
     read: Mutex<HashMap<PathBuf, Option<SourceFile>>>,
     /// What holds in place of what is on disk, by path from the root of the file system.
-    given: HashMap<PathBuf, Vec<u8>>,
+    given: Mutex<HashMap<PathBuf, Arc<[u8]>>>,
     /// The names in a folder, by their lower-case form.
     listings: Mutex<HashMap<PathBuf, Arc<HashMap<String, OsString>>>>,
     /// Folders in which stray headers are looked up.
     trees: Vec<PathBuf>,
     /// The files in the trees, by the lower-case form of their names.
     index: OnceLock<HashMap<String, Vec<PathBuf>>>,
+    /// The folders outside of which nothing is read.
+    fence: Option<Mutex<Vec<PathBuf>>>,
 }
 
 impl Files {
     pub fn new(trees: Vec<PathBuf>) -> Self {
         Files {
             read: Mutex::default(),
-            given: HashMap::new(),
+            given: Mutex::default(),
             listings: Mutex::default(),
             trees,
             index: OnceLock::new(),
+            fence: None,
         }
     }
 
-    /// The same files, but for one that holds `bytes` whatever is on disk.
-    pub fn with(mut self, path: &Path, bytes: Vec<u8>) -> Self {
-        self.given.insert(config::here(path), bytes);
-        self
+    /// The files in these folders alone, and in those that are allowed later. Links do not lead out.
+    pub fn within(folders: &[PathBuf]) -> Self {
+        let files = Files {
+            fence: Some(Mutex::default()),
+            ..Files::new(folders.to_vec())
+        };
+        files.allow(folders);
+        files
+    }
+
+    /// Allows to read in these folders, too.
+    pub fn allow<'a>(&self, folders: impl IntoIterator<Item = &'a PathBuf>) {
+        if let Some(fence) = &self.fence {
+            let mut fence = lock(fence);
+            let folders = folders
+                .into_iter()
+                .filter_map(|folder| here(folder).canonicalize().ok());
+            for folder in folders {
+                if !fence.contains(&folder) {
+                    fence.push(folder);
+                }
+            }
+        }
+    }
+
+    /// Whether the path may be looked at.
+    pub fn allows(&self, path: &Path) -> bool {
+        self.fence.as_ref().is_none_or(|fence| {
+            let path = here(path).canonicalize();
+            path.is_ok_and(|path| lock(fence).iter().any(|folder| path.starts_with(folder)))
+        })
+    }
+
+    /// Says what holds in place of what is on disk; `None` for what is there.
+    pub fn give(&self, path: &Path, bytes: Option<Arc<[u8]>>) {
+        let path = here(path);
+        match bytes {
+            Some(bytes) => lock(&self.given).insert(path.clone(), bytes),
+            None => lock(&self.given).remove(&path),
+        };
+        // It may have been missing under any name, or been read under another.
+        let is_other = |file: &SourceFile| here(Path::new(&file.path)) != path;
+        lock(&self.read).retain(|_, file| file.as_ref().is_some_and(is_other));
+    }
+
+    /// What is on disk may have changed.
+    pub fn forget(&self) {
+        lock(&self.read).clear();
+        lock(&self.listings).clear();
     }
 
     /// What is in the file of exactly this path.
     pub fn bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
-        let given = self.given.get(&config::here(path));
-        given.map_or_else(|| std::fs::read(path), |bytes| Ok(bytes.clone()))
+        let given = lock(&self.given).get(&here(path)).cloned();
+        match given {
+            Some(bytes) => Ok(bytes.to_vec()),
+            None if self.allows(path) => std::fs::read(path),
+            None => Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "outside of the workspace and the include folders",
+            )),
+        }
     }
 
     /// The file that is called `path` in some case.
@@ -57,7 +112,7 @@ impl Files {
         if let Some(known) = lock(&self.read).get(path) {
             return known.clone();
         }
-        let is_given = self.given.contains_key(&config::here(path));
+        let is_given = lock(&self.given).contains_key(&here(path));
         let actual = if is_given || path.is_file() {
             Some(path.to_owned())
         } else {
@@ -97,8 +152,9 @@ impl Files {
             return Arc::clone(known);
         }
         let is_here = folder.as_os_str().is_empty();
-        let entries = std::fs::read_dir(if is_here { Path::new(".") } else { folder });
-        let names = entries.into_iter().flatten().filter_map(|entry| {
+        let folder_read = if is_here { Path::new(".") } else { folder };
+        let entries = self.allows(folder_read).then(|| std::fs::read_dir(folder_read));
+        let names = entries.into_iter().flatten().flatten().filter_map(|entry| {
             let name = entry.ok()?.file_name();
             Some((name.to_str()?.to_lowercase(), name))
         });

@@ -35,7 +35,7 @@ pub(crate) struct Target {
 
 /// What holds for every file of a run.
 pub(crate) struct Options {
-    pub files: Files,
+    pub files: Arc<Files>,
     /// The shader model that the command line asks for.
     pub profile: Option<ShaderModel>,
     /// The rules that it asks for.

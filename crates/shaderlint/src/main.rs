@@ -23,6 +23,7 @@ mod report;
 mod rules;
 mod run;
 mod scan;
+mod server;
 mod show;
 mod source_text;
 mod terminal;
@@ -94,6 +95,7 @@ fn dispatch(args: args::Args) -> Result<Outcome> {
         Some(args::Command::Wgsl(args)) => wgsl::run(&args),
         #[cfg(feature = "gpu")]
         Some(args::Command::Verify(args)) => verify::run(&args),
+        Some(args::Command::Server) => server::run(),
         Some(args::Command::Completions { shell }) => generate::completions(shell),
         Some(args::Command::Man { command }) => generate::man(command.as_deref()),
     }

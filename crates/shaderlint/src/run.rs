@@ -27,12 +27,12 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         .iter()
         .map(|target| (target.input.path.as_path(), target.project.root.as_deref()));
     let stdin = inputs::stdin(args)?.map(inputs::read_stdin).transpose()?;
-    let mut files = Files::new(walk::trees(&args.files.paths, roots));
+    let files = Files::new(walk::trees(&args.files.paths, roots));
     if let Some((path, bytes)) = &stdin {
-        files = files.with(path, bytes.clone());
+        files.give(path, Some(bytes.as_slice().into()));
     }
     let options = Options {
-        files,
+        files: files.into(),
         profile: args.profile,
         rules: args.rules.clone(),
         fix: (args.fixes.fix || args.fixes.diff).then_some(FixMode {

@@ -27,7 +27,6 @@ pub(crate) fn of(path: &Path) -> String {
     uri
 }
 
-#[cfg_attr(not(test), expect(dead_code, reason = "for the server"))]
 /// The file that a URI names, if it names one.
 pub(crate) fn path(uri: &str) -> Option<PathBuf> {
     let rest = uri.strip_prefix("file://")?;

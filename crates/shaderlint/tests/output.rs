@@ -588,7 +588,8 @@ fn findings_are_counted() {
     "findings": 1,
     "safe_fixes": 0,
     "unsafe_fixes": 0,
-    "allowed": 1
+    "allowed": 1,
+    "known": 0
   }
 ]
 
@@ -771,7 +772,7 @@ fn shells_and_manuals_are_served() {
         folder.said(&["man", "women"]),
         str![[r#"
 2
-error: no command is called `women`; there are explain, rules, preprocess, wgsl, verify, completions, man
+error: no command is called `women`; there are explain, rules, preprocess, wgsl, verify, server, completions, man
 
 "#]]
     );
