@@ -3,7 +3,7 @@
 use shaderlint_hlsl::{FileSpan, FunctionId, Problem, Shader, Span};
 use shaderlint_simt::{Analysis, analyze};
 
-use crate::finding::{Diagnostic, Finding};
+use crate::finding::{At, Diagnostic, Finding};
 use crate::place;
 use crate::reach;
 use crate::rule::{Context, Level, Rule, Settings, ShaderModel};
@@ -159,11 +159,16 @@ fn keep_fixes_all_entries_agree_on(
     findings: &mut [(&Rule, Finding)],
 ) {
     for (_, finding) in &mut *findings {
-        let holder = function_at(shader, finding.primary.place);
-        let is_instance = holder
-            .and_then(|holder| shader.functions.get(holder.0 as usize))
-            .is_some_and(|holder| holder.is_instance);
-        if is_instance && finding.fix.take().is_some() {
+        let Some(fix) = &finding.fix else { continue };
+        let edited = fix.edits.iter().map(|edit| match edit.at {
+            At::Over(span) | At::Before(span) | At::After(span) => span,
+        });
+        let is_instance = edited
+            .filter_map(|span| function_at(shader, span))
+            .filter_map(|holder| shader.functions.get(holder.0 as usize))
+            .any(|holder| holder.is_instance);
+        if is_instance {
+            finding.fix = None;
             finding
                 .notes
                 .push("no automatic fix: this is a template, which may be used with other types".to_owned());

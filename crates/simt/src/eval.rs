@@ -14,6 +14,14 @@ use crate::value::Value;
 impl<'a> Machine<'a> {
     /// The components of an expression's value; those of threads that are not active mean nothing.
     pub fn eval(&mut self, expr: &'a Expr) -> Run<Vec<Column>> {
+        let value = self.evaluate(expr)?;
+        if self.prober.is_probing() && matches!(expr.kind, ExprKind::Binary(..) | ExprKind::Intrinsic(..)) {
+            self.notice_expression(expr, &value);
+        }
+        Ok(value)
+    }
+
+    fn evaluate(&mut self, expr: &'a Expr) -> Run<Vec<Column>> {
         match &expr.kind {
             ExprKind::Literal(word) => {
                 let count = self.shader.components(&expr.ty).max(1);
@@ -429,7 +437,7 @@ impl<'a> Machine<'a> {
 
     /// Arguments are copied in and out, says the language; compilers may pass them by reference, and then nothing is
     /// touched that the function itself does not touch.
-    fn doubtfully<T>(&mut self, doubtful: bool, f: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn doubtfully<T>(&mut self, doubtful: bool, f: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.state.doubtful;
         self.state.doubtful |= doubtful;
         let result = f(self);

@@ -166,6 +166,12 @@ pub enum Elements {
         component: Option<u8>,
         thread: u32,
     },
+    /// What one thread works out, or a component of it.
+    Expression {
+        span: Span,
+        component: Option<u8>,
+        thread: u32,
+    },
 }
 
 /// What a replacement in place has to know of the construct's surroundings.

@@ -165,6 +165,12 @@ impl Shared {
         self.blurred_in = Some(interval);
     }
 
+    /// Whether a thread wrote to any cell in this interval.
+    pub fn is_written_in(&self, interval: u32) -> bool {
+        let mut of_now = self.tracks.iter().filter(|track| track.interval == interval);
+        of_now.any(|track| track.writes[0].is_some())
+    }
+
     /// The one operator by which all atomics of the interval up to now combine, the one at hand with them. It is
     /// commutative and associative, and other threads' plain accesses would be races: so whatever order the device serves
     /// the atomics in, they leave the same in a cell.

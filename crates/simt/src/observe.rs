@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{LocalId, Scalar, Span, Type};
+use shaderlint_hlsl::{Expr, LocalId, Scalar, Span, Type};
 
 use crate::atoms::{Atoms, Layouts};
 use crate::column::Column;
@@ -136,24 +136,43 @@ impl Machine<'_> {
 
     /// A variable is declared with a value: perhaps with the last two partial results combined.
     pub fn notice(&mut self, local: LocalId, value: &[Column]) {
+        let variable = self
+            .function()
+            .and_then(|function| function.locals.get(local.0 as usize));
+        let Some(ty) = variable.map(|variable| &variable.ty) else {
+            return;
+        };
+        self.notice_at(ty, value, |component, thread| Elements::OneRegister {
+            local,
+            component,
+            thread,
+        });
+    }
+
+    /// The same of an expression, which may go where no variable is: what is stored in a resource, say.
+    pub fn notice_expression(&mut self, expr: &Expr, value: &[Column]) {
+        self.notice_at(&expr.ty, value, |component, thread| Elements::Expression {
+            span: expr.span,
+            component,
+            thread,
+        });
+    }
+
+    fn notice_at(&mut self, ty: &Type, value: &[Column], place: impl Fn(Option<u8>, u32) -> Elements) {
         let Some(watch) = self.prober.watch.as_mut() else {
             return;
         };
-        let variable = self.shader.functions.get(self.state.frame.function.0 as usize);
-        let ty = variable.and_then(|function| Some(&function.locals.get(local.0 as usize)?.ty));
-        let (Some(scalar), true) = (ty.and_then(Type::scalar), watch.depth == self.state.frame.depth) else {
+        let (Some(scalar), true) = (ty.scalar(), watch.depth == self.state.frame.depth) else {
             return;
         };
         let first = self.state.active.threads().next().unwrap_or(0);
         for (component, column) in value.iter().enumerate() {
             let value = column.at(first);
             if row::size(value) as usize >= self.lanes.min(row::LEAST as usize) {
-                let place = Elements::OneRegister {
-                    local,
-                    component: (value_count(ty) > 1).then_some(component as u8),
-                    thread: first as u32,
-                };
-                watch.noticed.push((place, scalar, value.clone()));
+                let component = (value_count(ty) > 1).then_some(component as u8);
+                watch
+                    .noticed
+                    .push((place(component, first as u32), scalar, value.clone()));
             }
         }
     }
@@ -288,10 +307,19 @@ impl Machine<'_> {
                 .filter_map(|(place, scalar, row)| total(atoms, place, *scalar, row, lanes));
             scans = totals.collect();
             if scans.is_empty() && half.is_none() {
-                let one = watch.noticed.iter().find_map(|(place, scalar, value)| {
+                let total_of = |(place, scalar, value): &(Elements, Scalar, Value)| {
                     total(atoms, place, *scalar, std::slice::from_ref(value), lanes)
-                });
-                scans.push(one?);
+                };
+                // What a variable is given is an expression first.
+                let is_named = |pattern: &Pattern| !matches!(pattern.output, Elements::Expression { .. });
+                let mut totals = watch.noticed.iter().filter_map(total_of);
+                let first = totals.next()?;
+                scans.push(
+                    totals
+                        .find(is_named)
+                        .filter(|_| !is_named(&first))
+                        .unwrap_or(first),
+                );
             }
             if scans.is_empty() {
                 return None;
@@ -311,6 +339,8 @@ impl Machine<'_> {
             .map(|other| other.output.clone())
             .collect();
         let (shape, rounds) = shape(watch, main.kind, lanes.min(main.count));
+        // The last step is in no place whose partial results were watched.
+        let rounds = rounds + u32::from(matches!(main.output, Elements::Expression { .. }));
         let mut collective = Collective {
             kind: main.kind,
             operator: main.operator,
@@ -383,9 +413,9 @@ fn shape(watch: &Watch, kind: Kind, elements: u32) -> (Shape, u32) {
     (shape, watch.widths.len() as u32)
 }
 
-fn value_count(ty: Option<&Type>) -> usize {
+fn value_count(ty: &Type) -> usize {
     match ty {
-        Some(Type::Vector(_, count)) => usize::from(*count),
+        Type::Vector(_, count) => usize::from(*count),
         _ => 1,
     }
 }

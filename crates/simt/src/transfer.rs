@@ -99,7 +99,7 @@ impl Machine<'_> {
             .collect()
     }
 
-    fn load_shared(&mut self, global: GlobalId, base: &Column, component: u32, site: u32) -> Column {
+    pub fn load_shared(&mut self, global: GlobalId, base: &Column, component: u32, site: u32) -> Column {
         if self.served.is_some() {
             // Memory that others may write meanwhile: as a resource.
             return self.load_device(global, std::slice::from_ref(base), component);

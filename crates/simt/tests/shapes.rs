@@ -54,6 +54,12 @@ fn check(threads: &str, globals: &str, body: &str, expected: &[&str]) {
                 format!("{}[{index}]{part}{axis}", name(global))
             }
             Elements::Register { local, .. } => shader.functions[0].locals[local.0 as usize].name.clone(),
+            Elements::Expression { span, thread, .. } => {
+                format!(
+                    "{} of {thread}",
+                    String::from_utf8_lossy(span.slice(&shader.text))
+                )
+            }
             Elements::OneRegister { local, thread, .. } => {
                 format!(
                     "{} of {thread}",
@@ -356,4 +362,29 @@ fn few_elements_in_a_large_group() {
          Out[gi] = turn[gi];",
         &[],
     );
+}
+
+#[test]
+fn the_last_step_may_be_taken_on_the_way_out() {
+    let rungs = "for (uint s = 64; s > 1; s >>= 1) { if (gi < s) g[gi] += g[gi + s]; SYNC; }";
+    let check = |last: &str, expected: &[&str]| {
+        let body = format!("{LOAD} {rungs} {last}");
+        check("128,1,1", "groupshared uint g[128];", &body, expected);
+    };
+    check(
+        "if (gi == 0) Out[id.x] = g[0] + g[1];",
+        &["reduction Add 128/128 Tree g+0 -> g[0] + g[1] of 0"],
+    );
+    check(
+        "if (gi == 0) Out[id.x] = (g[0] + g[1]) / 128;",
+        &["reduction Add 128/128 Tree g+0 -> g[0] + g[1] of 0"],
+    );
+    check(
+        "if (gi > 0) return; if (Src[0] > 4) return; uint sum = g[0] + g[1]; Out[id.x] = sum;",
+        &["reduction Add 128/128 Tree g+0 -> sum of 0"],
+    );
+    check("if (gi == 0) Out[id.x] = g[0] + g[2];", &[]);
+    check("if (gi == 0) Out[id.x] = g[0] + 2 * g[1];", &[]);
+    // Not looked at: a cell is for all threads, and most are gone.
+    check("if (gi > 0) return; g[0] += g[1]; Out[id.x] = g[0];", &[]);
 }

@@ -1,7 +1,7 @@
 //! Kernels that once made the engine say something untrue.
 
 use shaderlint_hlsl::Shader;
-use shaderlint_simt::{Analysis, LaneMap, Outcome, analyze, compare};
+use shaderlint_simt::{Analysis, Kind, LaneMap, Outcome, analyze, compare};
 
 fn shader(source: &str) -> Shader {
     shaderlint_hlsl::parse(source.as_bytes().to_vec()).0
@@ -432,4 +432,41 @@ fn every_element_of_a_scan_is_somewhere() {
     assert_eq!(rewritable("groupshared uint h[65];", &body("gi + 1")), [true]);
     // 63 elements, and one that no cell holds.
     assert_eq!(rewritable("groupshared uint h[65];", &body("gi")), [false; 0]);
+}
+
+/// One thread gathers what the groups before it left, in a loop whose length nobody knows, into a variable of the group.
+#[test]
+fn what_one_thread_does_in_a_loop_of_unknown_length_races_with_others_alone() {
+    let scans = |gather: &str| {
+        let body = format!(
+            "g[gi] = Src[dtid.x]; uint d; uint s = 1;
+             for (d = 32; d > 0; d >>= 1) {{ GroupMemoryBarrierWithGroupSync();
+                 if (gi < d) {{ g[s * (2 * gi + 2) - 1] += g[s * (2 * gi + 1) - 1]; }} s *= 2; }}
+             GroupMemoryBarrierWithGroupSync(); {gather} if (gi == 0) g[63] = 0;
+             for (d = 1; d < 64; d *= 2) {{ s >>= 1; GroupMemoryBarrierWithGroupSync();
+                 if (gi < d) {{ uint a = s * (2 * gi + 1) - 1, b = a + s; uint t = g[a]; g[a] = g[b]; g[b] += t; }} }}
+             GroupMemoryBarrierWithGroupSync(); Out[dtid.x] = g[gi] + before;"
+        );
+        let collectives = first_entry(&shader(&kernel("groupshared uint before;", &body))).collectives;
+        let scans = collectives
+            .iter()
+            .filter(|found| found.kind == Kind::ExclusiveScan);
+        scans.count()
+    };
+    let alone = "if (gi == 0) { before = 0; uint b = gid.x; if (b > 0) { while (b > 0) { before += Src[b]; b--; } } }";
+    assert_eq!(scans(alone), 1);
+    assert_eq!(
+        scans(&format!("{alone} Out[dtid.x + 64] = before;")),
+        0,
+        "others read it"
+    );
+    assert_eq!(
+        scans(&format!("Out[dtid.x + 64] = before; {alone}")),
+        0,
+        "others read it before"
+    );
+    let of_all = alone.replace("if (gi == 0)", "if (gi < 2)");
+    assert_eq!(scans(&of_all), 0, "two threads write it");
+    let elements = "g[gi] += 0 * gi; if (gi == 0) { uint b = gid.x; uint x = 0; if (b > 0) { while (b > 0) { x += g[b & 63]; b--; } } Out[dtid.x + 64] = x; }";
+    assert_eq!(scans(elements), 0, "it reads what others write");
 }
