@@ -393,22 +393,33 @@ fn requests_are_cancelled_and_mistakes_survived() {
     assert_eq!(editor.quit(), Some(0));
 }
 
-/// A kernel of 500 lines that holds a ladder.
+/// A kernel of 500 lines: functions, of which it calls some, and a ladder of 256 elements.
 fn long_kernel() -> String {
-    let steps = (1..484).map(|n| {
-        format!(
-            "\tfloat x{n} = sin(x{}) * {n}.0 + Weights[(gi + {n}) % 64];",
-            n - 1
-        )
-    });
-    let steps = steps.collect::<Vec<_>>().join("\n");
-    let kernel = LADDER
-        .replace("groupshared", "StructuredBuffer<float> Weights;\ngroupshared")
-        .replace(
-            "\tg_Scan[gi] = Src[gi];",
-            &format!("\tfloat x0 = gi;\n{steps}\n\tg_Scan[gi] = Src[gi] + uint(x483);"),
+    let mut kernel =
+        String::from("StructuredBuffer<float4> Particles;\ncbuffer C { float4 Params[16]; uint Count; };\n");
+    for n in 0..42 {
+        let _ = write!(
+            kernel,
+            "// Weighs by one of the parameters.\nfloat weigh{n}(float4 p, float t)\n{{\n    \
+             float d = dot(p.xyz, Params[{}].xyz) - t;\n    if (d < {n}.0)\n    {{\n        d = d * d + Params[0].w;\n    \
+             }}\n    return saturate(d * {n}.5);\n}}\n\n",
+            n % 16
         );
-    assert_eq!(kernel.lines().count(), 502);
+    }
+    let weights: String = (0..42).step_by(4).fold(String::new(), |text, n| {
+        text + &format!("    w += weigh{n}(p, w);\n")
+    });
+    kernel += &LADDER
+        .replace("64", "256")
+        .replace("SV_GroupIndex", "SV_GroupIndex, uint3 id : SV_DispatchThreadID")
+        .replace(
+            "\tg_Scan[gi] = Src[gi];\n",
+            &format!("    float4 p = Particles[id.x];\n    float w = 0;\n{weights}\tg_Scan[gi] = id.x < Count && w > 0.5 ? 1 : 0;\n"),
+        );
+    while kernel.lines().count() < 500 {
+        kernel += "// end\n";
+    }
+    assert_eq!(kernel.lines().count(), 500);
     kernel
 }
 
@@ -449,8 +460,20 @@ fn neovim_shows_and_fixes() {
         println!("skipped: no nvim to test with");
         return;
     }
+    // The two blocks for this version.
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/editors.md");
+    let page = fs::read_to_string(page).unwrap();
+    let blocks = page
+        .split("```lua\n")
+        .skip(2)
+        .filter_map(|rest| rest.split("```").next());
+    let setup: String = blocks.collect();
+    assert!(
+        setup.contains("start_client") && setup.contains("BufWritePre"),
+        "{setup}"
+    );
     let folder = Folder::new("server-neovim")
-        .with(".git/.keep", "")
+        .with("setup.lua", setup)
         .with("a.hlsl", LADDER)
         .with("b.hlsl", RACE);
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/server/neovim.lua");
@@ -458,7 +481,8 @@ fn neovim_shows_and_fixes() {
         .current_dir(&folder.0)
         .args(["--clean", "--headless", "-u", "NONE", "-S"])
         .arg(script)
-        .env("SHADERLINT", env!("CARGO_BIN_EXE_shaderlint"))
+        .env("SHADERLINT_SETUP", folder.0.join("setup.lua"))
+        .env("PATH", support::path_with_shaderlint())
         .env("HOME", &folder.0)
         .output()
         .unwrap();
@@ -469,7 +493,6 @@ fn neovim_shows_and_fixes() {
 b.hlsl:6:18 groupshared-race: data race on g_Sum[1]
 hover: **data race on g_Sum[1]**
 a.hlsl:9:2 hillis-steele-scan: Hillis–Steele inclusive scan of 64 uints
-action: Make all fixes of shaderlint
 left: 0
 
 "#]]

@@ -161,7 +161,7 @@ impl Session {
     pub fn open(&mut self, path: &Path, document: Document) {
         self.options
             .files
-            .give(&path, Some(document.text.as_bytes().into()));
+            .give(path, Some(document.text.as_bytes().into()));
         self.documents.insert(path.to_owned(), document);
         if self.folders.iter().any(|folder| path.starts_with(folder)) {
             self.settle_units();

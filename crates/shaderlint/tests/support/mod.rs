@@ -99,3 +99,10 @@ fn said(output: Output) -> String {
     let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     format!("{}\n{out}{err}", output.status.code().unwrap_or(-1))
 }
+
+/// The search path with the program that is tested before all else.
+pub fn path_with_shaderlint() -> std::ffi::OsString {
+    let own = Path::new(env!("CARGO_BIN_EXE_shaderlint")).parent().unwrap();
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(own.to_owned()).chain(std::env::split_paths(&others))).unwrap()
+}
