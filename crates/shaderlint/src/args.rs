@@ -9,15 +9,15 @@ use crate::config::{RuleArgs, definition, profile};
 
 const EXAMPLES: &str = "\
 Examples:
-  shaderlint                              Look at every shader below this folder
-  shaderlint 'src/**/*.hlsl' -I include   Expand the pattern, find headers in include/
-  shaderlint --diff scan.hlsl             Show what --fix would change
-  shaderlint --fix shaders                Change it
-  shaderlint explain hillis-steele-scan   What the rule finds, why, and what to write instead
+  shaderlint                             Look at every shader below this folder
+  shaderlint 'src/**/*.hlsl' -I include  Find headers in include/
+  shaderlint --diff scan.hlsl            Show what --fix would change
+  shaderlint --fix shaders               Change it
+  shaderlint explain groupshared-race    What the rule finds, why, what to do
 
 Exit status: 0 nothing found, 1 findings, 2 could not do the job.
-A finding is allowed by `// shaderlint: allow(rule-id): reason` on its line or the line before,
-or by `// shaderlint: allow-file(rule-id): reason`.";
+A finding is allowed by `// shaderlint: allow(rule-id): reason` on its line or
+the line before, or by `// shaderlint: allow-file(rule-id): reason`.";
 
 /// Proves what HLSL compute shaders compute, and says where they race or scan by hand
 #[derive(Debug, Parser)]

@@ -565,7 +565,7 @@ fn findings_are_counted() {
         folder.said(&["--statistics"]),
         str![[r#"
 1
-     2  hillis-steele-scan  1 fixable, 1 fixable with --unsafe-fixes
+     2  hillis-steele-scan  1 with a safe fix, 1 with an unsafe one
      1  groupshared-race    1 allowed
 3 findings in 4 files (1 fixable with --fix, 1 more with --unsafe-fixes)
 

@@ -76,8 +76,8 @@ fn table(counts: &[Count]) -> String {
     for count in counts {
         let said = |number: usize, what: &str| (number > 0).then(|| format!("{number} {what}"));
         let beside = [
-            said(count.safe_fixes, "fixable"),
-            said(count.unsafe_fixes, "fixable with --unsafe-fixes"),
+            said(count.safe_fixes, "with a safe fix"),
+            said(count.unsafe_fixes, "with an unsafe one"),
             said(count.allowed, "allowed"),
             said(count.known, "known"),
         ];

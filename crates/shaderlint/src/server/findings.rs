@@ -30,6 +30,12 @@ pub(super) fn of_file<'a>(looked: &'a Looked, file: &Path) -> impl Iterator<Item
     })
 }
 
+/// What tells findings in one file apart.
+pub(super) fn brief(finding: &Diagnostic) -> (&str, (u32, u32), &[String]) {
+    let place = finding.primary.place;
+    (&finding.message, (place.start, place.end), &finding.notes)
+}
+
 /// Where a place is: its file and the range in it.
 pub(super) fn location(looked: &Looked, place: FileSpan, encoding: Encoding) -> Option<Location> {
     let file = looked.sources.get(place.file)?;

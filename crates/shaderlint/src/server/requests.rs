@@ -189,26 +189,21 @@ impl Session {
     }
 
     pub fn on_request(&mut self, request: Request) {
-        let uri = [
-            &request.params["textDocument"]["uri"],
-            &request.params["textDocumentPositionParams"]["textDocument"]["uri"],
-        ];
-        let path = uri.iter().find_map(|uri| here_of(uri.as_str()?));
-        let is_known = [
+        let path = request.params["textDocument"]["uri"].as_str().and_then(here_of);
+        let is_about_file = [
             DocumentDiagnosticRequest::METHOD,
             HoverRequest::METHOD,
             CodeActionRequest::METHOD,
         ]
         .contains(&&*request.method);
         match path {
-            Some(path) if is_known => self.waiting.push((path, request)),
+            Some(path) if is_about_file => self.waiting.push((path, request)),
+            // What is not in a file is not looked at.
+            None if is_about_file => self.answer(Path::new(""), request),
             _ => {
                 let message = format!("{} is not served", request.method);
-                self.client.respond(Response::new_err(
-                    request.id,
-                    ErrorCode::MethodNotFound as i32,
-                    message,
-                ));
+                let response = Response::new_err(request.id, ErrorCode::MethodNotFound as i32, message);
+                self.client.respond(response);
             }
         }
     }
@@ -216,7 +211,8 @@ impl Session {
     /// Answers a request about a file that is up to date.
     pub fn answer(&mut self, path: &Path, request: Request) {
         let Request { id, method, params } = request;
-        if method == CodeActionRequest::METHOD && wants_fix_all(&params) {
+        let is_open = self.documents.contains_key(path);
+        if is_open && method == CodeActionRequest::METHOD && wants_fix_all(&params) {
             self.in_work.insert(id.clone());
             self.fix_all(path, id);
             return;

@@ -264,7 +264,16 @@ impl Session {
             .flat_map(|document| document.units.iter().flatten())
             .collect();
         let needed: HashSet<PathBuf> = needed.into_iter().cloned().collect();
-        self.units.retain(|unit, _| needed.contains(unit));
+        let units = std::mem::take(&mut self.units).into_iter();
+        let (kept, dropped): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            units.partition(|(unit, _)| needed.contains(unit));
+        self.units = kept;
+        // What only they showed is not shown any more.
+        let looked = dropped.values().filter_map(|unit| unit.looked.as_ref());
+        let files: BTreeSet<PathBuf> = looked.flat_map(|looked| findings::files(looked)).collect();
+        for file in files {
+            self.tell(&file);
+        }
     }
 
     fn settle(&mut self, path: &Path, units: Vec<PathBuf>, is_stray: bool) {
@@ -411,16 +420,24 @@ impl Session {
             return;
         }
         state.seen = number;
-        let before = state.looked.replace(Arc::new(looked));
+        let looked = Arc::new(looked);
+        let before = state.looked.replace(Arc::clone(&looked)).unwrap_or_default();
         let mut files: BTreeSet<PathBuf> = BTreeSet::from([unit.to_owned()]);
-        files.extend(before.iter().flat_map(|looked| findings::files(looked)));
-        files.extend(state.looked.iter().flat_map(|looked| findings::files(looked)));
-        let mut has_others = false;
+        files.extend(findings::files(&before));
+        files.extend(findings::files(&looked));
+        let differs = |file: &PathBuf| {
+            let brief = |looked| {
+                findings::of_file(looked, file)
+                    .map(findings::brief)
+                    .collect::<Vec<_>>()
+            };
+            file != unit && brief(&before) != brief(&looked)
+        };
+        let is_news = files.iter().any(differs);
         for file in files {
-            has_others |= file != unit;
             self.tell(&file);
         }
-        if has_others && self.client.pulls && self.client.refreshes {
+        if is_news && self.client.pulls && self.client.refreshes {
             self.client.ask::<WorkspaceDiagnosticRefresh>(());
         }
     }
@@ -479,10 +496,9 @@ impl Session {
         let mut found: Vec<(Arc<Looked>, Diagnostic)> = Vec::new();
         for looked in self.units.values().filter_map(|unit| unit.looked.as_ref()) {
             for finding in findings::of_file(looked, file) {
-                let place = |finding: &Diagnostic| (finding.primary.place.start, finding.primary.place.end);
-                let is_known = found
-                    .iter()
-                    .any(|(_, known)| known.rule == finding.rule && place(known) == place(finding));
+                let is_known = found.iter().any(|(_, known)| {
+                    known.rule == finding.rule && findings::brief(known).1 == findings::brief(finding).1
+                });
                 if !is_known {
                     found.push((Arc::clone(looked), finding.clone()));
                 }
