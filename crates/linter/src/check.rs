@@ -25,6 +25,8 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// Where a run had to stop early. What was found before then is in `findings`.
     pub stops: Vec<Problem>,
+    /// What the runs took, as in [`Analysis`].
+    pub work: u64,
 }
 
 /// Runs every rule over every entry point.
@@ -81,6 +83,7 @@ fn check_analyses(
             (rule.check)(&context, &mut findings);
             raw.extend(findings.into_iter().map(|finding| (rule, finding)));
         }
+        report.work += analysis.work;
         report.stops.extend(analysis.stopped.as_ref().map(|stop| Problem {
             message: stop.reason.clone(),
             place: shader.origins.locate(stop.span),

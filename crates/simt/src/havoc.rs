@@ -181,11 +181,18 @@ impl Machine<'_> {
 
     /// One value a thread that stands for all it reads in statements of these effects.
     fn digests(&mut self, effects: &Effects) -> Vec<Value> {
+        let variables = effects.read.iter().chain(&effects.written);
+        let mut types =
+            variables.filter_map(|local| Some(&self.function()?.locals.get(local.0 as usize)?.ty));
+        let is_partly_known = types.any(|ty| !self.shader.is_known(ty));
         let events = Value::Known(self.state.events);
         let alone = !effects.barrier && !effects.wave && effects.shared_read.is_empty();
         let mut of_thread: Vec<Vec<Value>> = vec![Vec::new(); self.lanes];
         for (thread, values) in of_thread.iter_mut().enumerate() {
             values.push(events.clone());
+            if is_partly_known {
+                values.push(self.terms.fresh());
+            }
             values.push(Value::Known(thread as u32));
             values.push(self.state.guard.at(thread).clone());
             for local in effects.read.iter().chain(&effects.written) {

@@ -10,6 +10,7 @@ use crate::column::Column;
 use crate::effects::Effects;
 use crate::finding::{Collective, Elements, Half, Kind, Operator, Shape};
 use crate::layout::{Layout, MAX_WIDTH};
+use crate::leftover::Leftovers;
 use crate::machine::Machine;
 use crate::memory::Shared;
 use crate::row::{self, Scan};
@@ -18,6 +19,8 @@ use crate::value::Value;
 
 pub(crate) struct Watch {
     depth: u32,
+    /// How much had been stored in resources before.
+    writes_before: usize,
     /// The first of the candidate's atoms.
     pub first: u32,
     layouts: Layouts,
@@ -62,6 +65,7 @@ impl Machine<'_> {
         });
         Some(Watch {
             depth: self.state.frame.depth,
+            writes_before: self.state.writes.len(),
             first: 0,
             registers: registers.collect(),
             layouts: layouts.clone(),
@@ -365,7 +369,15 @@ impl Machine<'_> {
             instances: Vec::new(),
             windows: Vec::new(),
             rewrite: None,
+            leftovers: Leftovers::default(),
         };
+        if collective.kind == Kind::Reduction && half.is_none() {
+            let range = (main.operator, main.first, main.first + main.count);
+            if self.stores_a_part(watch, range) {
+                return None;
+            }
+            collective.leftovers = self.leftovers(watch, range);
+        }
         // What wave forms can take the place of: a total, or a scan from the left of one or two elements a thread.
         let is_plain = !collective.reversed
             && collective.segment == collective.count
@@ -375,6 +387,62 @@ impl Machine<'_> {
         }
         Some(collective)
     }
+}
+
+impl Machine<'_> {
+    /// Whether a partial result of the elements was stored in a resource: a level of a pyramid.
+    fn stores_a_part(&self, watch: &Watch, range: (Operator, u32, u32)) -> bool {
+        let writes = self.state.writes.iter().skip(watch.writes_before);
+        writes.into_iter().any(|write| is_part(&write.value, range))
+    }
+
+    /// Where partial results of the elements are.
+    fn leftovers(&self, watch: &Watch, range: (Operator, u32, u32)) -> Leftovers {
+        let mut leftovers = Leftovers::default();
+        for array in &self.state.shared {
+            if watch.layouts.array(array.global).is_some() {
+                let cells = (0u32..).zip(array.cells());
+                let parts = cells.filter(|(_, value)| is_part(value, range));
+                leftovers
+                    .cells
+                    .extend(parts.map(|(cell, _)| (array.global, cell)));
+            }
+        }
+        if watch.depth != self.state.frame.depth {
+            return leftovers;
+        }
+        for (local, _) in &watch.registers {
+            let columns = self.state.frame.locals.get(local.0 as usize);
+            for (component, column) in (0u32..).zip(columns.into_iter().flatten()) {
+                let threads = 0..self.lanes as u32;
+                let parts = threads.filter(|thread| is_part(column.at(*thread as usize), range));
+                leftovers
+                    .registers
+                    .extend(parts.map(|thread| (*local, component, thread)));
+            }
+        }
+        leftovers
+    }
+}
+
+/// Whether a value is made of several of the elements from `first` to `end` by the operator, and not of all of them.
+fn is_part(value: &Value, (operator, first, end): (Operator, u32, u32)) -> bool {
+    let is_inside = |start: u32, stop: u32| first <= start && stop <= end;
+    let combined = match value {
+        Value::Known(_) => 0,
+        Value::Run {
+            operator: own,
+            start,
+            end: stop,
+        } if *own == operator && is_inside(*start, *stop) => stop - start,
+        Value::Sum(sum) if sum.operator == operator => {
+            let are_inside = sum.parts.iter().all(|part| is_inside(part.start, part.end));
+            let count = sum.parts.iter().map(|part| part.end - part.start).sum();
+            if are_inside { count } else { 0 }
+        }
+        _ => 0,
+    };
+    (2..end - first).contains(&combined)
 }
 
 fn borrowed(rows: &[(Elements, Scalar, Vec<Value>)]) -> Vec<(Elements, Scalar, Cow<'_, [Value]>)> {

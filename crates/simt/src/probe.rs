@@ -260,8 +260,12 @@ impl<'a> Machine<'a> {
             && self.state.alive == self.all
             && self.state.guard.uniform(self.all).is_some();
         let key = (self.state.frame.function, first.span);
-        if let Some(is_met) = self.prober.awaited.get_mut(&(key.0, key.1.start)) {
-            *is_met = true;
+        let awaits = !self.prober.awaited.is_empty();
+        match self.prober.awaited.get_mut(&(key.0, key.1.start)) {
+            Some(is_met) => *is_met = true,
+            // Nothing that another run did not find is asked for.
+            None if awaits => return,
+            None => {}
         }
         if self.prober.tried.contains(&key) && !self.is_to_be_retried(key, everyone) {
             return;
@@ -508,6 +512,7 @@ impl<'a> Machine<'a> {
             if is_last && !is_of_one(&found.output) {
                 continue;
             }
+            found.leftovers.last = statement.span;
             if self.state.events != entry_events || !is_replaceable(&so_far) {
                 found.rewrite = None;
             }

@@ -388,3 +388,32 @@ fn the_last_step_may_be_taken_on_the_way_out() {
     // Not looked at: a cell is for all threads, and most are gone.
     check("if (gi > 0) return; g[0] += g[1]; Out[id.x] = g[0];", &[]);
 }
+
+#[test]
+fn a_total_is_a_part_of_what_uses_partial_results() {
+    let globals = "groupshared uint g[128]; RWStructuredBuffer<uint> Level;";
+    let up = "uint d; for (d = 1; d < 128; d <<= 1) { uint to = 2 * gi * d + 2 * d - 1; if (to < 128) g[to] += g[to - d]; SYNC; }";
+    let total = "reduction Add 128/128 Tree g+0 -> g[127]";
+    let check = |body: &str, expected: &[&str]| check("128,1,1", globals, body, expected);
+    check(&format!("{LOAD} {up} if (gi == 0) Out[0] = g[127];"), &[total]);
+    check(
+        &format!("{LOAD} {up} if (gi < 2) Out[gi] = g[63 + 64 * gi];"),
+        &[],
+    );
+    check(&format!("{LOAD} {up} if (g[63] > 7) Out[0] = g[127];"), &[]);
+    // Every level is stored: a pyramid.
+    let levels = "uint v; for (uint s = 64; s > 0; s >>= 1) { if (gi < s) { v = g[gi] + g[gi + s]; g[gi] = v; STORE } SYNC; }";
+    let pyramid = |store: &str| {
+        format!(
+            "{LOAD} {} if (gi == 0) Out[0] = g[0];",
+            levels.replace("STORE", store)
+        )
+    };
+    check(&pyramid(""), &["reduction Add 128/128 Tree g+0 -> g[0]"]);
+    check(&pyramid("Level[s + gi] = v;"), &[]);
+    // Its elements may be used once more.
+    check(
+        &format!("{LOAD} {up} if (gi == 0) Out[0] = g[127]; Out[id.x + 1] = g[gi & 126];"),
+        &[total],
+    );
+}
