@@ -145,13 +145,13 @@ fn elements(binding: &Binding, bytes: &[u8], sorted: bool) -> Vec<Vec<u32>> {
     elements
 }
 
-fn word_at(bytes: &[u8], offset: u32) -> Option<u32> {
+pub(super) fn word_at(bytes: &[u8], offset: u32) -> Option<u32> {
     let start = offset as usize;
     let word: [u8; 4] = bytes.get(start..start.checked_add(4)?)?.try_into().ok()?;
     Some(u32::from_le_bytes(word))
 }
 
-fn equal(scalar: Scalar, a: u32, b: u32, tolerance: Tolerance) -> bool {
+pub(crate) fn equal(scalar: Scalar, a: u32, b: u32, tolerance: Tolerance) -> bool {
     if a == b {
         return true;
     }
