@@ -132,6 +132,136 @@ ScanByLadder (64×1×1) against its fix
     );
 }
 
+#[test]
+fn results_are_json_for_other_programs() {
+    let said = verify(
+        &["fixtures/scan/ladder-64.hlsl", "--output-format", "json"],
+        NO_ADAPTER,
+    );
+    let said = said.strip_prefix("0\n").expect("equal");
+    let output: serde_json::Value = serde_json::from_str(said).expect("JSON and nothing else");
+    let kernel = &output["kernels"][0];
+    assert_eq!(kernel["verdict"]["kind"], "proved");
+    assert_eq!(kernel["findings"][0]["rule"], "hillis-steele-scan");
+    assert_eq!(kernel["findings"][0]["line"], 13);
+    let linear = &kernel["proof"]["maps"][0];
+    assert_eq!(
+        (&linear["map"], &linear["is_expected"]),
+        (&"linear".into(), &true.into())
+    );
+    assert_eq!(linear["cells"][5]["wave_size"], 128);
+    assert!(
+        linear["cells"]
+            .as_array()
+            .expect("cells")
+            .iter()
+            .all(|cell| cell["outcome"] == "equal")
+    );
+    assert!(
+        kernel["suggested"]["wgsl"]
+            .as_str()
+            .expect("WGSL")
+            .starts_with("enable subgroups;")
+    );
+}
+
+#[test]
+fn every_file_of_a_folder_is_verified() {
+    let said = verify(&["fixtures/scan", "--quiet"], NO_ADAPTER);
+    assert_data_eq!(
+        said,
+        str![[r#"
+0
+fixtures/scan/ladder-64.hlsl
+ScanByLadder: proved equal at every wave size, if waves hold consecutive threads (linear packing)
+fixtures/scan/ladder.hlsl
+ScanByLadder: proved equal at every wave size, if waves hold consecutive threads (linear packing)
+
+"#]]
+    );
+    assert!(verify(&["fixtures/scan", "fixtures/scan/ladder.hlsl"], NO_ADAPTER).starts_with("2\n"));
+}
+
+/// What the interpreter finds of two kernels that are alike if `Count` is 100.
+fn interpreted(folder: &str, arguments: &[&str]) -> String {
+    let (first, second) = (format!("{folder}/first.hlsl"), format!("{folder}/second.hlsl"));
+    let mut all = vec![first.as_str(), second.as_str()];
+    all.extend(arguments);
+    let said = verify(&all, NO_ADAPTER);
+    let line = said.lines().find(|line| line.contains("interpreter"));
+    line.unwrap_or(&said).trim().to_owned()
+}
+
+#[test]
+fn uniforms_are_what_they_are_said_to_be() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("uniforms");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let kernel = |count: &str| {
+        format!(
+            "cbuffer Constants {{ uint Count; }};
+RWStructuredBuffer<uint> Out;
+[numthreads(64, 1, 1)]
+void Main(uint3 id : SV_DispatchThreadID) {{ Out[id.x] = id.x < {count} ? 1 : Count; }}
+"
+        )
+    };
+    let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("a file");
+    write("first.hlsl", &kernel("Count"));
+    write("second.hlsl", &kernel("100"));
+    let shown = folder.to_string_lossy();
+    let all = "interpreter  waves of 4, 8, 16, 32, 64, 128:";
+    assert_eq!(
+        interpreted(&shown, &[]),
+        format!("{all} differs at Out[100]: expected 1, got 192")
+    );
+    assert_eq!(
+        interpreted(&shown, &["--set", "Count=100"]),
+        format!("{all} equal in 448 words written")
+    );
+    write(
+        "kernel.toml",
+        "groups = [1, 1, 1]\n[entry.Main]\nset = { Count = 100 }\n",
+    );
+    assert_eq!(
+        interpreted(&shown, &[]),
+        format!("{all} equal in 256 words written")
+    );
+    write("kernel.toml", "groups = [1, 1, 1]\nsets = {}\n");
+    let said = interpreted(&shown, &[]);
+    assert!(
+        said.contains("kernel.toml is not understood") && said.contains("line 2"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_adapter_is_chosen_by_name() {
+    let file = "fixtures/scan/ladder-64.hlsl";
+    assert_data_eq!(
+        verify(&[file, "--adapter", "Nope"], NO_ADAPTER),
+        "2\nerror: no adapter is called `Nope`: there is none at all\n"
+    );
+}
+
+#[test]
+fn a_difference_is_made_small() {
+    if !has_adapter() {
+        return;
+    }
+    let files = [
+        "fixtures/scan/ladder-64.hlsl",
+        "fixtures/scan/ladder-64-published-replacement.hlsl",
+    ];
+    let said = verify(&files, ("NODEVICE_SELECT", "1"));
+    assert!(said.starts_with("1\n"), "{said}");
+    let shown = said
+        .lines()
+        .find(|line| line.contains(", in 1 group, where all inputs are 0 but Src["));
+    let shown = shown.unwrap_or_else(|| panic!("{said}"));
+    assert_eq!(shown.matches(" = ").count(), 1, "one word is enough: {shown}");
+}
+
 /// Every fix of every fixture, at waves of 4, 8 and 16 lanes where the adapter is Mesa's.
 #[test]
 fn every_offered_fix_is_equal_on_the_adapters() {
