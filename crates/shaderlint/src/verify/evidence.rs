@@ -287,10 +287,15 @@ pub(super) fn verdict(
     }
     let interpreted = interpreter.iter().any(|run| run.is_equal == Some(true));
     match (alike.as_slice(), interpreted) {
-        ([], false) => say(
-            VerdictKind::Unknown,
-            "not proved, not run, and not seen to differ".to_owned(),
-        ),
+        ([], false) => {
+            let was_run = |row: &DeviceRow| row.outcome != DeviceOutcome::NotRun;
+            let text = if devices.iter().any(was_run) {
+                "not proved, and what was run says nothing"
+            } else {
+                "not proved and not run"
+            };
+            say(VerdictKind::Unknown, text.to_owned())
+        }
         (devices, interpreted) => {
             let mut by: Vec<&str> = devices.to_vec();
             if interpreted {

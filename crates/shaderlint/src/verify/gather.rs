@@ -128,6 +128,13 @@ fn runnable(files: &Files<'_>, pair: &Pair, settings: &Settings, is_timed: bool)
     trial.unordered = unordered(&flagged.shader, pair.flagged);
     trial.depth = float_depth(&first);
     trial.is_untimed = !is_timed;
+    if !trial.unordered.is_empty() {
+        let names: Vec<&str> = trial.unordered.iter().map(String::as_str).collect();
+        remarks.push(format!(
+            "{}: compared as sets of elements, as atomics fill them in any order",
+            names.join(", ")
+        ));
+    }
     if is_timed {
         match ladders(files, pair) {
             Ok(ladders) => trial.ladders = Some(ladders),
@@ -310,7 +317,7 @@ fn outcome(trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
             };
             text = format!("{text}, in {groups}, {given}");
         }
-        None => text = format!("{text}, in the case of {}", case.about),
+        None => text = format!("{text}, in the dispatch with {}", case.about),
     }
     if report.is_unstable {
         let text = format!("the flagged kernel does not leave the same twice: {text}");

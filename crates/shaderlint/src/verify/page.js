@@ -62,8 +62,8 @@ function diffView(kernel) {
 
 function wgslView(kernel) {
   const one = (title, text) => text && make("details", null, make("summary", null, title), make("pre", null, text));
-  return make("div", { class: "pair" }, one("WGSL of the flagged kernel", kernel.flagged.wgsl),
-    one("WGSL of the suggested kernel", kernel.suggested.wgsl));
+  return make("div", { class: "pair" }, one(`WGSL of ${kernel.kernel}`, kernel.flagged.wgsl),
+    one(`WGSL of ${kernel.other}`, kernel.suggested.wgsl));
 }
 
 function matrixView(proof) {
@@ -173,11 +173,12 @@ const titleOf = ({ kernel, other }) => `${kernel} and ${other}`;
 function kernelView(kernel, number) {
   const [words, kind] = VERDICTS[kernel.verdict.kind];
   const section = (title, small, ...content) => [make("h3", null, title, small && make("small", null, small)), ...content];
-  const cases = kernel.cases.map((one) => one.about).join("; ");
+  const count = ([x, y, z]) => x * y * z === 1 ? "1 group" : `${x * y * z} groups`;
+  const cases = kernel.cases.map((one) => `${count(one.groups)} with ${one.about}`).join("; ");
   return make("article", { id: `kernel-${number}` },
     data.kernels.length > 1 ? make("h2", null, titleOf(kernel)) : null,
     make("p", { class: "path" }, `${kernel.file} · group of ${groupText(kernel.group)}`),
-    make("div", { class: `verdict ${kind}` }, make("strong", { class: kind }, words), make("p", null, sentence(kernel.verdict.text))),
+    make("div", { class: `verdict ${kind}` }, make("strong", { class: kind }, words), make("p", null, sentence(kernel.verdict.text.replace(/^(NOT equivalent: |proved to refine: |proved equal )/, "")))),
     kernel.findings.length ? make("ul", { class: "findings" }, kernel.findings.map((finding) =>
       make("li", null, make("code", null, finding.rule), ` line ${finding.line}: ${finding.message}`))) : null,
     section(kernel.other === "its fix" ? "Flagged and suggested" : "Both kernels", null, diffView(kernel), wgslView(kernel)),

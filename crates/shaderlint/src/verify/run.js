@@ -174,7 +174,7 @@ async function compareKernels(device, browser, flagged, suggested) {
           if (!alike(isFloat, word, found, distance)) {
             const shown = (bits) => bits === undefined ? "nothing" : isFloat ? asFloat(bits) : bits;
             return { outcome: "differs", words,
-              text: `${binding.name}[${index}] is ${shown(found)}, should be ${shown(word)}, in the case of ${one.about}` };
+              text: `${binding.name}[${index}] is ${shown(found)}, should be ${shown(word)}, in the dispatch with ${one.about}` };
           }
         }
       }
@@ -322,10 +322,16 @@ async function runHere(browser, tell) {
     row.kernel = await timeKernels(open, browser, [flagged, suggested], groups, "kernel" + clock);
     if (browser.flagged.ladder && browser.suggested.ladder) {
       tell("Timing the ladder…");
-      const ladders = [await compile(device, browser.flagged.ladder, browser.flagged.bindings),
-        await compile(device, browser.suggested.ladder, browser.suggested.bindings)];
       const fewer = Math.max(1, Math.ceil(groups / 16));
-      row.ladder = await timeKernels(open, browser, ladders, fewer, "ladder ×64" + clock);
+      try {
+        const ladders = [await compile(device, browser.flagged.ladder, browser.flagged.bindings),
+          await compile(device, browser.suggested.ladder, browser.suggested.bindings)];
+        row.ladder = await timeKernels(open, browser, ladders, fewer, "ladder ×64" + clock);
+      } catch (error) {
+        if (!(error instanceof CannotRun)) throw error;
+        // Repeating takes a barrier, which may stand where not every thread is.
+        row.text += "; repeated it is not timed: " + error.message;
+      }
     }
     if (trouble) throw new CannotRun("The device refused: " + trouble);
     return row;

@@ -4,7 +4,7 @@ use super::{InputPlan, Values};
 /// One dispatch of both kernels, and what it reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
-    /// What is particular about it, in a few words.
+    /// What is particular about what it reads, in a few words.
     pub about: &'static str,
     pub groups: [u32; 3],
     pub inputs: InputPlan,
@@ -26,11 +26,11 @@ pub fn cases(given: &InputPlan, groups: Option<[u32; 3]>) -> Vec<Case> {
     };
     // In x alone: kernels of rows often name their groups by x only, and groups that write the same cells race.
     vec![
-        case("3 groups, any words", [3, 1, 1], plan(Values::Any, false)),
-        case("1 group, edge values", [1, 1, 1], plan(Values::Edges, false)),
-        case("3 groups, few values", [3, 1, 1], plan(Values::Few, false)),
+        case("any words", [3, 1, 1], plan(Values::Any, false)),
+        case("edge values", [1, 1, 1], plan(Values::Edges, false)),
+        case("few values", [3, 1, 1], plan(Values::Few, false)),
         case(
-            "5 groups, counts that do not divide",
+            "counts that do not divide the group",
             [5, 1, 1],
             plan(Values::Any, true),
         ),
