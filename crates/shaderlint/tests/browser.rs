@@ -68,7 +68,7 @@ impl Browser {
             session: None,
             sent: 0,
         };
-        let targets = browser.call("Target.getTargets", json!({}));
+        let targets = browser.call("Target.getTargets", &json!({}));
         let page = targets["targetInfos"].as_array().expect("targets").iter();
         let page = page
             .clone()
@@ -76,13 +76,13 @@ impl Browser {
             .expect("a page");
         let attached = browser.call(
             "Target.attachToTarget",
-            json!({ "targetId": page["targetId"], "flatten": true }),
+            &json!({ "targetId": page["targetId"], "flatten": true }),
         );
         browser.session = attached["sessionId"].as_str().map(str::to_owned);
         browser
     }
 
-    fn call(&mut self, method: &str, parameters: Value) -> Value {
+    fn call(&mut self, method: &str, parameters: &Value) -> Value {
         self.sent += 1;
         let mut message = json!({ "id": self.sent, "method": method, "params": parameters });
         if let Some(session) = &self.session {
@@ -107,7 +107,7 @@ impl Browser {
     fn value(&mut self, expression: &str) -> Value {
         let result = self.call(
             "Runtime.evaluate",
-            json!({ "expression": expression, "returnByValue": true }),
+            &json!({ "expression": expression, "returnByValue": true }),
         );
         assert!(result["exceptionDetails"].is_null(), "{expression}: {result}");
         result["result"]["value"].clone()
@@ -130,7 +130,7 @@ impl Browser {
         let page = page.canonicalize().expect("the page is there");
         self.call(
             "Page.navigate",
-            json!({ "url": format!("file://{}", page.display()) }),
+            &json!({ "url": format!("file://{}", page.display()) }),
         );
         self.wait("location.protocol === 'file:' && document.readyState === 'complete'");
     }
@@ -139,14 +139,14 @@ impl Browser {
     fn width_in(&mut self, width: u32) -> Value {
         self.call(
             "Emulation.setDeviceMetricsOverride",
-            json!({ "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500 }),
+            &json!({ "width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500 }),
         );
         self.value("document.documentElement.scrollWidth")
     }
 
     fn close(mut self) {
         self.session = None;
-        self.call("Browser.close", json!({}));
+        self.call("Browser.close", &json!({}));
         self.process.wait().expect("the browser ends");
     }
 }

@@ -235,6 +235,27 @@ void Main(uint3 id : SV_DispatchThreadID) {{ Out[id.x] = id.x < {count} ? 1 : Co
     );
 }
 
+/// A texture that is read is some function of the place.
+#[test]
+fn what_is_replaced_is_said() {
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("texture.hlsl");
+    let ladder = std::fs::read_to_string(root().join("fixtures/scan/ladder-64.hlsl")).expect("the fixture");
+    let text = ladder
+        .replace("StructuredBuffer<uint> Src;\nRW", "Texture2D<uint> Src;\nRW")
+        .replace("Src[id.x]", "Src.Load(int3(id.x, 0, 0))");
+    std::fs::write(&file, text).expect("the folder can be written to");
+    let said = verify(&[&file.to_string_lossy(), "--no-timing"], NO_ADAPTER);
+    assert!(said.starts_with("0\n"), "{said}");
+    let remark = "  Load: without a WGSL form, and on both sides a hash of what it is given; times say nothing of it\n";
+    assert!(said.contains(remark), "{said}");
+    let output = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
+        .arg("wgsl")
+        .arg(&file)
+        .output();
+    let warned = String::from_utf8_lossy(&output.expect("the program starts").stderr).into_owned();
+    assert!(warned.contains("`Load` has no WGSL form"), "{warned}");
+}
+
 #[test]
 fn an_adapter_is_chosen_by_name() {
     let file = "fixtures/scan/ladder-64.hlsl";

@@ -408,3 +408,40 @@ fn what_a_device_cannot_do_is_an_error() {
         }
     }
 }
+
+/// What has no WGSL form is some function of what it is given, the same in every kernel.
+#[test]
+fn textures_and_missing_functions_are_hashes_of_their_arguments() {
+    let source = "Texture2D<float4> Image; SamplerState Linear; Texture2D<uint> Other; RWStructuredBuffer<uint> Out;
+float Weigh(float x, uint n);
+[numthreads(64, 1, 1)]
+void main(uint gi : SV_GroupIndex) {
+    float4 texel = Image.Load(int3(gi, 3, 0));
+    float4 sampled = Image.SampleLevel(Linear, float2(gi, 0.5), 0);
+    uint again = asuint(Image.Load(int3(gi, 3, 0)).y) == asuint(texel.y) ? 1 : 0;
+    Out[gi] = 2 * (asuint(texel.x) ^ asuint(texel.w) ^ asuint(sampled.z) ^ Other[uint2(gi, 1)] ^ asuint(Weigh(texel.x, gi))) + again;
+}";
+    let kernel = lowered(source);
+    let names: Vec<&str> = kernel.replaced.iter().map(String::as_str).collect();
+    assert_eq!(names, ["Load", "SampleLevel", "Weigh", "[]"]);
+    assert_eq!(kernel.bindings.len(), 1);
+    check_out(source, &[], |_, out| {
+        assert!(
+            out.iter().all(|word| word & 1 == 1),
+            "the same arguments, the same value"
+        );
+        let different: BTreeSet<u32> = out.iter().copied().collect();
+        assert!(
+            different.len() > 60,
+            "other arguments, other values: {different:?}"
+        );
+    });
+    let elsewhere = lowered(&source.replace("uint2(gi, 1)", "uint2(gi, 2)"));
+    for (fixed, is_alike) in [(&kernel, true), (&elsewhere, false)] {
+        let mut trial = Trial::new(&kernel, fixed);
+        trial.is_untimed = true;
+        for (_, report) in compare_and_time_everywhere(&trial) {
+            assert_eq!(report.unwrap().is_match(), is_alike);
+        }
+    }
+}

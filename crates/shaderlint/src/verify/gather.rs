@@ -1,5 +1,6 @@
 //! From two kernels to what is known of them.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::Result;
@@ -128,6 +129,16 @@ fn runnable(files: &Files<'_>, pair: &Pair, settings: &Settings, is_timed: bool)
     trial.unordered = unordered(&flagged.shader, pair.flagged);
     trial.depth = float_depth(&first);
     trial.is_untimed = !is_timed;
+    let replaced: BTreeSet<&str> = (first.replaced.iter().chain(&second.replaced))
+        .map(String::as_str)
+        .collect();
+    if !replaced.is_empty() {
+        let names: Vec<&str> = replaced.into_iter().collect();
+        remarks.push(format!(
+            "{}: without a WGSL form, and on both sides a hash of what it is given; times say nothing of it",
+            names.join(", ")
+        ));
+    }
     if !trial.unordered.is_empty() {
         let names: Vec<&str> = trial.unordered.iter().map(String::as_str).collect();
         remarks.push(format!(

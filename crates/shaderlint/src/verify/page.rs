@@ -54,6 +54,8 @@ struct Browser {
     needs_subgroups: bool,
     unordered: Vec<String>,
     depth: Option<u32>,
+    /// Something is replaced by a hash, which as a float is below 2.
+    has_hashes: bool,
 }
 
 #[derive(Serialize)]
@@ -190,6 +192,7 @@ fn browser(trial: &Trial) -> Option<Browser> {
         needs_subgroups: trial.flagged.uses_subgroups || trial.fixed.uses_subgroups,
         unordered: trial.unordered.iter().cloned().collect(),
         depth: trial.depth,
+        has_hashes: !trial.flagged.replaced.is_empty(),
     })
 }
 

@@ -140,6 +140,7 @@ function bound(browser, one) {
       largest = Math.max(largest, sum);
     }
   }
+  if (browser.has_hashes) largest += 2 * browser.threads;
   const ku = browser.depth * 2 ** -24;
   return ku / (1 - ku) * largest;
 }
