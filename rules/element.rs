@@ -56,6 +56,19 @@ pub(crate) fn text(context: &Context<'_>, of: &Collective, elements: &Elements, 
             component,
             thread,
         } => format!("{} of thread {thread}", local(*id, *component)),
+        Elements::Expression {
+            span,
+            component,
+            thread,
+        } => {
+            let text = String::from_utf8_lossy(span.slice(&shader.text));
+            let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            let letter = component.and_then(|component| [".x", ".y", ".z", ".w"].get(usize::from(component)));
+            match letter {
+                Some(letter) => format!("`({text}){letter}` of thread {thread}"),
+                None => format!("`{text}` of thread {thread}"),
+            }
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! What the rules about scans say of one.
 
-use shaderlint_hlsl::Type;
+use shaderlint_hlsl::{Span, StmtKind, Type};
 use shaderlint_linter::{Context, Finding, Label, ShaderModel, Verdict};
 use shaderlint_simt::{Collective, Elements, Half, Kind, Operator, Shape};
 
@@ -67,7 +67,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         shape: Some(shape_id(scan)),
         verdict: verdict(scan),
         primary: Label {
-            place: scan.span,
+            place: head(context, scan),
             text: effort(scan),
         },
         secondary: places(context, scan),
@@ -214,9 +214,34 @@ pub(crate) fn alone(context: &Context<'_>, found: &Collective) -> Option<String>
     })
 }
 
-/// The arrays the elements pass through, and the barriers.
+/// Where the construct is looked for: itself; or, where it is but calls of functions that hold its steps, the first
+/// loop of these that has a barrier.
+pub(crate) fn head(context: &Context<'_>, found: &Collective) -> Span {
+    let holds = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
+    if found
+        .barrier_spans
+        .iter()
+        .any(|barrier| holds(found.span, *barrier))
+    {
+        return found.span;
+    }
+    let functions = context.shader.functions.iter();
+    let statements = functions.flat_map(|function| function.body.iter().flatten());
+    let loops = statements.filter(|statement| matches!(statement.kind, StmtKind::Loop(_)));
+    let mut heads = loops.map(|statement| statement.span);
+    let is_step = |head: &Span| found.barrier_spans.iter().any(|barrier| holds(*head, *barrier));
+    heads.find(is_step).unwrap_or(found.span)
+}
+
+/// The arrays the elements pass through, and the barriers; and the calls, where the construct is made of some.
 pub(crate) fn places(context: &Context<'_>, found: &Collective) -> Vec<Label> {
+    let calls = Label {
+        place: found.span,
+        text: "called here".to_owned(),
+    };
+    let calls = (head(context, found) != found.span).then_some(calls);
     let arrays = found.arrays.iter().filter_map(|array| context.global(*array));
+    let arrays = arrays.filter(|array| !matches!(array.ty, Type::Scalar(_)));
     let arrays = arrays.map(|array| Label {
         place: array.span,
         text: match array.ty {
@@ -236,5 +261,5 @@ pub(crate) fn places(context: &Context<'_>, found: &Collective) -> Vec<Label> {
                 String::new()
             },
         });
-    arrays.chain(barriers).collect()
+    arrays.chain(barriers).chain(calls).collect()
 }

@@ -56,6 +56,10 @@ fn finding(context: &Context<'_>, race: &Race, others: &[&Race]) -> Finding {
             text: format!("thread {} {} it here", race.first.thread, verb(&race.first)),
         });
     }
+    secondary.extend(race.condition.map(|(place, thread)| Label {
+        place,
+        text: format!("where this holds for thread {thread}"),
+    }));
     secondary.extend(array.map(|array| Label {
         place: array.span,
         text: "shared by the whole group".to_owned(),

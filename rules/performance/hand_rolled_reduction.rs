@@ -60,7 +60,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
         shape: Some(scan::shape_id(reduction)),
         verdict: scan::verdict(reduction),
         primary: Label {
-            place: reduction.span,
+            place: scan::head(context, reduction),
             text: scan::effort(reduction),
         },
         secondary: scan::places(context, reduction),

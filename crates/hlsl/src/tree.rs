@@ -56,6 +56,20 @@ impl Shader {
         self.total(ty, |_| 1)
     }
 
+    /// Whether `ty` is known, and the types of all its members are.
+    #[must_use]
+    pub fn is_known(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Unknown => false,
+            Type::Array(element, _) => self.is_known(element),
+            Type::Struct(StructId(id)) => self
+                .structs
+                .get(*id as usize)
+                .is_some_and(|known| known.fields.iter().all(|field| self.is_known(&field.ty))),
+            _ => true,
+        }
+    }
+
     /// 32-bit words that a value of `ty` takes in groupshared memory at most; 0 for resources and unknown types.
     #[must_use]
     pub fn words(&self, ty: &Type) -> usize {

@@ -3,7 +3,7 @@
 use shaderlint_hlsl::{FileSpan, FunctionId, Problem, Shader, Span};
 use shaderlint_simt::{Analysis, analyze};
 
-use crate::finding::{Diagnostic, Finding};
+use crate::finding::{At, Diagnostic, Finding};
 use crate::place;
 use crate::reach;
 use crate::rule::{Context, Level, Rule, Settings, ShaderModel};
@@ -25,6 +25,8 @@ pub struct Report {
     pub problems: Vec<Problem>,
     /// Where a run had to stop early. What was found before then is in `findings`.
     pub stops: Vec<Problem>,
+    /// What the runs took, as in [`Analysis`].
+    pub work: u64,
 }
 
 /// Runs every rule over every entry point.
@@ -81,6 +83,7 @@ fn check_analyses(
             (rule.check)(&context, &mut findings);
             raw.extend(findings.into_iter().map(|finding| (rule, finding)));
         }
+        report.work += analysis.work;
         report.stops.extend(analysis.stopped.as_ref().map(|stop| Problem {
             message: stop.reason.clone(),
             place: shader.origins.locate(stop.span),
@@ -159,11 +162,16 @@ fn keep_fixes_all_entries_agree_on(
     findings: &mut [(&Rule, Finding)],
 ) {
     for (_, finding) in &mut *findings {
-        let holder = function_at(shader, finding.primary.place);
-        let is_instance = holder
-            .and_then(|holder| shader.functions.get(holder.0 as usize))
-            .is_some_and(|holder| holder.is_instance);
-        if is_instance && finding.fix.take().is_some() {
+        let Some(fix) = &finding.fix else { continue };
+        let edited = fix.edits.iter().map(|edit| match edit.at {
+            At::Over(span) | At::Before(span) | At::After(span) => span,
+        });
+        let is_instance = edited
+            .filter_map(|span| function_at(shader, span))
+            .filter_map(|holder| shader.functions.get(holder.0 as usize))
+            .any(|holder| holder.is_instance);
+        if is_instance {
+            finding.fix = None;
             finding
                 .notes
                 .push("no automatic fix: this is a template, which may be used with other types".to_owned());

@@ -25,6 +25,10 @@ pub(crate) use union::union;
 /// How many readings of a file there are beside the default one.
 const MAX_VARIANTS: usize = 8;
 
+/// When as much was spent on a file's readings (see [`Report::work`]) no more are looked for: about what one kernel takes
+/// that is too long to be run to its end, a second or two.
+const ENOUGH_WORK: u64 = 10_000_000;
+
 /// What makes a region one for the rules.
 const TELLING: [&[u8]; 3] = [b"Barrier", b"Interlocked", b"groupshared"];
 
@@ -102,7 +106,9 @@ pub(crate) fn readings(
         check(difference(&base, &defines), unit, problems, None)
     });
     readings.extend(sizes::agreed(of_sizes.collect()));
+    let work = |readings: &[Reading]| readings.iter().map(|reading| reading.report.work).sum::<u64>();
     while readings.len() <= MAX_VARIANTS
+        && work(&readings) < ENOUGH_WORK
         && let Some(Configuration {
             defines,
             unit,

@@ -7,7 +7,7 @@ use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Span, Type};
 use crate::column::Column;
 use crate::finding::{Access, Iteration, Race};
 use crate::machine::Machine;
-use crate::memory::{Action, Conflict, Pass, Site, Touch, Touches};
+use crate::memory::{Action, Conflict, Meeting, Pass, Site, Touch, Touches};
 use crate::value::{Op, Value};
 
 /// Pairs of values written at the same two places that are compared.
@@ -32,6 +32,9 @@ impl Machine<'_> {
             doubtful: self.state.doubtful,
             shared_guard,
             epoch: self.state.epoch,
+            exchanges: self.state.exchanges,
+            guard: self.state.guard.clone(),
+            condition: self.uncertain_condition(),
         });
         (self.sites.len() - 1) as u32
     }
@@ -96,6 +99,22 @@ impl Machine<'_> {
         cell / components.max(1) as u32
     }
 
+    /// The innermost condition around of which it is not known whether it holds for all that take part.
+    fn uncertain_condition(&self) -> Option<Span> {
+        let mut partings = self.partings.iter().rev();
+        let uncertain = partings.find(|parting| !parting.perhaps.is_empty())?;
+        Some(uncertain.span)
+    }
+
+    /// Whether the one thread read before it handed its wave a value, and the other wrote after that. What is written may
+    /// be made of what was read, so that there is no race; nothing is proved either way.
+    fn is_ordered_by_wave(&self, conflict: &Conflict) -> bool {
+        let Conflict { first, second, .. } = *conflict;
+        let exchanges = |touch: Touch| Some(self.sites.get(touch.site as usize)?.exchanges);
+        let wave = |touch: Touch| Some(self.waves.place.get(usize::from(touch.thread))?.0);
+        !conflict.first_writes && wave(first) == wave(second) && exchanges(first) < exchanges(second)
+    }
+
     /// Two threads met on a cell: a race to report where both accesses are certain, else only no proof.
     ///
     /// The values are what a write leaves and what it found there. A write of what is there already changes nothing for
@@ -105,10 +124,14 @@ impl Machine<'_> {
         self.report.unproved = true;
         self.forget_reads(array, Some(conflict.cell));
         let Conflict { first, second, .. } = conflict;
-        let certain = !conflict.doubtful && first.meets(second, &self.sites);
-        if !certain || self.prober.is_probing() {
+        if conflict.doubtful || self.prober.is_probing() || self.is_ordered_by_wave(&conflict) {
             return;
         }
+        let conditional = match first.meets(second, &self.sites) {
+            Meeting::Certain => None,
+            Meeting::If(touch) => Some(touch),
+            Meeting::NotCertain => return,
+        };
         let access = |touch: Touch, is_write| {
             let span = self
                 .sites
@@ -128,18 +151,42 @@ impl Machine<'_> {
             second: access(second, conflict.second_writes),
             interval: self.state.interval,
             iteration: self.iteration_at(second.site),
+            condition: None,
         };
         let places = (array, race.first.span, race.second.span);
-        if let Some([new, old]) = values {
+        let guard = conditional.and_then(|touch| {
+            let site = self.sites.get(touch.site as usize)?;
+            Some((
+                site.guard.at(usize::from(touch.thread)).clone(),
+                site.condition?,
+                touch,
+            ))
+        });
+        if conditional.is_some() && guard.is_none() {
+            return;
+        }
+        if values.is_some() || guard.is_some() {
             let asked = self.report.asked.entry(places).or_default();
-            if *asked == MAX_ASKED || self.report.race_places.contains(&places) {
+            let is_answered = *asked >= MAX_ASKED || self.report.race_places.contains(&places);
+            *asked += 1;
+            if is_answered || self.is_exhausted() {
                 return;
             }
-            *asked += 1;
-            if !self.terms.seen_to_differ(&new, &old, conflict.first_writes) {
+            let condition = guard.as_ref().map(|(guard, ..)| guard);
+            let is_seen = match &values {
+                Some([new, old]) => self
+                    .terms
+                    .seen_to_differ(new, old, conflict.first_writes, condition),
+                None => condition.is_none_or(|guard| self.terms.seen_to_hold(guard)),
+            };
+            if !is_seen {
                 return;
             }
         }
+        let race = Race {
+            condition: guard.map(|(_, span, touch)| (span, u32::from(touch.thread))),
+            ..race
+        };
         if self.report.race_places.insert(places) {
             self.report.races.push(race);
         }

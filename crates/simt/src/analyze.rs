@@ -6,6 +6,7 @@ use crate::bounds::{self, Bound};
 use crate::claim;
 use crate::effects::{Effects, EffectsCache};
 use crate::finding::{Analysis, Collective, OutOfBounds, Race};
+use crate::leftover::withdraw_parts;
 use crate::machine::{BUDGET, MAX_WORK, Machine, Report};
 use crate::missed::is_for_other_waves;
 use crate::packing;
@@ -126,6 +127,7 @@ fn run(
             }
         }
         budget = machine.budget;
+        analysis.work += machine.terms.work() as u64;
         let report = std::mem::take(&mut machine.report);
         if number == 0 {
             uses_waves = report.used_waves;
@@ -205,6 +207,13 @@ fn run(
             break;
         }
     }
+    withdraw_parts(
+        (shader, entry, group),
+        &mut terms,
+        windows,
+        &mut analysis.collectives,
+        &mut budget,
+    );
     // Waves can differ in what they do with groupshared memory alone; and where one run that leaves nothing out takes
     // too long, so do those that would be compared.
     if uses_waves && windows.is_empty() && effects.touches_shared() && !skims {

@@ -14,6 +14,17 @@ use crate::value::Value;
 impl<'a> Machine<'a> {
     /// The components of an expression's value; those of threads that are not active mean nothing.
     pub fn eval(&mut self, expr: &'a Expr) -> Run<Vec<Column>> {
+        let mut value = self.evaluate(expr)?;
+        if value.is_empty() && expr.ty == Type::Unknown {
+            value = self.not_known(1);
+        }
+        if self.prober.is_probing() && matches!(expr.kind, ExprKind::Binary(..) | ExprKind::Intrinsic(..)) {
+            self.notice_expression(expr, &value);
+        }
+        Ok(value)
+    }
+
+    fn evaluate(&mut self, expr: &'a Expr) -> Run<Vec<Column>> {
         match &expr.kind {
             ExprKind::Literal(word) => {
                 let count = self.shader.components(&expr.ty).max(1);
@@ -163,6 +174,15 @@ impl<'a> Machine<'a> {
             .collect()
     }
 
+    /// `count` columns of which nothing is known: of what is of a type that is not.
+    pub fn not_known(&mut self, count: usize) -> Vec<Column> {
+        if self.claims.is_some() {
+            self.atomic_results(count, Source::UNKNOWN)
+        } else {
+            self.fresh_columns(count)
+        }
+    }
+
     pub fn fresh_columns(&mut self, count: usize) -> Vec<Column> {
         let lanes = self.lanes;
         (0..count)
@@ -305,6 +325,9 @@ impl<'a> Machine<'a> {
             return value.to_vec();
         }
         let count = self.shader.components(to).min(MAX_COMPONENTS);
+        if *from == Type::Unknown {
+            return self.not_known(count);
+        }
         let (Some(source), Some(target)) = (from.scalar(), to.scalar()) else {
             // `(S)0` and `(S)s`.
             let fill = value.first().cloned().unwrap_or(Column::ZERO);
@@ -405,12 +428,8 @@ impl<'a> Machine<'a> {
         }
         let mut result = callee.result;
         let count = self.shader.components(&function.returns).min(MAX_COMPONENTS);
-        if self.claims.is_some() && result.len() < count {
-            result.extend(self.atomic_results(count - result.len(), Source::UNKNOWN));
-        }
-        while result.len() < count {
-            result.push(Column::Uniform(self.terms.fresh()));
-        }
+        let missing = count.saturating_sub(result.len());
+        result.extend(self.not_known(missing));
         Ok(result)
     }
 
@@ -429,7 +448,7 @@ impl<'a> Machine<'a> {
 
     /// Arguments are copied in and out, says the language; compilers may pass them by reference, and then nothing is
     /// touched that the function itself does not touch.
-    fn doubtfully<T>(&mut self, doubtful: bool, f: impl FnOnce(&mut Self) -> T) -> T {
+    pub fn doubtfully<T>(&mut self, doubtful: bool, f: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.state.doubtful;
         self.state.doubtful |= doubtful;
         let result = f(self);

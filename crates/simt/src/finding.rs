@@ -2,6 +2,7 @@
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Span};
 
+use crate::leftover::Leftovers;
 use crate::wave::LaneMap;
 
 /// What one entry point's run showed.
@@ -24,6 +25,8 @@ pub struct Analysis {
     pub wave_ladders: Vec<WaveLadder>,
     /// What the first run took, in statements times threads.
     pub steps: u64,
+    /// What the runs took: values made and looked at.
+    pub work: u64,
     /// Where the run had to stop early, and why. What was found before then still holds.
     pub stopped: Option<Stop>,
 }
@@ -71,6 +74,8 @@ pub struct Collective {
     pub windows: Vec<Extent>,
     /// Set where the construct can be replaced in place.
     pub rewrite: Option<Rewrite>,
+    /// Of a reduction: the partial results that it leaves besides the total.
+    pub(crate) leftovers: Leftovers,
 }
 
 /// A bound that is the same for all threads, taken for a number.
@@ -166,6 +171,12 @@ pub enum Elements {
         component: Option<u8>,
         thread: u32,
     },
+    /// What one thread works out, or a component of it.
+    Expression {
+        span: Span,
+        component: Option<u8>,
+        thread: u32,
+    },
 }
 
 /// What a replacement in place has to know of the construct's surroundings.
@@ -228,6 +239,9 @@ pub struct Race {
     pub interval: u32,
     /// The innermost loop around the second access.
     pub iteration: Option<Iteration>,
+    /// A condition on inputs under which one of the two accesses happens, and the thread it has to hold for; `None`
+    /// where both do for any inputs, or for those for which one statement leads to both.
+    pub condition: Option<(Span, u32)>,
 }
 
 /// A barrier that one thread reaches and another one does not.

@@ -155,6 +155,7 @@ impl Terms {
             part.factor &= MASK;
         }
         // Neighbours may have one factor only now.
+        self.note_work(sum.len() / 8);
         let sum = merge(Operator::Add, &sum, &[]);
         normalise(Operator::Add, constant & MASK, sum)
     }
@@ -276,8 +277,29 @@ fn merged(parts: &[Part]) -> Vec<Part> {
     if parts.len() < 2 {
         return parts.to_vec();
     }
-    let (left, right) = parts.split_at(parts.len() / 2);
-    merge(Operator::Add, &merged(left), &merged(right))
+    // Where the factor of the atoms from there on changes, and by how much.
+    let mut changes: Vec<(u32, u32)> = parts
+        .iter()
+        .flat_map(|part| [(part.start, part.factor), (part.end, part.factor.wrapping_neg())])
+        .collect();
+    changes.sort_unstable_by_key(|(at, _)| *at);
+    let mut merged: Vec<Part> = Vec::with_capacity(parts.len());
+    let (mut start, mut factor) = (0, 0u32);
+    for (at, change) in changes {
+        if at > start && factor != 0 {
+            match merged.last_mut() {
+                Some(last) if last.end == start && last.factor == factor => last.end = at,
+                _ => merged.push(Part {
+                    start,
+                    end: at,
+                    factor,
+                }),
+            }
+        }
+        start = at;
+        factor = factor.wrapping_add(change);
+    }
+    merged
 }
 
 impl Halved {

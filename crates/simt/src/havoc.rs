@@ -6,7 +6,7 @@
 
 use std::rc::Rc;
 
-use shaderlint_hlsl::{GlobalId, LocalId, Span, Stmt};
+use shaderlint_hlsl::{GlobalId, LocalId, Span, Stmt, Type};
 
 use crate::column::Column;
 use crate::effects::Effects;
@@ -92,22 +92,30 @@ impl Machine<'_> {
             let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
                 continue;
             };
+            let left = |component| Op::Havoc {
+                text,
+                place,
+                component,
+            };
+            let is_scalar = matches!(self.shader.globals[global.0 as usize].ty, Type::Scalar(_));
+            if let (true, false, [thread]) =
+                (is_scalar, effects.barrier, &*active.threads().collect::<Vec<_>>())
+            {
+                let value = self.terms.apply(left(0), &digests[*thread..=*thread]);
+                self.pass_by_one(global, written.then_some(value), span);
+                continue;
+            }
             let interval = self.state.interval_of(&self.state.shared[number]);
             let array = &mut self.state.shared[number];
+            self.report.unproved |= written || array.is_written_in(interval);
             array.blur(interval);
             if written {
                 let everything: Vec<Value> = digests.clone();
                 for (component, cell) in (0u32..).zip(array.cells_mut()) {
-                    *cell = self.terms.apply(
-                        Op::Havoc {
-                            text,
-                            place,
-                            component,
-                        },
-                        &everything[..1.min(everything.len())],
-                    );
+                    *cell = self
+                        .terms
+                        .apply(left(component), &everything[..1.min(everything.len())]);
                 }
-                self.report.unproved = true;
                 self.forget_reads(global, None);
                 self.strays(global);
             }
@@ -155,13 +163,36 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// What one thread alone does with a scalar, however often and in whatever order: nobody else's access in the
+    /// interval goes with a write, and no other write with a read. So one access stands for all, and the others of the
+    /// interval are held against it as against any.
+    fn pass_by_one(&mut self, global: GlobalId, left: Option<Value>, span: Span) {
+        self.doubtfully(true, |m| {
+            let site = m.site(span);
+            match left {
+                Some(value) => {
+                    m.forget_reads(global, None);
+                    m.store_shared(global, &Column::ZERO, 0, &Column::Uniform(value), site);
+                }
+                None => drop(m.load_shared(global, &Column::ZERO, 0, site)),
+            }
+        });
+    }
+
     /// One value a thread that stands for all it reads in statements of these effects.
     fn digests(&mut self, effects: &Effects) -> Vec<Value> {
+        let variables = effects.read.iter().chain(&effects.written);
+        let mut types =
+            variables.filter_map(|local| Some(&self.function()?.locals.get(local.0 as usize)?.ty));
+        let is_partly_known = types.any(|ty| !self.shader.is_known(ty));
         let events = Value::Known(self.state.events);
         let alone = !effects.barrier && !effects.wave && effects.shared_read.is_empty();
         let mut of_thread: Vec<Vec<Value>> = vec![Vec::new(); self.lanes];
         for (thread, values) in of_thread.iter_mut().enumerate() {
             values.push(events.clone());
+            if is_partly_known {
+                values.push(self.terms.fresh());
+            }
             values.push(Value::Known(thread as u32));
             values.push(self.state.guard.at(thread).clone());
             for local in effects.read.iter().chain(&effects.written) {

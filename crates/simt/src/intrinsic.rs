@@ -140,6 +140,7 @@ impl<'a> Machine<'a> {
         }
         if intrinsic.is_wave() {
             self.report.used_waves = true;
+            self.state.exchanges += u32::from(!arguments.is_empty());
             for value in values.iter().flatten() {
                 self.uses(value);
             }

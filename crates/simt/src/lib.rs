@@ -27,6 +27,7 @@ mod havoc;
 mod intrinsic;
 mod lanes;
 mod layout;
+mod leftover;
 mod machine;
 mod memory;
 mod missed;

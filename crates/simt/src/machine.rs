@@ -21,7 +21,8 @@ use crate::column::{Column, MAX_THREADS, Mask};
 use crate::divergence::Parting;
 use crate::effects::EffectsCache;
 use crate::finding::{Divergence, OutOfBounds, Race, Stop, Uninitialised};
-use crate::flow::Source;
+use crate::flow::Mark;
+use crate::leftover::Leftovers;
 use crate::memory::{Shared, Site};
 use crate::probe::{Prober, Trail};
 use crate::served::Served;
@@ -61,6 +62,7 @@ pub(crate) struct State {
     /// Barriers passed that order groupshared memory.
     pub interval: u32,
     pub epoch: u32,
+    pub exchanges: u32,
     /// The guard at the last of these barriers.
     pub barrier_guard: Value,
     /// Barriers passed that order device memory, and the guard at the last of them.
@@ -151,6 +153,8 @@ pub(crate) struct Machine<'a> {
     pub skims: bool,
     /// Set in a run for the claims alone.
     pub claims: Option<Claims>,
+    /// Reductions whose partial results are marked: their functions, what they leave, and by what it is known again.
+    pub leftovers: Vec<(FunctionId, Leftovers, Mark)>,
     /// Set in a run of one wave, whose atomics are served lane by lane.
     pub served: Option<Served>,
     /// Set in a run for ladders of lane reads alone.
@@ -238,6 +242,7 @@ impl<'a> Machine<'a> {
             guard: Column::Uniform(Value::TRUE),
             interval: 0,
             epoch: 0,
+            exchanges: 0,
             barrier_guard: Value::TRUE,
             device_interval: 0,
             device_guard: Value::TRUE,
@@ -257,6 +262,7 @@ impl<'a> Machine<'a> {
             effects: EffectsCache::default(),
             prober: Prober::default(),
             skims: false,
+            leftovers: Vec::new(),
             claims: None,
             served: None,
             ladders: None,
@@ -332,6 +338,7 @@ impl<'a> Machine<'a> {
             }
             let Some(before) = self.claims.is_some().then(|| self.whereabouts()) else {
                 self.statement(statement)?;
+                self.mark_leftovers(statement);
                 continue;
             };
             if let Err(halt) = self.statement(statement) {
@@ -353,8 +360,10 @@ impl<'a> Machine<'a> {
                     None => self.uninitialised(*local),
                 };
                 let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
-                if self.claims.is_some() && value.len() < count {
-                    value.extend(self.atomic_results(count - value.len(), Source::UNKNOWN));
+                let missing = count.saturating_sub(value.len());
+                value.extend(self.not_known(missing));
+                for lost in value.iter().skip(count) {
+                    self.uses(lost);
                 }
                 self.notice(*local, &value);
                 let (active, all, lanes) = (self.state.active, self.all, self.lanes);

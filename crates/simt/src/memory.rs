@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Span};
 
-use crate::column::Row;
+use crate::column::{Column, Row};
 use crate::finding::Operator;
 use crate::value::Value;
 
@@ -28,6 +28,12 @@ pub(crate) struct Site {
     pub shared_guard: Option<NonZeroU32>,
     /// Counts the points after which it is no longer certain that no barrier came between.
     pub epoch: u32,
+    /// Counts the operations by which lanes of a wave hand each other values.
+    pub exchanges: u32,
+    /// By thread: the condition under which it takes part.
+    pub guard: Column,
+    /// The innermost condition of which it is not known whether it holds.
+    pub condition: Option<Span>,
 }
 
 /// A pass of a loop, with its variable's value where that is known.
@@ -67,17 +73,33 @@ pub(crate) struct Touches {
 }
 
 impl Touch {
-    /// Whether both happen, at least for some inputs: under guards known true, or under one guard for both. And whether
-    /// it is certain that no barrier came between.
-    pub fn meets(self, other: Touch, sites: &[Site]) -> bool {
+    /// Both happen for certain under guards known true, and for some inputs under one guard for both.
+    pub fn meets(self, other: Touch, sites: &[Site]) -> Meeting {
         let (Some(here), Some(there)) = (sites.get(self.site as usize), sites.get(other.site as usize))
         else {
-            return false;
+            return Meeting::NotCertain;
         };
+        if here.doubtful || there.doubtful || here.epoch != there.epoch {
+            return Meeting::NotCertain;
+        }
         let one_guard = here.shared_guard.is_some() && here.shared_guard == there.shared_guard;
-        let both_happen = one_guard || (self.definite && other.definite);
-        !here.doubtful && !there.doubtful && both_happen && here.epoch == there.epoch
+        match (self.definite, other.definite) {
+            (true, true) => Meeting::Certain,
+            _ if one_guard => Meeting::Certain,
+            (true, false) => Meeting::If(other),
+            (false, true) => Meeting::If(self),
+            (false, false) => Meeting::NotCertain,
+        }
     }
+}
+
+/// Whether two accesses both happen, at least for some inputs, with no barrier between them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Meeting {
+    Certain,
+    /// If this one does, the other does too.
+    If(Touch),
+    NotCertain,
 }
 
 impl Touches {
@@ -163,6 +185,12 @@ impl Shared {
     /// An access at an unknown index. Any other access in the interval may meet it.
     pub fn blur(&mut self, interval: u32) {
         self.blurred_in = Some(interval);
+    }
+
+    /// Whether a thread wrote to any cell in this interval.
+    pub fn is_written_in(&self, interval: u32) -> bool {
+        let mut of_now = self.tracks.iter().filter(|track| track.interval == interval);
+        of_now.any(|track| track.writes[0].is_some())
     }
 
     /// The one operator by which all atomics of the interval up to now combine, the one at hand with them. It is

@@ -3,13 +3,14 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{LocalId, Scalar, Span, Type};
+use shaderlint_hlsl::{Expr, LocalId, Scalar, Span, Type};
 
 use crate::atoms::{Atoms, Layouts};
 use crate::column::Column;
 use crate::effects::Effects;
 use crate::finding::{Collective, Elements, Half, Kind, Operator, Shape};
 use crate::layout::{Layout, MAX_WIDTH};
+use crate::leftover::Leftovers;
 use crate::machine::Machine;
 use crate::memory::Shared;
 use crate::row::{self, Scan};
@@ -18,6 +19,8 @@ use crate::value::Value;
 
 pub(crate) struct Watch {
     depth: u32,
+    /// How much had been stored in resources before.
+    writes_before: usize,
     /// The first of the candidate's atoms.
     pub first: u32,
     layouts: Layouts,
@@ -62,6 +65,7 @@ impl Machine<'_> {
         });
         Some(Watch {
             depth: self.state.frame.depth,
+            writes_before: self.state.writes.len(),
             first: 0,
             registers: registers.collect(),
             layouts: layouts.clone(),
@@ -136,24 +140,43 @@ impl Machine<'_> {
 
     /// A variable is declared with a value: perhaps with the last two partial results combined.
     pub fn notice(&mut self, local: LocalId, value: &[Column]) {
+        let variable = self
+            .function()
+            .and_then(|function| function.locals.get(local.0 as usize));
+        let Some(ty) = variable.map(|variable| &variable.ty) else {
+            return;
+        };
+        self.notice_at(ty, value, |component, thread| Elements::OneRegister {
+            local,
+            component,
+            thread,
+        });
+    }
+
+    /// The same of an expression, which may go where no variable is: what is stored in a resource, say.
+    pub fn notice_expression(&mut self, expr: &Expr, value: &[Column]) {
+        self.notice_at(&expr.ty, value, |component, thread| Elements::Expression {
+            span: expr.span,
+            component,
+            thread,
+        });
+    }
+
+    fn notice_at(&mut self, ty: &Type, value: &[Column], place: impl Fn(Option<u8>, u32) -> Elements) {
         let Some(watch) = self.prober.watch.as_mut() else {
             return;
         };
-        let variable = self.shader.functions.get(self.state.frame.function.0 as usize);
-        let ty = variable.and_then(|function| Some(&function.locals.get(local.0 as usize)?.ty));
-        let (Some(scalar), true) = (ty.and_then(Type::scalar), watch.depth == self.state.frame.depth) else {
+        let (Some(scalar), true) = (ty.scalar(), watch.depth == self.state.frame.depth) else {
             return;
         };
         let first = self.state.active.threads().next().unwrap_or(0);
         for (component, column) in value.iter().enumerate() {
             let value = column.at(first);
             if row::size(value) as usize >= self.lanes.min(row::LEAST as usize) {
-                let place = Elements::OneRegister {
-                    local,
-                    component: (value_count(ty) > 1).then_some(component as u8),
-                    thread: first as u32,
-                };
-                watch.noticed.push((place, scalar, value.clone()));
+                let component = (value_count(ty) > 1).then_some(component as u8);
+                watch
+                    .noticed
+                    .push((place(component, first as u32), scalar, value.clone()));
             }
         }
     }
@@ -288,10 +311,19 @@ impl Machine<'_> {
                 .filter_map(|(place, scalar, row)| total(atoms, place, *scalar, row, lanes));
             scans = totals.collect();
             if scans.is_empty() && half.is_none() {
-                let one = watch.noticed.iter().find_map(|(place, scalar, value)| {
+                let total_of = |(place, scalar, value): &(Elements, Scalar, Value)| {
                     total(atoms, place, *scalar, std::slice::from_ref(value), lanes)
-                });
-                scans.push(one?);
+                };
+                // What a variable is given is an expression first.
+                let is_named = |pattern: &Pattern| !matches!(pattern.output, Elements::Expression { .. });
+                let mut totals = watch.noticed.iter().filter_map(total_of);
+                let first = totals.next()?;
+                scans.push(
+                    totals
+                        .find(is_named)
+                        .filter(|_| !is_named(&first))
+                        .unwrap_or(first),
+                );
             }
             if scans.is_empty() {
                 return None;
@@ -311,6 +343,8 @@ impl Machine<'_> {
             .map(|other| other.output.clone())
             .collect();
         let (shape, rounds) = shape(watch, main.kind, lanes.min(main.count));
+        // The last step is in no place whose partial results were watched.
+        let rounds = rounds + u32::from(matches!(main.output, Elements::Expression { .. }));
         let mut collective = Collective {
             kind: main.kind,
             operator: main.operator,
@@ -335,7 +369,15 @@ impl Machine<'_> {
             instances: Vec::new(),
             windows: Vec::new(),
             rewrite: None,
+            leftovers: Leftovers::default(),
         };
+        if collective.kind == Kind::Reduction && half.is_none() {
+            let range = (main.operator, main.first, main.first + main.count);
+            if self.stores_a_part(watch, range) {
+                return None;
+            }
+            collective.leftovers = self.leftovers(watch, range);
+        }
         // What wave forms can take the place of: a total, or a scan from the left of one or two elements a thread.
         let is_plain = !collective.reversed
             && collective.segment == collective.count
@@ -345,6 +387,62 @@ impl Machine<'_> {
         }
         Some(collective)
     }
+}
+
+impl Machine<'_> {
+    /// Whether a partial result of the elements was stored in a resource: a level of a pyramid.
+    fn stores_a_part(&self, watch: &Watch, range: (Operator, u32, u32)) -> bool {
+        let writes = self.state.writes.iter().skip(watch.writes_before);
+        writes.into_iter().any(|write| is_part(&write.value, range))
+    }
+
+    /// Where partial results of the elements are.
+    fn leftovers(&self, watch: &Watch, range: (Operator, u32, u32)) -> Leftovers {
+        let mut leftovers = Leftovers::default();
+        for array in &self.state.shared {
+            if watch.layouts.array(array.global).is_some() {
+                let cells = (0u32..).zip(array.cells());
+                let parts = cells.filter(|(_, value)| is_part(value, range));
+                leftovers
+                    .cells
+                    .extend(parts.map(|(cell, _)| (array.global, cell)));
+            }
+        }
+        if watch.depth != self.state.frame.depth {
+            return leftovers;
+        }
+        for (local, _) in &watch.registers {
+            let columns = self.state.frame.locals.get(local.0 as usize);
+            for (component, column) in (0u32..).zip(columns.into_iter().flatten()) {
+                let threads = 0..self.lanes as u32;
+                let parts = threads.filter(|thread| is_part(column.at(*thread as usize), range));
+                leftovers
+                    .registers
+                    .extend(parts.map(|thread| (*local, component, thread)));
+            }
+        }
+        leftovers
+    }
+}
+
+/// Whether a value is made of several of the elements from `first` to `end` by the operator, and not of all of them.
+fn is_part(value: &Value, (operator, first, end): (Operator, u32, u32)) -> bool {
+    let is_inside = |start: u32, stop: u32| first <= start && stop <= end;
+    let combined = match value {
+        Value::Known(_) => 0,
+        Value::Run {
+            operator: own,
+            start,
+            end: stop,
+        } if *own == operator && is_inside(*start, *stop) => stop - start,
+        Value::Sum(sum) if sum.operator == operator => {
+            let are_inside = sum.parts.iter().all(|part| is_inside(part.start, part.end));
+            let count = sum.parts.iter().map(|part| part.end - part.start).sum();
+            if are_inside { count } else { 0 }
+        }
+        _ => 0,
+    };
+    (2..end - first).contains(&combined)
 }
 
 fn borrowed(rows: &[(Elements, Scalar, Vec<Value>)]) -> Vec<(Elements, Scalar, Cow<'_, [Value]>)> {
@@ -383,9 +481,9 @@ fn shape(watch: &Watch, kind: Kind, elements: u32) -> (Shape, u32) {
     (shape, watch.widths.len() as u32)
 }
 
-fn value_count(ty: Option<&Type>) -> usize {
+fn value_count(ty: &Type) -> usize {
     match ty {
-        Some(Type::Vector(_, count)) => usize::from(*count),
+        Type::Vector(_, count) => usize::from(*count),
         _ => 1,
     }
 }

@@ -3,7 +3,6 @@
 use shaderlint_hlsl::{Expr, ExprKind, Type};
 
 use crate::column::Column;
-use crate::flow::Source;
 use crate::machine::{Machine, Run};
 use crate::place::Root;
 use crate::value::Op;
@@ -49,7 +48,11 @@ impl<'a> Machine<'a> {
                 );
             }
             let value = self.load(&place, operand.span);
-            is_partly_known |= value.is_empty();
+            // What is no place is a term of all that it is made of.
+            is_partly_known |= match &operand.ty {
+                Type::Unknown => value.is_empty(),
+                ty => !self.shader.is_known(ty),
+            };
             columns.extend(value);
             if is_place && !matches!(place.root, Root::Value(_)) {
                 places.push((place, operand.span));
@@ -71,14 +74,15 @@ impl<'a> Machine<'a> {
         for column in &columns {
             self.uses(column);
         }
-        if self.claims.is_some() && (is_partly_known || columns.is_empty()) && !self.is_heap(expr) {
+        let has_nothing = self.claims.is_some() && columns.is_empty();
+        if (is_partly_known || has_nothing) && !self.is_heap(expr) {
             // Equal terms would say that what is not seen is equal too.
             let count = self.shader.components(&expr.ty).clamp(1, 64);
             for (place, span) in places {
-                let changed = self.atomic_results(place.components.len(), Source::UNKNOWN);
+                let changed = self.not_known(place.components.len());
                 self.store(&place, &changed, span)?;
             }
-            return Ok(self.atomic_results(count, Source::UNKNOWN));
+            return Ok(self.not_known(count));
         }
         // All that is read in one term: as often as there are results it would be too much to write down.
         let arguments: Vec<&Column> = columns.iter().collect();

@@ -13,7 +13,7 @@ use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Shader, Span, Stmt};
 use crate::atoms::{Layouts, Twin};
 use crate::column::Column;
 use crate::effects::Effects;
-use crate::finding::{Collective, Kind};
+use crate::finding::{Collective, Elements, Kind};
 use crate::machine::{MAX_WORK, Machine, Report, State};
 use crate::memory::Shared;
 use crate::missed::{Missed, runs_once};
@@ -27,6 +27,8 @@ const MAX_PROBES: usize = 96;
 const MAX_RETRIES: u32 = 8;
 /// Statements of one block that a candidate has at most: an unrolled ladder has a few a rung.
 const MAX_STATEMENTS: usize = 512;
+/// Statements after which not all threads are there any more that may hold a total's last step.
+const MAX_LAST: u32 = 16;
 
 #[derive(Default)]
 pub(crate) struct Prober {
@@ -258,8 +260,12 @@ impl<'a> Machine<'a> {
             && self.state.alive == self.all
             && self.state.guard.uniform(self.all).is_some();
         let key = (self.state.frame.function, first.span);
-        if let Some(is_met) = self.prober.awaited.get_mut(&(key.0, key.1.start)) {
-            *is_met = true;
+        let awaits = !self.prober.awaited.is_empty();
+        match self.prober.awaited.get_mut(&(key.0, key.1.start)) {
+            Some(is_met) => *is_met = true,
+            // Nothing that another run did not find is asked for.
+            None if awaits => return,
+            None => {}
         }
         if self.prober.tried.contains(&key) && !self.is_to_be_retried(key, everyone) {
             return;
@@ -287,11 +293,16 @@ impl<'a> Machine<'a> {
             self.prober.hopeless.insert(key);
             return;
         }
-        let effects: Vec<Effects> = std::iter::once(of_first)
-            .chain(rest.iter().map(of_one))
-            .take(MAX_STATEMENTS)
-            .take_while(can_be_tried)
-            .collect();
+        let mut effects: Vec<Effects> = Vec::new();
+        let mut after = 0;
+        for of_one in std::iter::once(of_first).chain(rest.iter().map(of_one)) {
+            after += u32::from(after > 0 || of_one.leaves);
+            let can_be_tried = !of_one.opaque && (after == 0 || can_be_last(&of_one) && after <= MAX_LAST);
+            if !can_be_tried || effects.len() == MAX_STATEMENTS {
+                break;
+            }
+            effects.push(of_one);
+        }
         if self.could_be_a_collective(&effects) {
             self.prober.tried.insert(key);
             let mut state = self.state.clone();
@@ -481,11 +492,12 @@ impl<'a> Machine<'a> {
             }
             let is_first_barrier = of_one.barrier && !so_far.barrier;
             so_far.add(of_one);
+            let is_last = so_far.leaves;
             let clean = !self.report.unproved
                 && self.report.out_of_bounds.is_empty()
                 && !self.report.used_waves
-                && self.state.active == self.all;
-            if !clean {
+                && (is_last || self.state.active == self.all);
+            if !clean || self.state.active.is_empty() {
                 break;
             }
             let changes_something = of_one.touches_shared() || !of_one.written.is_empty();
@@ -497,6 +509,10 @@ impl<'a> Machine<'a> {
             let Some(mut found) = self.classify(&atoms, &so_far, span) else {
                 continue;
             };
+            if is_last && !is_of_one(&found.output) {
+                continue;
+            }
+            found.leftovers.last = statement.span;
             if self.state.events != entry_events || !is_replaceable(&so_far) {
                 found.rewrite = None;
             }
@@ -524,14 +540,20 @@ fn is_same(a: &Collective, b: &Collective) -> bool {
             == (&b.input, &b.output, b.count, b.segment, b.reversed)
 }
 
-/// Whether statements run to their end, and nothing that they may do is unknown.
-fn can_be_tried(effects: &Effects) -> bool {
-    !effects.leaves && !effects.opaque
+/// Whether statements may be run by the threads that are left: what others hold is no longer looked at.
+fn can_be_last(effects: &Effects) -> bool {
+    !effects.opaque && !effects.barrier && effects.shared_written.is_empty()
+}
+
+/// Whether it is one thread that holds a total.
+fn is_of_one(output: &Elements) -> bool {
+    matches!(output, Elements::OneRegister { .. } | Elements::Expression { .. })
 }
 
 /// Whether statements change nothing but groupshared memory and variables, so that other code can take their place.
 fn is_replaceable(effects: &Effects) -> bool {
-    can_be_tried(effects)
+    !effects.leaves
+        && !effects.opaque
         && effects.device_written.is_empty()
         && !effects.handle_written
         && effects.statics.is_empty()

@@ -38,6 +38,9 @@ impl Machine<'_> {
         {
             return None;
         }
+        if matches!(output, Elements::Expression { .. }) {
+            return None;
+        }
         let mut settled = Vec::new();
         for local in effects.written.difference(&effects.declared) {
             let is_result = |elements: &Elements| match elements {

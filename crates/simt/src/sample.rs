@@ -15,6 +15,9 @@ pub type Given<'g> = dyn Fn(&str, &[u32], u32) -> u32 + 'g;
 /// Atoms looked at for one sample: of what has more it is not said what it is.
 const MAX_VISITS: usize = 1 << 14;
 
+/// Random inputs of which some should meet a condition.
+const TRIES: u64 = 24;
+
 /// Random values for the atoms: seed 0 is the first group with unremarkable inputs.
 pub(crate) struct Sample<'t> {
     terms: &'t Terms,
@@ -38,25 +41,51 @@ impl Terms {
     /// the `(64 * group + thread) / 64` of two threads.
     ///
     /// If `surely`, only values that could be computed from inputs count; else what is not understood is an input too.
-    pub(crate) fn seen_to_differ(&self, a: &Value, b: &Value, surely: bool) -> bool {
+    /// With a condition only inputs count for which it holds.
+    pub(crate) fn seen_to_differ(
+        &self,
+        a: &Value,
+        b: &Value,
+        surely: bool,
+        condition: Option<&Value>,
+    ) -> bool {
         if surely && (self.is_opaque(a) || self.is_opaque(b)) {
             return false;
         }
-        let mut evaluated = 0;
-        let differ = (1..=4).any(|seed| {
+        let tries = if condition.is_some() { TRIES } else { 4 };
+        for seed in 1..=tries {
             let mut sample = Sample::new(self, seed);
             sample.limit = MAX_VISITS;
+            if condition.is_some_and(|condition| !sample.holds(condition)) {
+                self.note_work(sample.visits);
+                continue;
+            }
             let (a, b) = (sample.value(a), sample.value(b));
-            evaluated += sample.visits;
-            a != b && !(surely && sample.guessed) && sample.visits < sample.limit
-        });
-        // A term may be as long as the run that made it. Evaluating is less work than making.
-        self.note_work(evaluated / 2);
-        differ
+            // A term may be as long as the run that made it.
+            self.note_work(sample.visits);
+            if sample.visits >= sample.limit {
+                return false;
+            }
+            if a != b && !(surely && sample.guessed) {
+                return true;
+            }
+        }
+        false
     }
 }
 
 impl Terms {
+    /// Whether inputs were seen for which a condition holds.
+    pub(crate) fn seen_to_hold(&self, condition: &Value) -> bool {
+        (1..=TRIES).any(|seed| {
+            let mut sample = Sample::new(self, seed);
+            sample.limit = MAX_VISITS;
+            let holds = sample.holds(condition);
+            self.note_work(sample.visits);
+            holds
+        })
+    }
+
     /// The value where some atoms are given, in the first group; `None` if that does not decide it.
     pub(crate) fn value_given(&self, value: &Value, given: &[(u32, u32)]) -> Option<u32> {
         let mut sample = Sample::new(self, 0);
@@ -79,6 +108,11 @@ impl<'t> Sample<'t> {
             visits: 0,
             limit: usize::MAX,
         }
+    }
+
+    /// Whether a condition that is understood holds.
+    fn holds(&mut self, condition: &Value) -> bool {
+        !self.terms.is_opaque(condition) && self.value(condition) != 0 && !self.guessed
     }
 
     pub(crate) fn value(&mut self, value: &Value) -> u32 {

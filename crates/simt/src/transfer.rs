@@ -6,7 +6,6 @@ use shaderlint_hlsl::{GlobalId, Shader, Span, Storage, Type};
 
 use crate::claim::CONSTANT_FROM_HEAP;
 use crate::column::Column;
-use crate::flow::Source;
 use crate::machine::{Machine, Run, Write};
 use crate::place::{Place, Root, index_outside};
 use crate::undefined::{self, Suspect};
@@ -99,7 +98,7 @@ impl Machine<'_> {
             .collect()
     }
 
-    fn load_shared(&mut self, global: GlobalId, base: &Column, component: u32, site: u32) -> Column {
+    pub fn load_shared(&mut self, global: GlobalId, base: &Column, component: u32, site: u32) -> Column {
         if self.served.is_some() {
             // Memory that others may write meanwhile: as a resource.
             return self.load_device(global, std::slice::from_ref(base), component);
@@ -215,10 +214,14 @@ impl Machine<'_> {
     /// Stores a value's components for the active threads.
     pub fn store(&mut self, place: &Place, values: &[Column], span: Span) -> Run<()> {
         let missing = place.components.len().saturating_sub(values.len());
-        if self.claims.is_some() && missing > 0 {
+        if missing > 0 {
             let mut all = values.to_vec();
-            all.extend(self.atomic_results(missing, Source::UNKNOWN));
+            all.extend(self.not_known(missing));
             return self.store(place, &all, span);
+        }
+        // What is of a type that is not known keeps nothing; whatever becomes of it.
+        for lost in values.iter().skip(place.components.len()) {
+            self.uses(lost);
         }
         match &place.root {
             Root::Local(local) => {
@@ -324,9 +327,7 @@ impl Machine<'_> {
         let (cells, tracks) = self.state.shared[number].open();
         for thread in active.threads() {
             let Value::Known(base) = base.at(thread) else {
-                // Written somewhere in the array: nothing in it is known any more.
                 anywhere = true;
-                cells.fill_with(|| self.terms.fresh());
                 continue;
             };
             let touch = touches.of(thread, guard);
@@ -354,6 +355,8 @@ impl Machine<'_> {
             }
         }
         if anywhere {
+            // Nothing in the array is known any more, whatever else was written there.
+            cells.fill_with(|| self.terms.fresh());
             self.state.shared[number].blur(interval);
             self.forget_reads(global, None);
             unproved = true;

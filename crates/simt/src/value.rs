@@ -192,6 +192,7 @@ impl Terms {
         let (left, left_constant) = self.parts_under(operator, a);
         let (right, right_constant) = self.parts_under(operator, b);
         let parts = merge(operator, &left, &right);
+        self.note_work(parts.len() / 8);
         normalise(operator, operator.fold(left_constant, right_constant), parts)
     }
 

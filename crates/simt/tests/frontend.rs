@@ -15,7 +15,9 @@ fn shown(shader: &Shader, found: &Collective) -> String {
         Elements::Array { global, .. } | Elements::Spread { global } | Elements::Cell { global, .. } => {
             shader.globals[global.0 as usize].name.clone()
         }
-        Elements::Register { .. } | Elements::OneRegister { .. } => "a register".to_owned(),
+        Elements::Register { .. } | Elements::OneRegister { .. } | Elements::Expression { .. } => {
+            "a register".to_owned()
+        }
     };
     format!("{:?} {:?} {} of {array}", found.kind, found.operator, found.count)
 }

@@ -54,6 +54,12 @@ fn check(threads: &str, globals: &str, body: &str, expected: &[&str]) {
                 format!("{}[{index}]{part}{axis}", name(global))
             }
             Elements::Register { local, .. } => shader.functions[0].locals[local.0 as usize].name.clone(),
+            Elements::Expression { span, thread, .. } => {
+                format!(
+                    "{} of {thread}",
+                    String::from_utf8_lossy(span.slice(&shader.text))
+                )
+            }
             Elements::OneRegister { local, thread, .. } => {
                 format!(
                     "{} of {thread}",
@@ -355,5 +361,59 @@ fn few_elements_in_a_large_group() {
         "turn[gi] = Src[gi]; SYNC; for (uint s = 1; s < 4; s <<= 1) { uint v = gi >= s ? turn[gi - s] : 0; SYNC; turn[gi] += v; SYNC; }
          Out[gi] = turn[gi];",
         &[],
+    );
+}
+
+#[test]
+fn the_last_step_may_be_taken_on_the_way_out() {
+    let rungs = "for (uint s = 64; s > 1; s >>= 1) { if (gi < s) g[gi] += g[gi + s]; SYNC; }";
+    let check = |last: &str, expected: &[&str]| {
+        let body = format!("{LOAD} {rungs} {last}");
+        check("128,1,1", "groupshared uint g[128];", &body, expected);
+    };
+    check(
+        "if (gi == 0) Out[id.x] = g[0] + g[1];",
+        &["reduction Add 128/128 Tree g+0 -> g[0] + g[1] of 0"],
+    );
+    check(
+        "if (gi == 0) Out[id.x] = (g[0] + g[1]) / 128;",
+        &["reduction Add 128/128 Tree g+0 -> g[0] + g[1] of 0"],
+    );
+    check(
+        "if (gi > 0) return; if (Src[0] > 4) return; uint sum = g[0] + g[1]; Out[id.x] = sum;",
+        &["reduction Add 128/128 Tree g+0 -> sum of 0"],
+    );
+    check("if (gi == 0) Out[id.x] = g[0] + g[2];", &[]);
+    check("if (gi == 0) Out[id.x] = g[0] + 2 * g[1];", &[]);
+    // Not looked at: a cell is for all threads, and most are gone.
+    check("if (gi > 0) return; g[0] += g[1]; Out[id.x] = g[0];", &[]);
+}
+
+#[test]
+fn a_total_is_a_part_of_what_uses_partial_results() {
+    let globals = "groupshared uint g[128]; RWStructuredBuffer<uint> Level;";
+    let up = "uint d; for (d = 1; d < 128; d <<= 1) { uint to = 2 * gi * d + 2 * d - 1; if (to < 128) g[to] += g[to - d]; SYNC; }";
+    let total = "reduction Add 128/128 Tree g+0 -> g[127]";
+    let check = |body: &str, expected: &[&str]| check("128,1,1", globals, body, expected);
+    check(&format!("{LOAD} {up} if (gi == 0) Out[0] = g[127];"), &[total]);
+    check(
+        &format!("{LOAD} {up} if (gi < 2) Out[gi] = g[63 + 64 * gi];"),
+        &[],
+    );
+    check(&format!("{LOAD} {up} if (g[63] > 7) Out[0] = g[127];"), &[]);
+    // Every level is stored: a pyramid.
+    let levels = "uint v; for (uint s = 64; s > 0; s >>= 1) { if (gi < s) { v = g[gi] + g[gi + s]; g[gi] = v; STORE } SYNC; }";
+    let pyramid = |store: &str| {
+        format!(
+            "{LOAD} {} if (gi == 0) Out[0] = g[0];",
+            levels.replace("STORE", store)
+        )
+    };
+    check(&pyramid(""), &["reduction Add 128/128 Tree g+0 -> g[0]"]);
+    check(&pyramid("Level[s + gi] = v;"), &[]);
+    // Its elements may be used once more.
+    check(
+        &format!("{LOAD} {up} if (gi == 0) Out[0] = g[127]; Out[id.x + 1] = g[gi & 126];"),
+        &[total],
     );
 }

@@ -1,7 +1,7 @@
 //! Kernels that once made the engine say something untrue.
 
 use shaderlint_hlsl::Shader;
-use shaderlint_simt::{Analysis, LaneMap, Outcome, analyze, compare};
+use shaderlint_simt::{Analysis, Found, Kind, LaneMap, Outcome, analyze, compare};
 
 fn shader(source: &str) -> Shader {
     shaderlint_hlsl::parse(source.as_bytes().to_vec()).0
@@ -432,4 +432,188 @@ fn every_element_of_a_scan_is_somewhere() {
     assert_eq!(rewritable("groupshared uint h[65];", &body("gi + 1")), [true]);
     // 63 elements, and one that no cell holds.
     assert_eq!(rewritable("groupshared uint h[65];", &body("gi")), [false; 0]);
+}
+
+/// One thread gathers what the groups before it left, in a loop whose length nobody knows, into a variable of the group.
+#[test]
+fn what_one_thread_does_in_a_loop_of_unknown_length_races_with_others_alone() {
+    let scans = |gather: &str| {
+        let body = format!(
+            "g[gi] = Src[dtid.x]; uint d; uint s = 1;
+             for (d = 32; d > 0; d >>= 1) {{ GroupMemoryBarrierWithGroupSync();
+                 if (gi < d) {{ g[s * (2 * gi + 2) - 1] += g[s * (2 * gi + 1) - 1]; }} s *= 2; }}
+             GroupMemoryBarrierWithGroupSync(); {gather} if (gi == 0) g[63] = 0;
+             for (d = 1; d < 64; d *= 2) {{ s >>= 1; GroupMemoryBarrierWithGroupSync();
+                 if (gi < d) {{ uint a = s * (2 * gi + 1) - 1, b = a + s; uint t = g[a]; g[a] = g[b]; g[b] += t; }} }}
+             GroupMemoryBarrierWithGroupSync(); Out[dtid.x] = g[gi] + before;"
+        );
+        let collectives = first_entry(&shader(&kernel("groupshared uint before;", &body))).collectives;
+        let scans = collectives
+            .iter()
+            .filter(|found| found.kind == Kind::ExclusiveScan);
+        scans.count()
+    };
+    let alone = "if (gi == 0) { before = 0; uint b = gid.x; if (b > 0) { while (b > 0) { before += Src[b]; b--; } } }";
+    assert_eq!(scans(alone), 1);
+    assert_eq!(
+        scans(&format!("{alone} Out[dtid.x + 64] = before;")),
+        0,
+        "others read it"
+    );
+    assert_eq!(
+        scans(&format!("Out[dtid.x + 64] = before; {alone}")),
+        0,
+        "others read it before"
+    );
+    let of_all = alone.replace("if (gi == 0)", "if (gi < 2)");
+    assert_eq!(scans(&of_all), 0, "two threads write it");
+    let elements = "g[gi] += 0 * gi; if (gi == 0) { uint b = gid.x; uint x = 0; if (b > 0) { while (b > 0) { x += g[b & 63]; b--; } } Out[dtid.x + 64] = x; }";
+    assert_eq!(scans(elements), 0, "it reads what others write");
+}
+
+/// A name for a type that only the host's headers know stands for anything.
+#[test]
+fn what_is_of_an_unknown_type_may_be_anything() {
+    let cells = |declared: &str, body: &str| {
+        let shader = shader(&kernel(declared, body));
+        let claims = first_entry(&shader).claims;
+        claims.iter().map(|claim| claim.cells).collect::<Vec<_>>()
+    };
+    assert_eq!(cells("", "uint b = Src[dtid.x]; InterlockedAdd(Out[b], 1);"), []);
+    assert_eq!(
+        cells("", "u32 b = Src[dtid.x]; InterlockedAdd(Out[b], 1);"),
+        [],
+        "a variable"
+    );
+    assert_eq!(
+        cells("", "u32 b = 5; InterlockedAdd(Out[b + 1], 1);"),
+        [],
+        "an operation on it"
+    );
+    assert_eq!(
+        cells(
+            "struct S { u32 bin; }; StructuredBuffer<S> Items;",
+            "S one = Items[dtid.x]; InterlockedAdd(Out[one.bin], 1);"
+        ),
+        [],
+        "a member"
+    );
+    assert_eq!(
+        cells(
+            "void f(out u32 x) { x = 3; }",
+            "uint b = 1; f(b); InterlockedAdd(Out[b], 1);"
+        ),
+        [],
+        "an argument that is written"
+    );
+    assert_eq!(
+        cells("u32 f(uint x) { return x; }", "InterlockedAdd(Out[f(1)], 1);"),
+        [],
+        "a result"
+    );
+    assert_eq!(
+        cells("static u32 b;", "b = Src[dtid.x]; InterlockedAdd(Out[b], 1);"),
+        [],
+        "a static variable"
+    );
+    // What becomes of the old value is not seen.
+    let found = |body: &str| first_entry(&shader(&kernel("", body))).claims[0].found;
+    assert_eq!(
+        found("uint at; InterlockedAdd(Out[0], 1, at); Out[at] = 4;"),
+        Found::Slot
+    );
+    assert_eq!(
+        found("u32 at; InterlockedAdd(Out[0], 1, at); Out[at] = 4;"),
+        Found::Otherwise
+    );
+    // Two values of a loop's variable, and the halves of a vector, are not the same.
+    check_races(
+        "",
+        "g[gi] = gi; GroupMemoryBarrierWithGroupSync(); u32 i = gi; Out[dtid.x] = g[i + 1]; g[gi] = 0;",
+        0,
+    );
+    check_races(
+        "struct In { u32 t; };",
+        "In s; s.t = gi; g[s.t] = gi; GroupMemoryBarrierWithGroupSync(); Out[dtid.x] = g[63 - s.t];",
+        0,
+    );
+    let differ = "uint3 v = Unknown[dtid.x]; Out[dtid.x] = ";
+    check_not_equal(["", ""], [&format!("{differ} v.x;"), &format!("{differ} v.y;")]);
+    let twice = |second: &str| format!("u32 i = 0; uint a = 2 * i; i = gi; {second} Out[dtid.x] = a;");
+    check_not_equal(["", ""], [&twice(""), &twice("a = 2 * i;")]);
+}
+
+#[test]
+fn a_race_under_a_condition_is_one_where_the_condition_can_hold() {
+    let condition = |body: &str| {
+        let shader = shader(&kernel("groupshared uint n; cbuffer C { uint width; };", body));
+        let races = first_entry(&shader).races;
+        let text =
+            |place: shaderlint_hlsl::Span| String::from_utf8_lossy(place.slice(&shader.text)).into_owned();
+        races
+            .iter()
+            .map(|race| race.condition.map(|(place, thread)| (text(place), thread)))
+            .collect::<Vec<_>>()
+    };
+    let known = |text: &str, thread: u32| vec![Some((text.to_owned(), thread))];
+    let clear = "if (gi == 0) n = 0;";
+    assert_eq!(
+        condition(&format!("{clear} if (Src[dtid.x] > 5) InterlockedAdd(n, 1);")),
+        known("Src[dtid.x] > 5", 1)
+    );
+    assert_eq!(
+        condition("g[gi] = gi; if (width > 5) Out[dtid.x] = g[63 - gi];"),
+        known("width > 5", 0)
+    );
+    assert_eq!(
+        condition(
+            "if (Src[dtid.x] > 5) InterlockedAdd(n, 1); GroupMemoryBarrier(); if (gi == 0) Out[0] = n;"
+        ),
+        known("Src[dtid.x] > 5", 1)
+    );
+    // No input meets it, none was seen to, or it is not understood.
+    assert_eq!(
+        condition(&format!(
+            "{clear} if (gi > 63 + (Src[dtid.x] & 0)) InterlockedAdd(n, 1);"
+        )),
+        []
+    );
+    assert_eq!(
+        condition(&format!(
+            "{clear} if (Src[dtid.x] == 12345) InterlockedAdd(n, 1);"
+        )),
+        []
+    );
+    assert_eq!(
+        condition(&format!("{clear} if (unheard(dtid.x)) InterlockedAdd(n, 1);")),
+        []
+    );
+    // Which of two conditions hold together only the host knows.
+    assert_eq!(
+        condition("if (Src[0] > 5 && gi == 0) n = 0; if (Src[1] > 5) InterlockedAdd(n, 1);"),
+        []
+    );
+    assert_eq!(
+        condition(&format!(
+            "{clear} GroupMemoryBarrierWithGroupSync(); if (width > 5) InterlockedAdd(n, 1);"
+        )),
+        []
+    );
+}
+
+/// As in the last levels of a pyramid, where lanes pass values on instead of waiting.
+#[test]
+fn a_value_passed_on_by_its_reader_has_been_read() {
+    let body = |pass_on: &str| {
+        format!(
+            "g[gi] = Src[dtid.x]; GroupMemoryBarrierWithGroupSync(); uint v = g[gi]; {pass_on}
+             if ((gi & 1) == 0) g[gi + 1] = w; GroupMemoryBarrierWithGroupSync(); Out[dtid.x] = g[gi];"
+        )
+    };
+    check_races(
+        "",
+        &body("uint w = max(v, WaveReadLaneAt(v, WaveGetLaneIndex() ^ 1));"),
+        0,
+    );
+    check_races("", &body("uint w = v + WaveGetLaneIndex();"), 1);
 }

@@ -39,6 +39,12 @@ fn place(shader: &Shader, of: &Collective, elements: &Elements) -> String {
         Elements::Spread { global } => format!("{}~", of_array(global)),
         Elements::Cell { global, index, .. } => format!("{}[{index}]", of_array(global)),
         Elements::Register { local, .. } => shader.functions[0].locals[local.0 as usize].name.clone(),
+        Elements::Expression { span, thread, .. } => {
+            format!(
+                "{} of {thread}",
+                String::from_utf8_lossy(span.slice(&shader.text))
+            )
+        }
         Elements::OneRegister { local, thread, .. } => {
             format!(
                 "{} of {thread}",

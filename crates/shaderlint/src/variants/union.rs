@@ -122,6 +122,7 @@ fn moved(mut reading: Reading, sources: &mut Sources) -> Reading {
         used,
         problems,
         stops,
+        work: _,
     } = &mut reading.report;
     reading
         .problems

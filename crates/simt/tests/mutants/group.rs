@@ -48,6 +48,8 @@ pub enum Order {
 pub enum End {
     /// Every thread is at the mark.
     AtMark,
+    /// Those that have not finished are.
+    OthersLeft,
     Finished,
     /// Not every thread got to a barrier or to the mark that another one waits at.
     Apart,
@@ -202,6 +204,10 @@ impl<'p> Group<'p> {
                 }
                 if all(Status::AtMark) {
                     return End::AtMark;
+                }
+                let is_done = |thread: &Thread| matches!(thread.status, Status::AtMark | Status::Finished);
+                if self.threads.iter().all(is_done) {
+                    return End::OthersLeft;
                 }
                 let first = (self.threads[0].pc, self.threads[0].calls.clone());
                 let same = |thread: &Thread| thread.pc == first.0 && thread.calls == first.1;

@@ -57,7 +57,18 @@ const LADDERS: [&str; 22] = [
 ];
 
 /// Kernels of other forms: the globals and the body.
-const OTHERS: [(&str, &str); 11] = [
+const OTHERS: [(&str, &str); 13] = [
+    (
+        "groupshared T g[N];",
+        "g[gi] = Src[id.x]; SYNC; for (uint s = H; s > 1; s >>= 1) { if (gi < s) g[gi] += g[gi + s]; SYNC; }
+         if (gi == 0) Out[group.x] = g[0] + g[1];",
+    ),
+    (
+        "groupshared T g[N];",
+        "T own = Src[id.x]; g[gi] = own; SYNC;
+         for (uint s = H; s > 1; s >>= 1) { if (gi < s) { own += g[gi + s]; g[gi] = own; } SYNC; }
+         if (gi != 0) return; Out[group.x] = own + g[1];",
+    ),
     (
         "groupshared T a[N]; groupshared T b[N];",
         "a[gi] = Src[id.x]; SYNC; bool flip = false;

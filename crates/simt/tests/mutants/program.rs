@@ -92,6 +92,8 @@ pub struct Program {
     /// Slots of the entry's parameters with the semantic's component.
     pub system_values: Vec<(Slot, String, u32)>,
     pub locals: BTreeMap<(FunctionId, LocalId), (Slot, u32)>,
+    /// Where the words of expressions that combine values are, by start and end.
+    pub values: BTreeMap<(u32, u32), Vec<Slot>>,
     /// The element type's scalar and name of each resource and uniform.
     pub resources: BTreeMap<GlobalId, (Scalar, String)>,
 }
@@ -132,6 +134,7 @@ pub fn compile(shader: &Shader, entry: FunctionId) -> Result<Program> {
             slots: 0,
             system_values: Vec::new(),
             locals: BTreeMap::new(),
+            values: BTreeMap::new(),
             resources: BTreeMap::new(),
         },
         function: entry,
@@ -349,6 +352,15 @@ impl Compiler<'_> {
     }
 
     fn eval(&mut self, expr: &Expr) -> Result<Vec<Slot>> {
+        let value = self.value_of(expr)?;
+        if matches!(expr.kind, ExprKind::Binary(..) | ExprKind::Intrinsic(..)) {
+            let place = (expr.span.start, expr.span.end);
+            self.program.values.insert(place, value.clone());
+        }
+        Ok(value)
+    }
+
+    fn value_of(&mut self, expr: &Expr) -> Result<Vec<Slot>> {
         match &expr.kind {
             ExprKind::Literal(word) => {
                 Self::scalar(&expr.ty)?;
