@@ -1,337 +1,301 @@
-//! `shaderlint verify FILE`: are the fixed kernels the flagged ones, by proof and on every GPU there is?
+//! `shaderlint verify`: are the fixed kernels the flagged ones, by proof, interpreted and on every GPU there is?
+//!
+//! [`pair`] says which kernels are compared, [`gather`] finds out what is known of them; that is [`evidence`], which
+//! [`text`] and [`page`] show.
 
+mod evidence;
+mod gather;
+mod kernel_toml;
+mod page;
+mod pair;
+mod progress;
 mod proof;
-mod table;
+mod record;
+mod text;
 
-use std::cell::Cell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use anyhow::Result;
-use shaderlint_hlsl::{ExprKind, FunctionId, Scalar, Shader, Span, Stmt, StmtKind};
-use shaderlint_linter::{Category, Diagnostic, Settings, Verdict, check_shader, settle};
-use shaderlint_rules::RULES;
-use shaderlint_simt::unordered;
-use shaderlint_verify::run::{Tolerance, Trial, compare_and_time_everywhere};
-use shaderlint_verify::{Lowered, lower_repeated};
+use anyhow::{Context, Result, bail, ensure};
+use clap::ValueEnum;
+use serde::Serialize;
+use shaderlint_verify::run::{Adapter, adapters};
 
+use self::evidence::Evidence;
+use self::gather::{Files, gather};
+use self::kernel_toml::Settings;
+use self::page::Page;
+use self::pair::{Pair, fixed_file, other_file};
+use self::progress::Progress;
 use crate::args::SourceArgs;
+use crate::config::Projects;
 use crate::lint::{self, OneFile, Unit};
-use crate::{Outcome, kernel, terminal};
-
-/// Passes of the ladder in one run where the ladder, not the memory, is to be timed.
-const PASSES: u32 = 64;
+use crate::walk::Asked;
+use crate::{Outcome, includes, kernel, terminal, walk};
 
 /// Arguments of `shaderlint verify`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct VerifyArgs {
-    /// The HLSL file
-    pub file: PathBuf,
-    /// The entry point, where the file has several
+    /// An HLSL file, or a folder of them
+    pub path: PathBuf,
+    /// Compare with the kernel in this file instead of with the fixed one
+    pub other: Option<PathBuf>,
+    /// The entry point, where a file has several
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// Compare with the kernel in this file instead of with the fixed one
-    #[arg(long, value_name = "FILE")]
-    pub against: Option<PathBuf>,
+    /// What a uniform is, e.g. Count=100; else it is sampled
+    #[arg(long, value_name = "NAME=VALUE", value_parser = kernel_toml::setting)]
+    pub set: Vec<(String, Vec<f64>)>,
+    /// Run on this adapter only (a part of its name)
+    #[arg(long, value_name = "NAME")]
+    pub adapter: Option<String>,
     /// Compare results only
     #[arg(long)]
     pub no_timing: bool,
     /// Fail (exit 2) where no adapter could run the kernels
     #[arg(long)]
     pub require_gpu: bool,
+    /// How results are printed
+    #[arg(
+        long,
+        value_enum,
+        default_value = "full",
+        value_name = "FORMAT",
+        hide_possible_values = true,
+        help = "full or json [default: full]",
+        hide_default_value = true
+    )]
+    pub output_format: Format,
+    /// Write a page for a browser
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Measure what each evidence.json below the folder names, and write it there
+    #[arg(long, conflicts_with_all = ["other", "entry", "set", "no_timing", "report"])]
+    pub evidence: bool,
+    /// No progress, and a line for each kernel only
+    #[arg(short, long)]
+    pub quiet: bool,
     #[command(flatten)]
     pub source: SourceArgs,
 }
 
-/// Two kernels that should do the same.
-struct Pair {
-    name: String,
-    /// What the second one is called in messages.
-    other: String,
-    flagged: FunctionId,
-    fixed: FunctionId,
-    /// The flagged kernel with its atomics aggregated, where that is part of the fix.
-    refined: Option<Refined>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Full,
+    Json,
 }
 
-/// A kernel after the fixes that refine it and before the others: each was proved by itself, as it was offered.
-struct Refined {
-    shader: Shader,
-    entry: FunctionId,
-    /// Nothing else was fixed.
-    is_all: bool,
+/// What is printed for other programs.
+#[derive(Serialize)]
+struct Output<'a> {
+    /// The program's.
+    version: &'a str,
+    kernels: &'a [Evidence],
 }
 
 pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
-    let file = OneFile::read(&args.file, &args.source)?;
-    let flagged = file.unit(&file.text);
-    let (fixed, pairs) = match &args.against {
-        Some(against) => other_file(args, &flagged, against)?,
-        None => fixed_file(args, &file, &flagged)?,
-    };
-    if pairs.is_empty() {
-        terminal::print(
-            format!("{}: no kernel has a finding with a fix\n", kernel::path(&flagged)).as_bytes(),
-        )?;
-        return Ok(Outcome::Clean);
+    let devices = chosen(args.adapter.as_deref())?;
+    if args.evidence {
+        ensure!(!devices.is_empty(), "there is no adapter to measure on");
+        let progress = Progress::new(args.quiet);
+        let all_alike = record::record(&args.path, &args.source, &devices, &progress);
+        progress.clear();
+        return Ok(if all_alike? {
+            Outcome::Clean
+        } else {
+            Outcome::Findings
+        });
     }
-    let mut is_equal = true;
-    let mut could_run = true;
-    for pair in &pairs {
-        let proof = proof::prove(&flagged.shader, &fixed.shader, pair);
-        terminal::print(proof.text.as_bytes())?;
-        is_equal &= proof.holds;
-        match on_devices(&flagged, &fixed, pair, !args.no_timing) {
-            Ok((rows, _)) if rows.is_empty() => {
-                could_run = false;
-                terminal::print(b"  no GPU adapter: nothing was run\n")?;
+    let mut verification = Verification {
+        args,
+        devices,
+        progress: Progress::new(args.quiet),
+        known: Vec::new(),
+        page: Page::default(),
+        could_not: false,
+    };
+    let done = verification.run();
+    verification.progress.clear();
+    done?;
+    verification.finish()
+}
+
+/// The adapters to run on.
+fn chosen(name: Option<&str>) -> Result<Vec<Adapter>> {
+    let all = adapters();
+    let Some(name) = name else { return Ok(all) };
+    let names: Vec<String> = all.iter().map(|adapter| adapter.info.name.clone()).collect();
+    let wanted = name.to_lowercase();
+    let is_wanted = |adapter: &Adapter| adapter.info.name.to_lowercase().contains(&wanted);
+    let chosen: Vec<Adapter> = all.into_iter().filter(is_wanted).collect();
+    if chosen.is_empty() {
+        match names.as_slice() {
+            [] => bail!("no adapter is called `{name}`: there is none at all"),
+            names => bail!("no adapter is called `{name}`; there are {}", names.join(", ")),
+        }
+    }
+    Ok(chosen)
+}
+
+/// A run of the program.
+struct Verification<'a> {
+    args: &'a VerifyArgs,
+    devices: Vec<Adapter>,
+    progress: Progress,
+    known: Vec<Evidence>,
+    page: Page,
+    /// Something could not be looked at.
+    could_not: bool,
+}
+
+impl Verification<'_> {
+    fn run(&mut self) -> Result<()> {
+        let args = self.args;
+        if let Some(other) = &args.other {
+            ensure!(
+                !args.path.is_dir(),
+                "{}: one file is compared with one file",
+                args.path.display()
+            );
+            return self.two_files(&args.path, other);
+        }
+        if !args.path.is_dir() {
+            let found = self.one_file(&args.path)?;
+            if found == 0 {
+                let nothing = format!("{}: no kernel has a finding with a fix\n", args.path.display());
+                self.say(&nothing)?;
             }
-            Ok((rows, remarks)) => {
-                could_run &= rows.iter().any(|row| row.is_equal.is_some());
-                is_equal &= rows.iter().all(|row| row.is_equal != Some(false));
-                terminal::print(table::render(&rows).as_bytes())?;
-                for remark in remarks {
-                    terminal::print(format!("  {remark}\n").as_bytes())?;
+            return Ok(());
+        }
+        let mut projects = Projects::new(&args.source);
+        let folder = (args.path.clone(), Asked::Named);
+        // Whose configuration cannot be read complains by itself.
+        let (inputs, problems) = walk::walk(&[folder], &mut |path| {
+            projects
+                .of(path)
+                .map_or(true, |project| project.includes(path) && !project.excludes(path))
+        });
+        for problem in problems {
+            terminal::complain(&problem);
+            self.could_not = true;
+        }
+        let read = includes::Files::new(Vec::new());
+        let (mut files, mut found) = (0, 0);
+        for input in inputs
+            .iter()
+            .filter(|input| lint::may_have_entry(&read, &input.path))
+        {
+            files += 1;
+            match self.one_file(&input.path) {
+                Ok(pairs) => found += pairs,
+                // The others are still looked at.
+                Err(error) => {
+                    self.progress.clear();
+                    terminal::complain(&format!("{error:#}"));
+                    self.could_not = true;
                 }
             }
-            Err(error) => {
-                could_run = false;
-                terminal::print(format!("  not run: {error:#}\n").as_bytes())?;
-            }
         }
-    }
-    Ok(match (is_equal, could_run || !args.require_gpu) {
-        (false, _) => Outcome::Findings,
-        (true, false) => Outcome::Failure,
-        (true, true) => Outcome::Clean,
-    })
-}
-
-/// The kernel of another file beside this one's.
-fn other_file(args: &VerifyArgs, flagged: &Unit, against: &std::path::Path) -> Result<(Unit, Vec<Pair>)> {
-    let other = lint::read_unit(against, &args.source)?;
-    let path = kernel::path(flagged);
-    let first = kernel::entry(&flagged.shader, path, args.entry.as_deref())?;
-    let other_path = kernel::path(&other);
-    // The same name if it has it, else its only one.
-    let name = name_of(&flagged.shader, first);
-    let second = kernel::entry(&other.shader, other_path, Some(&name))
-        .or_else(|_| kernel::entry(&other.shader, other_path, None))?;
-    let pair = Pair {
-        other: name_of(&other.shader, second),
-        name,
-        flagged: first,
-        fixed: second,
-        refined: None,
-    };
-    Ok((other, vec![pair]))
-}
-
-/// The file with every fix made, and the kernels that changed.
-fn fixed_file(args: &VerifyArgs, file: &OneFile, flagged: &Unit) -> Result<(Unit, Vec<Pair>)> {
-    let path = kernel::path(flagged);
-    // A kernel that is wrong has no meaning to compare with.
-    let is_right = |finding: &Diagnostic| finding.category == Category::Perf;
-    let check = |text: &[u8]| check_shader(&file.unit(text).shader, RULES, &Settings::default()).findings;
-    let look = |text: &[u8]| check(text).into_iter().filter(is_right).collect::<Vec<_>>();
-    let is_refined = |finding: &Diagnostic| finding.verdict == Verdict::Refines;
-    let refines = Cell::new(false);
-    let look_for_both = |text: &[u8]| {
-        let findings = look(text);
-        let has_fix = |finding: &Diagnostic| is_refined(finding) && finding.fix.is_some();
-        refines.set(refines.get() || findings.iter().any(has_fix));
-        findings
-    };
-    let mut settled = settle(&file.text, true, look_for_both, |findings| findings);
-    let mut refined_unit = None;
-    if refines.get() {
-        // These first, and then the others, so that what each kind does can be told.
-        let refine = |text: &[u8]| look(text).into_iter().filter(is_refined).collect::<Vec<_>>();
-        let refined = settle(&file.text, true, refine, |findings| findings);
-        settled = settle(&refined.text, true, look, |findings| findings);
-        refined_unit = Some(file.unit(&refined.text));
-    }
-    let fixed = file.unit(&settled.text);
-    let mut pairs = Vec::new();
-    for (id, function) in flagged.shader.entry_points() {
-        if args.entry.as_ref().is_some_and(|wanted| *wanted != function.name) {
-            continue;
+        if found == 0 {
+            let folder = args.path.display();
+            self.say(&format!(
+                "{folder}: no kernel has a finding with a fix, in {files} files\n"
+            ))?;
         }
-        let Ok(other) = kernel::entry(&fixed.shader, path, Some(&function.name)) else {
-            continue;
+        Ok(())
+    }
+
+    /// How many kernels of the file have a fix.
+    fn one_file(&mut self, path: &Path) -> Result<usize> {
+        let args = self.args;
+        let file = OneFile::read(path, &args.source)?;
+        let flagged = file.unit(&file.text);
+        let is_one = !args.path.is_dir();
+        if let (Some(wanted), true) = (&args.entry, is_one) {
+            kernel::entry(&flagged.shader, kernel::path(&flagged), Some(wanted))?;
+        }
+        let (fixed, fixed_text, pairs) = fixed_file(args.entry.as_deref(), &file, &flagged);
+        if !is_one && !pairs.is_empty() && args.output_format == Format::Full {
+            self.say(&format!("{}\n", path.display()))?;
+        }
+        let settings = Settings::of_file(path, &args.set)?;
+        let files = Files {
+            flagged: &flagged,
+            fixed: &fixed,
+            flagged_text: &file.text,
+            fixed_text: &fixed_text,
         };
-        let changed = reachable_text(&flagged.shader, id) != reachable_text(&fixed.shader, other);
-        if changed {
-            let refined = refined_unit.as_ref().and_then(|unit| {
-                let entry = kernel::entry(&unit.shader, path, Some(&function.name)).ok()?;
-                let text = reachable_text(&unit.shader, entry);
-                let is_changed = text != reachable_text(&flagged.shader, id);
-                is_changed.then(|| Refined {
-                    entry,
-                    is_all: text == reachable_text(&fixed.shader, other),
-                    shader: unit.shader.clone(),
-                })
-            });
-            pairs.push(Pair {
-                name: function.name.clone(),
-                other: "its fix".to_owned(),
-                flagged: id,
-                fixed: other,
-                refined,
-            });
+        for pair in &pairs {
+            self.one_pair(&files, pair, &settings)?;
         }
+        Ok(pairs.len())
     }
-    if let Some(wanted) = &args.entry {
-        kernel::entry(&flagged.shader, path, Some(wanted))?;
-    }
-    Ok((fixed, pairs))
-}
 
-fn name_of(shader: &Shader, id: FunctionId) -> String {
-    shader
-        .functions
-        .get(id.0 as usize)
-        .map(|function| function.name.clone())
-        .unwrap_or_default()
-}
-
-/// The text of a kernel and of every function it may call.
-fn reachable_text(shader: &Shader, entry: FunctionId) -> Vec<&[u8]> {
-    let mut seen = vec![entry];
-    let mut texts = Vec::new();
-    let mut next = 0;
-    while let Some(id) = seen.get(next).copied() {
-        next += 1;
-        let Some(function) = shader.functions.get(id.0 as usize) else {
-            continue;
+    fn two_files(&mut self, first: &Path, second: &Path) -> Result<()> {
+        let args = self.args;
+        let read = |path: &Path| -> Result<(OneFile, Unit)> {
+            let file = OneFile::read(path, &args.source)?;
+            let unit = file.unit(&file.text);
+            Ok((file, unit))
         };
-        let text = function.span.slice(&shader.text);
-        texts.push(text);
-        for (other, callee) in (0u32..).zip(&shader.functions) {
-            let name = callee.name.as_bytes();
-            let is_named = !name.is_empty() && text.windows(name.len()).any(|window| window == name);
-            if is_named && !seen.contains(&FunctionId(other)) {
-                seen.push(FunctionId(other));
-            }
-        }
-    }
-    texts
-}
-
-/// A table's rows, and what else is to be known about them.
-type Rows = (Vec<table::Row>, Vec<String>);
-
-/// Runs both kernels on every adapter: whole, and with their ladder repeated where one can be told.
-fn on_devices(flagged: &Unit, fixed: &Unit, pair: &Pair, is_timed: bool) -> Result<Rows> {
-    let first = kernel::lower(flagged, pair.flagged)?;
-    let second = kernel::lower(fixed, pair.fixed)?;
-    let lanes = first.group_size.iter().product::<u32>().max(1);
-    let mut trial = Trial::new(&first, &second);
-    trial.unordered = unordered(&flagged.shader, pair.flagged);
-    trial.tolerance = tolerance(&first, lanes);
-    trial.is_untimed = !is_timed;
-    let mut rows: Vec<table::Row> = compare_and_time_everywhere(&trial)
-        .into_iter()
-        .map(|(adapter, report)| table::row("kernel", &adapter, &first, report))
-        .collect();
-    let mut remarks: Vec<String> = [(&pair.name, &first), (&pair.other, &second)]
-        .into_iter()
-        .filter(|(_, kernel)| kernel.is_flattened())
-        .map(|(name, kernel)| flattened(name, kernel))
-        .collect();
-    remarks.dedup();
-    if !is_timed || rows.is_empty() {
-        return Ok((rows, remarks));
-    }
-    let untimed = |why: String| format!("the ladder alone is not timed: {why}");
-    let Some((slow, fast)) = changed_statements(flagged, fixed, pair) else {
-        remarks.push(untimed("which statements differ cannot be told".to_owned()));
-        return Ok((rows, remarks));
-    };
-    let slow = lower_repeated(&flagged.shader, pair.flagged, slow, PASSES);
-    let fast = lower_repeated(&fixed.shader, pair.fixed, fast, PASSES);
-    let (slow, fast) = match (slow, fast) {
-        (Ok(slow), Ok(fast)) => (slow, fast),
-        (Err(error), _) | (_, Err(error)) => {
-            remarks.push(untimed(error.to_string()));
-            return Ok((rows, remarks));
-        }
-    };
-    trial.timed = Some((&slow, &fast));
-    let reports = compare_and_time_everywhere(&trial).into_iter();
-    let timed =
-        reports.map(|(adapter, report)| table::row(&format!("ladder ×{PASSES}"), &adapter, &first, report));
-    rows.extend(timed.filter(table::Row::is_timed));
-    Ok((rows, remarks))
-}
-
-/// What a reader has to know of a kernel whose rows are laid end to end on the GPU.
-fn flattened(name: &str, kernel: &Lowered) -> String {
-    let [x, y, z] = kernel.group_size;
-    let threads = kernel.workgroup_size.iter().product::<u32>();
-    format!("{name} uses lane ids: its group of {x}×{y}×{z} ran as one row of {threads} threads")
-}
-
-/// How far floats may be apart: γ(h1 + h2) times the sum of the magnitudes of one group's inputs, where the ladder
-/// adds at most log2 N deep and the wave form at most 9 + N/16 (waves of 4: two levels in the wave, one add for each
-/// chunk of 4 totals of 4 elements, two levels in the chunk).
-fn tolerance(kernel: &Lowered, lanes: u32) -> Tolerance {
-    let has_floats = kernel.bindings.iter().any(|binding| {
-        binding
-            .element
-            .words
-            .iter()
-            .any(|word| word.scalar == Scalar::Float)
-    });
-    if !has_floats {
-        return Tolerance::Exact;
-    }
-    // Inputs lie below 2^8 in magnitude.
-    Tolerance::Gamma {
-        depth: lanes.ilog2() + 1 + 9 + lanes / 16,
-        magnitude: 256.0 * lanes as f32,
-    }
-}
-
-/// The statements of the two kernels' bodies that are not alike: what lies between the first and the last difference.
-fn changed_statements(flagged: &Unit, fixed: &Unit, pair: &Pair) -> Option<(Span, Span)> {
-    let body = |unit: &'_ Unit, id: FunctionId| -> Option<Vec<(Span, Vec<u8>)>> {
-        let shader = &unit.shader;
-        let body = shader.functions.get(id.0 as usize)?.body.as_ref()?;
-        Some(
-            body.iter()
-                .map(|s: &Stmt| (s.span, s.span.slice(&shader.text).to_vec()))
-                .collect(),
-        )
-    };
-    let (a, b) = (body(flagged, pair.flagged)?, body(fixed, pair.fixed)?);
-    let mut same_start = a.iter().zip(&b).take_while(|(a, b)| a.1 == b.1).count();
-    // A loop that does not set its variable itself: the statements before that do are part of it.
-    let statements = flagged
-        .shader
-        .functions
-        .get(pair.flagged.0 as usize)?
-        .body
-        .as_ref()?;
-    let starts_elsewhere = |s: &Stmt| matches!(&s.kind, StmtKind::Loop(l) if l.init.is_empty());
-    if statements.iter().skip(same_start).any(starts_elsewhere) {
-        let sets = |s: &Stmt| match &s.kind {
-            StmtKind::Declare { init, .. } => init.is_some(),
-            StmtKind::Expr(expr) => matches!(expr.kind, ExprKind::Assign { .. }),
-            _ => false,
+        let ((file, flagged), (other_text, other)) = (read(first)?, read(second)?);
+        let pair = other_file(args.entry.as_deref(), &flagged, &other)?;
+        let settings = Settings::of_file(first, &args.set)?;
+        let files = Files {
+            flagged: &flagged,
+            fixed: &other,
+            flagged_text: &file.text,
+            fixed_text: &other_text.text,
         };
-        let before = statements.get(..same_start)?;
-        same_start -= before.iter().rev().take_while(|s| sets(s)).count();
+        self.one_pair(&files, &pair, &settings)
     }
-    let same_end = a
-        .iter()
-        .rev()
-        .zip(b.iter().rev())
-        .take_while(|(a, b)| a.1 == b.1)
-        .count();
-    let middle = |statements: &[(Span, Vec<u8>)]| {
-        let end = statements.len().checked_sub(same_end)?;
-        let changed = statements.get(same_start..end)?;
-        Some(changed.first()?.0.to(changed.last()?.0))
-    };
-    Some((middle(&a)?, middle(&b)?))
+
+    fn one_pair(&mut self, files: &Files<'_>, pair: &Pair, settings: &Settings) -> Result<()> {
+        let is_timed = !self.args.no_timing;
+        let (evidence, trial) = gather(files, pair, &self.devices, settings, is_timed, &self.progress);
+        if self.args.output_format == Format::Full {
+            let text = if self.args.quiet {
+                format!("{}: {}\n", evidence.kernel, evidence.verdict.text)
+            } else {
+                text::render(&evidence)
+            };
+            self.say(&text)?;
+        }
+        if self.args.report.is_some() {
+            self.page.add(&evidence, trial.as_deref());
+        }
+        self.known.push(evidence);
+        Ok(())
+    }
+
+    /// Prints for people.
+    fn say(&self, text: &str) -> Result<()> {
+        match self.args.output_format {
+            Format::Full => self.progress.print(text),
+            Format::Json => Ok(()),
+        }
+    }
+
+    fn finish(self) -> Result<Outcome> {
+        let args = self.args;
+        if args.output_format == Format::Json {
+            let mut text = serde_json::to_vec_pretty(&Output {
+                version: env!("CARGO_PKG_VERSION"),
+                kernels: &self.known,
+            })?;
+            text.push(b'\n');
+            terminal::print(&text)?;
+        }
+        if let Some(path) = &args.report {
+            std::fs::write(path, self.page.html()?).with_context(|| path.display().to_string())?;
+        }
+        let is_equal = self.known.iter().all(|one| one.verdict.kind.is_equivalent());
+        let could_run = self.known.iter().all(Evidence::was_run);
+        Ok(if !is_equal {
+            Outcome::Findings
+        } else if self.could_not || (args.require_gpu && !could_run) {
+            Outcome::Failure
+        } else {
+            Outcome::Clean
+        })
+    }
 }

@@ -29,6 +29,11 @@ pub(crate) fn run(args: &WgslArgs) -> Result<Outcome> {
     let entry = kernel::entry(&unit.shader, &path, args.entry.as_deref())
         .inspect_err(|_| crate::report::problems(&unit))?;
     let lowered = kernel::lower(&unit, entry)?;
+    for name in &lowered.replaced {
+        terminal::warn(&format!(
+            "{path}: `{name}` has no WGSL form; a hash of its arguments stands for it"
+        ));
+    }
     terminal::print(shaderlint_verify::wgsl(&lowered, args.enable_subgroups)?.as_bytes())?;
     Ok(Outcome::Clean)
 }

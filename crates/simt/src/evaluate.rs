@@ -1,12 +1,11 @@
-//! What a kernel's first group leaves in its buffers for given inputs: the engine as an interpreter, to compare with
-//! devices.
+//! What a kernel's groups leave in their buffers for given inputs: the engine as an interpreter, to compare with devices.
 
 use std::collections::BTreeMap;
 
 use shaderlint_hlsl::{FunctionId, Shader};
 
-use crate::machine::{BUDGET, Machine};
-use crate::sample::Sample;
+use crate::machine::{BUDGET, Machine, Write};
+use crate::sample::{Given, Sample};
 use crate::terms::Terms;
 use crate::wave::{LaneMap, Waves};
 
@@ -23,8 +22,21 @@ pub fn evaluate(
     entry: FunctionId,
     wave_size: u32,
     map: LaneMap,
-    given: &dyn Fn(&str, &[u32], u32) -> u32,
+    given: &Given<'_>,
 ) -> Option<Written> {
+    evaluate_groups(shader, entry, wave_size, map, &[([0; 3], given)])?.pop()
+}
+
+/// As [`evaluate`], of these groups, each by its `SV_GroupID` and with what it is given. The kernel is run once: what
+/// threads do is a function of the group and the inputs.
+#[must_use]
+pub fn evaluate_groups(
+    shader: &Shader,
+    entry: FunctionId,
+    wave_size: u32,
+    map: LaneMap,
+    groups: &[([u32; 3], &Given<'_>)],
+) -> Option<Vec<Written>> {
     let group = shader.functions.get(entry.0 as usize)?.group_size?;
     let mut terms = Terms::default();
     let mut machine = Machine::new(
@@ -40,19 +52,24 @@ pub fn evaluate(
         return None;
     }
     let writes = machine.state.writes.clone();
-    let mut sample = Sample::new(&terms, 0);
-    sample.given = Some(given);
-    let mut written = Written::new();
-    for write in writes.iter() {
-        if terms.is_opaque(&write.value) || terms.is_opaque(&write.guard) {
-            return None;
-        }
-        if sample.value(&write.guard) != 0 {
-            let index = write.index.iter().map(|index| sample.value(index)).collect();
-            let place = (terms.name(write.resource).to_owned(), index, write.component);
-            let word = sample.value(&write.value);
-            written.insert(place, word);
-        }
+    let is_opaque = |write: &Write| terms.is_opaque(&write.value) || terms.is_opaque(&write.guard);
+    if writes.iter().any(is_opaque) {
+        return None;
     }
-    (!sample.guessed).then_some(written)
+    let of_group = |(group, given): &([u32; 3], &Given<'_>)| {
+        let mut sample = Sample::new(&terms, 0);
+        sample.given = Some(*given);
+        sample.group = *group;
+        let mut written = Written::new();
+        for write in writes.iter() {
+            if sample.value(&write.guard) != 0 {
+                let index = write.index.iter().map(|index| sample.value(index)).collect();
+                let place = (terms.name(write.resource).to_owned(), index, write.component);
+                let word = sample.value(&write.value);
+                written.insert(place, word);
+            }
+        }
+        (!sample.guessed).then_some(written)
+    };
+    groups.iter().map(of_group).collect()
 }

@@ -10,7 +10,7 @@ use crate::value::{Op, Part, Value};
 use crate::wave::SplitMix;
 
 /// The word of a resource or uniform, by name, index and component.
-pub(crate) type Given<'g> = dyn Fn(&str, &[u32], u32) -> u32 + 'g;
+pub type Given<'g> = dyn Fn(&str, &[u32], u32) -> u32 + 'g;
 
 /// Atoms looked at for one sample: of what has more it is not said what it is.
 const MAX_VISITS: usize = 1 << 14;
@@ -32,6 +32,8 @@ pub(crate) struct Sample<'t> {
     pub guessed: bool,
     /// What the kernel is given, where that is not at random.
     pub given: Option<&'t Given<'t>>,
+    /// The group that is looked at, where inputs are given or unremarkable.
+    pub group: [u32; 3],
 }
 
 impl Terms {
@@ -100,6 +102,7 @@ impl<'t> Sample<'t> {
             seed,
             guessed: false,
             given: None,
+            group: [0; 3],
             depth: 0,
             known: FxHashMap::default(),
             visits: 0,
@@ -180,8 +183,8 @@ impl<'t> Sample<'t> {
             hash.0 ^= u64::from(atom) << 32;
             return (hash.next() >> 32) as u32;
         };
-        if matches!(op, Op::GroupId(_)) && self.seed <= 1 {
-            return 0;
+        if let (Op::GroupId(axis), 0..=1) = (op, self.seed) {
+            return self.group.get(usize::from(*axis)).copied().unwrap_or(0);
         }
         if matches!(op, Op::GroupId(_)) {
             // Few groups, as there are: a sum with it wraps around in no kernel that works.

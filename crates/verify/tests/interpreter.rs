@@ -10,11 +10,12 @@ use std::cell::Cell;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use shaderlint_hlsl::{FunctionId, NoIncludes, ResourceKind, Scalar, Shader, Type};
+use shaderlint_hlsl::{FunctionId, NoIncludes, Scalar, Shader};
 use shaderlint_simt::{LaneMap, evaluate};
+use shaderlint_verify::interpret::{given_word, word_index};
 use shaderlint_verify::run::{Device, InputPlan, Inputs, make_inputs, probe_waves};
-use shaderlint_verify::{Binding, Lowered, lower};
-use support::{devices, execute, words};
+use shaderlint_verify::{Lowered, lower};
+use support::{devices, execute};
 
 const NAME: &str = "the_engine_computes_what_devices_do";
 
@@ -30,27 +31,6 @@ fn fixtures(folder: &Path, found: &mut Vec<PathBuf>) {
     found.sort();
 }
 
-fn is_by_address(shader: &Shader, binding: &Binding) -> bool {
-    let ty = binding.global.map(|id| &shader.globals[id.0 as usize].ty);
-    matches!(
-        ty,
-        Some(Type::Resource(
-            ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer,
-            _
-        ))
-    )
-}
-
-/// Where in a buffer's words a component of an element is.
-fn position(shader: &Shader, binding: &Binding, index: &[u32], component: u32) -> Option<usize> {
-    let [index] = index else { return None };
-    if is_by_address(shader, binding) {
-        return Some((index / 4 + component) as usize);
-    }
-    let offset = binding.element.words.get(component as usize)?.offset;
-    Some((index * (binding.element.stride / 4) + offset / 4) as usize)
-}
-
 /// Small whole numbers where there are floats: sums of them are exact in any order.
 fn inputs(kernel: &Lowered) -> Inputs {
     let mut plan = InputPlan {
@@ -60,7 +40,7 @@ fn inputs(kernel: &Lowered) -> Inputs {
     for binding in &kernel.bindings {
         let is_float = |scalar: Scalar| scalar == Scalar::Float;
         if !binding.kind.is_writable() && binding.element.words.iter().any(|word| is_float(word.scalar)) {
-            let numbers = (0..61u16).map(|number| f32::from(number * 7 % 13).to_bits());
+            let numbers = (0..61u16).map(|number| f64::from(number * 7 % 13));
             plan.contents.insert(binding.name.clone(), numbers.collect());
         }
     }
@@ -82,15 +62,7 @@ fn compare(shader: &Shader, entry: FunctionId, kernel: &Lowered, device: &Device
     let inputs = inputs(kernel);
     let outside = Cell::new(false);
     let given = |name: &str, index: &[u32], component: u32| {
-        let word = if let Some(words) = inputs.uniforms.get(name) {
-            words.get(component as usize).copied()
-        } else {
-            let binding = kernel.bindings.iter().find(|binding| binding.name == name);
-            binding.and_then(|binding| {
-                let at = position(shader, binding, index, component)?;
-                words(&inputs.buffers[name]).get(at).copied()
-            })
-        };
+        let word = given_word(shader, kernel, &inputs, name, index, component);
         outside.set(outside.get() || word.is_none());
         word.unwrap_or(0)
     };
@@ -104,7 +76,7 @@ fn compare(shader: &Shader, entry: FunctionId, kernel: &Lowered, device: &Device
         }
         for ((name, index, component), expected) in written {
             let binding = kernel.bindings.iter().find(|binding| binding.name == name);
-            let at = binding.and_then(|binding| position(shader, binding, &index, component));
+            let at = binding.and_then(|binding| word_index(shader, binding, &index, component));
             let got = at.and_then(|at| results.get(&name)?.get(at).copied());
             let Some(got) = got else {
                 return Err("it writes what there is not".into());

@@ -26,7 +26,7 @@ fn kernel(declarations: &str, body: &str) -> String {
 #[test]
 fn refusals_name_their_place() {
     check(
-        &kernel("Texture2D<float4> tex;", "Out[gi] = (uint)tex[uint2(gi, 0)].x;"),
+        &kernel("RWTexture2D<float4> tex;", "tex[uint2(gi, 0)] = 1;"),
         "unsupported",
         "tex",
     );

@@ -405,7 +405,8 @@ void main(uint3 id : SV_DispatchThreadID) {
             elements_per_thread: 2,
             ..Default::default()
         };
-        plan.contents.insert("In".into(), sample());
+        plan.contents
+            .insert("In".into(), sample().into_iter().map(f64::from).collect());
         let inputs = shaderlint_verify::run::make_inputs(&[&kernel], [1, 1, 1], &plan);
         let out = &support::execute(&device, &kernel, &inputs, [1, 1, 1])["Out"];
         for (pair, got) in sample().chunks(2).zip(out.chunks(2)) {

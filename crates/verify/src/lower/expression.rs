@@ -4,6 +4,7 @@ use naga::{Expression, Statement, SwizzleComponent};
 use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, FunctionId, Scalar, Span, Type};
 
 use super::function::{Body, Value};
+use super::hashed::is_read_texture;
 use super::module::GlobalPlace;
 use super::place::{Place, Target};
 use super::types::{simplify, vector_size};
@@ -88,6 +89,13 @@ impl Body<'_, '_> {
             ExprKind::Comma(first, second) => {
                 self.effect(first)?;
                 self.deeper(span, |body| body.expr(second, wanted))
+            }
+            // Without a type it is not known what it leaves.
+            ExprKind::Opaque(operands) if wanted && expr.ty != Type::Unknown => {
+                let text = String::from_utf8_lossy(span.slice(&self.unit.shader.text));
+                let name = text.split('(').next().unwrap_or_default().trim().to_owned();
+                let operands: Vec<&Expr> = operands.iter().collect();
+                self.hashed(&name, &operands, &expr.ty, span).map(Some)
             }
             ExprKind::Opaque(_) => Err(LowerError::unsupported("code that could not be understood", span)),
         }
@@ -304,6 +312,9 @@ impl Body<'_, '_> {
     }
 
     fn index(&mut self, expr: &Expr, base: &Expr, index: &Expr) -> Result<Value, LowerError> {
+        if is_read_texture(&base.ty) {
+            return self.hashed("[]", &[base, index], &expr.ty, expr.span);
+        }
         if let ExprKind::Global(id) = &base.kind
             && let Some(GlobalPlace::Constant(constant)) = self.unit.globals.get(id).cloned()
             && matches!(base.ty, Type::Array(..))
@@ -422,6 +433,17 @@ impl Body<'_, '_> {
         let Some(callee) = self.shader_function(id) else {
             return Err(LowerError::unsupported("a call of an unknown function", span));
         };
+        if callee.body.is_none() {
+            let is_in = |parameter: &shaderlint_hlsl::Parameter| parameter.direction == Direction::In;
+            if !callee.parameters.iter().all(is_in) {
+                let what = format_args!("`{}`, which has no body and writes to an argument", callee.name);
+                return Err(LowerError::unsupported(what, span));
+            }
+            let arguments: Vec<&Expr> = arguments.iter().collect();
+            return self
+                .hashed(&callee.name, &arguments, &callee.returns, span)
+                .map(Some);
+        }
         let Some(instance) = self.instance.callee(self.source, callee, id, arguments) else {
             return Err(LowerError::unsupported(
                 "a resource argument that is not the name of a global",

@@ -5,6 +5,7 @@ use shaderlint_hlsl::{Expr, Scalar, Span, Type};
 
 use super::LowerError;
 use super::function::{Body, Value};
+use super::hashed::is_read_texture;
 use super::module::Buffer;
 use super::place::Place;
 use super::types::simplify;
@@ -21,6 +22,14 @@ impl Body<'_, '_> {
         ty: &Type,
         span: Span,
     ) -> Result<Option<Value>, LowerError> {
+        if is_read_texture(&object.ty) {
+            // The texture, then what it is read with.
+            let read: Vec<&Expr> = std::iter::once(object).chain(arguments).collect();
+            if name == "GetDimensions" {
+                return Err(LowerError::unsupported("the size of a texture", span));
+            }
+            return self.hashed(name, &read, ty, span).map(Some);
+        }
         let buffer = self.buffer(object)?;
         match (name, arguments) {
             ("Load", [index]) if !buffer.bytes => {
@@ -155,7 +164,12 @@ impl Body<'_, '_> {
     }
 
     /// The scalars that a value of this type is made of, in order.
-    fn scalars_of(&mut self, ty: &Type, scalars: &mut Vec<Scalar>, span: Span) -> Result<(), LowerError> {
+    pub(super) fn scalars_of(
+        &mut self,
+        ty: &Type,
+        scalars: &mut Vec<Scalar>,
+        span: Span,
+    ) -> Result<(), LowerError> {
         if scalars.len() > WORDS {
             return Err(LowerError::unsupported("a load of this many words", span));
         }

@@ -8,6 +8,7 @@ mod constant;
 mod convert;
 mod expression;
 mod function;
+mod hashed;
 mod intrinsic;
 mod method;
 mod module;
@@ -17,6 +18,8 @@ mod reach;
 mod statement;
 mod types;
 mod wave;
+
+use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{FunctionId, GlobalId, Scalar, Shader, Span, Type};
 
@@ -39,6 +42,9 @@ pub struct Lowered {
     pub bindings: Vec<Binding>,
     /// Whether the device needs subgroup operations.
     pub uses_subgroups: bool,
+    /// What was replaced by a hash of its arguments: reads of textures, functions without a body, code that could not be
+    /// understood.
+    pub replaced: BTreeSet<String>,
 }
 
 impl Lowered {

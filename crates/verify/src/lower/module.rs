@@ -1,6 +1,6 @@
 //! The module around the functions: globals, constants, bindings, the entry point's validation.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Handle, StorageAccess, TypeInner};
@@ -64,6 +64,8 @@ pub(super) struct Unit<'a> {
     pub(super) workgroup_size: [u32; 3],
     pub(super) repeat: Option<(Span, u32)>,
     bindings: Vec<Binding>,
+    /// See [`Lowered::replaced`].
+    pub(super) replaced: BTreeSet<String>,
 }
 
 pub(super) fn lower_entry(
@@ -113,6 +115,7 @@ pub(super) fn lower_entry(
         workgroup_size,
         repeat,
         bindings: Vec::new(),
+        replaced: BTreeSet::new(),
     };
     unit.globals()?;
     unit.lane_variables();
@@ -148,6 +151,7 @@ pub(super) fn lower_entry(
         module: unit.module,
         info,
         entry: function.name.clone(),
+        replaced: unit.replaced,
         group_size,
         workgroup_size,
         bindings: unit.bindings,
@@ -194,6 +198,8 @@ impl Unit<'_> {
                     uniforms.push((id, global, Type::clone(element)));
                     continue;
                 }
+                // Read through a hash of the place.
+                (_, Type::Resource(ResourceKind::Texture | ResourceKind::Sampler, _)) => continue,
                 (_, Type::Resource(kind, element)) => self.buffer(id, global, *kind, element.as_deref())?,
                 (Storage::Uniform | Storage::Resource, _) => {
                     return Err(LowerError::unsupported(

@@ -152,6 +152,9 @@ impl<'a> Walk<'a> {
                         expr.span,
                     ));
                 };
+                if callee.body.is_none() {
+                    continue;
+                }
                 let Some(next) = instance.callee(function, callee, *id, arguments) else {
                     return Err(LowerError::unsupported(
                         "a resource argument that is not the name of a global",

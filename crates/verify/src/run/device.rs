@@ -1,7 +1,7 @@
 //! An open device, and one run of one kernel.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use super::{Adapter, AdapterInfo, Inputs, PATIENCE_S, RunError, guarded};
@@ -15,6 +15,8 @@ pub struct Device {
     pub(super) queue: wgpu::Queue,
     /// What went wrong outside of any error scope.
     trouble: Arc<Mutex<Option<RunError>>>,
+    /// Who wants to know what is being done.
+    steps: Option<mpsc::Sender<&'static str>>,
 }
 
 /// How careful the generated code is.
@@ -59,7 +61,21 @@ impl Device {
             gpu: device,
             queue,
             trouble,
+            steps: None,
         })
+    }
+
+    /// The device, saying what it does.
+    pub(super) fn telling(mut self, steps: mpsc::Sender<&'static str>) -> Self {
+        self.steps = Some(steps);
+        self
+    }
+
+    pub(super) fn tell(&self, step: &'static str) {
+        if let Some(steps) = &self.steps {
+            // Nobody has to listen.
+            let _ = steps.send(step);
+        }
     }
 
     /// Runs `inner` inside error scopes.
@@ -290,6 +306,13 @@ fn run_error(error: wgpu::Error) -> RunError {
     }
 }
 
+/// A kernel that a device has taken.
+pub struct Compiled<'k> {
+    kernel: &'k Lowered,
+    pipeline: wgpu::ComputePipeline,
+    layout: wgpu::BindGroupLayout,
+}
+
 /// A kernel with its buffers, ready to be dispatched.
 pub(super) struct Prepared {
     pub(super) pipeline: wgpu::ComputePipeline,
@@ -299,36 +322,82 @@ pub(super) struct Prepared {
 }
 
 impl Device {
-    pub(super) fn prepare(
-        &self,
-        kernel: &Lowered,
-        inputs: &Inputs,
-        mode: Mode,
-    ) -> Result<Prepared, RunError> {
-        if kernel.uses_subgroups && !self.info.has_subgroups {
-            return Err(RunError::NoSubgroups);
-        }
-        let wgsl = crate::wgsl(kernel, false).map_err(|error| RunError::Wgsl(error.to_string()))?;
-        let read_only: Vec<bool> = kernel.bindings.iter().map(|b| !b.kind.is_writable()).collect();
-        let (pipeline, layout) = self.pipeline(&wgsl, &read_only, mode)?;
+    /// Hands a kernel to the driver.
+    ///
+    /// # Errors
+    /// Where the adapter cannot run it, with its reason.
+    pub fn compile<'k>(&self, kernel: &'k Lowered, mode: Mode) -> Result<Compiled<'k>, RunError> {
+        guarded(|| {
+            self.tell("compiling");
+            if kernel.uses_subgroups && !self.info.has_subgroups {
+                return Err(RunError::NoSubgroups);
+            }
+            let wgsl = crate::wgsl(kernel, false).map_err(|error| RunError::Wgsl(error.to_string()))?;
+            let read_only: Vec<bool> = kernel.bindings.iter().map(|b| !b.kind.is_writable()).collect();
+            let (pipeline, layout) = self.pipeline(&wgsl, &read_only, mode)?;
+            Ok(Compiled {
+                kernel,
+                pipeline,
+                layout,
+            })
+        })
+    }
+
+    pub(super) fn prepare(&self, compiled: &Compiled<'_>, inputs: &Inputs) -> Result<Prepared, RunError> {
         let mut buffers = Vec::new();
-        for binding in &kernel.bindings {
+        for binding in &compiled.kernel.bindings {
             let bytes = inputs.bytes(binding)?;
             buffers.push(self.buffer(&bytes, wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC)?);
         }
-        let bind_group = self.bind(&layout, &buffers.iter().collect::<Vec<_>>())?;
+        let bind_group = self.bind(&compiled.layout, &buffers.iter().collect::<Vec<_>>())?;
         Ok(Prepared {
-            pipeline,
+            pipeline: compiled.pipeline.clone(),
             bind_group,
             buffers,
         })
     }
 }
 
-/// Runs a kernel once over `groups` groups.
+impl Compiled<'_> {
+    /// Runs the kernel once over `groups` groups.
+    ///
+    /// # Errors
+    /// Where the device cannot, with its reason; a run of more than [`PATIENCE_S`] is given up.
+    pub fn run(&self, device: &Device, inputs: &Inputs, groups: [u32; 3]) -> Result<Outputs, RunError> {
+        guarded(|| {
+            device.tell("comparing");
+            device.check_groups(groups)?;
+            let prepared = device.prepare(self, inputs)?;
+            device.scoped(|| {
+                let mut encoder = device
+                    .gpu
+                    .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+                {
+                    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+                    pass.set_pipeline(&prepared.pipeline);
+                    pass.set_bind_group(0, &prepared.bind_group, &[]);
+                    let [x, y, z] = groups;
+                    pass.dispatch_workgroups(x, y, z);
+                }
+                device.queue.submit([encoder.finish()]);
+            })?;
+            device.wait()?;
+            let written: Vec<(&Binding, &wgpu::Buffer)> =
+                (self.kernel.bindings.iter().zip(&prepared.buffers))
+                    .filter(|(binding, _)| binding.kind.is_writable())
+                    .collect();
+            let bytes = device.read(&written.iter().map(|(_, buffer)| *buffer).collect::<Vec<_>>())?;
+            Ok(Outputs {
+                buffers: (written.iter().map(|(binding, _)| binding.name.clone()).zip(bytes)).collect(),
+            })
+        })
+    }
+}
+
+/// Hands a kernel to the driver and runs it once over `groups` groups.
 ///
 /// # Errors
-/// Where the adapter cannot, with its reason; a run of more than [`PATIENCE_S`] is given up.
+/// As [`Device::compile`] and [`Compiled::run`].
 pub fn run(
     device: &Device,
     kernel: &Lowered,
@@ -336,29 +405,5 @@ pub fn run(
     groups: [u32; 3],
     mode: Mode,
 ) -> Result<Outputs, RunError> {
-    guarded(|| {
-        device.check_groups(groups)?;
-        let prepared = device.prepare(kernel, inputs, mode)?;
-        device.scoped(|| {
-            let mut encoder = device
-                .gpu
-                .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            {
-                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-                pass.set_pipeline(&prepared.pipeline);
-                pass.set_bind_group(0, &prepared.bind_group, &[]);
-                let [x, y, z] = groups;
-                pass.dispatch_workgroups(x, y, z);
-            }
-            device.queue.submit([encoder.finish()]);
-        })?;
-        device.wait()?;
-        let written: Vec<(&Binding, &wgpu::Buffer)> = (kernel.bindings.iter().zip(&prepared.buffers))
-            .filter(|(binding, _)| binding.kind.is_writable())
-            .collect();
-        let bytes = device.read(&written.iter().map(|(_, buffer)| *buffer).collect::<Vec<_>>())?;
-        Ok(Outputs {
-            buffers: (written.iter().map(|(binding, _)| binding.name.clone()).zip(bytes)).collect(),
-        })
-    })
+    device.compile(kernel, mode)?.run(device, inputs, groups)
 }

@@ -1,31 +1,50 @@
 //! What buffers hold before a run. Inputs go by name, so that two kernels with different bindings get the same.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::Scalar;
 
 use super::RunError;
-use crate::{Binding, BindingKind, Lowered, Word};
+use crate::{Binding, BindingKind, Lowered, UniformMember, Word};
+
+/// Which words a kernel reads where nothing else is said. A `bool` is 0 or 1 in all of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Values {
+    /// Integers over their whole range; normal floats between 2^-8 and 2^8, of either sign.
+    #[default]
+    Any,
+    /// Integers where something overflows or changes its sign; floats from denormal to 2^20, none of them NaN, infinite
+    /// or -0: sums of those depend on their order in ways that no kernel promises.
+    Edges,
+    /// Whole numbers from 0 to 7, so that comparisons and bins see equal values. Sums of such floats are exact.
+    Few,
+}
 
 /// How to fill what kernels read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputPlan {
     pub seed: u64,
+    pub values: Values,
+    /// Integer uniforms, and the lengths of buffers that a kernel asks for, are no multiple of the group's size: the
+    /// dispatch's threads less a third of a group.
+    pub is_ragged: bool,
     /// Elements of a buffer for each thread of the dispatch.
     pub elements_per_thread: u32,
     /// Lengths in elements of buffers that should have another length, by name.
     pub lengths: BTreeMap<String, u32>,
-    /// Bit patterns of uniforms, every word of the uniform alike, by name. An integer uniform that is not here is the
-    /// number of threads of the dispatch, a float lies between 1 and 2, a bool is true.
-    pub uniforms: BTreeMap<String, u32>,
-    /// What a buffer holds at first, by name; repeated up to the buffer's length.
-    pub contents: BTreeMap<String, Vec<u32>>,
+    /// Words of uniforms by name, repeated where there are fewer than the uniform has. An integer uniform that is not
+    /// here is the number of threads of the dispatch, a float lies between 1 and 2, a bool is true.
+    pub uniforms: BTreeMap<String, Vec<f64>>,
+    /// What a buffer holds at first, by name: its components in order, repeated up to the buffer's length.
+    pub contents: BTreeMap<String, Vec<f64>>,
 }
 
 impl Default for InputPlan {
     fn default() -> Self {
         Self {
             seed: 0x5eed,
+            values: Values::Any,
+            is_ragged: false,
             elements_per_thread: 1,
             lengths: BTreeMap::new(),
             uniforms: BTreeMap::new(),
@@ -43,40 +62,92 @@ pub struct Inputs {
     pub uniforms: BTreeMap<String, Vec<u32>>,
 }
 
-/// Inputs for these kernels and a dispatch of `groups`: read-only buffers hold seeded random words (integers over
-/// their whole range, floats normal and of mixed magnitude), writable ones a pattern that tells each word apart, and
-/// those with atomic cells zeros.
+/// Inputs for these kernels and a dispatch of `groups`: read-only buffers hold seeded words as the plan says, writable
+/// ones a pattern that tells each word apart, and those with atomic cells zeros.
 #[must_use]
 pub fn make_inputs(kernels: &[&Lowered], groups: [u32; 3], plan: &InputPlan) -> Inputs {
     let mut inputs = Inputs::default();
     for kernel in kernels {
         let threads = threads(kernel, groups);
+        let ragged = threads.saturating_sub(group_threads(kernel) / 3).max(1);
+        let counted = if plan.is_ragged { ragged } else { threads };
+        let asked = asked_lengths(kernel);
         for binding in &kernel.bindings {
             if let BindingKind::Uniform { members } = &binding.kind {
                 for member in members {
-                    let fixed = plan.uniforms.get(&member.name).copied();
-                    let mut random = Random::new(plan.seed, &member.name);
-                    let words = member
-                        .words
-                        .iter()
-                        .map(|word| {
-                            let bits = random.next();
-                            fixed.unwrap_or(match word.scalar {
-                                Scalar::Bool => 1,
-                                Scalar::Float => 0x3f80_0000 | (bits >> 9),
-                                _ => u32::try_from(threads).unwrap_or(u32::MAX),
-                            })
-                        })
-                        .collect();
+                    let words = uniform_words(member, counted, plan);
                     inputs.uniforms.entry(member.name.clone()).or_insert(words);
                 }
             } else if !inputs.buffers.contains_key(&binding.name) {
-                let bytes = fill(binding, threads, plan);
+                let is_asked = asked.contains(&binding.binding);
+                let bytes = fill(binding, if is_asked { counted } else { threads }, plan);
                 inputs.buffers.insert(binding.name.clone(), bytes);
             }
         }
     }
     inputs
+}
+
+fn uniform_words(member: &UniformMember, threads: u64, plan: &InputPlan) -> Vec<u32> {
+    let given = plan
+        .uniforms
+        .get(&member.name)
+        .filter(|numbers| !numbers.is_empty());
+    let mut random = Random::new(plan.seed, &member.name);
+    let words = member.words.iter().enumerate();
+    words
+        .map(|(at, word)| {
+            let bits = random.next();
+            match given.and_then(|numbers| numbers.get(at % numbers.len())) {
+                Some(number) => bits_of(*number, word.scalar),
+                None => match word.scalar {
+                    Scalar::Bool => 1,
+                    Scalar::Float => 0x3f80_0000 | (bits >> 9),
+                    _ => u32::try_from(threads).unwrap_or(u32::MAX),
+                },
+            }
+        })
+        .collect()
+}
+
+/// The word that a number is as a component of this type. Numbers below zero wrap around, as they do in HLSL.
+#[must_use]
+pub fn bits_of(number: f64, scalar: Scalar) -> u32 {
+    match scalar {
+        Scalar::Float => (number as f32).to_bits(),
+        Scalar::Bool => u32::from(number != 0.0),
+        _ => number as i64 as u32,
+    }
+}
+
+/// Threads of one group.
+fn group_threads(kernel: &Lowered) -> u64 {
+    threads(kernel, [1, 1, 1])
+}
+
+/// The bindings whose length the kernel asks for: it can then be expected to stay within it. Others are given an
+/// element for each thread whatever the count, as an access past a buffer's end is another one on each device.
+fn asked_lengths(kernel: &Lowered) -> BTreeSet<u32> {
+    let module = &kernel.module;
+    let functions = module.functions.iter().map(|(_, function)| function);
+    let entries = module.entry_points.iter().map(|entry| &entry.function);
+    let mut asked = BTreeSet::new();
+    for function in functions.chain(entries) {
+        for (_, expression) in function.expressions.iter() {
+            let naga::Expression::ArrayLength(pointer) = expression else {
+                continue;
+            };
+            // A buffer that is one array, or a struct around it.
+            let mut pointer = &function.expressions[*pointer];
+            while let naga::Expression::AccessIndex { base, .. } = pointer {
+                pointer = &function.expressions[*base];
+            }
+            if let naga::Expression::GlobalVariable(variable) = pointer {
+                asked.extend(module.global_variables[*variable].binding.map(|at| at.binding));
+            }
+        }
+    }
+    asked
 }
 
 /// Number of threads of a dispatch.
@@ -99,12 +170,15 @@ fn fill(binding: &Binding, threads: u64, plan: &InputPlan) -> Vec<u8> {
     let elements = usize::try_from(elements.clamp(1, 1 << 28)).unwrap_or(1);
     let mut words = vec![0u32; elements.saturating_mul(stride) / 4];
     if let Some(contents) = plan.contents.get(&binding.name).filter(|c| !c.is_empty()) {
-        for (word, value) in words.iter_mut().zip(contents.iter().cycle()) {
-            *word = *value;
-        }
+        let mut contents = contents.iter().cycle();
+        each_word(binding, &mut words, |_, scalar| {
+            bits_of(contents.next().copied().unwrap_or(0.0), scalar)
+        });
     } else if binding.kind == BindingKind::ReadOnlyStorage {
         let mut random = Random::new(plan.seed, &binding.name);
-        each_word(binding, &mut words, |_, scalar| random_word(scalar, &mut random));
+        each_word(binding, &mut words, |_, scalar| {
+            value(plan.values, scalar, random.next())
+        });
     } else if binding.kind == BindingKind::ReadWriteStorage && !binding.is_atomic {
         each_word(binding, &mut words, poison);
     }
@@ -124,12 +198,45 @@ fn each_word(binding: &Binding, words: &mut [u32], mut value: impl FnMut(u32, Sc
     }
 }
 
-fn random_word(scalar: Scalar, random: &mut Random) -> u32 {
-    let bits = random.next();
-    match scalar {
-        Scalar::Bool => bits & 1,
-        Scalar::Float => float(bits),
-        _ => bits,
+fn value(values: Values, scalar: Scalar, bits: u32) -> u32 {
+    const INTEGERS: [u32; 12] = [
+        0,
+        1,
+        2,
+        31,
+        32,
+        0xffff,
+        0x7fff_ffff,
+        0x8000_0000,
+        0x8000_0001,
+        u32::MAX - 1,
+        u32::MAX,
+        0x0101_0101,
+    ];
+    // 0, the least denormal, the greatest, the least normal, 2^-20, 1, 1 + 2^-23, 3, 2^20.
+    const FLOATS: [u32; 9] = [
+        0,
+        1,
+        0x007f_ffff,
+        0x0080_0000,
+        0x3580_0000,
+        0x3f80_0000,
+        0x3f80_0001,
+        0x4040_0000,
+        0x4980_0000,
+    ];
+    let pick = |list: &[u32]| list.get(bits as usize % list.len()).copied().unwrap_or(0);
+    match (values, scalar) {
+        (_, Scalar::Bool) => bits & 1,
+        (Values::Any, Scalar::Float) => float(bits),
+        (Values::Any, _) => bits,
+        (Values::Edges, Scalar::Float) => match pick(&FLOATS) {
+            0 => 0,
+            magnitude => magnitude | (bits & 0x8000_0000),
+        },
+        (Values::Edges, _) => pick(&INTEGERS),
+        (Values::Few, Scalar::Float) => f32::from((bits >> 29) as u8).to_bits(),
+        (Values::Few, _) => bits >> 29,
     }
 }
 
@@ -151,7 +258,10 @@ fn poison(index: u32, scalar: Scalar) -> u32 {
 
 impl Inputs {
     /// The bytes that `binding` starts with.
-    pub(super) fn bytes(&self, binding: &Binding) -> Result<std::borrow::Cow<'_, [u8]>, RunError> {
+    ///
+    /// # Errors
+    /// Where there is nothing for it.
+    pub fn bytes(&self, binding: &Binding) -> Result<std::borrow::Cow<'_, [u8]>, RunError> {
         let BindingKind::Uniform { members } = &binding.kind else {
             return self
                 .buffers

@@ -4,19 +4,23 @@
 //! What no device can show is left to the proof.
 
 mod adapter;
-mod compare;
+mod cases;
+pub(crate) mod compare;
 mod device;
 mod inputs;
+mod minimal;
 mod timing;
 mod trial;
 mod waves;
 
 pub use adapter::{Adapter, AdapterInfo, adapters};
+pub use cases::{Case, cases};
 pub use compare::{Comparison, Difference, Tolerance, compare, magnitude};
-pub use device::{Device, Mode, Outputs, run};
-pub use inputs::{InputPlan, Inputs, make_inputs};
+pub use device::{Compiled, Device, Mode, Outputs, run};
+pub use inputs::{InputPlan, Inputs, Values, bits_of, make_inputs};
+pub use minimal::{InputWord, Minimal};
 pub use timing::{Spread, Timing, TimingPlan, time};
-pub use trial::{Report, Trial, compare_and_time, compare_and_time_everywhere};
+pub use trial::{Report, Trial, compare_and_time, compare_and_time_everywhere, compare_and_time_watched};
 pub use waves::{Waves, probe_waves};
 
 /// Seconds that one submission may take before it counts as hung.

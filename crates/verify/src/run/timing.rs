@@ -63,6 +63,12 @@ impl Timing {
     pub fn speed_up(&self) -> f64 {
         self.flagged.median_ms / self.fixed.median_ms
     }
+
+    /// Whether the runs of the two kernels lie apart: a difference within the spread of either says nothing.
+    #[must_use]
+    pub fn is_measurable(&self) -> bool {
+        self.flagged.min_ms > self.fixed.max_ms || self.fixed.min_ms > self.flagged.max_ms
+    }
 }
 
 /// Times two kernels in [`Mode::Unchecked`]. `None` where the adapter has no timestamps. Before every run each buffer
@@ -123,6 +129,7 @@ fn time_kernels(
     let mut times: [Vec<f64>; 3] = Default::default();
     for run in 0..plan.warm_up.saturating_add(plan.runs) {
         for (subject, times) in subjects.iter().zip(&mut times) {
+            device.tell("timing");
             subject.submit(device, &queries, &resolved, plan)?;
             let bytes = device.read(&[&resolved])?.pop().unwrap_or_default();
             let stamp = |at: usize| -> u64 {
@@ -167,7 +174,7 @@ struct Subject {
 
 impl Subject {
     fn kernel(device: &Device, kernel: &Lowered, inputs: &Inputs) -> Result<Self, RunError> {
-        let prepared = device.prepare(kernel, inputs, Mode::Unchecked)?;
+        let prepared = device.prepare(&device.compile(kernel, Mode::Unchecked)?, inputs)?;
         let mut restored = Vec::new();
         for (at, binding) in kernel.bindings.iter().enumerate() {
             if binding.kind.is_writable() {

@@ -1,47 +1,80 @@
 //! A flagged kernel against its fix.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
+use super::minimal::{Minimal, minimise};
 use super::{
-    Adapter, AdapterInfo, Comparison, Device, InputPlan, Mode, RunError, Timing, TimingPlan, Tolerance,
-    Waves, adapters, compare, make_inputs, probe_waves, run, time,
+    Adapter, AdapterInfo, Case, Comparison, Compiled, Device, InputPlan, Inputs, Mode, Outputs, RunError,
+    Timing, TimingPlan, Tolerance, Waves, adapters, cases, compare, magnitude, make_inputs, probe_waves,
+    time,
 };
 use crate::Lowered;
 
+/// Seconds that an adapter may be silent for: longer than any one run may take.
+const SILENCE_S: u64 = 3 * super::PATIENCE_S;
+
 /// What to compare and to time.
 #[derive(Clone, Debug)]
-pub struct Trial<'a> {
-    pub flagged: &'a Lowered,
-    pub fixed: &'a Lowered,
-    /// The kernels to time in their place, e.g. from [`crate::lower_repeated`].
-    pub timed: Option<(&'a Lowered, &'a Lowered)>,
-    /// Groups of the dispatch that is compared.
-    pub groups: [u32; 3],
-    pub inputs: InputPlan,
-    pub tolerance: Tolerance,
+pub struct Trial {
+    pub flagged: Lowered,
+    pub fixed: Lowered,
+    /// Both with what differs repeated, from [`crate::lower_repeated`]: timed beside the whole kernels.
+    pub ladders: Option<(Lowered, Lowered)>,
+    /// The dispatches that are compared.
+    pub cases: Vec<Case>,
+    /// How many float additions deep both kernels are together; `None` where floats are compared bit for bit.
+    pub depth: Option<u32>,
     /// Buffers whose elements may come in any order, by name.
     pub unordered: BTreeSet<String>,
     /// `None`: as [`TimingPlan::for_adapter`].
     pub timing: Option<TimingPlan>,
+    /// What the timed runs read.
+    pub timed_inputs: InputPlan,
     /// Compare only.
     pub is_untimed: bool,
 }
 
-impl<'a> Trial<'a> {
-    /// Three groups, random inputs, exact, nothing unordered.
+impl Trial {
+    /// The usual cases, exact, nothing unordered.
     #[must_use]
-    pub fn new(flagged: &'a Lowered, fixed: &'a Lowered) -> Self {
+    pub fn new(flagged: &Lowered, fixed: &Lowered) -> Self {
         Self {
-            flagged,
-            fixed,
-            timed: None,
-            groups: [3, 1, 1],
-            inputs: InputPlan::default(),
-            tolerance: Tolerance::Exact,
+            flagged: flagged.clone(),
+            fixed: fixed.clone(),
+            ladders: None,
+            cases: cases(&InputPlan::default(), None),
+            depth: None,
             unordered: BTreeSet::new(),
             timing: None,
+            timed_inputs: InputPlan::default(),
             is_untimed: false,
         }
+    }
+
+    /// What both kernels read in a case.
+    #[must_use]
+    pub fn inputs(&self, case: &Case) -> Inputs {
+        make_inputs(&[&self.flagged, &self.fixed], case.groups, &case.inputs)
+    }
+
+    /// How far apart floats may be that come from these inputs.
+    #[must_use]
+    pub fn tolerance(&self, inputs: &Inputs) -> Tolerance {
+        match self.depth {
+            None => Tolerance::Exact,
+            Some(depth) => Tolerance::Gamma {
+                depth,
+                magnitude: magnitude(&self.flagged, inputs),
+            },
+        }
+    }
+
+    /// Compares what the kernels left.
+    pub(super) fn compare(&self, inputs: &Inputs, flagged: &Outputs, fixed: &Outputs) -> Comparison {
+        let tolerance = self.tolerance(inputs);
+        compare(&self.flagged, inputs, flagged, fixed, tolerance, &self.unordered)
     }
 }
 
@@ -51,59 +84,181 @@ pub struct Report {
     pub adapter: AdapterInfo,
     /// The waves of a group of the kernel's size; `None` where the adapter has no subgroups.
     pub waves: Option<Waves>,
-    pub comparison: Comparison,
-    /// `None` where the outputs differ, or where the adapter cannot take times.
+    /// One for each case of the trial, up to the first that differs.
+    pub comparisons: Vec<Comparison>,
+    /// The flagged kernel itself did not leave the same twice where the two differ: nothing is known of the fix.
+    pub is_unstable: bool,
+    /// The smallest dispatch found that shows a difference.
+    pub minimal: Option<Minimal>,
+    /// Of the whole kernels; `None` where the outputs differ, or where the adapter cannot take times.
     pub timing: Option<Timing>,
+    /// Of the kernels with what differs repeated.
+    pub ladder: Option<Timing>,
 }
 
-/// Runs both kernels on one adapter, compares what they leave and, where it matches, times them.
+impl Report {
+    /// Nothing differs in any case, and something was written in one.
+    #[must_use]
+    pub fn is_match(&self) -> bool {
+        let all = &self.comparisons;
+        all.iter().all(|comparison| comparison.differing == 0)
+            && all.iter().any(|comparison| comparison.written > 0)
+    }
+
+    /// The kernels were seen to differ, and the flagged one does not differ from itself.
+    #[must_use]
+    pub fn is_difference(&self) -> bool {
+        !self.is_unstable && self.comparisons.iter().any(|comparison| comparison.differing > 0)
+    }
+
+    /// Words compared in all cases.
+    #[must_use]
+    pub fn words(&self) -> u64 {
+        self.comparisons.iter().map(|comparison| comparison.words).sum()
+    }
+}
+
+/// Both kernels on one device.
+pub(super) struct Kernels<'t> {
+    pub device: &'t Device,
+    pub flagged: Compiled<'t>,
+    pub fixed: Compiled<'t>,
+}
+
+impl Kernels<'_> {
+    pub(super) fn compare(
+        &self,
+        trial: &Trial,
+        inputs: &Inputs,
+        groups: [u32; 3],
+    ) -> Result<Comparison, RunError> {
+        let flagged = self.flagged.run(self.device, inputs, groups)?;
+        let fixed = self.fixed.run(self.device, inputs, groups)?;
+        Ok(trial.compare(inputs, &flagged, &fixed))
+    }
+
+    /// Whether the flagged kernel leaves something else each time.
+    fn is_unstable(&self, trial: &Trial, inputs: &Inputs, groups: [u32; 3]) -> Result<bool, RunError> {
+        let first = self.flagged.run(self.device, inputs, groups)?;
+        for _ in 0..2 {
+            let again = self.flagged.run(self.device, inputs, groups)?;
+            if trial.compare(inputs, &first, &again).differing > 0 {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Runs both kernels on one adapter, compares what they leave in every case and, where it matches, times them.
 ///
 /// # Errors
-/// As [`run`].
-pub fn compare_and_time(adapter: &Adapter, trial: &Trial<'_>) -> Result<Report, RunError> {
-    let device = adapter.open()?;
-    let inputs = make_inputs(&[trial.flagged, trial.fixed], trial.groups, &trial.inputs);
-    let flagged = run(&device, trial.flagged, &inputs, trial.groups, Mode::Checked)?;
-    let fixed = run(&device, trial.fixed, &inputs, trial.groups, Mode::Checked)?;
-    let comparison = compare(
-        trial.flagged,
-        &inputs,
-        &flagged,
-        &fixed,
-        trial.tolerance,
-        &trial.unordered,
-    );
-    let waves = match probe_waves(&device, trial.fixed.workgroup_size) {
+/// As [`super::run`].
+pub fn compare_and_time(adapter: &Adapter, trial: &Trial) -> Result<Report, RunError> {
+    compare_and_time_on(&adapter.open()?, trial)
+}
+
+fn compare_and_time_on(device: &Device, trial: &Trial) -> Result<Report, RunError> {
+    let kernels = Kernels {
+        device,
+        flagged: device.compile(&trial.flagged, Mode::Checked)?,
+        fixed: device.compile(&trial.fixed, Mode::Checked)?,
+    };
+    let waves = match probe_waves(device, trial.fixed.workgroup_size) {
         Ok(waves) => Some(waves),
         Err(RunError::NoSubgroups) => None,
         Err(error) => return Err(error),
     };
-    let timing = if comparison.is_match() && !trial.is_untimed {
-        timed(&device, trial)?
-    } else {
-        None
-    };
-    Ok(Report {
-        adapter: adapter.info.clone(),
+    let mut report = Report {
+        adapter: device.info.clone(),
         waves,
-        comparison,
-        timing,
-    })
+        comparisons: Vec::new(),
+        is_unstable: false,
+        minimal: None,
+        timing: None,
+        ladder: None,
+    };
+    for case in &trial.cases {
+        let inputs = trial.inputs(case);
+        let comparison = kernels.compare(trial, &inputs, case.groups)?;
+        let differs = comparison.differing > 0;
+        report.comparisons.push(comparison);
+        if differs {
+            report.is_unstable = kernels.is_unstable(trial, &inputs, case.groups)?;
+            if !report.is_unstable {
+                report.minimal = minimise(&kernels, trial, case)?;
+            }
+            return Ok(report);
+        }
+    }
+    if report.is_match() && !trial.is_untimed {
+        report.timing = timed(device, trial, &trial.flagged, &trial.fixed)?;
+        if let Some((flagged, fixed)) = &trial.ladders {
+            report.ladder = timed(device, trial, flagged, fixed)?;
+        }
+    }
+    Ok(report)
 }
 
-fn timed(device: &Device, trial: &Trial<'_>) -> Result<Option<Timing>, RunError> {
-    let (flagged, fixed) = trial.timed.unwrap_or((trial.flagged, trial.fixed));
+fn timed(
+    device: &Device,
+    trial: &Trial,
+    flagged: &Lowered,
+    fixed: &Lowered,
+) -> Result<Option<Timing>, RunError> {
     let plan = trial
         .timing
         .unwrap_or_else(|| TimingPlan::for_adapter(&device.info, flagged.group_size));
-    time(device, flagged, fixed, &trial.inputs, plan)
+    time(device, flagged, fixed, &trial.timed_inputs, plan)
 }
 
-/// [`compare_and_time`] on every adapter of this machine; one that fails does not keep the next from being tried.
+/// As [`compare_and_time`], on a thread of its own that is given up where it is silent for long: a driver that does not
+/// return from compiling a kernel, or one that does not end. `on_step` is told what is being done.
+///
+/// # Errors
+/// As [`super::run`]; [`RunError::Timeout`] where the thread was given up. It goes on until the process ends.
+pub fn compare_and_time_watched(
+    adapter: &Adapter,
+    trial: &Arc<Trial>,
+    on_step: &mut dyn FnMut(&str),
+) -> Result<Report, RunError> {
+    let (steps, said) = mpsc::channel();
+    let (done, result) = mpsc::channel();
+    let (adapter, trial) = (adapter.clone(), Arc::clone(trial));
+    let worker = std::thread::spawn(move || {
+        let report = adapter
+            .open()
+            .map(|device| device.telling(steps))
+            .and_then(|device| compare_and_time_on(&device, &trial));
+        // Whoever no longer listens has given up.
+        let _ = done.send(report);
+    });
+    loop {
+        match said.recv_timeout(Duration::from_secs(SILENCE_S)) {
+            Ok(step) => on_step(step),
+            Err(mpsc::RecvTimeoutError::Timeout) => return Err(RunError::Timeout(SILENCE_S)),
+            // The device is closed: the report is there, or follows at once.
+            Err(mpsc::RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let report = result
+        .recv_timeout(Duration::from_secs(SILENCE_S))
+        .map_err(|_| RunError::Timeout(SILENCE_S))?;
+    // Drivers do not bear being closed while the process ends. It has nothing left to do but to close.
+    let _ = worker.join();
+    report
+}
+
+/// [`compare_and_time_watched`] on every adapter of this machine; one that fails does not keep the next from being
+/// tried.
 #[must_use]
-pub fn compare_and_time_everywhere(trial: &Trial<'_>) -> Vec<(AdapterInfo, Result<Report, RunError>)> {
+pub fn compare_and_time_everywhere(trial: &Trial) -> Vec<(AdapterInfo, Result<Report, RunError>)> {
+    let trial = Arc::new(trial.clone());
     adapters()
         .iter()
-        .map(|adapter| (adapter.info.clone(), compare_and_time(adapter, trial)))
+        .map(|adapter| {
+            let report = compare_and_time_watched(adapter, &trial, &mut |_| ());
+            (adapter.info.clone(), report)
+        })
         .collect()
 }

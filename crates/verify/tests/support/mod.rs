@@ -99,7 +99,8 @@ pub fn check_out(source: &str, input: &[u32], check: impl Fn(&Device, &[u32])) {
     let kernel = lowered(source);
     for device in devices() {
         let mut plan = shaderlint_verify::run::InputPlan::default();
-        plan.contents.insert("In".into(), input.to_vec());
+        plan.contents
+            .insert("In".into(), input.iter().copied().map(f64::from).collect());
         let inputs = make_inputs(&[&kernel], [1, 1, 1], &plan);
         let out = execute(&device, &kernel, &inputs, [1, 1, 1]);
         check(&device, &out["Out"]);

@@ -1,0 +1,311 @@
+//! What is known of two kernels that should do the same: gathered once, shown as a table, as JSON or as a page.
+
+use serde::Serialize;
+
+/// One kernel and what should do the same.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Evidence {
+    /// The flagged kernel's file.
+    pub file: String,
+    pub kernel: String,
+    /// `its fix`, or the name of the kernel it is compared with.
+    pub other: String,
+    /// `numthreads`.
+    pub group: [u32; 3],
+    pub verdict: Verdict,
+    /// What was found in the kernel, where it is compared with its fix.
+    pub findings: Vec<FindingLine>,
+    pub proof: Proof,
+    pub interpreter: Vec<Interpreted>,
+    /// The dispatches that the interpreter and the devices compared.
+    pub cases: Vec<CaseLine>,
+    pub devices: Vec<DeviceRow>,
+    /// What a reader has to know besides.
+    pub remarks: Vec<String>,
+    pub flagged: Source,
+    pub suggested: Source,
+}
+
+impl Evidence {
+    /// Whether a device ran both kernels.
+    pub fn was_run(&self) -> bool {
+        let not_run = |row: &DeviceRow| matches!(row.outcome, DeviceOutcome::NotRun);
+        self.devices.iter().any(|row| !not_run(row))
+    }
+}
+
+/// What all of it amounts to.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Verdict {
+    pub kind: VerdictKind,
+    /// One sentence without a full stop.
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum VerdictKind {
+    /// Proved equal for every input, bit for bit or up to the order of float operations.
+    Proved,
+    /// Its atomics leave one of the outcomes that the flagged kernel could have left.
+    Refines,
+    /// Not proved; devices or the interpreter left the same for the inputs that were tried. That is no proof.
+    OnlyRun,
+    /// Not proved and not run.
+    Unknown,
+    /// Seen to differ.
+    Different,
+    /// Proved, and yet a device leaves something else: the device, its driver or the proof is wrong.
+    Contradicted,
+}
+
+impl VerdictKind {
+    /// The second kernel may stand for the first.
+    pub fn is_equivalent(self) -> bool {
+        matches!(self, VerdictKind::Proved | VerdictKind::Refines)
+    }
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct FindingLine {
+    pub rule: &'static str,
+    /// From 1.
+    pub line: usize,
+    pub message: String,
+}
+
+/// What the engine shows for every input.
+#[derive(Clone, Debug, Default, Serialize)]
+pub(super) struct Proof {
+    /// How the atomics of the fix are proved, apart from the rest.
+    pub atomics: Option<&'static str>,
+    /// Columns of the matrix; empty where the atomics are all that was fixed.
+    pub wave_sizes: Vec<u32>,
+    /// Its rows.
+    pub maps: Vec<MapRow>,
+}
+
+/// One packing of threads into waves.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct MapRow {
+    pub map: &'static str,
+    /// A group of this shape can be expected to be packed so: here the proof has to hold.
+    pub is_expected: bool,
+    /// One for each wave size.
+    pub cells: Vec<Cell>,
+}
+
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Cell {
+    pub wave_size: u32,
+    pub outcome: CellOutcome,
+    /// What was seen, with its place.
+    pub text: String,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum CellOutcome {
+    Equal,
+    Reassociates,
+    Differs,
+    OutOfBounds,
+    Races,
+    NotProved,
+}
+
+impl CellOutcome {
+    pub fn is_equal(self) -> bool {
+        matches!(self, CellOutcome::Equal | CellOutcome::Reassociates)
+    }
+
+    /// The second kernel is seen not to be the first.
+    pub fn is_different(self) -> bool {
+        matches!(
+            self,
+            CellOutcome::Differs | CellOutcome::OutOfBounds | CellOutcome::Races
+        )
+    }
+}
+
+/// What the interpreter shows for the inputs of the cases.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Interpreted {
+    pub map: &'static str,
+    pub wave_size: u32,
+    /// `None` where one of the kernels does what is not computed there.
+    pub is_equal: Option<bool>,
+    pub text: String,
+}
+
+/// One dispatch.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct CaseLine {
+    pub about: &'static str,
+    pub groups: [u32; 3],
+}
+
+/// What one device shows.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct DeviceRow {
+    pub adapter: String,
+    pub backend: String,
+    pub driver: String,
+    /// A rasteriser in software.
+    pub is_cpu: bool,
+    /// Lanes of a wave: what a probe saw, else what the adapter says.
+    pub waves: [u32; 2],
+    pub outcome: DeviceOutcome,
+    /// What the outcome rests on, or why there is none.
+    pub text: String,
+    /// Words compared in all cases.
+    pub words: u64,
+    /// Whole kernels.
+    pub kernel: Option<Times>,
+    /// With what differs repeated in the kernel.
+    pub ladder: Option<Times>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum DeviceOutcome {
+    /// Every word of every case alike. That proves nothing.
+    Alike,
+    Differs,
+    /// Nothing was written in any case: the comparison says nothing.
+    NothingWritten,
+    /// The flagged kernel does not leave the same twice.
+    Unstable,
+    NotRun,
+}
+
+/// Milliseconds a run: median, least, most.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Times {
+    /// What is timed, for instance `ladder ×64`.
+    pub what: String,
+    pub threads: u64,
+    pub runs: u32,
+    pub flagged: Milliseconds,
+    pub suggested: Milliseconds,
+    /// A kernel that reads and writes one word a thread.
+    pub copy: Milliseconds,
+    /// How many times as fast the suggested kernel is, by medians.
+    pub ratio: f64,
+    /// The spreads of the runs do not meet. If false, the ratio says nothing.
+    pub is_measurable: bool,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Milliseconds {
+    pub median: f64,
+    pub min: f64,
+    pub max: f64,
+}
+
+/// A kernel as people and as devices read it.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Source {
+    /// The file's path; the fixed file has the same.
+    pub path: String,
+    pub hlsl: String,
+    /// `None` where it has no WGSL form.
+    pub wgsl: Option<String>,
+}
+
+/// The verdict on what is known so far.
+pub(super) fn verdict(
+    proof: &Proof,
+    has_rows: bool,
+    interpreter: &[Interpreted],
+    devices: &[DeviceRow],
+) -> Verdict {
+    let say = |kind: VerdictKind, text: String| Verdict { kind, text };
+    let cells = || proof.maps.iter().flat_map(|row| &row.cells);
+    let expected = || proof.maps.iter().filter(|row| row.is_expected);
+    let holds = expected().all(|row| row.cells.iter().all(|cell| cell.outcome.is_equal()));
+    let differing = devices.iter().find(|row| row.outcome == DeviceOutcome::Differs);
+    let alike: Vec<&str> = (devices.iter())
+        .filter(|row| row.outcome == DeviceOutcome::Alike)
+        .map(|row| row.adapter.as_str())
+        .collect();
+    let up_to_order = cells().any(|cell| cell.outcome == CellOutcome::Reassociates);
+    let order = if up_to_order {
+        ", up to the order of float operations"
+    } else {
+        ""
+    };
+    let but_for = match proof.atomics {
+        Some(_) if !proof.maps.is_empty() => "but for the atomics, which refine, ",
+        _ => "",
+    };
+    if holds {
+        if let Some(row) = differing {
+            let text = format!(
+                "proved equal{order}, and yet {} differs: {}",
+                row.adapter, row.text
+            );
+            return say(VerdictKind::Contradicted, text);
+        }
+        if proof.maps.is_empty() {
+            return say(
+                VerdictKind::Refines,
+                "proved to refine: no outcome is new".to_owned(),
+            );
+        }
+        let is_for_all = proof
+            .maps
+            .iter()
+            .all(|row| row.cells.iter().all(|cell| cell.outcome.is_equal()));
+        let text = if has_rows || is_for_all {
+            "proved equal at every wave size under every lane map tried"
+        } else {
+            "proved equal at every wave size, if waves hold consecutive threads (linear packing)"
+        };
+        return say(VerdictKind::Proved, format!("{but_for}{text}{order}"));
+    }
+    let in_expected = expected()
+        .flat_map(|row| &row.cells)
+        .find(|cell| cell.outcome.is_different());
+    // Of a group with rows no map is more to be expected than the others.
+    if let Some(cell) = in_expected {
+        let text = format!("NOT equivalent: in waves of {}, {}", cell.wave_size, cell.text);
+        return say(VerdictKind::Different, text);
+    }
+    if let Some(run) = interpreter.iter().find(|run| run.is_equal == Some(false)) {
+        let text = format!(
+            "NOT equivalent: interpreted in waves of {}, {}",
+            run.wave_size, run.text
+        );
+        return say(VerdictKind::Different, text);
+    }
+    if let Some(row) = differing {
+        return say(
+            VerdictKind::Different,
+            format!("NOT equivalent: on {}, {}", row.adapter, row.text),
+        );
+    }
+    let interpreted = interpreter.iter().any(|run| run.is_equal == Some(true));
+    match (alike.as_slice(), interpreted) {
+        ([], false) => {
+            let was_run = |row: &DeviceRow| row.outcome != DeviceOutcome::NotRun;
+            let text = if devices.iter().any(was_run) {
+                "not proved, and what was run says nothing"
+            } else {
+                "not proved and not run"
+            };
+            say(VerdictKind::Unknown, text.to_owned())
+        }
+        (devices, interpreted) => {
+            let mut by: Vec<&str> = devices.to_vec();
+            if interpreted {
+                by.push("the interpreter");
+            }
+            let text = format!(
+                "not proved; alike for the inputs that were tried on {}, which proves nothing",
+                by.join(", ")
+            );
+            say(VerdictKind::OnlyRun, text)
+        }
+    }
+}

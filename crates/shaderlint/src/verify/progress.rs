@@ -1,0 +1,38 @@
+//! What is being done, on a terminal.
+
+use std::io::IsTerminal;
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// A line that comes and goes. Nothing where standard error is no terminal.
+pub(super) struct Progress(ProgressBar);
+
+impl Progress {
+    pub fn new(is_quiet: bool) -> Progress {
+        let bar = ProgressBar::new_spinner();
+        if is_quiet || !std::io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+        } else {
+            bar.enable_steady_tick(Duration::from_millis(120));
+        }
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}: {msg} {elapsed}") {
+            bar.set_style(style);
+        }
+        Progress(bar)
+    }
+
+    pub fn step(&self, kernel: &str, step: &str) {
+        self.0.set_prefix(kernel.to_owned());
+        self.0.set_message(step.to_owned());
+    }
+
+    /// Writes to standard output while no line is there.
+    pub fn print(&self, text: &str) -> anyhow::Result<()> {
+        self.0.suspend(|| crate::terminal::print(text.as_bytes()))
+    }
+
+    pub fn clear(&self) {
+        self.0.finish_and_clear();
+    }
+}

@@ -1,0 +1,197 @@
+//! Two kernels in the engine's interpreter, on the inputs that devices get: wave sizes that no device here has, and
+//! no driver between.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
+use shaderlint_simt::{LaneMap, WAVE_SIZES, Written, evaluate_groups};
+
+use crate::run::{Inputs, Tolerance, Trial, compare::equal};
+use crate::{Binding, Lowered};
+
+/// Groups of each case that are interpreted.
+const GROUPS: u32 = 2;
+
+/// What the interpreter showed at one wave size under one lane map.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Interpreted {
+    pub wave_size: u32,
+    pub map: LaneMap,
+    pub outcome: Interpretation,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Interpretation {
+    /// As many words were written, and all alike.
+    Equal { words: u64 },
+    Differs {
+        /// For instance `Out[64]`.
+        place: String,
+        scalar: Scalar,
+        /// Bit patterns; `None` where nothing is written.
+        expected: Option<u32>,
+        got: Option<u32>,
+    },
+    /// One of the kernels does what is not computed here.
+    NotFollowed,
+}
+
+/// Runs the first groups of each case of the trial through both kernels, at every wave size that both allow, under these
+/// maps.
+#[must_use]
+pub fn interpret(
+    flagged: (&Shader, FunctionId),
+    fixed: (&Shader, FunctionId),
+    trial: &Trial,
+    maps: &[LaneMap],
+) -> Vec<Interpreted> {
+    let inputs: Vec<Inputs> = trial.cases.iter().map(|case| trial.inputs(case)).collect();
+    let allows = |(shader, entry): (&Shader, FunctionId), size: u32| {
+        let function = shader.functions.get(entry.0 as usize);
+        let allowed = function.and_then(|function| function.wave_size);
+        allowed.is_none_or(|(least, most)| (least..=most).contains(&size))
+    };
+    let mut interpreted = Vec::new();
+    for map in maps {
+        for wave_size in WAVE_SIZES {
+            if !(allows(flagged, wave_size) && allows(fixed, wave_size)) {
+                continue;
+            }
+            let left = |kernel: (&Shader, FunctionId), lowered: &Lowered| {
+                written(kernel, lowered, trial, &inputs, wave_size, *map)
+            };
+            let outcome = match (left(flagged, &trial.flagged), left(fixed, &trial.fixed)) {
+                (Some(expected), Some(got)) => compare(trial, &inputs, &expected, &got),
+                _ => Interpretation::NotFollowed,
+            };
+            interpreted.push(Interpreted {
+                wave_size,
+                map: *map,
+                outcome,
+            });
+        }
+    }
+    interpreted
+}
+
+/// By case, what each of its groups writes.
+type Left = Vec<Vec<Written>>;
+
+fn written(
+    (shader, entry): (&Shader, FunctionId),
+    kernel: &Lowered,
+    trial: &Trial,
+    inputs: &[Inputs],
+    wave_size: u32,
+    map: LaneMap,
+) -> Option<Left> {
+    let given: Vec<_> = inputs
+        .iter()
+        .map(|inputs| {
+            move |name: &str, index: &[u32], component: u32| {
+                // Nothing is read beyond the end, as in HLSL.
+                given_word(shader, kernel, inputs, name, index, component).unwrap_or(0)
+            }
+        })
+        .collect();
+    let (mut groups, mut counts) = (Vec::new(), Vec::new());
+    for (case, given) in trial.cases.iter().zip(&given) {
+        let [x, y, z] = case.groups.map(|count| 0..count.min(GROUPS));
+        let of_case = z.flat_map(|z| {
+            let x = x.clone();
+            y.clone().flat_map(move |y| x.clone().map(move |x| [x, y, z]))
+        });
+        let before = groups.len();
+        groups.extend(of_case.map(|group| (group, given as &shaderlint_simt::Given<'_>)));
+        counts.push(groups.len() - before);
+    }
+    let mut written = evaluate_groups(shader, entry, wave_size, map, &groups)?.into_iter();
+    Some(
+        counts
+            .into_iter()
+            .map(|count| written.by_ref().take(count).collect())
+            .collect(),
+    )
+}
+
+fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Interpretation {
+    let mut words = 0;
+    for ((inputs, expected), got) in inputs.iter().zip(expected).zip(got) {
+        let tolerance = trial.tolerance(inputs);
+        for (expected, got) in expected.iter().zip(got) {
+            let places: BTreeSet<_> = expected.keys().chain(got.keys()).collect();
+            for place in places {
+                let (expected, got) = (expected.get(place).copied(), got.get(place).copied());
+                let (name, index, component) = place;
+                let scalar = scalar(&trial.flagged, name, *component);
+                words += 1;
+                if alike(scalar, expected, got, tolerance) {
+                    continue;
+                }
+                let index: Vec<String> = index.iter().map(u32::to_string).collect();
+                return Interpretation::Differs {
+                    place: format!("{name}[{}]", index.join("][")),
+                    scalar,
+                    expected,
+                    got,
+                };
+            }
+        }
+    }
+    Interpretation::Equal { words }
+}
+
+fn alike(scalar: Scalar, expected: Option<u32>, got: Option<u32>, tolerance: Tolerance) -> bool {
+    match (expected, got) {
+        (Some(expected), Some(got)) => equal(scalar, expected, got, tolerance),
+        _ => expected == got,
+    }
+}
+
+fn scalar(kernel: &Lowered, name: &str, component: u32) -> Scalar {
+    let binding = kernel.bindings.iter().find(|binding| binding.name == name);
+    let word = binding.and_then(|binding| binding.element.words.get(component as usize));
+    word.map_or(Scalar::Uint, |word| word.scalar)
+}
+
+/// The word that a kernel reads there; `None` beyond the end, or where there is no such thing.
+#[must_use]
+pub fn given_word(
+    shader: &Shader,
+    kernel: &Lowered,
+    inputs: &Inputs,
+    name: &str,
+    index: &[u32],
+    component: u32,
+) -> Option<u32> {
+    if let Some(words) = inputs.uniforms.get(name) {
+        return words.get(component as usize).copied();
+    }
+    let binding = kernel.bindings.iter().find(|binding| binding.name == name)?;
+    let start = word_index(shader, binding, index, component)?.checked_mul(4)?;
+    let bytes = inputs.buffers.get(name)?.get(start..start.checked_add(4)?)?;
+    Some(u32::from_le_bytes(bytes.try_into().ok()?))
+}
+
+/// Where in a buffer's words a component of an element is.
+#[must_use]
+pub fn word_index(shader: &Shader, binding: &Binding, index: &[u32], component: u32) -> Option<usize> {
+    let [index] = index else { return None };
+    let (index, component) = (*index as usize, component as usize);
+    if is_by_address(shader, binding) {
+        return Some(index / 4 + component);
+    }
+    let offset = binding.element.words.get(component)?.offset as usize;
+    Some(index * (binding.element.stride as usize / 4) + offset / 4)
+}
+
+fn is_by_address(shader: &Shader, binding: &Binding) -> bool {
+    let global = binding.global.and_then(|id| shader.globals.get(id.0 as usize));
+    matches!(
+        global.map(|global| &global.ty),
+        Some(Type::Resource(
+            ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer,
+            _
+        ))
+    )
+}

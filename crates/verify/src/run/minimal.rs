@@ -1,0 +1,144 @@
+//! The least that shows a difference.
+
+use shaderlint_hlsl::Scalar;
+
+use super::trial::{Kernels, Trial};
+use super::{Case, Difference, Inputs, RunError};
+use crate::{Binding, BindingKind};
+
+/// Runs of both kernels that looking for less may take.
+const BUDGET: u32 = 64;
+
+/// The smallest dispatch found that shows a difference, with as few inputs as were found to be needed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Minimal {
+    pub groups: [u32; 3],
+    /// Words of read-only buffers that are not zero, in order, the first of them.
+    pub inputs: Vec<InputWord>,
+    /// How many there are in all.
+    pub input_count: u64,
+    pub difference: Difference,
+}
+
+/// One component of an element of a buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InputWord {
+    /// The binding's name.
+    pub binding: String,
+    pub element: u64,
+    pub word: u32,
+    pub scalar: Scalar,
+    pub bits: u32,
+}
+
+/// Words listed in [`Minimal::inputs`].
+const SHOWN: usize = 8;
+
+/// Fewer groups first; then inputs are set to zero in halves, quarters and so on, as long as a difference stays: after
+/// Zeller and Hildebrandt, *Simplifying and isolating failure-inducing input*, 2002.
+///
+/// `None` where the difference does not show again.
+pub(super) fn minimise(
+    kernels: &Kernels<'_>,
+    trial: &Trial,
+    case: &Case,
+) -> Result<Option<Minimal>, RunError> {
+    let mut budget = BUDGET;
+    let mut differs = |inputs: &Inputs, groups: [u32; 3]| -> Result<Option<Difference>, RunError> {
+        budget = budget.saturating_sub(1);
+        if budget == 0 {
+            return Ok(None);
+        }
+        Ok(kernels.compare(trial, inputs, groups)?.first)
+    };
+    let [x, ..] = case.groups;
+    let smaller = (1..x).map(|x| [x, 1, 1]).chain([case.groups]);
+    let mut found = None;
+    for groups in smaller {
+        let inputs = trial.inputs(&Case {
+            groups,
+            ..case.clone()
+        });
+        if let Some(difference) = differs(&inputs, groups)? {
+            found = Some((groups, inputs, difference));
+            break;
+        }
+    }
+    let Some((groups, mut inputs, mut difference)) = found else {
+        return Ok(None);
+    };
+    let bindings: Vec<Binding> = (trial.flagged.bindings.iter())
+        .filter(|binding| binding.kind == BindingKind::ReadOnlyStorage)
+        .cloned()
+        .collect();
+    let mut left = words(&bindings, &inputs);
+    let mut size = left.len();
+    while size > 0 {
+        let mut start = 0;
+        while start < left.len() {
+            let end = (start + size).min(left.len());
+            let mut fewer = inputs.clone();
+            for word in left.get(start..end).unwrap_or_default() {
+                word.clear(&bindings, &mut fewer);
+            }
+            match differs(&fewer, groups)? {
+                Some(seen) => {
+                    (inputs, difference) = (fewer, seen);
+                    left.drain(start..end);
+                }
+                None => start = end,
+            }
+        }
+        size /= 2;
+    }
+    Ok(Some(Minimal {
+        groups,
+        input_count: u64::try_from(left.len()).unwrap_or(u64::MAX),
+        inputs: left.into_iter().take(SHOWN).collect(),
+        difference,
+    }))
+}
+
+/// The words that are not zero.
+fn words(bindings: &[Binding], inputs: &Inputs) -> Vec<InputWord> {
+    let mut words = Vec::new();
+    for binding in bindings {
+        let Some(bytes) = inputs.buffers.get(&binding.name) else {
+            continue;
+        };
+        let stride = binding.element.stride.max(4) as usize;
+        for (element, bytes) in (0u64..).zip(bytes.chunks_exact(stride)) {
+            for (number, word) in (0u32..).zip(&binding.element.words) {
+                let bits = super::compare::word_at(bytes, word.offset).unwrap_or(0);
+                if bits != 0 {
+                    words.push(InputWord {
+                        binding: binding.name.clone(),
+                        element,
+                        word: number,
+                        scalar: word.scalar,
+                        bits,
+                    });
+                }
+            }
+        }
+    }
+    words
+}
+
+impl InputWord {
+    fn clear(&self, bindings: &[Binding], inputs: &mut Inputs) {
+        let Some(binding) = bindings.iter().find(|binding| binding.name == self.binding) else {
+            return;
+        };
+        let Some(offset) = binding.element.words.get(self.word as usize).map(|w| w.offset) else {
+            return;
+        };
+        let stride = u64::from(binding.element.stride.max(4));
+        let start = usize::try_from(self.element * stride + u64::from(offset)).unwrap_or(usize::MAX);
+        let bytes = inputs.buffers.get_mut(&self.binding);
+        let word = bytes.and_then(|bytes| bytes.get_mut(start..start.checked_add(4)?));
+        if let Some(word) = word {
+            word.fill(0);
+        }
+    }
+}
