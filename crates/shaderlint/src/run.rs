@@ -162,12 +162,13 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
         .zip(&mut results)
         .map(|(target, result)| {
             result.take().unwrap_or_else(|| {
+                // What includes it, or needs what it allows, may be on another list.
+                if target.input.asked == Asked::Listed {
+                    return Ok(lint::look_at_included(target, options, None));
+                }
                 let path = target.input.path.canonicalize();
                 match path.ok().and_then(|path| included.get(&path)) {
                     Some(used) => Ok(lint::look_at_included(target, options, used.as_deref())),
-                    None if target.input.asked == Asked::Listed => {
-                        Ok(lint::look_at_included(target, options, None))
-                    }
                     None => lint::look(target, options, Role::StrayHeader),
                 }
             })

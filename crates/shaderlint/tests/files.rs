@@ -198,6 +198,25 @@ nothing found in 1 file
 
 "#]]
     );
+    // Nor does anyone know who needs what it allows.
+    let folder = Folder::new("files-from-allowed")
+        .with("a.hlsl", format!("#include \"a.hlsli\"\n{RACE}"))
+        .with(
+            "a.hlsli",
+            "// shaderlint: allow(groupshared-race): why\nuint x;\n",
+        )
+        .with("list", "a.hlsl\na.hlsli\n");
+    assert_data_eq!(said(&folder, &["-q"]), str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+a.hlsli:1:22: unused-suppression `groupshared-race` is allowed here but not found
+
+"#]]);
+    assert_data_eq!(said(&folder, &["-q", "--files-from", "list"]), str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+
+"#]]);
 }
 
 fn git(folder: &Folder, arguments: &[&str]) {

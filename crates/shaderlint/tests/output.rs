@@ -8,32 +8,13 @@ use std::path::Path;
 
 use serde_json::Value;
 use snapbox::{assert_data_eq, str};
-use support::{Folder, LADDER, RACE};
-
-/// A race, a ladder, and a race that a comment allows.
-fn folder(test: &str) -> Folder {
-    Folder::new(test)
-        .with("src/race.hlsl", RACE)
-        .with("src/ladder.hlsl", LADDER)
-        .with(
-            "src/allowed.hlsl",
-            RACE.replace(
-                "% 64];",
-                "% 64]; // shaderlint: allow(groupshared-race): one wave, \"measured\"",
-            ),
-        )
-}
-
-fn stdout(folder: &Folder, arguments: &[&str]) -> String {
-    let output = folder.run(arguments);
-    String::from_utf8(output.stdout).unwrap()
-}
+use support::{Folder, LADDER, RACE, of_each};
 
 #[test]
 fn github_shows_findings_beside_changed_lines() {
-    let folder = folder("github");
+    let folder = of_each("github");
     assert_data_eq!(
-        stdout(&folder, &["--output-format", "github"]),
+        folder.printed(&["--output-format", "github"]),
         str![[r#"
 ::warning title=hillis-steele-scan,file=src/ladder.hlsl,line=9,endLine=15::Hillis–Steele inclusive scan of 64 uints%0Aproved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i < 64, race-free%0Athe wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups
 ::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0%0Aanother pair of accesses races here too%0Aput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step
@@ -71,9 +52,9 @@ src/race.hlsl:6:18: groupshared-race data race on g_Sum[1]
 
 #[test]
 fn gitlab_has_a_code_quality_report() {
-    let folder = folder("gitlab");
+    let folder = of_each("gitlab");
     assert_data_eq!(
-        stdout(&folder, &["--output-format", "gitlab"]),
+        folder.printed(&["--output-format", "gitlab"]),
         str![[r#"
 [
   {
@@ -108,7 +89,7 @@ fn gitlab_has_a_code_quality_report() {
     );
     // Lines that come before a finding do not make another one of it.
     let fingerprints = |folder: &Folder| -> Vec<String> {
-        let report: Value = serde_json::from_str(&stdout(folder, &["--output-format", "gitlab"])).unwrap();
+        let report: Value = serde_json::from_str(&folder.printed(&["--output-format", "gitlab"])).unwrap();
         let issues = report.as_array().unwrap().iter();
         issues
             .map(|issue| issue["fingerprint"].as_str().unwrap().to_owned())
@@ -135,9 +116,9 @@ fn gitlab_has_a_code_quality_report() {
 
 #[test]
 fn junit_has_a_test_for_each_finding() {
-    let folder = folder("junit");
+    let folder = of_each("junit");
     assert_data_eq!(
-        stdout(&folder, &["--output-format", "junit", "src", "gone\u{1}.hlsl"]),
+        folder.printed(&["--output-format", "junit", "src", "gone\u{1}.hlsl"]),
         str![[r#"
 <?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="shaderlint" tests="3" failures="2" errors="1">
@@ -167,7 +148,7 @@ put a GroupMemoryBarrierWithGroupSync() between the read and the write; threads 
     );
     let clean = Folder::new("junit-clean").with("a.hlsl", "");
     assert_data_eq!(
-        stdout(&clean, &["--output-format", "junit"]),
+        clean.printed(&["--output-format", "junit"]),
         str![[r#"
 <?xml version="1.0" encoding="UTF-8"?>
 <testsuites name="shaderlint" tests="1" failures="0" errors="0">
@@ -181,347 +162,8 @@ put a GroupMemoryBarrierWithGroupSync() between the read and the write; threads 
 }
 
 #[test]
-fn sarif_is_as_its_schema_says() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemas/sarif-2.1.0.json");
-    let schema: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
-    let schema = jsonschema::validator_for(&schema).unwrap();
-    let check = |folder: &Folder, arguments: &[&str]| -> Value {
-        let text = stdout(folder, &[&["--output-format", "sarif"], arguments].concat());
-        let log = serde_json::from_str(&text).unwrap();
-        let errors: Vec<String> = schema
-            .iter_errors(&log)
-            .map(|error| format!("{}: {error}", error.instance_path()))
-            .collect();
-        assert!(errors.is_empty(), "{errors:#?}");
-        log
-    };
-    // With nothing, with things that could not be read, and with bytes that are no UTF-8.
-    check(&Folder::new("sarif-empty"), &[]);
-    let odd = Folder::new("sarif-odd")
-        .with(
-            "a \u{e9}.hlsl",
-            [b"// \xe9\x83\x65\x1b[31m\n", LADDER.as_bytes()].concat(),
-        )
-        .with("b.hlsl", format!("#include \"gone.hlsli\"\n{RACE}"));
-    check(&odd, &[".", "gone.hlsl"]);
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/rules");
-    check(
-        &Folder(fixtures),
-        &["hillis-steele-scan", "groupshared-race", "wave-size-assumption"],
-    );
-
-    let mut log = check(&folder("sarif"), &[]);
-    let run = &mut log["runs"][0];
-    let rules = run["tool"]["driver"]["rules"].take();
-    let of_race = rules
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|rule| rule["id"] == "groupshared-race")
-        .unwrap();
-    let help = of_race["help"]["markdown"].as_str().unwrap();
-    assert!(help.starts_with("# groupshared-race\n"), "{help}");
-    assert_eq!(
-        of_race["helpUri"],
-        "https://github.com/shaderlint/shaderlint/blob/main/docs/rules/groupshared-race.md"
-    );
-    for result in run["results"].as_array().unwrap() {
-        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
-        assert_eq!(rules[index]["id"], result["ruleId"]);
-    }
-    // The wave form that stands in for the ladder is in the rules' fixtures.
-    let text = &mut run["results"][1]["fixes"][0]["artifactChanges"][0]["replacements"];
-    assert!(text.to_string().contains("WavePrefixSum"), "{text}");
-    *text = Value::Null;
-    assert_data_eq!(
-        serde_json::to_string_pretty(&log).unwrap(),
-        str![[r#"
-{
-  "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
-  "runs": [
-    {
-      "columnKind": "unicodeCodePoints",
-      "invocations": [
-        {
-          "executionSuccessful": true,
-          "toolExecutionNotifications": []
-        }
-      ],
-      "results": [
-        {
-          "level": "error",
-          "locations": [
-            {
-              "message": {
-                "text": "thread 0 reads g_Sum[1]"
-              },
-              "physicalLocation": {
-                "artifactLocation": {
-                  "uri": "src/allowed.hlsl"
-                },
-                "region": {
-                  "endColumn": 38,
-                  "endLine": 6,
-                  "startColumn": 18,
-                  "startLine": 6
-                }
-              }
-            }
-          ],
-          "message": {
-            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0/nanother pair of accesses races here too/nput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step"
-          },
-          "partialFingerprints": {
-            "shaderlint/v1": "8698e13598ba8a211"
-          },
-          "properties": {
-            "verdict": "racy"
-          },
-          "relatedLocations": [
-            {
-              "id": 1,
-              "message": {
-                "text": "thread 1 writes it here"
-              },
-              "physicalLocation": {
-                "artifactLocation": {
-                  "uri": "src/allowed.hlsl"
-                },
-                "region": {
-                  "endColumn": 14,
-                  "endLine": 5,
-                  "startColumn": 5,
-                  "startLine": 5
-                }
-              }
-            },
-            {
-              "id": 2,
-              "message": {
-                "text": "shared by the whole group"
-              },
-              "physicalLocation": {
-                "artifactLocation": {
-                  "uri": "src/allowed.hlsl"
-                },
-                "region": {
-                  "endColumn": 28,
-                  "endLine": 1,
-                  "startColumn": 1,
-                  "startLine": 1
-                }
-              }
-            }
-          ],
-          "ruleId": "groupshared-race",
-          "ruleIndex": 7,
-          "suppressions": [
-            {
-              "justification": "one wave, /"measured/"",
-              "kind": "inSource",
-              "location": {
-                "physicalLocation": {
-                  "artifactLocation": {
-                    "uri": "src/allowed.hlsl"
-                  },
-                  "region": {
-                    "endColumn": 77,
-                    "endLine": 6,
-                    "startColumn": 61,
-                    "startLine": 6
-                  }
-                }
-              }
-            }
-          ]
-        },
-        {
-          "fixes": [
-            {
-              "artifactChanges": [
-                {
-                  "artifactLocation": {
-                    "uri": "src/ladder.hlsl"
-                  },
-                  "replacements": null
-                }
-              ],
-              "description": {
-                "text": "replace the ladder by wave intrinsics"
-              }
-            }
-          ],
-          "level": "warning",
-          "locations": [
-            {
-              "message": {
-                "text": "6 rounds, 12 barriers, counted in the run"
-              },
-              "physicalLocation": {
-                "artifactLocation": {
-                  "uri": "src/ladder.hlsl"
-                },
-                "region": {
-                  "endColumn": 3,
-                  "endLine": 15,
-                  "startColumn": 2,
-                  "startLine": 9
-                }
-              }
-            }
-          ],
-          "message": {
-            "text": "Hillis–Steele inclusive scan of 64 uints/nproved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i < 64, race-free/nthe wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups"
-          },
-          "partialFingerprints": {
-            "shaderlint/v1": "b5fc62b544fea7c21"
-          },
-          "properties": {
-            "fixSafety": "safe",
-            "shape": "doubling",
-            "verdict": "proved"
-          },
-          "relatedLocations": [
-            {
-              "id": 1,
-              "message": {
-                "text": "the elements pass through this array"
-              },
-              "physicalLocation": {
-                "artifactLocation": {
-                  "uri": "src/ladder.hlsl"
-                },
-                "region": {
-                  "endColumn": 29,
-                  "endLine": 3,
-                  "startColumn": 1,
-                  "startLine": 3
-                }
-              }
-            },
-            {
-              "id": 2,
-              "message": {
-                "text": "every thread waits for the slowest"
-              },
-              "physicalLocation": {
-                "artifactLocation": {
-                  "uri": "src/ladder.hlsl"
-                },
-                "region": {
-                  "endColumn": 36,
-                  "endLine": 12,
-                  "startColumn": 3,
-                  "startLine": 12
-                }
-              }
-            },
-            {
-              "id": 3,
-              "physicalLocation": {
-                "artifactLocation": {
-                  "uri": "src/ladder.hlsl"
-                },
-                "region": {
-                  "endColumn": 36,
-                  "endLine": 14,
-                  "startColumn": 3,
-                  "startLine": 14
-                }
-              }
-            }
-          ],
-          "ruleId": "hillis-steele-scan",
-          "ruleIndex": 0
-        },
-        {
-          "level": "error",
-          "locations": [
-            {
-              "message": {
-                "text": "thread 0 reads g_Sum[1]"
-              },
-              "physicalLocation": {
-                "artifactLocation": {
-                  "uri": "src/race.hlsl"
-                },
-                "region": {
-                  "endColumn": 38,
-                  "endLine": 6,
-                  "startColumn": 18,
-                  "startLine": 6
-                }
-              }
-            }
-          ],
-          "message": {
-            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0/nanother pair of accesses races here too/nput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step"
-          },
-          "partialFingerprints": {
-            "shaderlint/v1": "f4ea78c1af8bebba1"
-          },
-          "properties": {
-            "verdict": "racy"
-          },
-          "relatedLocations": [
-            {
-              "id": 1,
-              "message": {
-                "text": "thread 1 writes it here"
-              },
-              "physicalLocation": {
-                "artifactLocation": {
-                  "uri": "src/race.hlsl"
-                },
-                "region": {
-                  "endColumn": 14,
-                  "endLine": 5,
-                  "startColumn": 5,
-                  "startLine": 5
-                }
-              }
-            },
-            {
-              "id": 2,
-              "message": {
-                "text": "shared by the whole group"
-              },
-              "physicalLocation": {
-                "artifactLocation": {
-                  "uri": "src/race.hlsl"
-                },
-                "region": {
-                  "endColumn": 28,
-                  "endLine": 1,
-                  "startColumn": 1,
-                  "startLine": 1
-                }
-              }
-            }
-          ],
-          "ruleId": "groupshared-race",
-          "ruleIndex": 7
-        }
-      ],
-      "tool": {
-        "driver": {
-          "informationUri": "https://github.com/shaderlint/shaderlint",
-          "name": "shaderlint",
-          "rules": null,
-          "semanticVersion": "0.1.0"
-        }
-      }
-    }
-  ],
-  "version": "2.1.0"
-}
-"#]]
-    );
-}
-
-#[test]
 fn output_goes_to_a_file_and_is_utf8_whatever_comes_in() {
-    let folder = folder("output-file").with("odd.hlsl", [b"// \xff\x1b[2J\n", RACE.as_bytes()].concat());
+    let folder = of_each("output-file").with("odd.hlsl", [b"// \xff\x1b[2J\n", RACE.as_bytes()].concat());
     assert_data_eq!(
         folder.said(&["-o", "found.txt", "--output-format", "concise"]),
         str![[r#"
@@ -540,7 +182,7 @@ src/race.hlsl:6:18: groupshared-race data race on g_Sum[1]
 "#]]
     );
     for format in ["full", "concise", "json", "sarif", "github", "gitlab", "junit"] {
-        stdout(&folder, &["--output-format", format]);
+        folder.printed(&["--output-format", format]);
     }
     assert_data_eq!(
         folder.said(&["-o", "gone/found.txt"]),
@@ -554,7 +196,7 @@ error: gone/found.txt: No such file or directory (os error 2)
 
 #[test]
 fn findings_are_counted() {
-    let folder = folder("statistics").with(
+    let folder = of_each("statistics").with(
         "src/float.hlsl",
         LADDER
             .replace("uint>", "float>")
@@ -607,7 +249,7 @@ error: --statistics come as full, concise or json
 
 #[test]
 fn ids_are_links_where_terminals_can() {
-    let folder = folder("links");
+    let folder = of_each("links");
     let shown = |arguments: &[&str], force: &str| {
         let output = folder
             .command(&[&["--color", "always", "-q", "src/race.hlsl"], arguments].concat())
@@ -759,15 +401,19 @@ fn shells_and_manuals_are_served() {
         ("powershell", "\nusing namespace System.Management.Automation"),
         ("elvish", "\nuse builtin;"),
     ] {
-        let script = stdout(&folder, &["completions", shell]);
+        let script = folder.printed(&["completions", shell]);
         assert!(script.starts_with(beginning), "{script}");
     }
-    let page = stdout(&folder, &["man"]);
+    let page = folder.printed(&["man"]);
     assert!(
         page.contains(".TH shaderlint 1") && page.contains("\\-\\-output\\-format"),
         "{page}"
     );
-    assert!(stdout(&folder, &["man", "explain"]).contains(".TH shaderlint-explain 1"));
+    assert!(
+        folder
+            .printed(&["man", "explain"])
+            .contains(".TH shaderlint-explain 1")
+    );
     assert_data_eq!(
         folder.said(&["man", "women"]),
         str![[r#"

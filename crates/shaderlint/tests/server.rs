@@ -1,4 +1,5 @@
 //! The language server from outside.
+#![cfg(unix)]
 #![expect(clippy::unwrap_used, reason = "a test that cannot set its files up fails")]
 
 mod support;

@@ -37,6 +37,15 @@ void main(uint gi : SV_GroupIndex)
 }
 ";
 
+/// A folder with a race, a ladder, and a race that a comment allows.
+pub fn of_each(test: &str) -> Folder {
+    let reason = "% 64]; // shaderlint: allow(groupshared-race): one wave, \"measured\"";
+    Folder::new(test)
+        .with("src/race.hlsl", RACE)
+        .with("src/ladder.hlsl", LADDER)
+        .with("src/allowed.hlsl", RACE.replace("% 64];", reason))
+}
+
 /// A folder of its own for a test.
 pub struct Folder(pub PathBuf);
 
@@ -73,6 +82,11 @@ impl Folder {
             command.env_remove(variable);
         }
         command
+    }
+
+    /// Standard output.
+    pub fn printed(&self, arguments: &[&str]) -> String {
+        String::from_utf8(self.run(arguments).stdout).unwrap()
     }
 
     /// Exit code, then standard output, then standard error.
