@@ -5,19 +5,19 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use shaderlint_linter::ShaderModel;
 
-use crate::config::{RuleArgs, definition};
+use crate::config::{RuleArgs, definition, profile};
 
 const EXAMPLES: &str = "\
 Examples:
-  shaderlint                              Look at every shader below this folder
-  shaderlint 'src/**/*.hlsl' -I include   Expand the pattern, find headers in include/
-  shaderlint --diff scan.hlsl             Show what --fix would change
-  shaderlint --fix shaders                Change it
-  shaderlint explain hillis-steele-scan   What the rule finds, why, and what to write instead
+  shaderlint                             Look at every shader below this folder
+  shaderlint 'src/**/*.hlsl' -I include  Find headers in include/
+  shaderlint --diff scan.hlsl            Show what --fix would change
+  shaderlint --fix shaders               Change it
+  shaderlint explain groupshared-race    What the rule finds, why, what to do
 
 Exit status: 0 nothing found, 1 findings, 2 could not do the job.
-A finding is allowed by `// shaderlint: allow(rule-id): reason` on its line or the line before,
-or by `// shaderlint: allow-file(rule-id): reason`.";
+A finding is allowed by `// shaderlint: allow(rule-id): reason` on its line or
+the line before, or by `// shaderlint: allow-file(rule-id): reason`.";
 
 /// Proves what HLSL compute shaders compute, and says where they race or scan by hand
 #[derive(Debug, Parser)]
@@ -54,70 +54,73 @@ pub(crate) enum Command {
     #[cfg(feature = "gpu")]
     /// Prove and run a file's fixes against the kernels they replace
     Verify(crate::verify::VerifyArgs),
+    /// Serve an editor on standard input and output (LSP)
+    Server,
+    /// Print what a shell needs to complete our arguments
+    Completions {
+        /// bash, elvish, fish, powershell or zsh
+        #[arg(value_enum, value_name = "SHELL", hide_possible_values = true)]
+        shell: clap_complete::Shell,
+    },
+    /// Print the manual page, in roff
+    Man {
+        /// Of this command, rather than of shaderlint
+        #[arg(value_name = "COMMAND")]
+        command: Option<String>,
+    },
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct CheckArgs {
-    /// Files, folders and patterns [default: .]
-    #[arg(value_name = "PATH")]
-    pub paths: Vec<PathBuf>,
+    #[command(flatten)]
+    pub files: FileArgs,
     #[command(flatten)]
     pub source: SourceArgs,
     /// Shader model, e.g. cs_6_6; below cs_6_0 only defects
-    #[arg(long, value_name = "PROFILE")]
+    #[arg(long, value_name = "PROFILE", value_parser = profile, help_heading = READING)]
     pub profile: Option<ShaderModel>,
-    #[command(flatten)]
+    #[command(flatten, next_help_heading = "Rules")]
     pub rules: RuleArgs,
-    /// Apply safe fixes
+    #[command(flatten)]
+    pub baseline: BaselineArgs,
+    #[command(flatten)]
+    pub fixes: FixArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Which files are looked at.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Files")]
+pub(crate) struct FileArgs {
+    /// Files, folders and patterns; `-` for standard input [default: .]
+    #[arg(value_name = "PATH", help_heading = None::<&str>)]
+    pub paths: Vec<PathBuf>,
+    /// Also the files that are listed in this one, a line each; `-` for standard input
+    #[arg(long, value_name = "FILE")]
+    pub files_from: Option<PathBuf>,
+    /// Only what changed since the branch left this revision, and what includes that
+    #[arg(long, value_name = "REV")]
+    pub changed_since: Option<String>,
+    /// Leave excluded files out even if they are named
     #[arg(long)]
-    pub fix: bool,
-    /// Show safe fixes as a diff, change nothing
-    #[arg(long, conflicts_with = "fix")]
-    pub diff: bool,
-    /// With --fix or --diff: also those that are not safe
-    #[arg(long)]
-    pub unsafe_fixes: bool,
-    /// How findings are printed
-    #[arg(
-        long,
-        value_enum,
-        default_value = "full",
-        value_name = "FORMAT",
-        hide_possible_values = true,
-        help = "full, concise or json [default: full]",
-        hide_default_value = true
-    )]
-    pub output_format: OutputFormat,
-    /// When to use color
-    #[arg(
-        long,
-        value_enum,
-        default_value = "auto",
-        value_name = "WHEN",
-        hide_possible_values = true,
-        help = "auto, always or never [default: auto]",
-        hide_default_value = true
-    )]
-    pub color: ColorChoice,
+    pub force_exclude: bool,
+    /// What `-` is called: tells where its headers and its configuration are
+    #[arg(long, value_name = "FILE")]
+    pub stdin_filename: Option<PathBuf>,
     /// Print the files that would be looked at
     #[arg(long)]
     pub show_files: bool,
     /// Print what holds for a file
     #[arg(long, value_name = "FILE", conflicts_with = "show_files")]
     pub show_settings: Option<PathBuf>,
-    /// Exit with 0 even if there are findings
-    #[arg(long)]
-    pub exit_zero: bool,
-    /// Print findings only
-    #[arg(short, long, conflicts_with = "verbose")]
-    pub quiet: bool,
-    /// Also say what could not be read or proved
-    #[arg(short, long)]
-    pub verbose: bool,
 }
+
+const READING: &str = "Reading";
 
 /// How source files become translation units.
 #[derive(Clone, Debug, ClapArgs)]
+#[command(next_help_heading = READING)]
 pub(crate) struct SourceArgs {
     /// Define a macro (as 1 without a value)
     #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]", value_parser = definition)]
@@ -130,14 +133,80 @@ pub(crate) struct SourceArgs {
     pub config: Option<PathBuf>,
     /// Ignore configuration files
     #[arg(long, conflicts_with = "config")]
-    pub no_config: bool,
+    pub isolated: bool,
 }
 
+/// What is known already.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Rules")]
+pub(crate) struct BaselineArgs {
+    /// Say only what is not in this baseline
+    #[arg(long, value_name = "FILE")]
+    pub baseline: Option<PathBuf>,
+    /// Put what is found in the baseline
+    #[arg(long, conflicts_with_all = ["fix", "diff", "statistics"])]
+    pub write_baseline: bool,
+}
+
+/// What is done about findings.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Fixes")]
+pub(crate) struct FixArgs {
+    /// Apply safe fixes
+    #[arg(long)]
+    pub fix: bool,
+    /// Show safe fixes as a diff, change nothing
+    #[arg(long, conflicts_with = "fix")]
+    pub diff: bool,
+    /// With --fix or --diff: also those that are not safe
+    #[arg(long)]
+    pub unsafe_fixes: bool,
+}
+
+/// How it is told.
+#[derive(Debug, ClapArgs)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// full, concise, json, sarif, github, gitlab or junit [default: full]
+    #[arg(long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
+    pub output_format: Option<OutputFormat>,
+    /// Write findings to a file
+    #[arg(short, long, value_name = "FILE")]
+    pub output_file: Option<PathBuf>,
+    /// Count findings by rule instead of showing them
+    #[arg(long, conflicts_with = "diff")]
+    pub statistics: bool,
+    /// auto, always or never [default: auto]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "auto",
+        value_name = "WHEN",
+        hide_possible_values = true,
+        hide_default_value = true
+    )]
+    pub color: ColorChoice,
+    /// Exit with 0 even if there are findings
+    #[arg(long)]
+    pub exit_zero: bool,
+    /// Print findings only
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+    /// Also say what could not be read or proved
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+/// How findings are written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
     Full,
     Concise,
     Json,
+    Sarif,
+    Github,
+    Gitlab,
+    Junit,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -4,6 +4,7 @@
 //! the working directory sees them, so that what is printed can be opened.
 
 mod levels;
+mod profile;
 mod shaderlint_toml;
 mod shadertools;
 
@@ -19,9 +20,10 @@ use shaderlint_hlsl::{SourceFile, unity_defines};
 use shaderlint_linter::ShaderModel;
 
 pub(crate) use levels::{LevelSettings, RuleArgs};
+pub(crate) use profile::profile;
 
 use crate::args::SourceArgs;
-use crate::terminal;
+use crate::{terminal, walk};
 
 /// A macro and its value.
 pub(crate) type Definition = (String, String);
@@ -39,9 +41,14 @@ pub(crate) struct Project {
     /// What an include path may begin with, and the folder that stands for it.
     pub virtual_dirs: Vec<(String, PathBuf)>,
     pub variants: Vec<Variant>,
-    /// The patterns of `exclude`, as written.
+    /// The patterns of what to look at in folders, as written; empty for every shader.
+    pub include: Vec<String>,
+    included: Option<Gitignore>,
+    /// The patterns of what to leave out, as written.
     pub exclude: Vec<String>,
     excluded: Option<Gitignore>,
+    /// The file that counts the findings that are known.
+    pub baseline: Option<PathBuf>,
     pub levels: LevelSettings,
 }
 
@@ -56,6 +63,13 @@ impl Project {
     /// What is defined before a file of this text is read: what its engine defines, unless the project says otherwise.
     pub fn defines_of(&self, text: &[u8]) -> Vec<Definition> {
         overlaid(&unity_defines(text, &self.defines), &self.defines)
+    }
+
+    /// Whether a file of this name in a folder is a shader.
+    pub fn includes(&self, path: &Path) -> bool {
+        self.included
+            .as_ref()
+            .map_or_else(|| walk::is_shader(path), |included| is_matched(included, path))
     }
 
     /// Whether a file found in a folder is to be left out.
@@ -96,6 +110,8 @@ pub(crate) struct Projects<'a> {
     read: HashMap<Option<PathBuf>, Arc<Project>>,
     /// By folder, what is found from there.
     found: HashMap<PathBuf, Option<PathBuf>>,
+    /// The folders outside of which no configuration is looked for.
+    fence: Option<&'a [PathBuf]>,
 }
 
 impl<'a> Projects<'a> {
@@ -113,6 +129,15 @@ impl<'a> Projects<'a> {
             args,
             read: HashMap::new(),
             found: HashMap::new(),
+            fence: None,
+        }
+    }
+
+    /// Those whose configuration is in these folders or named.
+    pub fn within(args: &'a SourceArgs, folders: &'a [PathBuf]) -> Self {
+        Projects {
+            fence: Some(folders),
+            ..Projects::new(args)
         }
     }
 
@@ -120,13 +145,13 @@ impl<'a> Projects<'a> {
     pub fn of(&mut self, path: &Path) -> Result<Arc<Project>> {
         let configuration = match &self.args.config {
             Some(named) => Some(named.clone()),
-            None if self.args.no_config => None,
+            None if self.args.isolated => None,
             None => {
                 let path = here(path);
                 let folder = path.parent().unwrap_or(Path::new(""));
                 self.found
                     .entry(folder.to_owned())
-                    .or_insert_with(|| find_upwards(folder))
+                    .or_insert_with(|| find_upwards(folder, self.fence))
                     .clone()
             }
         };
@@ -134,7 +159,7 @@ impl<'a> Projects<'a> {
             return Ok(Arc::clone(known));
         }
         let mut project = match &configuration {
-            Some(path) if is_json(path) => shadertools::read(path)?,
+            Some(path) if is_json(path) => shadertools::read(path, self.fence)?,
             Some(path) => shaderlint_toml::read(path)?,
             None => Project::default(),
         };
@@ -181,16 +206,22 @@ fn is_name(text: &str) -> bool {
 }
 
 /// The nearest `shaderlint.toml`; only where there is none at all, the nearest file of the other kind.
-fn find_upwards(folder: &Path) -> Option<PathBuf> {
-    [shaderlint_toml::NAME, shadertools::NAME]
+fn find_upwards(folder: &Path, fence: Option<&[PathBuf]>) -> Option<PathBuf> {
+    [&shaderlint_toml::NAMES[..], &[shadertools::NAME]]
         .iter()
-        .find_map(|name| {
-            folder
-                .ancestors()
-                .map(|folder| folder.join(name))
-                .find(|path| path.is_file())
+        .find_map(|names| {
+            let mut paths =
+                upwards(folder, fence).flat_map(|folder| names.iter().map(|name| folder.join(name)));
+            paths.find(|path| path.is_file())
         })
         .map(|path| shown(&path))
+}
+
+/// The folder and those around it, as far as one may look.
+fn upwards<'a>(folder: &'a Path, fence: Option<&'a [PathBuf]>) -> impl Iterator<Item = &'a Path> {
+    let is_inside =
+        move |folder: &&Path| fence.is_none_or(|fence| fence.iter().any(|root| folder.starts_with(root)));
+    folder.ancestors().take_while(is_inside)
 }
 
 fn is_json(path: &Path) -> bool {
@@ -214,12 +245,17 @@ pub(crate) fn shown(path: &Path) -> PathBuf {
 }
 
 /// The text of a configuration file.
-fn text_of(path: &Path) -> Result<String> {
+pub(crate) fn text_of(path: &Path) -> Result<String> {
     let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
     String::from_utf8(bytes).with_context(|| format!("{}: not UTF-8", path.display()))
 }
 
-fn misconfigured(path: &Path, text: &str, place: Range<usize>, message: impl Into<String>) -> Misconfigured {
+pub(crate) fn misconfigured(
+    path: &Path,
+    text: &str,
+    place: Range<usize>,
+    message: impl Into<String>,
+) -> Misconfigured {
     Misconfigured {
         file: SourceFile {
             path: path.display().to_string(),

@@ -7,47 +7,119 @@ use std::cell::RefCell;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ffi::OsString;
+use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use shaderlint_hlsl::{FileId, FileSpan, Includes, Problem, SourceFile, Sources, decode};
 
-use crate::config::Project;
+use crate::config::{Project, here};
 use crate::walk;
 
 /// The files of a run: each is read once, each folder listed once, and the trees are searched only if need be.
 pub(crate) struct Files {
     read: Mutex<HashMap<PathBuf, Option<SourceFile>>>,
+    /// What holds in place of what is on disk, by path from the root of the file system.
+    given: Mutex<HashMap<PathBuf, Arc<[u8]>>>,
     /// The names in a folder, by their lower-case form.
     listings: Mutex<HashMap<PathBuf, Arc<HashMap<String, OsString>>>>,
     /// Folders in which stray headers are looked up.
     trees: Vec<PathBuf>,
     /// The files in the trees, by the lower-case form of their names.
     index: OnceLock<HashMap<String, Vec<PathBuf>>>,
+    /// The folders outside of which nothing is read.
+    fence: Option<Mutex<Vec<PathBuf>>>,
 }
 
 impl Files {
     pub fn new(trees: Vec<PathBuf>) -> Self {
         Files {
             read: Mutex::default(),
+            given: Mutex::default(),
             listings: Mutex::default(),
             trees,
             index: OnceLock::new(),
+            fence: None,
+        }
+    }
+
+    /// The files in these folders alone, and in those that are allowed later. Links do not lead out.
+    pub fn within(folders: &[PathBuf]) -> Self {
+        let files = Files {
+            fence: Some(Mutex::default()),
+            ..Files::new(folders.to_vec())
+        };
+        files.allow(folders);
+        files
+    }
+
+    /// Allows to read in these folders, too.
+    pub fn allow<'a>(&self, folders: impl IntoIterator<Item = &'a PathBuf>) {
+        if let Some(fence) = &self.fence {
+            let mut fence = lock(fence);
+            let folders = folders
+                .into_iter()
+                .filter_map(|folder| here(folder).canonicalize().ok());
+            for folder in folders {
+                if !fence.contains(&folder) {
+                    fence.push(folder);
+                }
+            }
+        }
+    }
+
+    /// Whether the path may be looked at.
+    pub fn allows(&self, path: &Path) -> bool {
+        self.fence.as_ref().is_none_or(|fence| {
+            let path = here(path).canonicalize();
+            path.is_ok_and(|path| lock(fence).iter().any(|folder| path.starts_with(folder)))
+        })
+    }
+
+    /// Says what holds in place of what is on disk; `None` for what is there.
+    pub fn give(&self, path: &Path, bytes: Option<Arc<[u8]>>) {
+        let path = here(path);
+        match bytes {
+            Some(bytes) => lock(&self.given).insert(path.clone(), bytes),
+            None => lock(&self.given).remove(&path),
+        };
+        // It may have been missing under any name, or been read under another.
+        let is_other = |file: &SourceFile| here(Path::new(&file.path)) != path;
+        lock(&self.read).retain(|_, file| file.as_ref().is_some_and(is_other));
+    }
+
+    /// What is on disk may have changed.
+    pub fn forget(&self) {
+        lock(&self.read).clear();
+        lock(&self.listings).clear();
+    }
+
+    /// What is in the file of exactly this path.
+    pub fn bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
+        let given = lock(&self.given).get(&here(path)).cloned();
+        match given {
+            Some(bytes) => Ok(bytes.to_vec()),
+            None if self.allows(path) => std::fs::read(path),
+            None => Err(io::Error::new(
+                io::ErrorKind::PermissionDenied,
+                "outside of the workspace and the include folders",
+            )),
         }
     }
 
     /// The file that is called `path` in some case.
-    fn read(&self, path: &Path) -> Option<SourceFile> {
+    pub fn read(&self, path: &Path) -> Option<SourceFile> {
         if let Some(known) = lock(&self.read).get(path) {
             return known.clone();
         }
-        let actual = if path.is_file() {
+        let is_given = lock(&self.given).contains_key(&here(path));
+        let actual = if is_given || path.is_file() {
             Some(path.to_owned())
         } else {
             self.in_any_case(path).filter(|path| path.is_file())
         };
         let file = actual.and_then(|actual| {
-            let bytes = std::fs::read(&actual).ok()?;
+            let bytes = self.bytes(&actual).ok()?;
             // The preprocessor complains of a binary file.
             let text = decode(&bytes).unwrap_or_else(|| Arc::from(bytes));
             let path = actual.display().to_string();
@@ -80,8 +152,9 @@ impl Files {
             return Arc::clone(known);
         }
         let is_here = folder.as_os_str().is_empty();
-        let entries = std::fs::read_dir(if is_here { Path::new(".") } else { folder });
-        let names = entries.into_iter().flatten().filter_map(|entry| {
+        let folder_read = if is_here { Path::new(".") } else { folder };
+        let entries = self.allows(folder_read).then(|| std::fs::read_dir(folder_read));
+        let names = entries.into_iter().flatten().flatten().filter_map(|entry| {
             let name = entry.ok()?.file_name();
             Some((name.to_str()?.to_lowercase(), name))
         });

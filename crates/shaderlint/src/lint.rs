@@ -21,7 +21,7 @@ use crate::includes::{Files, Search};
 use crate::panics;
 use crate::scan;
 use crate::variants::{readings, union};
-use crate::walk::{self, Input};
+use crate::walk::{self, Asked, Input};
 use crate::write;
 
 /// Places are 32-bit offsets into the expanded text, which is longer than the file.
@@ -35,7 +35,7 @@ pub(crate) struct Target {
 
 /// What holds for every file of a run.
 pub(crate) struct Options {
-    pub files: Files,
+    pub files: Arc<Files>,
     /// The shader model that the command line asks for.
     pub profile: Option<ShaderModel>,
     /// The rules that it asks for.
@@ -46,7 +46,7 @@ pub(crate) struct Options {
 
 impl Options {
     /// How much it matters what `rule` finds in the file `path`.
-    fn level(&self, project: &Project, rule: &Rule, path: &str) -> Level {
+    pub fn level(&self, project: &Project, rule: &Rule, path: &str) -> Level {
         self.rules.over(rule, project.levels.level(rule, path))
     }
 }
@@ -85,6 +85,12 @@ pub(crate) struct Looked {
     /// What could not be read in other configurations than the default one.
     pub elsewhere: Vec<Problem>,
     pub report: Report,
+    /// What was found, and is known to the baseline.
+    pub known: Vec<Diagnostic>,
+    /// The baseline that holds for the file.
+    pub baseline: Option<PathBuf>,
+    /// It was looked at as a whole, rather than where others include it.
+    pub is_unit: bool,
     /// The files that this one includes, directly or not.
     pub included: Vec<Included>,
     /// Something could not be read, or not be run to its end: what is not found may be there.
@@ -121,10 +127,11 @@ pub(crate) struct OneFile {
 impl OneFile {
     pub fn read(path: &Path, source: &SourceArgs) -> Result<Self> {
         let project = Projects::new(source).of(path)?;
+        let files = Files::new(walk::trees(&[], std::iter::once((path, project.root.as_deref()))));
         Ok(OneFile {
             path: path.to_owned(),
-            text: text_of(&read_file(path)?).to_vec(),
-            files: Files::new(walk::trees(&[], std::iter::once((path, project.root.as_deref())))),
+            text: text_of(&read_file(&files, path)?).to_vec(),
+            files,
             project,
         })
     }
@@ -159,10 +166,10 @@ pub(crate) fn look(target: &Target, options: &Options, role: Role) -> Result<Loo
 
 fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) -> Result<Looked> {
     let Target { input, project } = target;
-    let bytes = read_file(&input.path)?;
+    let bytes = read_file(&options.files, &input.path)?;
     let Some(text) = decode(&bytes) else {
         // A folder may hold anything; who names a file wants it read.
-        ensure!(!input.is_named, "{name}: is no text file");
+        ensure!(input.asked == Asked::Found, "{name}: is no text file");
         return Ok(Looked::default());
     };
     let text = text.to_vec();
@@ -188,12 +195,16 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
 fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: Role) -> Looked {
     let mut looked = Looked {
         path: name.to_owned(),
+        baseline: project.baseline.clone(),
+        is_unit: role == Role::Unit,
         ..Looked::default()
     };
     let (suppressions, misunderstood) = suppressions_of(text);
     let level = |rule: &Rule, path: &str| options.level(project, rule, path);
     let search = Search::new(&options.files, project);
     if !scan::needs_parse(name, text, &search) {
+        // There is nothing to find in it, whoever includes it.
+        looked.is_unit = true;
         looked.report.problems = misunderstood;
         if role == Role::Unit {
             looked.report.findings = unused(name, &suppressions, &[], &level);
@@ -239,6 +250,7 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
     let has_places = !(looked.report.findings.is_empty()
         && looked.report.problems.is_empty()
         && looked.report.stops.is_empty()
+        && looked.report.allowed.is_empty()
         && looked.problems.is_empty()
         && looked.elsewhere.is_empty());
     if has_places {
@@ -249,16 +261,16 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
 
 /// Looks at the comments of a header that is looked at where others include it. `used` are the places at which they
 /// name rules that find something in any of those; `None` where not all of them could be seen whole.
-pub(crate) fn look_at_included(
-    target: &Target,
-    options: &Options,
-    used: Option<&[FileSpan]>,
-) -> Result<Looked> {
+pub(crate) fn look_at_included(target: &Target, options: &Options, used: Option<&[FileSpan]>) -> Looked {
     let Target { input, project } = target;
     let name = input.path.display().to_string();
-    let mut looked = Looked::default();
-    let Some(text) = decode(&read_file(&input.path)?) else {
-        return Ok(looked);
+    let mut looked = Looked {
+        baseline: project.baseline.clone(),
+        ..Looked::default()
+    };
+    // It was read where it is included.
+    let Some(text) = options.files.read(&input.path).map(|file| file.text) else {
+        return looked;
     };
     let (suppressions, misunderstood) = suppressions_of(&text);
     let level = |rule: &Rule, path: &str| options.level(project, rule, path);
@@ -275,7 +287,7 @@ pub(crate) fn look_at_included(
     if !(looked.report.findings.is_empty() && looked.report.problems.is_empty()) {
         looked.sources.files.push(SourceFile { path: name, text });
     }
-    Ok(looked)
+    looked
 }
 
 /// What the file's comments allow, and what is wrong in them; a rule that there is not, too.
@@ -320,13 +332,25 @@ fn unused(
 }
 
 /// Whether the file at `path` may have an entry point of its own.
-pub(crate) fn may_have_entry(path: &Path) -> bool {
+pub(crate) fn may_have_entry(files: &Files, path: &Path) -> bool {
     // What cannot be read is complained of elsewhere.
-    std::fs::read(path).map_or(true, |bytes| scan::names_entry(&text_of(&bytes)))
+    let bytes = files.bytes(path);
+    bytes.map_or(true, |bytes| scan::names_entry(&text_of(&bytes)))
 }
 
-fn read_file(path: &Path) -> Result<Vec<u8>> {
-    let text = std::fs::read(path).with_context(|| path.display().to_string())?;
+/// Whether a file includes one of these, directly or not, or may do so.
+pub(crate) fn includes_one(target: &Target, options: &Options, is_one: &dyn Fn(&SourceFile) -> bool) -> bool {
+    let path = &target.input.path;
+    let search = Search::new(&options.files, &target.project);
+    // What cannot be read is complained of elsewhere.
+    let bytes = options.files.bytes(path);
+    bytes.map_or(true, |bytes| {
+        scan::includes_one(&path.display().to_string(), &text_of(&bytes), &search, is_one)
+    })
+}
+
+fn read_file(files: &Files, path: &Path) -> Result<Vec<u8>> {
+    let text = files.bytes(path).with_context(|| path.display().to_string())?;
     ensure!(
         text.len() <= MAX_FILE_SIZE,
         "{}: more than {} MiB",

@@ -6,10 +6,14 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod baseline;
+mod changed;
 mod config;
 mod encoding;
 mod explain;
+mod generate;
 mod includes;
+mod inputs;
 #[cfg(feature = "gpu")]
 mod kernel;
 mod lint;
@@ -19,9 +23,11 @@ mod report;
 mod rules;
 mod run;
 mod scan;
+mod server;
 mod show;
 mod source_text;
 mod terminal;
+mod uri;
 mod variants;
 #[cfg(feature = "gpu")]
 mod verify;
@@ -77,9 +83,9 @@ fn main() -> ExitCode {
 
 fn dispatch(args: args::Args) -> Result<Outcome> {
     match args.command {
-        None => match &args.check.show_settings {
+        None => match &args.check.files.show_settings {
             Some(file) => show::settings(&args.check, file),
-            None if args.check.show_files => show::files(&args.check),
+            None if args.check.files.show_files => show::files(&args.check),
             None => run::run(&args.check),
         },
         Some(args::Command::Explain { rule }) => explain::run(&rule),
@@ -89,6 +95,9 @@ fn dispatch(args: args::Args) -> Result<Outcome> {
         Some(args::Command::Wgsl(args)) => wgsl::run(&args),
         #[cfg(feature = "gpu")]
         Some(args::Command::Verify(args)) => verify::run(&args),
+        Some(args::Command::Server) => server::run(),
+        Some(args::Command::Completions { shell }) => generate::completions(shell),
+        Some(args::Command::Man { command }) => generate::man(command.as_deref()),
     }
 }
 

@@ -1,34 +1,48 @@
 //! The main job: look at every file, show what was found.
 
 use std::collections::{HashMap, HashSet};
-use std::io;
+use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
 use shaderlint_hlsl::{FileId, FileSpan};
-use shaderlint_linter::{Level, Safety};
+use shaderlint_linter::Level;
+use shaderlint_rules::RULES;
 
-use crate::args::{CheckArgs, OutputFormat};
-use crate::config::Projects;
+use crate::args::CheckArgs;
+use crate::baseline::{Baselines, Stale};
+use crate::config::here;
+use crate::encoding::encoded_like;
 use crate::includes::Files;
 use crate::lint::{self, FixMode, Looked, Options, Role, Target};
-use crate::report::{self, Detail};
-use crate::{Outcome, terminal, walk};
+use crate::report::{self, Detail, Results};
+use crate::terminal::Style;
+use crate::walk::Asked;
+use crate::{Outcome, baseline, inputs, terminal, walk};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
-    let (inputs, mut failures) = inputs(args)?;
+    let (inputs, mut failures) = inputs::inputs(args)?;
     let roots = inputs
         .iter()
         .map(|target| (target.input.path.as_path(), target.project.root.as_deref()));
+    let stdin = inputs::stdin(args)?.map(inputs::read_stdin).transpose()?;
+    let files = Files::new(walk::trees(&args.files.paths, roots));
+    if let Some((path, bytes)) = &stdin {
+        files.give(path, Some(bytes.as_slice().into()));
+    }
     let options = Options {
-        files: Files::new(walk::trees(&args.paths, roots)),
+        files: files.into(),
         profile: args.profile,
         rules: args.rules.clone(),
-        fix: (args.fix || args.diff).then_some(FixMode {
-            unsafe_too: args.unsafe_fixes,
-            in_place: args.fix,
+        fix: (args.fixes.fix || args.fixes.diff).then_some(FixMode {
+            unsafe_too: args.fixes.unsafe_fixes,
+            in_place: args.fixes.fix && stdin.is_none(),
         }),
+    };
+    let inputs = match &args.files.changed_since {
+        Some(revision) => inputs::changed(inputs, &options, revision)?,
+        None => inputs,
     };
     let results = look_at_all(&inputs, &options);
     let mut looked = Vec::new();
@@ -39,36 +53,83 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         }
     }
     say_once(&mut looked);
-    show(args, &looked, &failures)?;
-    let has_findings = looked.iter().any(|one| {
-        one.report
-            .findings
-            .iter()
-            .any(|finding| finding.level > Level::Info)
-            || one.fixed.diff.is_some()
-    });
+    if let Some(named) = &args.baseline.baseline {
+        for one in &mut looked {
+            one.baseline = Some(named.clone());
+        }
+    }
+    if args.baseline.write_baseline {
+        return write_baseline(args, &looked, &failures);
+    }
+    let baselines = Baselines::read(&looked)?;
+    baselines.apply(&mut looked);
+    let stale = baselines.stale(&looked, |rule, file| is_on(&inputs, &options, rule, file));
+    let fixed = stdin.filter(|_| args.fixes.fix).map(|(_, bytes)| bytes);
+    if let Some(bytes) = &fixed {
+        pass_on(bytes, &looked)?;
+    }
+    let results = Results {
+        looked: &looked,
+        failures: &failures,
+    };
+    show(args, results, &stale, fixed.is_some())?;
+    let matters = |one: &Looked| {
+        let mut findings = one.report.findings.iter();
+        findings.any(|finding| finding.level > Level::Info) || (args.fixes.diff && one.fixed.diff.is_some())
+    };
     Ok(if !failures.is_empty() {
         Outcome::Failure
-    } else if has_findings && !args.exit_zero {
+    } else if looked.iter().any(matters) && !args.output.exit_zero {
         Outcome::Findings
     } else {
         Outcome::Clean
     })
 }
 
-/// The files to look at, each with what holds for it; and what is wrong with the arguments.
-pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<String>)> {
-    let (found, failures) = walk::walk(&args.paths);
-    let mut projects = Projects::new(&args.source);
-    let mut inputs = Vec::new();
-    for input in found {
-        let project = projects.of(&input.path)?;
-        // Who names a file wants it looked at.
-        if input.is_named || !project.excludes(&input.path) {
-            inputs.push(Target { input, project });
+/// Whether a rule is looked for in one of the inputs.
+fn is_on(inputs: &[Target], options: &Options, rule: &str, file: &Path) -> bool {
+    let mut inputs = inputs.iter();
+    let target = inputs.find(|target| here(&target.input.path) == here(file));
+    let rule = RULES.iter().find(|one| one.id == rule);
+    match (rule, target) {
+        (Some(rule), Some(Target { input, project })) => {
+            options.level(project, rule, &input.path.display().to_string()) != Level::Off
         }
+        // A rule that there is not any more finds nothing.
+        _ => true,
     }
-    Ok((inputs, failures))
+}
+
+/// Takes what is found for known.
+fn write_baseline(args: &CheckArgs, looked: &[Looked], failures: &[String]) -> Result<Outcome> {
+    for failure in failures {
+        terminal::complain(failure);
+    }
+    // A file that could not be looked at would lose what is known of it.
+    ensure!(failures.is_empty(), "no baseline is written");
+    ensure!(
+        looked.is_empty() || looked.iter().any(|one| one.baseline.is_some()),
+        "no baseline to write: name it with --baseline, or as `baseline` in shaderlint.toml"
+    );
+    let written = baseline::write(looked)?;
+    let count: usize = looked.iter().map(|one| one.report.findings.len()).sum();
+    if !args.output.quiet {
+        for path in written {
+            terminal::print_error(format!("{} is written\n", path.display()).as_bytes());
+        }
+        let findings = if count == 1 { "finding is" } else { "findings are" };
+        terminal::print_error(format!("{count} {findings} known from now on\n").as_bytes());
+    }
+    Ok(Outcome::Clean)
+}
+
+/// Prints what standard input becomes by its fixes; as it is where there are none.
+fn pass_on(bytes: &[u8], looked: &[Looked]) -> Result<()> {
+    let fixed = looked.iter().find_map(|one| one.fixed.diff.as_ref());
+    match fixed {
+        Some((old, new)) => terminal::print(&encoded_like(bytes, old, new)?),
+        None => terminal::print(bytes),
+    }
 }
 
 /// Files with entry points, then the headers that none of them includes: the others are seen where they are used.
@@ -76,7 +137,8 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
     let mut results: Vec<Option<Result<Looked>>> = inputs
         .par_iter()
         .map(|target| {
-            lint::may_have_entry(&target.input.path).then(|| lint::look(target, options, Role::Unit))
+            lint::may_have_entry(&options.files, &target.input.path)
+                .then(|| lint::look(target, options, Role::Unit))
         })
         .collect();
     let mut included: HashMap<PathBuf, Option<Vec<FileSpan>>> = HashMap::new();
@@ -102,7 +164,10 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
             result.take().unwrap_or_else(|| {
                 let path = target.input.path.canonicalize();
                 match path.ok().and_then(|path| included.get(&path)) {
-                    Some(used) => lint::look_at_included(target, options, used.as_deref()),
+                    Some(used) => Ok(lint::look_at_included(target, options, used.as_deref())),
+                    None if target.input.asked == Asked::Listed => {
+                        Ok(lint::look_at_included(target, options, None))
+                    }
                     None => lint::look(target, options, Role::StrayHeader),
                 }
             })
@@ -132,100 +197,74 @@ fn say_once(looked: &mut [Looked]) {
         report
             .findings
             .retain(|finding| is_new(finding.rule, Some(finding.primary.place)));
+        report
+            .allowed
+            .retain(|allowed| is_new(allowed.finding.rule, Some(allowed.finding.primary.place)));
         for problems in [problems, elsewhere, &mut report.problems, &mut report.stops] {
             problems.retain(|problem| is_new(&problem.message, problem.place));
         }
     }
 }
 
-fn show(args: &CheckArgs, looked: &[Looked], failures: &[String]) -> Result<()> {
-    let detail = match (args.quiet, args.verbose) {
+/// Says what was found: on standard output or in a file, and beside it on standard error what else there is to say.
+/// Where standard output is taken by the text itself, all goes to standard error.
+fn show(args: &CheckArgs, results: Results, stale: &[Stale], stdout_is_taken: bool) -> Result<()> {
+    let output = &args.output;
+    let detail = match (output.quiet, output.verbose) {
         (true, _) => Detail::Nothing,
         (_, true) => Detail::Everything,
         _ => Detail::WhatMatters,
     };
-    let is_colored = terminal::is_colored(args.color, &io::stderr());
-    for one in looked {
-        terminal::print_error(&report::problems_of(one, detail, is_colored));
+    let of_stderr = Style::of_stderr(output.color);
+    for one in results.looked {
+        terminal::print_error(report::problems_of(one, detail, of_stderr).as_bytes());
     }
-    let is_colored = terminal::is_colored(args.color, &io::stdout());
-    if args.diff {
-        for one in looked {
-            if let Some((old, new)) = &one.fixed.diff {
-                terminal::print(&report::diff(&one.path, old, new, is_colored))?;
-            }
-        }
+    let style = match &output.output_file {
+        Some(_) => Style::of_file(output.color),
+        None if stdout_is_taken => of_stderr,
+        None => Style::of_stdout(output.color),
+    };
+    let is_machine_read = output.output_file.is_some() || stdout_is_taken;
+    let format = output
+        .output_format
+        .unwrap_or_else(|| report::default_format(is_machine_read || io::stdout().is_terminal()));
+    let text = if args.fixes.diff {
+        let diffs = results.looked.iter().filter_map(|one| {
+            let (old, new) = one.fixed.diff.as_ref()?;
+            Some(report::diff(&one.path, old, new, style))
+        });
+        diffs.collect::<Vec<_>>().concat()
+    } else if output.statistics {
+        report::statistics(results.looked, format)?
     } else {
-        match args.output_format {
-            OutputFormat::Json => terminal::print(&report::json(looked)?)?,
-            OutputFormat::Full => {
-                for one in looked {
-                    terminal::print(&report::full(one, is_colored)?)?;
-                }
-            }
-            OutputFormat::Concise => {
-                for one in looked {
-                    terminal::print(report::concise(one).as_bytes())?;
-                }
-            }
-        }
+        report::findings(results, format, style)?
+    };
+    match &output.output_file {
+        Some(path) => std::fs::write(path, &text).with_context(|| path.display().to_string())?,
+        None if stdout_is_taken => terminal::print_error(&text),
+        None => terminal::print(&text)?,
     }
-    for failure in failures {
+    for failure in results.failures {
         terminal::complain(failure);
     }
+    for one in stale.iter().filter(|_| !output.quiet) {
+        terminal::warn(&format!(
+            "{} knows {} {} in {}, where {} left: --write-baseline takes it down",
+            one.baseline.display(),
+            one.known,
+            one.rule,
+            one.file,
+            if one.found == 1 {
+                "1 is".to_owned()
+            } else {
+                format!("{} are", one.found)
+            }
+        ));
+    }
     // Where nothing could be looked at, "nothing found" would mislead.
-    let could_not_look = looked.is_empty() && !failures.is_empty();
-    if !args.quiet && !could_not_look {
-        terminal::print_error(summary(args, looked).as_bytes());
+    let could_not_look = results.looked.is_empty() && !results.failures.is_empty();
+    if !output.quiet && !could_not_look {
+        terminal::print_error(report::summary(args, results.looked).as_bytes());
     }
     Ok(())
-}
-
-/// One line: what was found in how many files, and what can be done about it.
-fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
-    if looked.is_empty() {
-        return "no shader files found\n".to_owned();
-    }
-    let findings = || looked.iter().flat_map(|one| &one.report.findings);
-    let count = |safety: Safety| {
-        let fixes = findings().filter_map(|finding| finding.fix.as_ref());
-        fixes.filter(|fix| fix.safety == safety).count()
-    };
-    let counted =
-        |number: usize, one: &str, many: &str| format!("{number} {}", if number == 1 { one } else { many });
-    let files = counted(looked.len(), "file", "files");
-    let fixed: usize = looked.iter().map(|one| one.fixed.count).sum();
-    let done = match fixed {
-        0 => String::new(),
-        _ => format!(
-            "{} {}; ",
-            counted(fixed, "fix", "fixes"),
-            if args.fix { "made" } else { "to make" }
-        ),
-    };
-    let in_part = match looked.iter().filter(|one| one.is_in_part).count() {
-        0 => String::new(),
-        _ if args.verbose => String::new(),
-        some => format!(
-            "; {} not understood in full (-v says why)",
-            counted(some, "file", "files")
-        ),
-    };
-    let found = findings().count();
-    if found == 0 {
-        return format!(
-            "{done}nothing {} in {files}{in_part}\n",
-            if fixed > 0 { "left" } else { "found" }
-        );
-    }
-    let fixable = match (count(Safety::Safe), count(Safety::Unsafe)) {
-        (0, 0) => String::new(),
-        (safe, 0) => format!(" ({safe} fixable with --fix)"),
-        (0, not_safe) => format!(" ({not_safe} fixable with --fix --unsafe-fixes)"),
-        (safe, not_safe) => format!(" ({safe} fixable with --fix, {not_safe} more with --unsafe-fixes)"),
-    };
-    format!(
-        "{done}{} in {files}{fixable}{in_part}\n",
-        counted(found, "finding", "findings")
-    )
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use shaderlint_hlsl::Includes;
+use shaderlint_hlsl::{Includes, SourceFile};
 
 /// A file that contains none of these, nor includes one that does, holds nothing that a rule could find.
 pub(crate) const WORDS: [&[u8]; 9] = [
@@ -38,13 +38,17 @@ fn names(text: &[u8], word: &str) -> bool {
 
 /// Whether the file has to be parsed.
 pub(crate) fn needs_parse(path: &str, text: &[u8], includes: &dyn Includes) -> bool {
-    names_one(text) || {
-        let mut seen = HashSet::from([path.to_owned()]);
-        includes_one(path, text, includes, &mut seen)
-    }
+    names_one(text) || includes_one(path, text, includes, &|file| names_one(&file.text))
 }
 
-fn includes_one(path: &str, text: &[u8], includes: &dyn Includes, seen: &mut HashSet<String>) -> bool {
+/// Whether the file includes one of these, directly or not; where only the preprocessor knows what it includes, it may.
+pub(crate) fn includes_one(
+    path: &str,
+    text: &[u8],
+    includes: &dyn Includes,
+    is_one: &dyn Fn(&SourceFile) -> bool,
+) -> bool {
+    let mut seen = HashSet::from([path.to_owned()]);
     let mut left = included(text)
         .into_iter()
         .map(|name| (path.to_owned(), name))
@@ -60,7 +64,7 @@ fn includes_one(path: &str, text: &[u8], includes: &dyn Includes, seen: &mut Has
         if !seen.insert(file.path.clone()) {
             continue;
         }
-        if names_one(&file.text) {
+        if is_one(&file) {
             return true;
         }
         left.extend(

@@ -8,11 +8,11 @@ use shaderlint_rules::RULES;
 
 use crate::args::CheckArgs;
 use crate::config::{Definition, Project, Projects};
-use crate::{Outcome, run, terminal};
+use crate::{Outcome, inputs, terminal};
 
 /// Prints the files that would be looked at, a line each.
 pub(crate) fn files(args: &CheckArgs) -> Result<Outcome> {
-    let (inputs, failures) = run::inputs(args)?;
+    let (inputs, failures) = inputs::inputs(args)?;
     let lines = inputs
         .iter()
         .map(|target| format!("{}\n", target.input.path.display()));
@@ -45,10 +45,26 @@ fn describe(args: &CheckArgs, project: &Project, file: &Path) -> String {
     };
     let profile = args.profile.or(project.profile);
     let excluded = if project.excludes(file) {
-        vec!["yes, unless named".to_owned()]
+        vec![
+            if args.files.force_exclude {
+                "yes"
+            } else {
+                "yes, unless named"
+            }
+            .to_owned(),
+        ]
     } else {
         vec!["no".to_owned()]
     };
+    let include = match &project.include[..] {
+        [] => vec!["what ends like a shader".to_owned()],
+        patterns => patterns.to_vec(),
+    };
+    let baseline = args
+        .baseline
+        .baseline
+        .clone()
+        .or_else(|| project.baseline.clone());
     let virtual_dirs = project.virtual_dirs.iter();
     let variants = project.variants.iter();
     let settings = [
@@ -79,8 +95,10 @@ fn describe(args: &CheckArgs, project: &Project, file: &Path) -> String {
                 .collect(),
         ),
         ("levels", levels(args, project, file)),
+        ("include", include),
         ("exclude", project.exclude.clone()),
         ("is excluded", excluded),
+        ("baseline", paths(baseline.as_slice())),
     ];
     let mut shown = format!("{}\n", file.display());
     for (name, values) in settings {

@@ -113,6 +113,20 @@ impl SourceTexts {
         self.0.get(id.0 as usize)
     }
 
+    /// The name of the file that holds a span.
+    pub fn name(&self, span: FileSpan) -> &str {
+        self.get(span.file).map_or("", |file| &file.name)
+    }
+
+    /// Where a span begins and ends.
+    pub fn places(&self, span: FileSpan) -> (Place, Place) {
+        let place = |offset: u32| {
+            self.get(span.file)
+                .map_or(Place { line: 1, column: 1 }, |file| file.place(offset))
+        };
+        (place(span.start), place(span.end))
+    }
+
     /// The shown range of a span.
     pub fn range(&self, span: FileSpan) -> Range<usize> {
         self.get(span.file).map_or(0..0, |file| {

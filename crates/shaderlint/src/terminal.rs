@@ -5,7 +5,7 @@ use std::io::{self, ErrorKind, IsTerminal, Write};
 use crate::args::ColorChoice;
 
 /// Whether output to `stream` is colored: as told, else if it is a terminal and nothing speaks against it.
-pub(crate) fn is_colored(choice: ColorChoice, stream: &impl IsTerminal) -> bool {
+fn is_colored(choice: ColorChoice, stream: &impl IsTerminal) -> bool {
     match choice {
         ColorChoice::Always => true,
         ColorChoice::Never => false,
@@ -16,6 +16,46 @@ pub(crate) fn is_colored(choice: ColorChoice, stream: &impl IsTerminal) -> bool 
             !is_set("NO_COLOR") && !is_dumb && stream.is_terminal()
         }
     }
+}
+
+/// How text is made to look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Style {
+    pub is_colored: bool,
+    /// Rules' ids can be clicked (OSC 8).
+    pub has_links: bool,
+}
+
+impl Style {
+    /// What standard output can show.
+    pub fn of_stdout(choice: ColorChoice) -> Style {
+        let is_colored = is_colored(choice, &io::stdout());
+        Style {
+            is_colored,
+            has_links: is_colored && supports_hyperlinks::on(supports_hyperlinks::Stream::Stdout),
+        }
+    }
+
+    /// What a file can hold: only what was asked for.
+    pub fn of_file(choice: ColorChoice) -> Style {
+        Style {
+            is_colored: choice == ColorChoice::Always,
+            has_links: false,
+        }
+    }
+
+    /// What standard error can show.
+    pub fn of_stderr(choice: ColorChoice) -> Style {
+        Style {
+            is_colored: is_colored(choice, &io::stderr()),
+            has_links: false,
+        }
+    }
+}
+
+/// The text as a link to `url`.
+pub(crate) fn link(url: &str, text: &str) -> String {
+    format!("\x1b]8;;{url}\x1b\\{text}\x1b]8;;\x1b\\")
 }
 
 /// Writes to standard output. A reader that has gone away (`| head`) is not an error.

@@ -100,12 +100,15 @@ pub(crate) fn readings(
     let sizes: Vec<Vec<Definition>> = readings
         .first()
         .map_or_else(Vec::new, |first| first.sizes.clone());
-    let of_sizes = sizes.iter().map(|sizes| {
-        let defines = overlaid(&base, sizes);
-        let (unit, problems) = preprocess(&defines);
-        check(difference(&base, &defines), unit, problems, None)
-    });
-    readings.extend(sizes::agreed(of_sizes.collect()));
+    let of_sizes = |under: &[Definition], sizes: &[Vec<Definition>]| {
+        let readings = sizes.iter().map(|sizes| {
+            let defines = overlaid(under, sizes);
+            let (unit, problems) = preprocess(&defines);
+            check(difference(&base, &defines), unit, problems, None)
+        });
+        sizes::agreed(readings.collect())
+    };
+    readings.extend(of_sizes(&base, &sizes));
     let work = |readings: &[Reading]| readings.iter().map(|reading| reading.report.work).sum::<u64>();
     while readings.len() <= MAX_VARIANTS
         && work(&readings) < ENOUGH_WORK
@@ -116,7 +119,11 @@ pub(crate) fn readings(
         }) = exploration.next(preprocess)
     {
         let label = difference(&base, &defines);
-        readings.push(check(label, unit, problems, None));
+        let reading = check(label, unit, problems, None);
+        let is_news = !reading.has_entry || sizes.is_empty();
+        let with_sizes = of_sizes(&defines, if is_news { &reading.sizes } else { &[] });
+        readings.push(reading);
+        readings.extend(with_sizes);
     }
     readings
 }

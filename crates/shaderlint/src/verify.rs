@@ -27,8 +27,11 @@ use self::page::Page;
 use self::pair::{Pair, fixed_file, other_file};
 use self::progress::Progress;
 use crate::args::SourceArgs;
+use crate::config::Projects;
+use crate::includes::Files as Sources;
 use crate::lint::{self, OneFile, Unit};
-use crate::{Outcome, kernel, terminal, walk};
+use crate::walk::{self, Asked};
+use crate::{Outcome, kernel, terminal};
 
 /// Arguments of `shaderlint verify`.
 #[derive(Debug, clap::Args)]
@@ -164,13 +167,23 @@ impl Verification<'_> {
             }
             return Ok(());
         }
-        let (inputs, problems) = walk::walk(std::slice::from_ref(&args.path));
+        let mut projects = Projects::new(&args.source);
+        let mut is_shader = |path: &Path| match projects.of(path) {
+            Ok(project) => project.includes(path) && !project.excludes(path),
+            // What is wrong with it is said when the file is read.
+            Err(_) => walk::is_shader(path),
+        };
+        let (inputs, problems) = walk::walk(&[(args.path.clone(), Asked::Found)], &mut is_shader);
+        let sources = Sources::new(Vec::new());
         for problem in problems {
             terminal::complain(&problem);
             self.could_not = true;
         }
         let (mut files, mut found) = (0, 0);
-        for input in inputs.iter().filter(|input| lint::may_have_entry(&input.path)) {
+        for input in inputs
+            .iter()
+            .filter(|input| lint::may_have_entry(&sources, &input.path))
+        {
             files += 1;
             match self.one_file(&input.path) {
                 Ok(pairs) => found += pairs,

@@ -17,26 +17,37 @@ const EXTENSIONS: [&str; 12] = [
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Input {
     pub path: PathBuf,
-    /// Named by its path, rather than found in a folder or by a pattern.
-    pub is_named: bool,
+    pub asked: Asked,
+}
+
+/// How a file comes to be looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Asked {
+    /// Found in a folder or by a pattern.
+    Found,
+    /// Named by its path.
+    Named,
+    /// On a list, which may be a part of a tree: what includes it may be in another part.
+    Listed,
 }
 
 /// The files that the arguments mean, each once, in the order of the arguments and by name within folders; and what is
-/// wrong with the arguments.
-pub(crate) fn walk(arguments: &[PathBuf]) -> (Vec<Input>, Vec<String>) {
-    let default = [PathBuf::from(".")];
-    let arguments = if arguments.is_empty() { &default } else { arguments };
+/// wrong with the arguments. `is_shader` says what is looked at in folders.
+pub(crate) fn walk(
+    arguments: &[(PathBuf, Asked)],
+    is_shader: &mut dyn FnMut(&Path) -> bool,
+) -> (Vec<Input>, Vec<String>) {
     let mut inputs = Vec::new();
     let mut problems = Vec::new();
-    for argument in arguments {
+    for (argument, asked) in arguments {
         if argument.is_dir() {
-            folder(argument, &mut inputs, &mut problems);
+            folder(argument, is_shader, &mut inputs, &mut problems);
         } else if argument.exists() {
             inputs.push(Input {
                 path: argument.clone(),
-                is_named: true,
+                asked: *asked,
             });
-        } else if is_pattern(argument) {
+        } else if is_pattern(argument) && *asked == Asked::Named {
             pattern(argument, &mut inputs, &mut problems);
         } else {
             problems.push(format!("{}: no such file or folder", argument.display()));
@@ -48,7 +59,12 @@ pub(crate) fn walk(arguments: &[PathBuf]) -> (Vec<Input>, Vec<String>) {
 }
 
 /// Respects `.gitignore` and `.ignore` files, inside and outside of repositories, and leaves out hidden files.
-fn folder(root: &Path, inputs: &mut Vec<Input>, problems: &mut Vec<String>) {
+fn folder(
+    root: &Path,
+    is_shader: &mut dyn FnMut(&Path) -> bool,
+    inputs: &mut Vec<Input>,
+    problems: &mut Vec<String>,
+) {
     let walk = WalkBuilder::new(root)
         .require_git(false)
         .sort_by_file_name(Ord::cmp)
@@ -112,11 +128,12 @@ fn repository(file: &Path) -> Option<PathBuf> {
 fn found(path: &Path) -> Input {
     Input {
         path: path.strip_prefix(".").unwrap_or(path).to_owned(),
-        is_named: false,
+        asked: Asked::Found,
     }
 }
 
-fn is_shader(path: &Path) -> bool {
+/// Whether a file is called like a shader.
+pub(crate) fn is_shader(path: &Path) -> bool {
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str()))
 }

@@ -628,7 +628,7 @@ fn fixtures_read_well() {
         let name = path.file_name().unwrap().to_str().unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
             .current_dir(path.parent().unwrap())
-            .args(["--color", "never", "--quiet", name])
+            .args(["--output-format", "full", "--color", "never", "--quiet", name])
             .output()
             .unwrap();
         let shown = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -38,7 +38,7 @@ quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
 "#]]
     );
     assert_data_eq!(
-        said(&folder, &["--no-config"]),
+        said(&folder, &["--isolated"]),
         str![[r#"
 1
 a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
@@ -91,11 +91,24 @@ fn mistakes_are_shown_where_they_are() {
         check("key", "profile = \"cs_6_6\"\ndefine = [\"A\"]\n"),
         str![[r#"
 2
-error: unknown field `define`, expected one of `profile`, `exclude`, `preprocess`, `variant`, `levels`, `override`
+error: unknown field `define`, expected one of `profile`, `baseline`, `files`, `preprocess`, `variant`, `levels`, `override`
   ┌─ shaderlint.toml:2:1
   │
 2 │ define = ["A"]
   │ ^^^^^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        check("unknown-profile", "profile = \"cs_9_9\"\n"),
+        str![[r#"
+2
+error: no shader model 9.9 is known: they are 4.0 to 5.1 and 6.0 to 6.10
+  ┌─ shaderlint.toml:1:11
+  │
+1 │ profile = "cs_9_9"
+  │           ^^^^^^^^
 
 
 "#]]
@@ -179,13 +192,13 @@ error: `A` is defined twice
 "#]]
     );
     assert_data_eq!(
-        check("exclude", "exclude = [\"a\", \"b{c\"]\n"),
+        check("exclude", "[files]\nexclude = [\"a\", \"b{c\"]\n"),
         str![[r#"
 2
 error: error parsing glob 'b{c': unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)
-  ┌─ shaderlint.toml:1:17
+  ┌─ shaderlint.toml:2:17
   │
-1 │ exclude = ["a", "b{c"]
+2 │ exclude = ["a", "b{c"]
   │                 ^^^^^
 
 
@@ -223,51 +236,13 @@ error: missing field `name`
 }
 
 #[test]
-fn excluded_files_are_left_out_unless_named() {
-    let folder = Folder::new("exclude")
-        .with("shaderlint.toml", "exclude = [\"*.gen.hlsl\"]\n")
-        .with("shaders/shaderlint.toml", "exclude = [\"/old\"]\n")
-        .with("a.hlsl", RACE)
-        .with("b.gen.hlsl", RACE)
-        .with("shaders/old/c.hlsl", RACE)
-        .with("shaders/d.hlsl", RACE);
-    assert_data_eq!(
-        folder.said(&["--show-files"]),
-        str![[r#"
-0
-a.hlsl
-shaders/d.hlsl
-
-"#]]
-    );
-    assert_data_eq!(
-        folder.said(&["--show-files", "b.gen.hlsl", "shaders"]),
-        str![[r#"
-0
-b.gen.hlsl
-shaders/d.hlsl
-
-"#]]
-    );
-    assert_data_eq!(
-        folder.said(&["--show-files", "gone", "a.hlsl"]),
-        str![[r#"
-2
-a.hlsl
-error: gone: no such file or folder
-
-"#]]
-    );
-}
-
-#[test]
 fn the_profile_is_the_command_lines_else_the_configurations() {
     let folder = Folder::new("profile-in-configuration")
         .with("shaderlint.toml", "profile = \"cs_5_1\"\n")
         .with("a.hlsl", LADDER);
     let code = |arguments: &[&str]| folder.run(arguments).status.code();
     assert_eq!(
-        (code(&[]), code(&["--profile", "cs_6_0"]), code(&["--no-config"])),
+        (code(&[]), code(&["--profile", "cs_6_0"]), code(&["--isolated"])),
         (Some(0), Some(1), Some(1))
     );
 }
@@ -309,8 +284,10 @@ sub/a.hlsl
   virtual-dirs   /Project is shaders
   variants       none
   levels         none
+  include        what ends like a shader
   exclude        none
   is excluded    no
+  baseline       none
 
 "#]]
     );
@@ -365,7 +342,7 @@ fn settings_are_shown_as_they_hold() {
     let folder = Folder::new("show-settings")
         .with(
             "shaderlint.toml",
-            "profile = \"cs_6_6\"\nexclude = [\"old/\"]\n\n[preprocess]\ndefines = [\"FAST\", \"MODE=2\"]\n\
+            "profile = \"cs_6_6\"\nbaseline = \"known.toml\"\n\n[files]\nexclude = [\"old/\"]\n\n[preprocess]\ndefines = [\"FAST\", \"MODE=2\"]\n\
              include-dirs = [\".\", \"include\"]\nvirtual-dirs = { \"/Engine\" = \"engine/shaders\" }\n\n\
              [[variant]]\nname = \"vulkan\"\ndefines = { VULKAN = true, MODE = 3 }\n",
         )
@@ -385,13 +362,15 @@ old/a.hlsl
   virtual-dirs   /Engine is engine/shaders
   variants       vulkan: MODE=3 VULKAN=1
   levels         none
+  include        what ends like a shader
   exclude        old/
   is excluded    yes, unless named
+  baseline       known.toml
 
 "#]]
     );
     assert_data_eq!(
-        folder.said(&["--show-settings", "old/a.hlsl", "--no-config"]),
+        folder.said(&["--show-settings", "old/a.hlsl", "--isolated"]),
         str![[r#"
 0
 old/a.hlsl
@@ -402,8 +381,10 @@ old/a.hlsl
   virtual-dirs   none
   variants       none
   levels         none
+  include        what ends like a shader
   exclude        none
   is excluded    no
+  baseline       none
 
 "#]]
     );

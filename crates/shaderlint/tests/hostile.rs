@@ -62,6 +62,7 @@ fn run(folder: &Path, arguments: &[&str]) -> (i32, String) {
     let mut child = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
         .current_dir(folder)
         .args(arguments)
+        .env_remove("GITHUB_ACTIONS")
         .stdin(Stdio::null())
         .stdout(file.try_clone().unwrap())
         .stderr(file)

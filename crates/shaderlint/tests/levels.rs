@@ -98,8 +98,10 @@ tools/b.hlsl
                  groupshared-out-of-bounds = warn
                  uninitialised-groupshared = warn
                  wave-size-assumption = warn
+  include        what ends like a shader
   exclude        none
   is excluded    no
+  baseline       none
 
 "#]]
     );

@@ -120,7 +120,7 @@ impl Machine<'_> {
     /// The values are what a write leaves and what it found there. A write of what is there already changes nothing for
     /// anybody; and two writes whose values are not understood may well be of one value. Whether they were seen to differ
     /// is asked only where that decides, and of two places only so often: values that are not, are not each time.
-    pub fn conflict(&mut self, array: GlobalId, conflict: Conflict, values: Option<[Value; 2]>) {
+    pub fn conflict(&mut self, array: GlobalId, conflict: Conflict, values: Option<&[Value; 2]>) {
         self.report.unproved = true;
         self.forget_reads(array, Some(conflict.cell));
         let Conflict { first, second, .. } = conflict;
@@ -173,7 +173,7 @@ impl Machine<'_> {
                 return;
             }
             let condition = guard.as_ref().map(|(guard, ..)| guard);
-            let is_seen = match &values {
+            let is_seen = match values {
                 Some([new, old]) => self
                     .terms
                     .seen_to_differ(new, old, conflict.first_writes, condition),

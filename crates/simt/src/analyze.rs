@@ -5,7 +5,7 @@ use shaderlint_hlsl::{Expr, ExprKind, FunctionId, GlobalId, Shader, Span};
 use crate::bounds::{self, Bound};
 use crate::claim;
 use crate::effects::{Effects, EffectsCache};
-use crate::finding::{Analysis, Collective, OutOfBounds, Race};
+use crate::finding::{Analysis, Collective, Instance, OutOfBounds, Race};
 use crate::leftover::withdraw_parts;
 use crate::machine::{BUDGET, MAX_WORK, Machine, Report};
 use crate::missed::is_for_other_waves;
@@ -48,7 +48,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     if !effects.touches_shared() && !effects.barrier && !effects.opaque {
         return analysis;
     }
-    run(shader, entry, &effects, &[], &mut analysis);
+    run(shader, entry, &effects, Seen::default(), &mut analysis);
     if effects.device_barrier && effects.barrier && effects.device_observed {
         let seen = through_windows(shader, entry, group);
         let news = seen
@@ -84,18 +84,34 @@ fn through_windows(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Vec<C
         group_size: group,
         ..Analysis::default()
     };
-    run(&shader, entry, &effects, &resources, &mut analysis);
+    let seen = Seen {
+        windows: &resources,
+        ..Seen::default()
+    };
+    run(&shader, entry, &effects, seen, &mut analysis);
     analysis.collectives
 }
 
+/// What a run takes to be so.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Seen<'s> {
+    /// Resources that are seen through windows.
+    pub windows: &'s [(GlobalId, u32)],
+    /// It is the first group: where elements are counted by `SV_DispatchThreadID`, it is the only one.
+    pub is_first_group: bool,
+}
+
+impl Seen<'_> {
+    pub fn by(self, machine: &mut Machine<'_>) {
+        machine.open_windows(self.windows);
+        machine.is_first_group = self.is_first_group;
+    }
+}
+
 /// Runs the group at one wave size, or at all where that makes a difference.
-fn run(
-    shader: &Shader,
-    entry: FunctionId,
-    effects: &Effects,
-    windows: &[(GlobalId, u32)],
-    analysis: &mut Analysis,
-) {
+fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, analysis: &mut Analysis) {
+    let windows = seen.windows;
+    let mut counts_by_group = false;
     let group = analysis.group_size;
     let mut uses_waves = false;
     // The runs share the steps that one may take: what cannot be confirmed in all of them is not said.
@@ -108,7 +124,7 @@ fn run(
         let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves(), budget) else {
             return;
         };
-        machine.open_windows(windows);
+        seen.by(&mut machine);
         machine.prober.enabled = number == 0 || !analysis.collectives.is_empty();
         machine.prober.await_again(&analysis.collectives);
         machine.skims = skims;
@@ -120,6 +136,7 @@ fn run(
             let terms = &mut terms_of_skimming;
             if let Some(skimming) = Machine::new(shader, terms, entry, waves(), BUDGET) {
                 machine = skimming;
+                machine.is_first_group = seen.is_first_group;
                 machine.prober.enabled = true;
                 machine.skims = true;
                 stopped = machine.run();
@@ -128,6 +145,7 @@ fn run(
         }
         budget = machine.budget;
         analysis.work += machine.terms.work() as u64;
+        counts_by_group |= machine.counts_by_group;
         let report = std::mem::take(&mut machine.report);
         if number == 0 {
             uses_waves = report.used_waves;
@@ -148,7 +166,7 @@ fn run(
                     (shader, entry, group),
                     terms,
                     (bounds, likely),
-                    (windows, skims),
+                    (seen, skims),
                     &mut budget,
                 );
                 analysis
@@ -210,16 +228,42 @@ fn run(
     withdraw_parts(
         (shader, entry, group),
         &mut terms,
-        windows,
+        seen,
         &mut analysis.collectives,
         &mut budget,
     );
+    if counts_by_group && !seen.is_first_group && windows.is_empty() && analysis.collectives.is_empty() {
+        analysis.collectives = in_first_group(shader, entry, effects, group);
+    }
     // Waves can differ in what they do with groupshared memory alone; and where one run that leaves nothing out takes
     // too long, so do those that would be compared.
     if uses_waves && windows.is_empty() && effects.touches_shared() && !skims {
         let puts_together = effects.barrier;
         analysis.wave_dependence = packing::dependence(shader, entry, puts_together, &mut budget);
     }
+}
+
+/// The collectives of a kernel whose elements of groupshared memory are counted by `SV_DispatchThreadID`: of its first
+/// group, as others would find none of theirs in the array.
+fn in_first_group(shader: &Shader, entry: FunctionId, effects: &Effects, group: [u32; 3]) -> Vec<Collective> {
+    let mut analysis = Analysis {
+        group_size: group,
+        ..Analysis::default()
+    };
+    let seen = Seen {
+        is_first_group: true,
+        ..Seen::default()
+    };
+    run(shader, entry, effects, seen, &mut analysis);
+    let first = Instance {
+        bound: "SV_GroupID".to_owned(),
+        value: 0,
+    };
+    for found in &mut analysis.collectives {
+        found.instances.insert(0, first.clone());
+        found.rewrite = None;
+    }
+    analysis.collectives
 }
 
 fn is_same_race(a: &Race, b: &Race) -> bool {
@@ -253,7 +297,7 @@ fn instances(
     (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
     terms: &mut Terms,
     (mut bounds, likely): (Vec<Bound>, Vec<u32>),
-    (windows, skims): (&[(GlobalId, u32)], bool),
+    (seen, skims): (Seen<'_>, bool),
     budget: &mut u64,
 ) -> Vec<Collective> {
     // Of long loops one instance may take all there is, and say no more than a shorter run would.
@@ -274,7 +318,7 @@ fn instances(
             let Some(mut machine) = Machine::new(shader, terms, entry, waves, left) else {
                 return Vec::new();
             };
-            machine.open_windows(windows);
+            seen.by(&mut machine);
             machine.prober.enabled = true;
             machine.skims = skims;
             machine.max_work = max_work;

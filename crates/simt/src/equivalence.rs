@@ -42,7 +42,7 @@ pub enum Outcome {
     /// The second kernel races.
     Races {
         array: String,
-        race: Race,
+        race: Box<Race>,
     },
     NotProved(String),
 }
@@ -165,7 +165,7 @@ fn trace(
         let array = shader.globals[race.array.0 as usize].name.clone();
         return Err(Outcome::Races {
             array,
-            race: race.clone(),
+            race: Box::new(race.clone()),
         });
     }
     if let Some(Stop { reason, .. }) = stopped {

@@ -84,9 +84,9 @@ impl<'a> Machine<'a> {
                     }
                     Column::from_fn(lanes, |thread| Value::Known(of_thread(component, thread)))
                 }
-                "sv_groupid" => Column::Uniform(self.terms.apply(Op::GroupId(component as u8), &[])),
+                "sv_groupid" => Column::Uniform(self.group_id(component)),
                 "sv_dispatchthreadid" => {
-                    let group = self.terms.apply(Op::GroupId(component as u8), &[]);
+                    let group = self.group_id(component);
                     let size = self.group.get(component as usize).copied().unwrap_or(1);
                     let first = self.terms.combine(Operator::Mul, &group, &Value::Known(size));
                     if size == 1 {
@@ -106,6 +106,13 @@ impl<'a> Machine<'a> {
                 }
             })
             .collect()
+    }
+
+    fn group_id(&mut self, component: u32) -> Value {
+        if self.is_first_group {
+            return Value::Known(0);
+        }
+        self.terms.apply(Op::GroupId(component as u8), &[])
     }
 
     pub fn intrinsic(

@@ -11,6 +11,7 @@
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Shader, Span, Stmt};
 
+use crate::analyze::Seen;
 use crate::column::Column;
 use crate::finding::{Collective, Kind};
 use crate::flow::{Mark, Source};
@@ -37,7 +38,7 @@ pub(crate) struct Leftovers {
 pub(crate) fn withdraw_parts(
     (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
     terms: &mut Terms,
-    windows: &[(GlobalId, u32)],
+    seen: Seen<'_>,
     collectives: &mut Vec<Collective>,
     budget: &mut u64,
 ) {
@@ -58,7 +59,7 @@ pub(crate) fn withdraw_parts(
     let Some(mut machine) = Machine::new(shader, terms, entry, waves, *budget) else {
         return;
     };
-    machine.open_windows(windows);
+    seen.by(&mut machine);
     let marked = reductions.iter().enumerate().filter_map(|(mark, number)| {
         let found = collectives.get(*number)?;
         Some((found.function, found.leftovers.clone(), Mark::new(mark)))

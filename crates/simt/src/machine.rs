@@ -153,6 +153,10 @@ pub(crate) struct Machine<'a> {
     pub skims: bool,
     /// Set in a run for the claims alone.
     pub claims: Option<Claims>,
+    /// All of `SV_GroupID` is 0.
+    pub is_first_group: bool,
+    /// An element of groupshared memory was named that the group's number tells.
+    pub counts_by_group: bool,
     /// Reductions whose partial results are marked: their functions, what they leave, and by what it is known again.
     pub leftovers: Vec<(FunctionId, Leftovers, Mark)>,
     /// Set in a run of one wave, whose atomics are served lane by lane.
@@ -263,6 +267,8 @@ impl<'a> Machine<'a> {
             prober: Prober::default(),
             skims: false,
             leftovers: Vec::new(),
+            is_first_group: false,
+            counts_by_group: false,
             claims: None,
             served: None,
             ladders: None,

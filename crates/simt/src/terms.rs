@@ -233,6 +233,24 @@ impl Terms {
     }
 
     /// What the value depends on.
+    /// Whether a place that is not known has the group's number in it: as a part of a sum, or of an element's index.
+    pub fn is_of_group(&self, value: &Value) -> bool {
+        let is_group = |start: u32, end: u32| {
+            (start..end).any(|atom| match self.term(atom) {
+                Some(Term::Apply(Op::GroupId(_), _)) => true,
+                Some(Term::Apply(Op::Same, [base, index, ..])) => {
+                    self.is_of_group(index) || self.is_of_group(base)
+                }
+                _ => false,
+            })
+        };
+        match value {
+            Value::Known(_) => false,
+            Value::Run { start, end, .. } => is_group(*start, *end),
+            Value::Sum(sum) => sum.parts.iter().any(|part| is_group(part.start, part.end)),
+        }
+    }
+
     pub fn facts(&self, value: &Value) -> Facts {
         let of = |number: u32| self.facts.get(number as usize).copied().unwrap_or(Facts::OPAQUE);
         let of_run = |start: u32, end: u32| match self.facts_of.get(start as usize..end as usize) {

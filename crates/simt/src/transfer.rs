@@ -11,6 +11,9 @@ use crate::place::{Place, Root, index_outside};
 use crate::undefined::{self, Suspect};
 use crate::value::{Op, Value};
 
+/// Parts of a value that are made up where it is not known to which element it goes: each may change any.
+const MAX_MISSING: usize = 64;
+
 impl Machine<'_> {
     /// The values in a place.
     pub fn load(&mut self, place: &Place, span: Span) -> Vec<Column> {
@@ -103,15 +106,15 @@ impl Machine<'_> {
             // Memory that others may write meanwhile: as a resource.
             return self.load_device(global, std::slice::from_ref(base), component);
         }
-        let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
-            return self.fresh_columns(1).pop().unwrap_or(Column::ZERO);
-        };
         self.prober.accessed();
         self.uses_as_place(base);
+        let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
+            return self.not_known(1).pop().unwrap_or(Column::ZERO);
+        };
         let array = &self.state.shared[number];
         let (active, interval) = (self.state.active, self.state.interval_of(array));
         let (mut unproved, on_device) = (array.is_blurred(interval), array.on_device);
-        let mut anywhere = false;
+        let mut anywhere = None;
         let mut conflicts = Vec::new();
         let mut suspects = Vec::new();
         let remembers = self.remembers_reads();
@@ -124,7 +127,7 @@ impl Machine<'_> {
             }
             let Value::Known(base) = base.at(thread) else {
                 // Read somewhere in the array: it may meet any write of this interval.
-                anywhere = true;
+                anywhere.get_or_insert_with(|| base.at(thread).clone());
                 return self.terms.fresh();
             };
             let cell = base.saturating_add(component);
@@ -164,7 +167,8 @@ impl Machine<'_> {
             };
             self.suspect(&value, suspect);
         }
-        if anywhere {
+        if let Some(base) = anywhere {
+            self.counts_by_group |= self.terms.is_of_group(&base);
             self.state.shared[number].blur(interval);
             unproved = true;
         }
@@ -214,6 +218,9 @@ impl Machine<'_> {
     /// Stores a value's components for the active threads.
     pub fn store(&mut self, place: &Place, values: &[Column], span: Span) -> Run<()> {
         let missing = place.components.len().saturating_sub(values.len());
+        if missing > MAX_MISSING && !matches!(place.base, Column::Uniform(_)) {
+            return Self::stop("a value with more parts than are followed", span);
+        }
         if missing > 0 {
             let mut all = values.to_vec();
             all.extend(self.not_known(missing));
@@ -308,17 +315,17 @@ impl Machine<'_> {
         if self.served.is_some() {
             return self.store_device(global, std::slice::from_ref(base), component, value);
         }
-        let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
-            return;
-        };
         self.prober.accessed();
         self.uses_as_place(base);
         self.uses_as_place(value);
+        let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
+            return;
+        };
         self.note_order(None, [base, value].into_iter());
         let array = &self.state.shared[number];
         let (active, interval) = (self.state.active, self.state.interval_of(array));
         let (mut unproved, on_device) = (array.is_blurred(interval), array.on_device);
-        let mut anywhere = false;
+        let mut anywhere = None;
         let mut conflicts = Vec::new();
         let touches = self.touches(site, on_device);
         let mut is_outside = false;
@@ -327,7 +334,7 @@ impl Machine<'_> {
         let (cells, tracks) = self.state.shared[number].open();
         for thread in active.threads() {
             let Value::Known(base) = base.at(thread) else {
-                anywhere = true;
+                anywhere.get_or_insert_with(|| base.at(thread).clone());
                 continue;
             };
             let touch = touches.of(thread, guard);
@@ -354,14 +361,15 @@ impl Machine<'_> {
                 *slot = new;
             }
         }
-        if anywhere {
+        if let Some(base) = &anywhere {
+            self.counts_by_group |= self.terms.is_of_group(base);
             // Nothing in the array is known any more, whatever else was written there.
             cells.fill_with(|| self.terms.fresh());
             self.state.shared[number].blur(interval);
             self.forget_reads(global, None);
             unproved = true;
         }
-        if anywhere || is_outside {
+        if anywhere.is_some() || is_outside {
             self.strays(global);
         }
         if let Some((thread, index)) = outside {
@@ -369,7 +377,7 @@ impl Machine<'_> {
         }
         self.report.unproved |= unproved;
         for (conflict, values) in conflicts {
-            self.conflict(global, conflict, Some(values));
+            self.conflict(global, conflict, Some(&values));
         }
     }
 

@@ -417,3 +417,31 @@ fn a_total_is_a_part_of_what_uses_partial_results() {
         &[total],
     );
 }
+
+#[test]
+fn elements_counted_by_the_dispatch_are_those_of_its_first_group() {
+    let globals = "groupshared uint g[128]; uint count;";
+    let ladder = "for (uint s = 64; s > 0; s >>= 1) { if (id.x < s) g[id.x] += g[id.x + s]; SYNC; }";
+    let body = format!("g[id.x] = Src[id.x]; SYNC; {ladder} if (id.x == 0) Out[0] = g[0];");
+    let total = "reduction Add 128/128 Tree g+0 -> g[0]";
+    check("128,1,1", globals, &body, &[total]);
+    let source = format!(
+        "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;\n{globals}\n[numthreads(128,1,1)]\n\
+         void main(uint3 id : SV_DispatchThreadID) {{ {} }}",
+        body.replace("SYNC", "GroupMemoryBarrierWithGroupSync()")
+    );
+    let shader = shaderlint_hlsl::parse(source.into_bytes()).0;
+    let (entry, _) = shader
+        .entry_points()
+        .next()
+        .expect("the test's kernel has an entry point");
+    let found = analyze(&shader, entry).collectives;
+    let instances = |number: usize| -> Vec<(String, u32)> {
+        let instances = found[number].instances.iter();
+        instances
+            .map(|instance| (instance.bound.clone(), instance.value))
+            .collect()
+    };
+    assert_eq!(instances(0), [("SV_GroupID".to_owned(), 0)]);
+    assert!(found[0].rewrite.is_none());
+}

@@ -12,47 +12,91 @@ use shaderlint_linter::{Level, ShaderModel};
 use toml::Spanned;
 
 use super::levels::{LevelSettings, Levels, Override, rule_or_category};
-use super::{Definition, Project, Variant, definition, here, is_name, misconfigured, shown, text_of};
+use super::{
+    Definition, Project, Variant, definition, here, is_name, misconfigured, profile, shown, text_of,
+};
 
-pub(super) const NAME: &str = "shaderlint.toml";
+/// What the file may be called; the first, where a folder has both.
+pub(super) const NAMES: [&str; 2] = ["shaderlint.toml", ".shaderlint.toml"];
 
+/// What shaderlint does with the files at and below this one's folder.
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
-    #[serde(default, deserialize_with = "profile")]
+    /// Shader model that is compiled for, such as cs_6_6; else what a file asks for, else cs_6_0.
+    #[serde(default, deserialize_with = "profile_or_none")]
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     profile: Option<ShaderModel>,
+    /// File that counts the findings that are known: only what exceeds it is told. `shaderlint --write-baseline` writes it.
+    baseline: Option<PathBuf>,
     #[serde(default)]
-    exclude: Vec<Spanned<String>>,
+    files: Files,
     #[serde(default)]
     preprocess: Preprocess,
+    /// Further readings of every file.
     #[serde(default, rename = "variant")]
     variants: Vec<VariantTable>,
+    /// How much it matters what a rule or a category of rules finds.
     #[serde(default)]
+    #[cfg_attr(test, schemars(schema_with = "schema::levels"))]
     levels: BTreeMap<RuleName, Level>,
+    /// Other levels for some files; the last that fits holds.
     #[serde(default, rename = "override")]
     overrides: Vec<OverrideTable>,
 }
 
+/// Which files of a folder are looked at.
 #[derive(Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+struct Files {
+    /// What is taken for a shader, as in .gitignore; else what ends like one: .hlsl, .compute, .usf and others.
+    #[cfg_attr(test, schemars(with = "Option<Vec<String>>"))]
+    include: Option<Vec<Spanned<String>>>,
+    /// What is left out, as in .gitignore.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
+    exclude: Vec<Spanned<String>>,
+}
+
+/// How source files become translation units.
+#[derive(Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 struct Preprocess {
+    /// Macros that are defined everywhere.
+    #[cfg_attr(test, schemars(schema_with = "schema::defines"))]
     defines: Defines,
+    /// Folders in which to look for included files, from this file's folder.
     include_dirs: Vec<PathBuf>,
+    /// What an include path may begin with, and the folder that stands for it.
     virtual_dirs: BTreeMap<String, PathBuf>,
 }
 
+/// A further reading of every file.
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct VariantTable {
+    /// What findings in it are marked with.
+    #[cfg_attr(test, schemars(with = "String"))]
     name: Spanned<String>,
+    /// What is defined on top of what is defined everywhere.
     #[serde(default)]
+    #[cfg_attr(test, schemars(schema_with = "schema::defines"))]
     defines: Defines,
 }
 
+/// Other levels for some files.
 #[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 struct OverrideTable {
+    /// For which files, as in .gitignore.
+    #[cfg_attr(test, schemars(with = "Vec<String>"))]
     paths: Vec<Spanned<String>>,
+    /// How much it matters there what a rule or a category of rules finds.
+    #[cfg_attr(test, schemars(schema_with = "schema::levels"))]
     levels: BTreeMap<RuleName, Level>,
 }
 
@@ -107,8 +151,11 @@ pub(super) fn read(path: &Path) -> Result<Project> {
             .map(|(name, path)| (name, in_folder(path)))
             .collect(),
         variants: variants.collect(),
-        excluded: Some(matcher(&file.exclude)?),
-        exclude: file.exclude.into_iter().map(Spanned::into_inner).collect(),
+        included: file.files.include.as_deref().map(matcher).transpose()?,
+        include: patterns(file.files.include.unwrap_or_default()),
+        excluded: Some(matcher(&file.files.exclude)?),
+        exclude: patterns(file.files.exclude),
+        baseline: file.baseline.map(in_folder),
         levels: LevelSettings {
             levels: levels(file.levels),
             overrides,
@@ -116,13 +163,16 @@ pub(super) fn read(path: &Path) -> Result<Project> {
     })
 }
 
+fn patterns(written: Vec<Spanned<String>>) -> Vec<String> {
+    written.into_iter().map(Spanned::into_inner).collect()
+}
+
 fn levels(table: BTreeMap<RuleName, Level>) -> Levels {
     Levels(table.into_iter().map(|(name, level)| (name.0, level)).collect())
 }
 
-fn profile<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ShaderModel>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    text.parse().map(Some).map_err(D::Error::custom)
+fn profile_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ShaderModel>, D::Error> {
+    deserializer.deserialize_str(Parsed(profile)).map(Some)
 }
 
 impl<'de> Deserialize<'de> for Defines {
@@ -241,3 +291,7 @@ impl<'de> Deserialize<'de> for Value {
         deserializer.deserialize_any(ValueVisitor)
     }
 }
+
+#[cfg(test)]
+#[path = "schema.rs"]
+mod schema;

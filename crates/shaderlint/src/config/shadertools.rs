@@ -9,7 +9,7 @@ use anyhow::Result;
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde::Deserialize;
 
-use super::{Project, is_name, misconfigured, overlaid, shown, text_of};
+use super::{Project, is_name, misconfigured, overlaid, shown, text_of, upwards};
 
 pub(super) const NAME: &str = "shadertoolsconfig.json";
 
@@ -27,10 +27,13 @@ struct File {
 }
 
 /// Reads the file at `path` and those above it.
-pub(super) fn read(path: &Path) -> Result<Project> {
+pub(super) fn read(path: &Path, fence: Option<&[PathBuf]>) -> Result<Project> {
     let mut project = Project::default();
     let nearest = super::here(path);
-    let folders = nearest.parent().into_iter().flat_map(Path::ancestors);
+    let folders = nearest
+        .parent()
+        .into_iter()
+        .flat_map(|folder| upwards(folder, fence));
     let above = folders
         .skip(1)
         .map(|folder| folder.join(NAME))

@@ -2,15 +2,17 @@
 
 use similar::{ChangeTag, TextDiff};
 
+use crate::terminal::Style;
+
 /// The difference between two texts of one file.
-pub(crate) fn diff(path: &str, old: &[u8], new: &[u8], is_colored: bool) -> Vec<u8> {
+pub(crate) fn diff(path: &str, old: &[u8], new: &[u8], style: Style) -> Vec<u8> {
     let path = path.trim_start_matches('/').replace('\\', "/");
     let diff = TextDiff::from_lines(old, new);
     let mut output = Vec::new();
     let mut paint = |color: &str, text: &[u8]| {
         // The color ends before the line does.
         let line = text.strip_suffix(b"\n").unwrap_or(text);
-        if is_colored && !color.is_empty() {
+        if style.is_colored && !color.is_empty() {
             output.extend_from_slice(format!("\x1b[{color}m").as_bytes());
             output.extend_from_slice(line);
             output.extend_from_slice(b"\x1b[0m");
@@ -44,7 +46,12 @@ mod tests {
 
     #[test]
     fn bytes_and_line_endings_stay() {
-        let shown = diff("/a/b.hlsl", b"x\r\n\xe9\r\nend", b"x\r\ny\r\nend", false);
+        let shown = diff(
+            "/a/b.hlsl",
+            b"x\r\n\xe9\r\nend",
+            b"x\r\ny\r\nend",
+            Style::default(),
+        );
         let expected = b"--- a/a/b.hlsl\n+++ b/a/b.hlsl\n@@ -1,3 +1,3 @@\n x\r\n-\xe9\r\n+y\r\n end\n\\ No newline at end of file\n";
         assert_eq!(
             shown.escape_ascii().to_string(),

@@ -1,7 +1,7 @@
 //! Findings for other programs. Lines and columns count from 1, columns in characters.
 
 use serde::Serialize;
-use shaderlint_hlsl::{FileSpan, Problem};
+use shaderlint_hlsl::Problem;
 use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Level, Safety, Verdict};
 
 use crate::lint::Looked;
@@ -61,7 +61,7 @@ struct EditOutput<'a> {
 }
 
 /// All findings as one JSON document.
-pub(crate) fn json(looked: &[Looked]) -> anyhow::Result<Vec<u8>> {
+pub(super) fn json(looked: &[Looked]) -> anyhow::Result<Vec<u8>> {
     let (mut findings, mut problems) = (Vec::new(), Vec::new());
     for one in looked {
         let texts = SourceTexts::new(&one.sources);
@@ -85,7 +85,7 @@ pub(crate) fn json(looked: &[Looked]) -> anyhow::Result<Vec<u8>> {
 }
 
 fn finding_output<'a>(texts: &SourceTexts, finding: &'a Diagnostic) -> FindingOutput<'a> {
-    let (start, end) = places(texts, finding.primary.place);
+    let (start, end) = texts.places(finding.primary.place);
     FindingOutput {
         rule: finding.rule,
         category: finding.category,
@@ -94,7 +94,7 @@ fn finding_output<'a>(texts: &SourceTexts, finding: &'a Diagnostic) -> FindingOu
             Level::Warn => "warning",
             Level::Info | Level::Off => "info",
         },
-        path: path(texts, finding.primary.place).unwrap_or_default(),
+        path: texts.name(finding.primary.place).to_owned(),
         start,
         end,
         message: &finding.message,
@@ -106,8 +106,8 @@ fn finding_output<'a>(texts: &SourceTexts, finding: &'a Diagnostic) -> FindingOu
 }
 
 fn problem_output<'a>(one: &Looked, texts: &SourceTexts, problem: &'a Problem) -> ProblemOutput<'a> {
-    let place = problem.place.map(|place| places(texts, place));
-    let path = problem.place.and_then(|place| path(texts, place));
+    let place = problem.place.map(|place| texts.places(place));
+    let path = problem.place.map(|place| texts.name(place).to_owned());
     ProblemOutput {
         path: path.unwrap_or_else(|| one.path.clone()),
         place: place.map(|(start, end)| PlaceOutput { start, end }),
@@ -115,13 +115,9 @@ fn problem_output<'a>(one: &Looked, texts: &SourceTexts, problem: &'a Problem) -
     }
 }
 
-fn path(texts: &SourceTexts, place: FileSpan) -> Option<String> {
-    texts.get(place.file).map(|file| file.name.clone())
-}
-
 fn fix_output<'a>(texts: &SourceTexts, fix: &'a Fix<FileEdit>) -> FixOutput<'a> {
     let edits = fix.edits.iter().map(|edit| {
-        let (start, end) = places(texts, edit.place);
+        let (start, end) = texts.places(edit.place);
         EditOutput {
             start,
             end,
@@ -133,13 +129,4 @@ fn fix_output<'a>(texts: &SourceTexts, fix: &'a Fix<FileEdit>) -> FixOutput<'a> 
         safety: fix.safety,
         edits: edits.collect(),
     }
-}
-
-fn places(texts: &SourceTexts, span: FileSpan) -> (Place, Place) {
-    let place = |offset: u32| {
-        texts
-            .get(span.file)
-            .map_or(Place { line: 1, column: 1 }, |file| file.place(offset))
-    };
-    (place(span.start), place(span.end))
 }

@@ -7,6 +7,7 @@ use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Label, Level, Repor
 use snapbox::{assert_data_eq, str};
 
 use crate::lint::Looked;
+use crate::terminal::Style;
 
 const KERNEL: &str = "\
 StructuredBuffer<uint> Src;
@@ -114,7 +115,7 @@ fn looked() -> Looked {
 
 #[test]
 fn full() {
-    let text = super::full(&looked(), false).unwrap_or_default();
+    let text = super::text::full(&looked(), Style::default()).unwrap_or_default();
     assert_data_eq!(
         String::from_utf8_lossy(&text).into_owned(),
         str![[r#"
@@ -161,7 +162,7 @@ error[groupshared-race]: data race on g_Scan[1]
 #[test]
 fn concise() {
     assert_data_eq!(
-        super::concise(&looked()),
+        super::text::concise(&looked(), Style::default()),
         str![[r#"
 scan.hlsl:11:5: hillis-steele-scan hand-rolled inclusive scan of 64 uints (Hillis–Steele)
 scan.hlsl:15:9: groupshared-race data race on g_Scan[1]
@@ -172,7 +173,7 @@ scan.hlsl:15:9: groupshared-race data race on g_Scan[1]
 
 #[test]
 fn json() {
-    let text = super::json(&[looked()]).unwrap_or_default();
+    let text = super::json::json(&[looked()]).unwrap_or_default();
     assert_data_eq!(
         String::from_utf8_lossy(&text).into_owned(),
         str![[r#"
@@ -257,7 +258,7 @@ fn json_has_what_could_not_be_read() {
         report: Report::default(),
         ..looked()
     };
-    let text = super::json(&[unread]).expect("it is all text");
+    let text = super::json::json(&[unread]).expect("it is all text");
     assert_data_eq!(
         String::from_utf8_lossy(&text).into_owned(),
         str![[r#"

@@ -7,15 +7,15 @@ use codespan_reporting::diagnostic::{Diagnostic as Snippet, Label};
 use codespan_reporting::term::termcolor::Buffer;
 use codespan_reporting::term::{self, Config, Styles, StylesWriter};
 use shaderlint_hlsl::{FileId, FileSpan, Problem, Sources};
-use shaderlint_linter::{Diagnostic, Safety};
+use shaderlint_linter::{Diagnostic, Level, Safety};
 
-use super::severity;
+use super::{page_url, severity};
 use crate::config::Misconfigured;
 use crate::lint::Looked;
 #[cfg(feature = "gpu")]
 use crate::lint::Unit;
 use crate::source_text::SourceTexts;
-use crate::terminal;
+use crate::terminal::{self, Style};
 
 /// Notes are wrapped here; lines of source are not.
 pub(crate) const WIDTH: usize = 80;
@@ -34,38 +34,68 @@ pub(crate) enum Detail {
 }
 
 /// A file's findings with their source.
-pub(crate) fn full(looked: &Looked, is_colored: bool) -> Result<Vec<u8>> {
+pub(super) fn full(looked: &Looked, style: Style) -> Result<Vec<u8>> {
     if looked.report.findings.is_empty() {
         return Ok(Vec::new());
     }
     let texts = SourceTexts::new(&looked.sources);
     let mut output = Vec::new();
     for finding in &looked.report.findings {
-        output.extend(render(&texts, &snippet(&texts, finding), is_colored)?);
+        let mut rendered = render(&texts, &snippet(&texts, finding), style.is_colored)?;
+        if style.has_links {
+            let code = format!("[{}]", finding.rule);
+            rendered = rendered.replacen(&code, &format!("[{}]", id(finding.rule, style)), 1);
+        }
+        output.extend(rendered.into_bytes());
     }
     Ok(output)
 }
 
 /// A file's findings, a line each.
-pub(crate) fn concise(looked: &Looked) -> String {
+pub(super) fn concise(looked: &Looked, style: Style) -> String {
     let mut output = String::new();
     if looked.report.findings.is_empty() {
         return output;
     }
     let texts = SourceTexts::new(&looked.sources);
+    let paint = |color: &str, text: &str| {
+        if style.is_colored {
+            format!("\x1b[{color}m{text}\x1b[0m")
+        } else {
+            text.to_owned()
+        }
+    };
     for finding in &looked.report.findings {
         let place = finding.primary.place;
         let Some(file) = texts.get(place.file) else {
             continue;
         };
         let start = file.place(place.start);
+        let color = match finding.level {
+            Level::Error => "1;31",
+            Level::Warn => "1;33",
+            Level::Info | Level::Off => "1;32",
+        };
         let _ = writeln!(
             output,
             "{}:{}:{}: {} {}",
-            file.name, start.line, start.column, finding.rule, finding.message
+            paint("1", &file.name),
+            start.line,
+            start.column,
+            paint(color, &id(finding.rule, style)),
+            finding.message
         );
     }
     output
+}
+
+/// A rule's id, to be clicked where that can be.
+fn id(rule: &str, style: Style) -> String {
+    if style.has_links {
+        terminal::link(&page_url(rule), rule)
+    } else {
+        rule.to_owned()
+    }
 }
 
 fn snippet(texts: &SourceTexts, finding: &Diagnostic) -> Snippet<FileId> {
@@ -134,7 +164,7 @@ fn wrap_line(text: &str, width: usize) -> String {
 }
 
 /// What could not be read or run in a file, as far as it is to be said.
-pub(crate) fn problems_of(looked: &Looked, detail: Detail, is_colored: bool) -> Vec<u8> {
+pub(crate) fn problems_of(looked: &Looked, detail: Detail, style: Style) -> String {
     let everything = detail == Detail::Everything;
     let unread = looked.problems.iter().filter(|_| everything || looked.is_in_vain);
     let elsewhere = looked.elsewhere.iter().filter(|_| everything);
@@ -145,18 +175,18 @@ pub(crate) fn problems_of(looked: &Looked, detail: Detail, is_colored: bool) -> 
         .chain(stops)
         .collect();
     if detail == Detail::Nothing || problems.is_empty() {
-        return Vec::new();
+        return String::new();
     }
     let texts = SourceTexts::new(&looked.sources);
     let rendered = problems.into_iter().filter_map(|problem| {
         render(
             &texts,
             &problem_snippet(&texts, &looked.path, problem),
-            is_colored,
+            style.is_colored,
         )
         .ok()
     });
-    rendered.flatten().collect()
+    rendered.collect()
 }
 
 /// Says on standard error why the job could not be done.
@@ -171,7 +201,7 @@ pub(crate) fn failure(error: &anyhow::Error) {
     let label = Label::primary(FileId(0), place.clone());
     let snippet = Snippet::error().with_message(message).with_label(label);
     match render(&SourceTexts::new(&sources), &snippet, false) {
-        Ok(rendered) => terminal::print_error(&rendered),
+        Ok(rendered) => terminal::print_error(rendered.as_bytes()),
         Err(_) => terminal::complain(&error.to_string()),
     }
 }
@@ -192,7 +222,7 @@ fn say(sources: &Sources, problems: &[Problem]) {
     let texts = SourceTexts::new(sources);
     for problem in problems {
         if let Ok(rendered) = render(&texts, &problem_snippet(&texts, path, problem), false) {
-            terminal::print_error(&rendered);
+            terminal::print_error(rendered.as_bytes());
         }
     }
 }
@@ -206,7 +236,7 @@ fn problem_snippet(texts: &SourceTexts, path: &str, problem: &Problem) -> Snippe
     }
 }
 
-fn render(texts: &SourceTexts, snippet: &Snippet<FileId>, is_colored: bool) -> Result<Vec<u8>> {
+fn render(texts: &SourceTexts, snippet: &Snippet<FileId>, is_colored: bool) -> Result<String> {
     let mut buffer = if is_colored {
         Buffer::ansi()
     } else {
@@ -224,11 +254,7 @@ fn render(texts: &SourceTexts, snippet: &Snippet<FileId>, is_colored: bool) -> R
         snippet,
     )?;
     let rendered = String::from_utf8_lossy(&buffer.into_inner()).into_owned();
-    Ok(rendered
-        .split_inclusive('\n')
-        .map(tidy)
-        .collect::<String>()
-        .into_bytes())
+    Ok(rendered.split_inclusive('\n').map(tidy).collect())
 }
 
 /// A line without the spaces that borders leave at its end, and cut where it is longer than anyone reads: generated

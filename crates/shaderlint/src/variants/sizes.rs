@@ -1,9 +1,10 @@
-//! Kernels whose group size the build defines: by macros that no file does, or that are 1 where the build is silent.
+//! Kernels whose group size, or that of its groupshared arrays, the build defines: by macros that no file does, or that
+//! are 1 where the build is silent.
 //!
-//! Such a file is read with several sizes in their place. What is found at each of them, in the same place, is said, with
+//! Such a file is read with several sizes in their place; arrays have an element for each thread. What is found at each of them, in the same place, is said, with
 //! one of the sizes: nothing else is known of the one that is built. A defect may come of the size alone, and is not told.
 
-use shaderlint_hlsl::{Function, Shader, Span};
+use shaderlint_hlsl::{Function, Shader, Span, Storage, Type};
 use shaderlint_linter::{Category, Diagnostic};
 
 use super::{Reading, contains, text_of};
@@ -20,42 +21,97 @@ const MAX_ENTRIES: usize = 64;
 pub(super) fn to_try(shader: &Shader) -> Vec<Vec<Definition>> {
     let mut names: Vec<String> = Vec::new();
     let mut most = 0;
+    let mut known_sizes = Vec::new();
     let attributed = |function: &&Function| function.group_size_span != Span::default();
     for function in shader.functions.iter().filter(attributed).take(MAX_ENTRIES) {
         let text = match function.group_size {
             // As it stands after the macros that are known.
             None => function.group_size_span.slice(&shader.text),
             Some([1, 1, 1]) if has_barrier(shader, function) => in_file(shader, function.group_size_span),
-            Some(_) => continue,
+            Some(size) => {
+                known_sizes.push(size.into_iter().fold(1, u32::saturating_mul));
+                continue;
+            }
         };
         let text = String::from_utf8_lossy(text).into_owned();
         let arguments = text.split_once('(').map_or("", |(_, arguments)| arguments);
-        let mut uses = 0;
-        for word in arguments.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')) {
-            let is_name = word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
-            let is_known = shader.globals.iter().any(|global| global.name == word);
-            if !is_name || is_known || matches!(word, "uint" | "int") {
-                continue;
-            }
-            uses += 1;
-            if !names.iter().any(|known| known == word) {
-                names.push(word.to_owned());
+        let of_function = unknown_names(shader, arguments);
+        most = most.max(of_function.len());
+        for name in of_function {
+            if !names.contains(&name) {
+                names.push(name);
             }
         }
-        most = most.max(uses);
     }
+    let mut lengths = unknown_lengths(shader);
+    lengths.retain(|name| !names.contains(name));
     let numbers = match most {
-        0 => &[][..],
+        // Of groups of unlike sizes an array can be meant for any.
+        0 if lengths.is_empty() || known_sizes.is_empty() => return Vec::new(),
+        0 => {
+            let first = known_sizes.first().copied().unwrap_or(1);
+            if known_sizes.iter().any(|size| *size != first) {
+                return Vec::new();
+            }
+            return vec![
+                lengths
+                    .into_iter()
+                    .map(|name| (name, first.to_string()))
+                    .collect(),
+            ];
+        }
         1 => &ALONG_ONE[..],
         _ => &ALONG_SEVERAL[..],
     };
+    let axes = u32::try_from(most).unwrap_or(1);
     let defined = |number: &u32| {
-        names
-            .iter()
-            .map(|name| (name.clone(), number.to_string()))
-            .collect()
+        let along = names.iter().map(|name| (name.clone(), number.to_string()));
+        let threads = number.saturating_pow(axes);
+        let lengths = lengths.iter().map(|name| (name.clone(), threads.to_string()));
+        along.chain(lengths).collect()
     };
     numbers.iter().map(defined).collect()
+}
+
+/// The names in a size that nothing at hand declares, as often as they are there.
+fn unknown_names(shader: &Shader, size: &str) -> Vec<String> {
+    let words = size.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let is_known = |word: &str| {
+        matches!(word, "uint" | "int") || shader.globals.iter().any(|global| global.name == word)
+    };
+    words
+        .filter(is_name)
+        .filter(|word| !is_known(word))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// As it is read: an array without elements.
+fn has_unknown_length(ty: &Type) -> bool {
+    match ty {
+        Type::Array(element, length) => *length == 0 || has_unknown_length(element),
+        _ => false,
+    }
+}
+
+/// The names in the lengths of groupshared arrays that are not known.
+fn unknown_lengths(shader: &Shader) -> Vec<String> {
+    let arrays = shader
+        .globals
+        .iter()
+        .filter(|global| global.storage == Storage::Groupshared && has_unknown_length(&global.ty));
+    let mut names: Vec<String> = Vec::new();
+    for array in arrays {
+        let text = String::from_utf8_lossy(array.span.slice(&shader.text)).into_owned();
+        let lengths = text.split_once('[').map_or("", |(_, lengths)| lengths);
+        for name in unknown_names(shader, lengths) {
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+    }
+    names
 }
 
 /// Whether a function waits for other threads. One that has none was given a size for want of a better one.

@@ -1,0 +1,37 @@
+//! What packages of shaderlint are made with: `shaderlint completions SHELL` and `shaderlint man`.
+
+use anyhow::{Context, Result};
+use clap::CommandFactory;
+use clap_complete::Shell;
+
+use crate::args::Args;
+use crate::{Outcome, terminal};
+
+/// Prints the script that completes our arguments in a shell.
+pub(crate) fn completions(shell: Shell) -> Result<Outcome> {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Args::command(), "shaderlint", &mut script);
+    terminal::print(&script)?;
+    Ok(Outcome::Clean)
+}
+
+/// Prints the manual page of shaderlint, or of one of its commands.
+pub(crate) fn man(command: Option<&str>) -> Result<Outcome> {
+    let mut all = Args::command();
+    // What a command is called in full is known once all are put together.
+    all.build();
+    let page_of = match command {
+        None => all,
+        Some(name) => {
+            let names: Vec<&str> = all.get_subcommands().map(clap::Command::get_name).collect();
+            let unknown = || format!("no command is called `{name}`; there are {}", names.join(", "));
+            let mut commands = all.get_subcommands();
+            let found = commands.find(|command| command.get_name() == name);
+            found.with_context(unknown)?.clone()
+        }
+    };
+    let mut page = Vec::new();
+    clap_mangen::Man::new(page_of).render(&mut page)?;
+    terminal::print(&page)?;
+    Ok(Outcome::Clean)
+}

@@ -1,0 +1,142 @@
+//! Findings as failed tests, which Jenkins and many others show. A file is a suite, a finding in it a test.
+
+use std::io::{self, Cursor};
+
+use anyhow::Result;
+use quick_xml::Writer;
+use quick_xml::events::{BytesDecl, BytesText, Event};
+use shaderlint_linter::Diagnostic;
+
+use super::{Results, slashed};
+use crate::lint::Looked;
+use crate::source_text::SourceTexts;
+
+type Xml = Writer<Cursor<Vec<u8>>>;
+
+/// All findings and failures. Where there are none, one test that passes: an empty report is taken for a mistake.
+pub(super) fn junit(results: Results) -> Result<Vec<u8>> {
+    let mut xml = Writer::new_with_indent(Cursor::new(Vec::new()), b' ', 2);
+    xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
+    let found: usize = results.looked.iter().map(|one| one.report.findings.len()).sum();
+    let is_clean = found + results.failures.len() == 0;
+    xml.create_element("testsuites")
+        .with_attribute(("name", "shaderlint"))
+        .with_attribute(("tests", &*(found + results.failures.len()).max(1).to_string()))
+        .with_attribute(("failures", &*found.to_string()))
+        .with_attribute(("errors", &*results.failures.len().to_string()))
+        .write_inner_content(|xml| {
+            for one in results
+                .looked
+                .iter()
+                .filter(|one| !one.report.findings.is_empty())
+            {
+                suite_of(xml, one)?;
+            }
+            if !results.failures.is_empty() {
+                suite(xml, "shaderlint", (0, results.failures.len()), |xml| {
+                    results.failures.iter().try_for_each(|failure| {
+                        case(xml, "could not be looked at", "shaderlint", 0, |xml| {
+                            outcome(xml, "error", "failure", failure, "")
+                        })
+                    })
+                })?;
+            }
+            if is_clean {
+                suite(xml, "shaderlint", (0, 0), |xml| {
+                    xml.create_element("testcase")
+                        .with_attribute(("name", "nothing found"))
+                        .with_attribute(("classname", "shaderlint"))
+                        .write_empty()?;
+                    Ok(())
+                })?;
+            }
+            Ok(())
+        })?;
+    let mut text = xml.into_inner().into_inner();
+    text.push(b'\n');
+    Ok(text)
+}
+
+fn suite_of(xml: &mut Xml, one: &Looked) -> io::Result<()> {
+    let texts = SourceTexts::new(&one.sources);
+    suite(
+        xml,
+        &slashed(&one.path, None),
+        (one.report.findings.len(), 0),
+        |xml| {
+            one.report
+                .findings
+                .iter()
+                .try_for_each(|finding| case_of(xml, &texts, finding))
+        },
+    )
+}
+
+fn case_of(xml: &mut Xml, texts: &SourceTexts, finding: &Diagnostic) -> io::Result<()> {
+    let path = slashed(texts.name(finding.primary.place), None);
+    let (start, _) = texts.places(finding.primary.place);
+    let place = format!("{path}:{}:{}", start.line, start.column);
+    let lines: Vec<&str> = std::iter::once(&*place)
+        .chain(finding.notes.iter().map(String::as_str))
+        .collect();
+    case(xml, finding.rule, &path, start.line, |xml| {
+        outcome(xml, "failure", finding.rule, &finding.message, &lines.join("\n"))
+    })
+}
+
+fn suite(
+    xml: &mut Xml,
+    name: &str,
+    (failures, errors): (usize, usize),
+    cases: impl FnOnce(&mut Xml) -> io::Result<()>,
+) -> io::Result<()> {
+    xml.create_element("testsuite")
+        .with_attribute(("name", &*allowed(name)))
+        .with_attribute(("tests", &*(failures + errors).max(1).to_string()))
+        .with_attribute(("failures", &*failures.to_string()))
+        .with_attribute(("errors", &*errors.to_string()))
+        .write_inner_content(cases)?;
+    Ok(())
+}
+
+fn case(
+    xml: &mut Xml,
+    name: &str,
+    file: &str,
+    line: usize,
+    outcome: impl FnOnce(&mut Xml) -> io::Result<()>,
+) -> io::Result<()> {
+    let mut element = xml
+        .create_element("testcase")
+        .with_attribute(("name", name))
+        .with_attribute(("classname", &*allowed(file)));
+    if line > 0 {
+        element = element
+            .with_attribute(("file", &*allowed(file)))
+            .with_attribute(("line", &*line.to_string()));
+    }
+    element.write_inner_content(outcome)?;
+    Ok(())
+}
+
+fn outcome(xml: &mut Xml, element: &str, kind: &str, message: &str, text: &str) -> io::Result<()> {
+    xml.create_element(element)
+        .with_attribute(("type", kind))
+        .with_attribute(("message", &*allowed(message)))
+        .write_text_content(BytesText::new(&allowed(text)))?;
+    Ok(())
+}
+
+/// The text with what XML cannot say replaced, even by reference (XML 1.0, 2.2).
+fn allowed(text: &str) -> String {
+    let is_allowed = |c: char| matches!(c, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
+    text.chars()
+        .map(|c| {
+            if is_allowed(c) {
+                c
+            } else {
+                char::REPLACEMENT_CHARACTER
+            }
+        })
+        .collect()
+}

@@ -1,0 +1,64 @@
+//! What a run comes to.
+
+use shaderlint_linter::Safety;
+
+use crate::args::CheckArgs;
+use crate::lint::Looked;
+
+/// One line: what was found in how many files, and what can be done about it.
+pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
+    if looked.is_empty() {
+        return "no shader files found\n".to_owned();
+    }
+    let findings = || looked.iter().flat_map(|one| &one.report.findings);
+    let count = |safety: Safety| {
+        let fixes = findings().filter_map(|finding| finding.fix.as_ref());
+        fixes.filter(|fix| fix.safety == safety).count()
+    };
+    let counted =
+        |number: usize, one: &str, many: &str| format!("{number} {}", if number == 1 { one } else { many });
+    let files = counted(looked.len(), "file", "files");
+    let fixed: usize = looked.iter().map(|one| one.fixed.count).sum();
+    let done = match fixed {
+        0 => String::new(),
+        _ => format!(
+            "{} {}; ",
+            counted(fixed, "fix", "fixes"),
+            if args.fixes.fix { "made" } else { "to make" }
+        ),
+    };
+    let in_part = match looked.iter().filter(|one| one.is_in_part).count() {
+        0 => String::new(),
+        _ if args.output.verbose => String::new(),
+        some => format!(
+            "; {} not understood in full (-v says why)",
+            counted(some, "file", "files")
+        ),
+    };
+    let known = match looked.iter().map(|one| one.known.len()).sum() {
+        0 => String::new(),
+        some => format!("; {} known to the baseline", counted(some, "finding", "findings")),
+    };
+    let found = findings().count();
+    if found == 0 {
+        let is_left = fixed > 0;
+        return format!(
+            "{done}nothing {} in {files}{known}{in_part}\n",
+            match (is_left, known.is_empty()) {
+                (true, _) => "left",
+                (false, true) => "found",
+                (false, false) => "new",
+            }
+        );
+    }
+    let fixable = match (count(Safety::Safe), count(Safety::Unsafe)) {
+        (0, 0) => String::new(),
+        (safe, 0) => format!(" ({safe} fixable with --fix)"),
+        (0, not_safe) => format!(" ({not_safe} fixable with --fix --unsafe-fixes)"),
+        (safe, not_safe) => format!(" ({safe} fixable with --fix, {not_safe} more with --unsafe-fixes)"),
+    };
+    format!(
+        "{done}{} in {files}{fixable}{known}{in_part}\n",
+        counted(found, "finding", "findings")
+    )
+}

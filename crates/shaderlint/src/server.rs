@@ -1,0 +1,123 @@
+//! The language server: what is found in files while they are written.
+//!
+//! One thread reads messages and answers them ([`requests`]), a pool looks at files. An open file is seen in its
+//! [`session::Unit`]s: itself if it has an entry point, else the files that include it. A unit is looked at again when
+//! it, or what it includes, changes; a request about a file waits until its units are up to date.
+//!
+//! **Invariant.** Nothing is read outside of the workspace folders and the include folders that are configured.
+
+mod client;
+mod findings;
+mod fixes;
+mod lines;
+mod requests;
+mod session;
+mod settings;
+
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use crossbeam_channel::{after, never, select, unbounded};
+use lsp_server::{Connection, Message};
+use lsp_types::notification::{Initialized, Notification};
+use lsp_types::{
+    CodeActionKind, CodeActionOptions, CodeActionProviderCapability, DiagnosticOptions,
+    DiagnosticServerCapabilities, HoverProviderCapability, InitializeParams, InitializeResult, OneOf,
+    SaveOptions, ServerCapabilities, ServerInfo, TextDocumentSyncCapability, TextDocumentSyncKind,
+    TextDocumentSyncOptions, TextDocumentSyncSaveOptions, WorkspaceFoldersServerCapabilities,
+    WorkspaceServerCapabilities,
+};
+
+use crate::{Outcome, STACK_SIZE};
+use client::Client;
+use fixes::FIX_ALL;
+use session::Session;
+
+/// Serves the editor on standard input and output until it says goodbye.
+pub(crate) fn run() -> Result<Outcome> {
+    let (connection, threads) = Connection::stdio();
+    let outcome = serve(&connection);
+    // The writer ends when nobody can send any more.
+    drop(connection);
+    threads.join().context("standard input and output")?;
+    outcome
+}
+
+fn serve(connection: &Connection) -> Result<Outcome> {
+    let (id, params) = connection.initialize_start()?;
+    let params: InitializeParams = serde_json::from_value(params).context("initialize")?;
+    let client = Client::new(connection.sender.clone(), &params);
+    let result = InitializeResult {
+        capabilities: capabilities(&client),
+        server_info: Some(ServerInfo {
+            name: "shaderlint".to_owned(),
+            version: Some(env!("CARGO_PKG_VERSION").to_owned()),
+        }),
+    };
+    connection.initialize_finish(id, serde_json::to_value(result)?)?;
+    // One thread more than needed: a long look must not keep others waiting.
+    let threads = std::thread::available_parallelism().map_or(2, |threads| threads.get().max(2));
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(threads)
+        .stack_size(STACK_SIZE)
+        .build()
+        .context("no threads to work with")?;
+    let (done, finished) = unbounded();
+    let mut session = Session::new(client, &params, pool, done);
+    session.on_notification(lsp_server::Notification::new(Initialized::METHOD.to_owned(), ()));
+    loop {
+        let timeout = match session.next_due() {
+            Some(due) => after(due.saturating_duration_since(Instant::now())),
+            None => never(),
+        };
+        select! {
+            recv(connection.receiver) -> message => match message {
+                Ok(Message::Request(request)) => {
+                    if connection.handle_shutdown(&request)? {
+                        return Ok(Outcome::Clean);
+                    }
+                    session.on_request(request);
+                }
+                Ok(Message::Notification(notification)) => session.on_notification(notification),
+                Ok(Message::Response(response)) => session.on_response(response),
+                // The editor is gone.
+                Err(_) => return Ok(Outcome::Clean),
+            },
+            recv(finished) -> job => if let Ok(job) = job {
+                session.on_done(job);
+            },
+            recv(timeout) -> _ => {}
+        }
+        session.proceed();
+    }
+}
+
+fn capabilities(client: &Client) -> ServerCapabilities {
+    ServerCapabilities {
+        position_encoding: Some(client.encoding.kind()),
+        text_document_sync: Some(TextDocumentSyncCapability::Options(TextDocumentSyncOptions {
+            open_close: Some(true),
+            change: Some(TextDocumentSyncKind::INCREMENTAL),
+            save: Some(TextDocumentSyncSaveOptions::SaveOptions(SaveOptions::default())),
+            ..TextDocumentSyncOptions::default()
+        })),
+        hover_provider: Some(HoverProviderCapability::Simple(true)),
+        code_action_provider: Some(CodeActionProviderCapability::Options(CodeActionOptions {
+            code_action_kinds: Some(vec![CodeActionKind::QUICKFIX, FIX_ALL]),
+            ..CodeActionOptions::default()
+        })),
+        diagnostic_provider: Some(DiagnosticServerCapabilities::Options(DiagnosticOptions {
+            identifier: Some("shaderlint".to_owned()),
+            inter_file_dependencies: true,
+            ..DiagnosticOptions::default()
+        })),
+        workspace: Some(WorkspaceServerCapabilities {
+            workspace_folders: Some(WorkspaceFoldersServerCapabilities {
+                supported: Some(true),
+                change_notifications: Some(OneOf::Left(true)),
+            }),
+            ..WorkspaceServerCapabilities::default()
+        }),
+        ..ServerCapabilities::default()
+    }
+}

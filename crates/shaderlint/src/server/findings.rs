@@ -1,0 +1,140 @@
+//! Findings as an editor shows them.
+
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use lsp_types::{
+    CodeDescription, DiagnosticRelatedInformation, DiagnosticSeverity, DiagnosticTag, Location,
+    NumberOrString, Range, Uri,
+};
+use shaderlint_hlsl::FileSpan;
+use shaderlint_linter::{Diagnostic, Level, Safety, Verdict};
+
+use super::lines::{Encoding, Lines};
+use crate::config::here;
+use crate::lint::Looked;
+use crate::{report, uri};
+
+/// The files with findings.
+pub(super) fn files(looked: &Looked) -> Vec<PathBuf> {
+    let places = looked.report.findings.iter().map(|finding| finding.primary.place);
+    let files = places.filter_map(|place| Some(here(Path::new(&looked.sources.get(place.file)?.path))));
+    files.collect()
+}
+
+/// The findings in a file.
+pub(super) fn of_file<'a>(looked: &'a Looked, file: &Path) -> impl Iterator<Item = &'a Diagnostic> {
+    looked.report.findings.iter().filter(move |finding| {
+        let source = looked.sources.get(finding.primary.place.file);
+        source.is_some_and(|source| here(Path::new(&source.path)) == file)
+    })
+}
+
+/// What tells findings in one file apart.
+pub(super) fn brief(finding: &Diagnostic) -> (&str, (u32, u32), &[String]) {
+    let place = finding.primary.place;
+    (&finding.message, (place.start, place.end), &finding.notes)
+}
+
+/// Where a place is: its file and the range in it.
+pub(super) fn location(looked: &Looked, place: FileSpan, encoding: Encoding) -> Option<Location> {
+    let file = looked.sources.get(place.file)?;
+    Some(Location {
+        uri: uri_of(Path::new(&file.path))?,
+        range: range(looked, place, encoding)?,
+    })
+}
+
+pub(super) fn uri_of(path: &Path) -> Option<Uri> {
+    uri::of(&here(path)).parse().ok()
+}
+
+pub(super) fn range(looked: &Looked, place: FileSpan, encoding: Encoding) -> Option<Range> {
+    let file = looked.sources.get(place.file)?;
+    Some(Lines::new(&file.text, encoding).range(place.start, place.end))
+}
+
+pub(super) fn diagnostic(
+    looked: &Looked,
+    finding: &Diagnostic,
+    encoding: Encoding,
+) -> Option<lsp_types::Diagnostic> {
+    let related = finding.secondary.iter().filter_map(|label| {
+        Some(DiagnosticRelatedInformation {
+            location: location(looked, label.place, encoding)?,
+            // What is only underlined in a terminal still needs a word here.
+            message: if label.text.is_empty() {
+                "here"
+            } else {
+                &label.text
+            }
+            .to_owned(),
+        })
+    });
+    let lines = std::iter::once(&finding.message).chain(&finding.notes);
+    Some(lsp_types::Diagnostic {
+        range: range(looked, finding.primary.place, encoding)?,
+        severity: Some(match finding.level {
+            Level::Error => DiagnosticSeverity::ERROR,
+            Level::Warn => DiagnosticSeverity::WARNING,
+            Level::Info | Level::Off => DiagnosticSeverity::INFORMATION,
+        }),
+        code: Some(NumberOrString::String(finding.rule.to_owned())),
+        code_description: report::page_url(finding.rule)
+            .parse()
+            .ok()
+            .map(|href| CodeDescription { href }),
+        source: Some("shaderlint".to_owned()),
+        message: lines.map(String::as_str).collect::<Vec<_>>().join("\n"),
+        related_information: Some(related.collect()),
+        tags: (finding.verdict == Verdict::Unused).then(|| vec![DiagnosticTag::UNNECESSARY]),
+        data: None,
+    })
+}
+
+/// What is known of a finding, with the proof that its fix rests on, and its rule's page.
+pub(super) fn explained(finding: &Diagnostic) -> String {
+    let mut text = format!("**{}**\n\n", finding.message);
+    for note in &finding.notes {
+        let _ = writeln!(text, "- {}", listed(note));
+    }
+    if let Some(fix) = &finding.fix {
+        let safety = match fix.safety {
+            Safety::Safe => "safe",
+            Safety::Unsafe => "unsafe: results may differ, as the page says",
+        };
+        let _ = writeln!(text, "- fix: {} ({safety})", fix.title);
+    }
+    text + "\n---\n\n" + &page(finding.rule)
+}
+
+/// A note as an item of a list. Lines that are indented are code.
+fn listed(note: &str) -> String {
+    let Some((before, code)) = note.split_once("\n    ") else {
+        return note.to_owned();
+    };
+    let code = code.replace("\n    ", "\n  ");
+    format!("{before}\n  ```hlsl\n  {code}\n  ```")
+}
+
+/// A rule's page.
+pub(super) fn page(rule: &str) -> String {
+    let mut rules = shaderlint_rules::named(rule);
+    rules
+        .next()
+        .map_or_else(String::new, |rule| rule.explanation.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_in_notes_is_shown_as_code() {
+        assert_eq!(listed("proved: a"), "proved: a");
+        assert_eq!(
+            listed("put this there:\n    if (a)\n        b;"),
+            "put this there:\n  ```hlsl\n  if (a)\n      b;\n  ```"
+        );
+    }
+}

@@ -1,0 +1,560 @@
+//! What is open, what is seen of it, and when it is looked at again.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crossbeam_channel::Sender;
+use lsp_server::{RequestId, Response};
+use lsp_types::notification::PublishDiagnostics;
+use lsp_types::request::WorkspaceDiagnosticRefresh;
+use lsp_types::{InitializeParams, PublishDiagnosticsParams, Uri};
+use rayon::ThreadPool;
+use shaderlint_linter::Diagnostic;
+
+use super::client::Client;
+use super::findings;
+use super::settings::Settings;
+use crate::baseline::Baselines;
+use crate::config::{Projects, RuleArgs, here};
+use crate::includes::{Files, Search};
+use crate::lint::{self, Looked, Options, Role, Target};
+use crate::walk::{self, Asked, Input};
+use crate::{panics, scan, uri};
+
+/// How long nothing may be typed before a file is looked at.
+const QUIET: Duration = Duration::from_millis(20);
+
+/// How many of the files that include a header show what is found in it.
+const MAX_INCLUDERS: usize = 8;
+
+/// A file that is open in the editor.
+pub(super) struct Document {
+    pub uri: Uri,
+    pub version: i32,
+    pub text: String,
+    /// Where it is seen; `None` while that is being found out.
+    pub units: Option<Vec<PathBuf>>,
+}
+
+/// A file that is looked at as a whole.
+#[derive(Default)]
+pub(super) struct Unit {
+    /// Counts up with each change of what it consists of.
+    wanted: u64,
+    /// What was looked at last.
+    seen: u64,
+    is_running: bool,
+    due: Option<Instant>,
+    /// What that look showed.
+    pub looked: Option<Arc<Looked>>,
+    /// Looked at by itself though it has no entry point.
+    is_stray: bool,
+}
+
+impl Unit {
+    fn is_current(&self) -> bool {
+        self.looked.is_some() && self.seen == self.wanted
+    }
+}
+
+/// Something that was done beside the loop.
+pub(super) enum Done {
+    Looked {
+        unit: PathBuf,
+        number: u64,
+        looked: Box<Result<Looked, String>>,
+    },
+    /// The files that include a header.
+    Includers {
+        header: PathBuf,
+        found: Vec<PathBuf>,
+    },
+    Answer(Response),
+}
+
+pub(super) struct Session {
+    pub client: Client,
+    pub pool: ThreadPool,
+    pub done: Sender<Done>,
+    pub folders: Vec<PathBuf>,
+    pub settings: Settings,
+    pub options: Arc<Options>,
+    pub documents: BTreeMap<PathBuf, Document>,
+    pub units: BTreeMap<PathBuf, Unit>,
+    /// The files for which the editor has been told of something.
+    told: BTreeSet<PathBuf>,
+    /// Requests about files that are not up to date.
+    pub waiting: Vec<(PathBuf, lsp_server::Request)>,
+    /// Requests that are worked on beside the loop.
+    pub in_work: HashSet<RequestId>,
+    /// What was asked of the editor about its configuration.
+    pub configuration: Option<RequestId>,
+    /// What went wrong last: it is said once.
+    complaint: Option<String>,
+}
+
+impl Session {
+    pub fn new(client: Client, params: &InitializeParams, pool: ThreadPool, done: Sender<Done>) -> Self {
+        let named = params.workspace_folders.iter().flatten();
+        let mut folders: Vec<PathBuf> = named
+            .filter_map(|folder| uri::path(folder.uri.as_str()))
+            .collect();
+        #[expect(deprecated, reason = "older editors say it so")]
+        if folders.is_empty() {
+            folders.extend(params.root_uri.as_ref().and_then(|root| uri::path(root.as_str())));
+        }
+        let mut session = Session {
+            client,
+            pool,
+            done,
+            folders,
+            settings: Settings::default(),
+            options: Arc::new(options(&[], None)),
+            documents: BTreeMap::new(),
+            units: BTreeMap::new(),
+            told: BTreeSet::new(),
+            waiting: Vec::new(),
+            in_work: HashSet::new(),
+            configuration: None,
+            complaint: None,
+        };
+        session.configure(params.initialization_options.clone().unwrap_or_default());
+        session
+    }
+
+    /// Takes over what the editor is configured to do.
+    pub fn configure(&mut self, value: serde_json::Value) {
+        match Settings::read(value) {
+            Ok(settings) => self.settings = settings,
+            Err(error) => self.client.show(format!("shaderlint: {error}")),
+        }
+        self.restart();
+    }
+
+    /// Looks at everything anew: what holds for files may have changed, or which there are.
+    pub fn restart(&mut self) {
+        // What is opened beside the workspace may be read in its own folder.
+        let beside = self
+            .documents
+            .keys()
+            .filter(|path| !self.folders.iter().any(|folder| path.starts_with(folder)));
+        let beside = beside.filter_map(|path| path.parent().map(Path::to_owned));
+        let folders: Vec<PathBuf> = self.folders.iter().cloned().chain(beside).collect();
+        self.options = Arc::new(options(&folders, self.settings.shader_model().ok().flatten()));
+        for (path, document) in &self.documents {
+            self.options
+                .files
+                .give(path, Some(document.text.as_bytes().into()));
+        }
+        for document in self.documents.values_mut() {
+            document.units = None;
+        }
+        self.settle_units();
+        let units: Vec<PathBuf> = self.units.keys().cloned().collect();
+        for unit in units {
+            self.want(&unit, Duration::ZERO);
+        }
+    }
+
+    pub fn open(&mut self, path: &Path, document: Document) {
+        self.options
+            .files
+            .give(path, Some(document.text.as_bytes().into()));
+        self.documents.insert(path.to_owned(), document);
+        if self.folders.iter().any(|folder| path.starts_with(folder)) {
+            self.settle_units();
+            self.changed(path, Duration::ZERO);
+        } else {
+            self.restart();
+        }
+    }
+
+    pub fn close(&mut self, path: &Path) {
+        self.documents.remove(path);
+        self.options.files.give(path, None);
+        self.settle_units();
+        self.changed(path, Duration::ZERO);
+        if self.told.remove(path) {
+            self.publish(path, Vec::new());
+        }
+    }
+
+    /// A document has another text.
+    pub fn edited(&mut self, path: &Path) {
+        let Some(document) = self.documents.get_mut(path) else {
+            return;
+        };
+        self.options
+            .files
+            .give(path, Some(document.text.as_bytes().into()));
+        // It may have become a unit, or be none any more.
+        let is_own = document
+            .units
+            .as_ref()
+            .is_some_and(|units| units.iter().any(|unit| unit == path));
+        let was_unit = is_own && self.units.get(path).is_some_and(|unit| !unit.is_stray);
+        if scan::names_entry(document.text.as_bytes()) != was_unit {
+            document.units = None;
+            self.settle_units();
+        }
+        self.changed(path, QUIET);
+    }
+
+    /// Files on disk may have changed.
+    pub fn saved(&mut self, path: &Path) {
+        self.options.files.forget();
+        self.changed(path, Duration::ZERO);
+    }
+
+    /// Has all units looked at again that consist of the file `path`.
+    fn changed(&mut self, path: &Path, quiet: Duration) {
+        let concerned: Vec<PathBuf> = self
+            .units
+            .iter()
+            .filter(|(unit, state)| *unit == path || self.includes(unit, state, path))
+            .map(|(unit, _)| unit.clone())
+            .collect();
+        for unit in concerned {
+            self.want(&unit, quiet);
+        }
+    }
+
+    fn includes(&self, unit: &Path, state: &Unit, path: &Path) -> bool {
+        let included = state.looked.iter().flat_map(|looked| &looked.included);
+        let mut included = included.map(|file| here(Path::new(&file.path)));
+        included.any(|file| file == path)
+            // Where nothing was to be found, nobody looked.
+            || state.looked.as_ref().is_none_or(|looked| looked.included.is_empty())
+                && self.target(unit).is_ok_and(|target| {
+                    lint::includes_one(&target, &self.options, &|file| here(Path::new(&file.path)) == path)
+                })
+    }
+
+    fn want(&mut self, unit: &Path, quiet: Duration) {
+        if let Some(state) = self.units.get_mut(unit) {
+            state.wanted += 1;
+            state.due = Some(Instant::now() + quiet);
+        }
+    }
+
+    /// Sees to it that each document has its units, and that there are no others.
+    fn settle_units(&mut self) {
+        let unsettled: Vec<PathBuf> = self
+            .documents
+            .iter()
+            .filter(|(_, document)| document.units.is_none())
+            .map(|(path, _)| path.clone())
+            .collect();
+        for path in unsettled {
+            let is_unit = self
+                .documents
+                .get(&path)
+                .is_some_and(|document| scan::names_entry(document.text.as_bytes()));
+            if is_unit {
+                self.settle(&path, vec![path.clone()], false);
+            } else {
+                self.find_includers(path);
+            }
+        }
+        let needed: HashSet<&PathBuf> = self
+            .documents
+            .values()
+            .flat_map(|document| document.units.iter().flatten())
+            .collect();
+        let needed: HashSet<PathBuf> = needed.into_iter().cloned().collect();
+        let units = std::mem::take(&mut self.units).into_iter();
+        let (kept, dropped): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            units.partition(|(unit, _)| needed.contains(unit));
+        self.units = kept;
+        // What only they showed is not shown any more.
+        let looked = dropped.values().filter_map(|unit| unit.looked.as_ref());
+        let files: BTreeSet<PathBuf> = looked.flat_map(|looked| findings::files(looked)).collect();
+        for file in files {
+            self.tell(&file);
+        }
+    }
+
+    fn settle(&mut self, path: &Path, units: Vec<PathBuf>, is_stray: bool) {
+        for unit in &units {
+            let is_new = !self.units.contains_key(unit);
+            let state = self.units.entry(unit.clone()).or_default();
+            if is_new || state.is_stray != is_stray {
+                state.is_stray = is_stray;
+                self.want(unit, Duration::ZERO);
+            }
+        }
+        if let Some(document) = self.documents.get_mut(path) {
+            document.units = Some(units);
+        }
+    }
+
+    /// Looks for the files of the workspace that include a header.
+    fn find_includers(&self, header: PathBuf) {
+        let (options, done) = (Arc::clone(&self.options), self.done.clone());
+        let (folders, settings) = (self.folders.clone(), self.settings.clone());
+        self.pool.spawn(move || {
+            let found = panics::as_error("", || Ok(includers(&header, &folders, &settings, &options)));
+            let found = found.unwrap_or_default();
+            let _ = done.send(Done::Includers { header, found });
+        });
+    }
+
+    fn root(&self) -> &Path {
+        self.folders.first().map_or(Path::new("/"), PathBuf::as_path)
+    }
+
+    /// What holds for a file.
+    pub fn target(&self, path: &Path) -> anyhow::Result<Target> {
+        target(path, &self.folders, &self.settings, self.root())
+    }
+
+    /// When the next unit is to be looked at.
+    pub fn next_due(&self) -> Option<Instant> {
+        let idle = self.units.values().filter(|unit| !unit.is_running);
+        idle.filter_map(|unit| unit.due).min()
+    }
+
+    /// Looks at what is due, and answers what has waited for that.
+    pub fn proceed(&mut self) {
+        let now = Instant::now();
+        let due = |unit: &Unit| !unit.is_running && unit.due.is_some_and(|due| due <= now);
+        let due: Vec<PathBuf> = self
+            .units
+            .iter()
+            .filter(|(_, unit)| due(unit))
+            .map(|(path, _)| path.clone())
+            .collect();
+        for path in due {
+            self.start(path);
+        }
+        let (ready, waiting) = std::mem::take(&mut self.waiting)
+            .into_iter()
+            .partition(|(path, _)| self.is_current(path));
+        self.waiting = waiting;
+        let ready: Vec<(PathBuf, lsp_server::Request)> = ready;
+        for (path, request) in ready {
+            self.answer(&path, request);
+        }
+    }
+
+    fn start(&mut self, path: PathBuf) {
+        let target = self.target(&path);
+        let Some(unit) = self.units.get_mut(&path) else {
+            return;
+        };
+        unit.is_running = true;
+        unit.due = None;
+        let number = unit.wanted;
+        let role = if unit.is_stray {
+            Role::StrayHeader
+        } else {
+            Role::Unit
+        };
+        let (options, done) = (Arc::clone(&self.options), self.done.clone());
+        self.pool.spawn(move || {
+            let looked = panics::as_error("internal error, please report", || {
+                let target = target?;
+                let project = &target.project;
+                options.files.allow(&project.include_dirs);
+                options
+                    .files
+                    .allow(project.virtual_dirs.iter().map(|(_, folder)| folder));
+                let mut looked = [lint::look(&target, &options, role)?];
+                if looked[0]
+                    .baseline
+                    .as_ref()
+                    .is_some_and(|path| options.files.allows(path))
+                {
+                    Baselines::read(&looked)?.apply(&mut looked);
+                }
+                let [looked] = looked;
+                Ok(looked)
+            });
+            let looked = Box::new(looked.map_err(|error| format!("{error:#}")));
+            let _ = done.send(Done::Looked {
+                unit: path,
+                number,
+                looked,
+            });
+        });
+    }
+
+    pub fn on_done(&mut self, done: Done) {
+        match done {
+            Done::Looked { unit, number, looked } => self.on_looked(&unit, number, *looked),
+            Done::Includers { header, found } => {
+                if self
+                    .documents
+                    .get(&header)
+                    .is_some_and(|document| document.units.is_none())
+                {
+                    let is_stray = found.is_empty();
+                    let units = if is_stray { vec![header.clone()] } else { found };
+                    self.settle(&header, units, is_stray);
+                }
+            }
+            Done::Answer(response) => {
+                if self.in_work.remove(&response.id) {
+                    self.client.respond(response);
+                }
+            }
+        }
+    }
+
+    fn on_looked(&mut self, unit: &Path, number: u64, looked: Result<Looked, String>) {
+        let looked = looked.unwrap_or_else(|error| {
+            if self.complaint.as_ref() != Some(&error) {
+                self.client.show(format!("shaderlint: {error}"));
+                self.complaint = Some(error);
+            }
+            Looked::default()
+        });
+        let Some(state) = self.units.get_mut(unit) else {
+            return;
+        };
+        state.is_running = false;
+        // Something came in between: it is due again, and this is of an older text.
+        if number != state.wanted {
+            return;
+        }
+        state.seen = number;
+        let looked = Arc::new(looked);
+        let before = state.looked.replace(Arc::clone(&looked)).unwrap_or_default();
+        let mut files: BTreeSet<PathBuf> = BTreeSet::from([unit.to_owned()]);
+        files.extend(findings::files(&before));
+        files.extend(findings::files(&looked));
+        let differs = |file: &PathBuf| {
+            let brief = |looked| {
+                findings::of_file(looked, file)
+                    .map(findings::brief)
+                    .collect::<Vec<_>>()
+            };
+            file != unit && brief(&before) != brief(&looked)
+        };
+        let is_news = files.iter().any(differs);
+        for file in files {
+            self.tell(&file);
+        }
+        if is_news && self.client.pulls && self.client.refreshes {
+            self.client.ask::<WorkspaceDiagnosticRefresh>(());
+        }
+    }
+
+    /// Tells of a file what its editor does not ask for.
+    fn tell(&mut self, file: &Path) {
+        let is_asked_for = self.client.pulls && self.documents.contains_key(file);
+        let diagnostics = if is_asked_for {
+            Vec::new()
+        } else {
+            self.diagnostics(file)
+        };
+        let was_told = self.told.contains(file);
+        let is_open = self.documents.contains_key(file) && !self.client.pulls;
+        if diagnostics.is_empty() && !was_told && !is_open {
+            return;
+        }
+        if diagnostics.is_empty() && !is_open {
+            self.told.remove(file);
+        } else {
+            self.told.insert(file.to_owned());
+        }
+        self.publish(file, diagnostics);
+    }
+
+    fn publish(&self, file: &Path, diagnostics: Vec<lsp_types::Diagnostic>) {
+        let document = self.documents.get(file);
+        let uri = document.map_or_else(
+            || uri::of(file).parse().ok(),
+            |document| Some(document.uri.clone()),
+        );
+        if let Some(uri) = uri {
+            self.client
+                .notify::<PublishDiagnostics>(PublishDiagnosticsParams {
+                    uri,
+                    diagnostics,
+                    version: document.map(|document| document.version),
+                });
+        }
+    }
+
+    /// Whether what is known of an open file is of its present text. Of a file that is not open, all is known.
+    pub fn is_current(&self, path: &Path) -> bool {
+        let Some(document) = self.documents.get(path) else {
+            return true;
+        };
+        let is_current = |unit: &PathBuf| self.units.get(unit).is_some_and(Unit::is_current);
+        document
+            .units
+            .as_ref()
+            .is_some_and(|units| units.iter().all(is_current))
+    }
+
+    /// What is found in a file, in each unit that has it, once.
+    pub fn findings(&self, file: &Path) -> Vec<(Arc<Looked>, Diagnostic)> {
+        let mut found: Vec<(Arc<Looked>, Diagnostic)> = Vec::new();
+        for looked in self.units.values().filter_map(|unit| unit.looked.as_ref()) {
+            for finding in findings::of_file(looked, file) {
+                let is_known = found.iter().any(|(_, known)| {
+                    known.rule == finding.rule && findings::brief(known).1 == findings::brief(finding).1
+                });
+                if !is_known {
+                    found.push((Arc::clone(looked), finding.clone()));
+                }
+            }
+        }
+        found
+    }
+
+    pub fn diagnostics(&self, file: &Path) -> Vec<lsp_types::Diagnostic> {
+        let found = self.findings(file);
+        let found = found.iter();
+        found
+            .filter_map(|(looked, finding)| findings::diagnostic(looked, finding, self.client.encoding))
+            .collect()
+    }
+}
+
+fn options(folders: &[PathBuf], profile: Option<shaderlint_linter::ShaderModel>) -> Options {
+    Options {
+        files: Arc::new(Files::within(folders)),
+        profile,
+        rules: RuleArgs::default(),
+        fix: None,
+    }
+}
+
+fn target(path: &Path, folders: &[PathBuf], settings: &Settings, root: &Path) -> anyhow::Result<Target> {
+    let of_file = folders.iter().find(|folder| path.starts_with(folder));
+    let args = settings.source_args(of_file.map_or(root, PathBuf::as_path));
+    let project = Projects::within(&args, folders).of(path)?;
+    Ok(Target {
+        input: Input {
+            path: path.to_owned(),
+            asked: Asked::Named,
+        },
+        project,
+    })
+}
+
+/// The first files with entry points in these folders that include the header, directly or not.
+fn includers(header: &Path, folders: &[PathBuf], settings: &Settings, options: &Options) -> Vec<PathBuf> {
+    let Some(folder) = folders.iter().find(|folder| header.starts_with(folder)) else {
+        return Vec::new();
+    };
+    let files = walk::tree(folder).filter(|path| walk::is_shader(path) && path != header);
+    let includers = files.filter(|path| {
+        let Ok(target) = target(path, folders, settings, folder) else {
+            return false;
+        };
+        let search = Search::new(&options.files, &target.project);
+        let Ok(bytes) = options.files.bytes(path) else {
+            return false;
+        };
+        let is_header = |file: &shaderlint_hlsl::SourceFile| here(Path::new(&file.path)) == header;
+        scan::names_entry(&bytes)
+            && scan::includes_one(&path.display().to_string(), &bytes, &search, &is_header)
+    });
+    includers.take(MAX_INCLUDERS).map(|path| here(&path)).collect()
+}

@@ -1,0 +1,90 @@
+//! What the editor is configured to do, under `shaderlint`.
+
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+use shaderlint_linter::ShaderModel;
+
+use crate::args::SourceArgs;
+use crate::config::{definition, profile};
+
+/// As on the command line, which an editor does not have.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(default, rename_all = "camelCase")]
+pub(super) struct Settings {
+    /// Whether "fix all" makes the fixes that are not safe, too.
+    pub unsafe_fixes: bool,
+    pub profile: Option<String>,
+    /// Configuration in place of those found.
+    pub config: Option<PathBuf>,
+    pub defines: Vec<String>,
+    pub include_dirs: Vec<PathBuf>,
+}
+
+impl Settings {
+    /// Reads what the editor says, be it under our name or not.
+    pub fn read(value: serde_json::Value) -> Result<Settings, String> {
+        let value = match value {
+            serde_json::Value::Null => return Ok(Settings::default()),
+            serde_json::Value::Object(mut map) => match map.remove("shaderlint") {
+                Some(inner) => return Settings::read(inner),
+                None => serde_json::Value::Object(map),
+            },
+            other => other,
+        };
+        let settings: Settings = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        settings.shader_model()?;
+        for text in &settings.defines {
+            definition(text)?;
+        }
+        Ok(settings)
+    }
+
+    pub fn shader_model(&self) -> Result<Option<ShaderModel>, String> {
+        self.profile.as_deref().map(profile).transpose()
+    }
+
+    /// The same as arguments; paths are those in the folder `root`.
+    pub fn source_args(&self, root: &Path) -> SourceArgs {
+        SourceArgs {
+            defines: self
+                .defines
+                .iter()
+                .filter_map(|text| definition(text).ok())
+                .collect(),
+            include_dirs: self.include_dirs.iter().map(|path| root.join(path)).collect(),
+            config: self.config.as_ref().map(|path| root.join(path)),
+            isolated: false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn settings_are_read_with_or_without_our_name() {
+        let expected = Settings {
+            unsafe_fixes: true,
+            profile: Some("cs_6_6".to_owned()),
+            ..Settings::default()
+        };
+        let plain = json!({ "unsafeFixes": true, "profile": "cs_6_6", "other": 1 });
+        assert_eq!(
+            Settings::read(json!({ "shaderlint": plain })),
+            Ok(expected.clone())
+        );
+        assert_eq!(Settings::read(plain), Ok(expected));
+        assert_eq!(Settings::read(json!(null)), Ok(Settings::default()));
+        for wrong in [
+            json!({ "profile": "cs_9_9" }),
+            json!({ "unsafeFixes": 1 }),
+            json!({ "defines": ["1A"] }),
+        ] {
+            assert!(Settings::read(wrong).is_err());
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! What docs/ci.md and the action for GitHub say is what happens.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its files up fails")]
+#![cfg(unix)]
+
+mod support;
+
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use snapbox::{assert_data_eq, str};
+use support::{Folder, LADDER, RACE};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn page() -> String {
+    fs::read_to_string(root().join("docs/ci.md")).unwrap()
+}
+
+/// What is between the fences of blocks in this language.
+fn blocks<'a>(page: &'a str, language: &str) -> Vec<&'a str> {
+    let fence = format!("```{language}\n");
+    page.split(&*fence)
+        .skip(1)
+        .filter_map(|rest| rest.split("```").next())
+        .collect()
+}
+
+fn folder(test: &str) -> Folder {
+    Folder::new(test)
+        .with("src/race.hlsl", RACE)
+        .with("src/scan.hlsl", LADDER)
+}
+
+/// A command of a shell in the folder: its exit code unless that is 0, then what it prints.
+fn shell(folder: &Folder, command: &str, variables: &[(&str, &str)]) -> String {
+    let output = Command::new("sh")
+        .args(["-c", command])
+        .current_dir(&folder.0)
+        .env_remove("GITHUB_ACTIONS")
+        .env("PATH", support::path_with_shaderlint())
+        .envs(variables.iter().copied())
+        .output()
+        .unwrap();
+    let mut said = String::new();
+    if let Some(code) = output.status.code().filter(|code| *code != 0) {
+        let _ = writeln!(said, "? {code}");
+    }
+    said + &String::from_utf8_lossy(&output.stdout) + &String::from_utf8_lossy(&output.stderr)
+}
+
+#[test]
+fn the_page_shows_what_is_printed() {
+    let (page, folder) = (page(), folder("ci-page"));
+    let mut happened = String::new();
+    for block in blocks(&page, "console") {
+        for command in block.lines().filter_map(|line| line.strip_prefix("$ ")) {
+            let _ = writeln!(happened, "$ {command}\n{}", shell(&folder, command, &[]));
+        }
+    }
+    assert_data_eq!(happened, blocks(&page, "console").concat());
+}
+
+#[test]
+fn shards_of_bazel_are_the_whole() {
+    let (page, folder) = (page(), folder("ci-bazel"));
+    let script = blocks(&page, "sh")[0];
+    let run = |shard: &str| {
+        let said = shell(
+            &folder,
+            script,
+            &[
+                ("TEST_SHARD_STATUS_FILE", "status"),
+                ("TEST_TOTAL_SHARDS", "2"),
+                ("TEST_SHARD_INDEX", shard),
+                ("XML_OUTPUT_FILE", "test.xml"),
+            ],
+        );
+        assert!(folder.0.join("status").exists());
+        let report = fs::read_to_string(folder.0.join("test.xml")).unwrap();
+        format!(
+            "{said}{}\n",
+            report
+                .lines()
+                .find(|line| line.contains("<testcase"))
+                .unwrap()
+                .trim()
+        )
+    };
+    assert_data_eq!(
+        run("0") + &run("1"),
+        str![[r#"
+? 1
+1 finding in 1 file (1 fixable with --fix)
+<testcase name="hillis-steele-scan" classname="src/scan.hlsl" file="src/scan.hlsl" line="9">
+? 1
+1 finding in 1 file
+<testcase name="groupshared-race" classname="src/race.hlsl" file="src/race.hlsl" line="6">
+
+"#]]
+    );
+}
+
+#[test]
+fn the_action_runs_what_it_is_told_to() {
+    let folder = folder("ci-action").with("src/*.hlsl", "");
+    let action = root().join(".github/actions/shaderlint");
+    let description = fs::read_to_string(action.join("action.yml")).unwrap();
+    assert!(
+        description.contains("$GITHUB_ACTION_PATH/run.sh"),
+        "{description}"
+    );
+    let run = |arguments: &str| {
+        shell(
+            &folder,
+            &action.join("run.sh").display().to_string(),
+            &[("GITHUB_ACTIONS", "true"), ("SHADERLINT_ARGS", arguments)],
+        )
+    };
+    assert_data_eq!(
+        run("--select correctness src"),
+        str![[r#"
+? 1
+::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0%0Aanother pair of accesses races here too%0Aput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step
+1 finding in 3 files
+
+"#]]
+    );
+    assert_data_eq!(
+        run("--output-format concise --exit-zero src/r*.hlsl"),
+        str![[r#"
+src/race.hlsl:6:18: groupshared-race data race on g_Sum[1]
+1 finding in 1 file
+
+"#]]
+    );
+    // What is not quoted is still one command's arguments.
+    assert_data_eq!(
+        run("--quiet src/scan.hlsl;touch"),
+        str![[r#"
+? 2
+error: src/scan.hlsl;touch: no such file or folder
+
+"#]]
+    );
+    assert_data_eq!(
+        run(""),
+        str![[r#"
+? 1
+::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0%0Aanother pair of accesses races here too%0Aput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step
+::warning title=hillis-steele-scan,file=src/scan.hlsl,line=9,endLine=15::Hillis–Steele inclusive scan of 64 uints%0Aproved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i < 64, race-free%0Athe wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups
+2 findings in 3 files (1 fixable with --fix)
+
+"#]]
+    );
+}
+
+/// Where pre-commit is, its hooks are tried; `SHADERLINT_REQUIRE_PRE_COMMIT=1` fails where it is not.
+#[test]
+fn hooks_run_before_a_commit() {
+    if Command::new("pre-commit").arg("--version").output().is_err() {
+        let is_required = std::env::var_os("SHADERLINT_REQUIRE_PRE_COMMIT").is_some();
+        assert!(!is_required, "no pre-commit to test with");
+        println!("skipped: no pre-commit to test with");
+        return;
+    }
+    let hooks = root().canonicalize().unwrap();
+    let folder = folder("ci-pre-commit")
+        .with("excluded.hlsl", RACE)
+        .with("notes.txt", "")
+        .with("shaderlint.toml", "[files]\nexclude = [\"excluded.hlsl\"]\n");
+    let command = "git init -q . && git add . && for hook in shaderlint shaderlint-fix; do \
+        pre-commit try-repo --all-files --color never \"$HOOKS\" $hook 2>/dev/null | \
+        grep -E '^(shaderlint|- [hef]|error|warning)'; done; git diff --stat";
+    let said = shell(
+        &folder,
+        command,
+        &[
+            ("HOOKS", &hooks.display().to_string()),
+            ("PRE_COMMIT_HOME", ".cache"),
+        ],
+    );
+    assert_data_eq!(
+        said,
+        str![[r#"
+shaderlint...............................................................Failed
+- hook id: shaderlint
+- exit code: 1
+error[groupshared-race]: data race on g_Sum[1]
+warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
+shaderlint --fix.........................................................Failed
+- hook id: shaderlint-fix
+- exit code: 1
+- files were modified by this hook
+error[groupshared-race]: data race on g_Sum[1]
+ src/scan.hlsl | 24 +++++++++++++++++++++---
+ 1 file changed, 21 insertions(+), 3 deletions(-)
+
+"#]]
+    );
+}

@@ -1,0 +1,528 @@
+//! Which files are looked at, and which findings of theirs are new.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its files up fails")]
+
+mod support;
+
+use std::fs;
+use std::process::Command;
+
+use snapbox::{assert_data_eq, str};
+use support::{Folder, LADDER, RACE};
+
+fn said(folder: &Folder, arguments: &[&str]) -> String {
+    folder.said(&[&["--output-format", "concise"], arguments].concat())
+}
+
+#[test]
+fn excluded_files_are_left_out_unless_named() {
+    let folder = Folder::new("exclude")
+        .with("shaderlint.toml", "[files]\nexclude = [\"*.gen.hlsl\"]\n")
+        .with("shaders/shaderlint.toml", "[files]\nexclude = [\"/old\"]\n")
+        .with("a.hlsl", RACE)
+        .with("b.gen.hlsl", RACE)
+        .with("shaders/old/c.hlsl", RACE)
+        .with("shaders/d.hlsl", RACE);
+    assert_data_eq!(
+        folder.said(&["--show-files"]),
+        str![[r#"
+0
+a.hlsl
+shaders/d.hlsl
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--show-files", "b.gen.hlsl", "shaders"]),
+        str![[r#"
+0
+b.gen.hlsl
+shaders/d.hlsl
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&[
+            "--show-files",
+            "--force-exclude",
+            "b.gen.hlsl",
+            "shaders",
+            "shaders/old/c.hlsl"
+        ]),
+        str![[r#"
+0
+shaders/d.hlsl
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--show-files", "gone", "a.hlsl"]),
+        str![[r#"
+2
+a.hlsl
+error: gone: no such file or folder
+
+"#]]
+    );
+}
+
+#[test]
+fn what_a_shader_is_called_is_configured() {
+    let folder = Folder::new("include")
+        .with(
+            ".shaderlint.toml",
+            "[files]\ninclude = [\"*.inc\", \"/gen/*.hlsl\"]\n",
+        )
+        .with("a.inc", "")
+        .with("a.hlsl", "")
+        .with("gen/b.hlsl", "")
+        .with("deep/gen/c.hlsl", "")
+        .with("deep/d.inc", "")
+        .with("other/shaderlint.toml", "")
+        .with("other/.shaderlint.toml", "[files]\ninclude = []\n")
+        .with("other/e.inc", "")
+        .with("other/e.hlsl", "");
+    assert_data_eq!(
+        folder.said(&["--show-files"]),
+        str![[r#"
+0
+a.inc
+deep/d.inc
+other/e.hlsl
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--show-files", "--isolated"]),
+        str![[r#"
+0
+a.hlsl
+deep/gen/c.hlsl
+gen/b.hlsl
+other/e.hlsl
+
+"#]]
+    );
+    let broken = folder.with("shaderlint.toml", "[files]\ninclude = 1\n");
+    assert_data_eq!(
+        broken.said(&["--show-files"]),
+        str![[r#"
+2
+error: invalid type: integer `1`, expected a sequence
+  ┌─ shaderlint.toml:2:11
+  │
+2 │ include = 1
+  │           ^
+
+
+"#]]
+    );
+}
+
+#[test]
+fn files_come_from_a_list() {
+    let kernel = "#include \"ladder.hlsli\"\n[numthreads(64, 1, 1)] void main() {}\n";
+    let folder = Folder::new("files-from")
+        .with("shaderlint.toml", "[files]\nexclude = [\"b.hlsl\"]\n")
+        .with("a.hlsl", RACE)
+        .with("b.hlsl", RACE)
+        .with("list", "a.hlsl\r\n\nb.hlsl\n")
+        .with("gone", "a.hlsl\n*.hlsl\n")
+        .with("empty", "")
+        .with("ladder.hlsli", LADDER.replace("[numthreads(64, 1, 1)]\n", ""))
+        .with("c.hlsl", kernel);
+    assert_data_eq!(
+        said(&folder, &["--files-from", "list"]),
+        str![[r#"
+1
+a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+b.hlsl:6:18: groupshared-race data race on g_Sum[1]
+2 findings in 2 files
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--files-from", "list", "--force-exclude"]),
+        str![[r#"
+1
+a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--files-from", "gone"]),
+        str![[r#"
+2
+a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+error: *.hlsl: no such file or folder
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--files-from", "empty"]),
+        str![[r#"
+0
+no shader files found
+
+"#]]
+    );
+    let from_stdin = folder.said_of("a.hlsl\0", &["--output-format", "concise", "--files-from", "-"]);
+    assert_data_eq!(
+        from_stdin,
+        str![[r#"
+1
+a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+1 finding in 1 file
+
+"#]]
+    );
+    // A header is taken for a kernel if nothing includes it; of a list nobody knows.
+    assert_data_eq!(
+        said(&folder, &["ladder.hlsli"]),
+        str![[r#"
+1
+ladder.hlsli:8:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints (in a group of 64 threads, the length of g_Scan)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said_of(
+            "ladder.hlsli\n",
+            &["--output-format", "concise", "--files-from", "-"]
+        ),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+}
+
+fn git(folder: &Folder, arguments: &[&str]) {
+    let output = Command::new("git")
+        .current_dir(&folder.0)
+        .args([
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@example.com",
+            "-c",
+            "init.defaultBranch=main",
+        ])
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+}
+
+#[test]
+fn a_branch_is_looked_at_where_it_changes_something() {
+    let kernel = |header: &str| format!("#include \"{header}\"\n{RACE}");
+    let folder = Folder::new("changed-since")
+        .with("lib/size.hlsli", "#define SIZE 64\n")
+        .with("lib/deep.hlsli", "#include \"size.hlsli\"\n")
+        .with("a.hlsl", kernel("lib/deep.hlsli"))
+        .with("b.hlsl", kernel("lib/other.hlsli"))
+        .with("lib/other.hlsli", "")
+        .with("gone.hlsl", RACE)
+        .with("own/shaderlint.toml", "")
+        .with("own/d.hlsl", RACE);
+    git(&folder, &["init", "-q"]);
+    git(&folder, &["add", "."]);
+    git(&folder, &["commit", "-qm", "one"]);
+    git(&folder, &["checkout", "-qb", "branch"]);
+    let since_main = |folder: &Folder| said(folder, &["--changed-since", "main"]);
+    assert_data_eq!(
+        since_main(&folder),
+        str![[r#"
+0
+no shader files found
+
+"#]]
+    );
+    // Committed, in the index, in the working tree, unknown to git, gone.
+    let folder = folder.with("lib/size.hlsli", "#define SIZE 32\n");
+    git(&folder, &["commit", "-qam", "two"]);
+    fs::remove_file(folder.0.join("gone.hlsl")).unwrap();
+    let folder = folder
+        .with("c.hlsl", RACE)
+        .with("own/shaderlint.toml", "[levels]\nperf = \"off\"\n");
+    git(&folder, &["add", "own"]);
+    assert_data_eq!(
+        since_main(&folder),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+c.hlsl:6:18: groupshared-race data race on g_Sum[1]
+own/d.hlsl:6:18: groupshared-race data race on g_Sum[1]
+3 findings in 5 files
+
+"#]]
+    );
+    // What happens on the other branch meanwhile is none of this one's business.
+    git(&folder, &["stash", "-qu"]);
+    git(&folder, &["checkout", "-q", "main"]);
+    let folder = folder.with("b.hlsl", format!("{RACE}// changed\n"));
+    git(&folder, &["commit", "-qam", "three"]);
+    git(&folder, &["checkout", "-q", "branch"]);
+    assert_data_eq!(
+        since_main(&folder),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+1 finding in 3 files
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--changed-since", "no-such-thing"]),
+        str![[r#"
+2
+error: git: fatal: bad revision 'no-such-thing'
+
+"#]]
+    );
+    git(&folder, &["checkout", "-q", "--orphan", "root"]);
+    git(&folder, &["commit", "-qm", "unrelated"]);
+    assert_data_eq!(
+        since_main(&folder),
+        str![[r#"
+2
+error: git: fatal: no merge base found; a shallow clone lacks the commit where the branch left: fetch the whole history
+
+"#]]
+    );
+    git(&folder, &["checkout", "-q", "branch"]);
+    let nested = Folder(folder.0.join("own"));
+    assert_data_eq!(
+        said(&nested, &["--changed-since", "main", "..", "--isolated"]),
+        str![[r#"
+1
+../a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+1 finding in 3 files
+
+"#]]
+    );
+}
+
+#[test]
+fn what_is_known_is_not_told() {
+    let allowed = RACE.replace("% 64];", "% 64]; // shaderlint: allow(groupshared-race): why");
+    let folder = Folder::new("baseline")
+        .with("shaderlint.toml", "baseline = \"known.toml\"\n")
+        .with("src/a b.hlsl", RACE)
+        .with("src/ladder.hlsl", LADDER)
+        .with("src/allowed.hlsl", &allowed);
+    assert_data_eq!(
+        said(&folder, &[]),
+        str![[r#"
+2
+error: known.toml: no such baseline; --write-baseline writes it
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--write-baseline"]),
+        str![[r#"
+0
+known.toml is written
+2 findings are known from now on
+
+"#]]
+    );
+    let known = |folder: &Folder| fs::read_to_string(folder.0.join("known.toml")).unwrap();
+    assert_data_eq!(
+        known(&folder),
+        str![[r##"
+# Findings that were there before, counted by file and rule: only what exceeds the count is told.
+# Written by `shaderlint --write-baseline`.
+
+["src/a b.hlsl"]
+groupshared-race = 1
+
+["src/ladder.hlsl"]
+hillis-steele-scan = 1
+
+"##]]
+    );
+    assert_data_eq!(
+        said(&folder, &[]),
+        str![[r#"
+0
+nothing new in 3 files; 2 findings known to the baseline
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--statistics"]),
+        str![[r#"
+0
+     0  hillis-steele-scan  1 known
+     0  groupshared-race    1 allowed, 1 known
+nothing new in 3 files; 2 findings known to the baseline
+
+"#]]
+    );
+    let sarif = folder.run(&["--output-format", "sarif"]);
+    let sarif: serde_json::Value = serde_json::from_slice(&sarif.stdout).unwrap();
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    let kinds: Vec<&str> = results
+        .iter()
+        .map(|result| result["suppressions"][0]["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["external", "inSource", "external"]);
+
+    // One more, and it may be either.
+    let second = RACE
+        .replace("main", "other")
+        .replace("groupshared uint g_Sum[64];", "");
+    let folder = folder.with("src/a b.hlsl", format!("{RACE}{second}"));
+    assert_data_eq!(
+        said(&folder, &[]),
+        str![[r#"
+1
+src/a b.hlsl:6:18: groupshared-race data race on g_Sum[1]
+src/a b.hlsl:14:18: groupshared-race data race on g_Sum[1]
+2 findings in 3 files; 1 finding known to the baseline
+
+"#]]
+    );
+    let json = folder.run(&["--output-format", "json"]);
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    let notes = json["findings"][0]["notes"].as_array().unwrap();
+    assert_eq!(
+        notes.last().unwrap(),
+        "the baseline knows 1 of these in this file, and there are 2"
+    );
+
+    // One less; a file that is gone; a rule that is not looked for; a file that is not.
+    let folder = folder.with("src/a b.hlsl", "");
+    fs::remove_file(folder.0.join("src/ladder.hlsl")).unwrap();
+    assert_data_eq!(
+        said(&folder, &[]),
+        str![[r#"
+0
+warning: known.toml knows 1 groupshared-race in src/a b.hlsl, where 0 are left: --write-baseline takes it down
+warning: known.toml knows 1 hillis-steele-scan in src/ladder.hlsl, where 0 are left: --write-baseline takes it down
+nothing found in 2 files
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--ignore", "correctness"]),
+        str![[r#"
+0
+warning: known.toml knows 1 hillis-steele-scan in src/ladder.hlsl, where 0 are left: --write-baseline takes it down
+nothing found in 2 files
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["src/allowed.hlsl"]),
+        str![[r#"
+0
+warning: known.toml knows 1 hillis-steele-scan in src/ladder.hlsl, where 0 are left: --write-baseline takes it down
+nothing found in 1 file
+
+"#]]
+    );
+    let folder = folder.with("src/ladder.hlsl", LADDER);
+    assert_data_eq!(
+        said(&folder, &["--write-baseline", "src/a b.hlsl", "-q"]),
+        str![[r#"
+0
+
+"#]]
+    );
+    assert_data_eq!(
+        known(&folder),
+        str![[r##"
+# Findings that were there before, counted by file and rule: only what exceeds the count is told.
+# Written by `shaderlint --write-baseline`.
+
+["src/ladder.hlsl"]
+hillis-steele-scan = 1
+
+"##]]
+    );
+}
+
+#[test]
+fn a_baseline_is_named_and_read_with_care() {
+    let folder = Folder::new("baseline-named")
+        .with("a.hlsl", RACE)
+        .with("bad.toml", "[\"a.hlsl\"]\nrace = -1\n");
+    assert_data_eq!(
+        said(&folder, &["--write-baseline"]),
+        str![[r#"
+2
+error: no baseline to write: name it with --baseline, or as `baseline` in shaderlint.toml
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--baseline", "gone.toml"]),
+        str![[r#"
+2
+error: gone.toml: no such baseline; --write-baseline writes it
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--baseline", "bad.toml"]),
+        str![[r#"
+2
+error: invalid value: integer `-1`, expected usize
+  ┌─ bad.toml:2:8
+  │
+2 │ race = -1
+  │        ^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--baseline", "ci/known.toml", "--write-baseline"]),
+        str![[r#"
+2
+error: ci/known.toml: No such file or directory (os error 2)
+
+"#]]
+    );
+    let folder = folder.with("ci/.keep", "");
+    assert_data_eq!(
+        said(&folder, &["--baseline", "ci/known.toml", "--write-baseline"]),
+        str![[r#"
+0
+ci/known.toml is written
+1 finding is known from now on
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--baseline", "ci/known.toml"]),
+        str![[r#"
+0
+nothing new in 1 file; 1 finding known to the baseline
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--write-baseline", "--fix"]),
+        str![[r#"
+2
+error: the argument '--write-baseline' cannot be used with '--fix'
+
+Usage: shaderlint --output-format <FORMAT> --write-baseline [PATH]...
+
+For more information, try '--help'.
+
+"#]]
+    );
+}

@@ -1,0 +1,779 @@
+//! What is printed for people, services and other programs.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its files up fails")]
+
+mod support;
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+use snapbox::{assert_data_eq, str};
+use support::{Folder, LADDER, RACE};
+
+/// A race, a ladder, and a race that a comment allows.
+fn folder(test: &str) -> Folder {
+    Folder::new(test)
+        .with("src/race.hlsl", RACE)
+        .with("src/ladder.hlsl", LADDER)
+        .with(
+            "src/allowed.hlsl",
+            RACE.replace(
+                "% 64];",
+                "% 64]; // shaderlint: allow(groupshared-race): one wave, \"measured\"",
+            ),
+        )
+}
+
+fn stdout(folder: &Folder, arguments: &[&str]) -> String {
+    let output = folder.run(arguments);
+    String::from_utf8(output.stdout).unwrap()
+}
+
+#[test]
+fn github_shows_findings_beside_changed_lines() {
+    let folder = folder("github");
+    assert_data_eq!(
+        stdout(&folder, &["--output-format", "github"]),
+        str![[r#"
+::warning title=hillis-steele-scan,file=src/ladder.hlsl,line=9,endLine=15::Hillis–Steele inclusive scan of 64 uints%0Aproved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i < 64, race-free%0Athe wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups
+::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0%0Aanother pair of accesses races here too%0Aput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step
+
+"#]]
+    );
+    let in_actions = |arguments: &[&str], workspace: &Path| {
+        let output = folder
+            .command(arguments)
+            .env("GITHUB_ACTIONS", "true")
+            .env("GITHUB_WORKSPACE", workspace)
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    // Standard output is no terminal here. Paths are those of the checkout.
+    assert_data_eq!(
+        in_actions(
+            &["-q", "--select", "groupshared-race"],
+            folder.0.parent().unwrap()
+        ),
+        str![[r#"
+::error title=groupshared-race,file=github/src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0%0Aanother pair of accesses races here too%0Aput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step
+
+"#]]
+    );
+    assert_data_eq!(
+        in_actions(&["-q", "--output-format", "concise", "src/race.hlsl"], &folder.0),
+        str![[r#"
+src/race.hlsl:6:18: groupshared-race data race on g_Sum[1]
+
+"#]]
+    );
+}
+
+#[test]
+fn gitlab_has_a_code_quality_report() {
+    let folder = folder("gitlab");
+    assert_data_eq!(
+        stdout(&folder, &["--output-format", "gitlab"]),
+        str![[r#"
+[
+  {
+    "description": "Hillis–Steele inclusive scan of 64 uints",
+    "check_name": "hillis-steele-scan",
+    "fingerprint": "b5fc62b544fea7c21",
+    "severity": "minor",
+    "location": {
+      "path": "src/ladder.hlsl",
+      "lines": {
+        "begin": 9,
+        "end": 15
+      }
+    }
+  },
+  {
+    "description": "data race on g_Sum[1]",
+    "check_name": "groupshared-race",
+    "fingerprint": "f4ea78c1af8bebba1",
+    "severity": "major",
+    "location": {
+      "path": "src/race.hlsl",
+      "lines": {
+        "begin": 6,
+        "end": 6
+      }
+    }
+  }
+]
+
+"#]]
+    );
+    // Lines that come before a finding do not make another one of it.
+    let fingerprints = |folder: &Folder| -> Vec<String> {
+        let report: Value = serde_json::from_str(&stdout(folder, &["--output-format", "gitlab"])).unwrap();
+        let issues = report.as_array().unwrap().iter();
+        issues
+            .map(|issue| issue["fingerprint"].as_str().unwrap().to_owned())
+            .collect()
+    };
+    let before = fingerprints(&folder);
+    let moved = folder.with("src/race.hlsl", format!("// a line\n{RACE}"));
+    assert_eq!(fingerprints(&moved), before);
+    let twice = moved.with(
+        "src/race.hlsl",
+        format!(
+            "{RACE}{}",
+            RACE.replace("main", "other")
+                .replace("groupshared uint g_Sum[64];", "")
+        ),
+    );
+    let after = fingerprints(&twice);
+    assert_eq!(after.len(), before.len() + 1);
+    assert!(
+        before.iter().all(|one| after.contains(one)),
+        "{before:?} {after:?}"
+    );
+}
+
+#[test]
+fn junit_has_a_test_for_each_finding() {
+    let folder = folder("junit");
+    assert_data_eq!(
+        stdout(&folder, &["--output-format", "junit", "src", "gone\u{1}.hlsl"]),
+        str![[r#"
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="shaderlint" tests="3" failures="2" errors="1">
+  <testsuite name="src/ladder.hlsl" tests="1" failures="1" errors="0">
+    <testcase name="hillis-steele-scan" classname="src/ladder.hlsl" file="src/ladder.hlsl" line="9">
+      <failure type="hillis-steele-scan" message="Hillis–Steele inclusive scan of 64 uints">src/ladder.hlsl:9:2
+proved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i &lt; 64, race-free
+the wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups</failure>
+    </testcase>
+  </testsuite>
+  <testsuite name="src/race.hlsl" tests="1" failures="1" errors="0">
+    <testcase name="groupshared-race" classname="src/race.hlsl" file="src/race.hlsl" line="6">
+      <failure type="groupshared-race" message="data race on g_Sum[1]">src/race.hlsl:6:18
+thread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0
+another pair of accesses races here too
+put a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step</failure>
+    </testcase>
+  </testsuite>
+  <testsuite name="shaderlint" tests="1" failures="0" errors="1">
+    <testcase name="could not be looked at" classname="shaderlint">
+      <error type="failure" message="gone�.hlsl: no such file or folder"></error>
+    </testcase>
+  </testsuite>
+</testsuites>
+
+"#]]
+    );
+    let clean = Folder::new("junit-clean").with("a.hlsl", "");
+    assert_data_eq!(
+        stdout(&clean, &["--output-format", "junit"]),
+        str![[r#"
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="shaderlint" tests="1" failures="0" errors="0">
+  <testsuite name="shaderlint" tests="1" failures="0" errors="0">
+    <testcase name="nothing found" classname="shaderlint"/>
+  </testsuite>
+</testsuites>
+
+"#]]
+    );
+}
+
+#[test]
+fn sarif_is_as_its_schema_says() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/schemas/sarif-2.1.0.json");
+    let schema: Value = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    let check = |folder: &Folder, arguments: &[&str]| -> Value {
+        let text = stdout(folder, &[&["--output-format", "sarif"], arguments].concat());
+        let log = serde_json::from_str(&text).unwrap();
+        let errors: Vec<String> = schema
+            .iter_errors(&log)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert!(errors.is_empty(), "{errors:#?}");
+        log
+    };
+    // With nothing, with things that could not be read, and with bytes that are no UTF-8.
+    check(&Folder::new("sarif-empty"), &[]);
+    let odd = Folder::new("sarif-odd")
+        .with(
+            "a \u{e9}.hlsl",
+            [b"// \xe9\x83\x65\x1b[31m\n", LADDER.as_bytes()].concat(),
+        )
+        .with("b.hlsl", format!("#include \"gone.hlsli\"\n{RACE}"));
+    check(&odd, &[".", "gone.hlsl"]);
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/rules");
+    check(
+        &Folder(fixtures),
+        &["hillis-steele-scan", "groupshared-race", "wave-size-assumption"],
+    );
+
+    let mut log = check(&folder("sarif"), &[]);
+    let run = &mut log["runs"][0];
+    let rules = run["tool"]["driver"]["rules"].take();
+    let of_race = rules
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|rule| rule["id"] == "groupshared-race")
+        .unwrap();
+    let help = of_race["help"]["markdown"].as_str().unwrap();
+    assert!(help.starts_with("# groupshared-race\n"), "{help}");
+    assert_eq!(
+        of_race["helpUri"],
+        "https://github.com/shaderlint/shaderlint/blob/main/docs/rules/groupshared-race.md"
+    );
+    for result in run["results"].as_array().unwrap() {
+        let index = usize::try_from(result["ruleIndex"].as_u64().unwrap()).unwrap();
+        assert_eq!(rules[index]["id"], result["ruleId"]);
+    }
+    // The wave form that stands in for the ladder is in the rules' fixtures.
+    let text = &mut run["results"][1]["fixes"][0]["artifactChanges"][0]["replacements"];
+    assert!(text.to_string().contains("WavePrefixSum"), "{text}");
+    *text = Value::Null;
+    assert_data_eq!(
+        serde_json::to_string_pretty(&log).unwrap(),
+        str![[r#"
+{
+  "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+  "runs": [
+    {
+      "columnKind": "unicodeCodePoints",
+      "invocations": [
+        {
+          "executionSuccessful": true,
+          "toolExecutionNotifications": []
+        }
+      ],
+      "results": [
+        {
+          "level": "error",
+          "locations": [
+            {
+              "message": {
+                "text": "thread 0 reads g_Sum[1]"
+              },
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "src/allowed.hlsl"
+                },
+                "region": {
+                  "endColumn": 38,
+                  "endLine": 6,
+                  "startColumn": 18,
+                  "startLine": 6
+                }
+              }
+            }
+          ],
+          "message": {
+            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0/nanother pair of accesses races here too/nput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step"
+          },
+          "partialFingerprints": {
+            "shaderlint/v1": "8698e13598ba8a211"
+          },
+          "properties": {
+            "verdict": "racy"
+          },
+          "relatedLocations": [
+            {
+              "id": 1,
+              "message": {
+                "text": "thread 1 writes it here"
+              },
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "src/allowed.hlsl"
+                },
+                "region": {
+                  "endColumn": 14,
+                  "endLine": 5,
+                  "startColumn": 5,
+                  "startLine": 5
+                }
+              }
+            },
+            {
+              "id": 2,
+              "message": {
+                "text": "shared by the whole group"
+              },
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "src/allowed.hlsl"
+                },
+                "region": {
+                  "endColumn": 28,
+                  "endLine": 1,
+                  "startColumn": 1,
+                  "startLine": 1
+                }
+              }
+            }
+          ],
+          "ruleId": "groupshared-race",
+          "ruleIndex": 7,
+          "suppressions": [
+            {
+              "justification": "one wave, /"measured/"",
+              "kind": "inSource",
+              "location": {
+                "physicalLocation": {
+                  "artifactLocation": {
+                    "uri": "src/allowed.hlsl"
+                  },
+                  "region": {
+                    "endColumn": 77,
+                    "endLine": 6,
+                    "startColumn": 61,
+                    "startLine": 6
+                  }
+                }
+              }
+            }
+          ]
+        },
+        {
+          "fixes": [
+            {
+              "artifactChanges": [
+                {
+                  "artifactLocation": {
+                    "uri": "src/ladder.hlsl"
+                  },
+                  "replacements": null
+                }
+              ],
+              "description": {
+                "text": "replace the ladder by wave intrinsics"
+              }
+            }
+          ],
+          "level": "warning",
+          "locations": [
+            {
+              "message": {
+                "text": "6 rounds, 12 barriers, counted in the run"
+              },
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "src/ladder.hlsl"
+                },
+                "region": {
+                  "endColumn": 3,
+                  "endLine": 15,
+                  "startColumn": 2,
+                  "startLine": 9
+                }
+              }
+            }
+          ],
+          "message": {
+            "text": "Hillis–Steele inclusive scan of 64 uints/nproved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i < 64, race-free/nthe wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups"
+          },
+          "partialFingerprints": {
+            "shaderlint/v1": "b5fc62b544fea7c21"
+          },
+          "properties": {
+            "fixSafety": "safe",
+            "shape": "doubling",
+            "verdict": "proved"
+          },
+          "relatedLocations": [
+            {
+              "id": 1,
+              "message": {
+                "text": "the elements pass through this array"
+              },
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "src/ladder.hlsl"
+                },
+                "region": {
+                  "endColumn": 29,
+                  "endLine": 3,
+                  "startColumn": 1,
+                  "startLine": 3
+                }
+              }
+            },
+            {
+              "id": 2,
+              "message": {
+                "text": "every thread waits for the slowest"
+              },
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "src/ladder.hlsl"
+                },
+                "region": {
+                  "endColumn": 36,
+                  "endLine": 12,
+                  "startColumn": 3,
+                  "startLine": 12
+                }
+              }
+            },
+            {
+              "id": 3,
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "src/ladder.hlsl"
+                },
+                "region": {
+                  "endColumn": 36,
+                  "endLine": 14,
+                  "startColumn": 3,
+                  "startLine": 14
+                }
+              }
+            }
+          ],
+          "ruleId": "hillis-steele-scan",
+          "ruleIndex": 0
+        },
+        {
+          "level": "error",
+          "locations": [
+            {
+              "message": {
+                "text": "thread 0 reads g_Sum[1]"
+              },
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "src/race.hlsl"
+                },
+                "region": {
+                  "endColumn": 38,
+                  "endLine": 6,
+                  "startColumn": 18,
+                  "startLine": 6
+                }
+              }
+            }
+          ],
+          "message": {
+            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0/nanother pair of accesses races here too/nput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step"
+          },
+          "partialFingerprints": {
+            "shaderlint/v1": "f4ea78c1af8bebba1"
+          },
+          "properties": {
+            "verdict": "racy"
+          },
+          "relatedLocations": [
+            {
+              "id": 1,
+              "message": {
+                "text": "thread 1 writes it here"
+              },
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "src/race.hlsl"
+                },
+                "region": {
+                  "endColumn": 14,
+                  "endLine": 5,
+                  "startColumn": 5,
+                  "startLine": 5
+                }
+              }
+            },
+            {
+              "id": 2,
+              "message": {
+                "text": "shared by the whole group"
+              },
+              "physicalLocation": {
+                "artifactLocation": {
+                  "uri": "src/race.hlsl"
+                },
+                "region": {
+                  "endColumn": 28,
+                  "endLine": 1,
+                  "startColumn": 1,
+                  "startLine": 1
+                }
+              }
+            }
+          ],
+          "ruleId": "groupshared-race",
+          "ruleIndex": 7
+        }
+      ],
+      "tool": {
+        "driver": {
+          "informationUri": "https://github.com/shaderlint/shaderlint",
+          "name": "shaderlint",
+          "rules": null,
+          "semanticVersion": "0.1.0"
+        }
+      }
+    }
+  ],
+  "version": "2.1.0"
+}
+"#]]
+    );
+}
+
+#[test]
+fn output_goes_to_a_file_and_is_utf8_whatever_comes_in() {
+    let folder = folder("output-file").with("odd.hlsl", [b"// \xff\x1b[2J\n", RACE.as_bytes()].concat());
+    assert_data_eq!(
+        folder.said(&["-o", "found.txt", "--output-format", "concise"]),
+        str![[r#"
+1
+3 findings in 4 files (1 fixable with --fix)
+
+"#]]
+    );
+    assert_data_eq!(
+        fs::read_to_string(folder.0.join("found.txt")).unwrap(),
+        str![[r#"
+odd.hlsl:7:18: groupshared-race data race on g_Sum[1]
+src/ladder.hlsl:9:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
+src/race.hlsl:6:18: groupshared-race data race on g_Sum[1]
+
+"#]]
+    );
+    for format in ["full", "concise", "json", "sarif", "github", "gitlab", "junit"] {
+        stdout(&folder, &["--output-format", format]);
+    }
+    assert_data_eq!(
+        folder.said(&["-o", "gone/found.txt"]),
+        str![[r#"
+2
+error: gone/found.txt: No such file or directory (os error 2)
+
+"#]]
+    );
+}
+
+#[test]
+fn findings_are_counted() {
+    let folder = folder("statistics").with(
+        "src/float.hlsl",
+        LADDER
+            .replace("uint>", "float>")
+            .replace("shared uint", "shared float")
+            .replace("uint left", "float left"),
+    );
+    assert_data_eq!(
+        folder.said(&["--statistics"]),
+        str![[r#"
+1
+     2  hillis-steele-scan  1 with a safe fix, 1 with an unsafe one
+     1  groupshared-race    1 allowed
+3 findings in 4 files (1 fixable with --fix, 1 more with --unsafe-fixes)
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&[
+            "--statistics",
+            "-q",
+            "--output-format",
+            "json",
+            "--select",
+            "correctness"
+        ]),
+        str![[r#"
+1
+[
+  {
+    "rule": "groupshared-race",
+    "findings": 1,
+    "safe_fixes": 0,
+    "unsafe_fixes": 0,
+    "allowed": 1,
+    "known": 0
+  }
+]
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--statistics", "--output-format", "sarif"]),
+        str![[r#"
+2
+error: --statistics come as full, concise or json
+
+"#]]
+    );
+}
+
+#[test]
+fn ids_are_links_where_terminals_can() {
+    let folder = folder("links");
+    let shown = |arguments: &[&str], force: &str| {
+        let output = folder
+            .command(&[&["--color", "always", "-q", "src/race.hlsl"], arguments].concat())
+            .env("FORCE_HYPERLINK", force)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        text.lines().next().unwrap().replace('\x1b', "^")
+    };
+    assert_data_eq!(
+        shown(&[], "1"),
+        str![
+            "^[0m^[1m^[38;5;9merror[^]8;;https://github.com/shaderlint/shaderlint/blob/main/docs/rules/groupshared-race.md^/groupshared-race^]8;;^/]^[0m^[1m: data race on g_Sum[1]^[0m"
+        ]
+    );
+    assert_data_eq!(
+        shown(&["--output-format", "concise"], "1"),
+        str![
+            "^[1msrc/race.hlsl^[0m:6:18: ^[1;31m^]8;;https://github.com/shaderlint/shaderlint/blob/main/docs/rules/groupshared-race.md^/groupshared-race^]8;;^/^[0m data race on g_Sum[1]"
+        ]
+    );
+    assert_data_eq!(
+        shown(&["--output-format", "concise"], "0"),
+        str!["^[1msrc/race.hlsl^[0m:6:18: ^[1;31mgroupshared-race^[0m data race on g_Sum[1]"]
+    );
+}
+
+#[test]
+fn standard_input_is_a_file_where_it_is_said_to_be() {
+    let folder = Folder::new("stdin")
+        .with("shaderlint.toml", "[levels]\ngroupshared-race = \"warn\"\n")
+        .with("src/size.hlsli", "#define SIZE 64\n");
+    let text = RACE.replace("numthreads(64", "numthreads(SIZE");
+    let text = format!("#include \"size.hlsli\"\n{text}");
+    assert_data_eq!(
+        folder.said_of(RACE, &["-"]),
+        str![[r#"
+1
+warning[groupshared-race]: data race on g_Sum[1]
+  ┌─ <stdin>:6:18
+  │
+1 │ groupshared uint g_Sum[64];
+  │ --------------------------- shared by the whole group
+  ·
+5 │     g_Sum[gi] = gi;
+  │     --------- thread 1 writes it here
+6 │     g_Sum[gi] += g_Sum[(gi + 1) % 64];
+  │                  ^^^^^^^^^^^^^^^^^^^^ thread 0 reads g_Sum[1]
+  │
+  = thread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval
+    0
+  = another pair of accesses races here too
+  = put a GroupMemoryBarrierWithGroupSync() between the read and the write;
+    threads of one wave are not promised to run in lock-step
+
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said_of(
+            &text,
+            &[
+                "-",
+                "--stdin-filename",
+                "src/a.hlsl",
+                "--output-format",
+                "concise"
+            ]
+        ),
+        str![[r#"
+1
+src/a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["-", "src"]),
+        str![[r#"
+2
+error: `-` is looked at alone: no other path can stand beside it
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--stdin-filename", "a.hlsl", "src"]),
+        str![[r#"
+2
+error: --stdin-filename is for `-`, not for files that are named
+
+"#]]
+    );
+}
+
+#[test]
+fn standard_input_is_fixed_on_the_way_through() {
+    let folder = Folder::new("stdin-fix").with("a.hlsl", LADDER);
+    let through = folder.said_of(LADDER, &["-", "--fix"]);
+    let (fixed, summary) = through.rsplit_once("}\n").unwrap();
+    assert_eq!(summary, "1 fix made; nothing left in 1 file\n");
+    let expected = folder.run(&["--fix", "a.hlsl"]);
+    assert!(expected.status.success());
+    let expected = fs::read_to_string(folder.0.join("a.hlsl")).unwrap();
+    assert_eq!(format!("{fixed}}}\n"), format!("0\n{expected}"));
+
+    // What is left is said beside it, and what is not to be fixed comes through as it is.
+    let latin1 = [b"// \xe9\r\n", RACE.as_bytes()].concat();
+    let mut command = folder.command(&[
+        "--fix",
+        "--output-format",
+        "concise",
+        "--stdin-filename",
+        "b.hlsl",
+    ]);
+    let mut child = command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    std::io::Write::write_all(&mut child.stdin.take().unwrap(), &latin1).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.stdout, latin1);
+    assert_eq!(output.status.code(), Some(1));
+    assert_data_eq!(
+        String::from_utf8(output.stderr).unwrap(),
+        str![[r#"
+b.hlsl:7:18: groupshared-race data race on g_Sum[1]
+1 finding in 1 file
+
+"#]]
+    );
+
+    let diff = folder.said_of(LADDER, &["-", "--diff", "-q", "--stdin-filename", "src/a.hlsl"]);
+    assert!(
+        diff.starts_with("1\n--- a/src/a.hlsl\n+++ b/src/a.hlsl\n@@ "),
+        "{diff}"
+    );
+}
+
+#[test]
+fn shells_and_manuals_are_served() {
+    let folder = Folder::new("generated");
+    for (shell, beginning) in [
+        ("bash", "_shaderlint() {"),
+        ("zsh", "#compdef shaderlint"),
+        ("fish", "# Print an optspec for argparse"),
+        ("powershell", "\nusing namespace System.Management.Automation"),
+        ("elvish", "\nuse builtin;"),
+    ] {
+        let script = stdout(&folder, &["completions", shell]);
+        assert!(script.starts_with(beginning), "{script}");
+    }
+    let page = stdout(&folder, &["man"]);
+    assert!(
+        page.contains(".TH shaderlint 1") && page.contains("\\-\\-output\\-format"),
+        "{page}"
+    );
+    assert!(stdout(&folder, &["man", "explain"]).contains(".TH shaderlint-explain 1"));
+    assert_data_eq!(
+        folder.said(&["man", "women"]),
+        str![[r#"
+2
+error: no command is called `women`; there are explain, rules, preprocess, wgsl, verify, server, completions, man
+
+"#]]
+    );
+}
