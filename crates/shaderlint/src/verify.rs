@@ -28,9 +28,10 @@ use self::pair::{Pair, fixed_file, other_file};
 use self::progress::Progress;
 use crate::args::SourceArgs;
 use crate::config::Projects;
+use crate::includes::Files as Sources;
 use crate::lint::{self, OneFile, Unit};
-use crate::walk::Asked;
-use crate::{Outcome, includes, kernel, terminal, walk};
+use crate::walk::{self, Asked};
+use crate::{Outcome, kernel, terminal};
 
 /// Arguments of `shaderlint verify`.
 #[derive(Debug, clap::Args)]
@@ -167,22 +168,21 @@ impl Verification<'_> {
             return Ok(());
         }
         let mut projects = Projects::new(&args.source);
-        let folder = (args.path.clone(), Asked::Named);
-        // Whose configuration cannot be read complains by itself.
-        let (inputs, problems) = walk::walk(&[folder], &mut |path| {
-            projects
-                .of(path)
-                .map_or(true, |project| project.includes(path) && !project.excludes(path))
-        });
+        let mut is_shader = |path: &Path| match projects.of(path) {
+            Ok(project) => project.includes(path) && !project.excludes(path),
+            // What is wrong with it is said when the file is read.
+            Err(_) => walk::is_shader(path),
+        };
+        let (inputs, problems) = walk::walk(&[(args.path.clone(), Asked::Found)], &mut is_shader);
+        let sources = Sources::new(Vec::new());
         for problem in problems {
             terminal::complain(&problem);
             self.could_not = true;
         }
-        let read = includes::Files::new(Vec::new());
         let (mut files, mut found) = (0, 0);
         for input in inputs
             .iter()
-            .filter(|input| lint::may_have_entry(&read, &input.path))
+            .filter(|input| lint::may_have_entry(&sources, &input.path))
         {
             files += 1;
             match self.one_file(&input.path) {
