@@ -206,17 +206,23 @@ nothing found in 1 file
             "// shaderlint: allow(groupshared-race): why\nuint x;\n",
         )
         .with("list", "a.hlsl\na.hlsli\n");
-    assert_data_eq!(said(&folder, &["-q"]), str![[r#"
+    assert_data_eq!(
+        said(&folder, &["-q"]),
+        str![[r#"
 1
 a.hlsl:7:18: groupshared-race data race on g_Sum[1]
 a.hlsli:1:22: unused-suppression `groupshared-race` is allowed here but not found
 
-"#]]);
-    assert_data_eq!(said(&folder, &["-q", "--files-from", "list"]), str![[r#"
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["-q", "--files-from", "list"]),
+        str![[r#"
 1
 a.hlsl:7:18: groupshared-race data race on g_Sum[1]
 
-"#]]);
+"#]]
+    );
 }
 
 fn git(folder: &Folder, arguments: &[&str]) {
