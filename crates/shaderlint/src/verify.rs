@@ -213,6 +213,9 @@ impl Verification<'_> {
         if let (Some(wanted), true) = (&args.entry, is_one) {
             kernel::entry(&flagged.shader, kernel::path(&flagged), Some(wanted))?;
         }
+        if is_one {
+            self.settings_are_of(&flagged)?;
+        }
         let (fixed, fixed_text, pairs) = fixed_file(args.entry.as_deref(), &file, &flagged);
         if !is_one && !pairs.is_empty() && args.output_format == Format::Full {
             self.say(&format!("{}\n", path.display()))?;
@@ -238,6 +241,7 @@ impl Verification<'_> {
             Ok((file, unit))
         };
         let ((file, flagged), (other_text, other)) = (read(first)?, read(second)?);
+        self.settings_are_of(&flagged)?;
         let pair = other_file(args.entry.as_deref(), &flagged, &other)?;
         let settings = Settings::of_file(first, &args.set)?;
         let files = Files {
@@ -247,6 +251,20 @@ impl Verification<'_> {
             fixed_text: &other_text.text,
         };
         self.one_pair(&files, &pair, &settings)
+    }
+
+    /// Whether each name that is set is a uniform's.
+    fn settings_are_of(&self, unit: &Unit) -> Result<()> {
+        let globals = &unit.shader.globals;
+        for (name, _) in &self.args.set {
+            let variable = name.split(['.', '[']).next().unwrap_or(name);
+            ensure!(
+                globals.iter().any(|global| global.name == variable),
+                "--set {name}: there is no `{variable}` in {}",
+                kernel::path(unit)
+            );
+        }
+        Ok(())
     }
 
     fn one_pair(&mut self, files: &Files<'_>, pair: &Pair, settings: &Settings) -> Result<()> {

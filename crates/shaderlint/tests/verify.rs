@@ -219,6 +219,8 @@ void Main(uint3 id : SV_DispatchThreadID) {{ Out[id.x] = id.x < {count} ? 1 : Co
         interpreted(&shown, &["--set", "Count=100"]),
         format!("{all} equal in 448 words written")
     );
+    let said = interpreted(&shown, &["--set", "Cuont=100"]);
+    assert!(said.contains("--set Cuont: there is no `Cuont` in "), "{said}");
     write(
         "kernel.toml",
         "groups = [1, 1, 1]\n[entry.Main]\nset = { Count = 100 }\n",
