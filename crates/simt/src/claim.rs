@@ -199,6 +199,8 @@ impl<'a> Machine<'a> {
     pub fn meet_atomic(&mut self, met: &Met<'_>) -> Source {
         for amount in met.amount {
             self.uses(amount);
+            let threads = self.state.active.threads();
+            self.note_leftovers(threads.map(|thread| amount.at(thread)));
         }
         let key = (self.state.frame.function, met.span);
         let Some(claims) = &mut self.claims else {

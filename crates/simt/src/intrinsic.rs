@@ -150,6 +150,8 @@ impl<'a> Machine<'a> {
             self.state.exchanges += u32::from(!arguments.is_empty());
             for value in values.iter().flatten() {
                 self.uses(value);
+                let threads = self.state.active.threads();
+                self.note_leftovers(threads.map(|thread| value.at(thread)));
             }
             return Ok(self.wave(intrinsic, arguments, &values, expr));
         }

@@ -78,7 +78,7 @@ pub(crate) fn withdraw_parts(
         .state
         .writes
         .iter()
-        .fold(0, |all, write| all | of_write(write));
+        .fold(machine.used_leftovers.get(), |all, write| all | of_write(write));
     for (mark, number) in reductions.into_iter().enumerate().rev() {
         if used & Mark::new(mark).bit() != 0 {
             collectives.remove(number);
@@ -87,6 +87,15 @@ pub(crate) fn withdraw_parts(
 }
 
 impl Machine<'_> {
+    /// Something that is not followed depends on these values.
+    pub fn note_leftovers<'v>(&self, values: impl IntoIterator<Item = &'v Value>) {
+        if !self.leftovers.is_empty() {
+            let marks = values.into_iter().map(|value| self.terms.facts(value).counters);
+            let used = marks.fold(self.used_leftovers.get(), |all, marks| all | marks);
+            self.used_leftovers.set(used);
+        }
+    }
+
     /// After a statement: if a reduction ends with it, its partial results are anything from here on.
     pub fn mark_leftovers(&mut self, statement: &Stmt) {
         let function = self.state.frame.function;

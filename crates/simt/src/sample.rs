@@ -5,7 +5,7 @@ use shaderlint_hlsl::BinaryOp;
 
 use crate::finding::Operator;
 use crate::fold;
-use crate::terms::{Term, Terms};
+use crate::terms::{Input, Term, Terms};
 use crate::value::{Op, Part, Value};
 use crate::wave::SplitMix;
 
@@ -242,7 +242,21 @@ impl<'t> Sample<'t> {
                 op,
                 Op::Load { .. } | Op::Uniform { .. } | Op::VolatileLoad { .. } | Op::Uninitialised { .. }
             );
-        hash.0 ^= fingerprint(*op);
+        let input = match op {
+            Op::Load { resource: name, .. }
+            | Op::VolatileLoad { resource: name, .. }
+            | Op::Uniform { name, .. } => self.terms.inputs.get(name).copied(),
+            _ => None,
+        };
+        self.guessed |= input == Some(Input::Narrow);
+        let (mut op, mut words) = (*op, words);
+        if let (Some(Input::Bytes), Op::Load { component, .. }, [address]) =
+            (input, &mut op, words.as_mut_slice())
+        {
+            // One word, whichever of the loads it is part of.
+            *address = address.wrapping_add(4 * std::mem::take(component));
+        }
+        hash.0 ^= fingerprint(op);
         for word in words {
             hash.0 = hash.next() ^ u64::from(word);
         }

@@ -61,6 +61,17 @@ pub(crate) struct Terms {
     assumed: FxHashMap<u32, u32>,
     /// Blocks of inputs whose halves were picked.
     pub halved: Vec<Halved>,
+    /// Inputs of which not every word is a value of its own, by their names.
+    pub inputs: FxHashMap<Symbol, Input>,
+}
+
+/// What is to be known of an input for samples of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// It is not any word: a bool, or between 0 and 1.
+    Narrow,
+    /// Its words are told by their addresses in bytes.
+    Bytes,
 }
 
 impl Default for Terms {
@@ -79,6 +90,7 @@ impl Default for Terms {
             work: Cell::new(0),
             assumed: FxHashMap::default(),
             halved: Vec::new(),
+            inputs: FxHashMap::default(),
         }
     }
 }
@@ -99,6 +111,7 @@ impl Terms {
         self.work.set(0);
         self.assumed.clear();
         self.halved.clear();
+        self.inputs.clear();
     }
 
     pub fn symbol(&mut self, name: &str) -> Symbol {

@@ -168,6 +168,7 @@ impl Machine<'_> {
             self.suspect(&value, suspect);
         }
         if let Some(base) = anywhere {
+            self.note_leftovers(self.state.shared[number].cells());
             self.counts_by_group |= self.terms.is_of_group(&base);
             self.state.shared[number].blur(interval);
             unproved = true;

@@ -411,6 +411,13 @@ fn a_total_is_a_part_of_what_uses_partial_results() {
     };
     check(&pyramid(""), &["reduction Add 128/128 Tree g+0 -> g[0]"]);
     check(&pyramid("Level[s + gi] = v;"), &[]);
+    for used in [
+        "if (gi == 0) Out[2] = g[Src[0]];",
+        "if (gi == 0) InterlockedAdd(Out[2], g[63]);",
+        "if (WaveActiveAnyTrue(g[63] > 3)) Out[2] = 1;",
+    ] {
+        check(&format!("{LOAD} {up} if (gi == 0) Out[0] = g[127]; {used}"), &[]);
+    }
     // Its elements may be used once more.
     check(
         &format!("{LOAD} {up} if (gi == 0) Out[0] = g[127]; Out[id.x + 1] = g[gi & 126];"),

@@ -617,3 +617,28 @@ fn a_value_passed_on_by_its_reader_has_been_read() {
     );
     check_races("", &body("uint w = v + WaveGetLaneIndex();"), 1);
 }
+
+/// What an input can be is told by its type, and by its address in a buffer of bytes.
+#[test]
+fn inputs_are_of_their_types() {
+    let write = "g[gi] = Src[dtid.x]; if (CONDITION) g[(gi + 1) % 64] = 9; GroupMemoryBarrierWithGroupSync(); Out[dtid.x] = g[gi];";
+    let races = |globals: &str, condition: &str, expected| {
+        check_races(globals, &write.replace("CONDITION", condition), expected);
+    };
+    races("uint B;", "B > 1", 1);
+    races("bool B;", "(uint)B > 1", 0);
+    races(
+        "struct S { uint a; bool b; }; StructuredBuffer<S> In;",
+        "(uint)In[0].b > 1",
+        0,
+    );
+    races("StructuredBuffer<bool> In;", "(uint)In[dtid.x] > 1", 0);
+    races("Texture2D<unorm float> T;", "T[dtid.xy] > 1.5", 0);
+    races("Texture2D<float> T;", "T[dtid.xy] > 1.5", 1);
+    let words =
+        |second: &str| format!("if (gi == 0) n = In.Load(4); if (width > 3 && gi == 1) n = {second};");
+    let globals = "groupshared uint n; uint width; ByteAddressBuffer In;";
+    check_races(globals, &words("In.Load2(0).y"), 0);
+    check_races(globals, &words("In.Load4(4).x"), 0);
+    check_races(globals, &words("In.Load2(0).x"), 1);
+}
