@@ -144,7 +144,7 @@ impl Machine<'_> {
                 span,
             }
         };
-        let race = Race {
+        let mut race = Race {
             array,
             index: self.element_of(array, conflict.cell),
             first: access(first, conflict.first_writes),
@@ -183,10 +183,7 @@ impl Machine<'_> {
                 return;
             }
         }
-        let race = Race {
-            condition: guard.map(|(_, span, touch)| (span, u32::from(touch.thread))),
-            ..race
-        };
+        race.condition = guard.map(|(_, span, touch)| (span, u32::from(touch.thread)));
         if self.report.race_places.insert(places) {
             self.report.races.push(race);
         }

@@ -12,8 +12,8 @@ use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{
-    Expr, ExprKind, Function, FunctionId, Global, GlobalId, Intrinsic, LocalId, ResourceKind, Scalar, Shader,
-    Span, Stmt, StmtKind, Storage, Type,
+    Expr, ExprKind, Function, FunctionId, GlobalId, Intrinsic, LocalId, Shader, Span, Stmt, StmtKind,
+    Storage, Type,
 };
 
 use crate::bounds::Bound;
@@ -28,7 +28,7 @@ use crate::memory::{Shared, Site};
 use crate::probe::{Prober, Trail};
 use crate::served::Served;
 use crate::shuffle::Ladders;
-use crate::terms::{Input, Symbol, Terms};
+use crate::terms::{Symbol, Terms};
 use crate::undefined::Suspect;
 use crate::value::{Op, Value};
 use crate::wave::Waves;
@@ -237,12 +237,7 @@ impl<'a> Machine<'a> {
         let lanes = usize::try_from(threads)
             .ok()
             .filter(|lanes| (1..=MAX_THREADS).contains(lanes))?;
-        for global in &shader.globals {
-            if let Some(input) = input(shader, global) {
-                let name = terms.symbol(&global.name);
-                terms.inputs.insert(name, input);
-            }
-        }
+        terms.note_inputs(shader);
         let all = Mask::first(lanes);
         let state = State {
             frame: Frame::new(function, 0),
@@ -660,31 +655,5 @@ impl Frame {
 
     pub fn may_call(&self) -> bool {
         self.depth < MAX_CALL_DEPTH
-    }
-}
-
-/// What samples have to know of a global.
-fn input(shader: &Shader, global: &Global) -> Option<Input> {
-    let is_normalised = || {
-        let text = global.span.slice(&shader.text);
-        text.windows(4).any(|word| word == b"norm")
-    };
-    match &global.ty {
-        Type::Resource(ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer, _) => {
-            Some(Input::Bytes)
-        }
-        ty if has_bools(shader, ty) || is_normalised() => Some(Input::Narrow),
-        _ => None,
-    }
-}
-
-fn has_bools(shader: &Shader, ty: &Type) -> bool {
-    match ty {
-        Type::Array(element, _) | Type::Resource(_, Some(element)) => has_bools(shader, element),
-        Type::Struct(id) => shader
-            .structs
-            .get(id.0 as usize)
-            .is_some_and(|of| of.fields.iter().any(|field| has_bools(shader, &field.ty))),
-        ty => ty.scalar() == Some(Scalar::Bool),
     }
 }

@@ -1,7 +1,7 @@
 //! Terms evaluated: on random inputs, or on given ones.
 
 use rustc_hash::FxHashMap;
-use shaderlint_hlsl::BinaryOp;
+use shaderlint_hlsl::{BinaryOp, Global, ResourceKind, Scalar, Shader, Type};
 
 use crate::finding::Operator;
 use crate::fold;
@@ -75,6 +75,16 @@ impl Terms {
 }
 
 impl Terms {
+    /// Notes which of a shader's globals are not any words at all.
+    pub(crate) fn note_inputs(&mut self, shader: &Shader) {
+        for global in &shader.globals {
+            if let Some(input) = input(shader, global) {
+                let name = self.symbol(&global.name);
+                self.inputs.insert(name, input);
+            }
+        }
+    }
+
     /// Whether inputs were seen for which a condition holds.
     pub(crate) fn seen_to_hold(&self, condition: &Value) -> bool {
         (1..=TRIES).any(|seed| {
@@ -269,4 +279,30 @@ fn fingerprint(op: Op) -> u64 {
     let mut hasher = rustc_hash::FxHasher::default();
     op.hash(&mut hasher);
     hasher.finish()
+}
+
+/// What samples have to know of a global.
+fn input(shader: &Shader, global: &Global) -> Option<Input> {
+    let is_normalised = || {
+        let text = global.span.slice(&shader.text);
+        text.windows(4).any(|word| word == b"norm")
+    };
+    match &global.ty {
+        Type::Resource(ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer, _) => {
+            Some(Input::Bytes)
+        }
+        ty if has_bools(shader, ty) || is_normalised() => Some(Input::Narrow),
+        _ => None,
+    }
+}
+
+fn has_bools(shader: &Shader, ty: &Type) -> bool {
+    match ty {
+        Type::Array(element, _) | Type::Resource(_, Some(element)) => has_bools(shader, element),
+        Type::Struct(id) => shader
+            .structs
+            .get(id.0 as usize)
+            .is_some_and(|of| of.fields.iter().any(|field| has_bools(shader, &field.ty))),
+        ty => ty.scalar() == Some(Scalar::Bool),
+    }
 }

@@ -1,8 +1,9 @@
 //! Kernels whose group size, or that of its groupshared arrays, the build defines: by macros that no file does, or that
 //! are 1 where the build is silent.
 //!
-//! Such a file is read with several sizes in their place; arrays have an element for each thread. What is found at each of them, in the same place, is said, with
-//! one of the sizes: nothing else is known of the one that is built. A defect may come of the size alone, and is not told.
+//! Such a file is read with several sizes in their place; arrays have an element for each thread. What is found at each
+//! of them, in the same place, is said, with one of the sizes: nothing else is known of the one that is built. A defect
+//! may come of the size alone, and is not told.
 
 use shaderlint_hlsl::{Function, Shader, Span, Storage, Type};
 use shaderlint_linter::{Category, Diagnostic};
