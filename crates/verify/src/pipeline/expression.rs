@@ -238,7 +238,7 @@ impl Reader<'_> {
         )
     }
 
-    fn binary(&self, operator: Operator, left: Expression, right: Expression) -> Expression {
+    fn binary(operator: Operator, left: Expression, right: Expression) -> Expression {
         Expression {
             place: left.place.start..right.place.end,
             kind: Kind::Binary(operator, Box::new(left), Box::new(right)),
@@ -259,7 +259,7 @@ impl Reader<'_> {
         ] {
             if self.takes(sign) {
                 let right = self.sum()?;
-                left = self.binary(operator, left, right);
+                left = Self::binary(operator, left, right);
                 break;
             }
         }
@@ -277,7 +277,7 @@ impl Reader<'_> {
             };
             self.at += 1;
             let right = self.product()?;
-            left = self.binary(operator, left, right);
+            left = Self::binary(operator, left, right);
         }
     }
 
@@ -291,7 +291,7 @@ impl Reader<'_> {
             };
             self.at += 1;
             let right = self.atom()?;
-            left = self.binary(operator, left, right);
+            left = Self::binary(operator, left, right);
         }
     }
 

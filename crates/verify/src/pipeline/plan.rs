@@ -59,11 +59,10 @@ impl Plan {
 }
 
 impl Linked {
-    /// What is done for `n` elements on a device that dispatches at most `max_groups` groups in each dimension. `None`
-    /// where the pipeline does not take so many elements; the error says how many it takes.
+    /// What is done for `n` elements on a device that dispatches at most `max_groups` groups in each dimension.
     ///
     /// # Errors
-    /// At the place of a number that is out of its range.
+    /// At the place of a number that is out of its range, and where the pipeline does not take so many elements.
     pub fn plan(&self, n: u64, max_groups: u32) -> Result<Plan, PipelineError> {
         let pipeline = &self.pipeline;
         if let Some(most) = self.at_most()?
@@ -234,13 +233,12 @@ impl Planning<'_> {
                 continue;
             }
             let bound = pass.bind.iter().find(|(name, _)| name.name == binding.name);
-            let at = match bound {
-                Some((_, reference)) => self.buffer(reference, scope)?,
-                None => {
-                    let buffers = &self.linked.pipeline.buffers;
-                    let alike = buffers.iter().position(|buffer| buffer.name == binding.name);
-                    alike.and_then(|at| self.first.get(at)).copied().unwrap_or(0)
-                }
+            let at = if let Some((_, reference)) = bound {
+                self.buffer(reference, scope)?
+            } else {
+                let buffers = &self.linked.pipeline.buffers;
+                let alike = buffers.iter().position(|buffer| buffer.name == binding.name);
+                alike.and_then(|at| self.first.get(at)).copied().unwrap_or(0)
             };
             dispatch.buffers.push(Some(at));
         }

@@ -117,10 +117,13 @@ impl Reading<'_> {
             .is_some_and(|raw| raw.starts_with(written.get_ref()));
         let read = Expression::parse(written.get_ref(), place.start + quotes)
             .and_then(|expression| expression.check(known).map(|()| expression));
-        read.map_err(|error| match is_verbatim {
-            true => error,
-            // Escapes have moved what follows them.
-            false => PipelineError { place, ..error },
+        // Escapes move what follows them.
+        read.map_err(|error| {
+            if is_verbatim {
+                error
+            } else {
+                PipelineError { place, ..error }
+            }
         })
     }
 
@@ -153,8 +156,8 @@ impl Reading<'_> {
             defect: file.defect,
             kernels,
             at_most: at_most.transpose()?,
-            input: self.reference(&file.input, &buffers, &names)?,
-            output: self.reference(&file.output, &buffers, &names)?,
+            input: reference(&file.input, &buffers, &names)?,
+            output: reference(&file.output, &buffers, &names)?,
             lets,
             buffers,
             passes,
@@ -227,7 +230,7 @@ impl Reading<'_> {
         let groups = self.expression(&pass.groups, &names)?;
         let mut bind = Vec::new();
         for (name, written) in in_order(pass.bind) {
-            bind.push((name, self.reference(&written, buffers, &names)?));
+            bind.push((name, reference(&written, buffers, &names)?));
         }
         let mut of_set = names.clone();
         of_set.extend([GROUPS, ROW]);
@@ -258,7 +261,7 @@ impl Reading<'_> {
     ) -> Result<(usize, usize), PipelineError> {
         let [first, second] = swap.get_ref();
         let one = |written: &Spanned<String>| {
-            let reference = self.reference(written, buffers, &[])?;
+            let reference = reference(written, buffers, &[])?;
             match reference.index {
                 None => Ok(reference.buffer),
                 Some(_) => Err(PipelineError::new("whole buffers change places", written.span())),
@@ -266,50 +269,49 @@ impl Reading<'_> {
         };
         Ok((one(first)?, one(second)?))
     }
+}
 
-    /// Reads `Name` or `Name[expression]`.
-    fn reference(
-        &self,
-        written: &Spanned<String>,
-        buffers: &[Buffer],
-        names: &[&str],
-    ) -> Result<Reference, PipelineError> {
-        let place: Range<usize> = written.span();
-        let error = |message: String| PipelineError::new(message, place.clone());
-        let text = written.get_ref();
-        let (name, index) = match text.split_once('[') {
-            None => (text.trim(), None),
-            Some((name, rest)) => match rest.trim_end().strip_suffix(']') {
-                Some(index) => (name.trim(), Some(index)),
-                None => return Err(error(format!("`{text}` has no `]`"))),
-            },
-        };
-        let Some(buffer) = buffers.iter().position(|buffer| buffer.name == name) else {
-            let known: Vec<&str> = buffers.iter().map(|buffer| buffer.name.as_str()).collect();
+/// Reads `Name` or `Name[expression]`.
+fn reference(
+    written: &Spanned<String>,
+    buffers: &[Buffer],
+    names: &[&str],
+) -> Result<Reference, PipelineError> {
+    let place: Range<usize> = written.span();
+    let error = |message: String| PipelineError::new(message, place.clone());
+    let text = written.get_ref();
+    let (name, index) = match text.split_once('[') {
+        None => (text.trim(), None),
+        Some((name, rest)) => match rest.trim_end().strip_suffix(']') {
+            Some(index) => (name.trim(), Some(index)),
+            None => return Err(error(format!("`{text}` has no `]`"))),
+        },
+    };
+    let Some(buffer) = buffers.iter().position(|buffer| buffer.name == name) else {
+        let known: Vec<&str> = buffers.iter().map(|buffer| buffer.name.as_str()).collect();
+        return Err(error(format!(
+            "there is no buffer `{name}`; there are {}",
+            known.join(", ")
+        )));
+    };
+    let is_array = buffers.get(buffer).is_some_and(|buffer| buffer.count.is_some());
+    let index = match (index, is_array) {
+        (Some(_), false) => return Err(error(format!("`{name}` is one buffer: it takes no index"))),
+        (None, true) => {
             return Err(error(format!(
-                "there is no buffer `{name}`; there are {}",
-                known.join(", ")
+                "`{name}` are several buffers: say which, as in `{name}[0]`"
             )));
-        };
-        let is_array = buffers.get(buffer).is_some_and(|buffer| buffer.count.is_some());
-        let index = match (index, is_array) {
-            (Some(_), false) => return Err(error(format!("`{name}` is one buffer: it takes no index"))),
-            (None, true) => {
-                return Err(error(format!(
-                    "`{name}` are several buffers: say which, as in `{name}[0]`"
-                )));
-            }
-            (None, false) => None,
-            (Some(index), true) => {
-                // The quote, the name and the bracket come before it.
-                let before = text.find('[').map_or(0, |at| at + 2);
-                let expression = Expression::parse(index, place.start + before)?;
-                expression.check(names)?;
-                Some(expression)
-            }
-        };
-        Ok(Reference { buffer, index, place })
-    }
+        }
+        (None, false) => None,
+        (Some(index), true) => {
+            // The quote, the name and the bracket come before it.
+            let before = text.find('[').map_or(0, |at| at + 2);
+            let expression = Expression::parse(index, place.start + before)?;
+            expression.check(names)?;
+            Some(expression)
+        }
+    };
+    Ok(Reference { buffer, index, place })
 }
 
 fn is_free(name: &Name, known: &[String]) -> Result<(), PipelineError> {
