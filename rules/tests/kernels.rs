@@ -57,7 +57,11 @@ fn kernels_are_judged_as_they_say() {
     };
     let mut folders = vec![fixtures.join("kernels")];
     for pipelines in ["scan", "reduction", "yardsticks"] {
-        folders.extend(inside(fixtures.join(pipelines)).into_iter().filter(|path| path.is_dir()));
+        folders.extend(
+            inside(fixtures.join(pipelines))
+                .into_iter()
+                .filter(|path| path.is_dir()),
+        );
     }
     let mut paths: Vec<PathBuf> = folders.into_iter().flat_map(inside).collect();
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "hlsl"));

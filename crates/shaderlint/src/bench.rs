@@ -1,12 +1,14 @@
 //! `shaderlint bench`: device-wide scans and reductions on the same data, checked and timed beside a copy and the CPU.
 
+mod chart;
 mod measure;
+mod page;
 mod systems;
 mod text;
 
 use std::path::PathBuf;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
 use serde::Serialize;
 use shaderlint_verify::run::Adapter;
@@ -38,6 +40,12 @@ pub(crate) struct BenchArgs {
         hide_default_value = true
     )]
     pub output_format: Format,
+    /// Write a page for a browser
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Write the plots
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
     /// No progress
     #[arg(short, long)]
     pub quiet: bool,
@@ -96,6 +104,13 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
         })?;
         text.push(b'\n');
         terminal::print(&text)?;
+    }
+    let what = args.what.display().to_string();
+    if let Some(path) = &args.report {
+        std::fs::write(path, page::html(&what, &all)).with_context(|| path.display().to_string())?;
+    }
+    if let Some(path) = &args.plot {
+        std::fs::write(path, chart::svg(&all)).with_context(|| path.display().to_string())?;
     }
     Ok(if all.iter().any(Measured::is_wrong) {
         Outcome::Findings

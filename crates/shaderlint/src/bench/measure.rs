@@ -274,25 +274,21 @@ fn on_device(device: &Device, system: &System, n: u64, data: &Data, right: &[u32
                 mismatch = ready.mismatch(device, right)?;
             }
         }
-        let said = mismatch.map(|wrong| {
-            let nouns = (
-                if right.len() == 1 {
-                    "the sum".to_owned()
-                } else {
-                    format!("element {}", wrong.index)
-                },
-                if right.len() == 1 {
-                    String::new()
-                } else {
-                    format!("; {} of {} differ", grouped(wrong.count), grouped(n))
-                },
-            );
-            format!("{} is {}, not {}{}", nouns.0, wrong.got, wrong.expected, nouns.1)
+        let said = mismatch.map(|wrong| match pipeline.computes {
+            Computes::Sum => format!("the sum is {}, not {}", wrong.got, wrong.expected),
+            _ => format!(
+                "element {} is {}, not {}; {} of {} differ",
+                wrong.index,
+                wrong.got,
+                wrong.expected,
+                grouped(wrong.count),
+                grouped(n)
+            ),
         });
         let (outcome, remark) = match (&pipeline.defect, said) {
             (Some(defect), Some(said)) => (
                 Outcome::Defect,
-                Some(format!("wrong, as it may be: {defect}; {said}")),
+                Some(format!("wrong, as expected: {defect}; {said}")),
             ),
             (Some(defect), None) => (Outcome::Defect, Some(format!("right by luck: {defect}"))),
             (None, Some(said)) => (Outcome::Wrong, Some(format!("WRONG: {said}"))),
@@ -314,7 +310,7 @@ pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
-        if at > 0 && (digits.len() - at) % 3 == 0 {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);

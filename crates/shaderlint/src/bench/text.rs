@@ -77,7 +77,7 @@ fn cells(row: &Row) -> [String; 5] {
 }
 
 /// Microseconds where they are few, else three digits.
-fn three_digits(ms: f64) -> String {
+pub(super) fn three_digits(ms: f64) -> String {
     match ms {
         ms if ms < 10.0 => format!("{ms:.3}"),
         ms if ms < 100.0 => format!("{ms:.2}"),

@@ -241,7 +241,7 @@ impl Reading<'_> {
         let swap = pass
             .swap
             .as_ref()
-            .map(|swap| self.swap(swap, buffers))
+            .map(|swap| exchanged(swap, buffers))
             .transpose()?;
         Ok(Pass {
             kernel,
@@ -253,22 +253,22 @@ impl Reading<'_> {
             place,
         })
     }
+}
 
-    fn swap(
-        &self,
-        swap: &Spanned<[Spanned<String>; 2]>,
-        buffers: &[Buffer],
-    ) -> Result<(usize, usize), PipelineError> {
-        let [first, second] = swap.get_ref();
-        let one = |written: &Spanned<String>| {
-            let reference = reference(written, buffers, &[])?;
-            match reference.index {
-                None => Ok(reference.buffer),
-                Some(_) => Err(PipelineError::new("whole buffers change places", written.span())),
-            }
-        };
-        Ok((one(first)?, one(second)?))
-    }
+/// The two buffers of a `swap`.
+fn exchanged(
+    swap: &Spanned<[Spanned<String>; 2]>,
+    buffers: &[Buffer],
+) -> Result<(usize, usize), PipelineError> {
+    let [first, second] = swap.get_ref();
+    let one = |written: &Spanned<String>| {
+        let reference = reference(written, buffers, &[])?;
+        match reference.index {
+            None => Ok(reference.buffer),
+            Some(_) => Err(PipelineError::new("whole buffers change places", written.span())),
+        }
+    };
+    Ok((one(first)?, one(second)?))
 }
 
 /// Reads `Name` or `Name[expression]`.
