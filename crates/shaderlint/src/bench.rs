@@ -14,7 +14,8 @@ use serde::Serialize;
 use shaderlint_verify::run::Adapter;
 
 use self::measure::{Measured, Measurement};
-use crate::args::SourceArgs;
+use crate::args::{ColorChoice, SourceArgs};
+use crate::terminal::Style;
 use crate::verify::{Progress, chosen};
 use crate::{Outcome, terminal};
 
@@ -80,6 +81,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
     let adapters: Vec<Adapter> = chosen(args.adapter.as_deref())?;
     ensure!(!adapters.is_empty(), "there is no adapter to measure on");
     let progress = Progress::new(args.quiet);
+    let style = Style::of_stdout(ColorChoice::Auto);
     let mut all = Vec::new();
     for adapter in &adapters {
         let sizes = args.n.clone().unwrap_or_else(|| default_sizes(adapter));
@@ -90,7 +92,7 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
         for n in sizes.0 {
             let size = measurement.at(n)?;
             if args.output_format == Format::Full {
-                progress.print(&text::table(size))?;
+                progress.print(&text::table(size, style))?;
             }
         }
         all.push(measurement.done());

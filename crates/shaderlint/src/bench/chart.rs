@@ -307,11 +307,11 @@ pub(super) fn svg(all: &[Measured]) -> String {
 
 /// Of the legend: the number in the line's color, and the name.
 pub(super) fn legend(all: &[Series]) -> String {
-    let mut html = String::from("<ol class=\"plot legend\">\n");
+    let mut html = String::from("<ol class=\"plot systems\">\n");
     for (number, series) in all.iter().enumerate() {
         let _ = writeln!(
             html,
-            "<li><b style=\"color:{}\">{}</b> {} <span class=\"soft\">{}</span></li>",
+            "<li><b style=\"color:{}\">{}</b><span>{}</span> <span class=\"soft\">{}</span></li>",
             color(number),
             number + 1,
             escaped(&series.name),

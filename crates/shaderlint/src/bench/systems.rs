@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use shaderlint_hlsl::NoIncludes;
 use shaderlint_verify::Lowered;
 use shaderlint_verify::pipeline::{KernelName, Linked, Pipeline};
@@ -48,7 +48,7 @@ macro_rules! built_in {
 const COPY: BuiltIn = built_in!("yardsticks/copy", "copy.hlsl");
 const READ: BuiltIn = built_in!("yardsticks/read", "read.hlsl");
 
-pub(super) const SCANS: [BuiltIn; 8] = [
+pub(super) const SCANS: [BuiltIn; 9] = [
     COPY,
     built_in!("scan/hillis-steele", "doubling.hlsl"),
     built_in!("scan/blelloch", "sweeps.hlsl"),
@@ -56,6 +56,7 @@ pub(super) const SCANS: [BuiltIn; 8] = [
     built_in!("scan/padded-three-pass-as-found", "pairs.hlsl"),
     built_in!("scan/padded-three-pass", "pairs.hlsl"),
     built_in!("scan/blocked-waves", "tiles.hlsl"),
+    built_in!("scan/reduce-then-scan", "tiles.hlsl"),
     built_in!("scan/look-back", "chained.hlsl"),
 ];
 
@@ -95,6 +96,11 @@ fn from_program(built_in: &BuiltIn) -> Result<System> {
 }
 
 fn at_path(what: &Path, source: &SourceArgs) -> Result<Vec<System>> {
+    ensure!(
+        what.exists(),
+        "{}: no such file or folder, and neither `scan` nor `reduction`",
+        what.display()
+    );
     let mut paths: Vec<PathBuf> = if what.is_dir() {
         walk::tree(what)
             .filter(|path| path.file_name().is_some_and(|name| name == FILE))
@@ -120,9 +126,9 @@ fn system(path: &Path, text: String, unit: &dyn Fn(&str) -> Result<Unit>) -> Res
     let pipeline = Pipeline::parse(&text).map_err(wrong)?;
     let mut kernels: Vec<Lowered> = Vec::new();
     for KernelName { file, entry, place } in &pipeline.kernels {
-        let unit = unit(file).with_context(|| misconfigured(path, &text, place.clone(), "which file?"))?;
-        let entry = kernel::entry(&unit.shader, kernel::path(&unit), Some(entry))
-            .map_err(|error| misconfigured(path, &text, place.clone(), error.to_string()))?;
+        let at_place = |error: anyhow::Error| misconfigured(path, &text, place.clone(), format!("{error:#}"));
+        let unit = unit(file).map_err(at_place)?;
+        let entry = kernel::entry(&unit.shader, kernel::path(&unit), Some(entry)).map_err(at_place)?;
         kernels.push(kernel::lower(&unit, entry)?);
     }
     let linked = pipeline.link(kernels).map_err(wrong)?;
