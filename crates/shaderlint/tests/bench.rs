@@ -190,7 +190,7 @@ error: FOLDER/copy.hlsl: no entry point is called `CopyPairs`; there are CopyQua
     assert_data_eq!(
         broken("\"copy.hlsl\"", "\"other.hlsl\""),
         str![[r#"
-error: which file?
+error: FOLDER/other.hlsl: No such file or directory (os error 2)
    ┌─ FOLDER/pipeline.toml:12:9
    │
 12 │ entry = "CopyQuads"
@@ -232,7 +232,7 @@ For more information, try '--help'.
     assert_data_eq!(
         err,
         str![[r#"
-error: sorts: No such file or directory (os error 2)
+error: sorts: no such file or folder, and neither `scan` nor `reduction`
 
 "#]]
     );

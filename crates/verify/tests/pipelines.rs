@@ -1,5 +1,4 @@
 //! Pipelines on every adapter against the CPU, at lengths that are no multiple of anything.
-#![expect(clippy::disallowed_methods, reason = "fixtures are files")]
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests fail and speak")]
 
 mod support;

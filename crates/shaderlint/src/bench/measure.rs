@@ -93,6 +93,7 @@ impl Measured {
 }
 
 pub(super) struct Measurement<'a> {
+    adapter: &'a Adapter,
     device: Option<Device>,
     systems: &'a [System],
     progress: &'a Progress,
@@ -100,7 +101,7 @@ pub(super) struct Measurement<'a> {
 }
 
 impl<'a> Measurement<'a> {
-    pub fn new(adapter: &Adapter, systems: &'a [System], progress: &'a Progress) -> Self {
+    pub fn new(adapter: &'a Adapter, systems: &'a [System], progress: &'a Progress) -> Self {
         progress.step(&adapter.info.name, "opening");
         let (device, trouble) = match adapter.open() {
             Ok(device) => (Some(device), None),
@@ -110,6 +111,7 @@ impl<'a> Measurement<'a> {
             .as_ref()
             .and_then(|device| probe_waves(device, [256, 1, 1]).ok());
         Measurement {
+            adapter,
             systems,
             progress,
             measured: Measured {
@@ -139,21 +141,28 @@ impl<'a> Measurement<'a> {
         let is_about_totals = self.systems.iter().any(is_reduction);
         let mut rows = vec![self.on_cpu(&words, is_about_totals)];
         let mut expected: Vec<(Computes, Vec<u32>)> = Vec::new();
-        if let Some(device) = &self.device {
-            let data = device.upload(&words);
-            for system in self.systems {
-                let computes = system.linked.pipeline.computes;
-                if !expected.iter().any(|(known, _)| *known == computes) {
-                    expected.push((computes, computes.expected(&words)));
-                }
-                let right = expected.iter().find(|(known, _)| *known == computes);
-                let right = right.map_or(&[][..], |(_, right)| right);
-                self.progress
-                    .step(&format!("{}, n = {n}", self.measured.adapter), &system.name);
-                rows.push(match &data {
-                    Ok(data) => on_device(device, system, n, data, right)?,
-                    Err(error) => row(system, Outcome::NotRun, Some(error.to_string())),
-                });
+        let mut data = self.device.as_ref().map(|device| device.upload(&words));
+        for system in self.systems {
+            let computes = system.linked.pipeline.computes;
+            if !expected.iter().any(|(known, _)| *known == computes) {
+                expected.push((computes, computes.expected(&words)));
+            }
+            let right = expected.iter().find(|(known, _)| *known == computes);
+            let right = right.map_or(&[][..], |(_, right)| right);
+            self.progress
+                .step(&format!("{}, n = {n}", self.measured.adapter), &system.name);
+            let measured = match (&self.device, &data) {
+                (Some(device), Some(Ok(data))) => on_device(device, system, n, data, right)?,
+                (_, Some(Err(error))) => Err(error.clone()),
+                // That there is no device was said.
+                _ => continue,
+            };
+            let error = measured.as_ref().err().cloned();
+            rows.push(measured.unwrap_or_else(|error| row(system, Outcome::NotRun, Some(error.to_string()))));
+            // What hangs or is lost takes its device with it; the next system gets a new one.
+            if let Some(RunError::Lost(_) | RunError::Timeout(_)) = error {
+                self.device = self.adapter.open().ok();
+                data = self.device.as_ref().map(|device| device.upload(&words));
             }
         }
         let wanted = if is_about_totals {
@@ -248,13 +257,20 @@ fn rate(computes: Computes, n: u64, time: Time) -> Option<f64> {
     (time.median > 0.0).then(|| bytes as f64 / time.median * 1e-6)
 }
 
-fn on_device(device: &Device, system: &System, n: u64, data: &Data, right: &[u32]) -> Result<Row> {
+/// The outer error is one in the `pipeline.toml`, the inner one the device's.
+fn on_device(
+    device: &Device,
+    system: &System,
+    n: u64,
+    data: &Data,
+    right: &[u32],
+) -> Result<Result<Row, RunError>> {
     let pipeline = &system.linked.pipeline;
     if let Some(most) = system.linked.at_most().map_err(|error| system.wrong(error))?
         && n > most
     {
         let remark = format!("takes at most {} elements", grouped(most));
-        return Ok(row(system, Outcome::NotRun, Some(remark)));
+        return Ok(Ok(row(system, Outcome::NotRun, Some(remark))));
     }
     let plan = system
         .linked
@@ -302,7 +318,7 @@ fn on_device(device: &Device, system: &System, n: u64, data: &Data, right: &[u32
             ..row(system, outcome, remark)
         })
     };
-    Ok(measured().unwrap_or_else(|error| row(system, Outcome::NotRun, Some(error.to_string()))))
+    Ok(measured())
 }
 
 /// `100,000`
