@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::chart::{self, HEIGHT, Quantity, WIDTH, escaped};
 use super::measure::{Measured, Outcome, Row, Size, grouped};
-use super::text::three_digits;
+use super::text::{rate, three_digits};
 
 /// The look of the other page.
 const STYLE: &str = include_str!("../verify/page.css");
@@ -116,7 +116,7 @@ fn table(html: &mut String, size: &Size) {
                 three_digits(time.median),
                 three_digits(time.fastest),
                 three_digits(time.slowest),
-                gigabytes_per_s.map_or(String::new(), |rate| format!("{rate:.1}")),
+                gigabytes_per_s.map_or(String::new(), rate),
                 ratio.map_or(String::new(), |ratio| format!("{ratio:.2}")),
             );
         } else {

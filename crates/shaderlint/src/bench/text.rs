@@ -83,10 +83,18 @@ fn cells(row: &Row) -> [String; 5] {
         row.system.clone(),
         median,
         spread,
-        row.gigabytes_per_s
-            .map_or(String::new(), |rate| format!("{rate:.1}")),
+        row.gigabytes_per_s.map_or(String::new(), rate),
         row.ratio.map_or(String::new(), |ratio| format!("{ratio:.2}")),
     ]
+}
+
+/// 10^9 bytes a second, to three digits or two places.
+pub(super) fn rate(rate: f64) -> String {
+    match rate {
+        rate if rate < 10.0 => format!("{rate:.2}"),
+        rate if rate < 100.0 => format!("{rate:.1}"),
+        rate => format!("{rate:.0}"),
+    }
 }
 
 /// Microseconds where they are few, else three digits.
@@ -163,7 +171,7 @@ as-found
   element 1 is 2, not 3
 large
   takes at most 262,144 elements
-slow           12.50 ms      11.25–250.0   0.6   50.00
+slow           12.50 ms      11.25–250.0  0.64   50.00
 
 "#]]
         );
