@@ -53,18 +53,6 @@ fn shell(folder: &Folder, command: &str, variables: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn the_page_shows_what_is_printed() {
-    let (page, folder) = (page(), folder("ci-page"));
-    let mut happened = String::new();
-    for block in blocks(&page, "console") {
-        for command in block.lines().filter_map(|line| line.strip_prefix("$ ")) {
-            let _ = writeln!(happened, "$ {command}\n{}", shell(&folder, command, &[]));
-        }
-    }
-    assert_data_eq!(happened, blocks(&page, "console").concat());
-}
-
-#[test]
 fn shards_of_bazel_are_the_whole() {
     let (page, folder) = (page(), folder("ci-bazel"));
     let script = blocks(&page, "sh")[0];
