@@ -22,7 +22,8 @@ fn settings() -> Vec<String> {
     let page = fs::read_to_string(package().join("../../docs/editors.md")).unwrap();
     let (_, table) = page.split_once("| setting | |\n").unwrap();
     let rows = table.lines().take_while(|line| line.starts_with('|')).skip(1);
-    rows.map(|row| row.split('`').nth(1).unwrap().to_owned()).collect()
+    rows.map(|row| row.split('`').nth(1).unwrap().to_owned())
+        .collect()
 }
 
 #[test]
@@ -46,7 +47,9 @@ fn the_extension_is_built_from_the_public_registry() {
     let lock = json("editors/vscode/package-lock.json");
     assert_eq!(lock["packages"][""]["version"], env!("CARGO_PKG_VERSION"));
     for (name, package) in lock["packages"].as_object().unwrap() {
-        let resolved = package["resolved"].as_str().unwrap_or("https://registry.npmjs.org/");
+        let resolved = package["resolved"]
+            .as_str()
+            .unwrap_or("https://registry.npmjs.org/");
         assert!(
             resolved.starts_with("https://registry.npmjs.org/"),
             "{name}: {resolved}"
@@ -58,7 +61,10 @@ fn the_extension_is_built_from_the_public_registry() {
 #[test]
 fn every_package_has_its_licences() {
     let root = package().join("../..");
-    let members: toml::Table = fs::read_to_string(root.join("Cargo.toml")).unwrap().parse().unwrap();
+    let members: toml::Table = fs::read_to_string(root.join("Cargo.toml"))
+        .unwrap()
+        .parse()
+        .unwrap();
     let members = members["workspace"]["members"].as_array().unwrap().clone();
     for folder in members {
         for licence in ["LICENSE-APACHE", "LICENSE-MIT"] {
