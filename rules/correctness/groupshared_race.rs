@@ -92,13 +92,18 @@ fn meeting(race: &Race, cell: &str) -> String {
         (&race.first, &race.second)
     };
     let pass = witness::pass(race.iteration.as_ref());
+    let given = race.given.iter().enumerate().map(|(number, instance)| {
+        let before = if number == 0 { "; for" } else { "," };
+        format!("{before} {} = {}", instance.bound, instance.value)
+    });
     format!(
-        "thread {} {} {cell} while thread {} {} it, both in barrier interval {}{pass}",
+        "thread {} {} {cell} while thread {} {} it, both in barrier interval {}{pass}{}",
         one.thread,
         verb(one),
         other.thread,
         verb(other),
         race.interval,
+        given.collect::<String>(),
     )
 }
 

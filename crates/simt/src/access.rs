@@ -152,6 +152,7 @@ impl Machine<'_> {
             interval: self.state.interval,
             iteration: self.iteration_at(second.site),
             condition: None,
+            given: Vec::new(),
         };
         let places = (array, race.first.span, race.second.span);
         let guard = conditional.and_then(|touch| {

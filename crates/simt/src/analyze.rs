@@ -162,6 +162,11 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
                 budget = budget.min(BUDGET / 4);
                 let known = std::mem::take(&mut analysis.collectives);
                 let terms = if skims { &mut terms_of_skimming } else { &mut terms };
+                if windows.is_empty() {
+                    let mut races = races_in_passes((shader, entry, group), terms, &bounds, (seen, skims));
+                    races.retain(|race| analysis.races.iter().all(|known| !is_same_race(race, known)));
+                    analysis.races.append(&mut races);
+                }
                 analysis.collectives = instances(
                     (shader, entry, group),
                     terms,
@@ -341,6 +346,56 @@ fn instances(
             bounds.append(&mut machine.bounds);
         }
         *budget = left.min(*budget);
+    }
+    Vec::new()
+}
+
+/// The races of which a later pass of a loop takes part. A bound that the host or a buffer gives may be any number, so for
+/// each number for which a run meets a race it is one. But a bound may be meant to be the number of threads, and no other:
+/// so a race has to be there for two passes and for three, and for as many as there are threads, if a run gets so far; or
+/// for two and three times the number of threads, where a pass is for as many elements.
+fn races_in_passes(
+    (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
+    terms: &mut Terms,
+    bounds: &[Bound],
+    (seen, skims): (Seen<'_>, bool),
+) -> Vec<Race> {
+    let are_inputs = bounds.iter().all(|bound| bounds::is_input(terms, bound));
+    if !are_inputs || bounds.iter().all(|bound| !bound.has_barrier) {
+        return Vec::new();
+    }
+    let mut races_for = |number: u32| {
+        terms.forget_assumptions();
+        let max_work = terms.work().saturating_add(MAX_WORK / 8);
+        let given = bounds::assume(terms, bounds, number);
+        let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
+        let mut machine = Machine::new(shader, terms, entry, waves, BUDGET / 16)?;
+        seen.by(&mut machine);
+        machine.skims = skims;
+        machine.max_work = max_work;
+        let stopped = machine.run();
+        let mut races = std::mem::take(&mut machine.report.races);
+        for race in &mut races {
+            race.given.clone_from(&given);
+        }
+        Some((races, stopped.is_none()))
+    };
+    let lanes: u32 = group.iter().product();
+    let numbers: [(u32, &[u32]); 2] = [(2, &[3, lanes]), (2 * lanes, &[3 * lanes])];
+    for (number, others) in numbers {
+        let (mut races, _) = races_for(number).unwrap_or_default();
+        for other in others {
+            if races.is_empty() {
+                break;
+            }
+            let (also, is_whole) = races_for(*other).unwrap_or_default();
+            if is_whole || *other != lanes {
+                races.retain(|race| also.iter().any(|also| is_same_race(race, also)));
+            }
+        }
+        if !races.is_empty() {
+            return races;
+        }
     }
     Vec::new()
 }

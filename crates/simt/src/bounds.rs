@@ -47,7 +47,9 @@ impl<'a> Machine<'a> {
         });
         // The number is the atom's; of what was computed from it there may be another one.
         let text = match (self.terms.term(atom), side) {
-            (Some(Term::Apply(Op::Uniform { name, .. }, _)), _) => self.terms.name(*name).to_owned(),
+            (Some(Term::Apply(Op::Uniform { name, .. }, _)), _) if self.is_scalar(self.terms.name(*name)) => {
+                self.terms.name(*name).to_owned()
+            }
             (_, Some(side)) if compares(self.terms, condition, atom) => side,
             (Some(Term::Apply(Op::Load { resource, .. }, _)), _) => {
                 format!("an element of {}", self.terms.name(*resource))
@@ -62,6 +64,12 @@ impl<'a> Machine<'a> {
                 has_barrier: effects.barrier,
             });
         }
+    }
+
+    /// Whether a name is that of one number, of which it says all.
+    fn is_scalar(&self, name: &str) -> bool {
+        let mut globals = self.shader.globals.iter();
+        globals.any(|global| global.name == name && matches!(global.ty, Type::Scalar(_)))
     }
 
     /// The numbers worth trying for a bound: as many as there are threads, or elements in an array; and half and twice
@@ -103,6 +111,12 @@ pub(crate) fn assume(terms: &mut Terms, bounds: &[Bound], number: u32) -> Vec<In
         }
     });
     instances.collect()
+}
+
+/// Whether a bound is what the host or a buffer holds, which may be any number.
+pub(crate) fn is_input(terms: &Terms, bound: &Bound) -> bool {
+    let term = terms.term(bound.atom);
+    matches!(term, Some(Term::Apply(Op::Uniform { .. } | Op::Load { .. }, _)))
 }
 
 /// The one thing not known that a comparison of integers depends on.

@@ -242,6 +242,8 @@ pub struct Race {
     /// A condition on inputs under which one of the two accesses happens, and the thread it has to hold for; `None`
     /// where both do for any inputs, or for those for which one statement leads to both.
     pub condition: Option<(Span, u32)>,
+    /// Bounds of loops for which this happens; none where it happens whatever they are.
+    pub given: Vec<Instance>,
 }
 
 /// A barrier that one thread reaches and another one does not.

@@ -46,6 +46,18 @@ fn found(threads: &str, globals: &str, body: &str) -> Vec<String> {
             found.index
         ));
     }
+    for found in analysis.races.iter().filter(|race| !race.given.is_empty()) {
+        let given = found.given.iter();
+        let given: Vec<String> = given
+            .map(|given| format!(" {} = {}", given.bound, given.value))
+            .collect();
+        all.push(format!(
+            "race on {}[{}]{}",
+            name(found.array),
+            found.index,
+            given.concat()
+        ));
+    }
     for found in &analysis.uninitialised {
         all.push(format!(
             "{} reads {}[{}] unwritten",
@@ -105,6 +117,29 @@ fn a_bound_of_the_host_may_part_the_group() {
     check("if (id.x >= n * 64) return; SYNC;", &[]);
     check("if (n % 64 != 0) return; if (id.x >= n) return; SYNC;", &[]);
     check("if (id.x >= Src[0]) return; SYNC;", &[]);
+}
+
+#[test]
+fn races_between_passes() {
+    let tile = "g[gi] = Src[i * 64 + gi]; SYNC; sum += g[63 - gi];";
+    let pass = |head: &str, after: &str| {
+        format!("uint sum = 0; for (uint i = 0; {head}; ++i) {{ {tile} {after} }} Out[id.x] = sum;")
+    };
+    check(&pass("i < n", ""), &["race on g[0] n = 2"]);
+    check(&pass("i < n", "SYNC;"), &[]);
+    check(&pass("i < (n + 63) / 64", ""), &["race on g[0] n = 128"]);
+    check(&pass("i < Src[3]", ""), &["race on g[0] Src[3] = 2"]);
+    check(&pass("i < min(n, 1)", ""), &[]);
+    // The loop does not get to a second pass, or nothing is known of that.
+    check(&pass("i < n", "if (Src[i] > 3) break;"), &[]);
+    check(&pass("i < LEFT(i)", ""), &[]);
+    // What may be the number of threads by intent, and then races no more.
+    check("g[gi % n] = gi; for (uint i = 0; i < n; ++i) { SYNC; }", &[]);
+    check("for (uint i = 0; i < n; ++i) { g[gi % n] = gi; SYNC; }", &[]);
+    check(
+        "for (uint s = n / 2; s > 0; s /= 2) { if (gi < s) g[gi] += g[gi + s]; SYNC; } Out[gi] = g[0];",
+        &[],
+    );
 }
 
 #[test]
