@@ -30,8 +30,9 @@ fn pages() -> BTreeSet<String> {
     let in_folder = |folder: &str| -> Vec<String> {
         let names = fs::read_dir(docs.join(folder)).unwrap();
         let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let pages = names.filter(|name| name.ends_with(".md") && name != "SUMMARY.md");
-        pages.map(|name| format!("{folder}{name}")).collect()
+        let stems = names.filter_map(|name| name.strip_suffix(".md").map(str::to_owned));
+        let pages = stems.filter(|stem| stem != "SUMMARY");
+        pages.map(|stem| format!("{folder}{stem}.md")).collect()
     };
     in_folder("").into_iter().chain(in_folder("rules/")).collect()
 }
