@@ -15,7 +15,7 @@ function machine(platform: NodeJS.Platform, search: string, ...files: string[]):
 
 test("a name is looked for on the path, in its order", () => {
   const unix = machine("linux", "/usr/bin:/opt/bin:", "/opt/bin/shaderlint", "/usr/bin/wsl");
-  assert.deepEqual(command({ path: "shaderlint", args: [] }, "/work", unix), {
+  assert.deepEqual(command({ path: "shaderlint", args: [] }, "/project", unix), {
     command: "/opt/bin/shaderlint",
     args: ["server"],
   });
@@ -28,24 +28,24 @@ test("a name is looked for on the path, in its order", () => {
 });
 
 test("nothing is started from the folder that is open, unless that is asked for", () => {
-  const planted = machine("linux", ".::bin:/usr/bin", "/work/shaderlint", "shaderlint", "bin/shaderlint");
-  assert.equal(command({ path: "shaderlint", args: [] }, "/work", planted), undefined);
-  assert.equal(command({ path: "./shaderlint", args: [] }, "/work", planted)?.command, "/work/shaderlint");
+  const planted = machine("linux", ".::bin:/usr/bin", "/project/shaderlint", "shaderlint", "bin/shaderlint");
+  assert.equal(command({ path: "shaderlint", args: [] }, "/project", planted), undefined);
+  assert.equal(command({ path: "./shaderlint", args: [] }, "/project", planted)?.command, "/project/shaderlint");
 });
 
 test("paths are those in the folder, and may begin with names for it", () => {
-  const unix = machine("linux", "", "/work/bin/shaderlint", "/home/ann/.cargo/bin/shaderlint");
-  const found = (path: string): string | undefined => command({ path, args: [] }, "/work", unix)?.command;
-  assert.equal(found("bin/shaderlint"), "/work/bin/shaderlint");
-  assert.equal(found("/work/bin/shaderlint"), "/work/bin/shaderlint");
-  assert.equal(found("${workspaceFolder}/bin/shaderlint"), "/work/bin/shaderlint");
+  const unix = machine("linux", "", "/project/bin/shaderlint", "/home/ann/.cargo/bin/shaderlint");
+  const found = (path: string): string | undefined => command({ path, args: [] }, "/project", unix)?.command;
+  assert.equal(found("bin/shaderlint"), "/project/bin/shaderlint");
+  assert.equal(found("/project/bin/shaderlint"), "/project/bin/shaderlint");
+  assert.equal(found("${workspaceFolder}/bin/shaderlint"), "/project/bin/shaderlint");
   assert.equal(found("~/.cargo/bin/shaderlint"), "/home/ann/.cargo/bin/shaderlint");
   assert.equal(found("~ann/shaderlint"), undefined);
 });
 
 test("on Windows programs have an ending", () => {
   const windows = machine("win32", "C:\\Windows;D:\\tools", "D:\\tools\\shaderlint.exe", "C:\\Users\\ann\\s.exe");
-  const found = (path: string): string | undefined => command({ path, args: [] }, "E:\\work", windows)?.command;
+  const found = (path: string): string | undefined => command({ path, args: [] }, "E:\\project", windows)?.command;
   assert.equal(found("shaderlint"), "D:\\tools\\shaderlint.exe");
   assert.equal(found("shaderlint.exe"), "D:\\tools\\shaderlint.exe");
   assert.equal(found("~\\s.exe"), "C:\\Users\\ann\\s.exe");
