@@ -22,7 +22,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 
 fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
     let Divergence { here, away, .. } = divergence;
-    let given = given(context, divergence);
+    let given = given(divergence);
     let pass = witness::pass(divergence.iteration.as_ref());
     let interval = divergence.interval;
     let parted = divergence.parted.map(|place| Label {
@@ -54,20 +54,14 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
 }
 
 /// For which values of the host it happens, in the first group.
-fn given(context: &Context<'_>, divergence: &Divergence) -> String {
+fn given(divergence: &Divergence) -> String {
     let values: Vec<String> = divergence
         .given
         .iter()
-        .map(|(name, word)| {
-            let mut globals = context.shader.globals.iter();
-            let scalar = globals
-                .find(|global| global.name == *name)
-                .and_then(|global| global.ty.scalar());
-            match scalar {
-                Some(Scalar::Float | Scalar::Half) => format!("{name} = {}", f32::from_bits(*word)),
-                Some(Scalar::Int) => format!("{name} = {}", word.cast_signed()),
-                _ => format!("{name} = {word}"),
-            }
+        .map(|given| match given.scalar {
+            Scalar::Float | Scalar::Half => format!("{} = {}", given.name, f32::from_bits(given.word)),
+            Scalar::Int => format!("{} = {}", given.name, given.word.cast_signed()),
+            _ => format!("{} = {}", given.name, given.word),
         })
         .collect();
     if values.is_empty() {

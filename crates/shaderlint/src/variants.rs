@@ -30,7 +30,14 @@ const MAX_VARIANTS: usize = 8;
 const ENOUGH_WORK: u64 = 10_000_000;
 
 /// What makes a region one for the rules.
-const TELLING: [&[u8]; 3] = [b"Barrier", b"Interlocked", b"groupshared"];
+const TELLING: [&[u8]; 6] = [
+    b"Barrier",
+    b"Interlocked",
+    b"groupshared",
+    b"IncrementCounter",
+    b"DecrementCounter",
+    b".Append(",
+];
 
 /// A file under one set of definitions. Without the tree, which is much larger than all that.
 pub(crate) struct Reading {

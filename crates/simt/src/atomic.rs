@@ -33,14 +33,14 @@ impl<'a> Machine<'a> {
         };
         let place = self.place(target)?;
         if let Some((resource, index)) = place.on_device() {
-            let component = place.components.first().copied().unwrap_or(0);
+            let component = place.components.first().unwrap_or(0);
             return self.atomic_on_device(name, (resource, &index, component), operands, (target.span, expr));
         }
         let Some((array, base)) = place.in_shared() else {
             return Self::stop("an atomic on something that is not shared", expr.span);
         };
         // The member of a struct, or the component of a vector.
-        let component = place.components.first().copied().unwrap_or(0);
+        let component = place.components.first().unwrap_or(0);
         let (inputs, out) = split_operands(name, operands);
         let mut amount = Vec::new();
         for operand in inputs {

@@ -127,7 +127,7 @@ impl Terms {
         };
         match (op, arguments) {
             // The element of an array: its start, the index, its size and that of what comes before.
-            (Op::Same, [_, index, Value::Known(_), Value::Known(_)]) => self.bins(index, depth),
+            (Op::Offset, [_, index, ..]) => self.bins(index, depth),
             (Op::Same, [value]) => self.bins(value, depth),
             (Op::Select, [_, a, b]) => {
                 let mut bins = self.bins(a, depth)?;

@@ -47,8 +47,10 @@ impl<'a> Machine<'a> {
         });
         // The number is the atom's; of what was computed from it there may be another one.
         let text = match (self.terms.term(atom), side) {
-            (Some(Term::Apply(Op::Uniform { name, .. }, _)), _) if self.is_scalar(self.terms.name(*name)) => {
-                self.terms.name(*name).to_owned()
+            (Some(Term::Apply(Op::Uniform { name, component }, arguments)), _) if arguments.is_empty() => {
+                let whole = || self.terms.name(*name).to_owned();
+                self.host_name(*name, *component)
+                    .map_or_else(whole, |(name, _)| name)
             }
             (_, Some(side)) if compares(self.terms, condition, atom) => side,
             (Some(Term::Apply(Op::Load { resource, .. }, _)), _) => {
@@ -64,12 +66,6 @@ impl<'a> Machine<'a> {
                 has_barrier: effects.barrier,
             });
         }
-    }
-
-    /// Whether a name is that of one number, of which it says all.
-    fn is_scalar(&self, name: &str) -> bool {
-        let mut globals = self.shader.globals.iter();
-        globals.any(|global| global.name == name && matches!(global.ty, Type::Scalar(_)))
     }
 
     /// The numbers worth trying for a bound: as many as there are threads, or elements in an array; and half and twice

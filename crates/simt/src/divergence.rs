@@ -11,12 +11,12 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::Span;
+use shaderlint_hlsl::{ResourceKind, Scalar, Span, Type};
 
 use crate::column::{Column, Mask};
-use crate::finding::Divergence;
+use crate::finding::{Divergence, HostValue};
 use crate::machine::Machine;
-use crate::terms::{Term, Terms};
+use crate::terms::{Symbol, Term, Terms};
 use crate::value::{Op, Value};
 
 /// A way that some threads went and others did not.
@@ -69,7 +69,7 @@ impl Machine<'_> {
         }
     }
 
-    fn report_divergence(&mut self, span: Span, here: usize, away: usize, given: Vec<(String, u32)>) {
+    fn report_divergence(&mut self, span: Span, here: usize, away: usize, given: Vec<HostValue>) {
         if self.prober.is_probing() || self.report.divergences.iter().any(|known| known.span == span) {
             return;
         }
@@ -103,7 +103,13 @@ impl Machine<'_> {
         match self.terms.parting(&guards, self.group) {
             Some(witness) => {
                 if !self.state.doubtful {
-                    self.report_divergence(span, witness.here, witness.away, witness.given);
+                    let given = witness.given.into_iter();
+                    let given = given.filter_map(|(name, component, word)| {
+                        let (name, scalar) = self.host_name(name, component)?;
+                        Some(HostValue { name, scalar, word })
+                    });
+                    let given = given.collect();
+                    self.report_divergence(span, witness.here, witness.away, given);
                 }
             }
             None if self.prober.enabled => {
@@ -123,7 +129,50 @@ impl Machine<'_> {
 struct Witness {
     here: usize,
     away: usize,
-    given: Vec<(String, u32)>,
+    given: Vec<(Symbol, u32, u32)>,
+}
+
+impl Machine<'_> {
+    /// What a component of something that the host sets is called, and its type.
+    pub fn host_name(&self, name: Symbol, component: u32) -> Option<(String, Scalar)> {
+        let mut name = self.terms.name(name).to_owned();
+        let global = self.shader.globals.iter().find(|global| global.name == name)?;
+        let (mut ty, mut component) = (&global.ty, component);
+        loop {
+            match ty {
+                Type::Resource(ResourceKind::ConstantBuffer, Some(element)) => ty = element,
+                Type::Array(element, _) => {
+                    let size = u32::try_from(self.shader.components(element)).ok()?.max(1);
+                    name = format!("{name}[{}]", component / size);
+                    (ty, component) = (element, component % size);
+                }
+                Type::Struct(id) => {
+                    let fields = &self.shader.structs.get(id.0 as usize)?.fields;
+                    let size = |ty: &Type| u32::try_from(self.shader.components(ty)).unwrap_or(u32::MAX);
+                    let field = fields.iter().find(|field| {
+                        let is_here = component < size(&field.ty);
+                        if !is_here {
+                            component -= size(&field.ty);
+                        }
+                        is_here
+                    })?;
+                    name = format!("{name}.{}", field.name);
+                    ty = &field.ty;
+                }
+                Type::Scalar(scalar) => return Some((name, *scalar)),
+                Type::Vector(scalar, _) => {
+                    let part = ["x", "y", "z", "w"].get(component as usize)?;
+                    return Some((format!("{name}.{part}"), *scalar));
+                }
+                Type::Matrix(scalar, _, columns) => {
+                    let columns = u32::from(*columns).max(1);
+                    let (row, column) = (component / columns, component % columns);
+                    return Some((format!("{name}[{row}][{column}]"), *scalar));
+                }
+                _ => return None,
+            }
+        }
+    }
 }
 
 impl Terms {
@@ -170,9 +219,10 @@ impl Terms {
             let away = holds.iter().find(|(_, holds)| !holds);
             match (here, away) {
                 (Some((here, _)), Some((away, _))) if parted.is_none() => {
-                    let given = given
-                        .iter()
-                        .filter_map(|(atom, word)| Some((self.name_of(*atom)?, *word)));
+                    let given = given.iter().filter_map(|(atom, word)| {
+                        let (name, component) = self.name_of(*atom)?;
+                        Some((name, component, *word))
+                    });
                     parted = Some(Witness {
                         here: *here,
                         away: *away,
@@ -205,6 +255,7 @@ impl Terms {
                     Some(Term::Apply(Op::GroupId(_), _)) => true,
                     Some(Term::Apply(
                         Op::Same
+                        | Op::Offset
                         | Op::Unary(..)
                         | Op::Binary(..)
                         | Op::Cast { .. }
@@ -228,9 +279,9 @@ impl Terms {
         }
     }
 
-    fn name_of(&self, atom: u32) -> Option<String> {
+    fn name_of(&self, atom: u32) -> Option<(Symbol, u32)> {
         match self.term(atom)? {
-            Term::Apply(Op::Uniform { name, .. }, _) => Some(self.name(*name).to_owned()),
+            Term::Apply(Op::Uniform { name, component }, _) => Some((*name, *component)),
             _ => None,
         }
     }

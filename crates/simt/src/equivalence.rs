@@ -194,7 +194,7 @@ fn compare_writes(terms: &mut Terms, expected: &[Write], got: &[Write]) -> Outco
     let equal = expected.len() == got.len()
         && expected.iter().zip(&got).all(|(a, b)| {
             (a.resource, a.component, a.thread) == (b.resource, b.component, b.thread)
-                && a.index == b.index
+                && (&a.index, &a.part) == (&b.index, &b.part)
                 && same(a, b)
         });
     if equal {
@@ -228,7 +228,10 @@ fn compare_writes(terms: &mut Terms, expected: &[Write], got: &[Write]) -> Outco
         differences.sort_by_key(|(thread, resource, ..)| (*thread, *resource));
         let terms: &Terms = terms;
         // Where something is written at a place that is not known, it may be any.
-        let is_anywhere = |write: &&Write| write.index.iter().any(|index| terms.is_opaque(index));
+        let is_anywhere = |write: &&Write| {
+            let mut place = write.index.iter().chain([&write.part]);
+            place.any(|index| terms.is_opaque(index))
+        };
         let scattered: BTreeSet<u32> = expected
             .iter()
             .chain(&got)
@@ -274,8 +277,9 @@ impl Sample<'_> {
                 .iter()
                 .map(|value| u64::from(self.value(value)))
                 .collect();
+            let component = write.component.wrapping_add(self.value(&write.part));
             places
-                .entry((write.resource.0, write.component, index, write.thread))
+                .entry((write.resource.0, component, index, write.thread))
                 .or_default()
                 .push(write);
         }

@@ -303,6 +303,7 @@ impl<'a> Machine<'a> {
         if let ExprKind::Local(local) = &target.kind {
             // Perhaps another resource from here on, and perhaps not for all.
             self.state.frame.aliases.remove(local);
+            self.forget_noticed(*local);
         }
         let place = self.place(target)?;
         let Some(op) = op else {
@@ -316,6 +317,9 @@ impl<'a> Machine<'a> {
         let new = self.binary(op, value.ty.scalar(), &old, &operand);
         let new = self.convert(&new, &value.ty, &target.ty);
         self.store(&place, &new, target.span)?;
+        if let ExprKind::Local(local) = target.kind {
+            self.notice(local, &new);
+        }
         Ok(new)
     }
 

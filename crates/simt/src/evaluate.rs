@@ -64,7 +64,8 @@ pub fn evaluate_groups(
         for write in writes.iter() {
             if sample.value(&write.guard) != 0 {
                 let index = write.index.iter().map(|index| sample.value(index)).collect();
-                let place = (terms.name(write.resource).to_owned(), index, write.component);
+                let component = write.component.wrapping_add(sample.value(&write.part));
+                let place = (terms.name(write.resource).to_owned(), index, component);
                 let word = sample.value(&write.value);
                 written.insert(place, word);
             }

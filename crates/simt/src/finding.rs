@@ -246,6 +246,15 @@ pub struct Race {
     pub given: Vec<Instance>,
 }
 
+/// A number that the host sets.
+#[derive(Clone, Debug)]
+pub struct HostValue {
+    /// As one would write it: `Size.x`.
+    pub name: String,
+    pub scalar: Scalar,
+    pub word: u32,
+}
+
 /// A barrier that one thread reaches and another one does not.
 #[derive(Clone, Debug)]
 pub struct Divergence {
@@ -257,8 +266,8 @@ pub struct Divergence {
     pub away: u32,
     /// The condition by which the other went elsewhere, or the statement by which it left, if that is known.
     pub parted: Option<Span>,
-    /// Values of the host for which this happens, by name; none where it happens for all.
-    pub given: Vec<(String, u32)>,
+    /// Values of the host for which this happens; none where it happens for all.
+    pub given: Vec<HostValue>,
     /// Number of group barriers passed before.
     pub interval: u32,
     pub iteration: Option<Iteration>,

@@ -71,7 +71,7 @@ impl Facts {
         let mut facts = Facts::default();
         for (number, argument) in arguments.enumerate() {
             let passes_slot = match op {
-                Op::Same | Op::Unary(..) | Op::Cast { .. } | Op::Intrinsic { .. } => true,
+                Op::Same | Op::Offset | Op::Unary(..) | Op::Cast { .. } | Op::Intrinsic { .. } => true,
                 Op::Binary(op, _) => {
                     !op.is_comparison() && !matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr)
                 }

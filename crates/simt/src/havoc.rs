@@ -144,6 +144,7 @@ impl Machine<'_> {
                 writes.push(Write {
                     resource,
                     component: u32::MAX,
+                    part: Value::Known(0),
                     index: Box::default(),
                     thread: thread as u16,
                     guard: guards.at(thread).clone(),

@@ -57,8 +57,8 @@ pub use equivalence::{Difference, Outcome, WaveRun, compare};
 pub use evaluate::{Written, evaluate, evaluate_groups};
 pub use finding::{
     Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Half,
-    Holders, Instance, Iteration, Kind, Operator, OutOfBounds, Parts, Quantity, Race, Rewrite, Shape, Stop,
-    Uninitialised, WaveDependence, WaveEffect, WaveLadder,
+    Holders, HostValue, Instance, Iteration, Kind, Operator, OutOfBounds, Parts, Quantity, Race, Rewrite,
+    Shape, Stop, Uninitialised, WaveDependence, WaveEffect, WaveLadder,
 };
 pub use order::unordered;
 pub use sample::Given;

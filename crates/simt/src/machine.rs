@@ -40,6 +40,8 @@ pub(crate) struct Write {
     pub resource: Symbol,
     /// Component within the element; for byte-address buffers the word after the address.
     pub component: u32,
+    /// Added to the component where that depends on what is not known.
+    pub part: Value,
     pub index: Box<[Value]>,
     pub thread: u16,
     pub guard: Value,

@@ -138,7 +138,7 @@ impl Machine<'_> {
         rows
     }
 
-    /// A variable is declared with a value: perhaps with the last two partial results combined.
+    /// A variable is declared with a value, or combined with one: perhaps of the last partial results.
     pub fn notice(&mut self, local: LocalId, value: &[Column]) {
         let variable = self
             .function()
@@ -151,6 +151,15 @@ impl Machine<'_> {
             component,
             thread,
         });
+    }
+
+    /// A variable is given another value: what was noticed of it is no more.
+    pub fn forget_noticed(&mut self, local: LocalId) {
+        if let Some(watch) = self.prober.watch.as_mut() {
+            watch.noticed.retain(
+                |(place, ..)| !matches!(place, Elements::OneRegister { local: other, .. } if *other == local),
+            );
+        }
     }
 
     /// The same of an expression, which may go where no variable is: what is stored in a resource, say.

@@ -1,6 +1,6 @@
 //! What is not understood: terms of its text and of what it is given.
 
-use shaderlint_hlsl::{Expr, ExprKind, Type};
+use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, Type};
 
 use crate::column::Column;
 use crate::machine::{Machine, Run};
@@ -20,7 +20,12 @@ impl<'a> Machine<'a> {
         operands: &'a [Expr],
         expr: &'a Expr,
     ) -> Run<Vec<Column>> {
-        let text = String::from_utf8_lossy(expr.span.slice(&self.shader.text)).into_owned();
+        let text = expr.span.slice(&self.shader.text);
+        if text.starts_with(b"DispatchMesh") {
+            // "The DispatchMesh call implies a GroupMemoryBarrierWithGroupSync()": DirectX mesh shader specification.
+            self.barrier(expr.span, Intrinsic::GroupMemoryBarrierWithGroupSync)?;
+        }
+        let text = String::from_utf8_lossy(text).into_owned();
         let text = self.terms.symbol(&text);
         let mut places = Vec::new();
         // An operand is of a type that is not known.
@@ -54,7 +59,7 @@ impl<'a> Machine<'a> {
                 ty => !self.shader.is_known(ty),
             };
             columns.extend(value);
-            if is_place && !matches!(place.root, Root::Value(_)) {
+            if is_place && !matches!(place.root, Root::Value(_) | Root::Uniform(_)) {
                 places.push((place, operand.span));
             }
         }

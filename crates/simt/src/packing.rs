@@ -207,7 +207,8 @@ fn results(terms: &Terms, writes: &[Write]) -> Option<Results> {
             .iter()
             .map(|index| terms.value_given(index, &[]))
             .collect();
-        let place = (write.resource, write.component, index?);
+        let part = terms.value_given(&write.part, &[])?;
+        let place = (write.resource, write.component.wrapping_add(part), index?);
         if write.guard != Value::TRUE {
             return None;
         }

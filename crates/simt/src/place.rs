@@ -15,7 +15,59 @@ pub(crate) struct Place {
     /// Components from the root's start, by thread.
     pub base: Column,
     /// Components from `base` on.
-    pub components: Vec<u32>,
+    pub components: Components,
+}
+
+/// Which components, in order. Of a constant there may be very many, of which a few are looked at.
+#[derive(Clone, Debug)]
+pub(crate) enum Components {
+    Run { start: u32, count: u32 },
+    Picked(Vec<u32>),
+}
+
+impl Components {
+    pub fn first_of(count: usize) -> Components {
+        Components::Run {
+            start: 0,
+            count: u32::try_from(count).unwrap_or(u32::MAX),
+        }
+    }
+
+    pub fn len(&self) -> usize {
+        match self {
+            Components::Run { count, .. } => *count as usize,
+            Components::Picked(components) => components.len(),
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        let (run, picked) = match self {
+            Components::Run { start, count } => (*start..start.saturating_add(*count), &[][..]),
+            Components::Picked(components) => (0..0, components.as_slice()),
+        };
+        run.chain(picked.iter().copied())
+    }
+
+    pub fn first(&self) -> Option<u32> {
+        self.iter().next()
+    }
+
+    /// As many as there are of those after `skip`.
+    fn part(&self, skip: usize, count: u32) -> Components {
+        match self {
+            Components::Run { start, count: all } => {
+                let skip = u32::try_from(skip).unwrap_or(u32::MAX).min(*all);
+                Components::Run {
+                    start: start.saturating_add(skip),
+                    count: count.min(all - skip),
+                }
+            }
+            Components::Picked(components) => {
+                let components = components.iter().copied();
+                Components::Picked(components.skip(skip).take(count as usize).collect())
+            }
+        }
+    }
 }
 
 #[derive(Clone)]
@@ -23,7 +75,9 @@ pub(crate) enum Root {
     Local(LocalId),
     Static(GlobalId),
     Shared(GlobalId),
-    /// An element of a resource.
+    /// A value of the host's.
+    Uniform(GlobalId),
+    /// An element of a resource, or a part of it.
     Device {
         resource: GlobalId,
         index: Vec<Column>,
@@ -34,6 +88,9 @@ pub(crate) enum Root {
 
 /// Added to an index that is certainly outside: no variable has as many components.
 const OUTSIDE: u32 = 1 << 31;
+
+/// Components of a vector or matrix, of which a swizzle picks some.
+const MAX_PICKED: usize = 16;
 
 /// The base of an element outside, by its index.
 pub(crate) fn outside(index: u32) -> Value {
@@ -49,18 +106,29 @@ pub(crate) fn index_outside(base: u32) -> i32 {
 impl<'a> Machine<'a> {
     /// The place an expression names; its value where it names none.
     pub fn place(&mut self, expr: &'a Expr) -> Run<Place> {
-        let count = self.shader.components(&expr.ty);
-        // Of what a name alone means more cannot be followed, but its parts can.
-        let is_part = matches!(expr.kind, ExprKind::Index(..) | ExprKind::Field(..));
-        if is_part && count > MAX_COMPONENTS {
-            return Self::stop("a part too large to be followed", expr.span);
+        let mut place = self.named_place(expr)?;
+        if place.components.len() > MAX_COMPONENTS {
+            // Of what a name alone means more cannot be followed, but its parts can.
+            if matches!(expr.kind, ExprKind::Index(..) | ExprKind::Field(..)) {
+                return Self::stop("a part too large to be followed", expr.span);
+            }
+            // A constant array is as long as its declaration says.
+            if !matches!(place.root, Root::Value(_)) {
+                place.components = place.components.part(0, MAX_COMPONENTS as u32);
+            }
         }
-        let count = count.min(MAX_COMPONENTS) as u32;
+        Ok(place)
+    }
+
+    /// The same, as large as it may be.
+    fn named_place(&mut self, expr: &'a Expr) -> Run<Place> {
+        let count = self.shader.components(&expr.ty);
         let whole = |root| Place {
             root,
             base: Column::ZERO,
-            components: (0..count).collect(),
+            components: Components::first_of(count),
         };
+        let count = u32::try_from(count).unwrap_or(u32::MAX);
         match &expr.kind {
             ExprKind::Local(local) => Ok(match self.state.frame.aliases.get(local) {
                 Some((resource, index)) => whole(Root::Device {
@@ -81,19 +149,10 @@ impl<'a> Machine<'a> {
                         index: Vec::new(),
                     },
                     Storage::Const => {
-                        // An array is as long as its declaration says: no cap here.
                         let place = self.constant(*global)?;
                         return Ok(Place::of_value(place));
                     }
-                    Storage::Uniform => {
-                        let name = self.terms.symbol(&declared.name);
-                        let values = (0..count)
-                            .map(|component| {
-                                Column::Uniform(self.terms.apply(Op::Uniform { name, component }, &[]))
-                            })
-                            .collect();
-                        Root::Value(values)
-                    }
+                    Storage::Uniform => Root::Uniform(*global),
                 }))
             }
             ExprKind::Index(base, index) => {
@@ -102,9 +161,9 @@ impl<'a> Machine<'a> {
                     Some(root) => Place {
                         root,
                         base: Column::ZERO,
-                        components: Vec::new(),
+                        components: Components::first_of(0),
                     },
-                    None => self.place(base)?,
+                    None => self.named_place(base)?,
                 };
                 let index_value = self.eval(index)?;
                 if index_value.is_empty() && self.claims.is_some() {
@@ -115,7 +174,7 @@ impl<'a> Machine<'a> {
                     && is_resource(&base.ty)
                 {
                     indices.extend(index_value);
-                    place.components = (0..count).collect();
+                    place.components = Components::first_of(count as usize);
                     return Ok(place);
                 }
                 let Some(index) = index_value.into_iter().next() else {
@@ -132,39 +191,32 @@ impl<'a> Machine<'a> {
                         return Self::stop("an index into something that is not understood", expr.span);
                     }
                 };
-                // A resource's elements are addressed by their components alone: a part chosen by an index that is not
-                // one known number is taken out of the whole element's value (and cannot be stored to).
-                if let Root::Device { .. } = &place.root {
-                    if let Some(index) = index.uniform(self.state.active).and_then(Value::known) {
-                        let skip = (index as usize).saturating_mul(stride as usize);
-                        place.components = place
-                            .components
-                            .iter()
-                            .copied()
-                            .skip(skip)
-                            .take(count as usize)
-                            .collect();
-                        if place.components.len() != count as usize {
-                            return Self::stop("an index past the end of an element", expr.span);
-                        }
-                        return Ok(place);
+                if let Root::Device { .. } = &place.root
+                    && let Some(index) = index.uniform(self.state.active).and_then(Value::known)
+                {
+                    let skip = (index as usize).saturating_mul(stride as usize);
+                    place.components = place.components.part(skip, count);
+                    if place.components.len() != count as usize {
+                        return Self::stop("an index past the end of an element", expr.span);
                     }
-                    let columns = self.load(&place, expr.span);
-                    place = Place::of_value(columns);
+                    return Ok(place);
                 }
                 // Swizzled or strided components are picked through the list, whole ones through the base.
-                let start = place.components.first().copied().unwrap_or(0);
-                let contiguous = (start..)
-                    .zip(&place.components)
-                    .all(|(expected, component)| expected == *component);
-                let mut start = start;
+                let (mut start, contiguous) = match &place.components {
+                    Components::Run { start, .. } => (*start, true),
+                    Components::Picked(picked) => {
+                        let start = picked.first().copied().unwrap_or(0);
+                        let are_next = (start..).zip(picked).all(|(next, picked)| next == *picked);
+                        (start, are_next)
+                    }
+                };
                 if !contiguous {
                     // What is loaded is packed: its components count from 0 again.
                     let columns = self.load(&place, expr.span);
                     start = 0;
                     place = Place::of_value(columns);
                 }
-                place.components = (0..count).collect();
+                place.components = Components::first_of(count as usize);
                 if place.base == Column::ZERO && (start, stride) == (0, 1) && self.is_below(&index, length) {
                     place.base = index;
                     return Ok(place);
@@ -185,7 +237,7 @@ impl<'a> Machine<'a> {
                     }
                     (Value::Known(_), Value::Known(_)) => v[0].clone(),
                     _ => m.terms.apply(
-                        Op::Same,
+                        Op::Offset,
                         &[
                             v[0].clone(),
                             v[1].clone(),
@@ -197,15 +249,15 @@ impl<'a> Machine<'a> {
                 Ok(place)
             }
             ExprKind::Field(base, _) if is_resource(&expr.ty) => {
-                self.place(base)?;
+                self.named_place(base)?;
                 Ok(whole(self.some_resource(&expr.ty)))
             }
             ExprKind::Field(base, field) => {
-                let mut place = self.place(base)?;
+                let mut place = self.named_place(base)?;
                 let of = match &base.ty {
                     // The members of a `ConstantBuffer<S>` are those of its one element.
                     Type::Resource(ResourceKind::ConstantBuffer, Some(element)) => {
-                        place.components = (0..self.shader.components(element) as u32).collect();
+                        place.components = Components::first_of(self.shader.components(element));
                         element
                     }
                     ty => ty,
@@ -219,29 +271,19 @@ impl<'a> Machine<'a> {
                     .take(*field as usize)
                     .map(|field| self.shader.components(&field.ty))
                     .fold(0, usize::saturating_add);
-                let components = place
-                    .components
-                    .iter()
-                    .copied()
-                    .skip(skip)
-                    .take(count as usize)
-                    .collect();
+                let components = place.components.part(skip, count);
                 Ok(Place { components, ..place })
             }
             ExprKind::Swizzle(base, picks) => {
-                let place = self.place(base)?;
-                let components = picks
+                let place = self.named_place(base)?;
+                let components: Vec<u32> = place.components.iter().take(MAX_PICKED).collect();
+                let picks = picks
                     .iter()
-                    .map(|pick| {
-                        place
-                            .components
-                            .get(usize::from(*pick))
-                            .or(place.components.first())
-                            .copied()
-                    })
-                    .collect::<Option<Vec<u32>>>()
-                    .unwrap_or_default();
-                Ok(Place { components, ..place })
+                    .map(|pick| components.get(usize::from(*pick)).or(components.first()).copied());
+                Ok(Place {
+                    components: Components::Picked(picks.collect::<Option<_>>().unwrap_or_default()),
+                    ..place
+                })
             }
             _ => {
                 let value = self.eval(expr)?;
@@ -286,6 +328,7 @@ impl<'a> Machine<'a> {
             ExprKind::Global(global) => match self.shader.globals.get(global.0 as usize)?.storage {
                 Storage::Groupshared => Some(Root::Shared(global)),
                 Storage::Static => Some(Root::Static(global)),
+                Storage::Uniform => Some(Root::Uniform(global)),
                 _ => None,
             },
             _ => None,
@@ -323,7 +366,7 @@ impl Place {
     /// All of a value that is in no place.
     fn of_value(columns: Vec<Column>) -> Place {
         Place {
-            components: (0..columns.len() as u32).collect(),
+            components: Components::first_of(columns.len()),
             root: Root::Value(columns),
             base: Column::ZERO,
         }
@@ -337,10 +380,13 @@ impl Place {
         }
     }
 
-    /// The resource and the index into it.
+    /// The resource and the index into it, and into its element.
     pub fn on_device(&self) -> Option<(GlobalId, Vec<Column>)> {
         match &self.root {
-            Root::Device { resource, index } => Some((*resource, index.clone())),
+            Root::Device { resource, index } => {
+                let part = Some(&self.base).filter(|base| **base != Column::ZERO);
+                Some((*resource, index.iter().chain(part).cloned().collect()))
+            }
             _ => None,
         }
     }

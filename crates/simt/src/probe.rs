@@ -279,7 +279,9 @@ impl<'a> Machine<'a> {
                 .of_statements(self.shader, std::slice::from_ref(statement))
         };
         let of_first = of_one(first);
-        if !of_first.touches_shared() {
+        // After the last barrier one thread may combine what all have stored.
+        let mut is_last_barrier = || of_first.barrier && rest.iter().all(|statement| !of_one(statement).barrier);
+        if !(of_first.touches_shared() || is_last_barrier()) {
             return;
         }
         trail.barrier = trail.barrier.max(index);

@@ -212,12 +212,24 @@ impl<'t> Sample<'t> {
             return 0;
         }
         self.depth += 1;
-        let words: Vec<u32> = arguments.iter().map(|argument| self.value(argument)).collect();
+        let mut words: Vec<u32> = arguments.iter().map(|argument| self.value(argument)).collect();
         self.depth -= 1;
         let known: Vec<Value> = words.iter().copied().map(Value::Known).collect();
         let mut scratch = Terms::default();
         let computed = match (op, known.as_slice()) {
             (Op::Same, [value]) => Some(value.clone()),
+            (
+                Op::Offset,
+                [
+                    Value::Known(base),
+                    Value::Known(index),
+                    Value::Known(size),
+                    Value::Known(start),
+                ],
+            ) => {
+                let offset = index.wrapping_mul(*size).wrapping_add(*start).wrapping_add(*base);
+                Some(Value::Known(offset))
+            }
             (Op::Select, [condition, a, b]) => Some(scratch.select(condition, a, b)),
             (Op::Unary(op, scalar), [value]) => Some(fold::unary(&mut scratch, *op, *scalar, value)),
             (Op::Binary(BinaryOp::LogicalAnd, _), [a, b]) => Some(scratch.and(a, b)),
@@ -235,6 +247,13 @@ impl<'t> Sample<'t> {
         if let Some(Value::Known(word)) = computed {
             return word;
         }
+        let mut op = *op;
+        // A part of an element, whether it is known which or not.
+        if let Op::Load { component, .. } | Op::Uniform { component, .. } = &mut op
+            && arguments.last().is_some_and(|last| self.terms.is_offset(last))
+        {
+            *component = component.wrapping_add(words.pop().unwrap_or_default());
+        }
         if let (
             Some(given),
             Op::Load {
@@ -244,7 +263,7 @@ impl<'t> Sample<'t> {
             | Op::Uniform { name, component },
         ) = (self.given, op)
         {
-            return given(self.terms.name(*name), &words, *component);
+            return given(self.terms.name(name), &words, component);
         }
         // An input, or an operation that is not evaluated: some function of its arguments.
         self.guessed |= self.given.is_some()
@@ -255,11 +274,10 @@ impl<'t> Sample<'t> {
         let input = match op {
             Op::Load { resource: name, .. }
             | Op::VolatileLoad { resource: name, .. }
-            | Op::Uniform { name, .. } => self.terms.inputs.get(name).copied(),
+            | Op::Uniform { name, .. } => self.terms.inputs.get(&name).copied(),
             _ => None,
         };
         self.guessed |= input == Some(Input::Narrow);
-        let (mut op, mut words) = (*op, words);
         if let (Some(Input::Bytes), Op::Load { component, .. }, [address]) =
             (input, &mut op, words.as_mut_slice())
         {

@@ -245,13 +245,12 @@ impl Terms {
         self.facts(value).opaque
     }
 
-    /// What the value depends on.
     /// Whether a place that is not known has the group's number in it: as a part of a sum, or of an element's index.
     pub fn is_of_group(&self, value: &Value) -> bool {
         let is_group = |start: u32, end: u32| {
             (start..end).any(|atom| match self.term(atom) {
                 Some(Term::Apply(Op::GroupId(_), _)) => true,
-                Some(Term::Apply(Op::Same, [base, index, ..])) => {
+                Some(Term::Apply(Op::Offset | Op::Same, [base, index, ..])) => {
                     self.is_of_group(index) || self.is_of_group(base)
                 }
                 _ => false,
@@ -264,6 +263,7 @@ impl Terms {
         }
     }
 
+    /// What the value depends on.
     pub fn facts(&self, value: &Value) -> Facts {
         let of = |number: u32| self.facts.get(number as usize).copied().unwrap_or(Facts::OPAQUE);
         let of_run = |start: u32, end: u32| match self.facts_of.get(start as usize..end as usize) {
@@ -294,6 +294,11 @@ impl Terms {
             Value::Run { start, end, .. } => are_of_group(*start, *end),
             Value::Sum(sum) => sum.parts.iter().all(|part| are_of_group(part.start, part.end)),
         }
+    }
+
+    /// Whether it is a number of components rather than an index.
+    pub fn is_offset(&self, value: &Value) -> bool {
+        matches!(self.single(value), Some(Term::Apply(Op::Offset, _)))
     }
 
     /// The term behind a value that is a single atom.

@@ -175,6 +175,7 @@ impl Terms {
                         inputs.insert(fingerprint(&atom));
                     }
                     Op::Same
+                    | Op::Offset
                     | Op::Unary(..)
                     | Op::Binary(..)
                     | Op::Cast { .. }

@@ -35,18 +35,54 @@ impl Machine<'_> {
                 self.gather_from(slot, place)
             }
             Root::Value(columns) => self.gather(columns, place),
+            Root::Uniform(global) => {
+                let components = place.components.iter();
+                components
+                    .map(|component| self.load_uniform(*global, &place.base, component))
+                    .collect()
+            }
             Root::Shared(global) => {
                 let site = self.site(span);
                 let components = place.components.iter();
                 components
-                    .map(|component| self.load_shared(*global, &place.base, *component, site))
+                    .map(|component| self.load_shared(*global, &place.base, component, site))
                     .collect()
             }
             Root::Device { resource, index } => {
                 let components = place.components.iter();
                 components
-                    .map(|component| self.load_device(*resource, index, *component))
+                    .map(|component| self.load_part(*resource, index, &place.base, component))
                     .collect()
+            }
+        }
+    }
+
+    /// A component of what the host sets. One that nobody knows which it is is equal to that of the same place.
+    fn load_uniform(&mut self, global: GlobalId, base: &Column, component: u32) -> Column {
+        self.uses_as_place(base);
+        let declared = self.shader.globals.get(global.0 as usize);
+        let name = declared.map_or("", |declared| &declared.name);
+        let name = self.terms.symbol(name);
+        self.map_all(&[base], |terms, base| {
+            let (start, rest) = match base {
+                [Value::Known(base)] => (*base, &[][..]),
+                unknown => (0, unknown),
+            };
+            let component = start.saturating_add(component);
+            terms.apply(Op::Uniform { name, component }, rest)
+        })
+    }
+
+    /// A component of a part of a resource's element. What is read at an index that is not known is not known to be what
+    /// is read at one that is, wherever that may be.
+    fn load_part(&mut self, resource: GlobalId, index: &[Column], part: &Column, component: u32) -> Column {
+        match part {
+            Column::Uniform(Value::Known(part)) => {
+                self.load_device(resource, index, part.saturating_add(component))
+            }
+            _ => {
+                let index: Vec<Column> = index.iter().chain([part]).cloned().collect();
+                self.load_device(resource, &index, component)
             }
         }
     }
@@ -68,7 +104,7 @@ impl Machine<'_> {
             .iter()
             .map(|component| {
                 if let Column::Uniform(Value::Known(base)) = &place.base {
-                    return match columns.get(base.saturating_add(*component) as usize) {
+                    return match columns.get(base.saturating_add(component) as usize) {
                         Some(column) => column.clone(),
                         None => self.fresh_columns(1).pop().unwrap_or(Column::ZERO),
                     };
@@ -85,12 +121,12 @@ impl Machine<'_> {
                 let lanes = self.lanes;
                 Column::from_fn(lanes, |thread| {
                     let index = place.base.at(thread).known();
-                    match index.and_then(|base| columns.get(base.saturating_add(*component) as usize)) {
+                    match index.and_then(|base| columns.get(base.saturating_add(component) as usize)) {
                         Some(column) => column.at(thread).clone(),
                         // Among the values there are, but which one is not known.
                         None if index.is_none() => {
                             let mut arguments: Vec<Value> =
-                                vec![place.base.at(thread).clone(), Value::Known(*component)];
+                                vec![place.base.at(thread).clone(), Value::Known(component)];
                             arguments.extend(columns.iter().map(|column| column.at(thread).clone()));
                             self.terms.apply(Op::Same, &arguments)
                         }
@@ -261,18 +297,20 @@ impl Machine<'_> {
             Root::Shared(global) => {
                 let site = self.site(span);
                 for (component, value) in place.components.iter().zip(values) {
-                    self.store_shared(*global, &place.base, *component, value, site);
+                    self.store_shared(*global, &place.base, component, value, site);
                 }
                 Ok(())
             }
             Root::Device { resource, index } => {
                 for (component, value) in place.components.iter().zip(values) {
                     self.look_for_undefined(index, value, span);
-                    self.store_device(*resource, index, *component, value);
+                    self.store_part(*resource, index, &place.base, component, value);
                 }
                 Ok(())
             }
-            Root::Value(_) => Self::stop("an assignment to something that is no place", span),
+            Root::Value(_) | Root::Uniform(_) => {
+                Self::stop("an assignment to something that is no place", span)
+            }
         }
     }
 
@@ -281,7 +319,7 @@ impl Machine<'_> {
         let (active, all, lanes) = (self.state.active, self.all, self.lanes);
         for (component, value) in place.components.iter().zip(values) {
             if let Column::Uniform(Value::Known(base)) = &place.base {
-                if let Some(column) = columns.get_mut(base.saturating_add(*component) as usize) {
+                if let Some(column) = columns.get_mut(base.saturating_add(component) as usize) {
                     *column = column.overlay(value, active, all, lanes);
                 }
                 continue;
@@ -293,7 +331,7 @@ impl Machine<'_> {
                         return old.at(thread).clone();
                     }
                     match place.base.at(thread) {
-                        Value::Known(base) if base.saturating_add(*component) as usize == index => {
+                        Value::Known(base) if base.saturating_add(component) as usize == index => {
                             value.at(thread).clone()
                         }
                         Value::Known(_) => old.at(thread).clone(),
@@ -383,19 +421,36 @@ impl Machine<'_> {
     }
 
     pub fn store_device(&mut self, resource: GlobalId, index: &[Column], component: u32, value: &Column) {
-        for column in index.iter().chain([value]) {
+        self.store_part(resource, index, &Column::ZERO, component, value);
+    }
+
+    /// Stores a component of a part of a resource's element.
+    fn store_part(
+        &mut self,
+        resource: GlobalId,
+        index: &[Column],
+        part: &Column,
+        component: u32,
+        value: &Column,
+    ) {
+        for column in index.iter().chain([part, value]) {
             self.uses_as_place(column);
         }
         let name = self.terms.symbol(resource_name(self.shader, resource));
-        self.note_order(Some(name), index.iter().chain([value]));
+        self.note_order(Some(name), index.iter().chain([part, value]));
         let state = &mut self.state;
         // A load after this store is not one before it.
         state.events += 1;
         let writes = Rc::make_mut(&mut state.writes);
         for thread in state.active.threads() {
+            let (start, part) = match part.at(thread) {
+                Value::Known(part) => (*part, Value::Known(0)),
+                part => (0, part.clone()),
+            };
             writes.push(Write {
                 resource: name,
-                component,
+                component: component.saturating_add(start),
+                part,
                 index: index.iter().map(|column| column.at(thread).clone()).collect(),
                 thread: thread as u16,
                 guard: state.guard.at(thread).clone(),

@@ -63,6 +63,9 @@ pub(crate) struct Part {
 pub(crate) enum Op {
     /// The value itself, as an atom of another operator's form.
     Same,
+    /// Of an element's components: those before the whole, the index, how many an element has, those before the first.
+    /// Past the end it is anything.
+    Offset,
     Unary(UnaryOp, Scalar),
     Binary(BinaryOp, Scalar),
     Cast {

@@ -44,7 +44,7 @@ use crate::column::Column;
 use crate::finding::{Collective, Extent, Operator};
 use crate::machine::{Machine, Run};
 use crate::memory::Shared;
-use crate::place::{Place, Root, outside};
+use crate::place::{Components, Place, Root, outside};
 use crate::terms::{Term, Terms};
 use crate::value::{Op, Part, Value};
 
@@ -446,7 +446,7 @@ impl<'a> Machine<'a> {
         Place {
             root: Root::Shared(resource),
             base,
-            components: (0..size.elements * size.components).collect(),
+            components: Components::first_of((size.elements * size.components) as usize),
         }
     }
 

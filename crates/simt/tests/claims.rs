@@ -361,3 +361,30 @@ fn a_run_goes_on_where_it_cannot_follow() {
     check("", &format!("if (!IS_LEADER) return; {claim}"), &[]);
     check("", &format!("if (GetLane(Src[gi]) == 0) {{ {claim} }}"), &[]);
 }
+
+#[test]
+fn parts_of_what_is_large() {
+    // A constant buffer of more than anyone looks at.
+    let large = "struct Camera { float4x4 views[20]; float3 position; };
+        struct Frame { Camera cameras[16]; }; ConstantBuffer<Frame> frame;
+        cbuffer Bones { float4x4 bones[512]; float limit; };";
+    let claim = "uint slot; InterlockedAdd(C[0], 1, slot); Out[slot] = id.x;";
+    check(
+        large,
+        &format!("if (Src[id.x] > frame.cameras[1].position.y) {{ {claim} }}"),
+        &["slot"],
+    );
+    check(
+        large,
+        &format!("if (Src[id.x] > bones[id.x & 7][1].x + limit) {{ {claim} }}"),
+        &["slot"],
+    );
+    // Into an array that is a member of an element.
+    let tiles = "struct Tile { uint count; uint index[64]; }; RWStructuredBuffer<Tile> Tiles;";
+    let body = "if (gi == 0) cell = 0; GroupMemoryBarrierWithGroupSync();
+        if (Src[id.x] > 3) { uint slot; InterlockedAdd(cell, 1, slot); Tiles[0].index[slot] = id.x; }";
+    check(tiles, body, &["slot"]);
+    // Of a counter for each of many, whichever it is.
+    let body = "uint old; InterlockedAdd(Tiles[0].index[Src[id.x]], 1, old); Out[old] = 1;";
+    check(tiles, body, &[]);
+}

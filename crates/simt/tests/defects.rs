@@ -28,7 +28,7 @@ fn found(threads: &str, globals: &str, body: &str) -> Vec<String> {
         let given: Vec<String> = found
             .given
             .iter()
-            .map(|(name, value)| format!(" {name} = {value}"))
+            .map(|given| format!(" {} = {}", given.name, given.word))
             .collect();
         all.push(format!(
             "{} here, {} not: {parted}{}",

@@ -277,6 +277,39 @@ fn elements_from_the_buffer_in_a_struct() {
 }
 
 #[test]
+fn one_thread_adds_from_zero() {
+    let g = "groupshared uint g[64];";
+    let body = |loop_: &str| {
+        format!("g[gi] = Src[id.x]; SYNC; if (gi == 0) {{ uint sum = 0; {loop_} Out[0] = sum; }}")
+    };
+    let adds = "for (uint i = 0; i < 64; ++i) sum += g[i];";
+    check(
+        "64,1,1",
+        g,
+        &body(adds),
+        &["reduction Add 64/64 Serial g+0 -> sum of 0"],
+    );
+    // The total on the way to something else.
+    check("64,1,1", g, &body(&format!("{adds} sum *= 3;")), &[]);
+    check(
+        "64,1,1",
+        g,
+        &body("for (uint i = 0; i < 65; ++i) sum += g[i & 63];"),
+        &[],
+    );
+}
+
+#[test]
+fn functions_of_constants_are_worked_out() {
+    let g = "groupshared uint g[64]; static const uint Rounds = log2(64);";
+    let body = "g[gi] = Src[id.x]; SYNC;
+        for (uint k = 0; k < Rounds; ++k) {
+            uint t = g[gi]; if (gi >= 1u << k) t += g[gi - (1u << k)]; SYNC; g[gi] = t; SYNC; }
+        Out[id.x] = g[gi];";
+    check("64,1,1", g, body, &["inclusive Add 64/64 Doubling g+0 -> g+0"]);
+}
+
+#[test]
 fn ladders_in_a_loop() {
     let g = "uint passes; groupshared uint g[64];";
     let tiles = |passes: &str, end: &str| {

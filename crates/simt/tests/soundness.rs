@@ -642,3 +642,10 @@ fn inputs_are_of_their_types() {
     check_races(globals, &words("In.Load4(4).x"), 0);
     check_races(globals, &words("In.Load2(0).x"), 1);
 }
+
+#[test]
+fn a_dispatch_of_meshes_is_a_barrier() {
+    let payload = "struct Payload { uint ids[64]; }; groupshared Payload p;";
+    check_races(payload, "p.ids[gi] = gi; DispatchMesh(64, 1, 1, p);", 0);
+    check_races(payload, "p.ids[gi] = gi; Look(64, 1, 1, p);", 1);
+}

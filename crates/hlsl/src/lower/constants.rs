@@ -181,6 +181,17 @@ impl Lowering<'_> {
         }
     }
 
+    /// The whole number that a function of constants gives, as a literal. What a compiler works out is exact there; a
+    /// device may be off by a bit or two, and so may be what is no whole number.
+    pub(super) fn folded(&self, intrinsic: Intrinsic, arguments: &[Expr]) -> Option<ExprKind> {
+        match self.evaluate_intrinsic(intrinsic, arguments)? {
+            Constant::Float(value) if value.fract() == 0.0 && value.abs() < 16_777_216.0 => {
+                Some(ExprKind::Literal(value.to_bits()))
+            }
+            _ => None,
+        }
+    }
+
     fn evaluate_intrinsic(&self, intrinsic: Intrinsic, arguments: &[Expr]) -> Option<Constant> {
         let value = |index: usize| arguments.get(index).and_then(|expr| self.evaluate(expr));
         let less = |a, b| Some(binary(BinaryOp::Less, a, b)? == Constant::Bool(true));
@@ -193,12 +204,22 @@ impl Lowering<'_> {
                 let (a, b) = (value(0)?, value(1)?);
                 Some(if less(a, b)? { b } else { a })
             }
-            Intrinsic::Ceil | Intrinsic::Floor | Intrinsic::Log2 | Intrinsic::Sqrt => {
+            Intrinsic::FirstBitHigh => match value(0)? {
+                Constant::Uint(a) => Some(Constant::Uint(a.checked_ilog2()?)),
+                Constant::Int(a) => Some(Constant::Uint(u32::try_from(a).ok()?.checked_ilog2()?)),
+                _ => None,
+            },
+            Intrinsic::Pow => match (value(0)?, value(1)?) {
+                (Constant::Float(a), Constant::Float(b)) => Some(Constant::Float(a.powf(b))),
+                _ => None,
+            },
+            Intrinsic::Ceil | Intrinsic::Exp2 | Intrinsic::Floor | Intrinsic::Log2 | Intrinsic::Sqrt => {
                 let Constant::Float(a) = value(0)? else {
                     return None;
                 };
                 Some(Constant::Float(match intrinsic {
                     Intrinsic::Ceil => a.ceil(),
+                    Intrinsic::Exp2 => a.exp2(),
                     Intrinsic::Floor => a.floor(),
                     Intrinsic::Log2 => a.log2(),
                     _ => a.sqrt(),

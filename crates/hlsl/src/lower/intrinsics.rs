@@ -146,8 +146,19 @@ fn is_numeric(expr: &Expr) -> bool {
 }
 
 impl Lowering<'_> {
-    /// A call of an intrinsic, its arguments converted.
+    /// A call of an intrinsic, its arguments converted; its value, if that is known for certain.
     pub(super) fn intrinsic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
+        let mut call = self.typed_intrinsic(intrinsic, arguments, span);
+        if let ExprKind::Intrinsic(intrinsic, arguments) = &call.kind
+            && call.ty == Type::FLOAT
+            && let Some(value) = self.folded(*intrinsic, arguments)
+        {
+            call.kind = value;
+        }
+        call
+    }
+
+    fn typed_intrinsic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
         let make = |arguments: Vec<Expr>, ty: Type| Expr {
             kind: ExprKind::Intrinsic(intrinsic, arguments),
             ty,
