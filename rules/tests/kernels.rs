@@ -1,11 +1,11 @@
 //! The kernels that articles and course notes print, in our words: each file says what is found in it.
 //!
-//! A file of `fixtures/kernels` begins with one `// verdict:` line for each finding, in order, or with
-//! `// verdict: nothing`. No file is left out, no finding goes unmentioned.
+//! A file of `fixtures/kernels`, and each that stands beside a `pipeline.toml`, begins with one `// verdict:` line for each
+//! finding, in order, or with `// verdict: nothing`. No file is left out, no finding goes unmentioned.
 #![expect(clippy::disallowed_methods, reason = "fixtures are files")]
 
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use shaderlint_hlsl::NoIncludes;
 use shaderlint_linter::{Diagnostic, Safety, Settings, check_shader};
@@ -50,15 +50,27 @@ fn said(text: &str) -> String {
 
 #[test]
 fn kernels_are_judged_as_they_say() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/kernels");
-    let entries = std::fs::read_dir(folder).expect("the kernels are there");
-    let mut paths: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures");
+    let inside = |folder: PathBuf| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).expect("the kernels are there");
+        entries.filter_map(|entry| Some(entry.ok()?.path())).collect()
+    };
+    let mut folders = vec![fixtures.join("kernels")];
+    for pipelines in ["scan", "reduction", "yardsticks"] {
+        folders.extend(
+            inside(fixtures.join(pipelines))
+                .into_iter()
+                .filter(|path| path.is_dir()),
+        );
+    }
+    let mut paths: Vec<PathBuf> = folders.into_iter().flat_map(inside).collect();
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "hlsl"));
     paths.sort();
     assert!(!paths.is_empty());
     let (mut all_found, mut all_said) = (String::new(), String::new());
     for path in paths {
         let text = std::fs::read_to_string(&path).expect("a fixture is UTF-8");
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = path.strip_prefix(&fixtures).unwrap_or(&path).display();
         let _ = write!(all_found, "{name}\n{}", found(&text));
         let _ = write!(all_said, "{name}\n{}", said(&text));
     }

@@ -54,6 +54,9 @@ pub(crate) enum Command {
     #[cfg(feature = "gpu")]
     /// Prove and run a file's fixes against the kernels they replace
     Verify(crate::verify::VerifyArgs),
+    /// Check and time device-wide scans or reductions on every adapter
+    #[cfg(feature = "gpu")]
+    Bench(crate::bench::BenchArgs),
     /// Serve an editor on standard input and output (LSP)
     Server,
     /// Print what a shell needs to complete our arguments

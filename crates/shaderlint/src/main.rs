@@ -7,6 +7,8 @@
 
 mod args;
 mod baseline;
+#[cfg(feature = "gpu")]
+mod bench;
 mod changed;
 mod config;
 mod encoding;
@@ -95,6 +97,8 @@ fn dispatch(args: args::Args) -> Result<Outcome> {
         Some(args::Command::Wgsl(args)) => wgsl::run(&args),
         #[cfg(feature = "gpu")]
         Some(args::Command::Verify(args)) => verify::run(&args),
+        #[cfg(feature = "gpu")]
+        Some(args::Command::Bench(args)) => bench::run(&args),
         Some(args::Command::Server) => server::run(),
         Some(args::Command::Completions { shell }) => generate::completions(shell),
         Some(args::Command::Man { command }) => generate::man(command.as_deref()),

@@ -25,7 +25,7 @@ use self::gather::{Files, gather};
 use self::kernel_toml::Settings;
 use self::page::Page;
 use self::pair::{Pair, fixed_file, other_file};
-use self::progress::Progress;
+pub(crate) use self::progress::Progress;
 use crate::args::SourceArgs;
 use crate::config::Projects;
 use crate::includes::Files as Sources;
@@ -121,7 +121,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
 }
 
 /// The adapters to run on.
-fn chosen(name: Option<&str>) -> Result<Vec<Adapter>> {
+pub(crate) fn chosen(name: Option<&str>) -> Result<Vec<Adapter>> {
     let all = adapters();
     let Some(name) = name else { return Ok(all) };
     let names: Vec<String> = all.iter().map(|adapter| adapter.info.name.clone()).collect();

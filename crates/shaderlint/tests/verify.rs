@@ -167,7 +167,18 @@ fn results_are_json_for_other_programs() {
 
 #[test]
 fn every_file_of_a_folder_is_verified() {
-    let said = verify(&["fixtures/scan", "--quiet"], NO_ADAPTER);
+    // Without the folders of pipelines that lie beside them.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ladders");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for entry in std::fs::read_dir(root().join("fixtures/scan")).expect("the fixtures are there") {
+        let path = entry.expect("a fixture can be listed").path();
+        if path.is_file() {
+            std::fs::copy(&path, folder.join(path.file_name().unwrap_or_default())).expect("a copy");
+        }
+    }
+    let folder = folder.to_string_lossy();
+    let said = verify(&[&folder, "--quiet"], NO_ADAPTER).replace(&*folder, "fixtures/scan");
     assert_data_eq!(
         said,
         str![[r#"

@@ -10,6 +10,7 @@
 
 pub mod interpret;
 mod lower;
+pub mod pipeline;
 pub mod run;
 
 pub use lower::{

@@ -221,12 +221,27 @@ impl Device {
         layout: &wgpu::BindGroupLayout,
         buffers: &[&wgpu::Buffer],
     ) -> Result<wgpu::BindGroup, RunError> {
+        let whole: Vec<(&wgpu::Buffer, u64)> =
+            buffers.iter().map(|buffer| (*buffer, buffer.size())).collect();
+        self.bind_parts(layout, &whole)
+    }
+
+    /// Binds so many bytes of each buffer, from its start.
+    pub(super) fn bind_parts(
+        &self,
+        layout: &wgpu::BindGroupLayout,
+        buffers: &[(&wgpu::Buffer, u64)],
+    ) -> Result<wgpu::BindGroup, RunError> {
         self.scoped(|| {
             let entries: Vec<wgpu::BindGroupEntry<'_>> = (0u32..)
                 .zip(buffers)
-                .map(|(binding, buffer)| wgpu::BindGroupEntry {
+                .map(|(binding, (buffer, bytes))| wgpu::BindGroupEntry {
                     binding,
-                    resource: buffer.as_entire_binding(),
+                    resource: wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+                        buffer,
+                        offset: 0,
+                        size: std::num::NonZeroU64::new(*bytes),
+                    }),
                 })
                 .collect();
             self.gpu.create_bind_group(&wgpu::BindGroupDescriptor {
@@ -359,6 +374,11 @@ impl Device {
 }
 
 impl Compiled<'_> {
+    /// What the driver made of it, and what it binds.
+    pub(super) fn parts(&self) -> (&wgpu::ComputePipeline, &wgpu::BindGroupLayout) {
+        (&self.pipeline, &self.layout)
+    }
+
     /// Runs the kernel once over `groups` groups.
     ///
     /// # Errors

@@ -285,10 +285,10 @@ impl Inputs {
 }
 
 /// The generator `SplitMix64`, seeded by a number and a name.
-struct Random(u64);
+pub(super) struct Random(u64);
 
 impl Random {
-    fn new(seed: u64, name: &str) -> Self {
+    pub(super) fn new(seed: u64, name: &str) -> Self {
         // FNV-1a.
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -296,7 +296,7 @@ impl Random {
         Self(seed ^ hash)
     }
 
-    fn next(&mut self) -> u32 {
+    pub(super) fn next(&mut self) -> u32 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

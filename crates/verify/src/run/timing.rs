@@ -114,30 +114,15 @@ fn time_kernels(
         Subject::kernel(device, fixed, &inputs)?,
         Subject::copy(device, threads, plan.groups)?,
     ];
-    let queries = device.scoped(|| {
-        device.gpu.create_query_set(&wgpu::QuerySetDescriptor {
-            label: None,
-            ty: wgpu::QueryType::Timestamp,
-            count: 2,
-        })
-    })?;
-    let resolved = device.empty_buffer(
-        16,
-        wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC,
-    )?;
-    let period_ns = f64::from(device.queue.get_timestamp_period());
+    let stopwatch = Stopwatch::new(device)?;
     let mut times: [Vec<f64>; 3] = Default::default();
     for run in 0..plan.warm_up.saturating_add(plan.runs) {
         for (subject, times) in subjects.iter().zip(&mut times) {
             device.tell("timing");
-            subject.submit(device, &queries, &resolved, plan)?;
-            let bytes = device.read(&[&resolved])?.pop().unwrap_or_default();
-            let stamp = |at: usize| -> u64 {
-                let bytes: Option<[u8; 8]> = bytes.get(at..at + 8).and_then(|b| b.try_into().ok());
-                bytes.map_or(0, u64::from_le_bytes)
-            };
+            subject.submit(device, &stopwatch, plan)?;
+            let taken = stopwatch.milliseconds(device)?;
             if run >= plan.warm_up {
-                times.push(milliseconds(stamp(8).saturating_sub(stamp(0)), period_ns));
+                times.push(taken);
             }
         }
     }
@@ -151,12 +136,58 @@ fn time_kernels(
     })
 }
 
-#[expect(clippy::cast_precision_loss, reason = "times are far below 2^53 ns")]
-fn milliseconds(ticks: u64, period_ns: f64) -> f64 {
-    ticks as f64 * period_ns * 1e-6
+/// Two timestamps around a compute pass.
+#[derive(Debug)]
+pub(super) struct Stopwatch {
+    queries: wgpu::QuerySet,
+    resolved: wgpu::Buffer,
+    period_ns: f64,
 }
 
-fn spread(mut times: Vec<f64>) -> Spread {
+impl Stopwatch {
+    pub(super) fn new(device: &Device) -> Result<Self, RunError> {
+        let queries = device.scoped(|| {
+            device.gpu.create_query_set(&wgpu::QuerySetDescriptor {
+                label: None,
+                ty: wgpu::QueryType::Timestamp,
+                count: 2,
+            })
+        })?;
+        let usage = wgpu::BufferUsages::QUERY_RESOLVE | wgpu::BufferUsages::COPY_SRC;
+        Ok(Self {
+            queries,
+            resolved: device.empty_buffer(16, usage)?,
+            period_ns: f64::from(device.queue.get_timestamp_period()),
+        })
+    }
+
+    /// What the pass that is timed writes.
+    pub(super) fn writes(&self) -> wgpu::ComputePassTimestampWrites<'_> {
+        wgpu::ComputePassTimestampWrites {
+            query_set: &self.queries,
+            beginning_of_pass_write_index: Some(0),
+            end_of_pass_write_index: Some(1),
+        }
+    }
+
+    /// Comes after the pass.
+    pub(super) fn resolve(&self, encoder: &mut wgpu::CommandEncoder) {
+        encoder.resolve_query_set(&self.queries, 0..2, &self.resolved, 0);
+    }
+
+    /// How long the pass took, once it is done.
+    #[expect(clippy::cast_precision_loss, reason = "times are far below 2^53 ns")]
+    pub(super) fn milliseconds(&self, device: &Device) -> Result<f64, RunError> {
+        let bytes = device.read(&[&self.resolved])?.pop().unwrap_or_default();
+        let stamp = |at: usize| -> u64 {
+            let bytes: Option<[u8; 8]> = bytes.get(at..at + 8).and_then(|b| b.try_into().ok());
+            bytes.map_or(0, u64::from_le_bytes)
+        };
+        Ok(stamp(8).saturating_sub(stamp(0)) as f64 * self.period_ns * 1e-6)
+    }
+}
+
+pub(super) fn spread(mut times: Vec<f64>) -> Spread {
     times.sort_by(f64::total_cmp);
     Spread {
         median_ms: times.get(times.len() / 2).copied().unwrap_or(0.0),
@@ -212,13 +243,7 @@ fn copy(@builtin(global_invocation_id) id: vec3<u32>) {{
         })
     }
 
-    fn submit(
-        &self,
-        device: &Device,
-        queries: &wgpu::QuerySet,
-        resolved: &wgpu::Buffer,
-        plan: TimingPlan,
-    ) -> Result<(), RunError> {
+    fn submit(&self, device: &Device, stopwatch: &Stopwatch, plan: TimingPlan) -> Result<(), RunError> {
         device.scoped(|| {
             let mut encoder = device
                 .gpu
@@ -231,11 +256,7 @@ fn copy(@builtin(global_invocation_id) id: vec3<u32>) {{
             {
                 let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
                     label: None,
-                    timestamp_writes: Some(wgpu::ComputePassTimestampWrites {
-                        query_set: queries,
-                        beginning_of_pass_write_index: Some(0),
-                        end_of_pass_write_index: Some(1),
-                    }),
+                    timestamp_writes: Some(stopwatch.writes()),
                 });
                 pass.set_pipeline(&self.prepared.pipeline);
                 pass.set_bind_group(0, &self.prepared.bind_group, &[]);
@@ -243,7 +264,7 @@ fn copy(@builtin(global_invocation_id) id: vec3<u32>) {{
                     pass.dispatch_workgroups(plan.groups, 1, 1);
                 }
             }
-            encoder.resolve_query_set(queries, 0..2, resolved, 0);
+            stopwatch.resolve(&mut encoder);
             device.queue.submit([encoder.finish()]);
         })?;
         device.wait()

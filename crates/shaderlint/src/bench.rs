@@ -1,0 +1,187 @@
+//! `shaderlint bench`: device-wide scans and reductions on the same data, checked and timed beside a copy and the CPU.
+
+mod chart;
+mod measure;
+mod page;
+mod systems;
+mod text;
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, ensure};
+use clap::ValueEnum;
+use serde::Serialize;
+use shaderlint_verify::run::Adapter;
+
+use self::measure::{Measured, Measurement};
+use crate::args::{ColorChoice, SourceArgs};
+use crate::terminal::Style;
+use crate::verify::{Progress, chosen};
+use crate::{Outcome, terminal};
+
+/// Arguments of `shaderlint bench`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BenchArgs {
+    /// scan, reduction, or a folder with a pipeline.toml in or below it
+    pub what: PathBuf,
+    /// Numbers of elements, e.g. 1e3..1e8 or 1000,4097
+    #[arg(long, value_name = "N", value_parser = sizes)]
+    pub n: Option<Sizes>,
+    /// Run on this adapter only (a part of its name)
+    #[arg(long, value_name = "NAME")]
+    pub adapter: Option<String>,
+    /// How results are printed
+    #[arg(
+        long,
+        value_enum,
+        default_value = "full",
+        value_name = "FORMAT",
+        hide_possible_values = true,
+        help = "full or json [default: full]",
+        hide_default_value = true
+    )]
+    pub output_format: Format,
+    /// Write a page for a browser
+    #[arg(long, value_name = "FILE.html")]
+    pub report: Option<PathBuf>,
+    /// Write the plots
+    #[arg(long, value_name = "FILE.svg")]
+    pub plot: Option<PathBuf>,
+    /// No progress
+    #[arg(short, long)]
+    pub quiet: bool,
+    #[command(flatten)]
+    pub source: SourceArgs,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Full,
+    Json,
+}
+
+/// Numbers of elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sizes(pub Vec<u64>);
+
+/// The most elements that are asked for: their sums' places are 32-bit words.
+const MOST: u64 = 1 << 31;
+
+/// What is printed for other programs.
+#[derive(Serialize)]
+struct Output<'a> {
+    /// The program's.
+    version: &'a str,
+    what: String,
+    adapters: &'a [Measured],
+}
+
+pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
+    let systems = systems::systems(&args.what, &args.source)?;
+    let adapters: Vec<Adapter> = chosen(args.adapter.as_deref())?;
+    ensure!(!adapters.is_empty(), "there is no adapter to measure on");
+    let progress = Progress::new(args.quiet);
+    let style = Style::of_stdout(ColorChoice::Auto);
+    let mut all = Vec::new();
+    for adapter in &adapters {
+        let sizes = args.n.clone().unwrap_or_else(|| default_sizes(adapter));
+        let mut measurement = Measurement::new(adapter, &systems, &progress);
+        if args.output_format == Format::Full {
+            progress.print(&text::heading(measurement.measured()))?;
+        }
+        for n in sizes.0 {
+            let size = measurement.at(n)?;
+            if args.output_format == Format::Full {
+                progress.print(&text::table(size, style))?;
+            }
+        }
+        all.push(measurement.done());
+    }
+    progress.clear();
+    if args.output_format == Format::Json {
+        let mut text = serde_json::to_vec_pretty(&Output {
+            version: env!("CARGO_PKG_VERSION"),
+            what: args.what.display().to_string(),
+            adapters: &all,
+        })?;
+        text.push(b'\n');
+        terminal::print(&text)?;
+    }
+    let what = args.what.display().to_string();
+    if let Some(path) = &args.report {
+        std::fs::write(path, page::html(&what, &all)).with_context(|| path.display().to_string())?;
+    }
+    if let Some(path) = &args.plot {
+        std::fs::write(path, chart::svg(&all)).with_context(|| path.display().to_string())?;
+    }
+    Ok(if all.iter().any(Measured::is_wrong) {
+        Outcome::Findings
+    } else {
+        Outcome::Clean
+    })
+}
+
+/// A rasteriser in software shows that pipelines run, not how fast.
+fn default_sizes(adapter: &Adapter) -> Sizes {
+    decades(1000, if adapter.info.is_cpu { 100_000 } else { 100_000_000 })
+}
+
+fn decades(from: u64, to: u64) -> Sizes {
+    let powers = std::iter::successors(Some(from), |n| n.checked_mul(10));
+    Sizes(powers.take_while(|n| *n <= to).collect())
+}
+
+/// Parses `1000`, `1e3,1e4` or `1e3..1e8`, which goes up by factors of ten.
+fn sizes(text: &str) -> Result<Sizes, String> {
+    let Some((from, to)) = text.split_once("..") else {
+        return text.split(',').map(size).collect::<Result<_, _>>().map(Sizes);
+    };
+    let (from, to) = (size(from)?, size(to)?);
+    if from == 0 || from > to {
+        return Err("a range goes upwards from 1 or more, by factors of ten".to_owned());
+    }
+    Ok(decades(from, to))
+}
+
+fn size(text: &str) -> Result<u64, String> {
+    let text = text.trim().replace('_', "");
+    let number = match text.split_once(['e', 'E']) {
+        None => text.parse().ok(),
+        Some((digits, exponent)) => {
+            let power = exponent
+                .parse()
+                .ok()
+                .and_then(|exponent| 10u64.checked_pow(exponent));
+            digits
+                .parse::<u64>()
+                .ok()
+                .zip(power)
+                .and_then(|(digits, power)| digits.checked_mul(power))
+        }
+    };
+    match number {
+        Some(number) if number <= MOST => Ok(number),
+        Some(_) => Err(format!("{text} is more than {MOST}")),
+        None => Err(format!("`{text}` is no number of elements")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_numbers_lists_and_ranges() {
+        let ok = |sizes: &[u64]| Ok(Sizes(sizes.to_vec()));
+        assert_eq!(sizes("1000"), ok(&[1000]));
+        assert_eq!(sizes("0, 1,2e3,1_000"), ok(&[0, 1, 2000, 1000]));
+        assert_eq!(sizes("1e3..1e5"), ok(&[1000, 10_000, 100_000]));
+        assert_eq!(sizes("3..50"), ok(&[3, 30]));
+        assert_eq!(sizes("many"), Err("`many` is no number of elements".into()));
+        assert_eq!(
+            sizes("1e10"),
+            Err("10000000000 is more than 2147483648".replace("10000000000", "1e10"))
+        );
+        assert!(sizes("1e5..1e3").is_err() && sizes("0..10").is_err() && sizes("1e99").is_err());
+    }
+}

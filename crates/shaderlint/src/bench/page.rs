@@ -1,0 +1,138 @@
+//! Measurements as one page for a browser that needs nothing else, not even scripts.
+
+use std::fmt::Write;
+
+use super::chart::{self, HEIGHT, Quantity, WIDTH, escaped};
+use super::measure::{Measured, Outcome, Row, Size, grouped};
+use super::text::{rate, three_digits};
+
+/// The look of the other page.
+const STYLE: &str = include_str!("../verify/page.css");
+const OWN_STYLE: &str = include_str!("page.css");
+
+pub(super) fn html(what: &str, all: &[Measured]) -> String {
+    let title = match what {
+        "scan" => "Scans of n words".to_owned(),
+        "reduction" => "Sums of n words".to_owned(),
+        path => path.to_owned(),
+    };
+    let mut html = format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
+         <meta name=\"color-scheme\" content=\"light dark\">\n<title>shaderlint bench {0}</title>\n\
+         <style>\n{STYLE}\n{OWN_STYLE}\n{1}</style>\n</head>\n<body>\n<header class=\"top\"><div>\
+         <p class=\"program\">shaderlint bench {0}</p><h1>{2}</h1></div></header>\n<main>\n",
+        escaped(what),
+        chart::style(),
+        escaped(&title)
+    );
+    for measured in all {
+        adapter(&mut html, measured);
+    }
+    let _ = write!(
+        html,
+        "</main>\n<footer><p>Every result was compared with the CPU’s, word for word, before and after it was timed. Times \
+         are medians of 15 runs by timestamp queries, from the start of the first dispatch to the end of the last, after \
+         3 to warm up; the CPU’s are of 5 runs of one thread. GB/s count each element read once and, in a scan, written \
+         once, whatever a system moves beside that.</p><p>shaderlint {}</p></footer>\n</body>\n</html>\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    html
+}
+
+fn adapter(html: &mut String, measured: &Measured) {
+    let waves = measured
+        .wave
+        .map_or("no waves".to_owned(), |lanes| format!("waves of {lanes} lanes"));
+    let _ = writeln!(
+        html,
+        "<article>\n<h2>{}</h2>\n<p class=\"path\">{} over {}, {waves}</p>",
+        escaped(&measured.adapter),
+        escaped(&measured.driver),
+        escaped(&measured.backend)
+    );
+    if let Some(trouble) = &measured.trouble {
+        let _ = writeln!(html, "<p class=\"note\">{}</p>", escaped(trouble));
+    }
+    let series = chart::series(measured);
+    if !series.is_empty() {
+        html.push_str("<div class=\"plots\">\n");
+        for (quantity, name) in [(Quantity::Time, "Times over n"), (Quantity::Rate, "Rates over n")] {
+            let _ = writeln!(
+                html,
+                "<svg class=\"plot\" viewBox=\"0 0 {WIDTH} {HEIGHT}\" role=\"img\" aria-label=\"{name}\">\n{}</svg>",
+                chart::panel(&series, quantity)
+            );
+        }
+        html.push_str("</div>\n");
+        html.push_str(&chart::legend(&series));
+    }
+    for (at, size) in measured.sizes.iter().enumerate().rev() {
+        let is_open = at + 1 == measured.sizes.len();
+        let _ = writeln!(
+            html,
+            "<details{}><summary>n = {}</summary>",
+            if is_open { " open" } else { "" },
+            grouped(size.n)
+        );
+        table(html, size);
+        html.push_str("</details>\n");
+    }
+    html.push_str("</article>\n");
+}
+
+fn table(html: &mut String, size: &Size) {
+    let base = size
+        .yardstick
+        .as_ref()
+        .map_or(String::new(), |name| format!("× {name}"));
+    let _ = writeln!(
+        html,
+        "<div class=\"scroll\"><table class=\"times-of\"><thead><tr><th>system</th><th>median</th><th>fastest–slowest</th>\
+         <th>GB/s</th><th>{}</th></tr></thead><tbody>",
+        escaped(&base)
+    );
+    for row in &size.rows {
+        let Row {
+            system,
+            about,
+            outcome,
+            remark,
+            time,
+            gigabytes_per_s,
+            ratio,
+            ..
+        } = row;
+        let _ = write!(
+            html,
+            "<tr><th>{}<span class=\"soft\">{}</span></th>",
+            escaped(system),
+            escaped(about)
+        );
+        if let Some(time) = time {
+            let _ = write!(
+                html,
+                "<td>{} ms</td><td>{}–{}</td><td>{}</td><td>{}</td></tr>",
+                three_digits(time.median),
+                three_digits(time.fastest),
+                three_digits(time.slowest),
+                gigabytes_per_s.map_or(String::new(), rate),
+                ratio.map_or(String::new(), |ratio| format!("{ratio:.2}")),
+            );
+        } else {
+            let (class, fallback) = match outcome {
+                Outcome::Right => ("good", "right, not timed"),
+                Outcome::Wrong => ("bad", "wrong"),
+                Outcome::Defect => ("doubt", "not timed"),
+                Outcome::NotRun => ("soft", "not run"),
+            };
+            let _ = write!(
+                html,
+                "<td class=\"said {class}\" colspan=\"4\">{}</td></tr>",
+                escaped(remark.as_deref().unwrap_or(fallback))
+            );
+        }
+        html.push('\n');
+    }
+    html.push_str("</tbody></table></div>\n");
+}

@@ -1,0 +1,149 @@
+//! The pipelines that are compared: those that come with the program, or those of a folder.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, ensure};
+use shaderlint_hlsl::NoIncludes;
+use shaderlint_verify::Lowered;
+use shaderlint_verify::pipeline::{KernelName, Linked, Pipeline};
+
+use crate::args::SourceArgs;
+use crate::config::{misconfigured, text_of};
+use crate::lint::{OneFile, Unit};
+use crate::{kernel, walk};
+
+/// What a pipeline is written in.
+const FILE: &str = "pipeline.toml";
+
+/// A pipeline with its kernels.
+pub(super) struct System {
+    /// The folder's name.
+    pub name: String,
+    /// The path of its `pipeline.toml`, and the text.
+    path: PathBuf,
+    text: String,
+    pub linked: Linked,
+}
+
+/// A folder of this repository, read when the program was built.
+pub(super) struct BuiltIn {
+    pub folder: &'static str,
+    pub pipeline: &'static str,
+    pub kernels: (&'static str, &'static str),
+}
+
+macro_rules! built_in {
+    ($folder:literal, $kernels:literal) => {
+        BuiltIn {
+            folder: concat!("fixtures/", $folder),
+            pipeline: include_str!(concat!("../../../../fixtures/", $folder, "/pipeline.toml")),
+            kernels: (
+                $kernels,
+                include_str!(concat!("../../../../fixtures/", $folder, "/", $kernels)),
+            ),
+        }
+    };
+}
+
+const COPY: BuiltIn = built_in!("yardsticks/copy", "copy.hlsl");
+const READ: BuiltIn = built_in!("yardsticks/read", "read.hlsl");
+
+pub(super) const SCANS: [BuiltIn; 9] = [
+    COPY,
+    built_in!("scan/hillis-steele", "doubling.hlsl"),
+    built_in!("scan/blelloch", "sweeps.hlsl"),
+    built_in!("scan/blocked-blelloch", "blocks.hlsl"),
+    built_in!("scan/padded-three-pass-as-found", "pairs.hlsl"),
+    built_in!("scan/padded-three-pass", "pairs.hlsl"),
+    built_in!("scan/blocked-waves", "tiles.hlsl"),
+    built_in!("scan/reduce-then-scan", "tiles.hlsl"),
+    built_in!("scan/look-back", "chained.hlsl"),
+];
+
+pub(super) const REDUCTIONS: [BuiltIn; 11] = [
+    COPY,
+    READ,
+    built_in!("reduction/interleaved-remainder", "total.hlsl"),
+    built_in!("reduction/interleaved-strided", "total.hlsl"),
+    built_in!("reduction/sequential", "total.hlsl"),
+    built_in!("reduction/first-add", "total.hlsl"),
+    built_in!("reduction/last-wave-as-found", "total.hlsl"),
+    built_in!("reduction/last-wave", "total.hlsl"),
+    built_in!("reduction/waves", "total.hlsl"),
+    built_in!("reduction/waves-of-quads", "total.hlsl"),
+    built_in!("reduction/one-pass", "total.hlsl"),
+];
+
+/// `scan`, `reduction`, or what is at a path.
+pub(super) fn systems(what: &Path, source: &SourceArgs) -> Result<Vec<System>> {
+    let built_in = match what.to_str() {
+        Some("scan") => &SCANS[..],
+        Some("reduction") => &REDUCTIONS[..],
+        _ => return at_path(what, source),
+    };
+    built_in.iter().map(from_program).collect()
+}
+
+fn from_program(built_in: &BuiltIn) -> Result<System> {
+    let path = Path::new(built_in.folder).join(FILE);
+    system(&path, built_in.pipeline.to_owned(), &|file| {
+        let (name, text) = built_in.kernels;
+        ensure!(file == name, "{}: there is no {file}", built_in.folder);
+        let path = format!("{}/{name}", built_in.folder);
+        let (shader, problems) = shaderlint_hlsl::read(&path, text.as_bytes(), &[], &NoIncludes);
+        Ok(Unit { shader, problems })
+    })
+}
+
+fn at_path(what: &Path, source: &SourceArgs) -> Result<Vec<System>> {
+    ensure!(
+        what.exists(),
+        "{}: no such file or folder, and neither `scan` nor `reduction`",
+        what.display()
+    );
+    let mut paths: Vec<PathBuf> = if what.is_dir() {
+        walk::tree(what)
+            .filter(|path| path.file_name().is_some_and(|name| name == FILE))
+            .collect()
+    } else {
+        vec![what.to_owned()]
+    };
+    paths.sort();
+    ensure!(!paths.is_empty(), "{}: no {FILE} below it", what.display());
+    let read = |path: &PathBuf| {
+        system(path, text_of(path)?, &|file| {
+            let file = OneFile::read(&path.with_file_name(file), source)?;
+            Ok(file.unit(&file.text))
+        })
+    };
+    paths.iter().map(read).collect()
+}
+
+fn system(path: &Path, text: String, unit: &dyn Fn(&str) -> Result<Unit>) -> Result<System> {
+    let wrong = |error: shaderlint_verify::pipeline::PipelineError| {
+        misconfigured(path, &text, error.place, error.message)
+    };
+    let pipeline = Pipeline::parse(&text).map_err(wrong)?;
+    let mut kernels: Vec<Lowered> = Vec::new();
+    for KernelName { file, entry, place } in &pipeline.kernels {
+        let at_place = |error: anyhow::Error| misconfigured(path, &text, place.clone(), format!("{error:#}"));
+        let unit = unit(file).map_err(at_place)?;
+        let entry = kernel::entry(&unit.shader, kernel::path(&unit), Some(entry)).map_err(at_place)?;
+        kernels.push(kernel::lower(&unit, entry)?);
+    }
+    let linked = pipeline.link(kernels).map_err(wrong)?;
+    let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
+    Ok(System {
+        name: folder.to_string_lossy().into_owned(),
+        path: path.to_owned(),
+        text,
+        linked,
+    })
+}
+
+impl System {
+    /// What went wrong, at its place in the `pipeline.toml`.
+    pub fn wrong(&self, error: shaderlint_verify::pipeline::PipelineError) -> anyhow::Error {
+        misconfigured(&self.path, &self.text, error.place, error.message).into()
+    }
+}

@@ -1,0 +1,296 @@
+//! `shaderlint bench` from outside, on the adapters there are and on none; what the linter says of its kernels.
+#![cfg(feature = "gpu")]
+#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use snapbox::{assert_data_eq, str};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// Exit code, standard output and standard error of `shaderlint` in the project's folder.
+fn shaderlint(arguments: &[&str], variable: (&str, &str)) -> (i32, String, String) {
+    let output = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
+        .args(arguments)
+        .env(variable.0, variable.1)
+        .current_dir(root())
+        .output()
+        .expect("the program starts");
+    let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    (output.status.code().unwrap_or(-1), out, err)
+}
+
+/// Without any adapter, says so in one line; with `SHADERLINT_REQUIRE_GPU=1` that is a failure.
+fn has_adapter() -> bool {
+    let has = !shaderlint_verify::run::adapters().is_empty();
+    let is_required = std::env::var_os("SHADERLINT_REQUIRE_GPU").is_some_and(|value| value == "1");
+    assert!(
+        has || !is_required,
+        "SHADERLINT_REQUIRE_GPU=1, and there is no adapter"
+    );
+    if !has {
+        eprintln!("skipped: no adapter");
+    }
+    has
+}
+
+fn scratch(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+/// System and outcome of each row for the first n, on the first adapter.
+fn outcomes(json: &str) -> Vec<(String, String)> {
+    let all: serde_json::Value = serde_json::from_str(json).expect("JSON");
+    let rows = all["adapters"][0]["sizes"][0]["rows"].as_array().expect("rows");
+    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
+    rows.iter()
+        .map(|row| (text(&row["system"]), text(&row["outcome"])))
+        .collect()
+}
+
+#[test]
+fn without_an_adapter_there_is_nothing_to_measure() {
+    let none = ("VK_DRIVER_FILES", "/there/is/none");
+    let (code, out, err) = shaderlint(&["bench", "scan"], none);
+    assert_eq!((code, out.as_str()), (2, ""));
+    assert_eq!(err, "error: there is no adapter to measure on\n");
+}
+
+#[test]
+fn every_system_is_right_and_known_defects_are_told() {
+    if !has_adapter() {
+        return;
+    }
+    for (what, yardsticks) in [
+        ("scan", &["cpu", "copy"][..]),
+        ("reduction", &["cpu", "copy", "read"]),
+    ] {
+        for n in ["0", "1", "1000"] {
+            let (code, out, err) =
+                shaderlint(&["bench", what, "--n", n, "--output-format", "json"], ("A", "1"));
+            assert_eq!(code, 0, "{err}");
+            let rows = outcomes(&out);
+            for (system, outcome) in &rows {
+                let expected = if system.ends_with("-as-found") {
+                    "defect"
+                } else {
+                    "right"
+                };
+                assert_eq!(outcome, expected, "{system} at {n}");
+            }
+            // The program has every system of the folder in it, and the folder every one of the program.
+            let folder = format!("fixtures/{what}");
+            let on_disk = std::fs::read_dir(root().join(folder)).expect("the fixtures are there");
+            let mut expected: BTreeSet<String> = on_disk
+                .map(|entry| entry.expect("a fixture").path())
+                .filter(|path| path.join("pipeline.toml").exists())
+                .map(|path| {
+                    path.file_name()
+                        .unwrap_or_default()
+                        .to_string_lossy()
+                        .into_owned()
+                })
+                .collect();
+            expected.extend(yardsticks.iter().map(|&name| name.to_owned()));
+            let found: BTreeSet<String> = rows.into_iter().map(|(system, _)| system).collect();
+            assert_eq!(found, expected);
+        }
+    }
+}
+
+#[test]
+fn a_folder_of_ones_own_is_measured() {
+    if !has_adapter() {
+        return;
+    }
+    let folder = scratch("own");
+    let (page, plot) = (folder.join("page.html"), folder.join("plot.svg"));
+    let said = shaderlint(
+        &[
+            "bench",
+            "fixtures/yardsticks/copy",
+            "--n",
+            "1000,10000",
+            "--report",
+            &page.to_string_lossy(),
+            "--plot",
+            &plot.to_string_lossy(),
+        ],
+        ("A", "1"),
+    );
+    assert_eq!(said.0, 0, "{}", said.2);
+    assert_data_eq!(
+        said.1,
+        str![[r#"
+[..]: waves of [..]
+
+n = 1,000    median  fastest–slowest  GB/s  × copy
+cpu [..]
+copy [..] 1.00
+
+n = 10,000    median  fastest–slowest  GB/s  × copy
+cpu [..]
+copy [..] 1.00
+...
+"#]]
+    );
+    let page = std::fs::read_to_string(page).expect("the page");
+    assert!(page.starts_with("<!doctype html>") && page.matches("<svg").count() >= 2);
+    assert!(!page.contains("src=") && !page.contains("href=") && !page.contains("@import"));
+    let plot = std::fs::read_to_string(plot).expect("the plot");
+    assert!(plot.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\"") && plot.ends_with("</svg>\n"));
+}
+
+/// Exit code and standard error for a pipeline in which `from` is replaced.
+fn broken(from: &str, to: &str) -> String {
+    let folder = scratch("broken");
+    for file in ["pipeline.toml", "copy.hlsl"] {
+        let text =
+            std::fs::read_to_string(root().join("fixtures/yardsticks/copy").join(file)).expect("a fixture");
+        std::fs::write(folder.join(file), text.replace(from, to)).expect("a file");
+    }
+    let (code, out, err) = shaderlint(&["bench", &folder.to_string_lossy(), "--n", "100"], ("A", "1"));
+    assert_eq!((code, out.as_str()), (2, ""));
+    err.replace(&*folder.to_string_lossy(), "FOLDER")
+}
+
+#[test]
+fn what_is_wrong_is_shown_at_its_place() {
+    assert_data_eq!(
+        broken("groups = \"ceil_div(n, 4096)\"", "groups = \"ceil_div(m, 4096)\""),
+        str![[r#"
+error: `m` is not known here; there are n
+   ┌─ FOLDER/pipeline.toml:13:20
+   │
+13 │ groups = "ceil_div(m, 4096)"
+   │                    ^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        broken("\"CopyQuads\"", "\"CopyPairs\""),
+        str![[r#"
+error: FOLDER/copy.hlsl: no entry point is called `CopyPairs`; there are CopyQuads
+   ┌─ FOLDER/pipeline.toml:12:9
+   │
+12 │ entry = "CopyPairs"
+   │         ^^^^^^^^^^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        broken("\"copy.hlsl\"", "\"other.hlsl\""),
+        str![[r#"
+error: FOLDER/other.hlsl: No such file or directory (os error 2)
+   ┌─ FOLDER/pipeline.toml:12:9
+   │
+12 │ entry = "CopyQuads"
+   │         ^^^^^^^^^^^
+
+
+"#]]
+    );
+    assert_data_eq!(
+        broken("uint Quads;", "uint Quads; texture"),
+        str![[r#"
+warning: unsupported: code that could not be understood
+   ┌─ FOLDER/copy.hlsl:14:29
+   │
+14 │     uint first = (group.y * GroupsInARow + group.x) * 1024 + thread;
+   │                             ^^^^^^^^^^^^
+
+error: FOLDER/copy.hlsl: the kernel has no WGSL form
+
+"#]]
+    );
+}
+
+#[test]
+fn sizes_are_checked() {
+    let (code, _, err) = shaderlint(&["bench", "scan", "--n", "1e12"], ("A", "1"));
+    assert_eq!(code, 2);
+    assert_data_eq!(
+        err,
+        str![[r#"
+error: invalid value '1e12' for '--n <N>': 1e12 is more than 2147483648
+
+For more information, try '--help'.
+
+"#]]
+    );
+    let (code, _, err) = shaderlint(&["bench", "sorts"], ("A", "1"));
+    assert_eq!(code, 2);
+    assert_data_eq!(
+        err,
+        str![[r#"
+error: sorts: no such file or folder, and neither `scan` nor `reduction`
+
+"#]]
+    );
+}
+
+#[test]
+fn the_two_that_are_broken_are_named_as_races_with_their_witness() {
+    let (code, out, _) = shaderlint(&["fixtures/scan/padded-three-pass-as-found"], ("A", "1"));
+    assert_eq!(code, 1);
+    assert_data_eq!(
+        out,
+        str![[r#"
+error[groupshared-race]: data race on g_Tree[5]
+   ┌─ fixtures/scan/padded-three-pass-as-found/pairs.hlsl:37:45
+   │
+16 │ groupshared uint g_Tree[BLOCK + BLOCK / 32];
+   │ -------------------------------------------- shared by the whole group
+   ·
+37 │             g_Tree[Spread(side + reach)] += g_Tree[Spread(side)];
+   │             ----------------------------    ^^^^^^^^^^^^^^^^^^^^ thread 1 reads g_Tree[5]
+   │             │
+   │             thread 2 writes it here
+   │
+   = thread 1 reads g_Tree[5] while thread 2 writes it, both in barrier
+     interval 1 (pass 2 of the loop, nodes = 128)
+   = another pair of accesses races here too
+   = put a GroupMemoryBarrierWithGroupSync() between the read and the write;
+     threads of one wave are not promised to run in lock-step
+
+
+"#]]
+    );
+    let (code, out, _) = shaderlint(&["fixtures/reduction/last-wave-as-found"], ("A", "1"));
+    assert_eq!(code, 1);
+    let (first, _) = out
+        .split_once("error[groupshared-race]: data race on g_Part[8]")
+        .expect("five races");
+    assert_data_eq!(
+        first,
+        str![[r#"
+error[groupshared-race]: data race on g_Part[16]
+   ┌─ fixtures/reduction/last-wave-as-found/total.hlsl:42:27
+   │
+17 │ groupshared uint g_Part[256];
+   │ ----------------------------- shared by the whole group
+   ·
+41 │         g_Part[thread] += g_Part[thread + 32];
+   │         -------------- thread 16 writes it here
+42 │         g_Part[thread] += g_Part[thread + 16];
+   │                           ^^^^^^^^^^^^^^^^^^^ thread 0 reads g_Part[16]
+   │
+   = thread 0 reads g_Part[16] while thread 16 writes it, both in barrier
+     interval 3
+   = another pair of accesses races here too
+   = put a GroupMemoryBarrierWithGroupSync() between the read and the write;
+     threads of one wave are not promised to run in lock-step
+
+
+"#]]
+    );
+}

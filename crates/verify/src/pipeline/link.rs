@@ -1,0 +1,107 @@
+//! Whether the kernels of a pipeline take what they are given.
+
+use super::{Name, Pass, Pipeline, PipelineError};
+use crate::{BindingKind, Lowered};
+use shaderlint_hlsl::Scalar;
+
+/// A pipeline with its kernels.
+#[derive(Clone, Debug)]
+pub struct Linked {
+    pub pipeline: Pipeline,
+    /// One for each of [`Pipeline::kernels`].
+    pub kernels: Vec<Lowered>,
+}
+
+impl Pipeline {
+    /// Puts the kernels in; one for each of [`Pipeline::kernels`], in that order.
+    ///
+    /// # Errors
+    /// At the place of a name that a kernel does not have, and at the pass where a name that it has is not given.
+    pub fn link(self, kernels: Vec<Lowered>) -> Result<Linked, PipelineError> {
+        for pass in &self.passes {
+            let Some(kernel) = kernels.get(pass.kernel) else {
+                return Err(PipelineError::new("there is no such kernel", pass.place.clone()));
+            };
+            self.check(pass, kernel)?;
+        }
+        Ok(Linked {
+            pipeline: self,
+            kernels,
+        })
+    }
+
+    fn check(&self, pass: &Pass, kernel: &Lowered) -> Result<(), PipelineError> {
+        let entry = &kernel.entry;
+        let missing = |message: String| Err(PipelineError::new(message, pass.place.clone()));
+        for binding in &kernel.bindings {
+            match &binding.kind {
+                BindingKind::Counter => {
+                    return missing(format!(
+                        "`{entry}` uses `{}`, which has no form here",
+                        binding.name
+                    ));
+                }
+                BindingKind::Uniform { members } => {
+                    for member in members {
+                        if !pass.set.iter().any(|(name, _)| name.name == member.name) {
+                            return missing(format!(
+                                "`{entry}` uses `{}`: say what it is in `set`",
+                                member.name
+                            ));
+                        }
+                        let is_whole_number = member.words.len() == 1
+                            && (member.words.iter())
+                                .all(|word| matches!(word.scalar, Scalar::Int | Scalar::Uint));
+                        if !is_whole_number {
+                            return missing(format!("`{}` of `{entry}` is not one int or uint", member.name));
+                        }
+                    }
+                }
+                BindingKind::ReadOnlyStorage | BindingKind::ReadWriteStorage => {
+                    let is_bound = pass.bind.iter().any(|(name, _)| name.name == binding.name);
+                    let named_alike = self.buffers.iter().find(|buffer| buffer.name == binding.name);
+                    match named_alike {
+                        _ if is_bound => {}
+                        None => {
+                            return missing(format!(
+                                "`{entry}` uses `{}`: say which buffer that is in `bind`",
+                                binding.name
+                            ));
+                        }
+                        Some(buffer) if buffer.count.is_some() => {
+                            return missing(format!(
+                                "`{entry}` uses `{}`: say which of those it is in `bind`",
+                                binding.name
+                            ));
+                        }
+                        Some(_) => {}
+                    }
+                }
+            }
+        }
+        let unknown = |Name { name, place }: &Name, what: &str| {
+            Err(PipelineError::new(
+                format!("`{entry}` uses no {what} `{name}`"),
+                place.clone(),
+            ))
+        };
+        for (name, _) in &pass.bind {
+            let is_there = |binding: &crate::Binding| {
+                binding.name == name.name && !matches!(binding.kind, BindingKind::Uniform { .. })
+            };
+            if !kernel.bindings.iter().any(is_there) {
+                return unknown(name, "buffer");
+            }
+        }
+        for (name, _) in &pass.set {
+            let is_there = |binding: &crate::Binding| match &binding.kind {
+                BindingKind::Uniform { members } => members.iter().any(|member| member.name == name.name),
+                _ => false,
+            };
+            if !kernel.bindings.iter().any(is_there) {
+                return unknown(name, "constant");
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,266 @@
+//! A pipeline at one n.
+
+use super::expression::{Expression, Scope};
+use super::schema::{GROUPS, ROW};
+use super::{Computes, Linked, Pass, PipelineError, Reference};
+use crate::BindingKind;
+
+/// Most dispatches of a pipeline.
+const DISPATCHES: usize = 4096;
+/// Most buffers of a pipeline.
+const BUFFERS: u64 = 256;
+/// Fewest words of a buffer: an empty one cannot be bound, nor one shorter than an element.
+const LEAST_WORDS: u64 = 4;
+
+/// What a device is asked to do for n elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    pub n: u64,
+    pub buffers: Vec<PlannedBuffer>,
+    /// Of [`Plan::buffers`]: holds n words of input in the beginning.
+    pub input: usize,
+    /// Of [`Plan::buffers`]: holds the result in the end.
+    pub output: usize,
+    /// Words of the result.
+    pub output_words: u64,
+    pub dispatches: Vec<Dispatch>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PlannedBuffer {
+    /// As in `Sums[1]`.
+    pub name: String,
+    pub words: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dispatch {
+    /// Of [`Linked::kernels`].
+    pub kernel: usize,
+    pub groups: [u32; 3],
+    /// For each binding of the kernel, which of [`Plan::buffers`]; `None` for its constants.
+    pub buffers: Vec<Option<usize>>,
+    /// The kernel's constants, laid out.
+    pub constants: Vec<u8>,
+}
+
+impl Plan {
+    /// Whether a dispatch may write to this buffer.
+    #[must_use]
+    pub fn is_written(&self, buffer: usize, linked: &Linked) -> bool {
+        self.dispatches.iter().any(|dispatch| {
+            let bindings = linked.kernels.get(dispatch.kernel).map(|kernel| &kernel.bindings);
+            let bound = bindings.into_iter().flatten().zip(&dispatch.buffers);
+            bound
+                .into_iter()
+                .any(|(binding, at)| *at == Some(buffer) && binding.kind.is_writable())
+        })
+    }
+}
+
+impl Linked {
+    /// What is done for `n` elements on a device that dispatches at most `max_groups` groups in each dimension.
+    ///
+    /// # Errors
+    /// At the place of a number that is out of its range, and where the pipeline does not take so many elements.
+    pub fn plan(&self, n: u64, max_groups: u32) -> Result<Plan, PipelineError> {
+        let pipeline = &self.pipeline;
+        if let Some(most) = self.at_most()?
+            && n > most
+        {
+            let place = pipeline.at_most.as_ref().map_or(0..0, Expression::place);
+            return Err(PipelineError::new(
+                format!("takes at most {most} elements"),
+                place,
+            ));
+        }
+        let mut scope = Scope::default().with("n", n);
+        for (name, expression) in &pipeline.lets {
+            let value = expression.value(&scope)?;
+            scope = scope.with(name, value);
+        }
+        let mut planning = Planning {
+            linked: self,
+            max_groups: max_groups.max(1),
+            buffers: Vec::new(),
+            first: Vec::new(),
+            counts: Vec::new(),
+            dispatches: Vec::new(),
+        };
+        planning.buffers(&scope)?;
+        let input = planning.buffer(&pipeline.input, &scope)?;
+        for pass in &pipeline.passes {
+            planning.pass(pass, &scope)?;
+        }
+        let output = planning.buffer(&pipeline.output, &scope)?;
+        let output_words = match pipeline.computes {
+            Computes::InclusiveScan | Computes::ExclusiveScan | Computes::Copy => n,
+            Computes::Sum => 1,
+            Computes::Read => 0,
+        };
+        for (at, wanted, reference) in [
+            (input, n, &pipeline.input),
+            (output, output_words, &pipeline.output),
+        ] {
+            let words = planning.buffers.get(at).map_or(0, |buffer| buffer.words);
+            if words < wanted {
+                let message = format!("has {words} words, and should have {wanted}");
+                return Err(PipelineError::new(message, reference.place.clone()));
+            }
+        }
+        Ok(Plan {
+            n,
+            buffers: planning.buffers,
+            input,
+            output,
+            output_words,
+            dispatches: planning.dispatches,
+        })
+    }
+
+    /// The most elements that the pipeline takes, if there is such a number.
+    ///
+    /// # Errors
+    /// Where that number is none.
+    pub fn at_most(&self) -> Result<Option<u64>, PipelineError> {
+        let most = self.pipeline.at_most.as_ref();
+        most.map(|most| most.value(&Scope::default())).transpose()
+    }
+}
+
+struct Planning<'p> {
+    linked: &'p Linked,
+    max_groups: u32,
+    buffers: Vec<PlannedBuffer>,
+    /// For each buffer of the pipeline the first of `buffers` that it is: buffers change places.
+    first: Vec<usize>,
+    /// For each buffer of the pipeline, how many it is.
+    counts: Vec<u64>,
+    dispatches: Vec<Dispatch>,
+}
+
+impl Planning<'_> {
+    fn buffers(&mut self, scope: &Scope) -> Result<(), PipelineError> {
+        for buffer in &self.linked.pipeline.buffers {
+            self.first.push(self.buffers.len());
+            let Some(count) = &buffer.count else {
+                self.counts.push(1);
+                self.buffers.push(PlannedBuffer {
+                    name: buffer.name.clone(),
+                    words: buffer.length.value(scope)?.max(LEAST_WORDS),
+                });
+                continue;
+            };
+            let number = count.value(scope)?;
+            if number > BUFFERS {
+                let message = format!("{number} buffers are more than {BUFFERS}");
+                return Err(PipelineError::new(message, count.place()));
+            }
+            self.counts.push(number);
+            for index in 0..number {
+                let length = buffer.length.value(&scope.clone().with("index", index))?;
+                self.buffers.push(PlannedBuffer {
+                    name: format!("{}[{index}]", buffer.name),
+                    words: length.max(LEAST_WORDS),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    fn buffer(&self, reference: &Reference, scope: &Scope) -> Result<usize, PipelineError> {
+        let first = self.first.get(reference.buffer).copied().unwrap_or(0);
+        let Some(index) = &reference.index else {
+            return Ok(first);
+        };
+        let count = self.counts.get(reference.buffer).copied().unwrap_or(0);
+        let at = index.value(scope)?;
+        if at >= count {
+            let message = format!("there is no buffer {at}: there are {count}");
+            return Err(PipelineError::new(message, index.place()));
+        }
+        Ok(first + usize::try_from(at).unwrap_or(0))
+    }
+
+    fn pass(&mut self, pass: &Pass, scope: &Scope) -> Result<(), PipelineError> {
+        let Some(repeat) = &pass.repeat else {
+            return self.dispatch(pass, scope);
+        };
+        let mut value = repeat.from.value(scope)?;
+        loop {
+            let inner = scope.clone().with(&repeat.name, value);
+            if repeat.condition.value(&inner)? == 0 {
+                return Ok(());
+            }
+            if self.dispatches.len() >= DISPATCHES {
+                let message = format!("this goes on for more than {DISPATCHES} dispatches");
+                return Err(PipelineError::new(message, repeat.condition.place()));
+            }
+            self.dispatch(pass, &inner)?;
+            value = repeat.next.value(&inner)?;
+        }
+    }
+
+    fn dispatch(&mut self, pass: &Pass, scope: &Scope) -> Result<(), PipelineError> {
+        let groups = pass.groups.value(scope)?;
+        let [row, rows] = self.fold(groups, pass)?;
+        let mut dispatch = Dispatch {
+            kernel: pass.kernel,
+            groups: [row, rows, 1],
+            buffers: Vec::new(),
+            constants: Vec::new(),
+        };
+        let of_set = scope.clone().with(GROUPS, groups).with(ROW, u64::from(row));
+        let kernel = self.linked.kernels.get(pass.kernel);
+        for binding in kernel.into_iter().flat_map(|kernel| &kernel.bindings) {
+            if let BindingKind::Uniform { members } = &binding.kind {
+                dispatch.constants = vec![0; binding.element.stride as usize];
+                for member in members {
+                    let set = pass.set.iter().find(|(name, _)| name.name == member.name);
+                    let Some((_, expression)) = set else { continue };
+                    let value = expression.value(&of_set)?;
+                    let Ok(word) = u32::try_from(value) else {
+                        let message = format!("{value} does not fit into 32 bits");
+                        return Err(PipelineError::new(message, expression.place()));
+                    };
+                    for offset in member.words.iter().map(|word| word.offset as usize) {
+                        if let Some(bytes) = dispatch.constants.get_mut(offset..offset + 4) {
+                            bytes.copy_from_slice(&word.to_le_bytes());
+                        }
+                    }
+                }
+                dispatch.buffers.push(None);
+                continue;
+            }
+            let bound = pass.bind.iter().find(|(name, _)| name.name == binding.name);
+            let at = if let Some((_, reference)) = bound {
+                self.buffer(reference, scope)?
+            } else {
+                let buffers = &self.linked.pipeline.buffers;
+                let alike = buffers.iter().position(|buffer| buffer.name == binding.name);
+                alike.and_then(|at| self.first.get(at)).copied().unwrap_or(0)
+            };
+            dispatch.buffers.push(Some(at));
+        }
+        if groups > 0 {
+            self.dispatches.push(dispatch);
+        }
+        if let Some((a, b)) = pass.swap {
+            self.first.swap(a, b);
+        }
+        Ok(())
+    }
+
+    /// A line of groups as rows of equal length; the last ones may be too many.
+    fn fold(&self, groups: u64, pass: &Pass) -> Result<[u32; 2], PipelineError> {
+        let rows = groups.div_ceil(u64::from(self.max_groups));
+        let row = groups.div_ceil(rows.max(1));
+        match (u32::try_from(row), u32::try_from(rows)) {
+            (Ok(row), Ok(rows)) if rows <= self.max_groups => Ok([row, rows]),
+            _ => Err(PipelineError::new(
+                format!("{groups} groups are more than a device dispatches"),
+                pass.groups.place(),
+            )),
+        }
+    }
+}

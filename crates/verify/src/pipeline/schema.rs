@@ -1,0 +1,326 @@
+//! The text of a `pipeline.toml`.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::expression::Expression;
+use super::{Buffer, Computes, KernelName, Name, Pass, Pipeline, PipelineError, Reference, Repeat};
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct File {
+    about: String,
+    computes: ComputesName,
+    kernels: Option<String>,
+    input: Spanned<String>,
+    output: Spanned<String>,
+    at_most: Option<Spanned<String>>,
+    defect: Option<String>,
+    #[serde(default, rename = "let")]
+    lets: BTreeMap<Spanned<String>, Spanned<String>>,
+    buffers: BTreeMap<Spanned<String>, BufferTable>,
+    #[serde(default, rename = "pass")]
+    passes: Vec<Spanned<PassTable>>,
+}
+
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum ComputesName {
+    InclusiveScan,
+    ExclusiveScan,
+    Sum,
+    Copy,
+    Read,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BufferTable {
+    length: Spanned<String>,
+    count: Option<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PassTable {
+    entry: Spanned<String>,
+    kernels: Option<String>,
+    groups: Spanned<String>,
+    #[serde(rename = "for")]
+    repeat: Option<RepeatTable>,
+    #[serde(default)]
+    bind: BTreeMap<Spanned<String>, Spanned<String>>,
+    #[serde(default)]
+    set: BTreeMap<Spanned<String>, Spanned<String>>,
+    swap: Option<Spanned<[Spanned<String>; 2]>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RepeatTable {
+    name: Spanned<String>,
+    from: Spanned<String>,
+    #[serde(rename = "while")]
+    condition: Spanned<String>,
+    next: Spanned<String>,
+}
+
+/// What each `length` of an array of buffers may name: which of them it is.
+const INDEX: &str = "index";
+/// What `set` may name of its dispatch: how many groups there are, and how many of them in x.
+pub(super) const GROUPS: &str = "groups";
+pub(super) const ROW: &str = "row";
+/// Names with a meaning of their own.
+const RESERVED: [&str; 4] = ["n", INDEX, GROUPS, ROW];
+
+impl Pipeline {
+    /// Reads the text of a `pipeline.toml`.
+    ///
+    /// # Errors
+    /// At the place of what is not understood.
+    pub fn parse(text: &str) -> Result<Pipeline, PipelineError> {
+        let file: File = toml::from_str(text)
+            .map_err(|error| PipelineError::new(error.message(), error.span().unwrap_or(0..0)))?;
+        Reading { text }.pipeline(file)
+    }
+}
+
+struct Reading<'t> {
+    text: &'t str,
+}
+
+/// In the order of the text.
+fn in_order<V>(table: BTreeMap<Spanned<String>, V>) -> Vec<(Name, V)> {
+    let mut entries: Vec<(Name, V)> = table
+        .into_iter()
+        .map(|(key, value)| {
+            let place = key.span();
+            let name = key.into_inner();
+            (Name { name, place }, value)
+        })
+        .collect();
+    entries.sort_by_key(|(name, _)| name.place.start);
+    entries
+}
+
+impl Reading<'_> {
+    /// An expression whose names are among these.
+    fn expression(&self, written: &Spanned<String>, known: &[&str]) -> Result<Expression, PipelineError> {
+        let place = written.span();
+        let raw = self.text.get(place.clone()).unwrap_or("");
+        let quotes = raw.len() - raw.trim_start_matches(['"', '\'']).len();
+        let is_verbatim = raw
+            .get(quotes..)
+            .is_some_and(|raw| raw.starts_with(written.get_ref()));
+        let read = Expression::parse(written.get_ref(), place.start + quotes)
+            .and_then(|expression| expression.check(known).map(|()| expression));
+        // Escapes move what follows them.
+        read.map_err(|error| {
+            if is_verbatim {
+                error
+            } else {
+                PipelineError { place, ..error }
+            }
+        })
+    }
+
+    fn pipeline(&self, file: File) -> Result<Pipeline, PipelineError> {
+        let mut known = vec!["n".to_owned()];
+        let mut lets = Vec::new();
+        for (name, written) in in_order(file.lets) {
+            is_free(&name, &known)?;
+            let names: Vec<&str> = known.iter().map(String::as_str).collect();
+            lets.push((name.name.clone(), self.expression(&written, &names)?));
+            known.push(name.name);
+        }
+        let names: Vec<&str> = known.iter().map(String::as_str).collect();
+        let buffers = self.buffers(file.buffers, &names)?;
+        let mut kernels: Vec<KernelName> = Vec::new();
+        let mut passes = Vec::new();
+        for pass in file.passes {
+            passes.push(self.pass(pass, file.kernels.as_deref(), &mut kernels, &buffers, &names)?);
+        }
+        let at_most = file.at_most.as_ref().map(|written| self.expression(written, &[]));
+        Ok(Pipeline {
+            about: file.about,
+            computes: match file.computes {
+                ComputesName::InclusiveScan => Computes::InclusiveScan,
+                ComputesName::ExclusiveScan => Computes::ExclusiveScan,
+                ComputesName::Sum => Computes::Sum,
+                ComputesName::Copy => Computes::Copy,
+                ComputesName::Read => Computes::Read,
+            },
+            defect: file.defect,
+            kernels,
+            at_most: at_most.transpose()?,
+            input: reference(&file.input, &buffers, &names)?,
+            output: reference(&file.output, &buffers, &names)?,
+            lets,
+            buffers,
+            passes,
+        })
+    }
+
+    fn buffers(
+        &self,
+        tables: BTreeMap<Spanned<String>, BufferTable>,
+        names: &[&str],
+    ) -> Result<Vec<Buffer>, PipelineError> {
+        let mut buffers = Vec::new();
+        for (name, table) in in_order(tables) {
+            let mut of_length = names.to_vec();
+            if table.count.is_some() {
+                of_length.push(INDEX);
+            }
+            let count = table.count.as_ref().map(|count| self.expression(count, names));
+            buffers.push(Buffer {
+                name: name.name,
+                length: self.expression(&table.length, &of_length)?,
+                count: count.transpose()?,
+            });
+        }
+        Ok(buffers)
+    }
+
+    fn pass(
+        &self,
+        pass: Spanned<PassTable>,
+        default_file: Option<&str>,
+        kernels: &mut Vec<KernelName>,
+        buffers: &[Buffer],
+        names: &[&str],
+    ) -> Result<Pass, PipelineError> {
+        let place = pass.get_ref().entry.span();
+        let pass = pass.into_inner();
+        let Some(file) = pass.kernels.as_deref().or(default_file) else {
+            let message = "which file is this entry point in? say `kernels = \"….hlsl\"` here, or once above";
+            return Err(PipelineError::new(message, place));
+        };
+        let entry = pass.entry.into_inner();
+        let is_this = |kernel: &KernelName| kernel.file == file && kernel.entry == entry;
+        let kernel = kernels.iter().position(is_this).unwrap_or_else(|| {
+            kernels.push(KernelName {
+                file: file.to_owned(),
+                entry: entry.clone(),
+                place: place.clone(),
+            });
+            kernels.len() - 1
+        });
+        let mut names = names.to_vec();
+        let mut repeat = None;
+        if let Some(table) = &pass.repeat {
+            let name = Name {
+                name: table.name.get_ref().clone(),
+                place: table.name.span(),
+            };
+            let known: Vec<String> = names.iter().map(|&name| name.to_owned()).collect();
+            is_free(&name, &known)?;
+            let from = self.expression(&table.from, &names)?;
+            names.push(table.name.get_ref());
+            repeat = Some(Repeat {
+                name: name.name,
+                from,
+                condition: self.expression(&table.condition, &names)?,
+                next: self.expression(&table.next, &names)?,
+            });
+        }
+        let groups = self.expression(&pass.groups, &names)?;
+        let mut bind = Vec::new();
+        for (name, written) in in_order(pass.bind) {
+            bind.push((name, reference(&written, buffers, &names)?));
+        }
+        let mut of_set = names.clone();
+        of_set.extend([GROUPS, ROW]);
+        let mut set = Vec::new();
+        for (name, written) in in_order(pass.set) {
+            set.push((name, self.expression(&written, &of_set)?));
+        }
+        let swap = pass
+            .swap
+            .as_ref()
+            .map(|swap| exchanged(swap, buffers))
+            .transpose()?;
+        Ok(Pass {
+            kernel,
+            groups,
+            repeat,
+            bind,
+            set,
+            swap,
+            place,
+        })
+    }
+}
+
+/// The two buffers of a `swap`.
+fn exchanged(
+    swap: &Spanned<[Spanned<String>; 2]>,
+    buffers: &[Buffer],
+) -> Result<(usize, usize), PipelineError> {
+    let [first, second] = swap.get_ref();
+    let one = |written: &Spanned<String>| {
+        let reference = reference(written, buffers, &[])?;
+        match reference.index {
+            None => Ok(reference.buffer),
+            Some(_) => Err(PipelineError::new("whole buffers change places", written.span())),
+        }
+    };
+    Ok((one(first)?, one(second)?))
+}
+
+/// Reads `Name` or `Name[expression]`.
+fn reference(
+    written: &Spanned<String>,
+    buffers: &[Buffer],
+    names: &[&str],
+) -> Result<Reference, PipelineError> {
+    let place: Range<usize> = written.span();
+    let error = |message: String| PipelineError::new(message, place.clone());
+    let text = written.get_ref();
+    let (name, index) = match text.split_once('[') {
+        None => (text.trim(), None),
+        Some((name, rest)) => match rest.trim_end().strip_suffix(']') {
+            Some(index) => (name.trim(), Some(index)),
+            None => return Err(error(format!("`{text}` has no `]`"))),
+        },
+    };
+    let Some(buffer) = buffers.iter().position(|buffer| buffer.name == name) else {
+        let known: Vec<&str> = buffers.iter().map(|buffer| buffer.name.as_str()).collect();
+        return Err(error(format!(
+            "there is no buffer `{name}`; there are {}",
+            known.join(", ")
+        )));
+    };
+    let is_array = buffers.get(buffer).is_some_and(|buffer| buffer.count.is_some());
+    let index = match (index, is_array) {
+        (Some(_), false) => return Err(error(format!("`{name}` is one buffer: it takes no index"))),
+        (None, true) => {
+            return Err(error(format!(
+                "`{name}` are several buffers: say which, as in `{name}[0]`"
+            )));
+        }
+        (None, false) => None,
+        (Some(index), true) => {
+            // The quote, the name and the bracket come before it.
+            let before = text.find('[').map_or(0, |at| at + 2);
+            let expression = Expression::parse(index, place.start + before)?;
+            expression.check(names)?;
+            Some(expression)
+        }
+    };
+    Ok(Reference { buffer, index, place })
+}
+
+fn is_free(name: &Name, known: &[String]) -> Result<(), PipelineError> {
+    let Name { name, place } = name;
+    if RESERVED.contains(&name.as_str()) || known.contains(name) {
+        return Err(PipelineError::new(
+            format!("`{name}` has a meaning already"),
+            place.clone(),
+        ));
+    }
+    Ok(())
+}

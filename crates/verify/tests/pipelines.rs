@@ -1,0 +1,393 @@
+//! Pipelines on every adapter against the CPU, at lengths that are no multiple of anything.
+#![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests fail and speak")]
+
+mod support;
+
+use std::path::{Path, PathBuf};
+
+use shaderlint_hlsl::NoIncludes;
+use shaderlint_verify::lower;
+use shaderlint_verify::pipeline::{Linked, Pipeline, PipelineError};
+use shaderlint_verify::run::{Device, Mismatch, Mode, sample_words};
+
+const SIZES: [usize; 14] = [
+    0, 1, 2, 3, 31, 255, 257, 511, 1000, 4095, 4097, 65_536, 70_001, 100_000,
+];
+
+fn fixtures() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures")
+}
+
+/// The folders below one of the fixtures' that hold a `pipeline.toml`.
+fn pipelines(folder: &str) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(fixtures().join(folder)).unwrap();
+    let mut folders: Vec<PathBuf> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.join("pipeline.toml").exists())
+        .collect();
+    folders.sort();
+    folders
+}
+
+/// `edit` is made to the kernels' text.
+fn linked(folder: &Path, toml: &str, edit: impl Fn(String) -> String) -> Linked {
+    let pipeline = Pipeline::parse(toml).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let kernels = pipeline.kernels.iter().map(|kernel| {
+        let text = edit(std::fs::read_to_string(folder.join(&kernel.file)).unwrap());
+        let (shader, _) = shaderlint_hlsl::read(&kernel.file, text.as_bytes(), &[], &NoIncludes);
+        let (entry, _) = shader
+            .entry_points()
+            .find(|(_, function)| function.name == kernel.entry)
+            .unwrap_or_else(|| panic!("{}: no {}", folder.display(), kernel.entry));
+        lower(&shader, entry).unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+    });
+    let kernels = kernels.collect();
+    pipeline
+        .link(kernels)
+        .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
+}
+
+fn of_folder(folder: &Path) -> Linked {
+    let toml = std::fs::read_to_string(folder.join("pipeline.toml")).unwrap();
+    linked(folder, &toml, |text| text)
+}
+
+/// What is wrong after a run over `n` words.
+fn run(device: &Device, linked: &Linked, n: usize, max_groups: u32) -> Option<Mismatch> {
+    let words = sample_words(n);
+    let plan = linked.plan(n as u64, max_groups).unwrap();
+    let data = device.upload(&words).unwrap();
+    let expected = linked.pipeline.computes.expected(&words);
+    let ready = device.ready(linked, &plan, &data).unwrap();
+    for mode in [Mode::Checked, Mode::Unchecked] {
+        let steps = ready.steps(device, mode).unwrap();
+        // Twice: what the first run left in buffers is no better than garbage.
+        for _ in 0..2 {
+            ready.run(device, &steps).unwrap();
+            let mismatch = ready.mismatch(device, &expected).unwrap();
+            if mismatch.is_some() {
+                return mismatch;
+            }
+        }
+    }
+    None
+}
+
+#[test]
+fn every_system_leaves_what_the_cpu_does() {
+    for device in support::devices() {
+        for folder in ["scan", "reduction", "yardsticks"]
+            .iter()
+            .flat_map(|of| pipelines(of))
+        {
+            let linked = of_folder(&folder);
+            if linked.pipeline.defect.is_some() {
+                continue;
+            }
+            for n in SIZES {
+                let mismatch = run(&device, &linked, n, device.max_groups());
+                assert_eq!(
+                    mismatch,
+                    None,
+                    "{} at {n} on {}",
+                    folder.display(),
+                    device.info.name
+                );
+            }
+            // As if the device dispatched few groups in a dimension: they are laid in rows.
+            if linked.at_most() == Ok(None) {
+                assert_eq!(
+                    run(&device, &linked, 70_001, 21),
+                    None,
+                    "{} in rows",
+                    folder.display()
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn the_defects_show_in_the_results() {
+    for device in support::devices() {
+        let mut wrong = Vec::new();
+        for folder in ["scan", "reduction"].iter().flat_map(|of| pipelines(of)) {
+            let linked = of_folder(&folder);
+            if linked.pipeline.defect.is_some() {
+                let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+                wrong.push((name, run(&device, &linked, 1000, device.max_groups()).is_some()));
+            }
+        }
+        // lavapipe runs one wave of a group after the other, up to the next barrier. Elsewhere a race may do no harm.
+        let seen = device.info.is_cpu;
+        let expected = [("padded-three-pass-as-found", true), ("last-wave-as-found", true)];
+        let expected = expected.map(|(name, is_wrong)| (name.to_owned(), is_wrong));
+        assert!(!seen || wrong == expected, "{wrong:?}");
+    }
+}
+
+fn look_back(edit: impl Fn(String) -> String, toml: impl Fn(String) -> String) -> Linked {
+    let folder = fixtures().join("scan/look-back");
+    let text = toml(std::fs::read_to_string(folder.join("pipeline.toml")).unwrap());
+    linked(&folder, &text, edit)
+}
+
+#[test]
+fn looking_back_waits_for_nobody() {
+    let impatient = |toml: String| {
+        let changed = toml.replace("PollsAtMost = \"1000\"", "PollsAtMost = \"0\"");
+        assert_ne!(toml, changed);
+        changed
+    };
+    let with_mute = |tiles: &'static str| {
+        move |text: String| {
+            let changed = text.replace(
+                "void Publish(uint tile, uint state, uint sum)\n{",
+                &format!("void Publish(uint tile, uint state, uint sum)\n{{\n    if ({tiles}) {{ return; }}"),
+            );
+            assert_ne!(text, changed);
+            changed
+        }
+    };
+    for device in support::devices() {
+        let max = device.max_groups();
+        // Nobody waits, and every tile is summed by those that need it, if need be.
+        assert_eq!(
+            run(&device, &look_back(|text| text, impatient), 100_000, max),
+            None
+        );
+        for tiles in ["tile == 3", "tile % 7 == 2", "tile == 0", "true"] {
+            let mute = look_back(with_mute(tiles), impatient);
+            assert_eq!(run(&device, &mute, 100_000, max), None, "{tiles}, at once");
+        }
+        let patient = look_back(with_mute("tile == 3"), |toml| toml);
+        assert_eq!(
+            run(&device, &patient, 50_000, max),
+            None,
+            "a tile that never says anything"
+        );
+    }
+}
+
+#[test]
+fn a_plan_says_what_is_dispatched() {
+    let scan = of_folder(&fixtures().join("scan/blocked-blelloch"));
+    let plan = scan.plan(1_000_000_000, 65_535).unwrap();
+    let buffers: Vec<(&str, u64)> = (plan.buffers.iter())
+        .map(|buffer| (buffer.name.as_str(), buffer.words))
+        .collect();
+    let expected = [
+        ("Blocks[0]", 1_000_000_000),
+        ("Blocks[1]", 1_953_125),
+        ("Blocks[2]", 3815),
+        ("Blocks[3]", 8),
+        ("Blocks[4]", 4),
+    ];
+    assert_eq!(buffers, expected);
+    let groups: Vec<(usize, [u32; 3])> = (plan.dispatches.iter()).map(|d| (d.kernel, d.groups)).collect();
+    let expected = [
+        (0, [65_105, 30, 1]),
+        (0, [3815, 1, 1]),
+        (0, [8, 1, 1]),
+        (0, [1, 1, 1]),
+        (1, [8, 1, 1]),
+        (1, [3815, 1, 1]),
+        (1, [65_105, 30, 1]),
+    ];
+    assert_eq!(groups, expected);
+    // Length, GroupsInARow.
+    assert_eq!(
+        plan.dispatches[0].constants,
+        bytemuck::cast_slice::<u32, u8>(&[1_000_000_000, 65_105])
+    );
+    assert_eq!(scan.plan(0, 65_535).unwrap().dispatches, []);
+
+    let doubling = of_folder(&fixtures().join("scan/hillis-steele"));
+    let plan = doubling.plan(100_000_000, 65_535).unwrap();
+    assert_eq!((plan.dispatches.len(), plan.input, plan.output), (27, 0, 1));
+}
+
+const PIPELINE: &str = r#"about = "doubles"
+computes = "copy"
+kernels = "double.hlsl"
+input = "In"
+output = "Out[0]"
+
+[let]
+half = "n / 2"
+
+[buffers]
+In = { length = "n" }
+Out = { count = "2", length = "n + index" }
+
+[[pass]]
+entry = "Main"
+groups = "ceil_div(n, 64)"
+for = { name = "i", from = "0", while = "i < 2", next = "i + 1" }
+bind = { Out = "Out[i]" }
+set = { Count = "half" }
+"#;
+
+const KERNEL: &str = "cbuffer C { uint Count; }; StructuredBuffer<uint> In; RWStructuredBuffer<uint> Out;
+[numthreads(64, 1, 1)] void Main(uint3 id : SV_DispatchThreadID) { if (id.x < Count) { Out[id.x] = In[id.x]; } }";
+
+/// `the text at the place: message` of what is wrong once `from` is replaced.
+fn wrong(from: &str, to: &str) -> String {
+    let text = PIPELINE.replacen(from, to, 1);
+    assert_ne!(text, PIPELINE, "{from}");
+    let result = Pipeline::parse(&text)
+        .and_then(|pipeline| {
+            let shader = support::shader(KERNEL);
+            let (entry, _) = shader.entry_points().next().unwrap();
+            let kernels = vec![lower(&shader, entry).unwrap(); pipeline.kernels.len()];
+            pipeline.link(kernels)
+        })
+        .and_then(|linked| linked.plan(1000, 65_535));
+    let PipelineError { message, place } = result.expect_err(from);
+    format!("{}: {message}", &text[place])
+}
+
+#[test]
+fn what_is_wrong_is_told_at_its_place() {
+    let expected = [
+        (
+            "computes = \"copy\"",
+            "computes = \"sort\"",
+            "\"sort\": unknown variant `sort`, expected one of `inclusive-scan`, `exclusive-scan`, `sum`, `copy`, `read`",
+        ),
+        (
+            "input = ",
+            "source = ",
+            "source: unknown field `source`, expected one of `about`, `computes`, `kernels`, `input`, `output`, `at-most`, `defect`, `let`, `buffers`, `pass`",
+        ),
+        (
+            "input = \"In\"",
+            "input = \"Inn\"",
+            "\"Inn\": there is no buffer `Inn`; there are In, Out",
+        ),
+        (
+            "output = \"Out[0]\"",
+            "output = \"Out\"",
+            "\"Out\": `Out` are several buffers: say which, as in `Out[0]`",
+        ),
+        (
+            "output = \"Out[0]\"",
+            "output = \"Out[0\"",
+            "\"Out[0\": `Out[0` has no `]`",
+        ),
+        (
+            "output = \"Out[0]\"",
+            "output = \"Out[2]\"",
+            "2: there is no buffer 2: there are 2",
+        ),
+        (
+            "input = \"In\"",
+            "input = \"In[0]\"",
+            "\"In[0]\": `In` is one buffer: it takes no index",
+        ),
+        ("half = ", "n = ", "n: `n` has a meaning already"),
+        (
+            "\"n / 2\"",
+            "\"n / halves\"",
+            "halves: `halves` is not known here; there are n",
+        ),
+        (
+            "length = \"n\"",
+            "length = \"n / 3\"",
+            "\"In\": has 333 words, and should have 1000",
+        ),
+        (
+            "count = \"2\"",
+            "count = \"n\"",
+            "n: 1000 buffers are more than 256",
+        ),
+        (
+            "name = \"i\"",
+            "name = \"half\"",
+            "\"half\": `half` has a meaning already",
+        ),
+        (
+            "next = \"i + 1\"",
+            "next = \"i\"",
+            "i < 2: this goes on for more than 4096 dispatches",
+        ),
+        (
+            "next = \"i + 1\"",
+            "next = \"i - 1\"",
+            "i - 1: 0 - 1 is no number from 0 to 2^64 - 1",
+        ),
+        (
+            "groups = \"ceil_div(n, 64)\"",
+            "groups = \"pow(n, 5)\"",
+            "pow(n, 5): 1000000000000000 groups are more than a device dispatches",
+        ),
+        (
+            "Out = \"Out[i]\"",
+            "Out = \"Out[i + 1]\"",
+            "i + 1: there is no buffer 2: there are 2",
+        ),
+        (
+            "bind = { Out = \"Out[i]\" }",
+            "",
+            "\"Main\": `Main` uses `Out`: say which of those it is in `bind`",
+        ),
+        (
+            "bind = { Out",
+            "bind = { Outt",
+            "\"Main\": `Main` uses `Out`: say which of those it is in `bind`",
+        ),
+        (
+            "bind = { Out = \"Out[i]\"",
+            "bind = { Out = \"Out[i]\", More = \"In\"",
+            "More: `Main` uses no buffer `More`",
+        ),
+        (
+            "In = { length",
+            "Elements = { length",
+            "\"In\": there is no buffer `In`; there are Elements, Out",
+        ),
+        (
+            "set = { Count",
+            "set = { Counts",
+            "\"Main\": `Main` uses `Count`: say what it is in `set`",
+        ),
+        (
+            "Count = \"half\"",
+            "Count = \"half\", More = \"1\"",
+            "More: `Main` uses no constant `More`",
+        ),
+        (
+            "Count = \"half\"",
+            "Count = \"pow(2, 40)\"",
+            "pow(2, 40): 1099511627776 does not fit into 32 bits",
+        ),
+        (
+            "Count = \"half\"",
+            "Count = \"half +\"",
+            ": a number, a name or `(` was expected here",
+        ),
+        (
+            "groups = \"ceil_div(n, 64)\"",
+            "groups = \"row\"",
+            "row: `row` is not known here; there are n, half, i",
+        ),
+        (
+            "kernels = \"double.hlsl\"\n",
+            "",
+            "\"Main\": which file is this entry point in? say `kernels = \"….hlsl\"` here, or once above",
+        ),
+        (
+            "[let]",
+            "at-most = \"999\"\n[let]",
+            "999: takes at most 999 elements",
+        ),
+        (
+            "set = ",
+            "swap = [\"In\", \"Out[0]\"]\nset = ",
+            "\"Out[0]\": whole buffers change places",
+        ),
+    ];
+    for (from, to, said) in expected {
+        assert_eq!(wrong(from, to), said, "{to}");
+    }
+}
