@@ -126,8 +126,8 @@ fn the_defects_show_in_the_results() {
     }
 }
 
-fn look_back(edit: impl Fn(String) -> String, toml: impl Fn(String) -> String) -> Linked {
-    let folder = fixtures().join("scan/look-back");
+fn look_back(name: &str, edit: impl Fn(String) -> String, toml: impl Fn(String) -> String) -> Linked {
+    let folder = fixtures().join("scan").join(name);
     let text = toml(std::fs::read_to_string(folder.join("pipeline.toml")).unwrap());
     linked(&folder, &text, edit)
 }
@@ -151,21 +151,25 @@ fn looking_back_waits_for_nobody() {
     };
     for device in support::devices() {
         let max = device.max_groups();
-        // Nobody waits, and every tile is summed by those that need it, if need be.
-        assert_eq!(
-            run(&device, &look_back(|text| text, impatient), 100_000, max),
-            None
-        );
-        for tiles in ["tile == 3", "tile % 7 == 2", "tile == 0", "true"] {
-            let mute = look_back(with_mute(tiles), impatient);
-            assert_eq!(run(&device, &mute, 100_000, max), None, "{tiles}, at once");
+        for name in ["look-back", "look-back-by-group"] {
+            // Nobody waits, and every tile is summed by those that need it, if need be.
+            let at_once = look_back(name, |text| text, impatient);
+            assert_eq!(run(&device, &at_once, 100_000, max), None, "{name}");
+            for tiles in ["tile == 3", "tile % 7 == 2", "tile == 0", "true"] {
+                let mute = look_back(name, with_mute(tiles), impatient);
+                assert_eq!(
+                    run(&device, &mute, 100_000, max),
+                    None,
+                    "{name}, {tiles}, at once"
+                );
+            }
+            let patient = look_back(name, with_mute("tile == 3"), |toml| toml);
+            assert_eq!(
+                run(&device, &patient, 50_000, max),
+                None,
+                "{name}, a tile that says nothing"
+            );
         }
-        let patient = look_back(with_mute("tile == 3"), |toml| toml);
-        assert_eq!(
-            run(&device, &patient, 50_000, max),
-            None,
-            "a tile that never says anything"
-        );
     }
 }
 

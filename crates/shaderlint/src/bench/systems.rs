@@ -48,7 +48,7 @@ macro_rules! built_in {
 const COPY: BuiltIn = built_in!("yardsticks/copy", "copy.hlsl");
 const READ: BuiltIn = built_in!("yardsticks/read", "read.hlsl");
 
-pub(super) const SCANS: [BuiltIn; 9] = [
+pub(super) const SCANS: [BuiltIn; 10] = [
     COPY,
     built_in!("scan/hillis-steele", "doubling.hlsl"),
     built_in!("scan/blelloch", "sweeps.hlsl"),
@@ -58,6 +58,7 @@ pub(super) const SCANS: [BuiltIn; 9] = [
     built_in!("scan/blocked-waves", "tiles.hlsl"),
     built_in!("scan/reduce-then-scan", "tiles.hlsl"),
     built_in!("scan/look-back", "chained.hlsl"),
+    built_in!("scan/look-back-by-group", "../look-back/chained.hlsl"),
 ];
 
 pub(super) const REDUCTIONS: [BuiltIn; 11] = [
