@@ -35,6 +35,9 @@ pub fn check_shader(shader: &Shader, rules: &[Rule], settings: &Settings) -> Rep
     let mut problems = Vec::new();
     let mut analyses = Vec::new();
     for (entry, function) in shader.entry_points() {
+        if (settings.is_stopped)() {
+            break;
+        }
         let group_size = function.group_size.unwrap_or_default();
         match bad_group_size(group_size) {
             Some(message) => problems.push(Problem {
@@ -78,7 +81,7 @@ fn check_analyses(
             analysis,
             shader_model,
         };
-        for rule in rules {
+        for rule in rules.iter().take_while(|_| !(settings.is_stopped)()) {
             let mut findings = Vec::new();
             (rule.check)(&context, &mut findings);
             raw.extend(findings.into_iter().map(|finding| (rule, finding)));
@@ -119,7 +122,7 @@ fn check_analyses(
     report
         .findings
         .sort_by_key(|diagnostic| (diagnostic.primary.place.file, diagnostic.primary.place.start));
-    report.used = used(shader, analyses, rules, &suppressions);
+    report.used = used(shader, analyses, rules, settings, &suppressions);
     report
 }
 
@@ -129,6 +132,7 @@ fn used(
     shader: &Shader,
     analyses: &[(FunctionId, Analysis)],
     rules: &[Rule],
+    settings: &Settings,
     suppressions: &OfFiles,
 ) -> Vec<FileSpan> {
     let mut used = Vec::new();
@@ -142,7 +146,7 @@ fn used(
             analysis,
             shader_model: ShaderModel::NEWEST,
         };
-        for rule in rules {
+        for rule in rules.iter().take_while(|_| !(settings.is_stopped)()) {
             let mut findings = Vec::new();
             (rule.check)(&context, &mut findings);
             let places = findings

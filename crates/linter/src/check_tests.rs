@@ -47,6 +47,25 @@ const RULE: Rule = Rule {
     },
 };
 
+#[test]
+fn what_nobody_waits_for_is_not_looked_at() {
+    let shader = shader("[numthreads(1, 1, 1)] void a() { old; }");
+    let checked = std::cell::Cell::new(0);
+    let settings = Settings {
+        // Before the entry point, and before its only rule.
+        is_stopped: &|| checked.replace(checked.get() + 1) >= 1,
+        ..Settings::default()
+    };
+    assert_eq!(
+        check_shader(&shader, &[RULE], &Settings::default())
+            .findings
+            .len(),
+        1
+    );
+    assert!(check_shader(&shader, &[RULE], &settings).findings.is_empty());
+    assert_eq!(checked.get(), 2);
+}
+
 fn shader(text: &str) -> Shader {
     shaderlint_hlsl::read("a.hlsl", text.as_bytes(), &[], &NoIncludes).0
 }

@@ -129,6 +129,9 @@ pub struct Settings<'a> {
     pub shader_model: Option<ShaderModel>,
     /// How much it matters what a rule finds in the file of this path.
     pub level: &'a dyn Fn(&Rule, &str) -> Level,
+    /// Whether nobody waits for the report any more. This is asked before each entry point and each rule; what is left
+    /// then is not looked at, and the report is not to be shown.
+    pub is_stopped: &'a dyn Fn() -> bool,
 }
 
 impl Default for Settings<'_> {
@@ -136,6 +139,7 @@ impl Default for Settings<'_> {
         Settings {
             shader_model: None,
             level: &|rule, _| rule.category.level(),
+            is_stopped: &|| false,
         }
     }
 }

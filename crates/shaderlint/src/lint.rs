@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, ensure};
 #[cfg(feature = "gpu")]
@@ -42,6 +43,27 @@ pub(crate) struct Options {
     pub rules: RuleArgs,
     /// Whether and how far fixes are made.
     pub fix: Option<FixMode>,
+    /// Says when nobody waits any more.
+    pub stop: Stop,
+}
+
+/// Ends work early. Who has a copy can say so, and who works asks now and then.
+#[derive(Clone, Default)]
+pub(crate) struct Stop(Arc<AtomicBool>);
+
+impl Stop {
+    pub fn set(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is(&self, other: &Stop) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Once it is set it stays so.
+    pub fn is_set(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
 }
 
 impl Options {
@@ -157,11 +179,16 @@ pub(crate) fn read_unit(path: &Path, source: &SourceArgs) -> Result<Unit> {
     Ok(file.unit(&file.text))
 }
 
-/// Looks at one file and fixes it if asked to. A panic becomes an error: the other files are still looked at.
+/// Looks at one file and fixes it if asked to. A panic becomes an error: the other files are still looked at. What was
+/// stopped is one too, for a report that lacks a part may be wrong: of a fix, that part may have been the objection.
 pub(crate) fn look(target: &Target, options: &Options, role: Role) -> Result<Looked> {
     let name = target.input.path.display().to_string();
     let context = format!("internal error while analysing {name}, please report");
-    panics::as_error(&context, || look_unguarded(target, &name, options, role))
+    panics::as_error(&context, || {
+        let looked = look_unguarded(target, &name, options, role)?;
+        ensure!(!options.stop.is_set(), "{name}: stopped");
+        Ok(looked)
+    })
 }
 
 fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) -> Result<Looked> {
@@ -173,6 +200,8 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
         return Ok(Looked::default());
     };
     let text = text.to_vec();
+    #[cfg(test)]
+    panics::if_asked(&text, "panic while looking");
     let look = |text: &[u8]| look_at(name, text, project, options, role);
     let Some(mode) = options.fix else {
         return Ok(look(&text));
@@ -220,6 +249,7 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
     let settings = Settings {
         shader_model: options.profile.or(project.profile),
         level: &level,
+        is_stopped: &|| options.stop.is_set(),
     };
     let union = union(readings(name, text, project, &search, &settings, role));
     looked.is_in_vain = scan::names_entry(text) && !union.has_entry;

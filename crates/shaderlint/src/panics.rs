@@ -36,6 +36,13 @@ fn describe(panic: &(dyn Any + Send)) -> String {
     format!("{message}{}", PLACE.take())
 }
 
+/// Panics where a text asks for it, to see what becomes of that.
+#[cfg(test)]
+pub(crate) fn if_asked(text: &[u8], words: &str) {
+    let is_asked = text.windows(words.len()).any(|window| window == words.as_bytes());
+    assert!(!is_asked, "asked to {words}");
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -15,7 +15,7 @@ use crate::baseline::{Baselines, Stale};
 use crate::config::here;
 use crate::encoding::encoded_like;
 use crate::includes::Files;
-use crate::lint::{self, FixMode, Looked, Options, Role, Target};
+use crate::lint::{self, FixMode, Looked, Options, Role, Stop, Target};
 use crate::report::{self, Detail, Results};
 use crate::terminal::Style;
 use crate::walk::Asked;
@@ -39,6 +39,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
             unsafe_too: args.fixes.unsafe_fixes,
             in_place: args.fixes.fix && stdin.is_none(),
         }),
+        stop: Stop::default(),
     };
     let inputs = match &args.files.changed_since {
         Some(revision) => inputs::changed(inputs, &options, revision)?,

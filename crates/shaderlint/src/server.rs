@@ -7,12 +7,16 @@
 //! **Invariant.** Nothing is read outside of the workspace folders and the include folders that are configured.
 
 mod client;
+mod document;
 mod findings;
 mod fixes;
 mod lines;
 mod requests;
 mod session;
 mod settings;
+#[cfg(test)]
+mod tests;
+mod workspace;
 
 use std::time::Instant;
 

@@ -85,7 +85,13 @@ pub(crate) fn readings(
     let mut exploration = Exploration::new(&is_telling);
     exploration.note(&outline, &base);
     let mut readings = vec![default];
-    for variant in project.variants.iter().take(MAX_VARIANTS) {
+    let is_wanted = || !(settings.is_stopped)();
+    for variant in project
+        .variants
+        .iter()
+        .take(MAX_VARIANTS)
+        .take_while(|_| is_wanted())
+    {
         let defines = overlaid(&base, &variant.defines);
         let (unit, problems) = preprocess(&defines);
         exploration.note(&unit, &defines);
@@ -95,7 +101,7 @@ pub(crate) fn readings(
         }
     }
     for variant in &of_kernels {
-        if readings.len() > MAX_VARIANTS {
+        if readings.len() > MAX_VARIANTS || !is_wanted() {
             return readings;
         }
         let defines = overlaid(&base, &variant.defines);
@@ -108,7 +114,7 @@ pub(crate) fn readings(
         .first()
         .map_or_else(Vec::new, |first| first.sizes.clone());
     let of_sizes = |under: &[Definition], sizes: &[Vec<Definition>]| {
-        let readings = sizes.iter().map(|sizes| {
+        let readings = sizes.iter().take_while(|_| is_wanted()).map(|sizes| {
             let defines = overlaid(under, sizes);
             let (unit, problems) = preprocess(&defines);
             check(difference(&base, &defines), unit, problems, None)
@@ -119,6 +125,7 @@ pub(crate) fn readings(
     let work = |readings: &[Reading]| readings.iter().map(|reading| reading.report.work).sum::<u64>();
     while readings.len() <= MAX_VARIANTS
         && work(&readings) < ENOUGH_WORK
+        && is_wanted()
         && let Some(Configuration {
             defines,
             unit,

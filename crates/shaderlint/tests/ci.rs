@@ -53,18 +53,6 @@ fn shell(folder: &Folder, command: &str, variables: &[(&str, &str)]) -> String {
 }
 
 #[test]
-fn the_page_shows_what_is_printed() {
-    let (page, folder) = (page(), folder("ci-page"));
-    let mut happened = String::new();
-    for block in blocks(&page, "console") {
-        for command in block.lines().filter_map(|line| line.strip_prefix("$ ")) {
-            let _ = writeln!(happened, "$ {command}\n{}", shell(&folder, command, &[]));
-        }
-    }
-    assert_data_eq!(happened, blocks(&page, "console").concat());
-}
-
-#[test]
 fn shards_of_bazel_are_the_whole() {
     let (page, folder) = (page(), folder("ci-bazel"));
     let script = blocks(&page, "sh")[0];
@@ -156,6 +144,44 @@ error: src/scan.hlsl;touch: no such file or folder
 
 "#]]
     );
+}
+
+#[test]
+fn jobs_of_gitlab_and_jenkins_write_their_reports() {
+    let (page, folder) = (page(), folder("ci-jobs"));
+    let of_gitlab = blocks(&page, "yaml")
+        .into_iter()
+        .find(|block| block.contains("codequality:"))
+        .unwrap();
+    let of_jenkins = blocks(&page, "groovy")[0];
+    let command = |job: &str, before: &str| {
+        let line = job
+            .lines()
+            .find_map(|line| line.trim_start().strip_prefix(before))
+            .unwrap();
+        line.trim_end_matches('\'').to_owned()
+    };
+    // Nothing is said to fail: the report is the verdict.
+    let said = [(of_gitlab, "- "), (of_jenkins, "sh '")].map(|(job, before)| {
+        let command = command(job, before);
+        format!("$ {command}\n{}", shell(&folder, &command, &[]))
+    });
+    assert_data_eq!(
+        said.concat(),
+        str![[r#"
+$ shaderlint --output-format gitlab -o gl-code-quality-report.json --exit-zero
+2 findings in 2 files (1 fixable with --fix)
+$ shaderlint --output-format junit -o shaderlint.xml --exit-zero
+2 findings in 2 files (1 fixable with --fix)
+
+"#]]
+    );
+    assert!(of_gitlab.contains("codequality: gl-code-quality-report.json"));
+    assert!(of_jenkins.contains("junit 'shaderlint.xml'"));
+    let report = |file: &str| fs::read_to_string(folder.0.join(file)).unwrap();
+    let quality: serde_json::Value = serde_json::from_str(&report("gl-code-quality-report.json")).unwrap();
+    assert_eq!(quality.as_array().map(Vec::len), Some(2));
+    assert_eq!(report("shaderlint.xml").matches("<testcase ").count(), 2);
 }
 
 /// Where pre-commit is, its hooks are tried; `SHADERLINT_REQUIRE_PRE_COMMIT=1` fails where it is not.

@@ -389,6 +389,73 @@ fn requests_are_cancelled_and_mistakes_survived() {
     assert_eq!(editor.quit(), Some(0));
 }
 
+#[test]
+fn what_has_not_changed_is_not_said_again() {
+    let folder = Folder::new("server-unchanged");
+    let mut editor = Editor::open(&folder, pulling());
+    editor.open_file("a.hlsl", RACE);
+    let uri = editor.uri("a.hlsl");
+    let ask = |editor: &mut Editor, previous: &Value| {
+        let params = json!({ "textDocument": { "uri": uri }, "previousResultId": previous });
+        let report = editor.ask("textDocument/diagnostic", params);
+        let count = report["items"].as_array().map(Vec::len);
+        (report["kind"].clone(), report["resultId"].clone(), count)
+    };
+    let (kind, first, count) = ask(&mut editor, &Value::Null);
+    assert_eq!((kind, count), (json!("full"), Some(1)));
+    assert!(first.is_string());
+    assert_eq!(
+        ask(&mut editor, &first),
+        (json!("unchanged"), first.clone(), None)
+    );
+    // Another text with the same findings in the same places.
+    editor.edit("a.hlsl", 2, None, &format!("{RACE}// more\n"));
+    assert_eq!(
+        ask(&mut editor, &first),
+        (json!("unchanged"), first.clone(), None)
+    );
+    editor.edit("a.hlsl", 3, None, &format!("\n{RACE}"));
+    let (kind, second, count) = ask(&mut editor, &first);
+    assert_eq!((kind, count), (json!("full"), Some(1)));
+    assert_ne!(first, second);
+    // Who does not say what it has is told all of it; so is who has something older.
+    assert_eq!(
+        ask(&mut editor, &Value::Null),
+        (json!("full"), second.clone(), Some(1))
+    );
+    assert_eq!(ask(&mut editor, &first), (json!("full"), second, Some(1)));
+    assert_eq!(editor.quit(), Some(0));
+}
+
+/// A look that is of an older text is not waited for.
+#[test]
+fn a_look_ends_when_its_text_is_gone() {
+    let folder = Folder::new("server-stopped");
+    let mut editor = Editor::open(&folder, pulling());
+    let kernel = |number: usize| {
+        LADDER
+            .replace("64", "1024")
+            .replace("main", &format!("main{number}"))
+            .replace("g_Scan", &format!("g_Scan{number}"))
+            .replace("StructuredBuffer<uint> Src;\nRWStructuredBuffer<uint> Out;\n", "")
+    };
+    let many: String = (0..24).map(kernel).collect();
+    let many = format!("StructuredBuffer<uint> Src;\nRWStructuredBuffer<uint> Out;\n{many}");
+    let start = Instant::now();
+    editor.open_file("a.hlsl", &many);
+    assert_eq!(editor.pull("a.hlsl").lines().count(), 24);
+    let whole = start.elapsed();
+    editor.edit("a.hlsl", 2, None, &format!("{many}\n"));
+    std::thread::sleep(whole / 8);
+    let start = Instant::now();
+    editor.edit("a.hlsl", 3, None, RACE);
+    assert_eq!(editor.pull("a.hlsl").lines().count(), 1);
+    let rest = start.elapsed();
+    println!("24 kernels: {whole:.1?}; after they were gone: {rest:.1?}");
+    assert!(rest < whole / 2, "{rest:?} of {whole:?}");
+    assert_eq!(editor.quit(), Some(0));
+}
+
 /// A kernel of 500 lines: functions, of which it calls some, and a ladder of 256 elements.
 fn long_kernel() -> String {
     let mut kernel =

@@ -1,7 +1,6 @@
 //! What an editor says and asks.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use anyhow::Result;
 use lsp_server::{ErrorCode, Notification, Request, Response};
@@ -18,20 +17,20 @@ use lsp_types::{
     ConfigurationParams, DidChangeConfigurationParams, DidChangeTextDocumentParams,
     DidChangeWatchedFilesParams, DidChangeWatchedFilesRegistrationOptions, DidChangeWorkspaceFoldersParams,
     DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
-    DocumentDiagnosticParams, DocumentDiagnosticReport, FileSystemWatcher, FullDocumentDiagnosticReport,
-    GlobPattern, Hover, HoverContents, HoverParams, MarkupContent, MarkupKind, NumberOrString, Registration,
-    RegistrationParams, RelatedFullDocumentDiagnosticReport, Uri,
+    DocumentDiagnosticParams, FileSystemWatcher, GlobPattern, Hover, HoverContents, HoverParams,
+    MarkupContent, MarkupKind, NumberOrString, Registration, RegistrationParams, Uri,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use shaderlint_linter::suppressions;
 
+use super::document::Document;
 use super::findings;
 use super::fixes::{self, FIX_ALL};
 use super::lines::Lines;
-use super::session::{Document, Done, Session};
+use super::session::{Done, Session};
 use crate::config::here;
-use crate::lint::{self, FixMode, Options, Role};
+use crate::lint::{self, FixMode, Options, Role, Stop};
 use crate::{panics, uri};
 
 /// The files whose changes matter: shaders and configurations.
@@ -54,13 +53,7 @@ impl Session {
             DidOpenTextDocument::METHOD => {
                 let document = from::<DidOpenTextDocumentParams>(params)?.text_document;
                 if let Some(path) = path_of(&document.uri) {
-                    let document = Document {
-                        uri: document.uri,
-                        version: document.version,
-                        text: document.text,
-                        units: None,
-                    };
-                    self.open(&path, document);
+                    self.open(&path, Document::new(document));
                 }
             }
             DidChangeTextDocument::METHOD => self.change(from(params)?),
@@ -181,7 +174,11 @@ impl Session {
         };
         let before = self.waiting.len();
         self.waiting.retain(|(_, request)| request.id != id);
-        if self.waiting.len() < before || self.in_work.remove(&id) {
+        let in_work = self.in_work.remove(&id);
+        if let Some(stop) = &in_work {
+            stop.set();
+        }
+        if self.waiting.len() < before || in_work.is_some() {
             let message = "canceled".to_owned();
             self.client
                 .respond(Response::new_err(id, ErrorCode::RequestCanceled as i32, message));
@@ -213,22 +210,15 @@ impl Session {
         let Request { id, method, params } = request;
         let is_open = self.documents.contains_key(path);
         if is_open && method == CodeActionRequest::METHOD && wants_fix_all(&params) {
-            self.in_work.insert(id.clone());
-            self.fix_all(path, id);
+            let stop = Stop::default();
+            self.in_work.insert(id.clone(), stop.clone());
+            self.fix_all(path, id, &stop);
             return;
         }
         let response = answered(id, || match &*method {
             DocumentDiagnosticRequest::METHOD => {
-                let _: DocumentDiagnosticParams = from(params)?;
-                to(DocumentDiagnosticReport::Full(
-                    RelatedFullDocumentDiagnosticReport {
-                        related_documents: None,
-                        full_document_diagnostic_report: FullDocumentDiagnosticReport {
-                            result_id: None,
-                            items: self.diagnostics(path),
-                        },
-                    },
-                ))
+                let params: DocumentDiagnosticParams = from(params)?;
+                to(self.report(path, params.previous_result_id.as_deref()))
             }
             HoverRequest::METHOD => to(self.hover(path, &from(params)?)),
             _ => to(self.code_actions(path, &from(params)?)),
@@ -238,6 +228,8 @@ impl Session {
 
     fn hover(&self, path: &Path, params: &HoverParams) -> Option<Hover> {
         let document = self.documents.get(path)?;
+        #[cfg(test)]
+        panics::if_asked(document.text.as_bytes(), "panic while hovering");
         let lines = Lines::new(document.text.as_bytes(), self.client.encoding);
         let offset = lines.offset(params.text_document_position_params.position);
         let mut parts = Vec::new();
@@ -278,20 +270,18 @@ impl Session {
     }
 
     /// Works out, beside the loop, what the file is once all its fixes are made.
-    fn fix_all(&self, path: &Path, id: lsp_server::RequestId) {
+    fn fix_all(&self, path: &Path, id: lsp_server::RequestId, stop: &Stop) {
         let encoding = self.client.encoding;
         let document = self.documents.get(path);
         let text = document.map(|document| document.text.clone()).unwrap_or_default();
         // The edits of an empty list say where they would go.
         let frame = fixes::edit(self, path, Vec::new());
         let options = Options {
-            files: Arc::clone(&self.options.files),
-            profile: self.options.profile,
-            rules: self.options.rules.clone(),
             fix: Some(FixMode {
                 unsafe_too: self.settings.unsafe_fixes,
                 in_place: false,
             }),
+            ..self.options_until(stop)
         };
         let (target, done) = (self.target(path), self.done.clone());
         self.pool.spawn(move || {

@@ -1,6 +1,6 @@
 //! What is open, what is seen of it, and when it is looked at again.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,34 +9,22 @@ use crossbeam_channel::Sender;
 use lsp_server::{RequestId, Response};
 use lsp_types::notification::PublishDiagnostics;
 use lsp_types::request::WorkspaceDiagnosticRefresh;
-use lsp_types::{InitializeParams, PublishDiagnosticsParams, Uri};
+use lsp_types::{DocumentDiagnosticReport, InitializeParams, PublishDiagnosticsParams};
 use rayon::ThreadPool;
 use shaderlint_linter::Diagnostic;
 
 use super::client::Client;
+use super::document::{self, Document};
 use super::findings;
 use super::settings::Settings;
+use super::workspace::{includers, options, target};
 use crate::baseline::Baselines;
-use crate::config::{Projects, RuleArgs, here};
-use crate::includes::{Files, Search};
-use crate::lint::{self, Looked, Options, Role, Target};
-use crate::walk::{self, Asked, Input};
+use crate::config::here;
+use crate::lint::{self, Looked, Options, Role, Stop, Target};
 use crate::{panics, scan, uri};
 
 /// How long nothing may be typed before a file is looked at.
 const QUIET: Duration = Duration::from_millis(20);
-
-/// How many of the files that include a header show what is found in it.
-const MAX_INCLUDERS: usize = 8;
-
-/// A file that is open in the editor.
-pub(super) struct Document {
-    pub uri: Uri,
-    pub version: i32,
-    pub text: String,
-    /// Where it is seen; `None` while that is being found out.
-    pub units: Option<Vec<PathBuf>>,
-}
 
 /// A file that is looked at as a whole.
 #[derive(Default)]
@@ -45,7 +33,8 @@ pub(super) struct Unit {
     wanted: u64,
     /// What was looked at last.
     seen: u64,
-    is_running: bool,
+    /// Ends the look that is under way.
+    running: Option<Stop>,
     due: Option<Instant>,
     /// What that look showed.
     pub looked: Option<Arc<Looked>>,
@@ -63,7 +52,8 @@ impl Unit {
 pub(super) enum Done {
     Looked {
         unit: PathBuf,
-        number: u64,
+        /// What would have ended the look.
+        stop: Stop,
         looked: Box<Result<Looked, String>>,
     },
     /// The files that include a header.
@@ -88,11 +78,13 @@ pub(super) struct Session {
     /// Requests about files that are not up to date.
     pub waiting: Vec<(PathBuf, lsp_server::Request)>,
     /// Requests that are worked on beside the loop.
-    pub in_work: HashSet<RequestId>,
+    pub in_work: HashMap<RequestId, Stop>,
     /// What was asked of the editor about its configuration.
     pub configuration: Option<RequestId>,
     /// What went wrong last: it is said once.
     complaint: Option<String>,
+    /// How many different answers about diagnostics were given.
+    answers: u64,
 }
 
 impl Session {
@@ -116,9 +108,10 @@ impl Session {
             units: BTreeMap::new(),
             told: BTreeSet::new(),
             waiting: Vec::new(),
-            in_work: HashSet::new(),
+            in_work: HashMap::new(),
             configuration: None,
             complaint: None,
+            answers: 0,
         };
         session.configure(params.initialization_options.clone().unwrap_or_default());
         session
@@ -172,7 +165,9 @@ impl Session {
     }
 
     pub fn close(&mut self, path: &Path) {
-        self.documents.remove(path);
+        if let Some(document) = self.documents.remove(path) {
+            document.search.set();
+        }
         self.options.files.give(path, None);
         self.settle_units();
         self.changed(path, Duration::ZERO);
@@ -235,6 +230,10 @@ impl Session {
     fn want(&mut self, unit: &Path, quiet: Duration) {
         if let Some(state) = self.units.get_mut(unit) {
             state.wanted += 1;
+            // What it would show is of an older text.
+            if let Some(stop) = &state.running {
+                stop.set();
+            }
             state.due = Some(Instant::now() + quiet);
         }
     }
@@ -268,6 +267,9 @@ impl Session {
         let (kept, dropped): (BTreeMap<_, _>, BTreeMap<_, _>) =
             units.partition(|(unit, _)| needed.contains(unit));
         self.units = kept;
+        for stop in dropped.values().filter_map(|unit| unit.running.as_ref()) {
+            stop.set();
+        }
         // What only they showed is not shown any more.
         let looked = dropped.values().filter_map(|unit| unit.looked.as_ref());
         let files: BTreeSet<PathBuf> = looked.flat_map(|looked| findings::files(looked)).collect();
@@ -291,14 +293,31 @@ impl Session {
     }
 
     /// Looks for the files of the workspace that include a header.
-    fn find_includers(&self, header: PathBuf) {
-        let (options, done) = (Arc::clone(&self.options), self.done.clone());
+    fn find_includers(&mut self, header: PathBuf) {
+        let Some(document) = self.documents.get_mut(&header) else {
+            return;
+        };
+        let stop = Stop::default();
+        std::mem::replace(&mut document.search, stop.clone()).set();
+        let (options, done) = (self.options_until(&stop), self.done.clone());
         let (folders, settings) = (self.folders.clone(), self.settings.clone());
         self.pool.spawn(move || {
             let found = panics::as_error("", || Ok(includers(&header, &folders, &settings, &options)));
             let found = found.unwrap_or_default();
-            let _ = done.send(Done::Includers { header, found });
+            if !stop.is_set() {
+                let _ = done.send(Done::Includers { header, found });
+            }
         });
+    }
+
+    /// The options for work that `stop` ends.
+    pub fn options_until(&self, stop: &Stop) -> Options {
+        Options {
+            files: Arc::clone(&self.options.files),
+            rules: self.options.rules.clone(),
+            stop: stop.clone(),
+            ..*self.options
+        }
     }
 
     fn root(&self) -> &Path {
@@ -312,14 +331,14 @@ impl Session {
 
     /// When the next unit is to be looked at.
     pub fn next_due(&self) -> Option<Instant> {
-        let idle = self.units.values().filter(|unit| !unit.is_running);
+        let idle = self.units.values().filter(|unit| unit.running.is_none());
         idle.filter_map(|unit| unit.due).min()
     }
 
     /// Looks at what is due, and answers what has waited for that.
     pub fn proceed(&mut self) {
         let now = Instant::now();
-        let due = |unit: &Unit| !unit.is_running && unit.due.is_some_and(|due| due <= now);
+        let due = |unit: &Unit| unit.running.is_none() && unit.due.is_some_and(|due| due <= now);
         let due: Vec<PathBuf> = self
             .units
             .iter()
@@ -344,15 +363,15 @@ impl Session {
         let Some(unit) = self.units.get_mut(&path) else {
             return;
         };
-        unit.is_running = true;
+        let stop = Stop::default();
+        unit.running = Some(stop.clone());
         unit.due = None;
-        let number = unit.wanted;
         let role = if unit.is_stray {
             Role::StrayHeader
         } else {
             Role::Unit
         };
-        let (options, done) = (Arc::clone(&self.options), self.done.clone());
+        let (options, done) = (self.options_until(&stop), self.done.clone());
         self.pool.spawn(move || {
             let looked = panics::as_error("internal error, please report", || {
                 let target = target?;
@@ -375,7 +394,7 @@ impl Session {
             let looked = Box::new(looked.map_err(|error| format!("{error:#}")));
             let _ = done.send(Done::Looked {
                 unit: path,
-                number,
+                stop,
                 looked,
             });
         });
@@ -383,7 +402,7 @@ impl Session {
 
     pub fn on_done(&mut self, done: Done) {
         match done {
-            Done::Looked { unit, number, looked } => self.on_looked(&unit, number, *looked),
+            Done::Looked { unit, stop, looked } => self.on_looked(&unit, &stop, *looked),
             Done::Includers { header, found } => {
                 if self
                     .documents
@@ -396,14 +415,24 @@ impl Session {
                 }
             }
             Done::Answer(response) => {
-                if self.in_work.remove(&response.id) {
+                if self.in_work.remove(&response.id).is_some() {
                     self.client.respond(response);
                 }
             }
         }
     }
 
-    fn on_looked(&mut self, unit: &Path, number: u64, looked: Result<Looked, String>) {
+    fn on_looked(&mut self, unit: &Path, stop: &Stop, looked: Result<Looked, String>) {
+        let Some(state) = self.units.get_mut(unit) else {
+            return;
+        };
+        // A unit may have gone and come again meanwhile.
+        let running = state.running.take_if(|running| running.is(stop));
+        // Something came in between: it is due again, and this is of an older text.
+        if running.is_none() || stop.is_set() {
+            return;
+        }
+        state.seen = state.wanted;
         let looked = looked.unwrap_or_else(|error| {
             if self.complaint.as_ref() != Some(&error) {
                 self.client.show(format!("shaderlint: {error}"));
@@ -411,15 +440,6 @@ impl Session {
             }
             Looked::default()
         });
-        let Some(state) = self.units.get_mut(unit) else {
-            return;
-        };
-        state.is_running = false;
-        // Something came in between: it is due again, and this is of an older text.
-        if number != state.wanted {
-            return;
-        }
-        state.seen = number;
         let looked = Arc::new(looked);
         let before = state.looked.replace(Arc::clone(&looked)).unwrap_or_default();
         let mut files: BTreeSet<PathBuf> = BTreeSet::from([unit.to_owned()]);
@@ -507,6 +527,15 @@ impl Session {
         found
     }
 
+    /// The answer to who asks for a file's diagnostics, and has those of the answer `previous`.
+    pub fn report(&mut self, file: &Path, previous: Option<&str>) -> DocumentDiagnosticReport {
+        let items = self.diagnostics(file);
+        match self.documents.get_mut(file) {
+            Some(document) => document.report(items, previous, &mut self.answers),
+            None => document::full(None, items),
+        }
+    }
+
     pub fn diagnostics(&self, file: &Path) -> Vec<lsp_types::Diagnostic> {
         let found = self.findings(file);
         let found = found.iter();
@@ -514,47 +543,4 @@ impl Session {
             .filter_map(|(looked, finding)| findings::diagnostic(looked, finding, self.client.encoding))
             .collect()
     }
-}
-
-fn options(folders: &[PathBuf], profile: Option<shaderlint_linter::ShaderModel>) -> Options {
-    Options {
-        files: Arc::new(Files::within(folders)),
-        profile,
-        rules: RuleArgs::default(),
-        fix: None,
-    }
-}
-
-fn target(path: &Path, folders: &[PathBuf], settings: &Settings, root: &Path) -> anyhow::Result<Target> {
-    let of_file = folders.iter().find(|folder| path.starts_with(folder));
-    let args = settings.source_args(of_file.map_or(root, PathBuf::as_path));
-    let project = Projects::within(&args, folders).of(path)?;
-    Ok(Target {
-        input: Input {
-            path: path.to_owned(),
-            asked: Asked::Named,
-        },
-        project,
-    })
-}
-
-/// The first files with entry points in these folders that include the header, directly or not.
-fn includers(header: &Path, folders: &[PathBuf], settings: &Settings, options: &Options) -> Vec<PathBuf> {
-    let Some(folder) = folders.iter().find(|folder| header.starts_with(folder)) else {
-        return Vec::new();
-    };
-    let files = walk::tree(folder).filter(|path| walk::is_shader(path) && path != header);
-    let includers = files.filter(|path| {
-        let Ok(target) = target(path, folders, settings, folder) else {
-            return false;
-        };
-        let search = Search::new(&options.files, &target.project);
-        let Ok(bytes) = options.files.bytes(path) else {
-            return false;
-        };
-        let is_header = |file: &shaderlint_hlsl::SourceFile| here(Path::new(&file.path)) == header;
-        scan::names_entry(&bytes)
-            && scan::includes_one(&path.display().to_string(), &bytes, &search, &is_header)
-    });
-    includers.take(MAX_INCLUDERS).map(|path| here(&path)).collect()
 }

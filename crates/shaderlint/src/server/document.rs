@@ -1,0 +1,68 @@
+//! A file that is open in the editor.
+
+use std::path::PathBuf;
+
+use lsp_types::{
+    Diagnostic, DocumentDiagnosticReport, FullDocumentDiagnosticReport, RelatedFullDocumentDiagnosticReport,
+    RelatedUnchangedDocumentDiagnosticReport, TextDocumentItem, UnchangedDocumentDiagnosticReport, Uri,
+};
+
+use crate::lint::Stop;
+
+pub(super) struct Document {
+    pub uri: Uri,
+    pub version: i32,
+    pub text: String,
+    /// Where it is seen; `None` while that is being found out.
+    pub units: Option<Vec<PathBuf>>,
+    /// Ends finding that out.
+    pub search: Stop,
+    /// What its editor was told last when it asked, with the number of that answer.
+    told: Option<(u64, Vec<Diagnostic>)>,
+}
+
+impl Document {
+    pub fn new(document: TextDocumentItem) -> Self {
+        Document {
+            uri: document.uri,
+            version: document.version,
+            text: document.text,
+            units: None,
+            search: Stop::default(),
+            told: None,
+        }
+    }
+
+    /// The answer to who asks for these diagnostics, and has those of the answer `previous`. `answers` counts answers
+    /// that differ.
+    pub fn report(
+        &mut self,
+        items: Vec<Diagnostic>,
+        previous: Option<&str>,
+        answers: &mut u64,
+    ) -> DocumentDiagnosticReport {
+        let number = match &self.told {
+            Some((number, told)) if *told == items => *number,
+            _ => {
+                *answers += 1;
+                *answers
+            }
+        };
+        let result_id = number.to_string();
+        if previous == Some(&*result_id) {
+            return DocumentDiagnosticReport::Unchanged(RelatedUnchangedDocumentDiagnosticReport {
+                related_documents: None,
+                unchanged_document_diagnostic_report: UnchangedDocumentDiagnosticReport { result_id },
+            });
+        }
+        self.told = Some((number, items.clone()));
+        full(Some(result_id), items)
+    }
+}
+
+pub(super) fn full(result_id: Option<String>, items: Vec<Diagnostic>) -> DocumentDiagnosticReport {
+    DocumentDiagnosticReport::Full(RelatedFullDocumentDiagnosticReport {
+        related_documents: None,
+        full_document_diagnostic_report: FullDocumentDiagnosticReport { result_id, items },
+    })
+}

@@ -1,0 +1,72 @@
+//! The folders that are open, and the files in them.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use shaderlint_linter::ShaderModel;
+
+use super::settings::Settings;
+use crate::config::{Projects, RuleArgs, here};
+use crate::includes::{Files, Search};
+use crate::lint::{Options, Stop, Target};
+use crate::scan;
+use crate::walk::{self, Asked, Input};
+
+/// How many of the files that include a header show what is found in it.
+const MAX_INCLUDERS: usize = 8;
+
+pub(super) fn options(folders: &[PathBuf], profile: Option<ShaderModel>) -> Options {
+    Options {
+        files: Arc::new(Files::within(folders)),
+        profile,
+        rules: RuleArgs::default(),
+        fix: None,
+        stop: Stop::default(),
+    }
+}
+
+/// What holds for a file.
+pub(super) fn target(
+    path: &Path,
+    folders: &[PathBuf],
+    settings: &Settings,
+    root: &Path,
+) -> anyhow::Result<Target> {
+    let of_file = folders.iter().find(|folder| path.starts_with(folder));
+    let args = settings.source_args(of_file.map_or(root, PathBuf::as_path));
+    let project = Projects::within(&args, folders).of(path)?;
+    Ok(Target {
+        input: Input {
+            path: path.to_owned(),
+            asked: Asked::Named,
+        },
+        project,
+    })
+}
+
+/// The first files with entry points in these folders that include the header, directly or not.
+pub(super) fn includers(
+    header: &Path,
+    folders: &[PathBuf],
+    settings: &Settings,
+    options: &Options,
+) -> Vec<PathBuf> {
+    let Some(folder) = folders.iter().find(|folder| header.starts_with(folder)) else {
+        return Vec::new();
+    };
+    let files = walk::tree(folder).take_while(|_| !options.stop.is_set());
+    let files = files.filter(|path| walk::is_shader(path) && path != header);
+    let includers = files.filter(|path| {
+        let Ok(target) = target(path, folders, settings, folder) else {
+            return false;
+        };
+        let search = Search::new(&options.files, &target.project);
+        let Ok(bytes) = options.files.bytes(path) else {
+            return false;
+        };
+        let is_header = |file: &shaderlint_hlsl::SourceFile| here(Path::new(&file.path)) == header;
+        scan::names_entry(&bytes)
+            && scan::includes_one(&path.display().to_string(), &bytes, &search, &is_header)
+    });
+    includers.take(MAX_INCLUDERS).map(|path| here(&path)).collect()
+}
