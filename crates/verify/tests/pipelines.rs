@@ -163,6 +163,11 @@ fn looking_back_waits_for_nobody() {
                     "{name}, {tiles}, at once"
                 );
             }
+            // More tiles than a wave of 8 lanes looks at in one go.
+            for tiles in ["tile % 7 == 2", "false"] {
+                let long = look_back(name, with_mute(tiles), impatient);
+                assert_eq!(run(&device, &long, 1_000_003, max), None, "{name}, {tiles}, long");
+            }
             let patient = look_back(name, with_mute("tile == 3"), |toml| toml);
             assert_eq!(
                 run(&device, &patient, 50_000, max),
