@@ -15,8 +15,6 @@ pub struct Device {
     pub(super) queue: wgpu::Queue,
     /// What went wrong outside of any error scope.
     trouble: Arc<Mutex<Option<RunError>>>,
-    /// Buffers for pipelines that nobody uses now.
-    pub(super) idle: Idle,
     /// Who wants to know what is being done.
     steps: Option<mpsc::Sender<&'static str>>,
 }
@@ -35,9 +33,6 @@ pub enum Mode {
 pub struct Outputs {
     pub buffers: BTreeMap<String, Vec<u8>>,
 }
-
-/// Buffers that nobody uses, each kept by the one who last did.
-pub(super) type Idle = Arc<Mutex<Vec<wgpu::Buffer>>>;
 
 impl Device {
     pub(super) fn open(adapter: &Adapter) -> Result<Self, RunError> {
@@ -66,7 +61,6 @@ impl Device {
             gpu: device,
             queue,
             trouble,
-            idle: Idle::default(),
             steps: None,
         })
     }

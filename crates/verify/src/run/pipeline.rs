@@ -1,8 +1,6 @@
 //! Pipelines on a device: run, compared with what they should leave, timed.
 
-use std::sync::{Arc, PoisonError};
-
-use super::device::{Device, Idle, Mode};
+use super::device::{Device, Mode};
 use super::inputs::Random;
 use super::timing::{Stopwatch, spread};
 use super::{RunError, Spread, guarded};
@@ -54,25 +52,9 @@ pub struct Ready<'l> {
     linked: &'l Linked,
     plan: &'l Plan,
     buffers: Vec<wgpu::Buffer>,
-    lent: Lent,
     /// The input is changed: before each run it is copied from here, so many bytes.
     restored: Option<(wgpu::Buffer, u64)>,
     constants: Vec<Option<wgpu::Buffer>>,
-}
-
-/// Buffers that go back to the device for the next pipeline. All are then timed in the same memory: on some devices what
-/// is allocated later is slower by half.
-#[derive(Debug)]
-struct Lent {
-    buffers: Vec<wgpu::Buffer>,
-    idle: Idle,
-}
-
-impl Drop for Lent {
-    fn drop(&mut self) {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        idle.append(&mut self.buffers);
-    }
 }
 
 /// The kernels of a pipeline as a device has taken them.
@@ -93,21 +75,6 @@ pub struct Mismatch {
 }
 
 impl Device {
-    /// A buffer of at least this size, one that was used before if there is one not much larger.
-    fn lend(&self, bytes: u64, usage: wgpu::BufferUsages) -> Result<wgpu::Buffer, RunError> {
-        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let fits = |buffer: &&wgpu::Buffer| (bytes..=bytes.saturating_mul(2)).contains(&buffer.size());
-        let smallest = idle.iter().filter(fits).map(wgpu::Buffer::size).min();
-        match idle.iter().position(|buffer| Some(buffer.size()) == smallest) {
-            Some(found) => Ok(idle.swap_remove(found)),
-            None => self.empty_buffer(bytes, usage).or_else(|_| {
-                // Those of other sizes may take up what is needed.
-                idle.clear();
-                self.empty_buffer(bytes, usage)
-            }),
-        }
-    }
-
     /// The most groups of a dispatch in one dimension.
     #[must_use]
     pub fn max_groups(&self) -> u32 {
@@ -158,10 +125,6 @@ impl Device {
                 linked,
                 plan,
                 buffers: Vec::new(),
-                lent: Lent {
-                    buffers: Vec::new(),
-                    idle: Arc::clone(&self.idle),
-                },
                 restored: None,
                 constants: Vec::new(),
             };
@@ -171,11 +134,10 @@ impl Device {
                     ready.buffers.push(data.buffer.clone());
                     continue;
                 }
-                let buffer = self.lend(bytes, usage).map_err(|error| match error {
+                let buffer = self.empty_buffer(bytes, usage).map_err(|error| match error {
                     RunError::TooLarge(why) => RunError::TooLarge(format!("`{}`: {why}", planned.name)),
                     other => other,
                 })?;
-                ready.lent.buffers.push(buffer.clone());
                 self.scoped(|| {
                     let mut encoder =
                         (self.gpu).create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
