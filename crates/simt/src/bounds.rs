@@ -47,7 +47,7 @@ impl<'a> Machine<'a> {
         });
         // The number is the atom's; of what was computed from it there may be another one.
         let text = match (self.terms.term(atom), side) {
-            (Some(Term::Apply(Op::Uniform { name, component }, arguments)), _) if arguments.is_empty() => {
+            (Some(Term::Apply(Op::Uniform { name, component }, [])), _) => {
                 let whole = || self.terms.name(*name).to_owned();
                 self.host_name(*name, *component)
                     .map_or_else(whole, |(name, _)| name)

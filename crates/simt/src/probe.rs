@@ -280,7 +280,8 @@ impl<'a> Machine<'a> {
         };
         let of_first = of_one(first);
         // After the last barrier one thread may combine what all have stored.
-        let mut is_last_barrier = || of_first.barrier && rest.iter().all(|statement| !of_one(statement).barrier);
+        let mut is_last_barrier =
+            || of_first.barrier && rest.iter().all(|statement| !of_one(statement).barrier);
         if !(of_first.touches_shared() || is_last_barrier()) {
             return;
         }

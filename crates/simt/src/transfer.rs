@@ -76,15 +76,11 @@ impl Machine<'_> {
     /// A component of a part of a resource's element. What is read at an index that is not known is not known to be what
     /// is read at one that is, wherever that may be.
     fn load_part(&mut self, resource: GlobalId, index: &[Column], part: &Column, component: u32) -> Column {
-        match part {
-            Column::Uniform(Value::Known(part)) => {
-                self.load_device(resource, index, part.saturating_add(component))
-            }
-            _ => {
-                let index: Vec<Column> = index.iter().chain([part]).cloned().collect();
-                self.load_device(resource, &index, component)
-            }
+        if let Column::Uniform(Value::Known(part)) = part {
+            return self.load_device(resource, index, part.saturating_add(component));
         }
+        let index: Vec<Column> = index.iter().chain([part]).cloned().collect();
+        self.load_device(resource, &index, component)
     }
 
     /// The same of a variable, which `swap` takes out and puts back: it may have thousands of components.
