@@ -33,8 +33,8 @@ pub(super) fn html(what: &str, all: &[Measured]) -> String {
         html,
         "</main>\n<footer><p>Every result was compared with the CPU’s, word for word, before and after it was timed. Times \
          are medians of 15 runs by timestamp queries, from the start of the first dispatch to the end of the last, after \
-         3 to warm up; the CPU’s are of 5 runs of one thread. GB/s count each element read once and, in a scan, written \
-         once, whatever a system moves beside that.</p><p>shaderlint {}</p></footer>\n</body>\n</html>\n",
+         half a second to warm up; the CPU’s are of 5 runs of one thread. GB/s count each element read once and, in a \
+         scan, written once, whatever a system moves beside that.</p><p>shaderlint {}</p></footer>\n</body>\n</html>\n",
         env!("CARGO_PKG_VERSION")
     );
     html
