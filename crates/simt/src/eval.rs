@@ -317,7 +317,11 @@ impl<'a> Machine<'a> {
         let new = self.binary(op, value.ty.scalar(), &old, &operand);
         let new = self.convert(&new, &value.ty, &target.ty);
         self.store(&place, &new, target.span)?;
-        if let ExprKind::Local(local) = target.kind {
+        // Threads that each have a sum of their own have no total.
+        let is_of_all = |column: &Column| column.uniform(self.state.active).is_some();
+        if let ExprKind::Local(local) = target.kind
+            && new.iter().all(is_of_all)
+        {
             self.notice(local, &new);
         }
         Ok(new)

@@ -291,6 +291,12 @@ fn one_thread_adds_from_zero() {
     );
     // The total on the way to something else.
     check("64,1,1", g, &body(&format!("{adds} sum *= 3;")), &[]);
+    // A row for each of some threads.
+    let rows = "g[gi] = Src[id.x]; h[gi] = 1; SYNC; if (gi < 4) { uint sum = 0;
+        for (uint i = 0; i < 64; ++i) sum += big[gi * 64 + i]; Out[gi] = sum; }";
+    let rows = format!("for (uint r = 0; r < 4; ++r) big[r * 64 + gi] = Src[r * 64 + gi]; {rows}");
+    let g4 = "groupshared uint g[64]; groupshared uint h[64]; groupshared uint big[256];";
+    check("64,1,1", g4, &rows, &[]);
     check(
         "64,1,1",
         g,
