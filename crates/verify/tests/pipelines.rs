@@ -58,8 +58,8 @@ fn run(device: &Device, linked: &Linked, n: usize, max_groups: u32) -> Option<Mi
     let plan = linked.plan(n as u64, max_groups).unwrap();
     let data = device.upload(&words).unwrap();
     let expected = linked.pipeline.computes.expected(&words);
-    let ready = device.ready(linked, &plan, &data).unwrap();
     for mode in [Mode::Checked, Mode::Unchecked] {
+        let ready = device.ready(linked, &plan, &data).unwrap();
         let steps = ready.steps(device, mode).unwrap();
         // Twice: what the first run left in buffers is no better than garbage.
         for _ in 0..2 {
@@ -254,6 +254,37 @@ fn wrong(from: &str, to: &str) -> String {
         .and_then(|linked| linked.plan(1000, 65_535));
     let PipelineError { message, place } = result.expect_err(from);
     format!("{}: {message}", &text[place])
+}
+
+#[test]
+fn what_never_ends_and_what_is_too_long_is_told() {
+    let groups = "groups = \"ceil_div(n, 64)\"\nfor = { name = \"i\", from = \"0\", while = \"i < 2\", next = \"i + 1\" }";
+    let forever = "groups = \"0\"\nfor = { name = \"i\", from = \"0\", while = \"1\", next = \"i\" }";
+    assert_eq!(
+        wrong(groups, forever),
+        "1: this goes on for more than 4096 dispatches"
+    );
+    let long = format!("half = \"n{}\"", " + 0".repeat(100_000));
+    assert!(wrong("half = \"n / 2\"", &long).ends_with("this is too long"));
+}
+
+/// What is behind the last element is garbage, not nothing.
+#[test]
+fn a_sum_of_whole_fours_is_wrong() {
+    let toml = "about = \"\"\ncomputes = \"sum\"\nkernels = \"sum.hlsl\"\ninput = \"In\"\noutput = \"Out\"\n\
+                [buffers]\nIn = { length = \"round_up(n, 4)\" }\nOut = { length = \"1\" }\n\
+                [[pass]]\nentry = \"Main\"\ngroups = \"1\"\nset = { Quads = \"ceil_div(n, 4)\" }\n";
+    let kernel = "cbuffer C { uint Quads; }; StructuredBuffer<uint4> In; RWStructuredBuffer<uint> Out;
+        [numthreads(1, 1, 1)] void Main() { uint sum = 0;
+        for (uint i = 0; i < Quads; ++i) { uint4 q = In[i]; sum += q.x + q.y + q.z + q.w; } Out[0] = sum; }";
+    let shader = support::shader(kernel);
+    let (entry, _) = shader.entry_points().next().unwrap();
+    let pipeline = Pipeline::parse(toml).unwrap();
+    let linked = pipeline.link(vec![lower(&shader, entry).unwrap()]).unwrap();
+    for device in support::devices() {
+        assert!(run(&device, &linked, 8, 65_535).is_none());
+        assert!(run(&device, &linked, 9, 65_535).is_some());
+    }
 }
 
 #[test]

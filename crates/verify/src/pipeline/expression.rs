@@ -17,6 +17,9 @@ use super::PipelineError;
 /// Deepest expression that is read.
 const DEPTH: u32 = 64;
 
+/// Sums and products of an expression: each is as deep as there are before it.
+const OPERATIONS: u32 = 1000;
+
 /// An expression; places are in the text of the whole `pipeline.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Expression {
@@ -100,6 +103,7 @@ impl Expression {
             start,
             at: 0,
             depth: 0,
+            operations: 0,
         };
         let expression = reader.comparison()?;
         match reader.peek() {
@@ -207,6 +211,7 @@ struct Reader<'t> {
     start: usize,
     at: usize,
     depth: u32,
+    operations: u32,
 }
 
 impl Reader<'_> {
@@ -267,6 +272,14 @@ impl Reader<'_> {
         Ok(left)
     }
 
+    fn count_operation(&mut self) -> Result<(), PipelineError> {
+        self.operations += 1;
+        if self.operations > OPERATIONS {
+            return Err(self.error("this is too long"));
+        }
+        Ok(())
+    }
+
     fn sum(&mut self) -> Result<Expression, PipelineError> {
         let mut left = self.product()?;
         loop {
@@ -275,6 +288,7 @@ impl Reader<'_> {
                 Some('-') => Operator::Subtract,
                 _ => return Ok(left),
             };
+            self.count_operation()?;
             self.at += 1;
             let right = self.product()?;
             left = Self::binary(operator, left, right);
@@ -289,6 +303,7 @@ impl Reader<'_> {
                 Some('/') => Operator::Divide,
                 _ => return Ok(left),
             };
+            self.count_operation()?;
             self.at += 1;
             let right = self.atom()?;
             left = Self::binary(operator, left, right);

@@ -187,18 +187,20 @@ impl Planning<'_> {
             return self.dispatch(pass, scope);
         };
         let mut value = repeat.from.value(scope)?;
-        loop {
+        // A round without groups counts too: it may be followed by nothing else.
+        for rounds in self.dispatches.len().. {
             let inner = scope.clone().with(&repeat.name, value);
             if repeat.condition.value(&inner)? == 0 {
                 return Ok(());
             }
-            if self.dispatches.len() >= DISPATCHES {
+            if rounds >= DISPATCHES {
                 let message = format!("this goes on for more than {DISPATCHES} dispatches");
                 return Err(PipelineError::new(message, repeat.condition.place()));
             }
             self.dispatch(pass, &inner)?;
             value = repeat.next.value(&inner)?;
         }
+        Ok(())
     }
 
     fn dispatch(&mut self, pass: &Pass, scope: &Scope) -> Result<(), PipelineError> {

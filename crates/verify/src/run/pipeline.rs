@@ -87,7 +87,7 @@ impl Device {
         self.gpu.limits().max_compute_workgroups_per_dimension
     }
 
-    /// Puts words on the device.
+    /// Puts words on the device, with garbage up to the end of the last four.
     ///
     /// # Errors
     /// Where the device cannot hold them.
@@ -96,7 +96,13 @@ impl Device {
             let length = words.len() as u64;
             let usage =
                 wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-            let buffer = self.empty_buffer(length.next_multiple_of(4).max(4) * 4, usage)?;
+            let whole = length.next_multiple_of(4).max(4);
+            let buffer = self.empty_buffer(whole * 4, usage)?;
+            let rest = vec![GARBAGE; (whole - length) as usize];
+            self.scoped(|| {
+                self.queue
+                    .write_buffer(&buffer, length * 4, bytemuck::cast_slice(&rest))
+            })?;
             let step = CHUNK / 4;
             for (at, part) in (0u64..).step_by(CHUNK as usize).zip(words.chunks(step as usize)) {
                 self.scoped(|| self.queue.write_buffer(&buffer, at, bytemuck::cast_slice(part)))?;
