@@ -101,7 +101,7 @@ impl Device {
             let rest = vec![GARBAGE; (whole - length) as usize];
             self.scoped(|| {
                 self.queue
-                    .write_buffer(&buffer, length * 4, bytemuck::cast_slice(&rest))
+                    .write_buffer(&buffer, length * 4, bytemuck::cast_slice(&rest));
             })?;
             let step = CHUNK / 4;
             for (at, part) in (0u64..).step_by(CHUNK as usize).zip(words.chunks(step as usize)) {
