@@ -11,6 +11,8 @@ use crate::value::Value;
 
 /// The share of the run's budget that one loop may use before it counts as one that cannot be followed.
 const LOOP_SHARE: u64 = BUDGET / 8;
+/// That of a loop in which the group meets: what is looked for may be in it.
+const MEETING_SHARE: u64 = BUDGET / 2;
 /// The share of the atoms, where a run has come to its end by them before.
 const WORK_SHARE: usize = MAX_WORK / 8;
 
@@ -187,6 +189,12 @@ impl<'a> Machine<'a> {
         !effects.touches_shared() && !effects.barrier && !effects.leaves && !effects.opaque && !effects.wave
     }
 
+    /// Whether threads wait for each other in a loop.
+    fn meets(&mut self, l: &Loop) -> bool {
+        let body = std::slice::from_ref(&l.body);
+        self.effects.of_statements(self.shader, body).barrier
+    }
+
     /// Runs the passes of the innermost loop; the threads active after it.
     fn passes(&mut self, l: &'a Loop) -> Run<Mask> {
         let mut left = Mask::EMPTY;
@@ -196,6 +204,8 @@ impl<'a> Machine<'a> {
             LOOP_SHARE / 8
         } else if self.skims && self.is_aside(l) {
             LOOP_SHARE / 16
+        } else if self.meets(l) {
+            MEETING_SHARE
         } else {
             LOOP_SHARE
         };
