@@ -31,6 +31,8 @@ struct Walk {
     cast_end: Option<usize>,
     /// Start of the attribute list that waits for its statement.
     pending: Option<u32>,
+    /// The arguments of an `[unroll]` in it.
+    passes: Option<Span>,
     first: usize,
     end: usize,
 }
@@ -44,6 +46,7 @@ impl Lexer<'_> {
             attribute_end: None,
             cast_end: None,
             pending: None,
+            passes: None,
             first,
             end,
         };
@@ -53,6 +56,9 @@ impl Lexer<'_> {
             let is_attribute = token.is(b'[') && self.is_attribute(&walk, index);
             if !is_attribute && let Some(start) = walk.pending.take() {
                 self.out.attributes.insert(token.start, start);
+                if let Some(passes) = walk.passes.take() {
+                    self.out.passes.insert(token.start, passes);
+                }
             }
             index = match token.kind {
                 TokenKind::Word => self.edit_word(&mut walk, index, item),
@@ -107,8 +113,13 @@ impl Lexer<'_> {
                 start: self.end(index + 2),
                 end: self.start(inner),
             };
-            if name.eq_ignore_ascii_case(b"numthreads") {
-                item.numthreads = Some((span, arguments));
+            let is_unroll = name.eq_ignore_ascii_case(b"unroll");
+            if is_unroll || name.eq_ignore_ascii_case(b"numthreads") {
+                if is_unroll {
+                    walk.passes = Some(arguments);
+                } else {
+                    item.numthreads = Some((span, arguments));
+                }
                 // Its arguments are parsed on their own; what stands in them is edited like any expression.
                 let mut next = index + 3;
                 while next < inner {

@@ -78,6 +78,8 @@ pub(crate) struct Lexed {
     pub casts: FxHashMap<u32, (u32, u32)>,
     /// Start of what follows an attribute list → start of the list.
     pub attributes: FxHashMap<u32, u32>,
+    /// Start of a loop → the arguments of its `[unroll]`.
+    pub passes: FxHashMap<u32, Span>,
     /// Start of an attribute's arguments → their edited text.
     pub kept: FxHashMap<u32, Vec<u8>>,
     pub problems: Vec<(&'static str, Span)>,
@@ -111,6 +113,7 @@ pub(crate) fn lex(text: &[u8]) -> Lexed {
             directions: FxHashMap::default(),
             casts: FxHashMap::default(),
             attributes: FxHashMap::default(),
+            passes: FxHashMap::default(),
             kept: FxHashMap::default(),
             problems: Vec::new(),
         },

@@ -450,7 +450,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// The values of an attribute's arguments.
-    fn attribute_values(&mut self, parser: &mut Parser, arguments: Span) -> Vec<Option<u32>> {
+    pub(super) fn attribute_values(&mut self, parser: &mut Parser, arguments: Span) -> Vec<Option<u32>> {
         let text = self
             .lexed
             .kept
@@ -564,7 +564,7 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    fn declare_local(&mut self, name: &'a [u8], ty: Type, span: Span, is_static: bool) -> LocalId {
+    pub(super) fn declare_local(&mut self, name: &'a [u8], ty: Type, span: Span, is_static: bool) -> LocalId {
         let id = LocalId(u32::try_from(self.body.locals.len()).unwrap_or(u32::MAX));
         self.body.locals.push(Local {
             name: String::from_utf8_lossy(name).into_owned(),

@@ -6,7 +6,7 @@ use super::Lowering;
 use super::conversions::{convert, to_condition, to_index};
 use super::parts::{Part, part};
 use crate::span::Span;
-use crate::tree::{Case, Expr, ExprKind, Loop, Stmt, StmtKind};
+use crate::tree::{BinaryOp, Case, Expr, ExprKind, Loop, Stmt, StmtKind};
 use crate::types::Type;
 
 impl Lowering<'_> {
@@ -263,15 +263,64 @@ impl Lowering<'_> {
             to_condition(value)
         });
         let step = part(node, Part::Update).map(|update| self.expression(update));
-        let body = self.body_of(node);
-        self.close_loop_scope(mark);
-        StmtKind::Loop(Box::new(Loop {
+        let mut parts = Loop {
             init,
             condition,
             step,
-            body,
+            body: self.body_of(node),
             tests_first: true,
-        }))
+        };
+        if parts.condition.is_none()
+            && let Some((passes, span)) = self.passes_of(node)
+        {
+            self.end_after(&mut parts, passes, span);
+        }
+        self.close_loop_scope(mark);
+        StmtKind::Loop(Box::new(parts))
+    }
+
+    /// The number in a loop's `[unroll(n)]`.
+    fn passes_of(&mut self, node: Node) -> Option<(u32, Span)> {
+        let arguments = *self.lexed.passes.get(&self.span(node).start)?;
+        let values = self.attribute_values(&mut super::parser()?, arguments);
+        match values.as_slice() {
+            [Some(passes)] => Some((*passes, arguments)),
+            _ => None,
+        }
+    }
+
+    /// Ends a loop without a condition after so many passes: by HLSL's reference, `[unroll(n)]` gives "the maximum number of
+    /// times the loop is to execute". (FXC does that; for DXC it is a hint, and such a loop has no end, so that nothing
+    /// that holds behind it is wrong there.) A variable counts them that no text can name.
+    fn end_after(&mut self, parts: &mut Loop, passes: u32, span: Span) {
+        let counter = self.declare_local(b"[unroll]", Type::UINT, span, false);
+        let uint = |kind| Expr {
+            kind,
+            ty: Type::UINT,
+            span,
+        };
+        let local = || Box::new(uint(ExprKind::Local(counter)));
+        parts.init.push(Stmt {
+            kind: StmtKind::Declare {
+                local: counter,
+                init: Some(uint(ExprKind::Literal(0))),
+            },
+            span,
+        });
+        parts.condition = Some(Expr {
+            kind: ExprKind::Binary(BinaryOp::Less, local(), Box::new(uint(ExprKind::Literal(passes)))),
+            ty: Type::BOOL,
+            span,
+        });
+        let count = uint(ExprKind::Step {
+            target: local(),
+            increment: true,
+            prefix: true,
+        });
+        parts.step = Some(match parts.step.take() {
+            Some(step) => uint(ExprKind::Comma(Box::new(step), Box::new(count))),
+            None => count,
+        });
     }
 
     fn switch_statement(&mut self, node: Node) -> StmtKind {
