@@ -37,8 +37,12 @@ pub(crate) struct Stale {
 impl Baselines {
     /// Those that hold for the files that were looked at.
     pub fn read(looked: &[Looked]) -> Result<Baselines> {
+        Baselines::at(looked.iter().filter_map(|one| one.baseline.as_ref()))
+    }
+
+    pub fn at<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Baselines> {
         let mut baselines = Baselines::default();
-        for path in looked.iter().filter_map(|one| one.baseline.as_ref()) {
+        for path in paths {
             if !baselines.0.contains_key(path) {
                 ensure!(
                     path.exists(),
@@ -131,9 +135,9 @@ impl Baselines {
     }
 }
 
-/// Writes down what is found as known: for the files that were looked at. What is said of others stays while there are
-/// such files. Returns the baselines that were written.
-pub(crate) fn write(looked: &[Looked]) -> Result<Vec<PathBuf>> {
+/// Writes down what is found as known: for the files that were looked at, of the rules that were looked for, which
+/// `is_on` says. What is said of others stays while there are such files. Returns the baselines that were written.
+pub(crate) fn write(looked: &[Looked], is_on: &dyn Fn(&str, &Path) -> bool) -> Result<Vec<PathBuf>> {
     let found = count(looked);
     let mut written = Vec::new();
     let paths: HashSet<&PathBuf> = looked.iter().filter_map(|one| one.baseline.as_ref()).collect();
@@ -144,8 +148,14 @@ pub(crate) fn write(looked: &[Looked]) -> Result<Vec<PathBuf>> {
             .filter(|one| one.baseline.as_ref() == Some(path))
             .map(|one| key(path, Path::new(&one.path)))
             .collect();
-        counts.retain(|file, _| !seen.contains(file) && folder_of(path).join(file).exists());
-        counts.extend(found.get(path).cloned().unwrap_or_default());
+        counts.retain(|file, rules| {
+            let file_path = folder_of(path).join(file);
+            rules.retain(|rule, _| !(seen.contains(file) && is_on(rule, &file_path)));
+            !rules.is_empty() && file_path.exists()
+        });
+        for (file, rules) in found.get(path).cloned().unwrap_or_default() {
+            counts.entry(file).or_default().extend(rules);
+        }
         std::fs::write(path, text(&counts)).with_context(|| path.display().to_string())?;
         written.push(path.clone());
     }

@@ -97,7 +97,9 @@ pub(crate) struct Misconfigured {
 
 impl fmt::Display for Misconfigured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.file.path, self.message)
+        let before = self.file.text.get(..self.place.start).unwrap_or_default();
+        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        write!(f, "{}:{line}: {}", self.file.path, self.message)
     }
 }
 
@@ -229,8 +231,9 @@ fn is_json(path: &Path) -> bool {
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
 }
 
-/// The path from the root of the file system, without `.` and `..`.
+/// The path from the root of the file system, without `.` and `..`; the working directory's has no name.
 pub(crate) fn here(path: &Path) -> PathBuf {
+    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
     crate::includes::without_dots(&std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
 }
 

@@ -109,6 +109,14 @@ pub(crate) fn stdin(args: &CheckArgs) -> Result<Option<&Path>> {
         is_asked_for || stdin_filename.is_none(),
         "--stdin-filename is for `-`, not for files that are named"
     );
+    ensure!(
+        !is_asked_for || args.files.files_from.is_none(),
+        "`-` is looked at alone: no list can stand beside it"
+    );
+    ensure!(
+        !is_asked_for || !args.baseline.write_baseline,
+        "`-` has no place in a baseline: it is written from files"
+    );
     Ok(is_asked_for.then(|| stdin_filename.as_deref().unwrap_or(Path::new(STDIN))))
 }
 

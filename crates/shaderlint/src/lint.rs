@@ -15,6 +15,7 @@ use shaderlint_linter::{
 use shaderlint_rules::UNUSED_SUPPRESSION;
 
 use crate::args::SourceArgs;
+use crate::baseline::Baselines;
 use crate::config::{Project, Projects, RuleArgs};
 use crate::encoding::encoded_like;
 use crate::explain;
@@ -43,6 +44,8 @@ pub(crate) struct Options {
     pub rules: RuleArgs,
     /// Whether and how far fixes are made.
     pub fix: Option<FixMode>,
+    /// The baseline that the command line names.
+    pub baseline: Option<PathBuf>,
     /// Says when nobody waits any more.
     pub stop: Stop,
 }
@@ -67,6 +70,11 @@ impl Stop {
 }
 
 impl Options {
+    /// The file that counts what is known of a project.
+    fn baseline_of(&self, project: &Project) -> Option<PathBuf> {
+        self.baseline.clone().or_else(|| project.baseline.clone())
+    }
+
     /// How much it matters what `rule` finds in the file `path`.
     pub fn level(&self, project: &Project, rule: &Rule, path: &str) -> Level {
         self.rules.over(rule, project.levels.level(rule, path))
@@ -206,6 +214,15 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
     let Some(mode) = options.fix else {
         return Ok(look(&text));
     };
+    // What is known stays as it is.
+    let baseline = options.baseline_of(project);
+    let baselines = Baselines::at(baseline.iter().filter(|path| options.files.allows(path)))?;
+    let look = |text: &[u8]| {
+        let mut looked = [look_at(name, text, project, options, role)];
+        baselines.apply(&mut looked);
+        let [looked] = looked;
+        looked
+    };
     let settled = settle(&text, mode.unsafe_too, look, |looked| &looked.report.findings);
     let mut looked = settled.last;
     looked.fixed.count = settled.fixed;
@@ -224,7 +241,7 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
 fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: Role) -> Looked {
     let mut looked = Looked {
         path: name.to_owned(),
-        baseline: project.baseline.clone(),
+        baseline: options.baseline_of(project),
         is_unit: role == Role::Unit,
         ..Looked::default()
     };
@@ -273,6 +290,12 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
         findings.extend(unused(name, &suppressions, &looked.report.used, &level));
         findings.sort_by_key(|finding| (finding.primary.place.file, finding.primary.place.start));
     }
+    // A barrier that is found fault with was understood.
+    let findings = &looked.report.findings;
+    looked.report.stops.retain(|stop| {
+        let is_found = |finding: &Diagnostic| Some(finding.primary.place) == stop.place;
+        !findings.iter().any(is_found)
+    });
     looked.report.problems.extend(misunderstood);
     looked.problems = union.problems;
     looked.problems.extend(search.choices(&union.sources));
@@ -295,7 +318,7 @@ pub(crate) fn look_at_included(target: &Target, options: &Options, used: Option<
     let Target { input, project } = target;
     let name = input.path.display().to_string();
     let mut looked = Looked {
-        baseline: project.baseline.clone(),
+        baseline: options.baseline_of(project),
         ..Looked::default()
     };
     // It was read where it is included.

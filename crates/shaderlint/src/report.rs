@@ -15,6 +15,7 @@ mod text;
 mod tests;
 
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use anyhow::Result;
 use codespan_reporting::diagnostic::Severity;
@@ -42,8 +43,6 @@ pub(crate) struct Results<'a> {
 
 /// All findings in one of the formats.
 pub(crate) fn findings(results: Results, format: OutputFormat, style: Style) -> Result<Vec<u8>> {
-    // Services name files from the top of the checkout.
-    let checkout = |variable: &str| std::env::var_os(variable).map(PathBuf::from);
     match format {
         OutputFormat::Full => {
             let rendered = results.looked.iter().map(|one| text::full(one, style));
@@ -56,17 +55,17 @@ pub(crate) fn findings(results: Results, format: OutputFormat, style: Style) -> 
         OutputFormat::Json => json::json(results.looked),
         OutputFormat::Sarif => sarif::sarif(results),
         OutputFormat::Github => {
-            Ok(github::github(results.looked, checkout("GITHUB_WORKSPACE").as_deref()).into_bytes())
+            Ok(github::github(results.looked, checkout()).into_bytes())
         }
-        OutputFormat::Gitlab => gitlab::gitlab(results.looked, checkout("CI_PROJECT_DIR").as_deref()),
+        OutputFormat::Gitlab => gitlab::gitlab(results.looked, checkout()),
         OutputFormat::Junit => junit::junit(results),
     }
 }
 
-/// What runs here without anyone having said what to print.
-pub(crate) fn default_format(is_terminal: bool) -> OutputFormat {
+/// How findings are shown where nobody says, to a person or to whatever else reads them.
+pub(crate) fn default_format(to_person: bool) -> OutputFormat {
     let is_in_actions = std::env::var_os("GITHUB_ACTIONS").is_some_and(|value| value == "true");
-    if is_in_actions && !is_terminal {
+    if is_in_actions && !to_person {
         OutputFormat::Github
     } else {
         OutputFormat::Full
@@ -86,11 +85,25 @@ fn severity(level: Level) -> Severity {
     }
 }
 
+/// The top of the checkout, from which services name files.
+fn checkout() -> Option<&'static Path> {
+    static CHECKOUT: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+        let mut variables = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].into_iter();
+        variables.find_map(std::env::var_os).map(PathBuf::from)
+    });
+    CHECKOUT.as_deref()
+}
+
 /// A path as other programs want it: from `root` where it lies below, and with `/`.
 fn slashed(path: &str, root: Option<&Path>) -> String {
     let below = root.and_then(|root| {
         let path = crate::config::here(Path::new(path));
-        Some(path.strip_prefix(root).ok()?.display().to_string())
+        if let Ok(below) = path.strip_prefix(root) {
+            return Some(below.display().to_string());
+        }
+        // The root may be named by a link.
+        let path = path.canonicalize().ok()?;
+        Some(path.strip_prefix(root.canonicalize().ok()?).ok()?.display().to_string())
     });
     let path = below.unwrap_or_else(|| path.to_owned());
     if cfg!(windows) {

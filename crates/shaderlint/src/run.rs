@@ -39,6 +39,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
             unsafe_too: args.fixes.unsafe_fixes,
             in_place: args.fixes.fix && stdin.is_none(),
         }),
+        baseline: args.baseline.baseline.clone(),
         stop: Stop::default(),
     };
     let inputs = match &args.files.changed_since {
@@ -54,13 +55,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         }
     }
     say_once(&mut looked);
-    if let Some(named) = &args.baseline.baseline {
-        for one in &mut looked {
-            one.baseline = Some(named.clone());
-        }
-    }
     if args.baseline.write_baseline {
-        return write_baseline(args, &looked, &failures);
+        return write_baseline(args, &looked, &failures, &|rule, file| {
+            is_on(&inputs, &options, rule, file)
+        });
     }
     let baselines = Baselines::read(&looked)?;
     baselines.apply(&mut looked);
@@ -102,7 +100,12 @@ fn is_on(inputs: &[Target], options: &Options, rule: &str, file: &Path) -> bool 
 }
 
 /// Takes what is found for known.
-fn write_baseline(args: &CheckArgs, looked: &[Looked], failures: &[String]) -> Result<Outcome> {
+fn write_baseline(
+    args: &CheckArgs,
+    looked: &[Looked],
+    failures: &[String],
+    is_on: &dyn Fn(&str, &Path) -> bool,
+) -> Result<Outcome> {
     for failure in failures {
         terminal::complain(failure);
     }
@@ -112,7 +115,7 @@ fn write_baseline(args: &CheckArgs, looked: &[Looked], failures: &[String]) -> R
         looked.is_empty() || looked.iter().any(|one| one.baseline.is_some()),
         "no baseline to write: name it with --baseline, or as `baseline` in shaderlint.toml"
     );
-    let written = baseline::write(looked)?;
+    let written = baseline::write(looked, is_on)?;
     let count: usize = looked.iter().map(|one| one.report.findings.len()).sum();
     if !args.output.quiet {
         for path in written {
@@ -221,15 +224,17 @@ fn show(args: &CheckArgs, results: Results, stale: &[Stale], stdout_is_taken: bo
     for one in results.looked {
         terminal::print_error(report::problems_of(one, detail, of_stderr).as_bytes());
     }
-    let style = match &output.output_file {
+    let output_file = output.output_file.as_ref().filter(|path| path.as_os_str() != "-");
+    let style = match output_file {
         Some(_) => Style::of_file(output.color),
         None if stdout_is_taken => of_stderr,
         None => Style::of_stdout(output.color),
     };
-    let is_machine_read = output.output_file.is_some() || stdout_is_taken;
+    // A service reads annotations from standard output, and from there alone.
+    let to_person = output_file.is_some() || stdout_is_taken || output.statistics || io::stdout().is_terminal();
     let format = output
         .output_format
-        .unwrap_or_else(|| report::default_format(is_machine_read || io::stdout().is_terminal()));
+        .unwrap_or_else(|| report::default_format(to_person));
     let text = if args.fixes.diff {
         let diffs = results.looked.iter().filter_map(|one| {
             let (old, new) = one.fixed.diff.as_ref()?;
@@ -241,7 +246,7 @@ fn show(args: &CheckArgs, results: Results, stale: &[Stale], stdout_is_taken: bo
     } else {
         report::findings(results, format, style)?
     };
-    match &output.output_file {
+    match output_file {
         Some(path) => std::fs::write(path, &text).with_context(|| path.display().to_string())?,
         None if stdout_is_taken => terminal::print_error(&text),
         None => terminal::print(&text)?,

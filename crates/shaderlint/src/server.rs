@@ -49,8 +49,10 @@ pub(crate) fn run() -> Result<Outcome> {
 
 fn serve(connection: &Connection) -> Result<Outcome> {
     let (id, params) = connection.initialize_start()?;
+    // `lsp_types` looks for this under another name than the protocol's.
+    let refreshes = params.pointer("/capabilities/workspace/diagnostics/refreshSupport") == Some(&true.into());
     let params: InitializeParams = serde_json::from_value(params).context("initialize")?;
-    let client = Client::new(connection.sender.clone(), &params);
+    let client = Client::new(connection.sender.clone(), &params, refreshes);
     let result = InitializeResult {
         capabilities: capabilities(&client),
         server_info: Some(ServerInfo {

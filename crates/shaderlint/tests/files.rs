@@ -87,6 +87,7 @@ fn what_a_shader_is_called_is_configured() {
 0
 a.inc
 deep/d.inc
+gen/b.hlsl
 other/e.hlsl
 
 "#]]
@@ -101,6 +102,11 @@ gen/b.hlsl
 other/e.hlsl
 
 "#]]
+    );
+    let folder = folder.with("shaderlint.toml", "[files]\ninclude = [\"[a\"]\n");
+    assert_data_eq!(
+        folder.said(&["--show-files"]),
+        str![[r#""#]]
     );
     let broken = folder.with("shaderlint.toml", "[files]\ninclude = 1\n");
     assert_data_eq!(
@@ -475,6 +481,56 @@ nothing found in 1 file
 hillis-steele-scan = 1
 
 "##]]
+    );
+}
+
+#[test]
+fn a_baseline_keeps_what_was_not_looked_for_and_fixes_leave_what_it_knows() {
+    let folder = Folder::new("baseline-part")
+        .with("shaderlint.toml", "baseline = \"known.toml\"\n")
+        .with("a.hlsl", RACE)
+        .with("b.hlsl", LADDER);
+    for arguments in [&["--write-baseline", "-q"][..], &["--write-baseline", "-q", "--select", "perf"]] {
+        assert!(folder.run(arguments).status.success());
+        assert_data_eq!(
+            known(&folder),
+            str![[r##"
+# Findings that were there before, counted by file and rule: only what exceeds the count is told.
+# Written by `shaderlint --write-baseline`.
+
+["a.hlsl"]
+groupshared-race = 1
+
+["b.hlsl"]
+hillis-steele-scan = 1
+
+"##]]
+        );
+    }
+    assert_data_eq!(
+        said(&folder, &["--fix", "--unsafe-fixes"]),
+        str![[r#"
+0
+nothing new in 2 files; 2 findings known to the baseline
+
+"#]]
+    );
+    assert_eq!(fs::read_to_string(folder.0.join("b.hlsl")).unwrap(), LADDER);
+    assert_data_eq!(
+        folder.said_of(LADDER, &["-", "--write-baseline"]),
+        str![[r#"
+2
+error: `-` has no place in a baseline: it is written from files
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said_of("a.hlsl", &["--files-from", "-", "-"]),
+        str![[r#"
+2
+error: `-` is looked at alone: no list can stand beside it
+
+"#]]
     );
 }
 

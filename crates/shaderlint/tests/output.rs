@@ -162,6 +162,62 @@ put a GroupMemoryBarrierWithGroupSync() between the read and the write; threads 
 }
 
 #[test]
+fn what_is_told_for_information_is_no_failed_test() {
+    let folder = of_each("junit-info").with("shaderlint.toml", "[levels]\nperf = \"info\"\n");
+    assert_data_eq!(
+        folder.printed(&["--output-format", "junit", "--ignore", "correctness"]),
+        str![[r#"
+"#]]
+    );
+}
+
+#[test]
+fn services_are_told_paths_from_the_top_of_the_checkout() {
+    let folder = of_each("checkout");
+    let places = |format: &str, variable: &str| {
+        let output = folder
+            .command(&["--output-format", format, "race.hlsl"])
+            .current_dir(folder.0.join("src"))
+            .env(variable, &folder.0)
+            .output()
+            .unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("race.hlsl"), "{text}");
+        text.matches("race.hlsl").count() == text.matches("src/race.hlsl").count()
+    };
+    for (format, variable) in [
+        ("sarif", "GITHUB_WORKSPACE"),
+        ("github", "GITHUB_WORKSPACE"),
+        ("gitlab", "CI_PROJECT_DIR"),
+        ("junit", "CI_PROJECT_DIR"),
+    ] {
+        assert!(places(format, variable), "{format}");
+    }
+}
+
+#[test]
+fn nobody_counts_in_annotations() {
+    let folder = of_each("statistics-in-actions");
+    let output = folder
+        .command(&["--statistics", "-q"])
+        .env("GITHUB_ACTIONS", "true")
+        .output()
+        .unwrap();
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), folder.printed(&["--statistics", "-q"]));
+    // `-` is standard output.
+    assert_eq!(folder.printed(&["-o", "-", "-q"]), folder.printed(&["-q"]));
+}
+
+#[test]
+fn a_barrier_that_is_found_fault_with_was_understood() {
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/rules/divergent-barrier/bad.hlsl");
+    let folder = Folder::new("understood").with("a.hlsl", fs::read(page).unwrap());
+    let json: serde_json::Value = serde_json::from_str(&folder.printed(&["--output-format", "json"])).unwrap();
+    assert_ne!(json["findings"].as_array().unwrap().len(), 0);
+    assert_eq!(json["problems"], serde_json::json!([]));
+}
+
+#[test]
 fn output_goes_to_a_file_and_is_utf8_whatever_comes_in() {
     let folder = of_each("output-file").with("odd.hlsl", [b"// \xff\x1b[2J\n", RACE.as_bytes()].concat());
     assert_data_eq!(

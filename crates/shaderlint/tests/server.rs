@@ -338,7 +338,7 @@ fn configuration_and_baselines_hold() {
     assert_data_eq!(
         message["params"]["message"].as_str().unwrap(),
         str![
-            "shaderlint: shaderlint.toml: unknown field `exclude`, expected one of `profile`, `baseline`, `files`, `preprocess`, `variant`, `levels`, `override`"
+            "shaderlint: shaderlint.toml:1: unknown field `exclude`, expected one of `profile`, `baseline`, `files`, `preprocess`, `variant`, `levels`, `override`"
         ]
     );
     fs::write(folder.0.join("shaderlint.toml"), "").unwrap();
@@ -346,6 +346,46 @@ fn configuration_and_baselines_hold() {
     let event = json!({ "event": { "added": [], "removed": [{ "uri": editor.uri(""), "name": "test" }] } });
     editor.tell("workspace/didChangeWorkspaceFolders", event);
     assert_eq!(editor.pull("a.hlsl").lines().count(), 1);
+    assert_eq!(editor.quit(), Some(0));
+}
+
+#[test]
+fn an_editor_that_asks_is_told_to_ask_again() {
+    let folder = Folder::new("server-refresh")
+        .with("shaderlint.toml", "")
+        .with("size.hlsli", "#define SIZE 64\n");
+    let text = format!("#include \"size.hlsli\"\n{}", RACE.replace("64", "SIZE"));
+    let mut capabilities = pulling();
+    capabilities["workspace"]["diagnostics"] = json!({ "refreshSupport": true });
+    let mut editor = Editor::open(&folder, capabilities);
+    editor.open_file("a.hlsl", &text);
+    assert_eq!(editor.pull("a.hlsl").lines().count(), 1);
+    let refresh = |editor: &mut Editor| {
+        let message = editor.next();
+        assert_eq!(message["method"], "workspace/diagnostic/refresh", "{message}");
+        editor.send(&json!({ "jsonrpc": "2.0", "id": message["id"], "result": null }));
+    };
+    let changed = |editor: &mut Editor, path: &str, text: &str| {
+        fs::write(folder.0.join(path), text).unwrap();
+        let change = json!({ "changes": [{ "uri": editor.uri(path), "type": 2 }] });
+        editor.tell("workspace/didChangeWatchedFiles", change);
+    };
+    // One thread races with nobody.
+    changed(&mut editor, "size.hlsli", "#define SIZE 1\n");
+    refresh(&mut editor);
+    assert_eq!(editor.pull("a.hlsl"), "");
+    changed(&mut editor, "size.hlsli", "#define SIZE 64\n");
+    refresh(&mut editor);
+    assert_eq!(editor.pull("a.hlsl").lines().count(), 1);
+    changed(&mut editor, "shaderlint.toml", "[levels]\ngroupshared-race = \"off\"\n");
+    refresh(&mut editor);
+    assert_eq!(editor.pull("a.hlsl"), "");
+    // What is excluded is opened to be read.
+    changed(&mut editor, "shaderlint.toml", "");
+    refresh(&mut editor);
+    changed(&mut editor, "shaderlint.toml", "[files]\nexclude = [\"/a.*\"]\n");
+    refresh(&mut editor);
+    assert_eq!(editor.pull("a.hlsl"), "");
     assert_eq!(editor.quit(), Some(0));
 }
 

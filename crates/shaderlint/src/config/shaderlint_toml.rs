@@ -112,6 +112,7 @@ pub(super) fn read(path: &Path) -> Result<Project> {
     let folder = path.parent().unwrap_or(Path::new(""));
     let matcher = |patterns: &[Spanned<String>]| -> Result<Gitignore> {
         let mut matcher = GitignoreBuilder::new(here(folder));
+        matcher.allow_unclosed_class(false);
         for pattern in patterns {
             matcher
                 .add_line(None, pattern.get_ref())

@@ -1,13 +1,14 @@
-//! Findings as failed tests, which Jenkins and many others show. A file is a suite, a finding in it a test.
+//! Findings as failed tests, which Jenkins and many others show. A file is a suite, a finding in it a test; one that is
+//! told for information passes, and says its piece.
 
 use std::io::{self, Cursor};
 
 use anyhow::Result;
 use quick_xml::Writer;
 use quick_xml::events::{BytesDecl, BytesText, Event};
-use shaderlint_linter::Diagnostic;
+use shaderlint_linter::{Diagnostic, Level};
 
-use super::{Results, slashed};
+use super::{Results, checkout, slashed};
 use crate::lint::Looked;
 use crate::source_text::SourceTexts;
 
@@ -19,10 +20,11 @@ pub(super) fn junit(results: Results) -> Result<Vec<u8>> {
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
     let found: usize = results.looked.iter().map(|one| one.report.findings.len()).sum();
     let is_clean = found + results.failures.len() == 0;
+    let failed: usize = results.looked.iter().map(failures).sum();
     xml.create_element("testsuites")
         .with_attribute(("name", "shaderlint"))
         .with_attribute(("tests", &*(found + results.failures.len()).max(1).to_string()))
-        .with_attribute(("failures", &*found.to_string()))
+        .with_attribute(("failures", &*failed.to_string()))
         .with_attribute(("errors", &*results.failures.len().to_string()))
         .write_inner_content(|xml| {
             for one in results
@@ -33,7 +35,8 @@ pub(super) fn junit(results: Results) -> Result<Vec<u8>> {
                 suite_of(xml, one)?;
             }
             if !results.failures.is_empty() {
-                suite(xml, "shaderlint", (0, results.failures.len()), |xml| {
+                let count = results.failures.len();
+                suite(xml, "shaderlint", (count, 0, count), |xml| {
                     results.failures.iter().try_for_each(|failure| {
                         case(xml, "could not be looked at", "shaderlint", 0, |xml| {
                             outcome(xml, "error", "failure", failure, "")
@@ -42,7 +45,7 @@ pub(super) fn junit(results: Results) -> Result<Vec<u8>> {
                 })?;
             }
             if is_clean {
-                suite(xml, "shaderlint", (0, 0), |xml| {
+                suite(xml, "shaderlint", (1, 0, 0), |xml| {
                     xml.create_element("testcase")
                         .with_attribute(("name", "nothing found"))
                         .with_attribute(("classname", "shaderlint"))
@@ -57,12 +60,18 @@ pub(super) fn junit(results: Results) -> Result<Vec<u8>> {
     Ok(text)
 }
 
+/// How many findings are more than information.
+fn failures(one: &Looked) -> usize {
+    let findings = one.report.findings.iter();
+    findings.filter(|finding| finding.level > Level::Info).count()
+}
+
 fn suite_of(xml: &mut Xml, one: &Looked) -> io::Result<()> {
     let texts = SourceTexts::new(&one.sources);
     suite(
         xml,
-        &slashed(&one.path, None),
-        (one.report.findings.len(), 0),
+        &slashed(&one.path, checkout()),
+        (one.report.findings.len(), failures(one), 0),
         |xml| {
             one.report
                 .findings
@@ -73,26 +82,32 @@ fn suite_of(xml: &mut Xml, one: &Looked) -> io::Result<()> {
 }
 
 fn case_of(xml: &mut Xml, texts: &SourceTexts, finding: &Diagnostic) -> io::Result<()> {
-    let path = slashed(texts.name(finding.primary.place), None);
+    let path = slashed(texts.name(finding.primary.place), checkout());
     let (start, _) = texts.places(finding.primary.place);
     let place = format!("{path}:{}:{}", start.line, start.column);
     let lines: Vec<&str> = std::iter::once(&*place)
         .chain(finding.notes.iter().map(String::as_str))
         .collect();
     case(xml, finding.rule, &path, start.line, |xml| {
-        outcome(xml, "failure", finding.rule, &finding.message, &lines.join("\n"))
+        if finding.level > Level::Info {
+            return outcome(xml, "failure", finding.rule, &finding.message, &lines.join("\n"));
+        }
+        let text = format!("{}\n{}", finding.message, lines.join("\n"));
+        xml.create_element("system-out")
+            .write_text_content(BytesText::new(&allowed(&text)))?;
+        Ok(())
     })
 }
 
 fn suite(
     xml: &mut Xml,
     name: &str,
-    (failures, errors): (usize, usize),
+    (tests, failures, errors): (usize, usize, usize),
     cases: impl FnOnce(&mut Xml) -> io::Result<()>,
 ) -> io::Result<()> {
     xml.create_element("testsuite")
         .with_attribute(("name", &*allowed(name)))
-        .with_attribute(("tests", &*(failures + errors).max(1).to_string()))
+        .with_attribute(("tests", &*tests.to_string()))
         .with_attribute(("failures", &*failures.to_string()))
         .with_attribute(("errors", &*errors.to_string()))
         .write_inner_content(cases)?;

@@ -11,7 +11,7 @@ use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Label, Level, Safet
 use shaderlint_rules::RULES;
 
 use super::fingerprint::Fingerprints;
-use super::{Results, page_url, slashed};
+use super::{Results, checkout, page_url, slashed};
 use crate::lint::Looked;
 use crate::source_text::SourceTexts;
 use crate::uri;
@@ -380,7 +380,7 @@ fn region(texts: &SourceTexts, place: FileSpan) -> Region {
 
 fn artifact(path: &str) -> ArtifactLocation {
     ArtifactLocation {
-        uri: uri::of(Path::new(path)),
+        uri: uri::of(Path::new(&slashed(path, checkout()))),
     }
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    pub fn new(sender: Sender<Message>, params: &InitializeParams) -> Self {
+    pub fn new(sender: Sender<Message>, params: &InitializeParams, refreshes: bool) -> Self {
         let capabilities = &params.capabilities;
         let general = capabilities.general.as_ref();
         let document = capabilities.text_document.as_ref();
@@ -38,7 +38,7 @@ impl Client {
             sender,
             encoding: Encoding::of(general.and_then(|general| general.position_encodings.as_deref())),
             pulls: document.is_some_and(|document| document.diagnostic.is_some()),
-            refreshes: is_set(workspace.and_then(|workspace| workspace.diagnostic.as_ref()?.refresh_support)),
+            refreshes,
             has_configuration: is_set(workspace.and_then(|workspace| workspace.configuration)),
             watches_files: is_set(
                 workspace.and_then(|workspace| workspace.did_change_watched_files?.dynamic_registration),

@@ -29,8 +29,9 @@ use super::findings;
 use super::fixes::{self, FIX_ALL};
 use super::lines::Lines;
 use super::session::{Done, Session};
+use super::workspace::look;
 use crate::config::here;
-use crate::lint::{self, FixMode, Options, Role, Stop};
+use crate::lint::{FixMode, Options, Role, Stop};
 use crate::{panics, uri};
 
 /// The files whose changes matter: shaders and configurations.
@@ -286,7 +287,7 @@ impl Session {
         let (target, done) = (self.target(path), self.done.clone());
         self.pool.spawn(move || {
             let response = answered(id, || {
-                let looked = lint::look(&target?, &options, Role::Unit)?;
+                let looked = look(&target?, &options, Role::Unit)?;
                 let new = looked.fixed.diff.map(|(_, new)| new);
                 let edits = new.map(|new| fixes::difference(text.as_bytes(), &new, encoding));
                 let action = edits.zip(frame).map(|(edits, frame)| {

@@ -17,7 +17,7 @@ use super::client::Client;
 use super::document::{self, Document};
 use super::findings;
 use super::settings::Settings;
-use super::workspace::{includers, options, target};
+use super::workspace::{includers, look, options, target};
 use crate::baseline::Baselines;
 use crate::config::here;
 use crate::lint::{self, Looked, Options, Role, Stop, Target};
@@ -40,6 +40,8 @@ pub(super) struct Unit {
     pub looked: Option<Arc<Looked>>,
     /// Looked at by itself though it has no entry point.
     is_stray: bool,
+    /// Something else than an edit of its own is among what changed: its editor will not ask by itself.
+    is_news: bool,
 }
 
 impl Unit {
@@ -147,7 +149,7 @@ impl Session {
         self.settle_units();
         let units: Vec<PathBuf> = self.units.keys().cloned().collect();
         for unit in units {
-            self.want(&unit, Duration::ZERO);
+            self.want(&unit, Duration::ZERO, true);
         }
     }
 
@@ -212,7 +214,7 @@ impl Session {
             .map(|(unit, _)| unit.clone())
             .collect();
         for unit in concerned {
-            self.want(&unit, quiet);
+            self.want(&unit, quiet, unit != path);
         }
     }
 
@@ -227,9 +229,10 @@ impl Session {
                 })
     }
 
-    fn want(&mut self, unit: &Path, quiet: Duration) {
+    fn want(&mut self, unit: &Path, quiet: Duration, is_news: bool) {
         if let Some(state) = self.units.get_mut(unit) {
             state.wanted += 1;
+            state.is_news |= is_news;
             // What it would show is of an older text.
             if let Some(stop) = &state.running {
                 stop.set();
@@ -284,7 +287,7 @@ impl Session {
             let state = self.units.entry(unit.clone()).or_default();
             if is_new || state.is_stray != is_stray {
                 state.is_stray = is_stray;
-                self.want(unit, Duration::ZERO);
+                self.want(unit, Duration::ZERO, unit != path);
             }
         }
         if let Some(document) = self.documents.get_mut(path) {
@@ -315,6 +318,7 @@ impl Session {
         Options {
             files: Arc::clone(&self.options.files),
             rules: self.options.rules.clone(),
+            baseline: self.options.baseline.clone(),
             stop: stop.clone(),
             ..*self.options
         }
@@ -380,7 +384,7 @@ impl Session {
                 options
                     .files
                     .allow(project.virtual_dirs.iter().map(|(_, folder)| folder));
-                let mut looked = [lint::look(&target, &options, role)?];
+                let mut looked = [look(&target, &options, role)?];
                 if looked[0]
                     .baseline
                     .as_ref()
@@ -433,6 +437,7 @@ impl Session {
             return;
         }
         state.seen = state.wanted;
+        let is_news = std::mem::take(&mut state.is_news);
         let looked = looked.unwrap_or_else(|error| {
             if self.complaint.as_ref() != Some(&error) {
                 self.client.show(format!("shaderlint: {error}"));
@@ -451,7 +456,7 @@ impl Session {
                     .map(findings::brief)
                     .collect::<Vec<_>>()
             };
-            file != unit && brief(&before) != brief(&looked)
+            (is_news || file != unit) && brief(&before) != brief(&looked)
         };
         let is_news = files.iter().any(differs);
         for file in files {

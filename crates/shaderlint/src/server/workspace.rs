@@ -8,7 +8,7 @@ use shaderlint_linter::ShaderModel;
 use super::settings::Settings;
 use crate::config::{Projects, RuleArgs, here};
 use crate::includes::{Files, Search};
-use crate::lint::{Options, Stop, Target};
+use crate::lint::{self, Looked, Options, Role, Stop, Target};
 use crate::scan;
 use crate::walk::{self, Asked, Input};
 
@@ -21,6 +21,7 @@ pub(super) fn options(folders: &[PathBuf], profile: Option<ShaderModel>) -> Opti
         profile,
         rules: RuleArgs::default(),
         fix: None,
+        baseline: None,
         stop: Stop::default(),
     }
 }
@@ -42,6 +43,14 @@ pub(super) fn target(
         },
         project,
     })
+}
+
+/// Looks at a file, unless it is excluded: nobody can do without opening what they only want to read.
+pub(super) fn look(target: &Target, options: &Options, role: Role) -> anyhow::Result<Looked> {
+    if target.project.excludes(&target.input.path) {
+        return Ok(Looked::default());
+    }
+    lint::look(target, options, role)
 }
 
 /// The first files with entry points in these folders that include the header, directly or not.
