@@ -26,7 +26,6 @@ the line before, or by `// shaderlint: allow-file(rule-id): reason`.";
     version,
     after_help = EXAMPLES,
     args_conflicts_with_subcommands = true,
-    disable_help_subcommand = true,
     max_term_width = 100
 )]
 pub(crate) struct Args {

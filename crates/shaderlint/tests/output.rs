@@ -167,6 +167,18 @@ fn what_is_told_for_information_is_no_failed_test() {
     assert_data_eq!(
         folder.printed(&["--output-format", "junit", "--ignore", "correctness"]),
         str![[r#"
+<?xml version="1.0" encoding="UTF-8"?>
+<testsuites name="shaderlint" tests="1" failures="0" errors="0">
+  <testsuite name="src/ladder.hlsl" tests="1" failures="0" errors="0">
+    <testcase name="hillis-steele-scan" classname="src/ladder.hlsl" file="src/ladder.hlsl" line="9">
+      <system-out>Hillis–Steele inclusive scan of 64 uints
+src/ladder.hlsl:9:2
+proved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i &lt; 64, race-free
+the wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups</system-out>
+    </testcase>
+  </testsuite>
+</testsuites>
+
 "#]]
     );
 }
