@@ -86,7 +86,7 @@ impl Scope {
         self
     }
 
-    fn get(&self, name: &str) -> Option<u64> {
+    pub fn get(&self, name: &str) -> Option<u64> {
         self.0
             .iter()
             .rev()
@@ -124,6 +124,23 @@ impl Expression {
             Kind::Binary(_, left, right) => left.check(known).and_then(|()| right.check(known)),
             Kind::Call(_, arguments) => arguments.iter().try_for_each(|argument| argument.check(known)),
         }
+    }
+
+    /// The same expression, all of it at one place.
+    pub fn placed(self, place: &Range<usize>) -> Expression {
+        let kind = match self.kind {
+            Kind::Number(_) | Kind::Name(_) => self.kind,
+            Kind::Binary(operator, left, right) => {
+                let [left, right] = [left, right].map(|side| Box::new(side.placed(place)));
+                Kind::Binary(operator, left, right)
+            }
+            Kind::Call(function, arguments) => {
+                let placed = arguments.into_iter().map(|argument| argument.placed(place));
+                Kind::Call(function, placed.collect())
+            }
+        };
+        let place = place.clone();
+        Expression { kind, place }
     }
 
     pub fn place(&self) -> Range<usize> {
