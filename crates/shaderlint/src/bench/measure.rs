@@ -179,7 +179,7 @@ impl<'a> Measurement<'a> {
                     RunError::NoSubgroups => Outcome::NotRun,
                     _ => Outcome::Failed,
                 };
-                row(system, outcome, Some(error.to_string()))
+                row(system, outcome, Some(&error.to_string()))
             }));
             // What hangs or is lost takes its device with it; the next system gets a new one.
             if let Some(RunError::Lost(_) | RunError::Timeout(_)) = error {
@@ -261,12 +261,12 @@ impl<'a> Measurement<'a> {
     }
 }
 
-fn row(system: &System, outcome: Outcome, remark: Option<String>) -> Row {
+fn row(system: &System, outcome: Outcome, remark: Option<&str>) -> Row {
     Row {
         system: legible(&system.name),
         about: legible(&system.linked.pipeline.about),
         outcome,
-        remark: remark.as_deref().map(legible),
+        remark: remark.map(legible),
         time: None,
         gigabytes_per_s: None,
         ratio: None,
@@ -290,11 +290,11 @@ fn on_device(device: &Device, system: &System, n: u64, data: &Data, right: &[u32
         && n > most
     {
         let remark = format!("takes at most {} elements", grouped(most));
-        return Ok(row(system, Outcome::NotRun, Some(remark)));
+        return Ok(row(system, Outcome::NotRun, Some(&remark)));
     }
     let plan = match system.linked.plan(n, device.max_groups()) {
         Ok(plan) => plan,
-        Err(error) => return Ok(row(system, Outcome::Failed, Some(system.told(&error)))),
+        Err(error) => return Ok(row(system, Outcome::Failed, Some(&system.told(&error)))),
     };
     let wrong = |ready: &Ready<'_>| -> Result<Option<String>, RunError> {
         if let Some(overrun) = ready.overrun(device)? {
@@ -333,16 +333,16 @@ fn on_device(device: &Device, system: &System, n: u64, data: &Data, right: &[u32
         time,
         gigabytes_per_s: time.and_then(|time| rate(pipeline.computes, n, time)),
         dispatches: plan.dispatches.len(),
-        ..row(system, outcome, remark)
+        ..row(system, outcome, remark.as_deref())
     })
 }
 
 fn beyond(overrun: &Overrun) -> String {
     format!(
-        "word {} of `{}` is written, which has {}",
-        grouped(overrun.index),
+        "written behind the end of `{}`, which has {} words: word {}",
         overrun.buffer,
-        grouped(overrun.words)
+        grouped(overrun.words),
+        grouped(overrun.index)
     )
 }
 

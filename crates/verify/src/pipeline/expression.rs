@@ -86,7 +86,7 @@ impl Scope {
         self
     }
 
-    pub fn get(&self, name: &str) -> Option<u64> {
+    fn get(&self, name: &str) -> Option<u64> {
         self.0
             .iter()
             .rev()

@@ -95,7 +95,7 @@ impl Linked {
             lengths: Vec::new(),
             dispatches: Vec::new(),
         };
-        planning.buffers(&scope)?;
+        planning.buffers(n, &scope)?;
         let input = planning.buffer(&pipeline.input, &scope)?;
         for pass in &pipeline.passes {
             planning.pass(pass, &scope)?;
@@ -150,8 +150,7 @@ struct Planning<'p> {
 }
 
 impl Planning<'_> {
-    fn buffers(&mut self, scope: &Scope) -> Result<(), PipelineError> {
-        let n = scope.get("n").unwrap_or(0);
+    fn buffers(&mut self, n: u64, scope: &Scope) -> Result<(), PipelineError> {
         let mut words_left = WORDS_AN_ELEMENT.saturating_mul(n).saturating_add(WORDS_BESIDE);
         for buffer in &self.linked.pipeline.buffers {
             let first = self.buffers.len();
