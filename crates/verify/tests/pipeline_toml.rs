@@ -139,7 +139,7 @@ fn a_pipeline_takes_no_more_memory_than_it_may() {
         "[[pass]]\nentry = \"Main\"\ngroups = \"1\"\nbind = { Out = \"Out[0]\" }\nset = { Count = \"1\" }\n";
     assert_eq!(
         wrong("[[pass]]", &format!("{}[[pass]]", pass.repeat(4097))),
-        "\"Main\": these are more than 4096 dispatches"
+        "\"Main\": this goes on for more than 4096 dispatches"
     );
 }
 

@@ -93,6 +93,7 @@ impl Linked {
             first: Vec::new(),
             counts: Vec::new(),
             lengths: Vec::new(),
+            rounds: 0,
             dispatches: Vec::new(),
         };
         planning.buffers(n, &scope)?;
@@ -146,6 +147,8 @@ struct Planning<'p> {
     counts: Vec<u64>,
     /// For each of `buffers` the length that is asked for, which may be 0.
     lengths: Vec<u64>,
+    /// Dispatches, and those without groups too: nothing else may follow them.
+    rounds: usize,
     dispatches: Vec<Dispatch>,
 }
 
@@ -209,23 +212,26 @@ impl Planning<'_> {
             return self.dispatch(pass, scope);
         };
         let mut value = repeat.from.value(scope)?;
-        // A round without groups counts too: it may be followed by nothing else.
-        for rounds in self.dispatches.len().. {
+        loop {
             let inner = scope.clone().with(&repeat.name, value);
             if repeat.condition.value(&inner)? == 0 {
                 return Ok(());
             }
-            if rounds >= DISPATCHES {
-                let message = format!("this goes on for more than {DISPATCHES} dispatches");
-                return Err(PipelineError::new(message, repeat.condition.place()));
-            }
             self.dispatch(pass, &inner)?;
             value = repeat.next.value(&inner)?;
         }
-        Ok(())
     }
 
     fn dispatch(&mut self, pass: &Pass, scope: &Scope) -> Result<(), PipelineError> {
+        self.rounds += 1;
+        if self.rounds > DISPATCHES {
+            let condition = pass.repeat.as_ref().map(|repeat| repeat.condition.place());
+            let message = format!("this goes on for more than {DISPATCHES} dispatches");
+            return Err(PipelineError::new(
+                message,
+                condition.unwrap_or(pass.place.clone()),
+            ));
+        }
         let groups = pass.groups.value(scope)?;
         let [row, rows] = self.fold(groups, pass)?;
         let mut dispatch = Dispatch {
@@ -281,10 +287,6 @@ impl Planning<'_> {
         is_bound_once(entry, &bound)?;
         if groups == 0 {
             return Ok(());
-        }
-        if self.dispatches.len() >= DISPATCHES {
-            let message = format!("these are more than {DISPATCHES} dispatches");
-            return Err(PipelineError::new(message, pass.place.clone()));
         }
         self.dispatches.push(dispatch);
         // What was not written has nothing to change places with.
