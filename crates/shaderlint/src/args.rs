@@ -121,7 +121,7 @@ pub(crate) struct FileArgs {
 const READING: &str = "Reading";
 
 /// How source files become translation units.
-#[derive(Clone, Debug, ClapArgs)]
+#[derive(Clone, Debug, Default, ClapArgs)]
 #[command(next_help_heading = READING)]
 pub(crate) struct SourceArgs {
     /// Define a macro (as 1 without a value)

@@ -17,10 +17,13 @@ use self::measure::{Measured, Measurement};
 use crate::args::{ColorChoice, SourceArgs};
 use crate::terminal::Style;
 use crate::verify::{Progress, chosen};
-use crate::{Outcome, terminal};
+use crate::{Outcome, terminal, write};
 
 /// Arguments of `shaderlint bench`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+Exit code: 0 if every result is right, 1 if one is not, 2 if something could not be run.
+What a pipeline.toml says, and what the systems are: https://github.com/shaderlint/shaderlint/blob/main/docs/pipelines.md")]
 pub(crate) struct BenchArgs {
     /// scan, reduction, or a folder with a pipeline.toml in or below it
     pub what: PathBuf,
@@ -80,6 +83,10 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
     let systems = systems::systems(&args.what, &args.source)?;
     let adapters: Vec<Adapter> = chosen(args.adapter.as_deref())?;
     ensure!(!adapters.is_empty(), "there is no adapter to measure on");
+    // Measuring takes minutes: what cannot be written is told before.
+    for path in [&args.report, &args.plot].into_iter().flatten() {
+        write::is_writable(path)?;
+    }
     let progress = Progress::new(args.quiet);
     let style = Style::of_stdout(ColorChoice::Auto);
     let mut all = Vec::new();
@@ -116,6 +123,8 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
     }
     Ok(if all.iter().any(Measured::is_wrong) {
         Outcome::Findings
+    } else if all.iter().any(Measured::has_failed) {
+        Outcome::Failure
     } else {
         Outcome::Clean
     })

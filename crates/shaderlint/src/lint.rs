@@ -156,7 +156,11 @@ pub(crate) struct OneFile {
 
 impl OneFile {
     pub fn read(path: &Path, source: &SourceArgs) -> Result<Self> {
-        let project = Projects::new(source).of(path)?;
+        OneFile::read_in(Projects::new(source).of(path)?, path)
+    }
+
+    /// What holds for the file is known.
+    pub fn read_in(project: Arc<Project>, path: &Path) -> Result<Self> {
         let files = Files::new(walk::trees(&[], std::iter::once((path, project.root.as_deref()))));
         Ok(OneFile {
             path: path.to_owned(),

@@ -31,7 +31,7 @@ use crate::config::Projects;
 use crate::includes::Files as Sources;
 use crate::lint::{self, OneFile, Unit};
 use crate::walk::{self, Asked};
-use crate::{Outcome, kernel, terminal};
+use crate::{Outcome, kernel, terminal, write};
 
 /// Arguments of `shaderlint verify`.
 #[derive(Debug, clap::Args)]
@@ -95,6 +95,9 @@ struct Output<'a> {
 
 pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
     let devices = chosen(args.adapter.as_deref())?;
+    if let Some(path) = &args.report {
+        write::is_writable(path)?;
+    }
     if args.evidence {
         ensure!(!devices.is_empty(), "there is no adapter to measure on");
         let progress = Progress::new(args.quiet);

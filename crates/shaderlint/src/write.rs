@@ -25,6 +25,13 @@ pub(crate) fn replace(path: &Path, old: &[u8], new: &[u8]) -> Result<()> {
     written
 }
 
+/// Says why a file cannot be written, before what goes into it is worked out. A file that is not there is made.
+#[cfg(feature = "gpu")]
+pub(crate) fn is_writable(path: &Path) -> Result<()> {
+    let opened = OpenOptions::new().append(true).create(true).open(path);
+    opened.map(drop).with_context(|| path.display().to_string())
+}
+
 fn write_new(path: &Path, text: &[u8], permissions: fs::Permissions) -> Result<()> {
     let mut file: File = OpenOptions::new().write(true).create_new(true).open(path)?;
     file.write_all(text)?;

@@ -14,10 +14,14 @@ fn root() -> PathBuf {
 
 /// Exit code, standard output and standard error of `shaderlint` in the project's folder.
 fn shaderlint(arguments: &[&str], variable: (&str, &str)) -> (i32, String, String) {
+    shaderlint_in(&root(), arguments, variable)
+}
+
+fn shaderlint_in(folder: &Path, arguments: &[&str], variable: (&str, &str)) -> (i32, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
         .args(arguments)
         .env(variable.0, variable.1)
-        .current_dir(root())
+        .current_dir(folder)
         .output()
         .expect("the program starts");
     let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -148,6 +152,163 @@ copy [..] 1.00
     assert!(plot.starts_with("<svg xmlns=\"http://www.w3.org/2000/svg\"") && plot.ends_with("</svg>\n"));
 }
 
+/// A pipeline that copies n words, with its kernel, in a folder of its own.
+fn put(folder: &Path, name: &str, about: &str, groups: &str, kernel: &str) {
+    let folder = folder.join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let toml = format!(
+        "about = \"{about}\"\ncomputes = \"copy\"\nkernels = \"kernel.hlsl\"\ninput = \"Source\"\noutput = \"Target\"\n\
+         [buffers]\nSource = {{ length = \"n\" }}\nTarget = {{ length = \"n\" }}\n\
+         [[pass]]\nentry = \"Copy\"\ngroups = \"{groups}\"\nset = {{ Length = \"n\" }}\n"
+    );
+    std::fs::write(folder.join("pipeline.toml"), toml).expect("a file");
+    let kernel = format!(
+        "cbuffer C {{ uint Length; }};\nStructuredBuffer<uint> Source;\nRWStructuredBuffer<uint> Target;\n{kernel}\n"
+    );
+    std::fs::write(folder.join("kernel.hlsl"), kernel).expect("a file");
+}
+
+const COPY: &str = "[numthreads(64, 1, 1)] void Copy(uint3 id : SV_DispatchThreadID)
+{ if (id.x < Length) { Target[id.x] = Source[id.x]; } }";
+
+#[test]
+fn what_goes_wrong_is_a_row_among_the_others() {
+    if !has_adapter() {
+        return;
+    }
+    let folder = scratch("rows");
+    let groups = "ceil_div(n, 64)";
+    put(&folder, "all/good", "colored \\u001b[31m", groups, COPY);
+    put(&folder, "all/late", "", "max(ceil_div(n, 64), n - 50)", COPY);
+    let run = |arguments: &[&str]| shaderlint_in(&folder, arguments, ("A", "1"));
+    let (code, out, err) = run(&[
+        "bench",
+        "all",
+        "--n",
+        "10,100",
+        "--report",
+        "page.html",
+        "--plot",
+        "plot.svg",
+    ]);
+    assert_eq!((code, err.as_str()), (2, ""));
+    assert_data_eq!(
+        out,
+        str![[r#"
+[..]: waves of [..]
+
+n = 10 [..]
+cpu [..]
+copy [..]
+good [..]
+late
+  all/late/pipeline.toml:11:32: 10 - 50 is no number from 0 to 2^64 - 1
+
+n = 100 [..]
+cpu [..]
+copy [..]
+good [..]
+late [..]
+
+"#]]
+    );
+    let page = std::fs::read_to_string(folder.join("page.html")).expect("the page");
+    assert!(
+        page.contains(
+            "<td class=\"said bad\" colspan=\"4\">all/late/pipeline.toml:11:32: 10 - 50 is no number"
+        )
+    );
+    let plot = std::fs::read_to_string(folder.join("plot.svg")).expect("the plot");
+    for text in [&page, &plot] {
+        assert!(text.contains("colored \u{fffd}[31m") && !text.contains('\u{1b}'));
+    }
+
+    // A wrong result weighs more than what could not be run.
+    put(
+        &folder,
+        "all/beyond",
+        "",
+        groups,
+        &COPY.replace("id.x < Length", "id.x < Length + 64"),
+    );
+    let (code, out, err) = run(&["bench", "all", "--n", "10", "--output-format", "json"]);
+    assert_eq!((code, err.as_str()), (1, ""));
+    let expected = [
+        ("cpu", "right"),
+        ("copy", "right"),
+        ("beyond", "wrong"),
+        ("good", "right"),
+        ("late", "failed"),
+    ];
+    assert_eq!(
+        outcomes(&out),
+        expected.map(|(system, outcome)| (system.to_owned(), outcome.to_owned()))
+    );
+    assert!(
+        out.contains("\"WRONG: written behind the end of `Target`, which has 10 words: word 10\""),
+        "{out}"
+    );
+}
+
+#[test]
+fn what_cannot_be_written_is_told_before_anything_is_measured() {
+    if !has_adapter() {
+        return;
+    }
+    for option in ["--report", "--plot"] {
+        let (code, out, err) = shaderlint(&["bench", "scan", option, "there/is/none"], ("A", "1"));
+        assert_eq!((code, out.as_str()), (2, ""));
+        assert_eq!(
+            err,
+            "error: there/is/none: No such file or directory (os error 2)\n"
+        );
+    }
+}
+
+#[test]
+fn a_folder_has_the_yardsticks_of_what_is_in_it() {
+    if !has_adapter() {
+        return;
+    }
+    for (folder, expected) in [
+        (
+            "fixtures/scan/blocked-waves",
+            &["cpu", "copy", "blocked-waves"][..],
+        ),
+        ("fixtures/reduction/waves", &["cpu", "copy", "read", "waves"]),
+        ("fixtures/yardsticks", &["cpu", "copy", "read"]),
+    ] {
+        let (code, out, err) = shaderlint(
+            &["bench", folder, "--n", "10", "--output-format", "json"],
+            ("A", "1"),
+        );
+        assert_eq!((code, err.as_str()), (0, ""));
+        let systems: Vec<String> = outcomes(&out).into_iter().map(|(system, _)| system).collect();
+        assert_eq!(systems, expected, "{folder}");
+    }
+}
+
+/// What `--fix` makes of a kernel is the kernel of another pipeline.
+#[test]
+fn the_fixed_systems_are_the_fixes_of_the_others() {
+    let folder = scratch("fixed");
+    for (system, file) in [
+        ("blocked-hillis-steele", "blocks.hlsl"),
+        ("claimed-slots", "slots.hlsl"),
+    ] {
+        let read = |path: PathBuf| std::fs::read_to_string(path).expect("a kernel");
+        let fixtures = root().join("fixtures/scan");
+        let copy = folder.join(file);
+        std::fs::write(&copy, read(fixtures.join(system).join(file))).expect("a file");
+        let (code, _, err) = shaderlint(&["--fix", "--unsafe-fixes", &copy.to_string_lossy()], ("A", "1"));
+        assert_eq!(code, 0, "{err}");
+        // The first line is what the linter says.
+        let text = |text: String| text.split_once('\n').map(|(_, rest)| rest.to_owned());
+        let fixed = read(fixtures.join(format!("{system}-fixed")).join(file));
+        assert_eq!(text(read(copy)), text(fixed), "{system}");
+    }
+}
+
 /// Exit code and standard error for a pipeline in which `from` is replaced.
 fn broken(from: &str, to: &str) -> String {
     let folder = scratch("broken");
@@ -191,10 +352,10 @@ error: FOLDER/copy.hlsl: no entry point is called `CopyPairs`; there are CopyQua
         broken("\"copy.hlsl\"", "\"other.hlsl\""),
         str![[r#"
 error: FOLDER/other.hlsl: No such file or directory (os error 2)
-   ┌─ FOLDER/pipeline.toml:12:9
-   │
-12 │ entry = "CopyQuads"
-   │         ^^^^^^^^^^^
+  ┌─ FOLDER/pipeline.toml:3:11
+  │
+3 │ kernels = "other.hlsl"
+  │           ^^^^^^^^^^^^
 
 
 "#]]
@@ -209,8 +370,22 @@ warning: unsupported: code that could not be understood
    │                             ^^^^^^^^^^^^
 
 error: FOLDER/copy.hlsl: the kernel has no WGSL form
+   ┌─ FOLDER/pipeline.toml:12:9
+   │
+12 │ entry = "CopyQuads"
+   │         ^^^^^^^^^^^
+
 
 "#]]
+    );
+    // What is wrong with a configuration is not the pipeline's.
+    let said = shaderlint(
+        &["bench", "fixtures/scan/blelloch", "--config", "none.toml"],
+        ("A", "1"),
+    );
+    assert_eq!(
+        (said.0, said.2.as_str()),
+        (2, "error: none.toml: No such file or directory (os error 2)\n")
     );
 }
 
@@ -246,12 +421,12 @@ fn the_two_that_are_broken_are_named_as_races_with_their_witness() {
         out,
         str![[r#"
 error[groupshared-race]: data race on g_Tree[5]
-   ┌─ fixtures/scan/padded-three-pass-as-found/pairs.hlsl:37:45
+   ┌─ fixtures/scan/padded-three-pass-as-found/pairs.hlsl:39:45
    │
-16 │ groupshared uint g_Tree[BLOCK + BLOCK / 32];
+17 │ groupshared uint g_Tree[BLOCK + BLOCK / 32];
    │ -------------------------------------------- shared by the whole group
    ·
-37 │             g_Tree[Spread(side + reach)] += g_Tree[Spread(side)];
+39 │             g_Tree[Spread(side + reach)] += g_Tree[Spread(side)];
    │             ----------------------------    ^^^^^^^^^^^^^^^^^^^^ thread 1 reads g_Tree[5]
    │             │
    │             thread 2 writes it here

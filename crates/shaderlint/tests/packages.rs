@@ -57,6 +57,16 @@ fn the_extension_is_built_from_the_public_registry() {
     }
 }
 
+/// Links become files in a package, which `build.rs` finds there.
+#[test]
+fn the_package_has_the_systems_that_are_measured() {
+    for folder in ["scan", "reduction", "yardsticks"] {
+        let [packaged, ours] =
+            ["systems", "../../fixtures"].map(|at| package().join(at).join(folder).canonicalize().unwrap());
+        assert_eq!(packaged, ours);
+    }
+}
+
 /// Packages are published one by one, each with its licences.
 #[test]
 fn every_package_has_its_licences() {

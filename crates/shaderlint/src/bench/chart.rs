@@ -63,7 +63,7 @@ const BOTTOM: f64 = 34.0;
 const APART: f64 = 12.0;
 
 /// Colors by place in the legend, in light and in dark.
-const COLORS: [(&str, &str); 12] = [
+const COLORS: [(&str, &str); 14] = [
     ("#8a867c", "#a3a097"),
     ("#5c594f", "#d0cdc4"),
     ("#b07d12", "#e0b04a"),
@@ -76,6 +76,8 @@ const COLORS: [(&str, &str); 12] = [
     ("#7d6a1c", "#cdbb66"),
     ("#4e5fb0", "#a3b0f2"),
     ("#8a4b20", "#dba072"),
+    ("#3b7a1a", "#a5d86a"),
+    ("#c2571a", "#f0a06a"),
 ];
 
 /// The rules for what [`panel`] and the legend draw.

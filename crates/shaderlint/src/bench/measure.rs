@@ -6,9 +6,12 @@ use std::time::Instant;
 use anyhow::Result;
 use serde::Serialize;
 use shaderlint_verify::pipeline::Computes;
-use shaderlint_verify::run::{Adapter, Data, Device, Mode, RunError, Spread, probe_waves, sample_words};
+use shaderlint_verify::run::{
+    Adapter, Data, Device, Mismatch, Mode, Overrun, Ready, RunError, Spread, probe_waves, sample_words,
+};
 
-use super::systems::System;
+use super::systems::{System, are_sums};
+use crate::source_text::legible;
 use crate::verify::Progress;
 
 /// Timed runs of each system, after some that are not.
@@ -25,7 +28,7 @@ pub(super) struct Measured {
     pub driver: String,
     /// Lanes of a wave in groups of 256 threads; `None` without waves.
     pub wave: Option<u32>,
-    /// Why nothing could be run.
+    /// Why nothing can be run on it.
     pub trouble: Option<String>,
     pub sizes: Vec<Size>,
 }
@@ -63,7 +66,10 @@ pub(super) enum Outcome {
     Wrong,
     /// It is not, or could as well not have been, for a reason that is known.
     Defect,
+    /// The pipeline does not take so many elements, or the adapter has no subgroup operations.
     NotRun,
+    /// Something could not be done.
+    Failed,
 }
 
 /// Milliseconds.
@@ -87,14 +93,23 @@ impl From<Spread> for Time {
 impl Measured {
     /// Whether a system that should be right is not.
     pub fn is_wrong(&self) -> bool {
-        let rows = self.sizes.iter().flat_map(|size| &size.rows);
-        rows.into_iter().any(|row| row.outcome == Outcome::Wrong)
+        self.has(Outcome::Wrong)
+    }
+
+    /// Whether something could not be measured that was to be.
+    pub fn has_failed(&self) -> bool {
+        self.trouble.is_some() || self.has(Outcome::Failed)
+    }
+
+    fn has(&self, outcome: Outcome) -> bool {
+        let mut rows = self.sizes.iter().flat_map(|size| &size.rows);
+        rows.any(|row| row.outcome == outcome)
     }
 }
 
 pub(super) struct Measurement<'a> {
     adapter: &'a Adapter,
-    device: Option<Device>,
+    device: Result<Device, RunError>,
     systems: &'a [System],
     progress: &'a Progress,
     measured: Measured,
@@ -103,12 +118,10 @@ pub(super) struct Measurement<'a> {
 impl<'a> Measurement<'a> {
     pub fn new(adapter: &'a Adapter, systems: &'a [System], progress: &'a Progress) -> Self {
         progress.step(&adapter.info.name, "opening");
-        let (device, trouble) = match adapter.open() {
-            Ok(device) => (Some(device), None),
-            Err(error) => (None, Some(error.to_string())),
-        };
+        let device = adapter.open();
         let waves = device
             .as_ref()
+            .ok()
             .and_then(|device| probe_waves(device, [256, 1, 1]).ok());
         Measurement {
             adapter,
@@ -119,7 +132,7 @@ impl<'a> Measurement<'a> {
                 backend: adapter.info.backend.clone(),
                 driver: adapter.info.driver.clone(),
                 wave: waves.map(|waves| waves.max),
-                trouble,
+                trouble: device.as_ref().err().map(RunError::to_string),
                 sizes: Vec::new(),
             },
             device,
@@ -137,12 +150,17 @@ impl<'a> Measurement<'a> {
     /// Measures everything at one n.
     pub fn at(&mut self, n: u64) -> Result<&Size> {
         let words = sample_words(usize::try_from(n)?);
-        let is_reduction = |system: &System| system.linked.pipeline.computes == Computes::Sum;
-        let is_about_totals = self.systems.iter().any(is_reduction);
+        let is_about_totals = are_sums(self.systems);
         let mut rows = vec![self.on_cpu(&words, is_about_totals)];
         let mut expected: Vec<(Computes, Vec<u32>)> = Vec::new();
-        let mut data = self.device.as_ref().map(|device| device.upload(&words));
-        for system in self.systems {
+        let mut data = self.upload(&words);
+        // That there is no device is said once.
+        let systems = if self.measured.trouble.is_some() {
+            &[]
+        } else {
+            self.systems
+        };
+        for system in systems {
             let computes = system.linked.pipeline.computes;
             if !expected.iter().any(|(known, _)| *known == computes) {
                 expected.push((computes, computes.expected(&words)));
@@ -152,17 +170,21 @@ impl<'a> Measurement<'a> {
             self.progress
                 .step(&format!("{}, n = {n}", self.measured.adapter), &system.name);
             let measured = match (&self.device, &data) {
-                (Some(device), Some(Ok(data))) => on_device(device, system, n, data, right)?,
-                (_, Some(Err(error))) => Err(error.clone()),
-                // That there is no device was said.
-                _ => continue,
+                (Ok(device), Ok(data)) => on_device(device, system, n, data, right),
+                (Err(error), _) | (_, Err(error)) => Err(error.clone()),
             };
             let error = measured.as_ref().err().cloned();
-            rows.push(measured.unwrap_or_else(|error| row(system, Outcome::NotRun, Some(error.to_string()))));
+            rows.push(measured.unwrap_or_else(|error| {
+                let outcome = match error {
+                    RunError::NoSubgroups => Outcome::NotRun,
+                    _ => Outcome::Failed,
+                };
+                row(system, outcome, Some(&error.to_string()))
+            }));
             // What hangs or is lost takes its device with it; the next system gets a new one.
             if let Some(RunError::Lost(_) | RunError::Timeout(_)) = error {
-                self.device = self.adapter.open().ok();
-                data = self.device.as_ref().map(|device| device.upload(&words));
+                self.device = self.adapter.open();
+                data = self.upload(&words);
             }
         }
         let wanted = if is_about_totals {
@@ -189,6 +211,10 @@ impl<'a> Measurement<'a> {
         self.measured.sizes.push(Size { n, yardstick, rows });
         let at = self.measured.sizes.len() - 1;
         Ok(&self.measured.sizes[at])
+    }
+
+    fn upload(&self, words: &[u32]) -> Result<Data, RunError> {
+        self.device.as_ref().map_err(RunError::clone)?.upload(words)
     }
 
     /// The sequential scan, or the sequential sum.
@@ -235,12 +261,12 @@ impl<'a> Measurement<'a> {
     }
 }
 
-fn row(system: &System, outcome: Outcome, remark: Option<String>) -> Row {
+fn row(system: &System, outcome: Outcome, remark: Option<&str>) -> Row {
     Row {
-        system: system.name.clone(),
-        about: system.linked.pipeline.about.clone(),
+        system: legible(&system.name),
+        about: legible(&system.linked.pipeline.about),
         outcome,
-        remark,
+        remark: remark.map(legible),
         time: None,
         gigabytes_per_s: None,
         ratio: None,
@@ -257,71 +283,84 @@ fn rate(computes: Computes, n: u64, time: Time) -> Option<f64> {
     (time.median > 0.0).then(|| bytes as f64 / time.median * 1e-6)
 }
 
-/// The outer error is one in the `pipeline.toml`, the inner one the device's.
-fn on_device(
-    device: &Device,
-    system: &System,
-    n: u64,
-    data: &Data,
-    right: &[u32],
-) -> Result<Result<Row, RunError>> {
+/// The error is the device's; one in the `pipeline.toml` is a row.
+fn on_device(device: &Device, system: &System, n: u64, data: &Data, right: &[u32]) -> Result<Row, RunError> {
     let pipeline = &system.linked.pipeline;
-    if let Some(most) = system.linked.at_most().map_err(|error| system.wrong(error))?
+    if let Ok(Some(most)) = system.linked.at_most()
         && n > most
     {
         let remark = format!("takes at most {} elements", grouped(most));
-        return Ok(Ok(row(system, Outcome::NotRun, Some(remark))));
+        return Ok(row(system, Outcome::NotRun, Some(&remark)));
     }
-    let plan = system
-        .linked
-        .plan(n, device.max_groups())
-        .map_err(|error| system.wrong(error))?;
-    let measured = || -> Result<Row, RunError> {
-        let ready = device.ready(&system.linked, &plan, data)?;
-        let checked = ready.steps(device, Mode::Checked)?;
-        ready.run(device, &checked)?;
-        let mut mismatch = ready.mismatch(device, right)?;
-        let mut time = None;
-        if mismatch.is_none() && pipeline.defect.is_none() {
-            // In buffers of garbage again: the right result must not be there already.
-            drop(ready);
-            let ready = device.ready(&system.linked, &plan, data)?;
-            let unchecked = ready.steps(device, Mode::Unchecked)?;
-            time = ready.time(device, &unchecked, WARM_UP, RUNS)?;
-            // What is timed is right too.
-            if time.is_some() {
-                mismatch = ready.mismatch(device, right)?;
-            }
-        }
-        let said = mismatch.map(|wrong| match pipeline.computes {
-            Computes::Sum => format!("the sum is {}, not {}", wrong.got, wrong.expected),
-            _ => format!(
-                "element {} is {}, not {}; {} of {} differ",
-                wrong.index,
-                wrong.got,
-                wrong.expected,
-                grouped(wrong.count),
-                grouped(n)
-            ),
-        });
-        let (outcome, remark) = match (&pipeline.defect, said) {
-            (Some(defect), Some(said)) => (
-                Outcome::Defect,
-                Some(format!("wrong, as expected: {defect}; {said}")),
-            ),
-            (Some(defect), None) => (Outcome::Defect, Some(format!("right by luck: {defect}"))),
-            (None, Some(said)) => (Outcome::Wrong, Some(format!("WRONG: {said}"))),
-            (None, None) => (Outcome::Right, None),
-        };
-        let time: Option<Time> = time.filter(|_| outcome == Outcome::Right).map(Time::from);
-        Ok(Row {
-            time,
-            gigabytes_per_s: time.and_then(|time| rate(pipeline.computes, n, time)),
-            dispatches: plan.dispatches.len(),
-            ..row(system, outcome, remark)
-        })
+    let plan = match system.linked.plan(n, device.max_groups()) {
+        Ok(plan) => plan,
+        Err(error) => return Ok(row(system, Outcome::Failed, Some(&system.told(&error)))),
     };
-    Ok(measured())
+    let wrong = |ready: &Ready<'_>| -> Result<Option<String>, RunError> {
+        if let Some(overrun) = ready.overrun(device)? {
+            return Ok(Some(beyond(&overrun)));
+        }
+        let mismatch = ready.mismatch(device, right)?;
+        Ok(mismatch.map(|mismatch| differing(mismatch, pipeline.computes, n)))
+    };
+    let ready = device.ready(&system.linked, &plan, data)?;
+    let checked = ready.steps(device, Mode::Checked)?;
+    ready.run(device, &checked)?;
+    let mut said = wrong(&ready)?;
+    let mut time = None;
+    if said.is_none() && pipeline.defect.is_none() {
+        // In buffers of garbage again: the right result must not be there already.
+        drop(ready);
+        let ready = device.ready(&system.linked, &plan, data)?;
+        let unchecked = ready.steps(device, Mode::Unchecked)?;
+        time = ready.time(device, &unchecked, WARM_UP, RUNS)?;
+        // What is timed is right too.
+        if time.is_some() {
+            said = wrong(&ready)?;
+        }
+    }
+    let (outcome, remark) = match (&pipeline.defect, said) {
+        (Some(defect), Some(said)) => (
+            Outcome::Defect,
+            Some(format!("wrong, as expected: {defect}; {said}")),
+        ),
+        (Some(defect), None) => (Outcome::Defect, Some(format!("right by luck: {defect}"))),
+        (None, Some(said)) => (Outcome::Wrong, Some(format!("WRONG: {said}"))),
+        (None, None) => (Outcome::Right, None),
+    };
+    let time: Option<Time> = time.filter(|_| outcome == Outcome::Right).map(Time::from);
+    Ok(Row {
+        time,
+        gigabytes_per_s: time.and_then(|time| rate(pipeline.computes, n, time)),
+        dispatches: plan.dispatches.len(),
+        ..row(system, outcome, remark.as_deref())
+    })
+}
+
+fn beyond(overrun: &Overrun) -> String {
+    format!(
+        "written behind the end of `{}`, which has {} words: word {}",
+        overrun.buffer,
+        grouped(overrun.words),
+        grouped(overrun.index)
+    )
+}
+
+fn differing(wrong: Mismatch, computes: Computes, n: u64) -> String {
+    let Mismatch {
+        index,
+        got,
+        expected,
+        count,
+    } = wrong;
+    if computes == Computes::Sum {
+        return format!("the sum is {got}, not {expected}");
+    }
+    format!(
+        "element {index} is {got}, not {expected}; {} of {} differ",
+        grouped(count),
+        grouped(n)
+    )
 }
 
 /// `100,000`
@@ -335,4 +374,31 @@ pub(super) fn grouped(number: u64) -> String {
         text.push(digit);
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use shaderlint_verify::run::adapters;
+
+    use super::super::systems::systems;
+    use super::*;
+    use crate::args::SourceArgs;
+
+    #[test]
+    fn after_a_loss_the_others_have_a_new_device() {
+        let systems = systems(Path::new("reduction"), &SourceArgs::default()).unwrap();
+        let progress = Progress::new(true);
+        for adapter in adapters() {
+            let mut measurement = Measurement::new(&adapter, &systems, &progress);
+            measurement.device.as_ref().unwrap().destroy();
+            let size = measurement.at(1000).unwrap();
+            let outcomes: Vec<Outcome> = size.rows.iter().map(|row| row.outcome).collect();
+            assert_eq!(outcomes[..2], [Outcome::Right, Outcome::Failed]);
+            let is_run = |outcome: &Outcome| matches!(outcome, Outcome::Right | Outcome::Defect);
+            assert!(outcomes[2..].iter().all(is_run), "{outcomes:?}");
+            assert!(measurement.measured.has_failed() && !measurement.measured.is_wrong());
+        }
+    }
 }

@@ -125,6 +125,7 @@ fn table(html: &mut String, size: &Size) {
                 Outcome::Wrong => ("bad", "wrong"),
                 Outcome::Defect => ("doubt", "not timed"),
                 Outcome::NotRun => ("soft", "not run"),
+                Outcome::Failed => ("bad", "not run"),
             };
             let _ = write!(
                 html,

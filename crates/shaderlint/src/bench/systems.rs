@@ -1,15 +1,17 @@
 //! The pipelines that are compared: those that come with the program, or those of a folder.
 
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, anyhow, ensure};
 use shaderlint_hlsl::NoIncludes;
 use shaderlint_verify::Lowered;
-use shaderlint_verify::pipeline::{KernelName, Linked, Pipeline};
+use shaderlint_verify::pipeline::{Computes, KernelName, Linked, Pipeline, PipelineError};
 
 use crate::args::SourceArgs;
-use crate::config::{misconfigured, text_of};
+use crate::config::{Projects, misconfigured, text_of};
 use crate::lint::{OneFile, Unit};
+use crate::source_text::{Place, SourceText, legible};
 use crate::{kernel, walk};
 
 /// What a pipeline is written in.
@@ -25,7 +27,7 @@ pub(super) struct System {
     pub linked: Linked,
 }
 
-/// A folder of this repository, read when the program was built.
+/// A folder of this repository's fixtures, read when the program was built.
 pub(super) struct BuiltIn {
     pub folder: &'static str,
     pub pipeline: &'static str,
@@ -36,10 +38,15 @@ macro_rules! built_in {
     ($folder:literal, $kernels:literal) => {
         BuiltIn {
             folder: concat!("fixtures/", $folder),
-            pipeline: include_str!(concat!("../../../../fixtures/", $folder, "/pipeline.toml")),
+            pipeline: include_str!(concat!(
+                env!("SHADERLINT_SYSTEMS"),
+                "/",
+                $folder,
+                "/pipeline.toml"
+            )),
             kernels: (
                 $kernels,
-                include_str!(concat!("../../../../fixtures/", $folder, "/", $kernels)),
+                include_str!(concat!(env!("SHADERLINT_SYSTEMS"), "/", $folder, "/", $kernels)),
             ),
         }
     };
@@ -48,10 +55,14 @@ macro_rules! built_in {
 const COPY: BuiltIn = built_in!("yardsticks/copy", "copy.hlsl");
 const READ: BuiltIn = built_in!("yardsticks/read", "read.hlsl");
 
-pub(super) const SCANS: [BuiltIn; 10] = [
+pub(super) const SCANS: [BuiltIn; 14] = [
     COPY,
     built_in!("scan/hillis-steele", "doubling.hlsl"),
     built_in!("scan/blelloch", "sweeps.hlsl"),
+    built_in!("scan/claimed-slots", "slots.hlsl"),
+    built_in!("scan/claimed-slots-fixed", "slots.hlsl"),
+    built_in!("scan/blocked-hillis-steele", "blocks.hlsl"),
+    built_in!("scan/blocked-hillis-steele-fixed", "blocks.hlsl"),
     built_in!("scan/blocked-blelloch", "blocks.hlsl"),
     built_in!("scan/padded-three-pass-as-found", "pairs.hlsl"),
     built_in!("scan/padded-three-pass", "pairs.hlsl"),
@@ -85,9 +96,16 @@ pub(super) fn systems(what: &Path, source: &SourceArgs) -> Result<Vec<System>> {
     built_in.iter().map(from_program).collect()
 }
 
+/// Whether these are sums, which need not write the array: others are compared with a copy of it.
+pub(super) fn are_sums(systems: &[System]) -> bool {
+    let computes = || systems.iter().map(|system| system.linked.pipeline.computes);
+    let is_scan = |computes| matches!(computes, Computes::InclusiveScan | Computes::ExclusiveScan);
+    computes().any(|computes| computes == Computes::Sum) && !computes().any(is_scan)
+}
+
 fn from_program(built_in: &BuiltIn) -> Result<System> {
     let path = Path::new(built_in.folder).join(FILE);
-    system(&path, built_in.pipeline.to_owned(), &|file| {
+    system(&path, built_in.pipeline.to_owned(), &mut |file, _| {
         let (name, text) = built_in.kernels;
         ensure!(file == name, "{}: there is no {file}", built_in.folder);
         let path = format!("{}/{name}", built_in.folder);
@@ -111,26 +129,63 @@ fn at_path(what: &Path, source: &SourceArgs) -> Result<Vec<System>> {
     };
     paths.sort();
     ensure!(!paths.is_empty(), "{}: no {FILE} below it", what.display());
-    let read = |path: &PathBuf| {
-        system(path, text_of(path)?, &|file| {
-            let file = OneFile::read(&path.with_file_name(file), source)?;
+    let mut projects = Projects::new(source);
+    let mut found = Vec::new();
+    for path in &paths {
+        found.push(system(path, text_of(path)?, &mut |file, at_place| {
+            let file = path.with_file_name(file);
+            // What is wrong with a configuration has its own place.
+            let project = projects.of(&file)?;
+            let file = OneFile::read_in(project, &file).map_err(at_place)?;
             Ok(file.unit(&file.text))
-        })
+        })?);
+    }
+    let yardsticks = if are_sums(&found) {
+        &[COPY, READ][..]
+    } else {
+        &[COPY]
     };
-    paths.iter().map(read).collect()
+    let mut systems = Vec::new();
+    for yardstick in yardsticks {
+        let yardstick = from_program(yardstick)?;
+        if found.iter().all(|system| system.name != yardstick.name) {
+            systems.push(yardstick);
+        }
+    }
+    systems.extend(found);
+    Ok(systems)
 }
 
-fn system(path: &Path, text: String, unit: &dyn Fn(&str) -> Result<Unit>) -> Result<System> {
-    let wrong = |error: shaderlint_verify::pipeline::PipelineError| {
-        misconfigured(path, &text, error.place, error.message)
-    };
+/// An error at a place in the `pipeline.toml`.
+type AtPlace<'a> = &'a dyn Fn(anyhow::Error) -> anyhow::Error;
+
+fn system(
+    path: &Path,
+    text: String,
+    unit: &mut dyn FnMut(&str, AtPlace<'_>) -> Result<Unit>,
+) -> Result<System> {
+    let wrong = |error: PipelineError| misconfigured(path, &text, error.place, legible(&error.message));
     let pipeline = Pipeline::parse(&text).map_err(wrong)?;
     let mut kernels: Vec<Lowered> = Vec::new();
-    for KernelName { file, entry, place } in &pipeline.kernels {
-        let at_place = |error: anyhow::Error| misconfigured(path, &text, place.clone(), format!("{error:#}"));
-        let unit = unit(file).map_err(at_place)?;
-        let entry = kernel::entry(&unit.shader, kernel::path(&unit), Some(entry)).map_err(at_place)?;
-        kernels.push(kernel::lower(&unit, entry)?);
+    for KernelName {
+        file,
+        entry,
+        place,
+        file_place,
+    } in &pipeline.kernels
+    {
+        let at = |place: &Range<usize>, error: anyhow::Error| {
+            anyhow!(misconfigured(
+                path,
+                &text,
+                place.clone(),
+                legible(&format!("{error:#}"))
+            ))
+        };
+        let unit = unit(file, &|error| at(file_place, error))?;
+        let entry = kernel::entry(&unit.shader, kernel::path(&unit), Some(entry))
+            .and_then(|entry| kernel::lower(&unit, entry));
+        kernels.push(entry.map_err(|error| at(place, error))?);
     }
     let linked = pipeline.link(kernels).map_err(wrong)?;
     let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
@@ -143,8 +198,10 @@ fn system(path: &Path, text: String, unit: &dyn Fn(&str) -> Result<Unit>) -> Res
 }
 
 impl System {
-    /// What went wrong, at its place in the `pipeline.toml`.
-    pub fn wrong(&self, error: shaderlint_verify::pipeline::PipelineError) -> anyhow::Error {
-        misconfigured(&self.path, &self.text, error.place, error.message).into()
+    /// What went wrong, and where in the `pipeline.toml`.
+    pub fn told(&self, error: &PipelineError) -> String {
+        let text = SourceText::new("", self.text.as_bytes());
+        let Place { line, column } = text.place(u32::try_from(error.place.start).unwrap_or(u32::MAX));
+        format!("{}:{line}:{column}: {error}", self.path.display())
     }
 }

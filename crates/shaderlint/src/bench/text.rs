@@ -60,7 +60,7 @@ pub(super) fn table(size: &Size, style: Style) -> String {
         let _ = writeln!(text, "{row}");
         if let Some(remark) = &measured.remark {
             let color = match measured.outcome {
-                Outcome::Wrong => "31",
+                Outcome::Wrong | Outcome::Failed => "31",
                 Outcome::Defect => "33",
                 Outcome::Right | Outcome::NotRun => "2",
             };

@@ -126,6 +126,23 @@ impl Expression {
         }
     }
 
+    /// The same expression, all of it at one place.
+    pub fn placed(self, place: &Range<usize>) -> Expression {
+        let kind = match self.kind {
+            Kind::Number(_) | Kind::Name(_) => self.kind,
+            Kind::Binary(operator, left, right) => {
+                let [left, right] = [left, right].map(|side| Box::new(side.placed(place)));
+                Kind::Binary(operator, left, right)
+            }
+            Kind::Call(function, arguments) => {
+                let placed = arguments.into_iter().map(|argument| argument.placed(place));
+                Kind::Call(function, placed.collect())
+            }
+        };
+        let place = place.clone();
+        Expression { kind, place }
+    }
+
     pub fn place(&self) -> Range<usize> {
         self.place.clone()
     }

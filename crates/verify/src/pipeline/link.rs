@@ -1,7 +1,9 @@
 //! Whether the kernels of a pipeline take what they are given.
 
+use std::ops::Range;
+
 use super::{Name, Pass, Pipeline, PipelineError};
-use crate::{BindingKind, Lowered};
+use crate::{Binding, BindingKind, Lowered};
 use shaderlint_hlsl::Scalar;
 
 /// A pipeline with its kernels.
@@ -16,7 +18,8 @@ impl Pipeline {
     /// Puts the kernels in; one for each of [`Pipeline::kernels`], in that order.
     ///
     /// # Errors
-    /// At the place of a name that a kernel does not have, and at the pass where a name that it has is not given.
+    /// At the place of a name that a kernel does not have, at the pass where a name that it has is not given, and at a
+    /// buffer that it is given twice.
     pub fn link(self, kernels: Vec<Lowered>) -> Result<Linked, PipelineError> {
         for pass in &self.passes {
             let Some(kernel) = kernels.get(pass.kernel) else {
@@ -33,6 +36,10 @@ impl Pipeline {
     fn check(&self, pass: &Pass, kernel: &Lowered) -> Result<(), PipelineError> {
         let entry = &kernel.entry;
         let missing = |message: String| Err(PipelineError::new(message, pass.place.clone()));
+        if let Some(what) = kernel.replaced.first() {
+            return missing(format!("`{entry}` uses {what}, which a pipeline cannot give it"));
+        }
+        let mut bound = Vec::new();
         for binding in &kernel.bindings {
             match &binding.kind {
                 BindingKind::Counter => {
@@ -58,10 +65,13 @@ impl Pipeline {
                     }
                 }
                 BindingKind::ReadOnlyStorage | BindingKind::ReadWriteStorage => {
-                    let is_bound = pass.bind.iter().any(|(name, _)| name.name == binding.name);
+                    let given = pass.bind.iter().find(|(name, _)| name.name == binding.name);
+                    if let Some((_, reference)) = given {
+                        bound.push((binding, reference.written.as_str(), reference.place.clone()));
+                        continue;
+                    }
                     let named_alike = self.buffers.iter().find(|buffer| buffer.name == binding.name);
                     match named_alike {
-                        _ if is_bound => {}
                         None => {
                             return missing(format!(
                                 "`{entry}` uses `{}`: say which buffer that is in `bind`",
@@ -74,11 +84,12 @@ impl Pipeline {
                                 binding.name
                             ));
                         }
-                        Some(_) => {}
+                        Some(buffer) => bound.push((binding, buffer.name.as_str(), pass.place.clone())),
                     }
                 }
             }
         }
+        is_bound_once(entry, &bound)?;
         let unknown = |Name { name, place }: &Name, what: &str| {
             Err(PipelineError::new(
                 format!("`{entry}` uses no {what} `{name}`"),
@@ -86,7 +97,7 @@ impl Pipeline {
             ))
         };
         for (name, _) in &pass.bind {
-            let is_there = |binding: &crate::Binding| {
+            let is_there = |binding: &Binding| {
                 binding.name == name.name && !matches!(binding.kind, BindingKind::Uniform { .. })
             };
             if !kernel.bindings.iter().any(is_there) {
@@ -94,7 +105,7 @@ impl Pipeline {
             }
         }
         for (name, _) in &pass.set {
-            let is_there = |binding: &crate::Binding| match &binding.kind {
+            let is_there = |binding: &Binding| match &binding.kind {
                 BindingKind::Uniform { members } => members.iter().any(|member| member.name == name.name),
                 _ => false,
             };
@@ -104,4 +115,25 @@ impl Pipeline {
         }
         Ok(())
     }
+}
+
+/// Whether no buffer that the kernel writes to is bound twice, which no device takes. Of two that are equal the first is
+/// named, at the place of the second.
+pub(super) fn is_bound_once<B: PartialEq>(
+    entry: &str,
+    bound: &[(&Binding, B, Range<usize>)],
+) -> Result<(), PipelineError> {
+    for (at, (binding, buffer, place)) in bound.iter().enumerate() {
+        let same = bound.iter().take(at).find(|(other, other_buffer, _)| {
+            other_buffer == buffer && (binding.kind.is_writable() || other.kind.is_writable())
+        });
+        if let Some((other, ..)) = same {
+            let message = format!(
+                "`{entry}` is given one buffer as `{}` and as `{}`, and writes to it",
+                other.name, binding.name
+            );
+            return Err(PipelineError::new(message, place.clone()));
+        }
+    }
+    Ok(())
 }

@@ -54,8 +54,10 @@ pub struct KernelName {
     /// The file, from the folder of the `pipeline.toml`.
     pub file: String,
     pub entry: String,
-    /// Where that is said.
+    /// Where the entry point is said.
     pub place: Range<usize>,
+    /// Where the file is.
+    pub file_place: Range<usize>,
 }
 
 /// A `pipeline.toml`.
@@ -92,6 +94,8 @@ struct Buffer {
 struct Reference {
     buffer: usize,
     index: Option<Expression>,
+    /// Without blanks: what is written alike is the same buffer.
+    written: String,
     place: Range<usize>,
 }
 

@@ -1,16 +1,23 @@
 //! A pipeline at one n.
 
+use std::ops::Range;
+
+use shaderlint_hlsl::Scalar;
+
 use super::expression::{Expression, Scope};
+use super::link::is_bound_once;
 use super::schema::{GROUPS, ROW};
 use super::{Computes, Linked, Pass, PipelineError, Reference};
-use crate::BindingKind;
+use crate::{Binding, BindingKind};
 
 /// Most dispatches of a pipeline.
 const DISPATCHES: usize = 4096;
 /// Most buffers of a pipeline.
-const BUFFERS: u64 = 256;
-/// Fewest words of a buffer: an empty one cannot be bound, nor one shorter than an element.
-const LEAST_WORDS: u64 = 4;
+pub(super) const BUFFERS: usize = 256;
+/// Most words of all buffers: so many an element, and so many beside that. A scan that keeps the array of each step takes
+/// fewer; what asks for more would take all of a machine's memory.
+const WORDS_AN_ELEMENT: u64 = 64;
+const WORDS_BESIDE: u64 = 1 << 22;
 
 /// What a device is asked to do for n elements.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,9 +92,11 @@ impl Linked {
             buffers: Vec::new(),
             first: Vec::new(),
             counts: Vec::new(),
+            lengths: Vec::new(),
+            rounds: 0,
             dispatches: Vec::new(),
         };
-        planning.buffers(&scope)?;
+        planning.buffers(n, &scope)?;
         let input = planning.buffer(&pipeline.input, &scope)?;
         for pass in &pipeline.passes {
             planning.pass(pass, &scope)?;
@@ -136,33 +145,49 @@ struct Planning<'p> {
     first: Vec<usize>,
     /// For each buffer of the pipeline, how many it is.
     counts: Vec<u64>,
+    /// For each of `buffers` the length that is asked for, which may be 0.
+    lengths: Vec<u64>,
+    /// Dispatches, and those without groups too: nothing else may follow them.
+    rounds: usize,
     dispatches: Vec<Dispatch>,
 }
 
 impl Planning<'_> {
-    fn buffers(&mut self, scope: &Scope) -> Result<(), PipelineError> {
+    fn buffers(&mut self, n: u64, scope: &Scope) -> Result<(), PipelineError> {
+        let mut words_left = WORDS_AN_ELEMENT.saturating_mul(n).saturating_add(WORDS_BESIDE);
         for buffer in &self.linked.pipeline.buffers {
-            self.first.push(self.buffers.len());
-            let Some(count) = &buffer.count else {
-                self.counts.push(1);
-                self.buffers.push(PlannedBuffer {
-                    name: buffer.name.clone(),
-                    words: buffer.length.value(scope)?.max(LEAST_WORDS),
-                });
-                continue;
+            let first = self.buffers.len();
+            self.first.push(first);
+            let count = match &buffer.count {
+                Some(count) => count.value(scope)?,
+                None => 1,
             };
-            let number = count.value(scope)?;
-            if number > BUFFERS {
-                let message = format!("{number} buffers are more than {BUFFERS}");
-                return Err(PipelineError::new(message, count.place()));
+            if count > (BUFFERS - first) as u64 {
+                let message = format!("with these {count} there are more than {BUFFERS} buffers");
+                let place = buffer.count.as_ref().unwrap_or(&buffer.length).place();
+                return Err(PipelineError::new(message, place));
             }
-            self.counts.push(number);
-            for index in 0..number {
-                let length = buffer.length.value(&scope.clone().with("index", index))?;
-                self.buffers.push(PlannedBuffer {
-                    name: format!("{}[{index}]", buffer.name),
-                    words: length.max(LEAST_WORDS),
-                });
+            self.counts.push(count);
+            for index in 0..count {
+                let (name, length) = match &buffer.count {
+                    Some(_) => (
+                        format!("{}[{index}]", buffer.name),
+                        buffer.length.value(&scope.clone().with("index", index))?,
+                    ),
+                    None => (buffer.name.clone(), buffer.length.value(scope)?),
+                };
+                let Some(left) = words_left.checked_sub(length) else {
+                    let message = format!(
+                        "with `{name}` there are more than {WORDS_AN_ELEMENT} words an element and {WORDS_BESIDE} beside \
+                         that"
+                    );
+                    return Err(PipelineError::new(message, buffer.length.place()));
+                };
+                words_left = left;
+                self.lengths.push(length);
+                // An empty buffer cannot be bound.
+                let words = length.max(1);
+                self.buffers.push(PlannedBuffer { name, words });
             }
         }
         Ok(())
@@ -187,23 +212,26 @@ impl Planning<'_> {
             return self.dispatch(pass, scope);
         };
         let mut value = repeat.from.value(scope)?;
-        // A round without groups counts too: it may be followed by nothing else.
-        for rounds in self.dispatches.len().. {
+        loop {
             let inner = scope.clone().with(&repeat.name, value);
             if repeat.condition.value(&inner)? == 0 {
                 return Ok(());
             }
-            if rounds >= DISPATCHES {
-                let message = format!("this goes on for more than {DISPATCHES} dispatches");
-                return Err(PipelineError::new(message, repeat.condition.place()));
-            }
             self.dispatch(pass, &inner)?;
             value = repeat.next.value(&inner)?;
         }
-        Ok(())
     }
 
     fn dispatch(&mut self, pass: &Pass, scope: &Scope) -> Result<(), PipelineError> {
+        self.rounds += 1;
+        if self.rounds > DISPATCHES {
+            let condition = pass.repeat.as_ref().map(|repeat| repeat.condition.place());
+            let message = format!("this goes on for more than {DISPATCHES} dispatches");
+            return Err(PipelineError::new(
+                message,
+                condition.unwrap_or(pass.place.clone()),
+            ));
+        }
         let groups = pass.groups.value(scope)?;
         let [row, rows] = self.fold(groups, pass)?;
         let mut dispatch = Dispatch {
@@ -214,6 +242,7 @@ impl Planning<'_> {
         };
         let of_set = scope.clone().with(GROUPS, groups).with(ROW, u64::from(row));
         let kernel = self.linked.kernels.get(pass.kernel);
+        let mut bound = Vec::new();
         for binding in kernel.into_iter().flat_map(|kernel| &kernel.bindings) {
             if let BindingKind::Uniform { members } = &binding.kind {
                 dispatch.constants = vec![0; binding.element.stride as usize];
@@ -221,8 +250,15 @@ impl Planning<'_> {
                     let set = pass.set.iter().find(|(name, _)| name.name == member.name);
                     let Some((_, expression)) = set else { continue };
                     let value = expression.value(&of_set)?;
-                    let Ok(word) = u32::try_from(value) else {
-                        let message = format!("{value} does not fit into 32 bits");
+                    let is_int = member.words.iter().any(|word| word.scalar == Scalar::Int);
+                    let (most, kind) = if is_int {
+                        (i32::MAX.unsigned_abs(), "an int")
+                    } else {
+                        (u32::MAX, "32 bits")
+                    };
+                    let word = u32::try_from(value).ok().filter(|word| *word <= most);
+                    let Some(word) = word else {
+                        let message = format!("{value} does not fit into {kind}");
                         return Err(PipelineError::new(message, expression.place()));
                     };
                     for offset in member.words.iter().map(|word| word.offset as usize) {
@@ -234,23 +270,51 @@ impl Planning<'_> {
                 dispatch.buffers.push(None);
                 continue;
             }
-            let bound = pass.bind.iter().find(|(name, _)| name.name == binding.name);
-            let at = if let Some((_, reference)) = bound {
-                self.buffer(reference, scope)?
+            let given = pass.bind.iter().find(|(name, _)| name.name == binding.name);
+            let (at, place) = if let Some((_, reference)) = given {
+                (self.buffer(reference, scope)?, reference.place.clone())
             } else {
                 let buffers = &self.linked.pipeline.buffers;
                 let alike = buffers.iter().position(|buffer| buffer.name == binding.name);
-                alike.and_then(|at| self.first.get(at)).copied().unwrap_or(0)
+                let at = alike.and_then(|at| self.first.get(at)).copied().unwrap_or(0);
+                (at, pass.place.clone())
             };
+            self.holds_whole_elements(at, binding, &place)?;
             dispatch.buffers.push(Some(at));
+            bound.push((binding, at, place));
         }
-        if groups > 0 {
-            self.dispatches.push(dispatch);
+        let entry = kernel.map_or("", |kernel| kernel.entry.as_str());
+        is_bound_once(entry, &bound)?;
+        if groups == 0 {
+            return Ok(());
         }
+        self.dispatches.push(dispatch);
+        // What was not written has nothing to change places with.
         if let Some((a, b)) = pass.swap {
             self.first.swap(a, b);
         }
         Ok(())
+    }
+
+    fn holds_whole_elements(
+        &self,
+        at: usize,
+        binding: &Binding,
+        place: &Range<usize>,
+    ) -> Result<(), PipelineError> {
+        let length = self.lengths.get(at).copied().unwrap_or(0);
+        let element = u64::from(binding.element.stride / 4).max(1);
+        if length.is_multiple_of(element) {
+            return Ok(());
+        }
+        let buffer = self.buffers.get(at).map_or("", |buffer| &buffer.name);
+        Err(PipelineError::new(
+            format!(
+                "`{}` has elements of {element} words, and `{buffer}` has {length} words",
+                binding.name
+            ),
+            place.clone(),
+        ))
     }
 
     /// A line of groups as rows of equal length; the last ones may be too many.

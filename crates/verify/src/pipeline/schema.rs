@@ -7,6 +7,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::expression::Expression;
+use super::plan::BUFFERS;
 use super::{Buffer, Computes, KernelName, Name, Pass, Pipeline, PipelineError, Reference, Repeat};
 
 #[derive(Deserialize)]
@@ -14,7 +15,7 @@ use super::{Buffer, Computes, KernelName, Name, Pass, Pipeline, PipelineError, R
 struct File {
     about: String,
     computes: ComputesName,
-    kernels: Option<String>,
+    kernels: Option<Spanned<String>>,
     input: Spanned<String>,
     output: Spanned<String>,
     at_most: Option<Spanned<String>>,
@@ -47,7 +48,7 @@ struct BufferTable {
 #[serde(deny_unknown_fields)]
 struct PassTable {
     entry: Spanned<String>,
-    kernels: Option<String>,
+    kernels: Option<Spanned<String>>,
     groups: Spanned<String>,
     #[serde(rename = "for")]
     repeat: Option<RepeatTable>,
@@ -55,7 +56,7 @@ struct PassTable {
     bind: BTreeMap<Spanned<String>, Spanned<String>>,
     #[serde(default)]
     set: BTreeMap<Spanned<String>, Spanned<String>>,
-    swap: Option<Spanned<[Spanned<String>; 2]>>,
+    swap: Option<Spanned<Vec<Spanned<String>>>>,
 }
 
 #[derive(Deserialize)]
@@ -67,6 +68,9 @@ struct RepeatTable {
     condition: Spanned<String>,
     next: Spanned<String>,
 }
+
+/// Most names of a pipeline: each of them is looked for among those before it.
+const LETS: usize = 64;
 
 /// What each `length` of an array of buffers may name: which of them it is.
 const INDEX: &str = "index";
@@ -107,30 +111,56 @@ fn in_order<V>(table: BTreeMap<Spanned<String>, V>) -> Vec<(Name, V)> {
 }
 
 impl Reading<'_> {
+    /// Where the value's own text begins; `None` where an escape moves what follows it.
+    fn start(&self, written: &Spanned<String>) -> Option<usize> {
+        let place = written.span();
+        let raw = self.text.get(place.clone())?;
+        let mut quotes = ["\"\"\"", "'''", "\"", "'"].into_iter();
+        let quote = quotes.find(|quote| raw.starts_with(quote))?;
+        let mut inner = raw.get(quote.len()..)?.strip_suffix(quote)?;
+        if quote.len() == 3 {
+            // A line that ends here is none of the value's.
+            let line_end = ["\r\n", "\n"].into_iter().find_map(|end| inner.strip_prefix(end));
+            inner = line_end.unwrap_or(inner);
+        }
+        (inner == written.get_ref()).then(|| place.end - quote.len() - inner.len())
+    }
+
     /// An expression whose names are among these.
     fn expression(&self, written: &Spanned<String>, known: &[&str]) -> Result<Expression, PipelineError> {
-        let place = written.span();
-        let raw = self.text.get(place.clone()).unwrap_or("");
-        let quotes = raw.len() - raw.trim_start_matches(['"', '\'']).len();
-        let is_verbatim = raw
-            .get(quotes..)
-            .is_some_and(|raw| raw.starts_with(written.get_ref()));
-        let read = Expression::parse(written.get_ref(), place.start + quotes)
+        self.part(written, 0, written.get_ref(), known)
+    }
+
+    /// An expression that is a part of a value, so many bytes from its beginning. Where places within the value are not
+    /// known, the place of everything is the whole value.
+    fn part(
+        &self,
+        written: &Spanned<String>,
+        from: usize,
+        text: &str,
+        known: &[&str],
+    ) -> Result<Expression, PipelineError> {
+        let start = self.start(written);
+        let read = Expression::parse(text, start.map_or(0, |start| start + from))
             .and_then(|expression| expression.check(known).map(|()| expression));
-        // Escapes move what follows them.
-        read.map_err(|error| {
-            if is_verbatim {
-                error
-            } else {
-                PipelineError { place, ..error }
-            }
-        })
+        match start {
+            Some(_) => read,
+            None => match read {
+                Ok(expression) => Ok(expression.placed(&written.span())),
+                Err(error) => Err(PipelineError::new(error.message, written.span())),
+            },
+        }
     }
 
     fn pipeline(&self, file: File) -> Result<Pipeline, PipelineError> {
+        let of_file = in_order(file.lets);
+        if let Some((Name { place, .. }, _)) = of_file.get(LETS) {
+            let message = format!("these are more than {LETS} names");
+            return Err(PipelineError::new(message, place.clone()));
+        }
         let mut known = vec!["n".to_owned()];
         let mut lets = Vec::new();
-        for (name, written) in in_order(file.lets) {
+        for (name, written) in of_file {
             is_free(&name, &known)?;
             let names: Vec<&str> = known.iter().map(String::as_str).collect();
             lets.push((name.name.clone(), self.expression(&written, &names)?));
@@ -141,7 +171,7 @@ impl Reading<'_> {
         let mut kernels: Vec<KernelName> = Vec::new();
         let mut passes = Vec::new();
         for pass in file.passes {
-            passes.push(self.pass(pass, file.kernels.as_deref(), &mut kernels, &buffers, &names)?);
+            passes.push(self.pass(pass, file.kernels.as_ref(), &mut kernels, &buffers, &names)?);
         }
         let at_most = file.at_most.as_ref().map(|written| self.expression(written, &[]));
         Ok(Pipeline {
@@ -156,8 +186,8 @@ impl Reading<'_> {
             defect: file.defect,
             kernels,
             at_most: at_most.transpose()?,
-            input: reference(&file.input, &buffers, &names)?,
-            output: reference(&file.output, &buffers, &names)?,
+            input: self.reference(&file.input, &buffers, &names)?,
+            output: self.reference(&file.output, &buffers, &names)?,
             lets,
             buffers,
             passes,
@@ -171,6 +201,10 @@ impl Reading<'_> {
     ) -> Result<Vec<Buffer>, PipelineError> {
         let mut buffers = Vec::new();
         for (name, table) in in_order(tables) {
+            if buffers.len() == BUFFERS {
+                let message = format!("these are more than {BUFFERS} buffers");
+                return Err(PipelineError::new(message, name.place));
+            }
             let mut of_length = names.to_vec();
             if table.count.is_some() {
                 of_length.push(INDEX);
@@ -188,24 +222,25 @@ impl Reading<'_> {
     fn pass(
         &self,
         pass: Spanned<PassTable>,
-        default_file: Option<&str>,
+        default_file: Option<&Spanned<String>>,
         kernels: &mut Vec<KernelName>,
         buffers: &[Buffer],
         names: &[&str],
     ) -> Result<Pass, PipelineError> {
         let place = pass.get_ref().entry.span();
         let pass = pass.into_inner();
-        let Some(file) = pass.kernels.as_deref().or(default_file) else {
+        let Some(written) = pass.kernels.as_ref().or(default_file) else {
             let message = "which file is this entry point in? say `kernels = \"….hlsl\"` here, or once above";
             return Err(PipelineError::new(message, place));
         };
-        let entry = pass.entry.into_inner();
+        let (entry, file) = (pass.entry.into_inner(), written.get_ref().as_str());
         let is_this = |kernel: &KernelName| kernel.file == file && kernel.entry == entry;
         let kernel = kernels.iter().position(is_this).unwrap_or_else(|| {
             kernels.push(KernelName {
                 file: file.to_owned(),
                 entry: entry.clone(),
                 place: place.clone(),
+                file_place: written.span(),
             });
             kernels.len() - 1
         });
@@ -230,7 +265,7 @@ impl Reading<'_> {
         let groups = self.expression(&pass.groups, &names)?;
         let mut bind = Vec::new();
         for (name, written) in in_order(pass.bind) {
-            bind.push((name, reference(&written, buffers, &names)?));
+            bind.push((name, self.reference(&written, buffers, &names)?));
         }
         let mut of_set = names.clone();
         of_set.extend([GROUPS, ROW]);
@@ -238,80 +273,86 @@ impl Reading<'_> {
         for (name, written) in in_order(pass.set) {
             set.push((name, self.expression(&written, &of_set)?));
         }
-        let swap = pass
-            .swap
-            .as_ref()
-            .map(|swap| exchanged(swap, buffers))
-            .transpose()?;
+        let swap = pass.swap.as_ref().map(|swap| self.exchanged(swap, buffers));
         Ok(Pass {
             kernel,
             groups,
             repeat,
             bind,
             set,
-            swap,
+            swap: swap.transpose()?,
             place,
         })
     }
-}
 
-/// The two buffers of a `swap`.
-fn exchanged(
-    swap: &Spanned<[Spanned<String>; 2]>,
-    buffers: &[Buffer],
-) -> Result<(usize, usize), PipelineError> {
-    let [first, second] = swap.get_ref();
-    let one = |written: &Spanned<String>| {
-        let reference = reference(written, buffers, &[])?;
-        match reference.index {
-            None => Ok(reference.buffer),
-            Some(_) => Err(PipelineError::new("whole buffers change places", written.span())),
+    /// The two buffers of a `swap`.
+    fn exchanged(
+        &self,
+        swap: &Spanned<Vec<Spanned<String>>>,
+        buffers: &[Buffer],
+    ) -> Result<(usize, usize), PipelineError> {
+        let one = |written: &Spanned<String>| {
+            let reference = self.reference(written, buffers, &[])?;
+            match reference.index {
+                None => Ok(reference.buffer),
+                Some(_) => Err(PipelineError::new("whole buffers change places", written.span())),
+            }
+        };
+        let [first, second] = swap.get_ref().as_slice() else {
+            return Err(PipelineError::new("two buffers change places", swap.span()));
+        };
+        let (first, second_place) = (one(first)?, second.span());
+        match one(second)? {
+            second if second == first => Err(PipelineError::new(
+                "a buffer changes places with another one",
+                second_place,
+            )),
+            second => Ok((first, second)),
         }
-    };
-    Ok((one(first)?, one(second)?))
-}
+    }
 
-/// Reads `Name` or `Name[expression]`.
-fn reference(
-    written: &Spanned<String>,
-    buffers: &[Buffer],
-    names: &[&str],
-) -> Result<Reference, PipelineError> {
-    let place: Range<usize> = written.span();
-    let error = |message: String| PipelineError::new(message, place.clone());
-    let text = written.get_ref();
-    let (name, index) = match text.split_once('[') {
-        None => (text.trim(), None),
-        Some((name, rest)) => match rest.trim_end().strip_suffix(']') {
-            Some(index) => (name.trim(), Some(index)),
-            None => return Err(error(format!("`{text}` has no `]`"))),
-        },
-    };
-    let Some(buffer) = buffers.iter().position(|buffer| buffer.name == name) else {
-        let known: Vec<&str> = buffers.iter().map(|buffer| buffer.name.as_str()).collect();
-        return Err(error(format!(
-            "there is no buffer `{name}`; there are {}",
-            known.join(", ")
-        )));
-    };
-    let is_array = buffers.get(buffer).is_some_and(|buffer| buffer.count.is_some());
-    let index = match (index, is_array) {
-        (Some(_), false) => return Err(error(format!("`{name}` is one buffer: it takes no index"))),
-        (None, true) => {
+    /// Reads `Name` or `Name[expression]`.
+    fn reference(
+        &self,
+        written: &Spanned<String>,
+        buffers: &[Buffer],
+        names: &[&str],
+    ) -> Result<Reference, PipelineError> {
+        let place: Range<usize> = written.span();
+        let error = |message: String| PipelineError::new(message, place.clone());
+        let text = written.get_ref();
+        let (name, index) = match text.split_once('[') {
+            None => (text.trim(), None),
+            Some((name, rest)) => match rest.trim_end().strip_suffix(']') {
+                Some(index) => (name.trim(), Some((name.len() + 1, index))),
+                None => return Err(error(format!("`{text}` has no `]`"))),
+            },
+        };
+        let Some(buffer) = buffers.iter().position(|buffer| buffer.name == name) else {
+            let known: Vec<&str> = buffers.iter().map(|buffer| buffer.name.as_str()).collect();
             return Err(error(format!(
-                "`{name}` are several buffers: say which, as in `{name}[0]`"
+                "there is no buffer `{name}`; there are {}",
+                known.join(", ")
             )));
-        }
-        (None, false) => None,
-        (Some(index), true) => {
-            // The quote, the name and the bracket come before it.
-            let before = text.find('[').map_or(0, |at| at + 2);
-            let expression = Expression::parse(index, place.start + before)?;
-            expression.check(names)?;
-            Some(expression)
-        }
-    };
-    Ok(Reference { buffer, index, place })
+        };
+        let is_array = buffers.get(buffer).is_some_and(|buffer| buffer.count.is_some());
+        let index = match (index, is_array) {
+            (Some(_), false) => return Err(error(format!("`{name}` is one buffer: it takes no index"))),
+            (None, true) => {
+                return Err(error(format!(
+                    "`{name}` are several buffers: say which, as in `{name}[0]`"
+                )));
+            }
+            (None, false) => None,
+            (Some((from, index)), true) => Some(self.part(written, from, index, names)?),
+        };
+        Ok(Reference {
+            buffer,
+            index,
+            written: text.split_whitespace().collect(),
+            place,
+        })
+    }
 }
 
 fn is_free(name: &Name, known: &[String]) -> Result<(), PipelineError> {

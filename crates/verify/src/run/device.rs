@@ -51,10 +51,8 @@ impl Device {
             *uncaptured.lock().unwrap_or_else(PoisonError::into_inner) = Some(run_error(error));
         }));
         let lost = Arc::clone(&trouble);
-        device.set_device_lost_callback(move |reason, message| {
-            if reason != wgpu::DeviceLostReason::Destroyed {
-                *lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(RunError::Lost(message));
-            }
+        device.set_device_lost_callback(move |_, message| {
+            *lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(RunError::Lost(message));
         });
         Ok(Self {
             info: adapter.info.clone(),
@@ -63,6 +61,13 @@ impl Device {
             trouble,
             steps: None,
         })
+    }
+
+    /// Ends the device. Whatever is asked of it from now on is [`RunError::Lost`].
+    pub fn destroy(&self) {
+        self.gpu.destroy();
+        // It is lost once it is waited for.
+        let _ = self.wait();
     }
 
     /// The device, saying what it does.
@@ -91,10 +96,9 @@ impl Device {
         for scope in scopes.into_iter().rev() {
             first = first.or(pollster::block_on(scope.pop()));
         }
-        match first {
-            Some(error) => Err(run_error(error)),
-            None => self.check().map(|()| made),
-        }
+        // What is made on a lost device is refused later on: that it was lost says more.
+        self.check()?;
+        first.map_or(Ok(made), |error| Err(run_error(error)))
     }
 
     fn check(&self) -> Result<(), RunError> {

@@ -127,7 +127,7 @@ fn group_threads(kernel: &Lowered) -> u64 {
 
 /// The bindings whose length the kernel asks for: it can then be expected to stay within it. Others are given an
 /// element for each thread whatever the count, as an access past a buffer's end is another one on each device.
-fn asked_lengths(kernel: &Lowered) -> BTreeSet<u32> {
+pub(super) fn asked_lengths(kernel: &Lowered) -> BTreeSet<u32> {
     let module = &kernel.module;
     let functions = module.functions.iter().map(|(_, function)| function);
     let entries = module.entry_points.iter().map(|entry| &entry.function);

@@ -20,7 +20,7 @@ pub use compare::{Comparison, Difference, Tolerance, compare, magnitude};
 pub use device::{Compiled, Device, Mode, Outputs, run};
 pub use inputs::{InputPlan, Inputs, Values, bits_of, make_inputs};
 pub use minimal::{InputWord, Minimal};
-pub use pipeline::{Data, Mismatch, Ready, Steps, sample_words};
+pub use pipeline::{Data, Mismatch, Overrun, Ready, Steps, sample_words};
 pub use timing::{Spread, Timing, TimingPlan, time};
 pub use trial::{Report, Trial, compare_and_time, compare_and_time_everywhere, compare_and_time_watched};
 pub use waves::{Waves, probe_waves};

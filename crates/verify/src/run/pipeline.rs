@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::device::{Device, Mode};
-use super::inputs::Random;
+use super::inputs::{Random, asked_lengths};
 use super::timing::{Stopwatch, spread};
 use super::{RunError, Spread, guarded};
 use crate::pipeline::{Computes, Linked, Plan};
@@ -17,6 +17,14 @@ const WAKING: Duration = Duration::from_millis(500);
 
 /// What buffers other than the input hold at first: nothing may depend on it.
 const GARBAGE: u32 = 0xdead_beef;
+
+/// Words behind the last one of each buffer that nothing may write to, which is looked at after a run. They are bound
+/// with the buffer: behind what is bound, the device drops a write (robust buffer access, which wgpu turns on where there
+/// is any, in modules with and without checks of their own) or naga's clamped index moves it to the last element, and
+/// neither can be seen. So what is written beyond this zone is not seen either, unless it is moved into it. Where a kernel
+/// asks for its buffer's length, that length has to be the right one: there the zone is not bound, and shows only what a
+/// device without robust access writes.
+const GUARD: u64 = 1 << 14;
 
 /// Seeded words over their whole range: a sum of them that misses one is another one.
 #[must_use]
@@ -45,6 +53,12 @@ impl Computes {
     }
 }
 
+/// What the guard behind a buffer holds: of each buffer other words, so that copies from one guard to another are seen.
+fn guard(buffer: usize) -> Vec<u32> {
+    let mut random = Random::new(buffer as u64, "guard");
+    (0..GUARD).map(|_| random.next()).collect()
+}
+
 /// Words on a device, for any number of pipelines.
 #[derive(Debug)]
 pub struct Data {
@@ -57,6 +71,7 @@ pub struct Data {
 pub struct Ready<'l> {
     linked: &'l Linked,
     plan: &'l Plan,
+    /// With their guards.
     buffers: Vec<wgpu::Buffer>,
     /// The input is changed: before each run it is copied from here, so many bytes.
     restored: Option<(wgpu::Buffer, u64)>,
@@ -80,6 +95,17 @@ pub struct Mismatch {
     pub count: u64,
 }
 
+/// A write behind the end of a buffer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overrun {
+    /// As in [`crate::pipeline::PlannedBuffer`].
+    pub buffer: String,
+    /// So many it has.
+    pub words: u64,
+    /// The first word that was written, counted from the buffer's beginning.
+    pub index: u64,
+}
+
 impl Device {
     /// The most groups of a dispatch in one dimension.
     #[must_use]
@@ -87,7 +113,7 @@ impl Device {
         self.gpu.limits().max_compute_workgroups_per_dimension
     }
 
-    /// Puts words on the device, with garbage up to the end of the last four.
+    /// Puts words on the device, with garbage behind them.
     ///
     /// # Errors
     /// Where the device cannot hold them.
@@ -96,7 +122,7 @@ impl Device {
             let length = words.len() as u64;
             let usage =
                 wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
-            let whole = length.next_multiple_of(4).max(4);
+            let whole = length.next_multiple_of(4) + GUARD;
             let buffer = self.empty_buffer(whole * 4, usage)?;
             let rest = vec![GARBAGE; (whole - length) as usize];
             self.scoped(|| {
@@ -142,15 +168,19 @@ impl Device {
             };
             for (at, planned) in plan.buffers.iter().enumerate() {
                 let bytes = planned.words.saturating_mul(4);
-                if at == plan.input && !plan.is_written(at, linked) && bytes <= data.buffer.size() {
+                let guarded = bytes.saturating_add(GUARD * 4);
+                if at == plan.input && !plan.is_written(at, linked) && guarded <= data.buffer.size() {
                     ready.buffers.push(data.buffer.clone());
                     continue;
                 }
-                let buffer = self.empty_buffer(bytes, usage).map_err(|error| match error {
+                let buffer = self.empty_buffer(guarded, usage).map_err(|error| match error {
                     RunError::TooLarge(why) => RunError::TooLarge(format!("`{}`: {why}", planned.name)),
                     other => other,
                 })?;
+                let guard = guard(at);
                 self.scoped(|| {
+                    self.queue
+                        .write_buffer(&buffer, bytes, bytemuck::cast_slice(&guard));
                     let mut encoder =
                         (self.gpu).create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
                     let mut from = 0;
@@ -186,19 +216,25 @@ impl Ready<'_> {
         guarded(|| {
             let mut compiled = Vec::new();
             for kernel in &self.linked.kernels {
-                compiled.push(device.compile(kernel, mode)?);
+                compiled.push((device.compile(kernel, mode)?, asked_lengths(kernel), kernel));
             }
             let mut steps = Vec::new();
             for (dispatch, constants) in self.plan.dispatches.iter().zip(&self.constants) {
-                let Some(kernel) = compiled.get(dispatch.kernel) else {
+                let Some((compiled, asked, kernel)) = compiled.get(dispatch.kernel) else {
                     continue;
                 };
                 let mut bound = Vec::new();
-                for at in &dispatch.buffers {
+                for (binding, at) in kernel.bindings.iter().zip(&dispatch.buffers) {
                     let buffer = match at {
                         Some(at) => self.buffers.get(*at).map(|buffer| {
                             let words = self.plan.buffers.get(*at).map_or(0, |planned| planned.words);
-                            (buffer, words * 4)
+                            let bytes = if asked.contains(&binding.binding) {
+                                // Nothing shorter than an element can be bound.
+                                (words * 4).max(u64::from(binding.element.stride))
+                            } else {
+                                (words + GUARD) * 4
+                            };
+                            (buffer, bytes)
                         }),
                         None => constants.as_ref().map(|buffer| (buffer, buffer.size())),
                     };
@@ -207,7 +243,7 @@ impl Ready<'_> {
                     };
                     bound.push(buffer);
                 }
-                let (pipeline, layout) = kernel.parts();
+                let (pipeline, layout) = compiled.parts();
                 let bind_group = device.bind_parts(layout, &bound)?;
                 steps.push((pipeline.clone(), bind_group, dispatch.groups));
             }
@@ -282,6 +318,49 @@ impl Ready<'_> {
         })
     }
 
+    /// Looks at the guards behind the buffers after all runs so far. The first buffer that was written beyond its end is
+    /// told.
+    ///
+    /// # Errors
+    /// Where they cannot be read.
+    pub fn overrun(&self, device: &Device) -> Result<Option<Overrun>, RunError> {
+        guarded(|| {
+            let shared = self.restored.is_none().then_some(self.plan.input);
+            let mut looked_at: Vec<usize> = (0..self.buffers.len()).collect();
+            looked_at.retain(|at| Some(*at) != shared);
+            let usage = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+            let all = device.empty_buffer((looked_at.len() as u64 * GUARD * 4).max(4), usage)?;
+            device.scoped(|| {
+                let mut encoder =
+                    (device.gpu).create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+                let targets = (0u64..).step_by(GUARD as usize * 4);
+                for (target, at) in targets.zip(&looked_at) {
+                    if let (Some(buffer), Some(planned)) = (self.buffers.get(*at), self.plan.buffers.get(*at))
+                    {
+                        encoder.copy_buffer_to_buffer(buffer, planned.words * 4, &all, target, GUARD * 4);
+                    }
+                }
+                device.queue.submit([encoder.finish()]);
+            })?;
+            let bytes = device.read(&[&all])?.pop().unwrap_or_default();
+            for (found, at) in bytes.chunks_exact(GUARD as usize * 4).zip(looked_at) {
+                let expected = guard(at);
+                let words = found.chunks_exact(4).zip(&expected);
+                let first = (0u64..)
+                    .zip(words)
+                    .find(|(_, (found, expected))| *found != expected.to_le_bytes());
+                if let (Some((index, _)), Some(planned)) = (first, self.plan.buffers.get(at)) {
+                    return Ok(Some(Overrun {
+                        buffer: planned.name.clone(),
+                        words: planned.words,
+                        index: planned.words + index,
+                    }));
+                }
+            }
+            Ok(None)
+        })
+    }
+
     /// Times runs of the whole pipeline, from the start of its first dispatch to the end of its last. `None` where the
     /// device has no timestamps, or where nothing is dispatched.
     ///
@@ -341,5 +420,27 @@ impl Ready<'_> {
             device.queue.submit([encoder.finish()]);
         })?;
         device.wait()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::adapters;
+
+    #[test]
+    fn a_lost_device_says_so_and_its_adapter_opens_another() {
+        for adapter in adapters() {
+            let device = adapter.open().unwrap();
+            let data = device.upload(&[1, 2, 3]);
+            assert!(data.is_ok(), "{data:?}");
+            device.destroy();
+            for _ in 0..2 {
+                let lost = device.upload(&[1, 2, 3]);
+                assert!(matches!(lost, Err(RunError::Lost(_))), "{lost:?}");
+            }
+            let again = adapter.open().unwrap().upload(&[1, 2, 3]);
+            assert!(again.is_ok(), "{again:?}");
+        }
     }
 }

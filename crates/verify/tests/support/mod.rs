@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 
 use shaderlint_hlsl::{Shader, Span};
+use shaderlint_verify::pipeline::{Linked, Pipeline, PipelineError};
 use shaderlint_verify::run::{Adapter, Device, Inputs, Mode, Outputs, adapters, make_inputs, run};
 use shaderlint_verify::{LowerError, Lowered, lower};
 
@@ -54,6 +55,15 @@ pub fn check_wgsl(lowered: &Lowered) {
     )
     .validate(&module)
     .unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+}
+
+/// The pipeline, all of whose kernels are this text's first one.
+pub fn with_kernel(toml: &str, kernel: &str) -> Result<Linked, PipelineError> {
+    let pipeline = Pipeline::parse(toml)?;
+    let shader = shader(kernel);
+    let (entry, _) = shader.entry_points().next().unwrap();
+    let kernels = vec![lower(&shader, entry).unwrap(); pipeline.kernels.len()];
+    pipeline.link(kernels)
 }
 
 /// The adapters to test on. Without any, says so in one line; with `SHADERLINT_REQUIRE_GPU=1` that is a failure.
