@@ -7,6 +7,7 @@ use crate::column::Column;
 use crate::finding::Operator;
 use crate::flow::Source;
 use crate::fold;
+use crate::history::Step;
 use crate::machine::{Machine, Run};
 use crate::memory::Action;
 use crate::value::{Op, Value};
@@ -18,7 +19,7 @@ impl<'a> Machine<'a> {
         (0..count)
             .map(|_| {
                 self.state.events += 1;
-                let event = self.state.events;
+                let event = self.happens(Step::Atomic);
                 Column::from_fn(lanes, |thread| {
                     self.terms
                         .apply(Op::AtomicResult { event, source }, &[Value::Known(thread as u32)])

@@ -8,7 +8,7 @@ use crate::value::Value;
 pub(crate) const MAX_THREADS: usize = 1024;
 
 /// A set of threads.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Mask([u64; MAX_THREADS / 64]);
 
 impl Mask {

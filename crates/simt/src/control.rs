@@ -141,6 +141,8 @@ impl<'a> Machine<'a> {
 
     pub fn follow_loop(&mut self, statement: &'a Stmt, l: &'a Loop) -> Run<()> {
         let entry_active = self.state.active;
+        let entered =
+            (self.claims.is_none()).then(|| (self.state.frame.locals.clone(), self.state.statics.clone()));
         for statement in &l.init {
             self.statement(statement)?;
         }
@@ -169,6 +171,11 @@ impl<'a> Machine<'a> {
             Err(Halt::LeaveLoop) => {
                 self.state.active = entry_active.and(self.state.alive);
                 self.state.guard = guard;
+                if let Some((locals, statics)) = entered {
+                    // What the loop does is told by what it is entered with, and not by where it was left.
+                    self.state.frame.locals = locals;
+                    self.state.statics = statics;
+                }
                 if let Some(claims) = claims {
                     self.any_pass(statement, l, claims);
                 }

@@ -30,6 +30,12 @@ pub(crate) struct Effects {
     pub shared_uses: u32,
     /// A loop, or groupshared memory of another type.
     pub repeats: bool,
+    /// A loop.
+    pub loops: bool,
+    /// Functions that are called, and what they call.
+    pub functions: BTreeSet<FunctionId>,
+    /// What is named of all that the shader declares outside functions.
+    pub globals: BTreeSet<GlobalId>,
     /// A group barrier.
     pub barrier: bool,
     pub wave: bool,
@@ -101,6 +107,9 @@ impl Effects {
         self.handle_written |= other.handle_written;
         self.shared_uses = self.shared_uses.saturating_add(other.shared_uses);
         self.repeats |= other.repeats;
+        self.loops |= other.loops;
+        self.functions.extend(&other.functions);
+        self.globals.extend(&other.globals);
         self.barrier |= other.barrier;
         self.wave |= other.wave;
         self.lane_reads = self.lane_reads.saturating_add(other.lane_reads);
@@ -202,6 +211,7 @@ impl EffectsCache {
             }
             StmtKind::Loop(l) => {
                 effects.repeats = true;
+                effects.loops = true;
                 for statement in &l.init {
                     self.statement(shader, statement, effects);
                 }
@@ -250,6 +260,7 @@ impl EffectsCache {
                 }
             }
             ExprKind::Global(global) => {
+                effects.globals.insert(*global);
                 let storage = shader.globals.get(global.0 as usize).map(|g| g.storage);
                 match storage {
                     Some(Storage::Groupshared) => {
@@ -315,6 +326,7 @@ impl EffectsCache {
                     self.expression(shader, argument, written, effects);
                 }
                 let of_callee = self.of_function(shader, *function);
+                effects.functions.insert(*function);
                 effects.add_globals(&of_callee);
             }
             ExprKind::Intrinsic(intrinsic, arguments) => {

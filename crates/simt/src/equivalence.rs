@@ -2,18 +2,25 @@
 //!
 //! Both kernels run on the same free atoms: the same buffer element, group index or uniform is the same atom in both.
 //! If neither races nor writes out of bounds, and each thread writes the same terms to the same places in the same
-//! order, the kernels are equal for every input at that wave size and map (see [`crate::value`]). Where terms differ,
-//! they are evaluated on random inputs: only two results seen to differ are reported as a difference, anything else
-//! is "not proved".
+//! order, and each loop of the second that is not seen to end is one of the first's, the kernels are equal for every
+//! input at that wave size and map (see [`crate::value`]). Where terms differ, they are evaluated on random inputs: only
+//! two results seen to differ are reported as a difference ([`crate::difference`]), anything else is "not proved".
+//!
+//! That writes are the same ones in the same order of each thread does not say that they come in the same order of
+//! device-memory barriers: that is compared too, where it can show.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use shaderlint_hlsl::{FunctionId, Scalar, Shader, Type};
+use rustc_hash::FxHashSet;
+use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
 
+use crate::difference::{Affine, Difference, difference};
 use crate::finding::{Operator, Race, Stop};
+use crate::history::Ordered;
 use crate::machine::{BUDGET, Machine, Write};
-use crate::sample::Sample;
-use crate::terms::{Term, Terms};
+use crate::rounding::Derivations;
+use crate::terms::{Symbol, Term, Terms};
 use crate::value::{Op, Value};
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
@@ -23,6 +30,9 @@ pub struct WaveRun {
     pub wave_size: u32,
     pub map: LaneMap,
     pub outcome: Outcome,
+    /// Of one of the kernels it is taken for granted that all threads reach its barriers: it holds for inputs for which
+    /// they do.
+    pub presumes: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -54,41 +64,51 @@ impl Outcome {
     }
 }
 
-/// The first element written differently, in the first group.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Difference {
-    /// For instance `Out[0]`.
-    pub place: String,
-    pub thread: u32,
-    /// What the first kernel writes there, as a formula of its inputs; `nothing` where it does not write.
-    pub expected: String,
-    pub got: String,
-}
-
-/// Compares two kernels at every wave size under each of `maps`.
+/// Compares two kernels under each of `maps`, at every wave size that both may have. Where there is none, nothing is
+/// proved at any.
 #[must_use]
 pub fn compare(
     first: (&Shader, FunctionId),
     second: (&Shader, FunctionId),
     maps: &[LaneMap],
 ) -> Vec<WaveRun> {
+    let allows = |(shader, entry): (&Shader, FunctionId), size: u32| {
+        let function = shader.functions.get(entry.0 as usize);
+        let allowed = function.and_then(|function| function.wave_size);
+        allowed.is_none_or(|(least, most)| (least..=most).contains(&size))
+    };
+    let both = |size: &u32| allows(first, *size) && allows(second, *size);
+    let have_common = WAVE_SIZES.iter().any(both);
     let mut runs = Vec::new();
     for map in maps {
         for wave_size in WAVE_SIZES {
-            let outcome = compare_at(first, second, wave_size, *map);
+            let (outcome, presumes) = if both(&wave_size) {
+                compare_at(first, second, wave_size, *map)
+            } else if have_common {
+                continue;
+            } else {
+                let why = "the two have no wave size in common".to_owned();
+                (Outcome::NotProved(why), false)
+            };
             runs.push(WaveRun {
                 wave_size,
                 map: *map,
                 outcome,
+                presumes,
             });
         }
     }
     runs
 }
 
-/// What a kernel wrote.
+/// What a kernel did.
 struct Trace {
     writes: Vec<Write>,
+    /// Loops that were not seen to end.
+    unended: Rc<FxHashSet<(Symbol, Value)>>,
+    /// Device memory that can be written was read.
+    is_observed: bool,
+    presumes: bool,
 }
 
 fn compare_at(
@@ -96,19 +116,46 @@ fn compare_at(
     second: (&Shader, FunctionId),
     wave_size: u32,
     map: LaneMap,
-) -> Outcome {
+) -> (Outcome, bool) {
     let mut terms = Terms::default();
+    terms.derivations = Some(Derivations::default());
     let expected = match trace(first, &mut terms, wave_size, map) {
         Ok(trace) => trace,
         Err(outcome) => {
-            return Outcome::NotProved(format!("the first kernel itself: {}", describe(&outcome)));
+            let why = format!("the first kernel itself: {}", describe(&outcome));
+            return (Outcome::NotProved(why), false);
         }
     };
     let got = match trace(second, &mut terms, wave_size, map) {
         Ok(trace) => trace,
-        Err(outcome) => return outcome,
+        Err(outcome) => return (outcome, expected.presumes),
     };
-    compare_writes(&mut terms, &expected.writes, &got.writes)
+    let presumes = expected.presumes || got.presumes;
+    // If the first ends, so does a loop that is entered in the same way with the same values. The first is taken to end.
+    if !got.unended.is_subset(&expected.unended) {
+        let why = "a loop that was not seen to end".to_owned();
+        return (Outcome::NotProved(why), presumes);
+    }
+    let outcome = compare_writes(&mut terms, first.0, &expected, &got);
+    let is_precise = [first, second]
+        .into_iter()
+        .any(|(shader, _)| names_precise(shader));
+    (
+        match outcome {
+            Outcome::Reassociates if is_precise && terms.reordered(false).is_some() => Outcome::NotProved(
+                "floats are combined in another order, where `precise` is written".to_owned(),
+            ),
+            outcome => outcome,
+        },
+        presumes,
+    )
+}
+
+/// Whether the keyword is anywhere in the text, for whichever variable.
+fn names_precise(shader: &Shader) -> bool {
+    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let mut words = shader.text.split(|byte| !is_word(*byte));
+    words.any(|word| word == b"precise")
 }
 
 fn describe(outcome: &Outcome) -> String {
@@ -174,15 +221,89 @@ fn trace(
     if machine.report.unproved {
         return Err(Outcome::NotProved("it may race on groupshared memory".to_owned()));
     }
+    let presumes = machine.state.presumes || machine.state.assumed != Value::TRUE;
+    let (is_observed, unended) = (machine.state.is_observed, machine.state.unended.clone());
+    let mut writes = machine.state.writes.to_vec();
+    by_address(shader, terms, &mut writes);
     Ok(Trace {
-        writes: machine.state.writes.to_vec(),
+        writes,
+        unended,
+        is_observed,
+        presumes,
     })
 }
 
-/// By resource, component, index and thread: what is written there, in program order.
-type ByPlace<'w> = BTreeMap<(u32, u32, Vec<u64>, u16), Vec<&'w Write>>;
+/// In byte-address buffers a word is told by its address, whichever part of a store it was.
+fn by_address(shader: &Shader, terms: &mut Terms, writes: &mut [Write]) {
+    let bytes: Vec<Symbol> = (shader.globals.iter())
+        .filter(|global| is_by_address(&global.ty))
+        .map(|global| terms.symbol(&global.name))
+        .collect();
+    for write in writes {
+        let is_word = write.component != 0 && write.component != u32::MAX;
+        if is_word
+            && bytes.contains(&write.resource)
+            && let [address] = &mut *write.index
+        {
+            let offset = Value::Known(4u32.wrapping_mul(write.component));
+            *address = terms.combine(Operator::Add, address, &offset);
+            write.component = 0;
+        }
+    }
+}
 
-fn compare_writes(terms: &mut Terms, expected: &[Write], got: &[Write]) -> Outcome {
+fn is_by_address(ty: &Type) -> bool {
+    match ty {
+        Type::Resource(kind, _) => *kind == ResourceKind::RwByteAddressBuffer,
+        Type::Array(element, _) => is_by_address(element),
+        _ => false,
+    }
+}
+
+/// Whether a component of a resource's elements is a float.
+fn is_float(shader: &Shader, terms: &Terms, write: &Write) -> bool {
+    let name = terms.name(write.resource);
+    let mut ty = (shader.globals.iter())
+        .find(|global| global.name == name)
+        .map(|global| &global.ty);
+    while let Some(Type::Array(element, _) | Type::Resource(_, Some(element))) = ty {
+        ty = Some(element);
+    }
+    let Some(ty) = ty else { return false };
+    let mut scalars = Vec::new();
+    scalars_of(shader, ty, &mut scalars);
+    if write.part != Value::Known(0) || write.component as usize >= scalars.len() {
+        return !scalars.is_empty() && scalars.iter().all(|scalar| scalar.is_float());
+    }
+    scalars[write.component as usize].is_float()
+}
+
+/// The types of a type's components, in order. Not of very many.
+fn scalars_of(shader: &Shader, ty: &Type, scalars: &mut Vec<Scalar>) {
+    const MOST: usize = 4096;
+    match ty {
+        Type::Struct(id) => {
+            let fields = shader.structs.get(id.0 as usize).map_or(&[][..], |of| &of.fields);
+            for field in fields {
+                scalars_of(shader, &field.ty, scalars);
+            }
+        }
+        Type::Array(element, length) => {
+            for _ in 0..*length {
+                if scalars.len() >= MOST {
+                    return;
+                }
+                scalars_of(shader, element, scalars);
+            }
+        }
+        ty => {
+            let count = shader.components(ty).min(MOST.saturating_sub(scalars.len()));
+            scalars.extend(ty.scalar().into_iter().cycle().take(count));
+        }
+    }
+}
+
+fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Trace) -> Outcome {
     let same = |a: &Write, b: &Write| a.guard == b.guard && a.value == b.value;
     // Program order of each thread; writes of one statement are stored thread by thread.
     let per_thread = |writes: &[Write]| {
@@ -190,7 +311,8 @@ fn compare_writes(terms: &mut Terms, expected: &[Write], got: &[Write]) -> Outco
         writes.sort_by_key(|write| write.thread);
         writes
     };
-    let (expected, got) = (per_thread(expected), per_thread(got));
+    let are_observed = expected.is_observed || got.is_observed;
+    let (expected, got) = (per_thread(&expected.writes), per_thread(&got.writes));
     let equal = expected.len() == got.len()
         && expected.iter().zip(&got).all(|(a, b)| {
             (a.resource, a.component, a.thread) == (b.resource, b.component, b.thread)
@@ -198,99 +320,101 @@ fn compare_writes(terms: &mut Terms, expected: &[Write], got: &[Write]) -> Outco
                 && same(a, b)
         });
     if equal {
-        let inexact = got.iter().any(|write| terms.reassociated(&write.value));
-        return if inexact {
-            Outcome::Reassociates
-        } else {
-            Outcome::Equal
-        };
+        if !are_ordered_alike(terms, are_observed, &expected, &got) {
+            return Outcome::NotProved("other barriers order the accesses to device memory".to_owned());
+        }
+        return rounded(terms, shader, &got);
     }
-    for seed in 1..=8 {
-        let mut sample = Sample::new(terms, seed);
-        let expected_at = sample.places(&expected);
-        let got_at = sample.places(&got);
-        let mut differences: Vec<(u16, u32, Option<&Write>, Option<&Write>)> = Vec::new();
-        for (place, writes) in &expected_at {
-            let others = got_at.get(place);
-            let (a, b) = (
-                writes.last().copied(),
-                others.and_then(|writes| writes.last()).copied(),
-            );
-            if sample.outcome(a) != sample.outcome(b) {
-                differences.push((place.3, place.0, a, b));
-            }
-        }
-        for (place, writes) in &got_at {
-            if !expected_at.contains_key(place) && sample.outcome(writes.last().copied()).is_some() {
-                differences.push((place.3, place.0, None, writes.last().copied()));
-            }
-        }
-        differences.sort_by_key(|(thread, resource, ..)| (*thread, *resource));
-        let terms: &Terms = terms;
-        // Where something is written at a place that is not known, it may be any.
-        let is_anywhere = |write: &&Write| {
-            let mut place = write.index.iter().chain([&write.part]);
-            place.any(|index| terms.is_opaque(index))
-        };
-        let scattered: BTreeSet<u32> = expected
-            .iter()
-            .chain(&got)
-            .filter(is_anywhere)
-            .map(|write| write.resource.0)
-            .collect();
-        differences.retain(|(_, resource, ..)| !scattered.contains(resource));
-        let certain = |write: Option<&Write>| {
-            write.is_none_or(|write| !terms.is_opaque(&write.value) && !terms.is_opaque(&write.guard))
-        };
-        if let Some((thread, _, a, b)) = differences
-            .into_iter()
-            .find(|(_, _, a, b)| certain(*a) && certain(*b))
-        {
-            let Some(any) = a.or(b) else { continue };
-            let mut sample = Sample::new(terms, 0);
-            let index: Vec<String> = any
-                .index
-                .iter()
-                .map(|value| sample.value(value).to_string())
-                .collect();
-            let place = format!("{}[{}]", terms.name(any.resource), index.join("]["));
-            let formula = |write: Option<&Write>| {
-                write.map_or_else(|| "nothing".to_owned(), |write| terms.formula(&write.value))
-            };
-            return Outcome::Differs(Difference {
-                place,
-                thread: u32::from(thread),
-                expected: formula(a),
-                got: formula(b),
-            });
-        }
+    let is_float = |write: &Write| is_float(shader, terms, write);
+    match difference(terms, &expected, &got, &is_float) {
+        Some(difference) => Outcome::Differs(difference),
+        None => Outcome::NotProved("the two write different terms that were not seen to differ".to_owned()),
     }
-    Outcome::NotProved("the two write different terms that were not seen to differ".to_owned())
 }
 
-impl Sample<'_> {
-    fn places<'w>(&mut self, writes: &'w [Write]) -> ByPlace<'w> {
-        let mut places = ByPlace::new();
-        for write in writes {
-            let index = write
-                .index
-                .iter()
-                .map(|value| u64::from(self.value(value)))
-                .collect();
-            let component = write.component.wrapping_add(self.value(&write.part));
-            places
-                .entry((write.resource.0, component, index, write.thread))
-                .or_default()
-                .push(write);
+/// Whether equal writes are equal bit for bit, or up to the order of float operations. Not where that order shows in
+/// more than the value of a float: whether something is written, where, and what bits that are no float's.
+fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
+    let mut inexact = writes.iter().any(|write| terms.reassociated(&write.value));
+    for by_sign in [false, true] {
+        let Some(mut search) = terms.reordered(by_sign) else {
+            continue;
+        };
+        let mut shows = |write: &Write| {
+            let mut place = write.index.iter().chain([&write.part, &write.guard]);
+            place.any(|value| search.finds(value))
+                || !is_float(shader, terms, write) && search.finds(&write.value)
+        };
+        if writes.iter().any(&mut shows) {
+            let why = "the order of float operations shows in more than the value of a float";
+            return Outcome::NotProved(why.to_owned());
         }
-        places
+        inexact |= writes.iter().any(|write| search.finds(&write.value));
     }
+    if inexact {
+        Outcome::Reassociates
+    } else {
+        Outcome::Equal
+    }
+}
 
-    /// The word left in a place, if the write happens.
-    fn outcome(&mut self, write: Option<&Write>) -> Option<u32> {
-        let write = write?;
-        (self.value(&write.guard) != 0).then(|| self.value(&write.value))
+/// Whether barriers order equal writes alike.
+///
+/// Where something is read that can be written, each write has to come after as many barriers: with the history of each
+/// load (see [`crate::history`]) that is the order of all accesses. Else the order shows only where several threads
+/// write to one place: either the writes to a resource come in the same order of barriers, or each of its places is
+/// written by one thread.
+fn are_ordered_alike(terms: &Terms, are_observed: bool, expected: &[Write], got: &[Write]) -> bool {
+    let pairs = || expected.iter().zip(got);
+    if pairs().all(|(a, b)| a.ordered == b.ordered) {
+        return true;
     }
+    let are_fenced_alike = pairs().all(|(a, b)| a.ordered.fences == b.ordered.fences);
+    if are_observed || !are_fenced_alike {
+        return false;
+    }
+    let mut of_resources: BTreeMap<Symbol, Vec<(&Write, &Write)>> = BTreeMap::new();
+    for (a, b) in pairs() {
+        of_resources.entry(a.resource).or_default().push((a, b));
+    }
+    // A name for whichever resource.
+    let is_anywhere = |resource: &Symbol| terms.name(*resource) == crate::transfer::ANY_RESOURCE;
+    if of_resources.keys().any(is_anywhere) {
+        return false;
+    }
+    of_resources.values().all(|writes| {
+        let ranks = |of: fn(&(&Write, &Write)) -> Ordered| {
+            let mut all: Vec<Ordered> = writes.iter().map(of).collect();
+            all.sort_unstable();
+            all.dedup();
+            let rank = |write| all.binary_search(&of(write)).unwrap_or_default();
+            writes.iter().map(rank).collect::<Vec<usize>>()
+        };
+        ranks(|(a, _)| a.ordered) == ranks(|(_, b)| b.ordered) || {
+            let writes: Vec<&Write> = writes.iter().map(|(a, _)| *a).collect();
+            have_places_of_their_own(terms, &writes)
+        }
+    })
+}
+
+/// Whether no two threads write to one place: all indices are one unknown and a number each.
+fn have_places_of_their_own(terms: &Terms, writes: &[&Write]) -> bool {
+    let mut unknown: Option<Vec<Option<(u8, u32)>>> = None;
+    let mut owners: BTreeMap<(u32, Vec<u32>), u16> = BTreeMap::new();
+    writes.iter().all(|write| {
+        if write.component == u32::MAX || write.part != Value::Known(0) {
+            return false;
+        }
+        let affine: Option<Vec<Affine>> = write.index.iter().map(|index| terms.affine(index)).collect();
+        let Some(affine) = affine else { return false };
+        let of_group: Vec<Option<(u8, u32)>> = affine.iter().map(|index| index.of_group).collect();
+        let is_one = *unknown.get_or_insert_with(|| of_group.clone()) == of_group;
+        let place = (
+            write.component,
+            affine.iter().map(|index| index.constant).collect(),
+        );
+        is_one && *owners.entry(place).or_insert(write.thread) == write.thread
+    })
 }
 
 impl Terms {
@@ -318,100 +442,5 @@ impl Terms {
                         .any(|part| (part.start..part.end).any(|atom| self.reassociated(&Value::atom(atom))))
             }
         }
-    }
-
-    /// A value as a formula of the kernel's inputs, in the first group.
-    pub(crate) fn formula(&self, value: &Value) -> String {
-        let parts = match value {
-            Value::Known(word) => return word.to_string(),
-            Value::Run { operator, start, end } => return self.run_formula(*operator, *start, *end),
-            Value::Sum(sum) => sum,
-        };
-        let sign = operator_sign(parts.operator);
-        let mut pieces: Vec<String> = parts
-            .parts
-            .iter()
-            .take(4)
-            .map(|part| {
-                let run = self.run_formula(parts.operator, part.start, part.end);
-                match part.factor {
-                    1 => run,
-                    u32::MAX => format!("-({run})"),
-                    factor => format!("{factor} * ({run})"),
-                }
-            })
-            .collect();
-        if parts.parts.len() > 4 {
-            pieces.push("…".to_owned());
-        }
-        if parts.constant != parts.operator.identity() {
-            pieces.push(parts.constant.to_string());
-        }
-        pieces.join(sign)
-    }
-
-    fn run_formula(&self, operator: Operator, start: u32, end: u32) -> String {
-        let sign = operator_sign(operator);
-        match end - start {
-            1 => self.atom_formula(start),
-            2 => format!(
-                "{}{sign}{}",
-                self.atom_formula(start),
-                self.atom_formula(start + 1)
-            ),
-            _ => format!(
-                "{}{sign}…{sign}{}",
-                self.atom_formula(start),
-                self.atom_formula(end - 1)
-            ),
-        }
-    }
-
-    fn atom_formula(&self, atom: u32) -> String {
-        let Some(Term::Apply(op, arguments)) = self.term(atom) else {
-            return "an undefined value".to_owned();
-        };
-        let mut sample = Sample::new(self, 0);
-        match op {
-            Op::Load { resource, .. } | Op::VolatileLoad { resource, .. } => {
-                let index = arguments
-                    .first()
-                    .map(|index| sample.value(index))
-                    .unwrap_or_default();
-                format!("{}[{index}]", self.name(*resource))
-            }
-            Op::Uniform { name, .. } => self.name(*name).to_owned(),
-            Op::GroupId(_) => "0".to_owned(),
-            Op::Uninitialised { array, index } => {
-                format!("{}[{index}] (never written)", self.name(*array))
-            }
-            Op::Opaque { text, .. } => self.name(*text).to_owned(),
-            Op::Cast {
-                to: Scalar::Float, ..
-            }
-            | Op::Same => arguments
-                .first()
-                .map(|value| self.formula(value))
-                .unwrap_or_default(),
-            _ => format!(
-                "a function of {}",
-                arguments
-                    .first()
-                    .map(|value| self.formula(value))
-                    .unwrap_or_default()
-            ),
-        }
-    }
-}
-
-fn operator_sign(operator: Operator) -> &'static str {
-    match operator {
-        Operator::Add | Operator::FloatAdd => " + ",
-        Operator::Mul | Operator::FloatMul => " * ",
-        Operator::MinUint | Operator::MinInt | Operator::MinFloat => " min ",
-        Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => " max ",
-        Operator::And => " & ",
-        Operator::Or => " | ",
-        Operator::Xor => " ^ ",
     }
 }

@@ -48,7 +48,8 @@ pub fn evaluate_groups(
     )?;
     let stopped = machine.run();
     let report = &machine.report;
-    if stopped.is_some() || report.unproved || !report.out_of_bounds.is_empty() {
+    let is_ended = machine.state.unended.is_empty();
+    if stopped.is_some() || !is_ended || report.unproved || !report.out_of_bounds.is_empty() {
         return None;
     }
     let writes = machine.state.writes.clone();

@@ -1,17 +1,21 @@
 //! Statements that are not followed: what they may write becomes a term of all they may read.
 //!
 //! Sound because statements are a deterministic function of what they read: equal statements that read equal values
-//! leave equal values. What other threads could have a part in (barriers, waves, groupshared reads) makes the values of
-//! *all* threads part of what is read.
+//! leave equal values. Equal are those whose text is, with that of all functions, types and declarations it names. What
+//! other threads could have a part in (barriers, waves, groupshared reads) makes the values of *all* threads part of what
+//! is read.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use shaderlint_hlsl::{GlobalId, LocalId, Span, Stmt, Type};
+use shaderlint_hlsl::{GlobalId, LocalId, Shader, Span, Stmt, Type};
 
 use crate::column::Column;
 use crate::effects::Effects;
+use crate::history::Step;
 use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
 use crate::terms::Symbol;
+use crate::transfer::ANY_RESOURCE;
 use crate::value::{Op, Value};
 
 impl Machine<'_> {
@@ -32,10 +36,17 @@ impl Machine<'_> {
         {
             return Self::stop("a barrier that not every thread may reach", span);
         }
-        let text = String::from_utf8_lossy(span.slice(&self.shader.text)).into_owned();
-        let text = self.terms.symbol(&text);
+        let text = self.meaning(&effects, span);
         self.state.events += 1;
+        self.happens(Step::Unfollowed);
+        self.state.is_observed |= effects.device_observed;
         let digests = self.digests(&effects);
+        if effects.loops {
+            let threads = self.state.active.threads();
+            let entered = threads.filter_map(|thread| Some((text, digests.get(thread)?.clone())));
+            let entered: Vec<(Symbol, Value)> = entered.collect();
+            Rc::make_mut(&mut self.state.unended).extend(entered);
+        }
         let names: Vec<(LocalId, Symbol)> = effects
             .written
             .iter()
@@ -80,6 +91,9 @@ impl Machine<'_> {
         if effects.barrier {
             self.state.interval += 1;
             self.report.unproved = true;
+        }
+        if effects.device_barrier {
+            self.state.device_interval += 1;
         }
         let shared: Vec<GlobalId> = effects
             .shared_read
@@ -126,11 +140,12 @@ impl Machine<'_> {
             .collect();
         if effects.handle_written {
             // One of those that variables stand for, which are part of what is read.
-            resources.push("a resource");
+            resources.push(ANY_RESOURCE);
         }
         for resource in resources {
             let resource = self.terms.symbol(resource);
             let guards = self.state.guard.clone();
+            let ordered = self.state.ordered();
             let writes = Rc::make_mut(&mut self.state.writes);
             for thread in active.threads() {
                 let value = self.terms.apply(
@@ -149,6 +164,7 @@ impl Machine<'_> {
                     thread: thread as u16,
                     guard: guards.at(thread).clone(),
                     value,
+                    ordered,
                 });
             }
         }
@@ -180,6 +196,84 @@ impl Machine<'_> {
         });
     }
 
+    /// The text of statements, and of all that it names outside of them: two with one text do the same.
+    fn meaning(&mut self, effects: &Effects, span: Span) -> Symbol {
+        let shader = self.shader;
+        let key = (self.state.frame.function, span);
+        if let Some(known) = self.meanings.get(&key) {
+            return *known;
+        }
+        let mut effects = effects.clone();
+        let mut functions = effects.functions.clone();
+        functions.insert(key.0);
+        // A constant's value may name others.
+        let mut waiting: Vec<GlobalId> = effects.globals.iter().copied().collect();
+        while let Some(global) = waiting.pop() {
+            let declared = shader.globals.get(global.0 as usize);
+            let Some(init) = declared.and_then(|declared| declared.init.as_ref()) else {
+                continue;
+            };
+            let of_init = self.effects.of_expression(shader, init);
+            functions.extend(&of_init.functions);
+            waiting.extend(of_init.globals.difference(&effects.globals));
+            effects.globals.extend(&of_init.globals);
+        }
+        let mut text = String::from_utf8_lossy(span.slice(&shader.text)).into_owned();
+        let mut types: Vec<&Type> = Vec::new();
+        for id in functions {
+            let Some(function) = shader.functions.get(id.0 as usize) else {
+                continue;
+            };
+            let is_here = id == key.0;
+            if !is_here {
+                text.push('\n');
+                text.push_str(&String::from_utf8_lossy(function.span.slice(&shader.text)));
+            }
+            for (local, variable) in (0..).map(LocalId).zip(&function.locals) {
+                let is_named = [&effects.read, &effects.written, &effects.declared]
+                    .iter()
+                    .any(|locals| locals.contains(&local));
+                if !is_here || is_named {
+                    text.push_str(&format!(
+                        "\n{}: {}",
+                        variable.name,
+                        type_name(shader, &variable.ty)
+                    ));
+                    types.push(&variable.ty);
+                }
+            }
+        }
+        for global in effects
+            .globals
+            .iter()
+            .filter_map(|id| shader.globals.get(id.0 as usize))
+        {
+            text.push('\n');
+            text.push_str(&String::from_utf8_lossy(global.span.slice(&shader.text)));
+            types.push(&global.ty);
+        }
+        let mut structs = BTreeSet::new();
+        while let Some(ty) = types.pop() {
+            match ty {
+                Type::Array(element, _) | Type::Resource(_, Some(element)) => types.push(element),
+                Type::Struct(id) if structs.insert(id.0) => {
+                    let Some(declared) = shader.structs.get(id.0 as usize) else {
+                        continue;
+                    };
+                    text.push_str(&format!("\n{} {{", declared.name));
+                    for field in &declared.fields {
+                        text.push_str(&format!("\n{}: {}", field.name, type_name(shader, &field.ty)));
+                        types.push(&field.ty);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let symbol = self.terms.symbol(&text);
+        self.meanings.insert(key, symbol);
+        symbol
+    }
+
     /// One value a thread that stands for all it reads in statements of these effects.
     fn digests(&mut self, effects: &Effects) -> Vec<Value> {
         let variables = effects.read.iter().chain(&effects.written);
@@ -187,10 +281,15 @@ impl Machine<'_> {
             variables.filter_map(|local| Some(&self.function()?.locals.get(local.0 as usize)?.ty));
         let is_partly_known = types.any(|ty| !self.shader.is_known(ty));
         let events = Value::Known(self.state.events);
+        let history = Value::Known(self.state.history);
+        let active = self.state.active;
         let alone = !effects.barrier && !effects.wave && effects.shared_read.is_empty();
         let mut of_thread: Vec<Vec<Value>> = vec![Vec::new(); self.lanes];
         for (thread, values) in of_thread.iter_mut().enumerate() {
             values.push(events.clone());
+            if effects.device_observed {
+                values.push(history.clone());
+            }
             if is_partly_known {
                 values.push(self.terms.fresh());
             }
@@ -222,6 +321,8 @@ impl Machine<'_> {
             .collect();
         if !alone {
             let mut everything = digests.clone();
+            // Who is here takes part.
+            everything.extend(active.threads().map(|thread| Value::Known(thread as u32)));
             for array in &self.state.shared {
                 if effects.shared_read.contains(&array.global) {
                     everything.extend(array.cells().iter().cloned());
@@ -235,5 +336,17 @@ impl Machine<'_> {
             }
         }
         digests
+    }
+}
+
+/// A type as text: two of one text are laid out alike, if the structs they name are.
+fn type_name(shader: &Shader, ty: &Type) -> String {
+    match ty {
+        Type::Struct(id) => {
+            (shader.structs.get(id.0 as usize)).map_or_else(String::new, |of| of.name.clone())
+        }
+        Type::Array(element, length) => format!("{}[{length}]", type_name(shader, element)),
+        Type::Resource(kind, Some(element)) => format!("{kind:?}<{}>", type_name(shader, element)),
+        ty => format!("{ty:?}"),
     }
 }

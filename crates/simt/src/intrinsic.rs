@@ -6,7 +6,9 @@ use crate::column::Column;
 use crate::finding::Operator;
 use crate::flow::Source;
 use crate::fold;
+use crate::history::Step;
 use crate::machine::{Machine, Run};
+use crate::rounding::Way;
 use crate::value::{Op, Value};
 
 /// What a wave operation does with one wave: its lanes and threads, the operand, and the results by thread.
@@ -133,6 +135,10 @@ impl<'a> Machine<'a> {
             intrinsic,
             Intrinsic::AllMemoryBarrier | Intrinsic::DeviceMemoryBarrier | Intrinsic::GroupMemoryBarrier
         ) {
+            if intrinsic != Intrinsic::GroupMemoryBarrier {
+                self.state.fences += 1;
+                self.happens(Step::Fence);
+            }
             return Ok(Vec::new());
         }
         if intrinsic == Intrinsic::Clip {
@@ -341,10 +347,9 @@ impl<'a> Machine<'a> {
                 .iter()
                 .map(|column| {
                     spread(self, column, &mut |m, wave, column, result| {
-                        let mut total = Value::Known(operator.identity());
-                        for (_, thread) in wave {
-                            total = m.terms.combine(operator, &total, column.at(*thread));
-                        }
+                        let of_lanes = wave.iter().map(|(_, thread)| column.at(*thread).clone());
+                        let of_lanes: Vec<Value> = of_lanes.collect();
+                        let total = m.terms.over_lanes(operator, Way::Wave(intrinsic), &of_lanes);
                         for (_, thread) in wave {
                             result[*thread] = total.clone();
                         }
@@ -355,6 +360,16 @@ impl<'a> Machine<'a> {
                 .iter()
                 .map(|column| {
                     spread(self, column, &mut |m, wave, column, result| {
+                        if !operator.is_exact() {
+                            let of_lanes = wave.iter().map(|(_, thread)| column.at(*thread).clone());
+                            let of_lanes: Vec<Value> = of_lanes.collect();
+                            for (count, (_, thread)) in wave.iter().enumerate() {
+                                let before = of_lanes.get(..count).unwrap_or_default();
+                                let way = Way::Wave(intrinsic);
+                                result[*thread] = m.terms.over_lanes(operator, way, before);
+                            }
+                            return;
+                        }
                         let mut total = Value::Known(operator.identity());
                         for (_, thread) in wave {
                             result[*thread] = total.clone();

@@ -14,6 +14,7 @@ mod bounds;
 mod claim;
 mod column;
 mod control;
+mod difference;
 mod divergence;
 mod effects;
 mod equivalence;
@@ -22,8 +23,10 @@ mod evaluate;
 mod finding;
 mod flow;
 mod fold;
+mod formula;
 mod halves;
 mod havoc;
+mod history;
 mod intrinsic;
 mod lanes;
 mod layout;
@@ -39,6 +42,7 @@ mod packing;
 mod place;
 mod probe;
 mod rewrite;
+mod rounding;
 mod row;
 mod sample;
 mod served;
@@ -53,7 +57,8 @@ mod wave;
 mod window;
 
 pub use analyze::analyze;
-pub use equivalence::{Difference, Outcome, WaveRun, compare};
+pub use difference::Difference;
+pub use equivalence::{Outcome, WaveRun, compare};
 pub use evaluate::{Written, evaluate, evaluate_groups};
 pub use finding::{
     Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Half,

@@ -23,6 +23,7 @@ use crate::divergence::Parting;
 use crate::effects::EffectsCache;
 use crate::finding::{Divergence, OutOfBounds, Race, Stop, Uninitialised};
 use crate::flow::Mark;
+use crate::history::{Ordered, Step};
 use crate::leftover::Leftovers;
 use crate::memory::{Shared, Site};
 use crate::probe::{Prober, Trail};
@@ -46,6 +47,7 @@ pub(crate) struct Write {
     pub thread: u16,
     pub guard: Value,
     pub value: Value,
+    pub ordered: Ordered,
 }
 
 /// Everything a statement can change.
@@ -57,6 +59,14 @@ pub(crate) struct State {
     pub writes: Rc<Vec<Write>>,
     /// Counts what happened that another thread or the device could have had a part in.
     pub events: u32,
+    /// What happened to device memory, by its number among the terms.
+    pub history: u32,
+    /// Something was loaded from device memory that can be written, or found there.
+    pub is_observed: bool,
+    /// Passed that order device memory without waiting.
+    pub fences: u32,
+    /// Loops that were not seen to end: by what they mean, and all that a thread has at hand when it enters.
+    pub unended: Rc<FxHashSet<(Symbol, Value)>>,
     pub active: Mask,
     /// Threads that have not certainly left the kernel.
     pub alive: Mask,
@@ -174,6 +184,8 @@ pub(crate) struct Machine<'a> {
     pub windows: Vec<Window>,
     pub sites: Vec<Site>,
     pub constants: FxHashMap<GlobalId, Vec<Column>>,
+    /// What statements that are not followed mean, by function and place.
+    pub meanings: FxHashMap<(FunctionId, Span), Symbol>,
     pub budget: u64,
     /// Atoms there may be, with their arguments, those of earlier runs on the same terms among them.
     pub max_work: usize,
@@ -247,6 +259,10 @@ impl<'a> Machine<'a> {
             shared,
             writes: Rc::default(),
             events: 0,
+            history: 0,
+            is_observed: false,
+            fences: 0,
+            unended: Rc::default(),
             active: all,
             alive: all,
             guard: Column::Uniform(Value::TRUE),
@@ -283,6 +299,7 @@ impl<'a> Machine<'a> {
             windows: Vec::new(),
             sites: Vec::new(),
             constants: FxHashMap::default(),
+            meanings: FxHashMap::default(),
             budget,
             max_work: MAX_WORK,
             partings: Vec::new(),
@@ -613,6 +630,9 @@ impl<'a> Machine<'a> {
             }
             return Self::stop("a barrier that not every thread may reach", span);
         };
+        if orders_device {
+            self.happens(Step::Barrier);
+        }
         let state = &mut self.state;
         state.doubtful = state.presumes;
         if orders_device {
@@ -633,6 +653,14 @@ impl<'a> Machine<'a> {
 }
 
 impl State {
+    /// The barriers passed that order device memory.
+    pub fn ordered(&self) -> Ordered {
+        Ordered {
+            fences: self.fences,
+            interval: self.device_interval,
+        }
+    }
+
     /// The barrier interval that the array's accesses are in.
     pub fn interval_of(&self, array: &Shared) -> u32 {
         if array.on_device {

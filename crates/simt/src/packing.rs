@@ -191,8 +191,8 @@ fn difference(terms: &Terms, runs: &[Run]) -> Option<WaveDependence> {
     let effect = WaveEffect::Differs {
         place: format!("{}[{}]", terms.name(resource), index.join("][")),
         thread: u32::from(thread),
-        expected: terms.formula(&expected),
-        got: terms.formula(&got),
+        expected: terms.formula(&expected, false),
+        got: terms.formula(&got, false),
     };
     of_runs(&breaking, sound, effect)
 }

@@ -1,6 +1,6 @@
 //! Terms evaluated: on random inputs, or on given ones.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{BinaryOp, Global, ResourceKind, Scalar, Shader, Type};
 
 use crate::finding::Operator;
@@ -20,7 +20,7 @@ const TRIES: u64 = 24;
 
 /// Random values for the atoms: seed 0 is the first group with unremarkable inputs.
 pub(crate) struct Sample<'t> {
-    terms: &'t Terms,
+    pub terms: &'t Terms,
     seed: u64,
     depth: u32,
     known: FxHashMap<u32, u32>,
@@ -30,6 +30,11 @@ pub(crate) struct Sample<'t> {
     limit: usize,
     /// Something was evaluated that is not computed here: only a stand-in for its value.
     pub guessed: bool,
+    /// Atoms of which that is so.
+    stand_ins: FxHashSet<u32>,
+    /// What is not guessed is computed as kernels do, for inputs that could be: floats are small whole numbers wherever
+    /// they are read.
+    pub strict: bool,
     /// What the kernel is given, where that is not at random.
     pub given: Option<&'t Given<'t>>,
     /// The group that is looked at, where inputs are given or unremarkable.
@@ -111,6 +116,8 @@ impl<'t> Sample<'t> {
             terms,
             seed,
             guessed: false,
+            stand_ins: FxHashSet::default(),
+            strict: false,
             given: None,
             group: [0; 3],
             depth: 0,
@@ -134,8 +141,11 @@ impl<'t> Sample<'t> {
                 }
                 for atom in part.start..part.end {
                     let word = sample.atom(atom);
+                    if sample.strict && !operator.is_exact() && !is_small(word) {
+                        sample.guessed = true;
+                    }
                     // Small whole numbers: float sums of them are exact in any order.
-                    let word = if operator.is_exact() || sample.given.is_some() {
+                    let word = if operator.is_exact() || sample.given.is_some() || sample.strict {
                         word
                     } else {
                         ((word % 64) as f32).to_bits()
@@ -180,26 +190,28 @@ impl<'t> Sample<'t> {
         }
         self.visits += 1;
         if let Some(word) = self.known.get(&atom) {
+            self.guessed |= self.stand_ins.contains(&atom);
             return *word;
         }
+        let guessed = std::mem::take(&mut self.guessed);
         let word = self.evaluate(atom);
         self.known.insert(atom, word);
+        if self.guessed {
+            self.stand_ins.insert(atom);
+        }
+        self.guessed |= guessed;
         word
     }
 
     fn evaluate(&mut self, atom: u32) -> u32 {
-        let mut hash = SplitMix(self.seed.wrapping_mul(0x9E37_79B9).wrapping_add(0x5BD1));
+        let mut hash = self.hash();
         let Some(Term::Apply(op, arguments)) = self.terms.term(atom) else {
+            self.guessed |= self.strict;
             hash.0 ^= u64::from(atom) << 32;
             return (hash.next() >> 32) as u32;
         };
-        if let (Op::GroupId(axis), 0..=1) = (op, self.seed) {
-            return self.group.get(usize::from(*axis)).copied().unwrap_or(0);
-        }
-        if matches!(op, Op::GroupId(_)) {
-            // Few groups, as there are: a sum with it wraps around in no kernel that works.
-            hash.0 ^= fingerprint(*op);
-            return (hash.next() >> 32) as u32 % 1000;
+        if let Op::GroupId(axis) = op {
+            return self.group_word(*axis);
         }
         if let (Op::AtomicResult { .. }, [Value::Known(thread)]) = (op, arguments) {
             // Each thread finds another number: here in their order.
@@ -288,8 +300,33 @@ impl<'t> Sample<'t> {
         for word in words {
             hash.0 = hash.next() ^ u64::from(word);
         }
-        (hash.next() >> 32) as u32
+        let word = (hash.next() >> 32) as u32;
+        if self.strict && input == Some(Input::Floats) {
+            return ((word % 63) as f32 - 31.0).to_bits();
+        }
+        word
     }
+
+    /// A component of the number of the group that is looked at.
+    pub fn group_word(&self, axis: u8) -> u32 {
+        if self.seed <= 1 {
+            return self.group.get(usize::from(axis)).copied().unwrap_or(0);
+        }
+        // Few groups, as there are: a sum with it wraps around in no kernel that works.
+        let mut hash = self.hash();
+        hash.0 ^= fingerprint(Op::GroupId(axis));
+        (hash.next() >> 32) as u32 % 1000
+    }
+
+    fn hash(&self) -> SplitMix {
+        SplitMix(self.seed.wrapping_mul(0x9E37_79B9).wrapping_add(0x5BD1))
+    }
+}
+
+/// Whether sums and products of a few such floats are exact.
+fn is_small(word: u32) -> bool {
+    let value = f32::from_bits(word);
+    value.abs() <= 65_536.0 && value.fract() == 0.0
 }
 
 fn fingerprint(op: Op) -> u64 {
@@ -309,18 +346,25 @@ fn input(shader: &Shader, global: &Global) -> Option<Input> {
         Type::Resource(ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer, _) => {
             Some(Input::Bytes)
         }
-        ty if has_bools(shader, ty) || is_normalised() => Some(Input::Narrow),
+        ty if has_scalars(shader, ty, |scalar| scalar == Scalar::Bool) || is_normalised() => {
+            Some(Input::Narrow)
+        }
+        ty if has_scalars(shader, ty, |scalar| scalar == Scalar::Float)
+            && !has_scalars(shader, ty, |scalar| scalar != Scalar::Float) =>
+        {
+            Some(Input::Floats)
+        }
         _ => None,
     }
 }
 
-fn has_bools(shader: &Shader, ty: &Type) -> bool {
+fn has_scalars(shader: &Shader, ty: &Type, is_one: fn(Scalar) -> bool) -> bool {
     match ty {
-        Type::Array(element, _) | Type::Resource(_, Some(element)) => has_bools(shader, element),
-        Type::Struct(id) => shader
-            .structs
-            .get(id.0 as usize)
-            .is_some_and(|of| of.fields.iter().any(|field| has_bools(shader, &field.ty))),
-        ty => ty.scalar() == Some(Scalar::Bool),
+        Type::Array(element, _) | Type::Resource(_, Some(element)) => has_scalars(shader, element, is_one),
+        Type::Struct(id) => shader.structs.get(id.0 as usize).is_some_and(|of| {
+            let mut fields = of.fields.iter();
+            fields.any(|field| has_scalars(shader, &field.ty, is_one))
+        }),
+        ty => ty.scalar().is_some_and(is_one),
     }
 }

@@ -9,6 +9,8 @@ use shaderlint_hlsl::UnaryOp;
 
 use crate::flow::Facts;
 use crate::halves::Halved;
+use crate::history::Moment;
+use crate::rounding::Derivations;
 use crate::value::{Op, Value};
 
 /// What an atom stands for.
@@ -63,6 +65,10 @@ pub(crate) struct Terms {
     pub halved: Vec<Halved>,
     /// Inputs of which not every word is a value of its own, by their names.
     pub inputs: FxHashMap<Symbol, Input>,
+    /// What has happened to device memory, by the last step.
+    pub moments: FxHashMap<Moment, u32>,
+    /// How float sums and products were made, where that is asked for.
+    pub derivations: Option<Derivations>,
 }
 
 /// What is to be known of an input for samples of it.
@@ -72,6 +78,8 @@ pub(crate) enum Input {
     Narrow,
     /// Its words are told by their addresses in bytes.
     Bytes,
+    /// All its words are floats.
+    Floats,
 }
 
 impl Default for Terms {
@@ -91,6 +99,8 @@ impl Default for Terms {
             assumed: FxHashMap::default(),
             halved: Vec::new(),
             inputs: FxHashMap::default(),
+            moments: FxHashMap::default(),
+            derivations: None,
         }
     }
 }
@@ -112,6 +122,8 @@ impl Terms {
         self.assumed.clear();
         self.halved.clear();
         self.inputs.clear();
+        self.moments.clear();
+        self.derivations = None;
     }
 
     pub fn symbol(&mut self, name: &str) -> Symbol {

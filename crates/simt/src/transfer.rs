@@ -6,6 +6,7 @@ use shaderlint_hlsl::{GlobalId, Shader, Span, Storage, Type};
 
 use crate::claim::CONSTANT_FROM_HEAP;
 use crate::column::Column;
+use crate::history::Step;
 use crate::machine::{Machine, Run, Write};
 use crate::place::{Place, Root, index_outside};
 use crate::undefined::{self, Suspect};
@@ -235,10 +236,11 @@ impl Machine<'_> {
             return self.map_all(&columns, |terms, values| terms.apply(op, values));
         }
         self.state.events += 1;
+        let event = self.happens(Step::Load(name, component));
         let op = Op::VolatileLoad {
             resource: name,
             component,
-            event: self.state.events,
+            event,
         };
         let lanes = self.lanes;
         Column::from_fn(lanes, |thread| {
@@ -434,9 +436,11 @@ impl Machine<'_> {
         }
         let name = self.terms.symbol(resource_name(self.shader, resource));
         self.note_order(Some(name), index.iter().chain([part, value]));
-        let state = &mut self.state;
         // A load after this store is not one before it.
+        self.happens(Step::Store(name, component));
+        let state = &mut self.state;
         state.events += 1;
+        let ordered = state.ordered();
         let writes = Rc::make_mut(&mut state.writes);
         for thread in state.active.threads() {
             let (start, part) = match part.at(thread) {
@@ -451,15 +455,19 @@ impl Machine<'_> {
                 thread: thread as u16,
                 guard: state.guard.at(thread).clone(),
                 value: value.at(thread).clone(),
+                ordered,
             });
         }
     }
 }
+
+/// Stands for the name of a resource that has none.
+pub(crate) const ANY_RESOURCE: &str = "a resource";
 
 /// A resource that a heap or an argument gave is none of the shader's globals.
 pub(crate) fn resource_name(shader: &Shader, resource: GlobalId) -> &str {
     shader
         .globals
         .get(resource.0 as usize)
-        .map_or("a resource", |declared| &declared.name)
+        .map_or(ANY_RESOURCE, |declared| &declared.name)
 }

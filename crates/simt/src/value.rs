@@ -12,7 +12,8 @@
 //! *interned*: the same operation on equal operands is the same atom. That is sound for every deterministic operation.
 //!
 //! Float `+` and `*` are put in the same form although they are not associative: equal forms then mean equal up to
-//! the order of operations, which [`Operator::is_exact`] tells.
+//! the order of operations, which [`Operator::is_exact`] tells. Whether they were made in one order only, and so are equal
+//! bit for bit, is told by [`crate::rounding`].
 
 use std::rc::Rc;
 
@@ -83,7 +84,7 @@ pub(crate) enum Op {
         resource: Symbol,
         component: u32,
     },
-    /// The `event`-th load from a resource others may write; arguments: index, thread.
+    /// A load from a resource others may write, by the history that it ends; arguments: index, thread.
     VolatileLoad {
         resource: Symbol,
         component: u32,
@@ -148,6 +149,15 @@ impl Value {
 impl Terms {
     /// `a operator b`.
     pub fn combine(&mut self, operator: Operator, a: &Value, b: &Value) -> Value {
+        let value = self.combined(operator, a, b);
+        if !operator.is_exact() {
+            self.note_pair(operator, [a, b], &value);
+        }
+        value
+    }
+
+    /// The same where it is not one operation by itself.
+    pub fn combined(&mut self, operator: Operator, a: &Value, b: &Value) -> Value {
         match (a, b) {
             (Value::Known(x), Value::Known(y)) => return Value::Known(operator.fold(*x, *y)),
             (Value::Known(x), other) | (other, Value::Known(x)) => {

@@ -1,0 +1,125 @@
+//! Terms as people read them: in the first group.
+
+use shaderlint_hlsl::Scalar;
+
+use crate::finding::Operator;
+use crate::sample::Sample;
+use crate::terms::{Input, Term, Terms};
+use crate::value::{Op, Value};
+
+impl Terms {
+    /// A value as a formula of the kernel's inputs, in the first group.
+    pub(crate) fn formula(&self, value: &Value, is_float: bool) -> String {
+        let parts = match value {
+            Value::Known(word) => return number(*word, is_float),
+            Value::Run { operator, start, end } => return self.run_formula(*operator, *start, *end),
+            Value::Sum(sum) => sum,
+        };
+        let sign = operator_sign(parts.operator);
+        let mut pieces: Vec<String> = parts
+            .parts
+            .iter()
+            .take(4)
+            .map(|part| {
+                let run = self.run_formula(parts.operator, part.start, part.end);
+                match part.factor {
+                    1 => run,
+                    u32::MAX => format!("-({run})"),
+                    factor => format!("{factor} * ({run})"),
+                }
+            })
+            .collect();
+        if parts.parts.len() > 4 {
+            pieces.push("…".to_owned());
+        }
+        if parts.constant != parts.operator.identity() {
+            pieces.push(number(parts.constant, parts.operator.is_on(Scalar::Float)));
+        }
+        pieces.join(sign)
+    }
+
+    fn run_formula(&self, operator: Operator, start: u32, end: u32) -> String {
+        let sign = operator_sign(operator);
+        match end - start {
+            1 => self.atom_formula(start),
+            2 => format!(
+                "{}{sign}{}",
+                self.atom_formula(start),
+                self.atom_formula(start + 1)
+            ),
+            _ => format!(
+                "{}{sign}…{sign}{}",
+                self.atom_formula(start),
+                self.atom_formula(end - 1)
+            ),
+        }
+    }
+
+    fn atom_formula(&self, atom: u32) -> String {
+        let Some(Term::Apply(op, arguments)) = self.term(atom) else {
+            return "an undefined value".to_owned();
+        };
+        let mut sample = Sample::new(self, 0);
+        let first = arguments.first();
+        match op {
+            Op::Load { resource, component }
+            | Op::VolatileLoad {
+                resource, component, ..
+            } => {
+                let mut index = first.map(|index| sample.value(index)).unwrap_or_default();
+                let mut component = *component;
+                if self.inputs.get(resource) == Some(&Input::Bytes) {
+                    index = index.wrapping_add(4 * std::mem::take(&mut component));
+                }
+                format!("{}[{index}]{}", self.name(*resource), part(component))
+            }
+            Op::Uniform { name, component } => format!("{}{}", self.name(*name), part(*component)),
+            Op::GroupId(axis) => format!(
+                "SV_GroupID.{}",
+                ["x", "y", "z"].get(usize::from(*axis)).unwrap_or(&"x")
+            ),
+            Op::Uninitialised { array, index } => {
+                format!("{}[{index}] (never written)", self.name(*array))
+            }
+            Op::Opaque { text, .. } => self.name(*text).to_owned(),
+            Op::Cast {
+                to: Scalar::Float, ..
+            }
+            | Op::Same => first.map(|value| self.formula(value, false)).unwrap_or_default(),
+            _ => format!(
+                "a function of {}",
+                first.map(|value| self.formula(value, false)).unwrap_or_default()
+            ),
+        }
+    }
+}
+
+/// A word as the number it is.
+pub(crate) fn number(word: u32, is_float: bool) -> String {
+    if is_float {
+        format!("{:?}", f32::from_bits(word))
+    } else {
+        word.to_string()
+    }
+}
+
+/// A component after the first, as one writes it.
+fn part(component: u32) -> String {
+    match component {
+        0 => String::new(),
+        1..=3 => format!(".{}", ["x", "y", "z", "w"][component as usize]),
+        more => format!(".{more}"),
+    }
+}
+
+fn operator_sign(operator: Operator) -> &'static str {
+    match operator {
+        Operator::Add | Operator::FloatAdd => " + ",
+        Operator::Mul | Operator::FloatMul => " * ",
+        Operator::MinUint | Operator::MinInt | Operator::MinFloat => " min ",
+        Operator::MaxUint | Operator::MaxInt | Operator::MaxFloat => " max ",
+        Operator::And => " & ",
+        Operator::Or => " | ",
+        Operator::Xor => " ^ ",
+    }
+}

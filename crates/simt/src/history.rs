@@ -1,0 +1,64 @@
+//! What has happened to device memory: told by a number, the same only where the same has happened.
+//!
+//! What a thread loads from a resource that is written to is a function of what the threads have done to device memory
+//! up to then, in which order, and which barriers they have passed. Each step of that is interned with the one before:
+//! two loads with one number have one history, in whichever kernel. A count would not do: a load after a store is not
+//! the one after another load, and a load before a barrier is not the one after it.
+//!
+//! Of the stores only their kind, resource and threads are in it. What they store, and where, is compared by itself: each
+//! thread's writes have to be the same ones in the same order, so as many of them are the same ones.
+
+use crate::column::Mask;
+use crate::machine::Machine;
+use crate::terms::{Symbol, Terms};
+
+/// A step of the history.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Step {
+    Load(Symbol, u32),
+    Store(Symbol, u32),
+    /// An atomic that tells what it has found.
+    Atomic,
+    /// A barrier that orders device memory.
+    Barrier,
+    /// The same without waiting for the group.
+    Fence,
+    /// Statements that were not followed.
+    Unfollowed,
+}
+
+/// A step, with the number of what came before it and the threads that took it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Moment {
+    before: u32,
+    step: Step,
+    threads: Mask,
+}
+
+/// How far a write or a loop has come in the barriers: fences, and barriers that order device memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct Ordered {
+    pub fences: u32,
+    pub interval: u32,
+}
+
+impl Machine<'_> {
+    /// The number of the history with this step.
+    pub fn happens(&mut self, step: Step) -> u32 {
+        let moment = Moment {
+            before: self.state.history,
+            step,
+            threads: self.state.active,
+        };
+        self.state.history = self.terms.history(moment);
+        self.state.is_observed |= matches!(step, Step::Load(..) | Step::Atomic);
+        self.state.history
+    }
+}
+
+impl Terms {
+    fn history(&mut self, moment: Moment) -> u32 {
+        let next = u32::try_from(self.moments.len() + 1).unwrap_or(u32::MAX);
+        *self.moments.entry(moment).or_insert(next)
+    }
+}

@@ -1,0 +1,351 @@
+//! Pairs of kernels: what is said of them is neither proved where it is wrong nor called different where it is right.
+
+use shaderlint_hlsl::Shader;
+use shaderlint_simt::{LaneMap, Outcome, WaveRun, compare};
+
+const GLOBALS: &str = "StructuredBuffer<uint> X; StructuredBuffer<int> N; StructuredBuffer<float> F;
+RWStructuredBuffer<uint> Y; RWStructuredBuffer<uint> Z; RWStructuredBuffer<float> G;
+ByteAddressBuffer In; RWByteAddressBuffer Out;
+cbuffer C { uint Count; };
+groupshared uint s[64];
+";
+
+fn shader(source: &str) -> Shader {
+    shaderlint_hlsl::parse(source.as_bytes().to_vec()).0
+}
+
+fn runs_of(kernels: [&str; 2]) -> Vec<WaveRun> {
+    let [first, second] = kernels.map(shader);
+    let entry = |shader: &Shader| shader.entry_points().next().expect("an entry point").0;
+    compare(
+        (&first, entry(&first)),
+        (&second, entry(&second)),
+        &[LaneMap::Linear],
+    )
+}
+
+fn kernel(attributes: &str, before: &str, body: &str) -> String {
+    format!(
+        "{GLOBALS}{before}\n{attributes}[numthreads(64, 1, 1)]\n\
+         void main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID, uint3 g : SV_GroupID) {{ {body} }}\n"
+    )
+}
+
+/// What is said of two bodies at every wave size.
+fn said(bodies: [&str; 2]) -> String {
+    let [first, second] = bodies.map(|body| kernel("", "", body));
+    words(&runs_of([&first, &second]))
+}
+
+fn words(runs: &[WaveRun]) -> String {
+    let mut all: Vec<String> = runs.iter().map(|run| word(&run.outcome)).collect();
+    all.dedup();
+    all.join("; ")
+}
+
+fn word(outcome: &Outcome) -> String {
+    match outcome {
+        Outcome::Equal => "equal".to_owned(),
+        Outcome::Reassociates => "up to order".to_owned(),
+        Outcome::Differs(d) => format!("{}: {} against {}", d.place, d.expected, d.got),
+        Outcome::OutOfBounds { .. } => "out of bounds".to_owned(),
+        Outcome::Races { .. } => "races".to_owned(),
+        Outcome::NotProved(why) => format!("not proved: {why}"),
+    }
+}
+
+#[track_caller]
+fn check(expected: &str, pairs: &[[&str; 2]]) {
+    for pair in pairs {
+        assert_eq!(said(*pair), expected, "{pair:?}");
+    }
+}
+
+#[test]
+fn a_loop_that_may_not_end_is_proved_of_nothing_but_itself() {
+    let copy = "Y[id.x] = X[id.x];";
+    for endless in [
+        "while (true) {}",
+        "uint i = 0; while (i < 10) {}",
+        "while (s[gi] != 3) {}",
+        "while (Z[0] != 3) {}",
+        "for (uint i = 0; i < X[gi]; i += 0) {}",
+        "switch (X[gi]) { case 1: while (true) {} default: break; }",
+    ] {
+        let second = format!("{endless} {copy}");
+        let outcome = said([copy, &second]);
+        assert!(outcome.starts_with("not proved"), "{endless}: {outcome}");
+    }
+    let counted = "uint n = 0; for (uint i = 0; i < X[gi]; ++i) { n += i; } Y[id.x] = n;";
+    check("equal", &[[counted, counted]]);
+    let other = counted.replace("i < X[gi]", "i < X[gi + 1]");
+    check(
+        "not proved: a loop that was not seen to end",
+        &[
+            [copy, "while (true) {} Y[id.x] = X[id.x];"],
+            [counted, &other],
+            [
+                "uint n = 5; while (n < X[gi]) { n *= 2; } Y[id.x] = 1;",
+                "uint n = 0; while (n < X[gi]) { n *= 2; } Y[id.x] = 1;",
+            ],
+        ],
+    );
+    // What the first does not leave the second may.
+    check("equal", &[["while (true) {} Y[id.x] = X[id.x];", copy]]);
+}
+
+#[test]
+fn loops_of_one_text_that_name_other_things_are_two() {
+    let body = "uint n = 0; for (uint i = 0; i < X[gi]; ++i) { n = f(n); } Y[id.x] = n;";
+    let texts = [
+        (
+            "uint f(uint n) { return n + 1; }",
+            "uint f(uint n) { return n + 2; }",
+        ),
+        (
+            "static const uint S = 1; uint f(uint n) { return n + S; }",
+            "static const uint S = 2; uint f(uint n) { return n + S; }",
+        ),
+        (
+            "static const uint T = 1; static const uint S = T; uint f(uint n) { return n + S; }",
+            "static const uint T = 2; static const uint S = T; uint f(uint n) { return n + S; }",
+        ),
+    ];
+    for (one, other) in texts {
+        let [first, second] = [one, other].map(|before| kernel("", before, body));
+        assert!(!words(&runs_of([&first, &second])).contains("equal"), "{other}");
+        assert_eq!(words(&runs_of([&first, &first])), "equal");
+    }
+    let signed = "int n = 0; while (n < int(X[gi])) { n -= 1; } Y[id.x] = n;";
+    let unsigned = signed.replace("int n = 0", "uint n = 0");
+    assert!(!said([signed, &unsigned]).contains("equal"));
+}
+
+#[test]
+fn barriers_that_order_device_memory_are_compared() {
+    let other = "not proved: other barriers order the accesses to device memory";
+    let all = "AllMemoryBarrierWithGroupSync();";
+    let exchange =
+        |a: &str, b: &str| format!("Y[id.x] = X[id.x]; {a} uint t = Y[id.x ^ 1]; {b} Y[id.x] = t;");
+    let both = exchange(all, all);
+    assert_eq!(said([&both, &both]), "equal");
+    for (a, b) in [
+        ("", ""),
+        (all, ""),
+        ("", all),
+        ("GroupMemoryBarrierWithGroupSync();", all),
+    ] {
+        let outcome = said([&both, &exchange(a, b)]);
+        assert!(outcome.starts_with("not proved"), "{a}{b}: {outcome}");
+    }
+    check(
+        other,
+        &[
+            // The load is before the barrier, and the store after it.
+            [
+                "uint t = Y[id.x + 1]; AllMemoryBarrierWithGroupSync(); Y[id.x] = t;",
+                "uint t = Y[id.x + 1]; Y[id.x] = t;",
+            ],
+            // Two threads write to one place.
+            [
+                "if (gi == 0) Y[0] = 1; AllMemoryBarrierWithGroupSync(); if (gi == 1) Y[0] = 2;",
+                "if (gi == 1) Y[0] = 2; AllMemoryBarrierWithGroupSync(); if (gi == 0) Y[0] = 1;",
+            ],
+            [
+                "Y[gi] = 1; DeviceMemoryBarrier(); Z[gi] = 1;",
+                "Y[gi] = 1; Z[gi] = 1;",
+            ],
+        ],
+    );
+    // Nothing is read there, and each thread has its own places.
+    check(
+        "equal",
+        &[[
+            "Y[id.x] = 1; AllMemoryBarrierWithGroupSync(); Y[id.x] = 2;",
+            "Y[id.x] = 1; Y[id.x] = 2;",
+        ]],
+    );
+}
+
+#[test]
+fn a_load_after_a_store_is_not_one_before_it() {
+    let outcome = said([
+        "Y[id.x] = 5; uint t = Y[id.x]; Z[id.x] = t;",
+        "uint u = Y[0]; uint t = Y[id.x]; Y[id.x] = 5; Z[id.x] = t;",
+    ]);
+    assert!(outcome.starts_with("not proved"), "{outcome}");
+}
+
+#[test]
+fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
+    check(
+        "equal",
+        &[
+            ["G[id.x] = asfloat(X[id.x]);", "G[id.x] = asfloat(X[id.x]);"],
+            ["Y[id.x] = asuint(F[id.x] * 1.0f);", "Y[id.x] = asuint(F[id.x]);"],
+        ],
+    );
+    check(
+        "up to order",
+        &[
+            ["G[id.x] = 1e8f + F[id.x] + (-1e8f);", "G[id.x] = F[id.x];"],
+            ["G[id.x] = F[id.x] * 1e-20f * 1e20f;", "G[id.x] = F[id.x];"],
+            ["G[id.x] = F[id.x] * 0.1f * 10.0f;", "G[id.x] = F[id.x];"],
+            ["G[id.x] = F[id.x] + 0.0f;", "G[id.x] = F[id.x];"],
+            // One sum, and nothing is said of how a compiler makes it.
+            [
+                "Y[id.x] = asuint(F[id.x] + F[id.x + 1]);",
+                "Y[id.x] = asuint(F[id.x + 1] + F[id.x]);",
+            ],
+            [
+                "G[id.x] = floor(1e8f + F[id.x] + (-1e8f));",
+                "G[id.x] = floor(F[id.x]);",
+            ],
+            [
+                "G[id.x] = F[id.x] + F[id.x + 1] + F[id.x + 2];",
+                "G[id.x] = F[id.x] + (F[id.x + 1] + F[id.x + 2]);",
+            ],
+        ],
+    );
+    check(
+        "not proved: the order of float operations shows in more than the value of a float",
+        &[
+            ["Y[id.x] = asuint(F[id.x] + 0.0f);", "Y[id.x] = asuint(F[id.x]);"],
+            [
+                "Y[id.x] = asuint(F[id.x] * 0.1f * 10.0f);",
+                "Y[id.x] = asuint(F[id.x]);",
+            ],
+        ],
+    );
+    check(
+        "not proved: the order of float operations shows in more than the value of a float",
+        &[
+            [
+                "if (F[0] + F[1] + F[2] > 1) Y[id.x] = 1;",
+                "if (F[0] + (F[1] + F[2]) > 1) Y[id.x] = 1;",
+            ],
+            [
+                "Y[id.x] = asuint(F[0] + F[1] + F[2]);",
+                "Y[id.x] = asuint(F[0] + (F[1] + F[2]));",
+            ],
+        ],
+    );
+    check(
+        "not proved: floats are combined in another order, where `precise` is written",
+        &[[
+            "precise float f = F[0] + F[1] + F[2]; G[id.x] = f;",
+            "precise float f = F[0] + (F[1] + F[2]); G[id.x] = f;",
+        ]],
+    );
+}
+
+#[test]
+fn a_sum_over_a_wave_is_no_sum_in_order() {
+    let first = "float t = 0; for (uint i = 0; i < 4; ++i) t += F[i]; G[id.x] = t;";
+    let second = "G[id.x] = WaveActiveSum(gi < 4 ? F[gi] : 0.0f);";
+    let runs = said([first, second]);
+    assert!(!runs.starts_with("equal") && !runs.contains("; equal"), "{runs}");
+    check("up to order", &[[second, second]]);
+}
+
+#[test]
+fn whichever_thread_writes_an_element_it_is_the_same() {
+    let not_seen = "not proved: the two write different terms that were not seen to differ";
+    check(
+        not_seen,
+        &[
+            ["Y[id.x] = X[id.x];", "Y[id.x ^ 1] = X[id.x ^ 1];"],
+            ["Y[gi] = X[gi];", "Y[63 - gi] = X[63 - gi];"],
+            ["if (gi == 0) Y[g.x] = X[g.x];", "Y[g.x] = X[g.x];"],
+            ["Y[0] = 1;", "if (gi == 3) Y[0] = 1;"],
+            // Another group writes it.
+            ["Y[id.x] = 1;", "Y[(Count - 1 - g.x) * 64 + gi] = 1;"],
+            ["if (gi < 32) { Y[gi] = 1; Y[gi + 32] = 1; }", "Y[gi] = 1;"],
+        ],
+    );
+    check("Y[0]: 1 against 2", &[["Y[gi] = 1;", "Y[63 - gi] = 2;"]]);
+    check(
+        "Y[0]: 1 against nothing",
+        &[["Y[id.x] = 1;", "if (gi > 0) Y[id.x] = 1;"]],
+    );
+    check(
+        "Y[0]: X[0] against nothing",
+        &[["Y[id.x] = X[id.x];", "if (gi > 0) Y[id.x] = X[id.x];"]],
+    );
+    check(
+        "Y[64]: nothing against 1",
+        &[["Y[gi] = 1;", "Y[gi] = 1; Y[gi + 64] = 1;"]],
+    );
+    // Whichever of several writers is the last.
+    check(not_seen, &[["Y[0] = gi;", "if (gi == 7) Y[0] = 7;"]]);
+}
+
+#[test]
+fn only_what_is_computed_exactly_is_seen_to_differ() {
+    let not_seen = "not proved: the two write different terms that were not seen to differ";
+    check(
+        not_seen,
+        &[
+            ["G[id.x] = F[id.x] * -1;", "G[id.x] = -F[id.x];"],
+            [
+                "G[id.x] = saturate(F[id.x]);",
+                "G[id.x] = min(max(F[id.x], 0), 1);",
+            ],
+            [
+                "Y[id.x] = sign(N[id.x]);",
+                "Y[id.x] = (N[id.x] > 0) - (N[id.x] < 0);",
+            ],
+            [
+                "uint a = Y[id.x]; uint b = Z[id.x]; Y[id.x] = a + b;",
+                "uint b = Z[id.x]; uint a = Y[id.x]; Y[id.x] = a + b;",
+            ],
+        ],
+    );
+    check(
+        "G[0]: F[0] + F[1] against F[0]",
+        &[["G[id.x] = F[id.x] + F[id.x + 1];", "G[id.x] = F[id.x];"]],
+    );
+}
+
+#[test]
+fn words_of_byte_address_buffers_are_told_by_their_addresses() {
+    check(
+        "equal",
+        &[[
+            "Out.Store4(id.x * 16, In.Load4(id.x * 16));",
+            "uint4 v = In.Load4(id.x * 16); Out.Store(id.x * 16, v.x); Out.Store(id.x * 16 + 4, v.y);
+             Out.Store(id.x * 16 + 8, v.z); Out.Store(id.x * 16 + 12, v.w);",
+        ]],
+    );
+    check(
+        "not proved: the two write different terms that were not seen to differ",
+        &[[
+            "Out.Store2(id.x * 8, uint2(1, 2));",
+            "Out.Store(id.x * 8 + 4, 2); Out.Store(id.x * 8, 1);",
+        ]],
+    );
+}
+
+#[test]
+fn wave_sizes_are_those_that_both_kernels_may_have() {
+    let [asked, written] = ["Y[gi] = WaveGetLaneCount();", "Y[gi] = 32;"];
+    let of = |sizes: [&str; 2]| {
+        let [first, second] =
+            [(sizes[0], asked), (sizes[1], written)].map(|(size, body)| kernel(size, "", body));
+        let runs = runs_of([&first, &second]);
+        let sizes: Vec<u32> = runs.iter().map(|run| run.wave_size).collect();
+        (sizes, words(&runs))
+    };
+    assert_eq!(of(["[WaveSize(32)]"; 2]), (vec![32], "equal".to_owned()));
+    let (sizes, outcome) = of(["[WaveSize(32)]", "[WaveSize(64)]"]);
+    assert_eq!(sizes.len(), 6);
+    assert_eq!(outcome, "not proved: the two have no wave size in common");
+}
+
+#[test]
+fn threads_that_leave_before_a_barrier_are_said_to_be_taken_to_stay() {
+    let early = "if (id.x >= Count) return; s[gi] = 1; GroupMemoryBarrierWithGroupSync(); Y[gi] = s[gi ^ 1];";
+    let [first, second] = [early, "if (id.x >= Count) return; Y[gi] = 1;"].map(|body| kernel("", "", body));
+    assert!(runs_of([&first, &first]).iter().all(|run| run.presumes));
+    assert!(runs_of([&second, &second]).iter().all(|run| !run.presumes));
+}
