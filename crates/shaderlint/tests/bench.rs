@@ -270,13 +270,32 @@ fn a_folder_has_the_yardsticks_of_what_is_in_it() {
     if !has_adapter() {
         return;
     }
-    for (folder, expected) in [
+    let mixed = scratch("mixed");
+    for system in ["scan/blocked-waves", "reduction/waves"] {
+        let folder = root().join("fixtures").join(system);
+        let to = mixed.join(folder.file_name().unwrap_or_default());
+        std::fs::create_dir_all(&to).expect("a folder");
+        for entry in std::fs::read_dir(folder).expect("a fixture") {
+            let path = entry.expect("a file").path();
+            std::fs::copy(&path, to.join(path.file_name().unwrap_or_default())).expect("a copy");
+        }
+    }
+    put(&mixed, "own", "", "ceil_div(n, 64)", COPY);
+    let mixed = mixed.to_string_lossy().into_owned();
+    for (folder, yardstick, expected) in [
         (
             "fixtures/scan/blocked-waves",
+            "copy",
             &["cpu", "copy", "blocked-waves"][..],
         ),
-        ("fixtures/reduction/waves", &["cpu", "copy", "read", "waves"]),
-        ("fixtures/yardsticks", &["cpu", "copy", "read"]),
+        (
+            "fixtures/reduction/waves",
+            "read",
+            &["cpu", "copy", "read", "waves"],
+        ),
+        ("fixtures/yardsticks", "copy", &["cpu", "copy", "read"]),
+        // Both kinds are compared with a copy.
+        (&mixed, "copy", &["cpu", "copy", "blocked-waves", "own", "waves"]),
     ] {
         let (code, out, err) = shaderlint(
             &["bench", folder, "--n", "10", "--output-format", "json"],
@@ -285,6 +304,10 @@ fn a_folder_has_the_yardsticks_of_what_is_in_it() {
         assert_eq!((code, err.as_str()), (0, ""));
         let systems: Vec<String> = outcomes(&out).into_iter().map(|(system, _)| system).collect();
         assert_eq!(systems, expected, "{folder}");
+        assert!(
+            out.contains(&format!("\"yardstick\": \"{yardstick}\"")),
+            "{folder}: {out}"
+        );
     }
 }
 

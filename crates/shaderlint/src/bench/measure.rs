@@ -188,15 +188,16 @@ impl<'a> Measurement<'a> {
             }
         }
         let wanted = if is_about_totals {
-            Computes::Read
+            ("read", Computes::Read)
         } else {
-            Computes::Copy
+            ("copy", Computes::Copy)
         };
+        let is_wanted = |system: &&System| (system.name.as_str(), system.linked.pipeline.computes) == wanted;
         let yardstick = self
             .systems
             .iter()
-            .find(|system| system.linked.pipeline.computes == wanted);
-        let yardstick = yardstick.map(|system| system.name.clone());
+            .find(is_wanted)
+            .map(|system| system.name.clone());
         let base = rows
             .iter()
             .find(|row| Some(&row.system) == yardstick.as_ref())
