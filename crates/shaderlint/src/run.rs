@@ -23,11 +23,16 @@ use crate::{Outcome, baseline, inputs, terminal, walk};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     let (inputs, mut failures) = inputs::inputs(args)?;
-    let roots = inputs
-        .iter()
-        .map(|target| (target.input.path.as_path(), target.project.root.as_deref()));
+    let roots = || {
+        let targets = inputs.iter();
+        targets.map(|target| (target.input.path.as_path(), target.project.root.as_deref()))
+    };
     let stdin = inputs::stdin(args)?.map(inputs::read_stdin).transpose()?;
-    let files = Files::new(walk::trees(&args.files.paths, roots));
+    let paths = &args.files.paths;
+    let files = Files::new(walk::trees(paths, roots()), &walk::workspace(paths, roots()));
+    for target in &inputs {
+        files.allow(target.project.header_folders());
+    }
     if let Some((path, bytes)) = &stdin {
         files.give(path, Some(bytes.as_slice().into()));
     }

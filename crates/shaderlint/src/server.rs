@@ -47,7 +47,8 @@ pub(crate) fn run() -> Result<Outcome> {
     outcome
 }
 
-fn serve(connection: &Connection) -> Result<Outcome> {
+/// Serves the editor at the other end of a connection.
+pub(crate) fn serve(connection: &Connection) -> Result<Outcome> {
     let (id, params) = connection.initialize_start()?;
     let params: InitializeParams = serde_json::from_value(params).context("initialize")?;
     let client = Client::new(connection.sender.clone(), &params);

@@ -87,6 +87,7 @@ fn what_a_shader_is_called_is_configured() {
 0
 a.inc
 deep/d.inc
+gen/b.hlsl
 other/e.hlsl
 
 "#]]
