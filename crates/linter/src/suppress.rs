@@ -4,6 +4,7 @@
 //! `allow-file`, alone on its line, speaks for the whole file. Both name rules: there is no form for all of them, since
 //! that would silence what nobody has looked at.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use shaderlint_hlsl::{FileId, FileSpan, Problem, Sources};
@@ -63,8 +64,18 @@ pub fn suppressions(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
         let start = lines.last().map_or(0, |line| line.end);
         lines.push(start..start + line.len());
     }
-    for (number, line) in lines.iter().enumerate() {
-        let Some(comment) = comment(text, line) else {
+    let comments: Vec<Option<Comment>> = lines.iter().map(|line| comment(text, line)).collect();
+    // For each line the end of the next one, itself included, that is more than a comment.
+    let mut spoken_for = vec![None; lines.len()];
+    let mut next = None;
+    for ((line, comment), end) in lines.iter().zip(&comments).zip(&mut spoken_for).rev() {
+        if !comment.as_ref().is_some_and(|comment| comment.is_alone) {
+            next = Some(line.end);
+        }
+        *end = next;
+    }
+    for ((line, comment), spoken_for) in lines.iter().zip(comments).zip(spoken_for) {
+        let Some(comment) = comment else {
             continue;
         };
         match comment.directive(text) {
@@ -75,13 +86,9 @@ pub fn suppressions(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
                 "`allow-file` stands on a line of its own".to_owned(),
             )),
             Some(Ok(directive)) => {
-                let following = lines.get(number..).unwrap_or_default().iter();
-                let spoken_for = following
-                    .clone()
-                    .find(|line| !self::comment(text, line).is_some_and(|other| other.is_alone));
                 let reach = match spoken_for {
                     _ if directive.is_for_file => 0..text.len() + 1,
-                    Some(next) if comment.is_alone => line.start..next.end,
+                    Some(end) if comment.is_alone => line.start..end,
                     _ => line.clone(),
                 };
                 found.push(Suppression {
@@ -299,12 +306,14 @@ pub fn unused_suppressions(
     is_judged: impl Fn(&str) -> bool,
 ) -> Vec<Diagnostic> {
     let mut unused = Vec::new();
+    let used: HashSet<&FileSpan> = used.iter().collect();
+    // Those that silence what is said here.
+    let names_rule = |one: &&Suppression| one.ids.iter().any(|(_, id)| rule.is_named(id));
+    let own: Vec<&Suppression> = suppressions.iter().filter(names_rule).collect();
     for suppression in suppressions {
         for (number, (place, id)) in suppression.ids.iter().enumerate() {
             let place = in_main_file(place.clone());
-            let is_allowed = suppressions
-                .iter()
-                .any(|one| one.allows(rule, place.start).is_some());
+            let is_allowed = own.iter().any(|one| one.reach.contains(&(place.start as usize)));
             if used.contains(&place) || is_allowed || rule.is_named(id) || !is_judged(id) {
                 continue;
             }

@@ -18,7 +18,7 @@ const ABOUT: &str = "\
 ";
 
 /// How many findings of each rule are known in each file. Files are named from the baseline's folder, with `/`.
-type Counts = BTreeMap<String, BTreeMap<String, usize>>;
+pub(crate) type Counts = BTreeMap<String, BTreeMap<String, usize>>;
 
 /// The baselines of a run, each read once.
 #[derive(Default)]
@@ -164,9 +164,12 @@ pub(crate) fn write(looked: &[Looked], is_on: &dyn Fn(&str, &Path) -> bool) -> R
 }
 
 fn read(path: &Path) -> Result<Counts> {
-    let text = text_of(path)?;
-    toml::from_str(&text)
-        .map_err(|error| misconfigured(path, &text, error.span().unwrap_or(0..0), error.message()).into())
+    parse(path, &text_of(path)?)
+}
+
+pub(crate) fn parse(path: &Path, text: &str) -> Result<Counts> {
+    toml::from_str(text)
+        .map_err(|error| misconfigured(path, text, error.span().unwrap_or(0..0), error.message()).into())
 }
 
 fn text(counts: &Counts) -> String {

@@ -5,8 +5,8 @@
 
 mod levels;
 mod profile;
-mod shaderlint_toml;
-mod shadertools;
+pub(crate) mod shaderlint_toml;
+pub(crate) mod shadertools;
 
 use std::collections::HashMap;
 use std::fmt;
@@ -63,6 +63,12 @@ impl Project {
     /// What is defined before a file of this text is read: what its engine defines, unless the project says otherwise.
     pub fn defines_of(&self, text: &[u8]) -> Vec<Definition> {
         overlaid(&unity_defines(text, &self.defines), &self.defines)
+    }
+
+    /// The folders in which headers are wherever these are.
+    pub fn header_folders(&self) -> impl Iterator<Item = &PathBuf> {
+        let of_names = self.virtual_dirs.iter().map(|(_, folder)| folder);
+        self.include_dirs.iter().chain(of_names)
     }
 
     /// Whether a file of this name in a folder is a shader.
@@ -214,7 +220,7 @@ fn find_upwards(folder: &Path, fence: Option<&[PathBuf]>) -> Option<PathBuf> {
         .find_map(|names| {
             let mut paths =
                 upwards(folder, fence).flat_map(|folder| names.iter().map(|name| folder.join(name)));
-            paths.find(|path| path.is_file())
+            paths.find(|path| path.is_file() && is_inside(path, fence))
         })
         .map(|path| shown(&path))
 }
@@ -226,6 +232,14 @@ fn upwards<'a>(folder: &'a Path, fence: Option<&'a [PathBuf]>) -> impl Iterator<
     folder.ancestors().take_while(is_inside)
 }
 
+/// Whether a file is one of those folders', once links are followed.
+fn is_inside(path: &Path, fence: Option<&[PathBuf]>) -> bool {
+    let Some(fence) = fence else { return true };
+    let real = |path: &Path| path.canonicalize().ok();
+    let is_below = |path: &Path, folder| real(folder).is_some_and(|folder| path.starts_with(folder));
+    real(path).is_some_and(|path| fence.iter().any(|folder| is_below(&path, folder)))
+}
+
 fn is_json(path: &Path) -> bool {
     path.extension()
         .is_some_and(|extension| extension.eq_ignore_ascii_case("json"))
@@ -233,7 +247,11 @@ fn is_json(path: &Path) -> bool {
 
 /// The path from the root of the file system, without `.` and `..`; the working directory's has no name.
 pub(crate) fn here(path: &Path) -> PathBuf {
-    let path = if path.as_os_str().is_empty() { Path::new(".") } else { path };
+    let path = if path.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        path
+    };
     crate::includes::without_dots(&std::path::absolute(path).unwrap_or_else(|_| path.to_owned()))
 }
 

@@ -27,53 +27,54 @@ pub(crate) struct Files {
     trees: Vec<PathBuf>,
     /// The files in the trees, by the lower-case form of their names.
     index: OnceLock<HashMap<String, Vec<PathBuf>>>,
-    /// The folders outside of which nothing is read.
-    fence: Option<Mutex<Vec<PathBuf>>>,
+    /// The folders outside of which nothing is included, as they are once links are followed.
+    fence: Mutex<Vec<PathBuf>>,
+    /// What is looked at is read in these folders only, too.
+    guards_inputs: bool,
 }
 
 impl Files {
-    pub fn new(trees: Vec<PathBuf>) -> Self {
-        Files {
+    /// Included files are those in the folders of `workspace` and in those that are allowed later; stray headers are
+    /// looked up in `trees`. Links do not lead out.
+    pub fn new(trees: Vec<PathBuf>, workspace: &[PathBuf]) -> Self {
+        let files = Files {
             read: Mutex::default(),
             given: Mutex::default(),
             listings: Mutex::default(),
             trees,
             index: OnceLock::new(),
-            fence: None,
-        }
+            fence: Mutex::default(),
+            guards_inputs: false,
+        };
+        files.allow(workspace);
+        files
     }
 
-    /// The files in these folders alone, and in those that are allowed later. Links do not lead out.
+    /// As [`Files::new`], and nothing else is looked at either.
     pub fn within(folders: &[PathBuf]) -> Self {
-        let files = Files {
-            fence: Some(Mutex::default()),
-            ..Files::new(folders.to_vec())
-        };
-        files.allow(folders);
-        files
+        Files {
+            guards_inputs: true,
+            ..Files::new(folders.to_vec(), folders)
+        }
     }
 
     /// Allows to read in these folders, too.
     pub fn allow<'a>(&self, folders: impl IntoIterator<Item = &'a PathBuf>) {
-        if let Some(fence) = &self.fence {
-            let mut fence = lock(fence);
-            let folders = folders
-                .into_iter()
-                .filter_map(|folder| here(folder).canonicalize().ok());
-            for folder in folders {
-                if !fence.contains(&folder) {
-                    fence.push(folder);
-                }
+        let mut fence = lock(&self.fence);
+        let folders = folders
+            .into_iter()
+            .filter_map(|folder| here(folder).canonicalize().ok());
+        for folder in folders {
+            if !fence.contains(&folder) {
+                fence.push(folder);
             }
         }
     }
 
     /// Whether the path may be looked at.
     pub fn allows(&self, path: &Path) -> bool {
-        self.fence.as_ref().is_none_or(|fence| {
-            let path = here(path).canonicalize();
-            path.is_ok_and(|path| lock(fence).iter().any(|folder| path.starts_with(folder)))
-        })
+        let path = here(path).canonicalize();
+        path.is_ok_and(|path| lock(&self.fence).iter().any(|folder| path.starts_with(folder)))
     }
 
     /// Says what holds in place of what is on disk; `None` for what is there.
@@ -94,17 +95,27 @@ impl Files {
         lock(&self.listings).clear();
     }
 
-    /// What is in the file of exactly this path.
+    /// What is in the file of exactly this path, which is one to look at.
     pub fn bytes(&self, path: &Path) -> io::Result<Vec<u8>> {
+        self.bytes_if(path, !self.guards_inputs)
+    }
+
+    fn bytes_if(&self, path: &Path, is_allowed: bool) -> io::Result<Vec<u8>> {
         let given = lock(&self.given).get(&here(path)).cloned();
         match given {
             Some(bytes) => Ok(bytes.to_vec()),
-            None if self.allows(path) => std::fs::read(path),
+            None if is_allowed || self.allows(path) => std::fs::read(path),
             None => Err(io::Error::new(
                 io::ErrorKind::PermissionDenied,
                 "outside of the workspace and the include folders",
             )),
         }
+    }
+
+    /// Whether there is a file of this path that may not be included.
+    fn refuses(&self, path: &Path) -> bool {
+        let is_given = lock(&self.given).contains_key(&here(path));
+        !is_given && path.is_file() && !self.allows(path)
     }
 
     /// The file that is called `path` in some case.
@@ -119,7 +130,7 @@ impl Files {
             self.in_any_case(path).filter(|path| path.is_file())
         };
         let file = actual.and_then(|actual| {
-            let bytes = self.bytes(&actual).ok()?;
+            let bytes = self.bytes_if(&actual, false).ok()?;
             // The preprocessor complains of a binary file.
             let text = decode(&bytes).unwrap_or_else(|| Arc::from(bytes));
             let path = actual.display().to_string();
@@ -218,6 +229,15 @@ pub(crate) struct Search<'a> {
     files: &'a Files,
     project: &'a Project,
     choices: RefCell<Vec<Choice>>,
+    refused: RefCell<Vec<Refused>>,
+}
+
+/// A file that is there and may not be included.
+#[derive(PartialEq, Eq)]
+struct Refused {
+    from: String,
+    written: String,
+    path: PathBuf,
 }
 
 /// Several files could have been meant.
@@ -235,6 +255,30 @@ impl<'a> Search<'a> {
             files,
             project,
             choices: RefCell::default(),
+            refused: RefCell::default(),
+        }
+    }
+
+    /// Says of what was not found that it is there, and may not be read, where it is so.
+    pub fn explain(&self, sources: &Sources, problems: &mut [Problem]) {
+        for refused in self.refused.borrow().iter() {
+            let missing = format!("cannot find `{}`", refused.written);
+            let is_in_file = |place: Option<FileSpan>| {
+                let file = place.and_then(|place| sources.get(place.file));
+                file.is_some_and(|file| file.path == refused.from)
+            };
+            for problem in &mut *problems {
+                // What a configuration is called may follow.
+                if let Some(rest) = problem.message.strip_prefix(&missing)
+                    && is_in_file(problem.place)
+                {
+                    problem.message = format!(
+                        "`{}` leads out of the workspace, to {}: -I or `include-dirs` allows its folder{rest}",
+                        refused.written,
+                        refused.path.display()
+                    );
+                }
+            }
         }
     }
 
@@ -283,10 +327,26 @@ impl Includes for Search<'_> {
             .into_iter()
             .chain(folders)
             .map(|folder| folder.join(&path));
-        in_virtual
+        let candidates: Vec<PathBuf> = in_virtual
             .chain(in_folders)
-            .find_map(|path| self.files.read(&without_dots(&path)))
-            .or_else(|| self.nearest_in_trees(from, written, &path))
+            .map(|path| without_dots(&path))
+            .collect();
+        let found = candidates.iter().find_map(|path| self.files.read(path));
+        let found = found.or_else(|| self.nearest_in_trees(from, written, &path));
+        if found.is_none()
+            && let Some(path) = candidates.into_iter().find(|path| self.files.refuses(path))
+        {
+            let refused = Refused {
+                from: from.to_owned(),
+                written: written.to_owned(),
+                path,
+            };
+            let mut known = self.refused.borrow_mut();
+            if !known.contains(&refused) {
+                known.push(refused);
+            }
+        }
+        found
     }
 }
 

@@ -161,7 +161,9 @@ impl OneFile {
 
     /// What holds for the file is known.
     pub fn read_in(project: Arc<Project>, path: &Path) -> Result<Self> {
-        let files = Files::new(walk::trees(&[], std::iter::once((path, project.root.as_deref()))));
+        let of_file = || std::iter::once((path, project.root.as_deref()));
+        let files = Files::new(walk::trees(&[], of_file()), &walk::workspace(&[], of_file()));
+        files.allow(project.header_folders());
         Ok(OneFile {
             path: path.to_owned(),
             text: text_of(&read_file(&files, path)?).to_vec(),
@@ -179,7 +181,9 @@ impl OneFile {
     pub fn unit(&self, text: &[u8]) -> Unit {
         let path = self.path.display().to_string();
         let defines = self.project.defines_of(text);
-        let (shader, problems) = shaderlint_hlsl::read(&path, text, &defines, &self.search());
+        let search = self.search();
+        let (shader, mut problems) = shaderlint_hlsl::read(&path, text, &defines, &search);
+        search.explain(&shader.sources, &mut problems);
         Unit { shader, problems }
     }
 }
@@ -304,6 +308,8 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
     looked.problems = union.problems;
     looked.problems.extend(search.choices(&union.sources));
     looked.elsewhere = union.elsewhere;
+    search.explain(&union.sources, &mut looked.problems);
+    search.explain(&union.sources, &mut looked.elsewhere);
     let has_places = !(looked.report.findings.is_empty()
         && looked.report.problems.is_empty()
         && looked.report.stops.is_empty()

@@ -1,115 +1,13 @@
-//! The command line of shaderlint. All input and output of the linter is in this crate.
-//!
-//! [`walk`] turns arguments into files, [`config`] says what holds for each, [`lint`] reads and checks them, [`report`] shows what was found, [`write`] puts
-//! fixed files in place.
+//! The program. What it does is in the library beside it, so that what fuzzes it needs no second program.
 
 #![forbid(unsafe_code)]
 
-mod args;
-mod baseline;
-#[cfg(feature = "gpu")]
-mod bench;
-mod changed;
-mod config;
-mod encoding;
-mod explain;
-mod generate;
-mod includes;
-mod inputs;
-#[cfg(feature = "gpu")]
-mod kernel;
-mod lint;
-mod panics;
-mod preprocess;
-mod report;
-mod rules;
-mod run;
-mod scan;
-mod server;
-mod show;
-mod source_text;
-mod terminal;
-mod uri;
-mod variants;
-#[cfg(feature = "gpu")]
-mod verify;
-mod walk;
-#[cfg(feature = "gpu")]
-mod wgsl;
-mod write;
-
 use std::process::ExitCode;
-
-use anyhow::{Context, Result};
-use clap::Parser;
 
 /// Parse trees and terms are many small pieces, made and dropped by all threads.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// What the process says to its caller.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Outcome {
-    /// Everything was looked at and nothing found.
-    Clean,
-    /// There are findings.
-    Findings,
-    /// Something could not be done.
-    Failure,
-}
-
-impl From<Outcome> for ExitCode {
-    fn from(outcome: Outcome) -> ExitCode {
-        ExitCode::from(match outcome {
-            Outcome::Clean => 0,
-            Outcome::Findings => 1,
-            Outcome::Failure => 2,
-        })
-    }
-}
-
-/// Deeply nested source is parsed and dropped by recursion. Untouched pages of a stack cost nothing.
-const STACK_SIZE: usize = 256 << 20;
-
 fn main() -> ExitCode {
-    let args = args::Args::parse();
-    panics::keep_quiet();
-    match on_deep_stacks(|| panics::as_error("internal error, please report", || dispatch(args))) {
-        Ok(outcome) => outcome.into(),
-        Err(error) => {
-            report::failure(&error);
-            Outcome::Failure.into()
-        }
-    }
-}
-
-fn dispatch(args: args::Args) -> Result<Outcome> {
-    match args.command {
-        None => match &args.check.files.show_settings {
-            Some(file) => show::settings(&args.check, file),
-            None if args.check.files.show_files => show::files(&args.check),
-            None => run::run(&args.check),
-        },
-        Some(args::Command::Explain { rule }) => explain::run(&rule),
-        Some(args::Command::Rules(args)) => rules::run(&args),
-        Some(args::Command::Preprocess(args)) => preprocess::run(&args),
-        #[cfg(feature = "gpu")]
-        Some(args::Command::Wgsl(args)) => wgsl::run(&args),
-        #[cfg(feature = "gpu")]
-        Some(args::Command::Verify(args)) => verify::run(&args),
-        #[cfg(feature = "gpu")]
-        Some(args::Command::Bench(args)) => bench::run(&args),
-        Some(args::Command::Server) => server::run(),
-        Some(args::Command::Completions { shell }) => generate::completions(shell),
-        Some(args::Command::Man { command }) => generate::man(command.as_deref()),
-    }
-}
-
-/// Runs the job in a pool of threads whose stacks are deep; what it does in parallel is done by the same threads.
-fn on_deep_stacks(job: impl FnOnce() -> Result<Outcome> + Send) -> Result<Outcome> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .stack_size(STACK_SIZE)
-        .build()
-        .context("no threads to work with")?;
-    pool.install(job)
+    shaderlint::main()
 }

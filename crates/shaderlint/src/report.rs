@@ -54,9 +54,7 @@ pub(crate) fn findings(results: Results, format: OutputFormat, style: Style) -> 
         }
         OutputFormat::Json => json::json(results.looked),
         OutputFormat::Sarif => sarif::sarif(results),
-        OutputFormat::Github => {
-            Ok(github::github(results.looked, checkout()).into_bytes())
-        }
+        OutputFormat::Github => Ok(github::github(results.looked, checkout()).into_bytes()),
         OutputFormat::Gitlab => gitlab::gitlab(results.looked, checkout()),
         OutputFormat::Junit => junit::junit(results),
     }
@@ -103,7 +101,12 @@ fn slashed(path: &str, root: Option<&Path>) -> String {
         }
         // The root may be named by a link.
         let path = path.canonicalize().ok()?;
-        Some(path.strip_prefix(root.canonicalize().ok()?).ok()?.display().to_string())
+        Some(
+            path.strip_prefix(root.canonicalize().ok()?)
+                .ok()?
+                .display()
+                .to_string(),
+        )
     });
     let path = below.unwrap_or_else(|| path.to_owned());
     if cfg!(windows) {

@@ -23,11 +23,16 @@ use crate::{Outcome, baseline, inputs, terminal, walk};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     let (inputs, mut failures) = inputs::inputs(args)?;
-    let roots = inputs
-        .iter()
-        .map(|target| (target.input.path.as_path(), target.project.root.as_deref()));
+    let roots = || {
+        let targets = inputs.iter();
+        targets.map(|target| (target.input.path.as_path(), target.project.root.as_deref()))
+    };
     let stdin = inputs::stdin(args)?.map(inputs::read_stdin).transpose()?;
-    let files = Files::new(walk::trees(&args.files.paths, roots));
+    let paths = &args.files.paths;
+    let files = Files::new(walk::trees(paths, roots()), &walk::workspace(paths, roots()));
+    for target in &inputs {
+        files.allow(target.project.header_folders());
+    }
     if let Some((path, bytes)) = &stdin {
         files.give(path, Some(bytes.as_slice().into()));
     }
@@ -231,7 +236,8 @@ fn show(args: &CheckArgs, results: Results, stale: &[Stale], stdout_is_taken: bo
         None => Style::of_stdout(output.color),
     };
     // A service reads annotations from standard output, and from there alone.
-    let to_person = output_file.is_some() || stdout_is_taken || output.statistics || io::stdout().is_terminal();
+    let to_person =
+        output_file.is_some() || stdout_is_taken || output.statistics || io::stdout().is_terminal();
     let format = output
         .output_format
         .unwrap_or_else(|| report::default_format(to_person));

@@ -47,10 +47,12 @@ pub(crate) fn run() -> Result<Outcome> {
     outcome
 }
 
-fn serve(connection: &Connection) -> Result<Outcome> {
+/// Serves the editor at the other end of a connection.
+pub(crate) fn serve(connection: &Connection) -> Result<Outcome> {
     let (id, params) = connection.initialize_start()?;
     // `lsp_types` looks for this under another name than the protocol's.
-    let refreshes = params.pointer("/capabilities/workspace/diagnostics/refreshSupport") == Some(&true.into());
+    let refreshes =
+        params.pointer("/capabilities/workspace/diagnostics/refreshSupport") == Some(&true.into());
     let params: InitializeParams = serde_json::from_value(params).context("initialize")?;
     let client = Client::new(connection.sender.clone(), &params, refreshes);
     let result = InitializeResult {

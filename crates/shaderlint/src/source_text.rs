@@ -8,6 +8,8 @@ use shaderlint_hlsl::{FileId, FileSpan, Sources};
 /// A file's text as shown. Bytes that are no UTF-8, and control characters that a terminal would act on, become U+FFFD.
 pub(crate) struct SourceText {
     pub name: String,
+    /// The name as shown to people: it may hold what ends a line or speaks to a terminal.
+    pub shown_name: String,
     text: String,
     lines: Vec<usize>,
     /// Where shown and actual offsets drift apart: (actual, shown), ascending in both.
@@ -44,6 +46,7 @@ impl SourceText {
         }
         SourceText {
             name: name.to_owned(),
+            shown_name: name.replace(char::is_control, "\u{fffd}"),
             lines: line_starts(&text).collect(),
             text,
             drift,
@@ -154,7 +157,7 @@ impl<'a> Files<'a> for SourceTexts {
 
     fn name(&'a self, id: FileId) -> Result<&'a str, Error> {
         self.get(id)
-            .map(|file| file.name.as_str())
+            .map(|file| file.shown_name.as_str())
             .ok_or(Error::FileMissing)
     }
 

@@ -5,7 +5,7 @@
 
 mod evidence;
 mod gather;
-mod kernel_toml;
+pub(crate) mod kernel_toml;
 mod page;
 mod pair;
 mod progress;
@@ -177,7 +177,7 @@ impl Verification<'_> {
             Err(_) => walk::is_shader(path),
         };
         let (inputs, problems) = walk::walk(&[(args.path.clone(), Asked::Found)], &mut is_shader);
-        let sources = Sources::new(Vec::new());
+        let sources = Sources::new(Vec::new(), &[]);
         for problem in problems {
             terminal::complain(&problem);
             self.could_not = true;

@@ -9,7 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Packages by folder, and the packages of this workspace that each may use.
-const ARROWS: [(&str, &[&str]); 6] = [
+const ARROWS: [(&str, &[&str]); 7] = [
     ("crates/hlsl", &[]),
     ("crates/simt", &["shaderlint-hlsl"]),
     ("crates/linter", &["shaderlint-hlsl", "shaderlint-simt"]),
@@ -26,6 +26,16 @@ const ARROWS: [(&str, &[&str]); 6] = [
             "shaderlint-rules",
             "shaderlint-simt",
             "shaderlint-verify",
+        ],
+    ),
+    (
+        "crates/fuzz",
+        &[
+            "shaderlint",
+            "shaderlint-hlsl",
+            "shaderlint-linter",
+            "shaderlint-rules",
+            "shaderlint-simt",
         ],
     ),
 ];

@@ -499,7 +499,10 @@ fn a_baseline_keeps_what_was_not_looked_for_and_fixes_leave_what_it_knows() {
         .with("shaderlint.toml", "baseline = \"known.toml\"\n")
         .with("a.hlsl", RACE)
         .with("b.hlsl", LADDER);
-    for arguments in [&["--write-baseline", "-q"][..], &["--write-baseline", "-q", "--select", "perf"]] {
+    for arguments in [
+        &["--write-baseline", "-q"][..],
+        &["--write-baseline", "-q", "--select", "perf"],
+    ] {
         assert!(folder.run(arguments).status.success());
         assert_data_eq!(
             fs::read_to_string(folder.0.join("known.toml")).unwrap(),

@@ -215,7 +215,10 @@ fn nobody_counts_in_annotations() {
         .env("GITHUB_ACTIONS", "true")
         .output()
         .unwrap();
-    assert_eq!(String::from_utf8(output.stdout).unwrap(), folder.printed(&["--statistics", "-q"]));
+    assert_eq!(
+        String::from_utf8(output.stdout).unwrap(),
+        folder.printed(&["--statistics", "-q"])
+    );
     // `-` is standard output.
     assert_eq!(folder.printed(&["-o", "-", "-q"]), folder.printed(&["-q"]));
 }
@@ -224,7 +227,8 @@ fn nobody_counts_in_annotations() {
 fn a_barrier_that_is_found_fault_with_was_understood() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/rules/divergent-barrier/bad.hlsl");
     let folder = Folder::new("understood").with("a.hlsl", fs::read(page).unwrap());
-    let json: serde_json::Value = serde_json::from_str(&folder.printed(&["--output-format", "json"])).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&folder.printed(&["--output-format", "json"])).unwrap();
     assert_ne!(json["findings"].as_array().unwrap().len(), 0);
     assert_eq!(json["problems"], serde_json::json!([]));
 }

@@ -288,6 +288,10 @@ fn nothing_is_read_outside_of_the_workspace() {
         editor.pull("race.hlsl"),
         "5:17-5:37 groupshared-race data race on g_Sum[1]\n"
     );
+    fs::create_dir(folder.0.join("linked")).unwrap();
+    std::os::unix::fs::symlink("../../shaderlint.toml", folder.0.join("linked/shaderlint.toml")).unwrap();
+    editor.open_file("linked/race.hlsl", RACE);
+    assert_ne!(editor.pull("linked/race.hlsl"), "");
     // An include folder is read wherever it is.
     let sized = RACE.replace("[numthreads(64", "#include \"size.hlsli\"\n[numthreads(SIZE");
     editor.open_file("sized.hlsl", &sized);
@@ -377,7 +381,11 @@ fn an_editor_that_asks_is_told_to_ask_again() {
     changed(&mut editor, "size.hlsli", "#define SIZE 64\n");
     refresh(&mut editor);
     assert_eq!(editor.pull("a.hlsl").lines().count(), 1);
-    changed(&mut editor, "shaderlint.toml", "[levels]\ngroupshared-race = \"off\"\n");
+    changed(
+        &mut editor,
+        "shaderlint.toml",
+        "[levels]\ngroupshared-race = \"off\"\n",
+    );
     refresh(&mut editor);
     assert_eq!(editor.pull("a.hlsl"), "");
     // What is excluded is opened to be read.

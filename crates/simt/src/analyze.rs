@@ -12,7 +12,7 @@ use crate::missed::is_for_other_waves;
 use crate::packing;
 use crate::shuffle;
 use crate::terms::Terms;
-use crate::wave::{LaneMap, WAVE_SIZES, Waves};
+use crate::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
 use crate::window::View;
 
 /// Runs an entry point's thread group and says what it computes together and where it races.
@@ -30,8 +30,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         group_size: group,
         ..Analysis::default()
     };
-    let size = group.into_iter().fold(1, u32::saturating_mul);
-    if !(1..=1024).contains(&size) {
+    if !is_group(group) {
         return analysis;
     }
     if starts_with_effects(shader) {

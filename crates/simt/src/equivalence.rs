@@ -22,7 +22,7 @@ use crate::machine::{BUDGET, Machine, Write};
 use crate::rounding::Derivations;
 use crate::terms::{Symbol, Term, Terms};
 use crate::value::{Op, Value};
-use crate::wave::{LaneMap, WAVE_SIZES, Waves};
+use crate::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
 
 /// What two kernels do at one wave size under one lane map.
 #[derive(Clone, Debug)]
@@ -190,7 +190,7 @@ fn trace(
         .functions
         .get(entry.0 as usize)
         .and_then(|function| function.group_size)
-        .filter(|group| (1..=1024).contains(&group.iter().map(|size| u64::from(*size)).product::<u64>()))
+        .filter(|group| is_group(*group))
         .ok_or_else(unfit)?;
     let waves = Waves::new(group, wave_size, map);
     let mut machine = Machine::new(shader, terms, entry, waves, BUDGET).ok_or_else(unfit)?;

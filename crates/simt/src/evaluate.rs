@@ -7,7 +7,7 @@ use shaderlint_hlsl::{FunctionId, Shader};
 use crate::machine::{BUDGET, Machine, Write};
 use crate::sample::{Given, Sample};
 use crate::terms::Terms;
-use crate::wave::{LaneMap, Waves};
+use crate::wave::{LaneMap, Waves, is_group};
 
 /// By resource, index and component: the word left there.
 pub type Written = BTreeMap<(String, Vec<u32>, u32), u32>;
@@ -37,7 +37,8 @@ pub fn evaluate_groups(
     map: LaneMap,
     groups: &[([u32; 3], &Given<'_>)],
 ) -> Option<Vec<Written>> {
-    let group = shader.functions.get(entry.0 as usize)?.group_size?;
+    let group = shader.functions.get(entry.0 as usize)?.group_size;
+    let group = group.filter(|group| is_group(*group))?;
     let mut terms = Terms::default();
     let mut machine = Machine::new(
         shader,

@@ -9,7 +9,7 @@ use crate::column::Column;
 use crate::machine::{BUDGET, Machine};
 use crate::terms::{Symbol, Terms};
 use crate::transfer::resource_name;
-use crate::wave::{LaneMap, WAVE_SIZES, Waves};
+use crate::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
 
 /// The resources a run has written to, as far as atomics are concerned.
 #[derive(Default)]
@@ -27,9 +27,10 @@ pub(crate) struct Order {
 #[must_use]
 pub fn unordered(shader: &Shader, entry: FunctionId) -> BTreeSet<String> {
     let function = shader.functions.get(entry.0 as usize);
-    let group = function
-        .and_then(|function| function.group_size)
-        .unwrap_or_default();
+    let group = function.and_then(|function| function.group_size);
+    let Some(group) = group.filter(|group| is_group(*group)) else {
+        return BTreeSet::new();
+    };
     let mut terms = Terms::default();
     let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
     let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves, BUDGET) else {

@@ -1,5 +1,7 @@
 //! How the threads of a group are spread over waves.
 
+use crate::column::MAX_THREADS;
+
 /// The packing of a group's threads into waves.
 ///
 /// HLSL promises none of these: "no relation between the values of `SV_GroupIndex` and the return value of
@@ -16,6 +18,12 @@ pub enum LaneMap {
     Quads,
     /// Any threads in any order in waves partly filled, from this seed.
     Ragged(u64),
+}
+
+/// Whether D3D allows a thread group of this size. The product of three numbers in 32 bits may be as long as 96.
+pub(crate) fn is_group(size: [u32; 3]) -> bool {
+    let threads: u128 = size.into_iter().map(u128::from).product();
+    (1..=MAX_THREADS as u128).contains(&threads)
 }
 
 impl LaneMap {

@@ -16,6 +16,8 @@ use condition::{Change, Changes, both, ways};
 /// How many configurations are tried out, and how many of them for one region.
 const MAX_TRIES: usize = 32;
 const MAX_TRIES_OF_ONE: usize = 8;
+/// As many regions are kept in mind: each is held against those of every configuration.
+const MAX_REGIONS: usize = 1000;
 
 type Definition = (String, String);
 
@@ -67,6 +69,7 @@ impl<'a> Exploration<'a> {
         // Headers have other includers: those of the file itself come first.
         new.sort_by_key(|region| region.place.file);
         self.left.retain(|region| !region.is_active_in(unit));
+        new.truncate(MAX_REGIONS.saturating_sub(self.left.len()));
         self.left.extend(new);
         let files = unit.sources.files.iter();
         self.files.extend(files.map(|file| file.path.clone()));

@@ -134,11 +134,22 @@ fn match_brackets(tokens: &[Token]) -> (Vec<u32>, Vec<u32>) {
     let mut partner = vec![u32::MAX; tokens.len()];
     let mut deep = Vec::new();
     let mut stack: Vec<(u8, u32)> = Vec::new();
+    // What may be the brackets of templates, one in another: a parser keeps both readings of each in mind.
+    let mut angles = 0usize;
     for (index, token) in tokens.iter().enumerate() {
         let TokenKind::Punct(punct) = token.kind else {
             continue;
         };
         let index = index as u32;
+        match punct {
+            b'<' => angles += 1,
+            b'>' => angles = angles.saturating_sub(1),
+            b';' | b'{' | b'}' | b')' | b'&' | b'|' => angles = 0,
+            _ => {}
+        }
+        if punct == b'<' && angles > MAX_NESTING {
+            deep.push(index);
+        }
         let open = match punct {
             b'(' | b'[' | b'{' => {
                 stack.push((punct, index));

@@ -106,9 +106,13 @@ struct Defines(Vec<Definition>);
 
 /// Reads the file at `path`; its paths are relative to its folder.
 pub(super) fn read(path: &Path) -> Result<Project> {
-    let text = text_of(path)?;
-    let file: File = toml::from_str(&text)
-        .map_err(|error| misconfigured(path, &text, error.span().unwrap_or(0..0), error.message()))?;
+    parse(path, &text_of(path)?)
+}
+
+/// The same of a file that holds `text`.
+pub(crate) fn parse(path: &Path, text: &str) -> Result<Project> {
+    let file: File = toml::from_str(text)
+        .map_err(|error| misconfigured(path, text, error.span().unwrap_or(0..0), error.message()))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let matcher = |patterns: &[Spanned<String>]| -> Result<Gitignore> {
         let mut matcher = GitignoreBuilder::new(here(folder));
@@ -116,7 +120,7 @@ pub(super) fn read(path: &Path) -> Result<Project> {
         for pattern in patterns {
             matcher
                 .add_line(None, pattern.get_ref())
-                .map_err(|error| misconfigured(path, &text, pattern.span(), error.to_string()))?;
+                .map_err(|error| misconfigured(path, text, pattern.span(), error.to_string()))?;
         }
         Ok(matcher.build()?)
     };
@@ -131,7 +135,7 @@ pub(super) fn read(path: &Path) -> Result<Project> {
         let name = &variant.name;
         if file.variants.iter().take(index).any(|other| other.name == *name) {
             let message = format!("a second variant called `{}`", name.get_ref());
-            return Err(misconfigured(path, &text, name.span(), message).into());
+            return Err(misconfigured(path, text, name.span(), message).into());
         }
     }
     let variants = file.variants.into_iter().map(|variant| Variant {

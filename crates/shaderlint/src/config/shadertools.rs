@@ -9,7 +9,7 @@ use anyhow::Result;
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde::Deserialize;
 
-use super::{Project, is_name, misconfigured, overlaid, shown, text_of, upwards};
+use super::{Project, is_inside, is_name, misconfigured, overlaid, shown, text_of, upwards};
 
 pub(super) const NAME: &str = "shadertoolsconfig.json";
 
@@ -37,7 +37,7 @@ pub(super) fn read(path: &Path, fence: Option<&[PathBuf]>) -> Result<Project> {
     let above = folders
         .skip(1)
         .map(|folder| folder.join(NAME))
-        .filter(|path| path.is_file());
+        .filter(|path| path.is_file() && is_inside(path, fence));
     for path in std::iter::once(path.to_owned()).chain(above.map(|path| shown(&path))) {
         let file = read_one(&path)?;
         let is_root = file.root;
@@ -50,20 +50,29 @@ pub(super) fn read(path: &Path, fence: Option<&[PathBuf]>) -> Result<Project> {
 }
 
 fn read_one(path: &Path) -> Result<File> {
-    let text = text_of(path)?;
+    file(path, &text_of(path)?)
+}
+
+/// What is in such a file of this text; its paths are relative to its folder.
+pub(crate) fn parse(path: &Path, text: &str) -> Result<Project> {
+    let mut project = Project::default();
+    add(&mut project, path, file(path, text)?);
+    Ok(project)
+}
+
+fn file(path: &Path, text: &str) -> Result<File> {
     // Editors allow comments and trailing commas in it.
-    let value: serde_json::Value =
-        parse_to_serde_value(&text, &ParseOptions::default()).map_err(|error| {
-            let range = error.range();
-            misconfigured(path, &text, range.start..range.end, error.kind().to_string())
-        })?;
+    let value: serde_json::Value = parse_to_serde_value(text, &ParseOptions::default()).map_err(|error| {
+        let range = error.range();
+        misconfigured(path, text, range.start..range.end, error.kind().to_string())
+    })?;
     let file: File =
-        serde_json::from_value(value).map_err(|error| misconfigured(path, &text, 0..0, error.to_string()))?;
+        serde_json::from_value(value).map_err(|error| misconfigured(path, text, 0..0, error.to_string()))?;
     if let Some(name) = file.definitions.keys().find(|name| !is_name(name)) {
         let start = text.find(&format!("\"{name}\"")).unwrap_or(0);
         return Err(misconfigured(
             path,
-            &text,
+            text,
             start..start + name.len() + 2,
             format!("`{name}` is not a name"),
         )

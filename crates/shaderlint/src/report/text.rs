@@ -79,7 +79,7 @@ pub(super) fn concise(looked: &Looked, style: Style) -> String {
         let _ = writeln!(
             output,
             "{}:{}:{}: {} {}",
-            paint("1", &file.name),
+            paint("1", &file.shown_name),
             start.line,
             start.column,
             paint(color, &id(finding.rule, style)),

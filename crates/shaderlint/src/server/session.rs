@@ -379,11 +379,7 @@ impl Session {
         self.pool.spawn(move || {
             let looked = panics::as_error("internal error, please report", || {
                 let target = target?;
-                let project = &target.project;
-                options.files.allow(&project.include_dirs);
-                options
-                    .files
-                    .allow(project.virtual_dirs.iter().map(|(_, folder)| folder));
+                options.files.allow(target.project.header_folders());
                 let mut looked = [look(&target, &options, role)?];
                 if looked[0]
                     .baseline

@@ -34,7 +34,7 @@ pub(super) struct Given {
 
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct KernelToml {
+pub(crate) struct KernelToml {
     groups: Option<[u32; 3]>,
     #[serde(deserialize_with = "numbers")]
     set: BTreeMap<String, Vec<f64>>,
@@ -86,22 +86,10 @@ impl Settings {
     pub fn of_file(path: &Path, set: &[(String, Vec<f64>)]) -> Result<Settings> {
         let beside = path.with_file_name(FILE);
         let file = match std::fs::read_to_string(&beside) {
-            Ok(text) => {
-                toml::from_str(&text).with_context(|| format!("{} is not understood", beside.display()))?
-            }
+            Ok(text) => parse(&beside, &text)?,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => KernelToml::default(),
             Err(error) => return Err(error).with_context(|| beside.display().to_string()),
         };
-        let groups = [file.groups]
-            .into_iter()
-            .chain(file.entry.values().map(|given| given.groups));
-        for groups in groups.flatten() {
-            ensure!(
-                groups.iter().all(|count| (1..=1024).contains(count)),
-                "{}: `groups` are three numbers from 1 to 1024",
-                beside.display()
-            );
-        }
         Ok(Settings {
             file,
             set: set.to_vec(),
@@ -132,6 +120,23 @@ impl Settings {
         given.set.extend(self.set.iter().cloned());
         given
     }
+}
+
+/// What is in a file of this text.
+pub(crate) fn parse(path: &Path, text: &str) -> Result<KernelToml> {
+    let file: KernelToml =
+        toml::from_str(text).with_context(|| format!("{} is not understood", path.display()))?;
+    let groups = [file.groups]
+        .into_iter()
+        .chain(file.entry.values().map(|given| given.groups));
+    for groups in groups.flatten() {
+        ensure!(
+            groups.iter().all(|count| (1..=1024).contains(count)),
+            "{}: `groups` are three numbers from 1 to 1024",
+            path.display()
+        );
+    }
+    Ok(file)
 }
 
 /// Parses `NAME=VALUE[,VALUE]…`.

@@ -119,6 +119,11 @@ fn sizes_that_cannot_be() {
                 "2048, 1, 1",
                 "a thread group of 2048 threads, where D3D allows 1024",
             ),
+            group(
+                "cube",
+                "65536, 65536, 65536",
+                "a thread group of 281474976710656 threads",
+            ),
             group("more", "1024, 1024, 64", "a thread group of 67108864 threads"),
             group(
                 "most",

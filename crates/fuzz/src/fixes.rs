@@ -1,0 +1,112 @@
+//! Fixes: the fixed text reads as well as before, the finding is gone, and the kernels are proved equal once more, this
+//! time from the texts of the files.
+
+use shaderlint_hlsl::{FunctionId, NoIncludes, Problem, Shader, read};
+use shaderlint_linter::{Diagnostic, Report, Safety, Settings, Verdict, apply, check_shader, settle};
+use shaderlint_rules::RULES;
+use shaderlint_simt::{LaneMap, Outcome, compare};
+
+use crate::checks;
+
+/// The longest text that is looked at: more of it shows no more.
+const LONGEST: usize = 4096;
+
+/// What is found in a text, and what could not be read of it.
+fn look(text: &[u8]) -> (Shader, Vec<Problem>, Report) {
+    let (shader, problems) = read("0", text, &[], &NoIncludes);
+    let report = check_shader(&shader, RULES, &Settings::default());
+    (shader, problems, report)
+}
+
+/// Every fix by itself, and all of them.
+///
+/// # Panics
+/// Where something is wrong.
+pub fn fixes(bytes: &[u8]) {
+    if bytes.len() > LONGEST {
+        return;
+    }
+    let (shader, unread, report) = look(bytes);
+    checks::report(&shader.sources, &report);
+    if report.findings.iter().all(|finding| finding.fix.is_none()) {
+        return;
+    }
+    for finding in &report.findings {
+        let Some(fix) = &finding.fix else { continue };
+        let fixed = apply(bytes, [fix]);
+        assert_eq!(fixed.count, 1, "a fix that cannot be made: {fix:?}");
+        let shown = || format!("after `{}`:\n{}", fix.title, String::from_utf8_lossy(&fixed.text));
+        let (fixed_shader, left, again) = look(&fixed.text);
+        assert!(left.len() <= unread.len(), "{left:?} {}", shown());
+        let of_rule = |report: &Report| {
+            report
+                .findings
+                .iter()
+                .filter(|other| other.rule == finding.rule)
+                .count()
+        };
+        assert!(
+            of_rule(&again) < of_rule(&report),
+            "still found: {} {}",
+            finding.message,
+            shown()
+        );
+        if let Err(message) = prove(&shader, &fixed_shader, finding) {
+            panic!("{message} {}", shown());
+        }
+    }
+    let settled = settle(bytes, true, |text| look(text).2, |report| &report.findings);
+    assert!(settled.fixed > 0, "fixes that are not made");
+    let has_fix = |finding: &Diagnostic| finding.fix.is_some();
+    assert!(
+        !settled.last.findings.iter().any(has_fix),
+        "it never settles:\n{}",
+        String::from_utf8_lossy(&settled.text)
+    );
+}
+
+/// Whether every entry point does what it did. Rules about atomics and about mistakes change what is done: no more is
+/// asked of them than that nothing is told apart that was proved to be one thing.
+fn prove(before: &Shader, after: &Shader, finding: &Diagnostic) -> Result<(), String> {
+    let entries = |shader: &Shader| -> Vec<(FunctionId, String)> {
+        let entries = shader.entry_points();
+        entries
+            .map(|(id, function)| (id, function.name.clone()))
+            .collect()
+    };
+    let (old, new) = (entries(before), entries(after));
+    let names = |entries: &[(FunctionId, String)]| -> Vec<String> {
+        entries.iter().map(|(_, name)| name.clone()).collect()
+    };
+    if names(&old) != names(&new) {
+        return Err("the entry points are others".to_owned());
+    }
+    if !matches!(finding.verdict, Verdict::Proved | Verdict::Reassociates) {
+        return Ok(());
+    }
+    let is_unsafe = finding
+        .fix
+        .as_ref()
+        .is_some_and(|fix| fix.safety == Safety::Unsafe);
+    let mut proved = 0;
+    for ((old, name), (new, _)) in old.iter().zip(&new) {
+        let runs = compare((before, *old), (after, *new), &[LaneMap::Linear]);
+        for run in &runs {
+            let is_fine = match &run.outcome {
+                Outcome::Equal => true,
+                Outcome::Reassociates => is_unsafe,
+                // It was like that before, and is not the one that the finding is about.
+                Outcome::NotProved(why) => why.starts_with("the first kernel itself"),
+                _ => false,
+            };
+            if !is_fine {
+                return Err(format!("`{name}` is another kernel: {run:?}"));
+            }
+        }
+        proved += usize::from(runs.iter().all(|run| run.outcome.is_equal()));
+    }
+    if proved == 0 {
+        return Err("no kernel is proved equal".to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,39 @@
+//! Fuzz targets: whatever the bytes are, nothing panics, and what is said of them is about them.
+//!
+//! A target takes bytes and panics where something is wrong. libFuzzer drives them (`fuzz_targets`, behind the feature
+//! `libfuzzer`), and so do the tests: with what once went wrong (`fixtures/hostile`) and with some hundred edits of the
+//! fixtures. Inputs are texts, so that what libFuzzer finds can be read, and kept, as it is.
+
+#![forbid(unsafe_code)]
+
+mod checks;
+mod configuration;
+mod edits;
+mod fixes;
+mod input;
+mod seeds;
+mod server;
+mod stack;
+mod targets;
+
+pub use configuration::configuration;
+pub use edits::{mutate, mutate_in_place};
+pub use fixes::fixes;
+pub use seeds::{kernels, scripts, settings};
+pub use server::server;
+pub use stack::on_deep_stack;
+pub use targets::{engine, linter, parser, preprocessor};
+
+/// What is fuzzed: panics where something is wrong with what becomes of the bytes.
+pub type Target = fn(&[u8]);
+
+/// Every target by its name, with the texts that it starts from.
+pub const TARGETS: [(&str, Target, fn() -> &'static [Vec<u8>]); 7] = [
+    ("preprocessor", preprocessor, kernels),
+    ("parser", parser, kernels),
+    ("engine", engine, kernels),
+    ("linter", linter, kernels),
+    ("fixes", fixes, kernels),
+    ("configuration", configuration, settings),
+    ("server", server, scripts),
+];

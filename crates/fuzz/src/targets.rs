@@ -1,0 +1,179 @@
+//! The libraries, from bytes to findings.
+
+use shaderlint_hlsl::{
+    Exploration, NoIncludes, Preprocessed, Shader, Span, expressions, kernel_variants, outline, preprocess,
+    read, statements, unity_defines,
+};
+use shaderlint_linter::{Settings, check_shader, suppressions};
+use shaderlint_rules::RULES;
+use shaderlint_simt::{LaneMap, Outcome, analyze, compare, evaluate};
+
+use crate::checks;
+use crate::input::Input;
+
+/// How many configurations of a text are looked at.
+const CONFIGURATIONS: usize = 4;
+
+/// How many entry points of a text are run, and how long it may be for that: many take long, and show no more than few.
+const ENTRIES: usize = 3;
+const LONGEST_RUN: usize = 4096;
+
+/// Names that are defined before a text is read.
+fn defines() -> Vec<(String, String)> {
+    [("SIZE", "64"), ("F(x)", "x"), ("__LINE__", "1")]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .to_vec()
+}
+
+/// The preprocessor, and what is told of the configurations of a text: places are in files.
+///
+/// # Panics
+/// Where something is wrong.
+pub fn preprocessor(bytes: &[u8]) {
+    let input = Input::of(bytes);
+    for defines in [Vec::new(), defines()] {
+        let (unit, problems) = preprocess("0", input.main(), &defines, &input);
+        checks::problems(&unit.sources, &problems);
+        check_unit(&unit);
+    }
+    let (unit, _) = preprocess("0", input.main(), &[], &input);
+    let mut exploration = Exploration::new(&|_| true);
+    exploration.note(&unit, &[]);
+    let preprocess = |defines: &[(String, String)]| preprocess("0", input.main(), defines, &input);
+    for _ in 0..CONFIGURATIONS {
+        let Some(found) = exploration.next(&preprocess) else {
+            break;
+        };
+        checks::problems(&found.unit.sources, &found.problems);
+        check_unit(&found.unit);
+        exploration.note(&found.unit, &found.defines);
+    }
+    let _ = (kernel_variants(bytes), unity_defines(bytes, &[]));
+}
+
+/// Every place that the expanded text comes from is one in a file.
+fn check_unit(unit: &Preprocessed) {
+    let length = u32::try_from(unit.text.len()).unwrap_or(u32::MAX);
+    // All of a short text, of a long one a sample.
+    let step = 1 + unit.text.len() / 1024;
+    for start in (0..length).step_by(step) {
+        for end in [start, start + 1, start.saturating_add(17), length] {
+            let span = Span {
+                start,
+                end: end.min(length),
+            };
+            for place in [
+                unit.origins.locate(span),
+                unit.origins.editable(span),
+                unit.origins.definition(span),
+            ] {
+                if let Some(place) = place {
+                    let file = unit.sources.get(place.file).expect("a file");
+                    assert!(
+                        place.start <= place.end && place.end as usize <= file.text.len(),
+                        "{span:?} comes from {place:?}"
+                    );
+                }
+            }
+        }
+    }
+    for inactive in &unit.inactive {
+        checks::place(&unit.sources, inactive.region, "inactive");
+        checks::place(&unit.sources, inactive.condition, "condition");
+        if let Some(taken) = inactive.taken {
+            checks::place(&unit.sources, taken.region, "taken");
+            checks::place(&unit.sources, taken.condition, "condition");
+        }
+    }
+}
+
+/// Parse and names, types, constants, entry points: places are in the text, and what is in the tree is there.
+///
+/// # Panics
+/// Where something is wrong.
+pub fn parser(bytes: &[u8]) {
+    let input = Input::of(bytes);
+    let (shader, problems) = read("0", input.main(), &[], &input);
+    checks::problems(&shader.sources, &problems);
+    check_tree(&shader);
+    let _ = outline(&shader);
+}
+
+fn check_tree(shader: &Shader) {
+    let check = |span: Span| {
+        assert!(
+            span.start <= span.end && span.end as usize <= shader.text.len(),
+            "{span:?} of {}",
+            shader.text.len()
+        );
+    };
+    for global in &shader.globals {
+        check(global.span);
+        check(global.name_span);
+    }
+    for function in &shader.functions {
+        for span in [function.span, function.name_span, function.group_size_span] {
+            check(span);
+        }
+        for parameter in &function.parameters {
+            assert!((parameter.local.0 as usize) < function.locals.len());
+        }
+        let body = function.body.as_deref().unwrap_or_default();
+        statements(body).for_each(|statement| check(statement.span));
+        expressions(body).for_each(|expr| check(expr.span));
+    }
+    for (entry, function) in shader.entry_points() {
+        assert!(function.group_size.is_some() && (entry.0 as usize) < shader.functions.len());
+    }
+}
+
+/// The engine: it ends, and a kernel is never told from itself.
+///
+/// # Panics
+/// Where something is wrong.
+pub fn engine(bytes: &[u8]) {
+    if bytes.len() > LONGEST_RUN {
+        return;
+    }
+    let (shader, _) = read("0", bytes, &[], &NoIncludes);
+    for (entry, _) in shader.entry_points().take(ENTRIES) {
+        let _ = analyze(&shader, entry);
+        let given = |_: &str, _: &[u32], component: u32| component.wrapping_mul(0x9e37_79b9);
+        let first = evaluate(&shader, entry, 32, LaneMap::Linear, &given);
+        let again = evaluate(&shader, entry, 32, LaneMap::Linear, &given);
+        assert_eq!(first, again, "two runs of one kernel differ");
+        for run in compare((&shader, entry), (&shader, entry), &[LaneMap::Linear]) {
+            let is_told_apart = matches!(
+                run.outcome,
+                Outcome::Differs(_) | Outcome::OutOfBounds { .. } | Outcome::Races { .. }
+            );
+            assert!(!is_told_apart, "a kernel differs from itself: {run:?}");
+        }
+    }
+}
+
+/// The linter and its reports: places are in files, and reports are what they claim to be.
+///
+/// # Panics
+/// Where something is wrong.
+pub fn linter(bytes: &[u8]) {
+    let (shader, problems) = read("0", bytes, &[], &NoIncludes);
+    checks::problems(&shader.sources, &problems);
+    let report = check_shader(&shader, RULES, &Settings::default());
+    checks::report(&shader.sources, &report);
+    let _ = suppressions(bytes);
+    let reports = shaderlint::fuzzing::reports(bytes).unwrap_or_else(|error| panic!("{error:#}"));
+    for (format, text) in reports {
+        let text = String::from_utf8(text).unwrap_or_else(|error| panic!("{format}: {error}"));
+        if ["json", "sarif", "gitlab"].contains(&format) {
+            let value: Result<serde_json::Value, _> = serde_json::from_str(&text);
+            value.unwrap_or_else(|error| panic!("{format}: {error}"));
+        }
+        if format == "concise" {
+            assert!(
+                text.lines().all(|line| line.starts_with("fuzzed.hlsl:")),
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What takes text from outside in this package rather than in the libraries: for the targets in `crates/fuzz`.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use anyhow::Result;
+use lsp_server::Connection;
+
+use crate::args::OutputFormat;
+use crate::config::{Misconfigured, Project, RuleArgs, definition, profile, shaderlint_toml, shadertools};
+use crate::includes::Files;
+use crate::lint::{self, Options, Role, Stop, Target};
+use crate::report::{self, Results};
+use crate::terminal::Style;
+use crate::walk::{Asked, Input};
+use crate::{Outcome, baseline, server};
+
+/// The formats that machines read.
+const FORMATS: [(&str, OutputFormat); 7] = [
+    ("full", OutputFormat::Full),
+    ("concise", OutputFormat::Concise),
+    ("github", OutputFormat::Github),
+    ("junit", OutputFormat::Junit),
+    ("json", OutputFormat::Json),
+    ("sarif", OutputFormat::Sarif),
+    ("gitlab", OutputFormat::Gitlab),
+];
+
+/// What is printed of a file with these bytes, by format. Nothing is read from disk.
+///
+/// # Errors
+/// A panic on the way there, or a format that cannot be written. Bytes that are no text are none.
+pub fn reports(bytes: &[u8]) -> Result<Vec<(&'static str, Vec<u8>)>> {
+    let path = PathBuf::from("fuzzed.hlsl");
+    let files = Files::within(&[]);
+    files.give(&path, Some(bytes.into()));
+    let options = Options {
+        files: files.into(),
+        profile: None,
+        rules: RuleArgs::default(),
+        fix: None,
+        baseline: None,
+        stop: Stop::default(),
+    };
+    let target = Target {
+        input: Input {
+            path,
+            asked: Asked::Found,
+        },
+        project: Arc::new(Project::default()),
+    };
+    let looked = [lint::look(&target, &options, Role::Unit)?];
+    let results = Results {
+        looked: &looked,
+        failures: &[],
+    };
+    let style = Style {
+        is_colored: false,
+        has_links: false,
+    };
+    let report = |(name, format)| Ok((name, report::findings(results, format, style)?));
+    FORMATS.into_iter().map(report).collect()
+}
+
+/// Something wrong in a configuration, with its place where it has one.
+#[derive(Debug)]
+pub struct Wrong {
+    pub message: String,
+    pub place: Option<Range<usize>>,
+}
+
+/// Reads a text as the configuration file that is called `name`, or as the argument of that option.
+///
+/// # Errors
+/// What is wrong in it.
+pub fn configuration(name: &str, text: &str) -> Result<(), Wrong> {
+    let path = Path::new(name);
+    let of_argument = |result: Result<(), String>| result.map_err(|message| Wrong { message, place: None });
+    let result = match name {
+        "shaderlint.toml" => shaderlint_toml::parse(path, text).map(drop),
+        "shadertoolsconfig.json" => shadertools::parse(path, text).map(drop),
+        "baseline.toml" => baseline::parse(path, text).map(drop),
+        #[cfg(feature = "gpu")]
+        "kernel.toml" => crate::verify::kernel_toml::parse(path, text).map(drop),
+        #[cfg(feature = "gpu")]
+        "pipeline.toml" => {
+            let parsed = shaderlint_verify::pipeline::Pipeline::parse(text);
+            return parsed.map(drop).map_err(|error| Wrong {
+                message: error.message,
+                place: Some(error.place),
+            });
+        }
+        "--profile" => return of_argument(profile(text).map(drop)),
+        "-D" => return of_argument(definition(text).map(drop)),
+        _ => Ok(()),
+    };
+    result.map_err(|error| {
+        let place = error
+            .downcast_ref::<Misconfigured>()
+            .map(|wrong| wrong.place.clone());
+        Wrong {
+            message: format!("{error:#}"),
+            place,
+        }
+    })
+}
+
+/// Serves the editor at the other end of the connection; whether it was left as the protocol says.
+///
+/// # Errors
+/// What the protocol does not allow.
+pub fn serve(connection: &Connection) -> Result<bool> {
+    Ok(server::serve(connection)? == Outcome::Clean)
+}
