@@ -5,6 +5,7 @@
 
 mod evidence;
 mod gather;
+mod interface;
 pub(crate) mod kernel_toml;
 mod page;
 mod pair;
@@ -116,6 +117,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
         known: Vec::new(),
         page: Page::default(),
         could_not: false,
+        unread: 0,
     };
     let done = verification.run();
     verification.progress.clear();
@@ -149,6 +151,8 @@ struct Verification<'a> {
     page: Page,
     /// Something could not be looked at.
     could_not: bool,
+    /// Files in which something was not understood.
+    unread: usize,
 }
 
 impl Verification<'_> {
@@ -167,6 +171,7 @@ impl Verification<'_> {
             if found == 0 {
                 let nothing = format!("{}: no kernel has a finding with a fix\n", args.path.display());
                 self.say(&nothing)?;
+                self.say_unread()?;
             }
             return Ok(());
         }
@@ -204,6 +209,8 @@ impl Verification<'_> {
                 "{folder}: no kernel has a finding with a fix, in {files} files\n"
             ))?;
         }
+        self.say_unread()?;
+        ensure!(files > 0, "{}: no file has a kernel", args.path.display());
         Ok(())
     }
 
@@ -213,6 +220,14 @@ impl Verification<'_> {
         let file = OneFile::read(path, &args.source)?;
         let flagged = file.unit(&file.text);
         let is_one = !args.path.is_dir();
+        self.unread += usize::from(!flagged.problems.is_empty());
+        if is_one && flagged.shader.entry_points().next().is_none() {
+            self.say_unread()?;
+            bail!(
+                "{}: no function has a [numthreads] attribute that could be read",
+                path.display()
+            );
+        }
         if let (Some(wanted), true) = (&args.entry, is_one) {
             kernel::entry(&flagged.shader, kernel::path(&flagged), Some(wanted))?;
         }
@@ -246,6 +261,7 @@ impl Verification<'_> {
         let ((file, flagged), (other_text, other)) = (read(first)?, read(second)?);
         self.settings_are_of(&flagged)?;
         let pair = other_file(args.entry.as_deref(), &flagged, &other)?;
+        interface::check(&flagged, &other, &pair)?;
         let settings = Settings::of_file(first, &args.set)?;
         let files = Files {
             flagged: &flagged,
@@ -267,7 +283,14 @@ impl Verification<'_> {
                 kernel::path(unit)
             );
         }
-        Ok(())
+        let given = kernel_toml::Given {
+            set: self.args.set.iter().cloned().collect(),
+            ..kernel_toml::Given::default()
+        };
+        match given.misfits(&unit.shader).first() {
+            Some(misfit) => bail!("--set: {misfit}"),
+            None => Ok(()),
+        }
     }
 
     fn one_pair(&mut self, files: &Files<'_>, pair: &Pair, settings: &Settings) -> Result<()> {
@@ -286,6 +309,18 @@ impl Verification<'_> {
         }
         self.known.push(evidence);
         Ok(())
+    }
+
+    /// Where not all was understood, silence says less.
+    fn say_unread(&self) -> Result<()> {
+        let files = match self.unread {
+            0 => return Ok(()),
+            1 => "1 file".to_owned(),
+            more => format!("{more} files"),
+        };
+        self.say(&format!(
+            "{files} not read in full (`shaderlint --verbose` says why)\n"
+        ))
     }
 
     /// Prints for people.

@@ -397,3 +397,141 @@ void main(uint gi : SV_GroupIndex)
         assert!(report.is_match(), "{:?}", report.comparisons);
     }
 }
+
+/// What is said, without a device, of two files with these texts.
+fn of_two(name: &str, texts: [&str; 2], more: &[&str]) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    for (file, text) in ["a.hlsl", "b.hlsl"].into_iter().zip(texts) {
+        std::fs::write(folder.join(file), text).expect("the folder can be written to");
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
+        .args(["verify", "a.hlsl", "b.hlsl", "--quiet", "--no-timing"])
+        .args(more)
+        .env(NO_ADAPTER.0, NO_ADAPTER.1)
+        .current_dir(folder)
+        .output()
+        .expect("the program starts");
+    let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    format!("{} {out}{err}", output.status.code().unwrap_or(-1))
+}
+
+fn copying(globals: &str, attributes: &str, body: &str) -> String {
+    format!(
+        "{globals}\n{attributes}[numthreads(64, 1, 1)]\nvoid Main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID) {{ {body} }}\n"
+    )
+}
+
+const BUFFERS: &str =
+    "StructuredBuffer<uint> X; RWStructuredBuffer<uint> Y; cbuffer C { uint Count; uint Mode; };";
+
+#[test]
+fn kernels_of_two_interfaces_are_not_compared() {
+    let kernel = copying(BUFFERS, "", "Y[id.x] = X[id.x] + Count + Mode;");
+    let other = |from: &str, to: &str| {
+        let other = kernel.replace(from, to);
+        assert_ne!(other, kernel, "{from}");
+        of_two("interfaces", [&kernel, &other], &[])
+    };
+    let registers = |a: &str, b: &str| {
+        let texts =
+            [a, b].map(|register| kernel.replace("<uint> X", &format!("<uint> X : register({register})")));
+        of_two("interfaces", [&texts[0], &texts[1]], &[])
+    };
+    let cases = [
+        (
+            other("StructuredBuffer<uint> X", "StructuredBuffer<float> X"),
+            "`X` is `StructuredBuffer<uint> X` in a.hlsl, and `StructuredBuffer<float> X` in b.hlsl",
+        ),
+        (
+            other("StructuredBuffer<uint> X", "Buffer<uint> X"),
+            "`X` is `StructuredBuffer<uint> X` in a.hlsl, and `Buffer<uint> X` in b.hlsl",
+        ),
+        (
+            other("numthreads(64", "numthreads(128"),
+            "the group is 64×1×1 in a.hlsl, and 128×1×1 in b.hlsl",
+        ),
+        (
+            other("uint Count; uint Mode;", "uint Mode; uint Count;"),
+            "of the members that host code sets, the order is first `Count` in a.hlsl, and first `Mode` in b.hlsl",
+        ),
+        (
+            other("uint Count; uint Mode;", "uint Count; float4 Wide; uint Mode;"),
+            "what comes before `Mode` in its constant buffer is Scalar(Uint) in a.hlsl, and Scalar(Uint), Vector(Float, 4) in b.hlsl",
+        ),
+        (
+            other("Y", "Q"),
+            "`RWStructuredBuffer<uint> Y` in a.hlsl, and b.hlsl has no `Y`",
+        ),
+        (
+            registers("t0", "t1"),
+            "`X` is `StructuredBuffer<uint> X : register(t0)` in a.hlsl, and `StructuredBuffer<uint> X : register(t1)` in b.hlsl",
+        ),
+        (
+            of_two(
+                "interfaces",
+                [
+                    &kernel.replace("[numthreads", "[WaveSize(32)] [numthreads"),
+                    &kernel.replace("[numthreads", "[WaveSize(64)] [numthreads"),
+                ],
+                &[],
+            ),
+            "the size of waves is [WaveSize(32, 32)] in a.hlsl, and [WaveSize(64, 64)] in b.hlsl",
+        ),
+    ];
+    for (said, expected) in cases {
+        assert_eq!(
+            said,
+            format!("2 error: these are kernels of two interfaces: {expected}\n")
+        );
+    }
+    // What is declared and not used is no matter, nor is what a kernel no longer needs.
+    assert!(
+        other(
+            "StructuredBuffer<uint> X;",
+            "StructuredBuffer<uint> X; StructuredBuffer<float> Z;"
+        )
+        .starts_with("0 ")
+    );
+    assert!(registers("t0", "t0, space0").starts_with("0 "));
+}
+
+#[test]
+fn what_is_proved_is_what_is_said() {
+    let copy = copying(BUFFERS, "", "Y[id.x] = X[id.x];");
+    let verdict = |bodies: [&str; 2], attribute: &str| {
+        let [a, b] =
+            bodies.map(|body| copying(&format!("groupshared uint s[64]; {BUFFERS}"), attribute, body));
+        of_two("verdicts", [&a, &b], &[])
+    };
+    let all = "under every lane map tried";
+    assert_eq!(
+        of_two(
+            "verdicts",
+            [&copy, &copying(BUFFERS, "", "while (true) {} Y[id.x] = X[id.x];")],
+            &[]
+        ),
+        "1 Main: not proved and not run\n"
+    );
+    assert_eq!(
+        verdict(
+            ["Y[id.x] = WaveGetLaneCount();", "Y[id.x] = 32;"],
+            "[WaveSize(32)] "
+        ),
+        format!("0 Main: proved equal in waves of 32, all that both allow {all}\n")
+    );
+    let early =
+        "if (id.x >= Count) return; s[gi] = X[id.x]; GroupMemoryBarrierWithGroupSync(); Y[id.x] = s[gi];";
+    assert_eq!(
+        verdict([early, early], ""),
+        format!("0 Main: proved equal at every wave size {all}, where every thread reaches the barriers\n")
+    );
+    // One group after the other writes an element.
+    assert_eq!(
+        verdict(
+            ["Y[id.x] = 1;", "Y[(Count / 64 - 1 - id.x / 64) * 64 + gi] = 1;"],
+            ""
+        ),
+        "1 Main: not proved and not run\n"
+    );
+}

@@ -234,7 +234,7 @@ fn trace(
 }
 
 /// In byte-address buffers a word is told by its address, whichever part of a store it was.
-fn by_address(shader: &Shader, terms: &mut Terms, writes: &mut [Write]) {
+pub(crate) fn by_address(shader: &Shader, terms: &mut Terms, writes: &mut [Write]) {
     let bytes: Vec<Symbol> = (shader.globals.iter())
         .filter(|global| is_by_address(&global.ty))
         .map(|global| terms.symbol(&global.name))
@@ -340,16 +340,23 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
         let Some(mut search) = terms.reordered(by_sign) else {
             continue;
         };
+        let mut smooth = FxHashSet::default();
         let mut shows = |write: &Write| {
             let mut place = write.index.iter().chain([&write.part, &write.guard]);
             place.any(|value| search.finds(value))
-                || !is_float(shader, terms, write) && search.finds(&write.value)
+                || if is_float(shader, terms, write) {
+                    search.finds_beyond_a_jump(&write.value, &mut smooth)
+                } else {
+                    search.finds(&write.value)
+                }
         };
         if writes.iter().any(&mut shows) {
             let why = "the order of float operations shows in more than the value of a float";
             return Outcome::NotProved(why.to_owned());
         }
-        inexact |= writes.iter().any(|write| search.finds(&write.value));
+        // Not what was looked at before.
+        let again = terms.reordered(by_sign);
+        inexact |= again.is_some_and(|mut search| writes.iter().any(|write| search.finds(&write.value)));
     }
     if inexact {
         Outcome::Reassociates

@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use shaderlint_hlsl::{FunctionId, Shader};
 
+use crate::equivalence::by_address;
 use crate::machine::{BUDGET, Machine, Write};
 use crate::sample::{Given, Sample};
-use crate::terms::Terms;
+use crate::terms::{Symbol, Terms};
 use crate::wave::{LaneMap, Waves, is_group};
 
 /// By resource, index and component: the word left there.
@@ -15,7 +16,8 @@ pub type Written = BTreeMap<(String, Vec<u32>, u32), u32>;
 /// Runs the first group of a kernel at a wave size. `given` is the word of a resource or uniform, by name, index and
 /// component.
 ///
-/// `None` where the run was not followed to its end, or something is not computed exactly here.
+/// `None` where the run was not followed to its end, threads that no barrier orders leave unlike words in one place, or
+/// something is not computed exactly here.
 #[must_use]
 pub fn evaluate(
     shader: &Shader,
@@ -53,7 +55,8 @@ pub fn evaluate_groups(
     if stopped.is_some() || !is_ended || report.unproved || !report.out_of_bounds.is_empty() {
         return None;
     }
-    let writes = machine.state.writes.clone();
+    let mut writes = machine.state.writes.to_vec();
+    by_address(shader, &mut terms, &mut writes);
     let is_opaque = |write: &Write| terms.is_opaque(&write.value) || terms.is_opaque(&write.guard);
     if writes.iter().any(is_opaque) {
         return None;
@@ -62,15 +65,27 @@ pub fn evaluate_groups(
         let mut sample = Sample::new(&terms, 0);
         sample.given = Some(*given);
         sample.group = *group;
-        let mut written = Written::new();
-        for write in writes.iter() {
+        // By place, what each thread leaves there, and after how many barriers.
+        let mut places: BTreeMap<(Symbol, Vec<u32>, u32), BTreeMap<u16, (u32, u32)>> = BTreeMap::new();
+        for write in &writes {
             if sample.value(&write.guard) != 0 {
                 let index = write.index.iter().map(|index| sample.value(index)).collect();
                 let component = write.component.wrapping_add(sample.value(&write.part));
-                let place = (terms.name(write.resource).to_owned(), index, component);
-                let word = sample.value(&write.value);
-                written.insert(place, word);
+                let left = (write.ordered.interval, sample.value(&write.value));
+                let place = places.entry((write.resource, index, component)).or_default();
+                place.insert(write.thread, left);
             }
+        }
+        let mut written = Written::new();
+        for ((resource, index, component), of_threads) in places {
+            let latest = of_threads.values().map(|(interval, _)| *interval).max()?;
+            let mut last = of_threads.values().filter(|(interval, _)| *interval == latest);
+            let word = last.next()?.1;
+            if last.any(|(_, other)| *other != word) {
+                // Whichever thread comes last.
+                return None;
+            }
+            written.insert((terms.name(resource).to_owned(), index, component), word);
         }
         (!sample.guessed).then_some(written)
     };

@@ -8,7 +8,7 @@
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shaderlint_hlsl::{BinaryOp, Intrinsic};
+use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
 use crate::finding::Operator;
 use crate::terms::{Term, Terms};
@@ -76,7 +76,7 @@ impl Terms {
         {
             let op = Op::Intrinsic {
                 intrinsic,
-                scalar: shaderlint_hlsl::Scalar::Float,
+                scalar: Scalar::Float,
                 component: 0,
             };
             return self.apply(op, values);
@@ -184,6 +184,76 @@ impl Search<'_> {
             }
         }
         false
+    }
+
+    /// Whether the value hangs on one that is found by more than sums, products and other functions without jumps: by its
+    /// bits, by a comparison, by a whole number that it was made into. There what is next to a number is no small
+    /// difference.
+    pub(crate) fn finds_beyond_a_jump(&mut self, value: &Value, smooth: &mut FxHashSet<Value>) -> bool {
+        let terms = self.terms;
+        let Some(derivations) = &terms.derivations else {
+            return false;
+        };
+        let mut waiting = vec![value.clone()];
+        while let Some(value) = waiting.pop() {
+            if value.known().is_some() || !smooth.insert(value.clone()) {
+                continue;
+            }
+            if let Some(derivation) = derivations.of.get(&value) {
+                waiting.extend(derivation.operands.iter().cloned());
+            }
+            let (operator, atoms): (Operator, Vec<u32>) = match &value {
+                Value::Known(_) => continue,
+                Value::Run { operator, start, end } => (*operator, (*start..*end).collect()),
+                Value::Sum(sum) => {
+                    let atoms = sum.parts.iter().flat_map(|part| part.start..part.end);
+                    (sum.operator, atoms.collect())
+                }
+            };
+            if let (Value::Run { .. }, [atom]) = (&value, atoms.as_slice()) {
+                let Some(Term::Apply(op, arguments)) = terms.term(*atom) else {
+                    continue;
+                };
+                let jumping = match op {
+                    Op::Select => 1,
+                    op if is_smooth(op, arguments) => 0,
+                    _ => arguments.len(),
+                };
+                let (jumping, others) = arguments.split_at(jumping.min(arguments.len()));
+                if jumping.iter().any(|argument| self.finds(argument)) {
+                    return true;
+                }
+                waiting.extend(others.iter().cloned());
+                continue;
+            }
+            let atoms = atoms.into_iter().map(Value::atom);
+            if operator.is_on(Scalar::Float) {
+                waiting.extend(atoms);
+            } else if { atoms }.any(|atom| self.finds(&atom)) {
+                return true;
+            }
+        }
+        false
+    }
+}
+
+/// Whether an operation on floats makes of numbers next to each other such numbers again.
+fn is_smooth(op: &Op, arguments: &[Value]) -> bool {
+    const JUMPS: [&str; 13] = [
+        "floor", "ceil", "trunc", "round", "frac", "step", "sign", "fmod", "modf", "isnan", "isinf",
+        "isfinite", "f32tof16",
+    ];
+    match op {
+        Op::Same => arguments.len() == 1,
+        Op::Unary(UnaryOp::Negate, scalar) => scalar.is_float(),
+        Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul | BinaryOp::Div, scalar) => {
+            scalar.is_float()
+        }
+        Op::Cast { from, to } => from.is_float() && to.is_float(),
+        Op::Intrinsic {
+            intrinsic, scalar, ..
+        } => scalar.is_float() && !JUMPS.contains(&intrinsic.name()),
+        _ => false,
     }
 }
 

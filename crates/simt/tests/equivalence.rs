@@ -198,10 +198,6 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
                 "Y[id.x] = asuint(F[id.x + 1] + F[id.x]);",
             ],
             [
-                "G[id.x] = floor(1e8f + F[id.x] + (-1e8f));",
-                "G[id.x] = floor(F[id.x]);",
-            ],
-            [
                 "G[id.x] = F[id.x] + F[id.x + 1] + F[id.x + 2];",
                 "G[id.x] = F[id.x] + (F[id.x + 1] + F[id.x + 2]);",
             ],
@@ -227,6 +223,18 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
             [
                 "Y[id.x] = asuint(F[0] + F[1] + F[2]);",
                 "Y[id.x] = asuint(F[0] + (F[1] + F[2]));",
+            ],
+            [
+                "G[id.x] = floor(1e8f + F[0] + (-1e8f));",
+                "G[id.x] = floor(F[0]);",
+            ],
+            [
+                "G[id.x] = asuint(F[0] + F[1] + F[2]) & 1;",
+                "G[id.x] = asuint(F[0] + (F[1] + F[2])) & 1;",
+            ],
+            [
+                "G[id.x] = F[0] + F[1] + F[2] > 1 ? 1 : 0;",
+                "G[id.x] = F[0] + (F[1] + F[2]) > 1 ? 1 : 0;",
             ],
         ],
     );

@@ -290,7 +290,7 @@ pub(super) fn svg(all: &[Measured]) -> String {
                 color(number),
                 number + 1,
                 x + 22.0,
-                escaped(&format!("{}: {}", one.name, one.about))
+                escaped(&shortened(&format!("{}: {}", one.name, one.about)))
             );
         }
         top += rows as f64 * LINE + 14.0;
@@ -305,6 +305,16 @@ pub(super) fn svg(all: &[Measured]) -> String {
         width + 24.0,
         style()
     )
+}
+
+/// What fits into a column of the legend.
+fn shortened(text: &str) -> String {
+    const MOST: usize = 66;
+    if text.chars().count() <= MOST {
+        return text.to_owned();
+    }
+    let kept: String = text.chars().take(MOST - 1).collect();
+    format!("{}…", kept.trim_end())
 }
 
 /// Of the legend: the number in the line's color, and the name.

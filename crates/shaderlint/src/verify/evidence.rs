@@ -1,6 +1,7 @@
 //! What is known of two kernels that should do the same: gathered once, shown as a table, as JSON or as a page.
 
 use serde::Serialize;
+use shaderlint_simt::WAVE_SIZES;
 
 /// One kernel and what should do the same.
 #[derive(Clone, Debug, Serialize)]
@@ -51,11 +52,11 @@ pub(super) enum VerdictKind {
     Refines,
     /// Not proved; devices or the interpreter left the same for the inputs that were tried. That is no proof.
     OnlyRun,
-    /// Not proved and not run.
+    /// Not proved and not run, or differing on inputs that the proof does not speak of.
     Unknown,
     /// Seen to differ.
     Different,
-    /// Proved, and yet a device leaves something else: the device, its driver or the proof is wrong.
+    /// Proved, and yet a device or the interpreter leaves something else: that, a driver or the proof is wrong.
     Contradicted,
 }
 
@@ -83,6 +84,8 @@ pub(super) struct Proof {
     pub wave_sizes: Vec<u32>,
     /// Its rows.
     pub maps: Vec<MapRow>,
+    /// It holds for inputs for which every thread reaches the barriers.
+    pub presumes_barriers: bool,
 }
 
 /// One packing of threads into waves.
@@ -176,6 +179,8 @@ pub(super) enum DeviceOutcome {
     NothingWritten,
     /// The flagged kernel does not leave the same twice.
     Unstable,
+    /// What differs may be stand-ins for other functions of other arguments.
+    NotComparable,
     NotRun,
 }
 
@@ -235,17 +240,34 @@ pub(super) fn verdict(
     } else {
         ""
     };
+    let presumed = if proof.presumes_barriers {
+        ", where every thread reaches the barriers"
+    } else {
+        ""
+    };
     let but_for = match proof.atomics {
         Some(_) if !proof.maps.is_empty() => "but for the atomics, which refine, ",
         _ => "",
     };
+    let interpreted_otherwise = interpreter.iter().find(|run| run.is_equal == Some(false));
     if holds {
-        if let Some(row) = differing {
-            let text = format!(
-                "proved equal{order}, and yet {} differs: {}",
-                row.adapter, row.text
-            );
-            return say(VerdictKind::Contradicted, text);
+        let contradicted = match (differing, interpreted_otherwise) {
+            (Some(row), _) => Some(format!("{} differs: {}", row.adapter, row.text)),
+            (None, Some(run)) => Some(format!(
+                "the interpreter, in waves of {}, {}",
+                run.wave_size, run.text
+            )),
+            (None, None) => None,
+        };
+        if let Some(contradicted) = contradicted {
+            let (kind, why) = if proof.presumes_barriers {
+                // What they were given may be such that not all threads reach them.
+                (VerdictKind::Unknown, "but ")
+            } else {
+                (VerdictKind::Contradicted, "and yet ")
+            };
+            let text = format!("proved equal{order}{presumed}, {why}{contradicted}");
+            return say(kind, text);
         }
         if proof.maps.is_empty() {
             return say(
@@ -257,12 +279,19 @@ pub(super) fn verdict(
             .maps
             .iter()
             .all(|row| row.cells.iter().all(|cell| cell.outcome.is_equal()));
-        let text = if has_rows || is_for_all {
-            "proved equal at every wave size under every lane map tried"
+        let sizes = if proof.wave_sizes.len() == WAVE_SIZES.len() {
+            "at every wave size".to_owned()
         } else {
-            "proved equal at every wave size, if waves hold consecutive threads (linear packing)"
+            let sizes: Vec<String> = proof.wave_sizes.iter().map(u32::to_string).collect();
+            format!("in waves of {}, all that both allow", sizes.join(", "))
         };
-        return say(VerdictKind::Proved, format!("{but_for}{text}{order}"));
+        let packing = if has_rows || is_for_all {
+            " under every lane map tried"
+        } else {
+            ", if waves hold consecutive threads (linear packing)"
+        };
+        let text = format!("{but_for}proved equal {sizes}{packing}{order}{presumed}");
+        return say(VerdictKind::Proved, text);
     }
     let in_expected = expected()
         .flat_map(|row| &row.cells)
@@ -272,7 +301,7 @@ pub(super) fn verdict(
         let text = format!("NOT equivalent: in waves of {}, {}", cell.wave_size, cell.text);
         return say(VerdictKind::Different, text);
     }
-    if let Some(run) = interpreter.iter().find(|run| run.is_equal == Some(false)) {
+    if let Some(run) = interpreted_otherwise {
         let text = format!(
             "NOT equivalent: interpreted in waves of {}, {}",
             run.wave_size, run.text

@@ -51,7 +51,7 @@ pub(super) fn gather(
 ) -> (Evidence, Option<Arc<Trial>>) {
     progress.step(&pair.name, "proving");
     let proof = proof::prove(&files.flagged.shader, &files.fixed.shader, pair);
-    let runnable = runnable(files, pair, settings, is_timed);
+    let runnable = runnable(files, pair, settings, is_timed, proof.presumes_barriers);
     let (mut interpreter, mut devices, mut remarks, mut trial) = (Vec::new(), Vec::new(), Vec::new(), None);
     match runnable {
         Ok(runnable) => {
@@ -106,7 +106,13 @@ pub(super) fn gather(
 }
 
 /// Lowers both kernels and decides what they are given.
-fn runnable(files: &Files<'_>, pair: &Pair, settings: &Settings, is_timed: bool) -> Result<Runnable> {
+fn runnable(
+    files: &Files<'_>,
+    pair: &Pair,
+    settings: &Settings,
+    is_timed: bool,
+    presumes_barriers: bool,
+) -> Result<Runnable> {
     let Files { flagged, fixed, .. } = files;
     let first = kernel::lower(flagged, pair.flagged)?;
     let second = kernel::lower(fixed, pair.fixed)?;
@@ -117,6 +123,7 @@ fn runnable(files: &Files<'_>, pair: &Pair, settings: &Settings, is_timed: bool)
         .collect();
     remarks.dedup();
     let given = settings.of(&pair.name);
+    remarks.extend(given.misfits(&flagged.shader));
     let plan = InputPlan {
         uniforms: given.set,
         lengths: given.lengths,
@@ -125,6 +132,14 @@ fn runnable(files: &Files<'_>, pair: &Pair, settings: &Settings, is_timed: bool)
     };
     let mut trial = Trial::new(&first, &second);
     trial.cases = cases(&plan, given.groups);
+    if presumes_barriers {
+        // With as many elements as threads, none is beyond the last.
+        trial.cases.retain(|case| !case.inputs.is_ragged);
+        remarks.push(
+            "not run with counts that do not divide the group: not every thread may reach the barriers then"
+                .to_owned(),
+        );
+    }
     trial.timed_inputs = plan;
     trial.unordered = unordered(&flagged.shader, pair.flagged);
     trial.depth = float_depth(&first);
@@ -333,6 +348,12 @@ fn outcome(trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
     if report.is_unstable {
         let text = format!("the flagged kernel does not leave the same twice: {text}");
         return (DeviceOutcome::Unstable, text);
+    }
+    let [a, b] = [&trial.flagged, &trial.fixed].map(|kernel| &kernel.replaced);
+    if let Some(name) = a.symmetric_difference(b).next() {
+        // The hash of one read is not that of another, though they may read the same.
+        let text = format!("not comparable, as one kernel alone has {name}, which is a hash here: {text}");
+        return (DeviceOutcome::NotComparable, text);
     }
     (DeviceOutcome::Differs, text)
 }

@@ -5,9 +5,13 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use serde::Deserialize;
+use shaderlint_hlsl::{Scalar, Shader};
 
 /// The file that says what the kernels of a folder are given.
 const FILE: &str = "kernel.toml";
+
+/// Elements a buffer may be said to have: with 16 bytes each they are what devices give.
+const MAX_LENGTH: u32 = 1 << 24;
 
 /// A `kernel.toml`, and the command line over it.
 #[derive(Clone, Debug, Default)]
@@ -47,14 +51,14 @@ pub(crate) struct KernelToml {
 
 /// One component or several.
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number, true, false or a list of them")]
 enum Components {
     One(Component),
     Several(Vec<Component>),
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number, true or false")]
 enum Component {
     Truth(bool),
     Number(f64),
@@ -136,7 +140,55 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<KernelToml> {
             path.display()
         );
     }
+    let lengths = file
+        .lengths
+        .iter()
+        .chain(file.entry.values().flat_map(|given| &given.lengths));
+    for (name, length) in lengths {
+        ensure!(
+            (1..=MAX_LENGTH).contains(length),
+            "{}: the length of `{name}` is a number from 1 to {MAX_LENGTH}",
+            path.display()
+        );
+    }
     Ok(file)
+}
+
+impl Given {
+    /// What is set and is not in the shader, or not so: of a file's neighbours, perhaps.
+    pub fn misfits(&self, shader: &Shader) -> Vec<String> {
+        let declared = |name: &str| {
+            let variable = name.split(['.', '[']).next().unwrap_or(name);
+            shader.globals.iter().find(|global| global.name == variable)
+        };
+        let mut misfits = Vec::new();
+        let names = self
+            .set
+            .keys()
+            .chain(self.lengths.keys())
+            .chain(self.contents.keys());
+        for name in names.filter(|name| declared(name).is_none()) {
+            misfits.push(format!("`{name}` is set, and there is none"));
+        }
+        for (name, numbers) in &self.set {
+            // Of a member it is not known here of what type it is.
+            let Some(global) = declared(name).filter(|global| global.name == *name) else {
+                continue;
+            };
+            let count = shader.components(&global.ty);
+            if count > 0 && numbers.len() > count {
+                misfits.push(format!(
+                    "`{name}` is set to {} numbers and has {count}",
+                    numbers.len()
+                ));
+            }
+            let is_whole = matches!(global.ty.scalar(), Some(Scalar::Int | Scalar::Uint));
+            if let Some(number) = numbers.iter().find(|number| is_whole && number.fract() != 0.0) {
+                misfits.push(format!("`{name}` is set to {number} and is of whole numbers"));
+            }
+        }
+        misfits
+    }
 }
 
 /// Parses `NAME=VALUE[,VALUE]…`.

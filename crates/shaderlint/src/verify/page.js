@@ -35,6 +35,7 @@ const OUTCOMES = {
   "differs": ["differs", "bad"],
   "nothing-written": ["says nothing", "doubt"],
   "unstable": ["says nothing", "doubt"],
+  "not-comparable": ["not comparable", "doubt"],
   "not-run": ["not run", "doubt"],
 };
 

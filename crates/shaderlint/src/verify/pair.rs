@@ -185,7 +185,7 @@ fn reachable(shader: &Shader, entry: FunctionId) -> Vec<FunctionId> {
 }
 
 /// The text of a kernel and of every function it may call.
-fn reachable_text(shader: &Shader, entry: FunctionId) -> Vec<&[u8]> {
+pub(super) fn reachable_text(shader: &Shader, entry: FunctionId) -> Vec<&[u8]> {
     let functions = reachable(shader, entry).into_iter();
     functions
         .filter_map(|id| shader.functions.get(id.0 as usize))

@@ -1,7 +1,9 @@
 //! The proof over wave sizes and lane maps.
 
+use std::collections::BTreeSet;
+
 use shaderlint_hlsl::Shader;
-use shaderlint_simt::{LaneMap, Outcome, WAVE_SIZES, compare};
+use shaderlint_simt::{LaneMap, Outcome, compare};
 
 use super::evidence::{Cell, CellOutcome, MapRow, Proof};
 use super::pair::Pair;
@@ -24,9 +26,15 @@ pub(super) fn prove(flagged: &Shader, fixed: &Shader, pair: &Pair) -> Proof {
         }
         from = (&refined.shader, refined.entry);
     }
-    proof.wave_sizes = WAVE_SIZES.to_vec();
     let maps = maps(pair.has_rows());
     let runs = compare(from, (fixed, pair.fixed), &maps);
+    proof.wave_sizes = runs
+        .iter()
+        .map(|run| run.wave_size)
+        .collect::<BTreeSet<u32>>()
+        .into_iter()
+        .collect();
+    proof.presumes_barriers = runs.iter().any(|run| run.presumes);
     for map in maps {
         let of_map = runs.iter().filter(|run| run.map == map);
         proof.maps.push(MapRow {

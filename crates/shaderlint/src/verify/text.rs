@@ -128,7 +128,10 @@ fn cells(group: [u32; 3], row: &DeviceRow, times: Option<&Times>) -> [String; 9]
     let alike = match row.outcome {
         DeviceOutcome::Alike => "yes",
         DeviceOutcome::Differs => "NO",
-        DeviceOutcome::NothingWritten | DeviceOutcome::Unstable | DeviceOutcome::NotRun => "–",
+        DeviceOutcome::NothingWritten
+        | DeviceOutcome::Unstable
+        | DeviceOutcome::NotComparable
+        | DeviceOutcome::NotRun => "–",
     };
     let median = |ms: f64| format!("{ms:.3} ms");
     let [timed, flagged, fixed, ratio, copy] = times.map_or_else(<[String; 5]>::default, |times| {

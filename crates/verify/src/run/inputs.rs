@@ -63,7 +63,7 @@ pub struct Inputs {
 }
 
 /// Inputs for these kernels and a dispatch of `groups`: read-only buffers hold seeded words as the plan says, writable
-/// ones a pattern that tells each word apart, and those with atomic cells zeros.
+/// ones a pattern that tells each word apart, or edge values where these are asked for, and those with atomic cells zeros.
 #[must_use]
 pub fn make_inputs(kernels: &[&Lowered], groups: [u32; 3], plan: &InputPlan) -> Inputs {
     let mut inputs = Inputs::default();
@@ -174,7 +174,7 @@ fn fill(binding: &Binding, threads: u64, plan: &InputPlan) -> Vec<u8> {
         each_word(binding, &mut words, |_, scalar| {
             bits_of(contents.next().copied().unwrap_or(0.0), scalar)
         });
-    } else if binding.kind == BindingKind::ReadOnlyStorage {
+    } else if binding.kind == BindingKind::ReadOnlyStorage || is_read_at_its_edges(binding, plan) {
         let mut random = Random::new(plan.seed, &binding.name);
         each_word(binding, &mut words, |_, scalar| {
             value(plan.values, scalar, random.next())
@@ -183,6 +183,11 @@ fn fill(binding: &Binding, threads: u64, plan: &InputPlan) -> Vec<u8> {
         each_word(binding, &mut words, poison);
     }
     bytemuck::cast_slice(&words).to_vec()
+}
+
+/// What a kernel works on in place gets edge values too. That a word is written or not shows in the other dispatches.
+fn is_read_at_its_edges(binding: &Binding, plan: &InputPlan) -> bool {
+    plan.values == Values::Edges && binding.kind == BindingKind::ReadWriteStorage && !binding.is_atomic
 }
 
 fn each_word(binding: &Binding, words: &mut [u32], mut value: impl FnMut(u32, Scalar) -> u32) {
