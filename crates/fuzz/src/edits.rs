@@ -152,7 +152,7 @@ pub fn mutate_in_place(bytes: &mut [u8], size: usize, max_size: usize, seed: u32
     }
 }
 
-fn edit<'t>(tokens: &mut Vec<&'t [u8]>, random: &mut Random) {
+fn edit(tokens: &mut Vec<&[u8]>, random: &mut Random) {
     let kind = random.below(14);
     let start = random.below(tokens.len() + 1);
     let long = if random.below(4) == 0 { 60 } else { 8 };

@@ -27,8 +27,11 @@ pub use targets::{engine, linter, parser, preprocessor};
 /// What is fuzzed: panics where something is wrong with what becomes of the bytes.
 pub type Target = fn(&[u8]);
 
+/// The texts that a target starts from.
+pub type Seeds = fn() -> &'static [Vec<u8>];
+
 /// Every target by its name, with the texts that it starts from.
-pub const TARGETS: [(&str, Target, fn() -> &'static [Vec<u8>]); 7] = [
+pub const TARGETS: [(&str, Target, Seeds); 7] = [
     ("preprocessor", preprocessor, kernels),
     ("parser", parser, kernels),
     ("engine", engine, kernels),

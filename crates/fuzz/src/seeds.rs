@@ -4,8 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-/// What is in files below a folder, by name; `is_wanted` is asked of their names.
-fn texts(folder: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Vec<Vec<u8>> {
+/// What is in the files below a folder whose names end so, by name.
+fn texts(folder: &Path, end: &str) -> Vec<Vec<u8>> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)
         .into_iter()
         .flatten()
@@ -20,8 +20,8 @@ fn texts(folder: &Path, is_wanted: &dyn Fn(&str) -> bool) -> Vec<Vec<u8>> {
             .and_then(|name| name.to_str())
             .unwrap_or_default();
         if path.is_dir() && name != "hostile" {
-            found.extend(texts(&path, is_wanted));
-        } else if is_wanted(name) {
+            found.extend(texts(&path, end));
+        } else if name.ends_with(end) {
             found.extend(fs::read(&path));
         }
     }
@@ -33,21 +33,21 @@ fn fixtures() -> PathBuf {
 }
 
 static KERNELS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
-    let mut kernels = texts(&fixtures(), &|name| name.ends_with(".hlsl"));
-    kernels.extend(texts(&seeds(), &|name| name.ends_with(".hlsl")));
+    let mut kernels = texts(&fixtures(), ".hlsl");
+    kernels.extend(texts(&seeds(), ".hlsl"));
     kernels
 });
 
 static SETTINGS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| {
-    let mut settings = texts(&seeds(), &|name| name.ends_with(".settings"));
+    let mut settings = texts(&seeds(), ".settings");
     for name in ["pipeline.toml", "kernel.toml", "shaderlint.toml"] {
-        let found = texts(&fixtures(), &|other| other == name).into_iter();
+        let found = texts(&fixtures(), name).into_iter();
         settings.extend(found.map(|text| [name.as_bytes(), b"\n", &text].concat()));
     }
     settings
 });
 
-static SCRIPTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| texts(&seeds(), &|name| name.ends_with(".script")));
+static SCRIPTS: LazyLock<Vec<Vec<u8>>> = LazyLock::new(|| texts(&seeds(), ".script"));
 
 fn seeds() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds")

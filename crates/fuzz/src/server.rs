@@ -134,9 +134,10 @@ impl Editor {
             "actions" | "fix" => {
                 let document = json!({ "uri": uri(number()?) });
                 let all = word == "fix";
-                let range = match all {
-                    true => range([0; 4]),
-                    false => range([number()?, number()?, number()?, number()?]),
+                let range = if all {
+                    range([0; 4])
+                } else {
+                    range([number()?, number()?, number()?, number()?])
                 };
                 let mut context = json!({ "diagnostics": [] });
                 if all {
@@ -162,9 +163,10 @@ impl Editor {
                 if ["exit", "shutdown"].contains(&method) {
                     return None;
                 }
-                match word {
-                    "tell" => self.tell(method, params),
-                    _ => self.request(method, params),
+                if word == "tell" {
+                    self.tell(method, params);
+                } else {
+                    self.request(method, params);
                 }
             }
             _ => {}

@@ -62,18 +62,17 @@ fn check_unit(unit: &Preprocessed) {
                 start,
                 end: end.min(length),
             };
-            for place in [
+            let origins = [
                 unit.origins.locate(span),
                 unit.origins.editable(span),
                 unit.origins.definition(span),
-            ] {
-                if let Some(place) = place {
-                    let file = unit.sources.get(place.file).expect("a file");
-                    assert!(
-                        place.start <= place.end && place.end as usize <= file.text.len(),
-                        "{span:?} comes from {place:?}"
-                    );
-                }
+            ];
+            for place in origins.into_iter().flatten() {
+                let file = unit.sources.get(place.file).expect("a file");
+                assert!(
+                    place.start <= place.end && place.end as usize <= file.text.len(),
+                    "{span:?} comes from {place:?}"
+                );
             }
         }
     }
