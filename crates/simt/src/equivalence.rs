@@ -19,7 +19,6 @@ use crate::difference::{Affine, Difference, difference};
 use crate::finding::{Operator, Race, Stop};
 use crate::history::Ordered;
 use crate::machine::{BUDGET, Machine, Write};
-use crate::rounding::Derivations;
 use crate::terms::{Symbol, Term, Terms};
 use crate::value::{Op, Value};
 use crate::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
@@ -118,7 +117,7 @@ fn compare_at(
     map: LaneMap,
 ) -> (Outcome, bool) {
     let mut terms = Terms::default();
-    terms.derivations = Some(Derivations::default());
+    terms.note_derivations();
     let expected = match trace(first, &mut terms, wave_size, map) {
         Ok(trace) => trace,
         Err(outcome) => {

@@ -13,6 +13,9 @@ use crate::wave::{LaneMap, Waves, is_group};
 /// By resource, index and component: the word left there.
 pub type Written = BTreeMap<(String, Vec<u32>, u32), u32>;
 
+/// By thread: the barriers passed, and the word it leaves then.
+type OfThreads = BTreeMap<u16, (u32, u32)>;
+
 /// Runs the first group of a kernel at a wave size. `given` is the word of a resource or uniform, by name, index and
 /// component.
 ///
@@ -66,7 +69,7 @@ pub fn evaluate_groups(
         sample.given = Some(*given);
         sample.group = *group;
         // By place, what each thread leaves there, and after how many barriers.
-        let mut places: BTreeMap<(Symbol, Vec<u32>, u32), BTreeMap<u16, (u32, u32)>> = BTreeMap::new();
+        let mut places: BTreeMap<(Symbol, Vec<u32>, u32), OfThreads> = BTreeMap::new();
         for write in &writes {
             if sample.value(&write.guard) != 0 {
                 let index = write.index.iter().map(|index| sample.value(index)).collect();

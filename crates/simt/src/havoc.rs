@@ -6,6 +6,7 @@
 //! is read.
 
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::rc::Rc;
 
 use shaderlint_hlsl::{GlobalId, LocalId, Shader, Span, Stmt, Type};
@@ -234,11 +235,7 @@ impl Machine<'_> {
                     .iter()
                     .any(|locals| locals.contains(&local));
                 if !is_here || is_named {
-                    text.push_str(&format!(
-                        "\n{}: {}",
-                        variable.name,
-                        type_name(shader, &variable.ty)
-                    ));
+                    let _ = write!(text, "\n{}: {}", variable.name, type_name(shader, &variable.ty));
                     types.push(&variable.ty);
                 }
             }
@@ -260,9 +257,9 @@ impl Machine<'_> {
                     let Some(declared) = shader.structs.get(id.0 as usize) else {
                         continue;
                     };
-                    text.push_str(&format!("\n{} {{", declared.name));
+                    let _ = write!(text, "\n{} {{", declared.name);
                     for field in &declared.fields {
-                        text.push_str(&format!("\n{}: {}", field.name, type_name(shader, &field.ty)));
+                        let _ = write!(text, "\n{}: {}", field.name, type_name(shader, &field.ty));
                         types.push(&field.ty);
                     }
                 }

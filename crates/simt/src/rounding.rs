@@ -48,6 +48,11 @@ pub(crate) struct Search<'t> {
 }
 
 impl Terms {
+    /// From here on it is noted how float sums and products are made.
+    pub(crate) fn note_derivations(&mut self) {
+        self.derivations = Some(Derivations::default());
+    }
+
     /// Notes that `value` was made of a pair.
     pub(crate) fn note_pair(&mut self, operator: Operator, [a, b]: [&Value; 2], value: &Value) {
         let Some(derivations) = &mut self.derivations else {
@@ -226,10 +231,10 @@ impl Search<'_> {
                 waiting.extend(others.iter().cloned());
                 continue;
             }
-            let atoms = atoms.into_iter().map(Value::atom);
+            let mut atoms = atoms.into_iter().map(Value::atom);
             if operator.is_on(Scalar::Float) {
                 waiting.extend(atoms);
-            } else if { atoms }.any(|atom| self.finds(&atom)) {
+            } else if atoms.any(|atom| self.finds(&atom)) {
                 return true;
             }
         }
