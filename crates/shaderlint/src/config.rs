@@ -104,7 +104,7 @@ pub(crate) struct Misconfigured {
 impl fmt::Display for Misconfigured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let before = self.file.text.get(..self.place.start).unwrap_or_default();
-        let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+        let line = before.split(|byte| *byte == b'\n').count();
         write!(f, "{}:{line}: {}", self.file.path, self.message)
     }
 }
