@@ -100,6 +100,11 @@ impl Files {
         self.bytes_if(path, !self.guards_inputs)
     }
 
+    /// Whether the file of this path is one to look at.
+    pub fn may_be_looked_at(&self, path: &Path) -> bool {
+        !self.guards_inputs || self.allows(path)
+    }
+
     fn bytes_if(&self, path: &Path, is_allowed: bool) -> io::Result<Vec<u8>> {
         let given = lock(&self.given).get(&here(path)).cloned();
         match given {

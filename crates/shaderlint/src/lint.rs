@@ -224,7 +224,8 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
     };
     // What is known stays as it is.
     let baseline = options.baseline_of(project);
-    let baselines = Baselines::at(baseline.iter().filter(|path| options.files.allows(path)))?;
+    let may_be_read = |path: &&PathBuf| options.files.may_be_looked_at(path);
+    let baselines = Baselines::at(baseline.iter().filter(may_be_read))?;
     let look = |text: &[u8]| {
         let mut looked = [look_at(name, text, project, options, role)];
         baselines.apply(&mut looked);

@@ -528,6 +528,22 @@ nothing new in 2 files; 2 findings known to the baseline
 "#]]
     );
     assert_eq!(fs::read_to_string(folder.0.join("b.hlsl")).unwrap(), LADDER);
+    // Wherever it is.
+    let elsewhere = Folder::new("baseline-elsewhere").with("b.hlsl", LADDER);
+    let baseline = folder.0.join("known.toml").display().to_string();
+    assert!(
+        elsewhere
+            .run(&["--baseline", &baseline, "--write-baseline"])
+            .status
+            .success()
+    );
+    assert!(
+        elsewhere
+            .run(&["--baseline", &baseline, "--fix"])
+            .status
+            .success()
+    );
+    assert_eq!(fs::read_to_string(elsewhere.0.join("b.hlsl")).unwrap(), LADDER);
     assert_data_eq!(
         folder.said_of(LADDER, &["-", "--write-baseline"]),
         str![[r#"
