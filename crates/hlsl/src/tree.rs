@@ -53,7 +53,14 @@ impl Shader {
     /// Number of scalar components a value of `ty` is made of; 0 for resources and unknown types.
     #[must_use]
     pub fn components(&self, ty: &Type) -> usize {
-        self.total(ty, |_| 1)
+        self.total(ty, |_| 1, 0)
+    }
+
+    /// Number of values that one of `ty` is followed by: its components, and one for each part of a type that is not
+    /// known; 0 for resources.
+    #[must_use]
+    pub fn parts(&self, ty: &Type) -> usize {
+        self.total(ty, |_| 1, 1)
     }
 
     /// Whether `ty` is known, and the types of all its members are.
@@ -73,25 +80,33 @@ impl Shader {
     /// 32-bit words that a value of `ty` takes in groupshared memory at most; 0 for resources and unknown types.
     #[must_use]
     pub fn words(&self, ty: &Type) -> usize {
-        self.total(ty, |scalar| match scalar {
+        let of_scalar = |scalar| match scalar {
             Scalar::Int64 | Scalar::Uint64 | Scalar::Double => 2,
             _ => 1,
-        })
+        };
+        self.total(ty, of_scalar, 0)
     }
 
-    fn total(&self, ty: &Type, of_scalar: fn(Scalar) -> usize) -> usize {
+    fn total(&self, ty: &Type, of_scalar: fn(Scalar) -> usize, of_unknown: usize) -> usize {
         match ty {
-            Type::Void | Type::Resource(..) | Type::Unknown => 0,
+            Type::Void | Type::Resource(..) => 0,
+            Type::Unknown => of_unknown,
             Type::Scalar(scalar) => of_scalar(*scalar),
             Type::Vector(scalar, n) => of_scalar(*scalar) * usize::from(*n),
             Type::Matrix(scalar, rows, columns) => {
                 of_scalar(*scalar) * usize::from(*rows) * usize::from(*columns)
             }
             Type::Struct(StructId(id)) => self.structs.get(*id as usize).map_or(0, |s| {
-                let fields = s.fields.iter().map(|field| self.total(&field.ty, of_scalar));
+                let fields = s
+                    .fields
+                    .iter()
+                    .map(|field| self.total(&field.ty, of_scalar, of_unknown));
                 fields.fold(0, usize::saturating_add)
             }),
-            Type::Array(element, length) => self.total(element, of_scalar).saturating_mul(*length as usize),
+            Type::Array(element, length) => {
+                let each = self.total(element, of_scalar, of_unknown);
+                each.saturating_mul(*length as usize)
+            }
         }
     }
 }
@@ -241,6 +256,18 @@ pub struct Expr {
     pub kind: ExprKind,
     pub ty: Type,
     pub span: Span,
+}
+
+impl Expr {
+    /// What is converted, where this is a conversion.
+    #[must_use]
+    pub fn uncast(&self) -> &Expr {
+        let mut expr = self;
+        while let ExprKind::Cast(inner) = &expr.kind {
+            expr = inner;
+        }
+        expr
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

@@ -396,7 +396,7 @@ impl<'a> Machine<'a> {
         self.state.interval += u32::from(effects.barrier);
         if effects.leaves {
             let returns = self.function().map_or(0, |function| {
-                self.shader.components(&function.returns).min(MAX_COMPONENTS)
+                self.shader.parts(&function.returns).min(MAX_COMPONENTS)
             });
             self.state.frame.result = self.fresh_columns(returns);
             self.state.guard = self.unknown();
@@ -515,7 +515,7 @@ impl<'a> Machine<'a> {
         self.forget(&effects, |machine, _| machine.untold());
         if effects.leaves {
             let returns = self.function().map_or(0, |function| {
-                self.shader.components(&function.returns).min(MAX_COMPONENTS)
+                self.shader.parts(&function.returns).min(MAX_COMPONENTS)
             });
             self.state.frame.result = self.atomic_results(returns, Source::UNKNOWN);
             self.state.guard = self.untold();
@@ -564,10 +564,7 @@ impl<'a> Machine<'a> {
 
     /// A variable declared as a resource stands for what it is given.
     pub fn alias(&mut self, local: LocalId, init: &'a Expr) -> Run<()> {
-        let mut named = init;
-        while let ExprKind::Cast(inner) = &named.kind {
-            named = inner;
-        }
+        let named = init.uncast();
         let place = self.place(named)?;
         let resource = place.on_device().or_else(|| {
             let variable = self.function().and_then(|f| f.locals.get(local.0 as usize));

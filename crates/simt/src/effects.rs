@@ -312,7 +312,13 @@ impl EffectsCache {
                 self.expression(shader, target, true, effects);
             }
             ExprKind::Opaque(arguments) => {
-                for argument in arguments {
+                for (number, argument) in arguments.iter().enumerate() {
+                    // A part of the first operand, as far as it is a place.
+                    let argument = if written && number == 0 {
+                        argument.uncast()
+                    } else {
+                        argument
+                    };
                     effects.device_observed |= is_on_device(shader, argument);
                     self.expression(shader, argument, true, effects);
                 }

@@ -27,7 +27,7 @@ impl<'a> Machine<'a> {
     fn evaluate(&mut self, expr: &'a Expr) -> Run<Vec<Column>> {
         match &expr.kind {
             ExprKind::Literal(word) => {
-                let count = self.shader.components(&expr.ty).max(1);
+                let count = self.shader.parts(&expr.ty).max(1);
                 let word = Value::Known(*word);
                 let value = match expr.ty.scalar() {
                     Some(Scalar::Half) => fold::cast(self.terms, Scalar::Float, Scalar::Half, &word),
@@ -71,6 +71,10 @@ impl<'a> Machine<'a> {
                 increment,
                 prefix,
             } => {
+                if matches!(target.kind, ExprKind::Opaque(_)) {
+                    let operator = if *increment { "++" } else { "--" };
+                    return self.change_part(target, operator, Vec::new());
+                }
                 let place = self.place(target)?;
                 let old = self.load(&place, target.span);
                 let one = if target.ty.scalar().is_some_and(Scalar::is_float) {
@@ -80,7 +84,11 @@ impl<'a> Machine<'a> {
                 };
                 let one = vec![Column::Uniform(Value::Known(one)); old.len()];
                 let op = if *increment { BinaryOp::Add } else { BinaryOp::Sub };
-                let new = self.binary(op, target.ty.scalar(), &old, &one);
+                let new = if target.ty == Type::Unknown {
+                    self.operate_opaquely(if *increment { "++" } else { "--" }, &old, old.len())
+                } else {
+                    self.binary(op, target.ty.scalar(), &old, &one)
+                };
                 self.store(&place, &new, target.span)?;
                 Ok(if *prefix { new } else { old })
             }
@@ -93,7 +101,7 @@ impl<'a> Machine<'a> {
                 for argument in arguments {
                     components.extend(self.eval(argument)?);
                 }
-                let count = self.shader.components(&expr.ty).min(MAX_COMPONENTS);
+                let count = self.shader.parts(&expr.ty).min(MAX_COMPONENTS);
                 components.resize(count, Column::ZERO);
                 Ok(components)
             }
@@ -305,14 +313,28 @@ impl<'a> Machine<'a> {
             self.state.frame.aliases.remove(local);
             self.forget_noticed(*local);
         }
+        if matches!(target.kind, ExprKind::Opaque(_)) {
+            let operator = op.map_or_else(|| "=".to_owned(), |op| format!("{op:?}"));
+            let value = self.eval(value)?;
+            return self.change_part(target, &operator, value);
+        }
         let place = self.place(target)?;
         let Some(op) = op else {
-            let value = self.eval(value)?;
-            self.store(&place, &value, target.span)?;
-            return Ok(value);
+            let mut kept = self.eval(value)?;
+            if target.ty == Type::Unknown {
+                kept = self.as_unknown(kept, &value.ty);
+            }
+            self.store(&place, &kept, target.span)?;
+            return Ok(kept);
         };
         let operand = self.eval(value)?;
         let old = self.load(&place, target.span);
+        if target.ty == Type::Unknown || value.ty == Type::Unknown {
+            let operands: Vec<Column> = old.iter().chain(&operand).cloned().collect();
+            let new = self.operate_opaquely(&format!("{op:?}"), &operands, old.len());
+            self.store(&place, &new, target.span)?;
+            return Ok(new);
+        }
         let old = self.convert(&old, &target.ty, &value.ty);
         let new = self.binary(op, value.ty.scalar(), &old, &operand);
         let new = self.convert(&new, &value.ty, &target.ty);
@@ -327,14 +349,26 @@ impl<'a> Machine<'a> {
         Ok(new)
     }
 
+    /// An assignment to what is not understood; its value.
+    fn change_part(&mut self, target: &'a Expr, operator: &str, value: Vec<Column>) -> Run<Vec<Column>> {
+        match self.assign_part(target, operator, &value)? {
+            Some(()) if operator == "=" => Ok(value),
+            Some(()) => self.eval(target),
+            None => Self::stop("an assignment to something that is no place", target.span),
+        }
+    }
+
     /// Conversion between types, as [`ExprKind::Cast`] says.
     fn convert(&mut self, value: &[Column], from: &Type, to: &Type) -> Vec<Column> {
         if from == to {
             return value.to_vec();
         }
-        let count = self.shader.components(to).min(MAX_COMPONENTS);
+        let count = self.shader.parts(to).min(MAX_COMPONENTS);
+        if *to == Type::Unknown {
+            return self.as_unknown(value.to_vec(), from);
+        }
         if *from == Type::Unknown {
-            return self.not_known(count);
+            return self.of_unknown(value, to, count);
         }
         let (Some(source), Some(target)) = (from.scalar(), to.scalar()) else {
             // `(S)0` and `(S)s`.
@@ -403,11 +437,11 @@ impl<'a> Machine<'a> {
         }
         if self.skims && self.is_long_aside(id) {
             for (place, _, argument) in outs {
-                let count = self.shader.components(&argument.ty).min(MAX_COMPONENTS);
+                let count = self.shader.parts(&argument.ty).min(MAX_COMPONENTS);
                 let value: Vec<Column> = (0..count).map(|_| self.unknown()).collect();
                 self.doubtfully(true, |m| m.store(&place, &value, argument.span))?;
             }
-            let count = self.shader.components(&function.returns).min(MAX_COMPONENTS);
+            let count = self.shader.parts(&function.returns).min(MAX_COMPONENTS);
             return Ok((0..count).map(|_| self.unknown()).collect());
         }
         let caller = std::mem::replace(&mut self.state.frame, frame);
@@ -432,10 +466,14 @@ impl<'a> Machine<'a> {
                 Some(variable) => self.convert(&value, &variable.ty, &argument.ty),
                 None => value,
             };
+            if matches!(argument.kind, ExprKind::Opaque(_)) {
+                self.doubtfully(true, |m| m.change_part(argument, "=", value))?;
+                continue;
+            }
             self.doubtfully(true, |m| m.store(&place, &value, argument.span))?;
         }
         let mut result = callee.result;
-        let count = self.shader.components(&function.returns).min(MAX_COMPONENTS);
+        let count = self.shader.parts(&function.returns).min(MAX_COMPONENTS);
         let missing = count.saturating_sub(result.len());
         result.extend(self.not_known(missing));
         Ok(result)
@@ -476,7 +514,7 @@ impl<'a> Machine<'a> {
         if let Some((window, _)) = place.in_shared() {
             return self.method_of_window(window, object, (name, arguments), expr);
         }
-        let count = self.shader.components(&expr.ty).min(MAX_COMPONENTS);
+        let count = self.shader.parts(&expr.ty).min(MAX_COMPONENTS);
         let Some((resource, mut index)) = place.on_device() else {
             return self.opaque(arguments, expr);
         };

@@ -75,7 +75,7 @@ impl Machine<'_> {
             }
         }
         for global in &effects.statics {
-            let count = self.shader.components(&self.shader.globals[global.0 as usize].ty);
+            let count = self.shader.parts(&self.shader.globals[global.0 as usize].ty);
             let place = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
             let new = (0..count.min(MAX_COMPONENTS))
                 .map(|component| {
@@ -173,7 +173,7 @@ impl Machine<'_> {
             // Some threads may be gone now, with a result of their own: whatever is proved from here on would be under
             // an unknown guard, and what a `return` leaves behind adds to a result that is not known.
             let returns = self.function().map_or(0, |function| {
-                self.shader.components(&function.returns).min(MAX_COMPONENTS)
+                self.shader.parts(&function.returns).min(MAX_COMPONENTS)
             });
             self.state.frame.result = self.fresh_columns(returns);
             self.state.guard = Column::from_fn(lanes, |_| self.terms.fresh());
@@ -273,10 +273,6 @@ impl Machine<'_> {
 
     /// One value a thread that stands for all it reads in statements of these effects.
     fn digests(&mut self, effects: &Effects) -> Vec<Value> {
-        let variables = effects.read.iter().chain(&effects.written);
-        let mut types =
-            variables.filter_map(|local| Some(&self.function()?.locals.get(local.0 as usize)?.ty));
-        let is_partly_known = types.any(|ty| !self.shader.is_known(ty));
         let events = Value::Known(self.state.events);
         let history = Value::Known(self.state.history);
         let active = self.state.active;
@@ -286,9 +282,6 @@ impl Machine<'_> {
             values.push(events.clone());
             if effects.device_observed {
                 values.push(history.clone());
-            }
-            if is_partly_known {
-                values.push(self.terms.fresh());
             }
             values.push(Value::Known(thread as u32));
             values.push(self.state.guard.at(thread).clone());

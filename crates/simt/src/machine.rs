@@ -211,7 +211,8 @@ impl<'a> Machine<'a> {
         let group = function.group_size?;
         let shared = (0u32..)
             .zip(&shader.globals)
-            .filter(|(_, global)| global.storage == Storage::Groupshared)
+            // Two threads may each have their own part of what is of a type that is not known.
+            .filter(|(_, global)| global.storage == Storage::Groupshared && shader.is_known(&global.ty))
             .filter_map(|(id, global)| {
                 let cells = shader.components(&global.ty);
                 let array = terms.symbol(&global.name);
@@ -389,6 +390,11 @@ impl<'a> Machine<'a> {
                     Some(init) => self.eval(init)?,
                     None => self.uninitialised(*local),
                 };
+                let variable = self.function().and_then(|f| f.locals.get(local.0 as usize));
+                let is_unknown = variable.is_some_and(|variable| variable.ty == Type::Unknown);
+                if let Some(init) = init.as_ref().filter(|_| is_unknown) {
+                    value = self.as_unknown(value, &init.ty);
+                }
                 let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
                 let missing = count.saturating_sub(value.len());
                 value.extend(self.not_known(missing));
@@ -431,7 +437,15 @@ impl<'a> Machine<'a> {
             StmtKind::Switch { value, cases } => self.switch(statement, value, cases),
             StmtKind::Return(value) => {
                 let value = match value {
-                    Some(value) => self.eval(value)?,
+                    Some(value) => {
+                        let result = self.eval(value)?;
+                        let function = self.function();
+                        if function.is_some_and(|function| function.returns == Type::Unknown) {
+                            self.as_unknown(result, &value.ty)
+                        } else {
+                            result
+                        }
+                    }
                     None => Vec::new(),
                 };
                 self.leave(&value, statement.span);
@@ -497,7 +511,7 @@ impl<'a> Machine<'a> {
             return Vec::new();
         };
         let array = self.terms.symbol(&variable.name);
-        (0..self.shader.components(&variable.ty).min(MAX_COMPONENTS) as u32)
+        (0..self.shader.parts(&variable.ty).min(MAX_COMPONENTS) as u32)
             .map(|index| Column::Uniform(self.terms.apply(Op::Uninitialised { array, index }, &[])))
             .collect()
     }

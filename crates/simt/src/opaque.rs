@@ -1,11 +1,17 @@
 //! What is not understood: terms of its text and of what it is given.
 
-use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, Type};
+use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, Shader, Span, Type};
 
 use crate::column::Column;
 use crate::machine::{Machine, Run};
-use crate::place::Root;
-use crate::value::Op;
+use crate::place::{Place, Root};
+use crate::terms::Symbol;
+use crate::value::{Op, Value};
+
+/// How the text of a conversion begins.
+pub(crate) const CONVERSION: &str = "as ";
+/// Components of a value that are told apart where it is not understood.
+const MAX_COUNT: usize = 64;
 
 impl<'a> Machine<'a> {
     /// Something not understood: a term of its text and operands, which it may also have written to.
@@ -26,9 +32,10 @@ impl<'a> Machine<'a> {
             self.barrier(expr.span, Intrinsic::GroupMemoryBarrierWithGroupSync)?;
         }
         let text = String::from_utf8_lossy(text).into_owned();
+        let is_marked = text.contains("NonUniformResourceIndex");
         let text = self.terms.symbol(&text);
-        let mut places = Vec::new();
-        // An operand is of a type that is not known.
+        let (mut places, mut parts) = (Vec::new(), Vec::new());
+        // Of an operand more is there than is followed.
         let mut is_partly_known = false;
         for operand in operands {
             let is_place = matches!(
@@ -52,15 +59,19 @@ impl<'a> Machine<'a> {
                     operand.span,
                 );
             }
-            let value = self.load(&place, operand.span);
-            // What is no place is a term of all that it is made of.
-            is_partly_known |= match &operand.ty {
-                Type::Unknown => value.is_empty(),
-                ty => !self.shader.is_known(ty),
+            let value = match operands.first() {
+                Some(heap) if self.is_heap(heap) && is_name(self.shader, operand) && !is_marked => {
+                    self.named_in_heap(operand)
+                }
+                _ => self.load(&place, operand.span),
             };
+            is_partly_known |= value.len() < self.shader.parts(&operand.ty);
             columns.extend(value);
+            if matches!(&operand.kind, ExprKind::Opaque(within) if !within.is_empty()) {
+                parts.push(operand);
+            }
             if is_place && !matches!(place.root, Root::Value(_) | Root::Uniform(_)) {
-                places.push((place, operand.span));
+                places.push((place, operand));
             }
         }
         let known_read = match &expr.kind {
@@ -80,43 +91,190 @@ impl<'a> Machine<'a> {
             self.uses(column);
         }
         let has_nothing = self.claims.is_some() && columns.is_empty();
+        if has_nothing && is_name(self.shader, expr) {
+            // Perhaps one for each thread, and another each time.
+            self.state.events += 1;
+            let event = Column::Uniform(Value::Known(self.state.events));
+            let thread = Column::from_fn(self.lanes, |thread| Value::Known(thread as u32));
+            let of = self.map_all(&[&thread, &event], |terms, values| terms.apply(Op::Same, values));
+            return Ok(self.opaque_of(text, &of, self.shader.parts(&expr.ty).clamp(1, MAX_COUNT)));
+        }
         if (is_partly_known || has_nothing) && !self.is_heap(expr) {
             // Equal terms would say that what is not seen is equal too.
-            let count = self.shader.components(&expr.ty).clamp(1, 64);
-            for (place, span) in places {
+            let count = self.shader.parts(&expr.ty).clamp(1, MAX_COUNT);
+            for (place, operand) in places {
                 let changed = self.not_known(place.components.len());
-                self.store(&place, &changed, span)?;
+                self.store(&place, &changed, operand.span)?;
+            }
+            for part in parts {
+                let changed = self.not_known(1);
+                self.assign_part(part, "", &changed)?;
             }
             return Ok(self.not_known(count));
         }
-        // All that is read in one term: as often as there are results it would be too much to write down.
-        let arguments: Vec<&Column> = columns.iter().collect();
-        let all = self.map_all(&arguments, |terms, values| terms.apply(Op::Same, values));
-        let result = |machine: &mut Self, component: u8| {
-            let op = Op::Opaque { text, component };
-            machine.map_all(&[&all], |terms, values| terms.apply(op, values))
-        };
-        let count = self.shader.components(&expr.ty).clamp(1, 64);
-        let value = (0..count)
-            .map(|component| result(self, component as u8))
-            .collect();
+        let all = self.as_one(&columns);
+        let value = self.opaque_of(text, &all, self.shader.parts(&expr.ty).clamp(1, MAX_COUNT));
         if !known_read {
-            for (number, (place, span)) in places.into_iter().enumerate() {
-                // Each component of each argument is a value of its own.
-                let argument = self.terms.symbol(&format!("argument {number}"));
-                let changed = (0..place.components.len() as u32)
-                    .map(|component| {
-                        let op = Op::Havoc {
-                            text,
-                            place: argument,
-                            component,
-                        };
-                        self.map_all(&[&all], |terms, values| terms.apply(op, values))
-                    })
-                    .collect::<Vec<_>>();
-                self.store(&place, &changed, span)?;
+            let may_tell = self.claims.is_some() && self.may_tell_threads(&all);
+            for (number, (place, operand)) in places.into_iter().enumerate() {
+                if may_tell && operand.ty != Type::Unknown {
+                    let changed = self.not_known(place.components.len());
+                    self.store(&place, &changed, operand.span)?;
+                } else {
+                    self.write_opaquely(text, number, &all, (&place, operand.span))?;
+                }
+            }
+            for part in parts {
+                self.assign_part(part, "", std::slice::from_ref(&all))?;
             }
         }
         Ok(value)
     }
+
+    /// Whether values may be one for one thread and another for the next without any data in them.
+    fn may_tell_threads(&self, column: &Column) -> bool {
+        let known = column.uniform(self.state.active).and_then(Value::known);
+        let mut active = self.state.active.threads();
+        known.is_none() && active.any(|thread| !self.terms.has_data(column.at(thread)))
+    }
+
+    /// A name that is not known, by which a heap is indexed: one for all threads, since an index that is not has to be
+    /// marked by `NonUniformResourceIndex` (HLSL specifications, INF-0003: dynamic resource binding).
+    fn named_in_heap(&mut self, name: &Expr) -> Vec<Column> {
+        let text = String::from_utf8_lossy(name.span.slice(&self.shader.text)).into_owned();
+        let text = self.terms.symbol(&text);
+        self.opaque_of(text, &Column::ZERO, 1)
+    }
+
+    /// All values in one term: as often as there are results it would be too much to write them down.
+    fn as_one(&mut self, columns: &[Column]) -> Column {
+        let arguments: Vec<&Column> = columns.iter().collect();
+        self.map_all(&arguments, |terms, values| terms.apply(Op::Same, values))
+    }
+
+    /// The values of an expression of this text that is given `all`.
+    fn opaque_of(&mut self, text: Symbol, all: &Column, count: usize) -> Vec<Column> {
+        (0..count)
+            .map(|component| {
+                let op = Op::Opaque {
+                    text,
+                    component: component as u8,
+                };
+                self.map_all(&[all], |terms, values| terms.apply(op, values))
+            })
+            .collect()
+    }
+
+    /// Leaves in a place what an expression of this text makes of `all`: each component of each argument is a value of
+    /// its own.
+    fn write_opaquely(
+        &mut self,
+        text: Symbol,
+        argument: usize,
+        all: &Column,
+        (place, span): (&Place, Span),
+    ) -> Run<()> {
+        let argument = self.terms.symbol(&format!("argument {argument}"));
+        let changed: Vec<Column> = (0..place.components.len() as u32)
+            .map(|component| {
+                let op = Op::Havoc {
+                    text,
+                    place: argument,
+                    component,
+                };
+                self.map_all(&[all], |terms, values| terms.apply(op, values))
+            })
+            .collect();
+        self.store(place, &changed, span)
+    }
+
+    /// A value of type `from` that is to be kept as one of a type that is not known: in one term, from which all that is
+    /// ever read of it follows.
+    pub fn as_unknown(&mut self, value: Vec<Column>, from: &Type) -> Vec<Column> {
+        match (value.len(), from) {
+            (0, _) => self.not_known(1),
+            (1, Type::Unknown) => value,
+            _ => {
+                let text = self.terms.symbol(&format!("of {from:?}"));
+                let all = self.as_one(&value);
+                self.opaque_of(text, &all, 1)
+            }
+        }
+    }
+
+    /// A value of a type that is not known where `count` components of the type `to` are wanted.
+    pub fn of_unknown(&mut self, value: &[Column], to: &Type, count: usize) -> Vec<Column> {
+        if value.is_empty() || count > MAX_COUNT {
+            return self.not_known(count);
+        }
+        let text = self.terms.symbol(&format!("{CONVERSION}{to:?}"));
+        let all = self.as_one(value);
+        self.opaque_of(text, &all, count)
+    }
+
+    /// What an operator makes of operands of which one is of a type that is not known.
+    pub fn operate_opaquely(&mut self, operator: &str, operands: &[Column], count: usize) -> Vec<Column> {
+        let text = self.terms.symbol(operator);
+        let all = self.as_one(operands);
+        self.opaque_of(text, &all, count)
+    }
+
+    /// Writes to a part of something whose type is not known, which changes all of it. `None` if it is a part of nothing
+    /// that is followed.
+    ///
+    /// Two threads may write to two parts of one element of a groupshared array, so of that nothing is said.
+    pub fn assign_part(&mut self, target: &'a Expr, operator: &str, value: &[Column]) -> Run<Option<()>> {
+        let mut columns = Vec::new();
+        let mut whole = target;
+        while let ExprKind::Opaque(operands) = &whole.uncast().kind {
+            let Some((object, indices)) = operands.split_first() else {
+                return Ok(None);
+            };
+            for index in indices {
+                columns.extend(self.eval(index)?);
+            }
+            whole = object.uncast();
+        }
+        let place = self.place(whole)?;
+        let is_followed = matches!(place.root, Root::Local(_) | Root::Static(_) | Root::Device { .. });
+        if !is_followed || place.components.len() == 0 {
+            return Ok(None);
+        }
+        let old = self.load(&place, whole.span);
+        // Whatever is read of it from here on may be just what was written.
+        let written = if operator == "=" {
+            columns.iter().chain(value).cloned().collect()
+        } else {
+            let operands: Vec<Column> = old.iter().chain(value).cloned().collect();
+            let changed = self.as_one(&operands);
+            columns.iter().chain([&changed]).cloned().collect::<Vec<_>>()
+        };
+        let may_tell = self.claims.is_some() && written.iter().any(|column| self.may_tell_threads(column));
+        columns.extend(old);
+        columns.extend_from_slice(value);
+        for column in &columns {
+            self.uses(column);
+        }
+        let text = target.span.slice(&self.shader.text);
+        let text = format!("{} {operator}", String::from_utf8_lossy(text));
+        let text = self.terms.symbol(&text);
+        if may_tell {
+            let changed = self.not_known(place.components.len());
+            self.store(&place, &changed, target.span)?;
+            return Ok(Some(()));
+        }
+        let all = self.as_one(&columns);
+        self.write_opaquely(text, 0, &all, (&place, target.span))?;
+        Ok(Some(()))
+    }
+}
+
+/// Whether an expression that is not understood is a name and no more.
+fn is_name(shader: &Shader, expr: &Expr) -> bool {
+    let expr = expr.uncast();
+    let text = expr.span.slice(&shader.text);
+    matches!(&expr.kind, ExprKind::Opaque(operands) if operands.is_empty())
+        && text
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
 }

@@ -16,6 +16,7 @@ use shaderlint_hlsl::{BinaryOp, UnaryOp};
 
 use crate::flow::Source;
 use crate::machine::Machine;
+use crate::opaque::CONVERSION;
 use crate::sample::Sample;
 use crate::terms::{Symbol, Term, Terms};
 use crate::value::{Op, Value};
@@ -26,6 +27,17 @@ const MAX_PAIRS: usize = 24;
 const SAMPLES: u64 = 24;
 /// Atoms of a condition that are looked at.
 const MAX_ATOMS: usize = 4096;
+/// Choices within choices that are followed.
+const MAX_CHOICES: usize = 8;
+
+/// How far inputs are looked for.
+struct Search {
+    /// Atoms that may be looked at yet.
+    left: usize,
+    /// Choices around.
+    depth: usize,
+    allows_names: bool,
+}
 
 /// A condition of a guard.
 struct Condition {
@@ -33,6 +45,9 @@ struct Condition {
     holds: bool,
     /// The inputs it depends on, by a fingerprint; `None` where that does not tell threads apart.
     inputs: Option<BTreeSet<u64>>,
+    /// It also depends on something that may tell threads apart: it may hold whatever that is, by an input of this
+    /// thread's own alone.
+    needs_own: bool,
 }
 
 impl Machine<'_> {
@@ -99,6 +114,9 @@ impl Terms {
         let rest_a = shared_part(of_a, &all_b);
         let rest_b = shared_part(of_b, &all_a);
         let rest: Vec<Condition> = rest_a.into_iter().chain(rest_b).collect();
+        if rest.iter().any(|condition| condition.needs_own) {
+            return false;
+        }
         rest.is_empty()
             || (0..SAMPLES).any(|seed| {
                 let mut sample = Sample::new(self, seed);
@@ -123,18 +141,115 @@ impl Terms {
                     waiting.extend(arguments.iter().map(|argument| (argument.clone(), false)));
                 }
                 _ if value.known().is_some() => {}
-                _ => conditions.push(Condition {
-                    inputs: self.inputs_of(&value),
-                    value,
-                    holds,
-                }),
+                _ => {
+                    let understood = self.inputs_of(&value);
+                    let needs_own = understood.is_none();
+                    conditions.push(Condition {
+                        inputs: understood.or_else(|| self.inputs_of_part(&value, holds)),
+                        needs_own,
+                        value,
+                        holds,
+                    });
+                }
             }
         }
         conditions
     }
 
+    /// Whether the first of these, by which one of the others is chosen, may tell threads apart.
+    fn is_unclear(&self, arguments: &[Value], search: &mut Search) -> bool {
+        if search.depth >= MAX_CHOICES {
+            return false;
+        }
+        let allows_names = std::mem::replace(&mut search.allows_names, false);
+        search.depth += 1;
+        let condition = arguments
+            .first()
+            .and_then(|condition| self.inputs_within(condition, search));
+        search.depth -= 1;
+        search.allows_names = allows_names;
+        condition.is_none()
+    }
+
+    /// The inputs of a comparison of which one side may tell one thread of a wave from the others, and the other may not.
+    /// Whatever the one is, there is data for the other by which it holds. A name alone, which nothing says is that of a
+    /// constant, is taken for a number that the host sets, such as a count: less than it, or more, are many.
+    /// Of two such conditions of which one suffices it may be either.
+    fn inputs_of_part(&self, value: &Value, holds: bool) -> Option<BTreeSet<u64>> {
+        let (op, left, right) = match self.single(value) {
+            Some(Term::Apply(Op::Unary(UnaryOp::Not, _), [inner])) => {
+                return self.inputs_of_part(inner, !holds);
+            }
+            Some(Term::Apply(Op::Binary(op, _), [left, right])) => (op, left, right),
+            _ => return None,
+        };
+        if matches!(
+            (op, holds),
+            (BinaryOp::LogicalOr, true) | (BinaryOp::LogicalAnd, false)
+        ) {
+            let either = [left, right].into_iter();
+            let mut inputs =
+                either.filter_map(|one| self.inputs_of(one).or_else(|| self.inputs_of_part(one, holds)));
+            return inputs.find(|inputs| !inputs.is_empty());
+        }
+        if !op.is_comparison() {
+            return None;
+        }
+        let (mut inputs, unclear) = match (self.inputs_of(left), self.inputs_of(right)) {
+            (Some(inputs), None) => (inputs, right),
+            (None, Some(inputs)) => (inputs, left),
+            _ => return self.inputs_beside_names(value),
+        };
+        if !matches!(op, BinaryOp::Equal | BinaryOp::NotEqual) && self.is_variable_name(unclear) {
+            inputs.insert(fingerprint(&atoms(unclear)));
+        }
+        if inputs.is_empty() {
+            return self.inputs_beside_names(value);
+        }
+        Some(inputs)
+    }
+
+    /// Whether a value is that of a name that is not known, of a variable as it is written, or of a member of one.
+    fn is_variable_name(&self, value: &Value) -> bool {
+        let mut value = value;
+        loop {
+            let (op, inner) = match self.single(value) {
+                Some(Term::Apply(op, [inner])) => (op, inner),
+                // The thread, and when it was.
+                Some(Term::Apply(Op::Same, [Value::Known(_), Value::Known(_)])) => return true,
+                _ => return false,
+            };
+            match op {
+                Op::Opaque { text, .. } if !may_be_variable(self.name(*text)) => return false,
+                Op::Opaque { .. } | Op::Same | Op::Cast { .. } => value = inner,
+                _ => return false,
+            }
+        }
+    }
+
     /// What a value depends on that is no arithmetic. `None` if that may tell one thread of a wave from the others.
     fn inputs_of(&self, value: &Value) -> Option<BTreeSet<u64>> {
+        let mut search = Search {
+            left: MAX_ATOMS,
+            depth: 0,
+            allows_names: false,
+        };
+        self.inputs_within(value, &mut search)
+    }
+
+    /// The same of a number in which there may be variables that are not known, as in `color * g_strength`: whatever they
+    /// are, there is data by which a condition on it holds.
+    fn inputs_beside_names(&self, value: &Value) -> Option<BTreeSet<u64>> {
+        let mut search = Search {
+            left: MAX_ATOMS,
+            depth: 0,
+            allows_names: true,
+        };
+        let inputs = self.inputs_within(value, &mut search)?;
+        (!inputs.is_empty()).then_some(inputs)
+    }
+
+    fn inputs_within(&self, value: &Value, search: &mut Search) -> Option<BTreeSet<u64>> {
         let mut inputs = BTreeSet::new();
         let mut seen = FxHashSet::default();
         let mut waiting = atoms(value);
@@ -142,9 +257,7 @@ impl Terms {
             if !seen.insert(atom) {
                 continue;
             }
-            if seen.len() > MAX_ATOMS {
-                return None;
-            }
+            search.left = search.left.checked_sub(1)?;
             match self.term(atom)? {
                 Term::Input { .. } | Term::Fresh(_) => {
                     inputs.insert(fingerprint(&atom));
@@ -163,6 +276,14 @@ impl Terms {
                         let place = arguments.split_last().map_or(&[][..], |(_, place)| place);
                         inputs.insert(fingerprint(&(op, place)));
                     }
+                    Op::Opaque { .. } if search.allows_names && self.is_variable_name(&Value::atom(atom)) => {
+                    }
+                    // What decides, and is no number.
+                    Op::Binary(BinaryOp::LogicalAnd | BinaryOp::LogicalOr, _)
+                        if search.allows_names && arguments.iter().any(|one| self.is_variable_name(one)) =>
+                    {
+                        return None;
+                    }
                     // What is not understood may choose a lane, of those whose numbers it gets.
                     Op::Opaque { text, .. } if self.may_choose(*text, arguments) => return None,
                     Op::Load { .. }
@@ -173,6 +294,19 @@ impl Terms {
                     | Op::Opaque { .. }
                     | Op::Havoc { .. } => {
                         inputs.insert(fingerprint(&atom));
+                    }
+                    // Whichever it is, it depends on what both do.
+                    Op::Select if self.is_unclear(arguments, search) => {
+                        let [_, yes, no] = arguments else { return None };
+                        search.depth += 1;
+                        let (yes, no) = (self.inputs_within(yes, search), self.inputs_within(no, search));
+                        search.depth -= 1;
+                        let (yes, no) = (yes?, no?);
+                        let both: Vec<u64> = yes.intersection(&no).copied().collect();
+                        if both.is_empty() {
+                            return None;
+                        }
+                        inputs.extend(both);
                     }
                     Op::Same
                     | Op::Offset
@@ -198,11 +332,42 @@ impl Terms {
                 .iter()
                 .any(|read| text.contains(read))
         };
-        names_lanes(text) || !(is_read() || arguments.iter().any(|argument| self.has_data(argument)))
+        names_lanes(text)
+            || arguments
+                .iter()
+                .any(|argument| self.is_made_of(argument, |term| self.names_lanes(term)))
+            || !(is_read() || arguments.iter().any(|argument| self.has_data(argument)))
     }
 
     /// Whether a value was made of something that was read.
-    fn has_data(&self, value: &Value) -> bool {
+    pub fn has_data(&self, value: &Value) -> bool {
+        self.is_made_of(value, |term| match term {
+            Term::Input { .. } | Term::Fresh(_) => true,
+            Term::Apply(Op::Load { .. } | Op::VolatileLoad { .. } | Op::Havoc { .. }, _) => true,
+            Term::Apply(Op::Opaque { text, .. }, arguments) => {
+                is_member(self.name(*text)) && arguments.iter().any(|object| self.is_result(object))
+            }
+            Term::Apply(..) => false,
+        })
+    }
+
+    /// Whether a value is what a function gave that is not known. A member of that is of a struct, as it is read from
+    /// somewhere; a number or a vector may be made of anything.
+    fn is_result(&self, value: &Value) -> bool {
+        match self.single(value) {
+            Some(Term::Apply(Op::Same, [inner])) => self.is_result(inner),
+            Some(Term::Apply(Op::Opaque { text, .. }, _)) => self.name(*text).contains('('),
+            _ => false,
+        }
+    }
+
+    /// Whether this is an expression that is not understood and names lanes.
+    fn names_lanes(&self, term: &Term<'_>) -> bool {
+        matches!(term, Term::Apply(Op::Opaque { text, .. }, _) if names_lanes(self.name(*text)))
+    }
+
+    /// Whether among what a value was made of there is such a term.
+    fn is_made_of(&self, value: &Value, is_such: impl Fn(&Term<'_>) -> bool) -> bool {
         let mut seen = FxHashSet::default();
         let mut waiting = atoms(value);
         while let Some(atom) = waiting.pop() {
@@ -210,12 +375,9 @@ impl Terms {
                 continue;
             }
             match self.term(atom) {
-                Some(Term::Input { .. } | Term::Fresh(_)) => return true,
-                Some(Term::Apply(Op::Load { .. } | Op::VolatileLoad { .. } | Op::Havoc { .. }, _)) => {
-                    return true;
-                }
+                Some(term) if is_such(&term) => return true,
                 Some(Term::Apply(_, arguments)) => waiting.extend(arguments.iter().flat_map(atoms)),
-                None => {}
+                _ => {}
             }
         }
         false
@@ -264,10 +426,33 @@ fn inputs_of(conditions: &[Condition]) -> BTreeSet<u64> {
     inputs.flatten().copied().collect()
 }
 
+/// Whether this is the text of a member, `light.color`, and of no component of a vector.
+fn is_member(text: &str) -> bool {
+    text.rsplit_once('.').is_some_and(|(_, member)| {
+        member
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+            && !member.bytes().all(|byte| b"xyzwrgba".contains(&byte))
+    })
+}
+
+/// Whether this is the text of a conversion, or of a variable or a member of one: constants have no small letters. One
+/// that is named for choosing a thread may do so.
+fn may_be_variable(text: &str) -> bool {
+    let first = text.split('.').next().unwrap_or_default();
+    let is_path = text
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'));
+    let is_variable = is_path && first.bytes().any(|byte| byte.is_ascii_lowercase());
+    let chooses = ["eader", "irst", "lect"].iter().any(|word| text.contains(word));
+    text.starts_with(CONVERSION) || is_variable && !chooses && !names_lanes(text)
+}
+
 fn names_lanes(text: &str) -> bool {
+    let is_of_plane = |at: usize| text.get(..at).is_some_and(|before| before.ends_with(['p', 'P']));
     ["Wave", "Lane", "Quad", "lane", "wave"]
         .iter()
-        .any(|word| text.contains(word))
+        .any(|word| text.match_indices(word).any(|(at, _)| !is_of_plane(at)))
 }
 
 fn fingerprint(value: &impl Hash) -> u64 {

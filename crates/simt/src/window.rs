@@ -116,6 +116,9 @@ fn array(shader: &Shader, resource: GlobalId, lanes: u32) -> Option<Type> {
         }
         _ => return None,
     };
+    if !shader.is_known(&element) {
+        return None;
+    }
     let width = u32::try_from(shader.components(&element)).ok()?;
     let elements = (MAX_CELLS.checked_div(width)?).min(ELEMENTS_A_THREAD.saturating_mul(lanes));
     (!global.coherent && elements >= lanes).then_some(Type::Array(element, elements))

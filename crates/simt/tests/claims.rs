@@ -388,3 +388,194 @@ fn parts_of_what_is_large() {
     let body = "uint old; InterlockedAdd(Tiles[0].index[Src[id.x]], 1, old); Out[old] = 1;";
     check(tiles, body, &[]);
 }
+
+/// Types and names of headers that are not there. What is read of them is data of the thread that read it.
+#[test]
+fn types_that_are_not_known_hold_data() {
+    let globals =
+        "RWStructuredBuffer<Particle> P; AppendStructuredBuffer<uint> Dead; RWStructuredBuffer<Light> L;";
+    let read = "Particle p = P[id.x];";
+    let append = "Dead.Append(id.x);";
+    for (body, expected) in [
+        (format!("{read} if (p.age > 0) {append}"), &["slot"][..]),
+        (
+            format!("{read} p.age -= Step; if (p.age <= 0) {append}"),
+            &["slot"],
+        ),
+        (
+            format!("{read} p.age = -1; p.v.x += 1; p.n++; if (p.age <= 0) {append}"),
+            &["slot"],
+        ),
+        (format!("{read} if (p.age > Limit) {append}"), &["slot"]),
+        (
+            format!("Particle q; q.age = Src[id.x]; q.at = 1; if (q.age > 3) {append}"),
+            &["slot"],
+        ),
+        (
+            "Light l; l.color = 1; uint s = L.IncrementCounter(); L[s] = l;".to_owned(),
+            &["slot"],
+        ),
+        // Which thread this is was written to it: what is read of it may be just that.
+        (
+            format!("{read} p.isFirst = gi == 0; if (p.isFirst) {append}"),
+            &[],
+        ),
+        (
+            format!("Particle q; q.first = gi; if (q.first == 0) {append}"),
+            &[],
+        ),
+        (format!("{read} if (p.age > gi) {append}"), &["slot"]),
+        // What a function made of a thread's number may be whether it is the first; but a member of that is data.
+        (
+            "Particle q = Get(id.x); if (q.age > 0) Dead.Append(id.x);".to_owned(),
+            &["slot"],
+        ),
+        (
+            "Particle q = Get(id.x); if (!IsCulled(q.box)) Dead.Append(id.x);".to_owned(),
+            &["slot"],
+        ),
+        (
+            "Particle q = Get(id.x); if (!IsCulled(q)) Dead.Append(id.x);".to_owned(),
+            &[],
+        ),
+        (
+            "float2 q = Get(id.x); if (q.x > 0) Dead.Append(id.x);".to_owned(),
+            &[],
+        ),
+        (
+            "Particle q = Get(id.x); if (q.x > 0) Dead.Append(id.x);".to_owned(),
+            &[],
+        ),
+        (
+            "Particle q = Get(gid.x); if (q.leader == gi) Dead.Append(id.x);".to_owned(),
+            &[],
+        ),
+        (
+            format!("{read} if (IsBehind(p.planes, g_planes)) {append}"),
+            &["slot"],
+        ),
+        (
+            "uint first; IsFirst(gi, first); if (first == 1) Dead.Append(id.x);".to_owned(),
+            &[],
+        ),
+        (
+            "uint far; IsFar(P[id.x], far); if (far == 1) Dead.Append(id.x);".to_owned(),
+            &["slot"],
+        ),
+        // Which lane is the first may be what it tells.
+        (format!("{read} if (p.IsFirstLane()) {append}"), &[]),
+    ] {
+        check(globals, &body, expected);
+    }
+}
+
+/// A name that is not known may tell one thread from the others; data compared with it may be any for each.
+#[test]
+fn names_that_are_not_known_may_choose_a_thread() {
+    let claim = "uint s; InterlockedAdd(C[0], 1, s); Out[s] = 1;";
+    for (condition, expected) in [
+        ("Src[id.x] > Limit", &["slot"][..]),
+        ("Src[2 * id.x] < g_limit && Src[2 * id.x + 1] != MASK", &["slot"]),
+        // The other thread's, too.
+        ("Src[id.x] < g_limit && Src[id.x + 1] != MASK", &[]),
+        ("float(Src[id.x]) >= 2 * g_limit + 1", &["slot"]),
+        ("id.x < g_count", &["slot"]),
+        ("id.x < constants.counts.x", &["slot"]),
+        ("g_count > gi", &["slot"]),
+        // A number, perhaps 1.
+        ("id.x < COUNT", &[]),
+        ("gi == g_leader", &[]),
+        ("g_leader", &[]),
+        ("LEADER", &[]),
+        ("LEADER && Src[id.x] > 3", &[]),
+        ("LEADER * Src[id.x] > 3", &[]),
+        ("g_scale * Src[id.x] > g_limit", &["slot"]),
+        ("(Src[id.x] & g_mask) != 0", &["slot"]),
+        ("((Src[id.x] > 3) & g_isLeader) != 0", &[]),
+        ("g_first ? Src[id.x] > 3 : false", &[]),
+        ("g_scale * Src[0] > g_limit * Src[1]", &[]),
+        ("Src[id.x] > 3 == LEADER", &["slot"]),
+        ("Src[0] > LEADER", &[]),
+        ("Src[gid.x] > g_limit", &["slot"]),
+        ("Lead(gi) > Src[id.x]", &["slot"]),
+        ("id.x < g_laneCount", &[]),
+        ("id.x < Bound()", &[]),
+    ] {
+        check("", &format!("if ({condition}) {{ {claim} }}"), expected);
+    }
+    // Where it says which cell it is, that may be another one for each.
+    for cell in ["C[g_at]", "C[AT]", "C[g_at + 1]"] {
+        check(
+            "",
+            &format!("uint s; InterlockedAdd({cell}, 1, s); Out[s] = 1;"),
+            &[],
+        );
+    }
+}
+
+/// "If the index is not uniform it has to be marked": a name alone names one buffer of the heap for all.
+#[test]
+fn a_name_alone_names_one_of_the_heap() {
+    let claim = "uint s; b.InterlockedAdd(0, 1, s); Out[s] = 1;";
+    for (index, expected) in [
+        ("COUNTER_UAV", &["slot"][..]),
+        ("g_counter", &["slot"]),
+        ("NonUniformResourceIndex(g_counter)", &[]),
+        ("Counter()", &[]),
+        ("Src[id.x]", &[]),
+    ] {
+        check(
+            "",
+            &format!("RWByteAddressBuffer b = ResourceDescriptorHeap[{index}]; {claim}"),
+            expected,
+        );
+    }
+}
+
+/// Of what is chosen by something that may tell threads apart, data stays data if both are.
+#[test]
+fn what_is_chosen_from_data_is_data() {
+    let globals = "RWStructuredBuffer<Particle> P; AppendStructuredBuffer<uint> Dead;";
+    let append = "Dead.Append(id.x);";
+    for (body, expected) in [
+        (
+            "Particle p = P[id.x]; if (Flag) { p.age = p.age * 2; }",
+            &["slot"][..],
+        ),
+        ("Particle p = P[id.x]; if (Flag) { p.age = 7; }", &["slot"]),
+        ("Particle p = P[id.x]; if (Flag) { p = P[0]; }", &["slot"]),
+        (
+            "Particle p = P[id.x]; if (Flag && p.n > 10) { p.age = 7; }",
+            &["slot"],
+        ),
+    ] {
+        check(globals, &format!("{body} if (p.age > 0) {append}"), expected);
+    }
+    for (condition, expected) in [
+        ("x > 3", &["slot"][..]),
+        ("x > 3 || Flag", &["slot"]),
+        ("!(x > 3 && Flag)", &["slot"]),
+        ("y > 3", &[]),
+    ] {
+        let body = "uint x = Src[id.x]; uint y = x; if (Flag) x *= 2; if (Flag) y = 4;";
+        check(globals, &format!("{body} if ({condition}) {append}"), expected);
+    }
+}
+
+/// A member that is only read is not written.
+#[test]
+fn to_read_a_member_changes_nothing() {
+    let globals = "RWStructuredBuffer<Particle> P;";
+    for (body, expected) in [
+        (
+            "float4 v = mul(float4(p.v.xyz, 0), g_view); if (p.age > 0 || p.lead)",
+            &["slot"][..],
+        ),
+        // What may have been made of data is data.
+        ("float4 v = Get(p.v.xyz, g_view); if (p.age > 0)", &["slot"]),
+    ] {
+        let body =
+            format!("Particle p = P[id.x]; {body} {{ uint s; InterlockedAdd(C[0], 1, s); Out[s] = 1; }}");
+        check(globals, &body, expected);
+    }
+}

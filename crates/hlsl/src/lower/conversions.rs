@@ -125,7 +125,8 @@ pub(super) fn is_place(expr: &Expr) -> bool {
 
 /// The same value, no longer a place: for operands of an `Opaque` that only reads them.
 pub(super) fn as_value(expr: Expr) -> Expr {
-    if is_place(&expr) {
+    let is_part = matches!(&expr.kind, ExprKind::Opaque(operands) if !operands.is_empty());
+    if is_part || is_place(&expr) {
         let (ty, span) = (expr.ty.clone(), expr.span);
         Expr {
             kind: ExprKind::Cast(Box::new(expr)),

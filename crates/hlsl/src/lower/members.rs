@@ -25,7 +25,7 @@ impl Lowering<'_> {
         if let Type::Struct(id) = *holder {
             return match self.field_of(&object, id, name, span) {
                 Some(field) => field,
-                None => opaque(vec![object], Type::Unknown, span),
+                None => opaque(vec![as_value(object)], Type::Unknown, span),
             };
         }
         match swizzle(&object.ty, name) {
@@ -39,7 +39,7 @@ impl Lowering<'_> {
                 self.told.insert(span);
                 opaque(vec![as_value(object)], Type::Vector(Scalar::Uint, 3), span)
             }
-            None => opaque(vec![object], Type::Unknown, span),
+            None => opaque(vec![as_value(object)], Type::Unknown, span),
         }
     }
 
@@ -236,7 +236,7 @@ impl Lowering<'_> {
                 | ResourceKind::RwTexture,
                 Some(element),
             ) => (**element).clone(),
-            _ => return opaque(vec![object, as_value(index)], Type::Unknown, span),
+            _ => return opaque(vec![as_value(object), as_value(index)], Type::Unknown, span),
         };
         Expr {
             kind: ExprKind::Index(Box::new(object), Box::new(index)),
