@@ -17,8 +17,8 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use shaderlint_hlsl::{
-    BinaryOp, Case, Expr, ExprKind, FunctionId, GlobalId, LocalId, Loop, ResourceKind, Scalar, Shader, Span,
-    Stmt, StmtKind, Type,
+    BinaryOp, Case, Expr, FunctionId, GlobalId, LocalId, Loop, ResourceKind, Scalar, Shader, Span, Stmt,
+    StmtKind, Type,
 };
 
 use crate::aggregate;

@@ -87,8 +87,15 @@ impl<'a> Machine<'a> {
             // A barrier may hide behind an unknown name.
             self.state.epoch += 1;
         }
+        let writes = |operand: &Expr| matches!(&operand.ty, Type::Resource(kind, _) if kind.is_writable());
+        let may_be_kept = !known_read && operands.iter().any(writes);
         for column in &columns {
-            self.uses(column);
+            // Given together with a resource, it may say where in it.
+            if may_be_kept {
+                self.uses_as_place(column);
+            } else {
+                self.uses(column);
+            }
         }
         let has_nothing = self.claims.is_some() && columns.is_empty();
         if has_nothing && is_name(self.shader, expr) {
@@ -115,7 +122,12 @@ impl<'a> Machine<'a> {
         let all = self.as_one(&columns);
         let value = self.opaque_of(text, &all, self.shader.parts(&expr.ty).clamp(1, MAX_COUNT));
         if !known_read {
-            let may_tell = self.claims.is_some() && self.may_tell_threads(&all);
+            let may_tell = self.claims.is_some()
+                && match expr.kind {
+                    ExprKind::Method { .. } => false,
+                    ExprKind::Opaque(_) => !self.is_data(&all),
+                    _ => self.may_tell_threads(&all),
+                };
             for (number, (place, operand)) in places.into_iter().enumerate() {
                 if may_tell && operand.ty != Type::Unknown {
                     let changed = self.not_known(place.components.len());
@@ -133,9 +145,16 @@ impl<'a> Machine<'a> {
 
     /// Whether values may be one for one thread and another for the next without any data in them.
     fn may_tell_threads(&self, column: &Column) -> bool {
-        let known = column.uniform(self.state.active).and_then(Value::known);
+        let is_one = column
+            .uniform(self.state.active)
+            .is_some_and(|value| !self.terms.is_guessed(value));
+        !is_one && !self.is_data(column)
+    }
+
+    /// Whether there is data in the values of all threads.
+    fn is_data(&self, column: &Column) -> bool {
         let mut active = self.state.active.threads();
-        known.is_none() && active.any(|thread| !self.terms.has_data(column.at(thread)))
+        active.all(|thread| self.terms.has_data(column.at(thread)))
     }
 
     /// A name that is not known, by which a heap is indexed: one for all threads, since an index that is not has to be

@@ -181,7 +181,7 @@ impl Terms {
                 return self.inputs_of_part(inner, !holds);
             }
             Some(Term::Apply(Op::Binary(op, _), [left, right])) => (op, left, right),
-            _ => return None,
+            _ => return self.inputs_beside_names(value),
         };
         if matches!(
             (op, holds),
@@ -193,7 +193,7 @@ impl Terms {
             return inputs.find(|inputs| !inputs.is_empty());
         }
         if !op.is_comparison() {
-            return None;
+            return self.inputs_beside_names(value);
         }
         let (mut inputs, unclear) = match (self.inputs_of(left), self.inputs_of(right)) {
             (Some(inputs), None) => (inputs, right),
@@ -217,6 +217,8 @@ impl Terms {
                 Some(Term::Apply(op, [inner])) => (op, inner),
                 // The thread, and when it was.
                 Some(Term::Apply(Op::Same, [Value::Known(_), Value::Known(_)])) => return true,
+                // An element of an array.
+                Some(Term::Apply(op @ Op::Same, [inner, Value::Known(_)])) => (op, inner),
                 _ => return false,
             };
             match op {
@@ -229,24 +231,29 @@ impl Terms {
 
     /// What a value depends on that is no arithmetic. `None` if that may tell one thread of a wave from the others.
     fn inputs_of(&self, value: &Value) -> Option<BTreeSet<u64>> {
-        let mut search = Search {
-            left: MAX_ATOMS,
-            depth: 0,
-            allows_names: false,
-        };
-        self.inputs_within(value, &mut search)
+        self.inputs_found(value, false)
     }
 
     /// The same of a number in which there may be variables that are not known, as in `color * g_strength`: whatever they
     /// are, there is data by which a condition on it holds.
     fn inputs_beside_names(&self, value: &Value) -> Option<BTreeSet<u64>> {
+        let inputs = self.inputs_found(value, true)?;
+        (!inputs.is_empty()).then_some(inputs)
+    }
+
+    fn inputs_found(&self, value: &Value, allows_names: bool) -> Option<BTreeSet<u64>> {
         let mut search = Search {
             left: MAX_ATOMS,
-            depth: 0,
-            allows_names: true,
+            depth: MAX_CHOICES,
+            allows_names,
         };
-        let inputs = self.inputs_within(value, &mut search)?;
-        (!inputs.is_empty()).then_some(inputs)
+        // What is chosen by something clear needs no second look.
+        let inputs = self.inputs_within(value, &mut search);
+        inputs.or_else(|| {
+            search.left = MAX_ATOMS;
+            search.depth = 0;
+            self.inputs_within(value, &mut search)
+        })
     }
 
     fn inputs_within(&self, value: &Value, search: &mut Search) -> Option<BTreeSet<u64>> {
@@ -279,7 +286,7 @@ impl Terms {
                     Op::Opaque { .. } if search.allows_names && self.is_variable_name(&Value::atom(atom)) => {
                     }
                     // What decides, and is no number.
-                    Op::Binary(BinaryOp::LogicalAnd | BinaryOp::LogicalOr, _)
+                    Op::Select | Op::Binary(BinaryOp::LogicalAnd | BinaryOp::LogicalOr, _)
                         if search.allows_names && arguments.iter().any(|one| self.is_variable_name(one)) =>
                     {
                         return None;
@@ -349,6 +356,11 @@ impl Terms {
             }
             Term::Apply(..) => false,
         })
+    }
+
+    /// Whether something that is not understood had a part in a value.
+    pub fn is_guessed(&self, value: &Value) -> bool {
+        self.is_made_of(value, |term| matches!(term, Term::Apply(Op::Opaque { .. }, _)))
     }
 
     /// Whether a value is what a function gave that is not known. A member of that is of a struct, as it is read from
@@ -439,10 +451,10 @@ fn is_member(text: &str) -> bool {
 /// Whether this is the text of a conversion, or of a variable or a member of one: constants have no small letters. One
 /// that is named for choosing a thread may do so.
 fn may_be_variable(text: &str) -> bool {
-    let first = text.split('.').next().unwrap_or_default();
+    let first = text.split(['.', '[']).next().unwrap_or_default();
     let is_path = text
         .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'));
+        .all(|byte| byte.is_ascii_alphanumeric() || b"_.[]".contains(&byte));
     let is_variable = is_path && first.bytes().any(|byte| byte.is_ascii_lowercase());
     let chooses = ["eader", "irst", "lect"].iter().any(|word| text.contains(word));
     text.starts_with(CONVERSION) || is_variable && !chooses && !names_lanes(text)

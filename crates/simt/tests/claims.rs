@@ -462,6 +462,13 @@ fn types_that_are_not_known_hold_data() {
             "uint far; IsFar(P[id.x], far); if (far == 1) Dead.Append(id.x);".to_owned(),
             &["slot"],
         ),
+        ("uint first; IsFirst(first); if (first == 1) Dead.Append(id.x);".to_owned(), &[]),
+        (
+            "uint many, size; P.GetDimensions(many, size); if (id.x < many && Src[id.x] > 0) Dead.Append(id.x);".to_owned(),
+            &["slot"],
+        ),
+        ("uint s; InterlockedAdd(C[0], 1, s); Put(P, s + 1, Src[id.x]);".to_owned(), &["slot"]),
+        ("uint s; InterlockedAdd(C[0], 1, s); Put(s + 1, Src[id.x]);".to_owned(), &["other"]),
         // Which lane is the first may be what it tells.
         (format!("{read} if (p.IsFirstLane()) {append}"), &[]),
     ] {
@@ -486,6 +493,10 @@ fn names_that_are_not_known_may_choose_a_thread() {
         ("id.x < COUNT", &[]),
         ("gi == g_leader", &[]),
         ("g_leader", &[]),
+        (
+            "(Src[id.x] > g_planes[2].x) | (Src[id.x] < c.frustum.planes[3].y)",
+            &["slot"],
+        ),
         ("LEADER", &[]),
         ("LEADER && Src[id.x] > 3", &[]),
         ("LEADER * Src[id.x] > 3", &[]),
