@@ -141,12 +141,11 @@ struct Expected<'w> {
 impl Expected<'_> {
     fn of(&mut self, computes: Computes) -> Result<&[u32], RunError> {
         let known = self.known.iter().position(|(known, _)| *known == computes);
-        let at = match known {
-            Some(at) => at,
-            None => {
-                self.known.push((computes, computes.expected(self.words)?));
-                self.known.len() - 1
-            }
+        let at = if let Some(at) = known {
+            at
+        } else {
+            self.known.push((computes, computes.expected(self.words)?));
+            self.known.len() - 1
         };
         Ok(self.known.get(at).map_or(&[], |(_, right)| right))
     }
