@@ -97,9 +97,12 @@ pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
             progress.print(&text::heading(measurement.measured()))?;
         }
         for n in sizes.0 {
-            let size = measurement.at(n)?;
+            let size = measurement.at(n);
             if args.output_format == Format::Full {
                 progress.print(&text::table(size, style))?;
+            }
+            if measurement.is_stuck() {
+                break;
             }
         }
         all.push(measurement.done());

@@ -268,7 +268,18 @@ pub(crate) fn shown(path: &Path) -> PathBuf {
 /// The text of a configuration file.
 pub(crate) fn text_of(path: &Path) -> Result<String> {
     let bytes = std::fs::read(path).with_context(|| path.display().to_string())?;
-    String::from_utf8(bytes).with_context(|| format!("{}: not UTF-8", path.display()))
+    String::from_utf8(bytes).map_err(|error| {
+        let from = error.utf8_error().valid_up_to();
+        let length = error.utf8_error().error_len().unwrap_or(1);
+        anyhow::Error::new(Misconfigured {
+            file: SourceFile {
+                path: path.display().to_string(),
+                text: Arc::from(error.into_bytes()),
+            },
+            place: from..from + length,
+            message: "this is not UTF-8".to_owned(),
+        })
+    })
 }
 
 pub(crate) fn misconfigured(

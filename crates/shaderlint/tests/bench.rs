@@ -138,10 +138,12 @@ fn a_folder_of_ones_own_is_measured() {
 n = 1,000    median  fastest–slowest  GB/s  × copy
 cpu [..]
 copy [..] 1.00
+./copy [..]
 
 n = 10,000    median  fastest–slowest  GB/s  × copy
 cpu [..]
 copy [..] 1.00
+./copy [..]
 ...
 "#]]
     );
@@ -251,6 +253,41 @@ late [..]
 }
 
 #[test]
+fn systems_are_called_by_their_paths() {
+    if !has_adapter() {
+        return;
+    }
+    let folder = scratch("names");
+    for name in ["a/x", "b/x"] {
+        put(&folder, name, "", "ceil_div(n, 64)", COPY);
+    }
+    // No copy, whatever it is called.
+    put(&folder, "copy", "", "0", COPY);
+    let systems = |at: &Path, what: &str| {
+        let (_, out, err) = shaderlint_in(
+            at,
+            &["bench", what, "--n", "10", "--output-format", "json"],
+            ("A", "1"),
+        );
+        assert_eq!(err, "");
+        outcomes(&out)
+            .into_iter()
+            .map(|(system, _)| system)
+            .collect::<Vec<String>>()
+    };
+    assert_eq!(systems(&folder, "."), ["cpu", "copy", "a/x", "b/x", "./copy"]);
+    let one = folder.join("a/x");
+    for (at, what) in [
+        (&one, "."),
+        (&one, "pipeline.toml"),
+        (&folder, "a/x"),
+        (&folder, "./a"),
+    ] {
+        assert_eq!(systems(at, what), ["cpu", "copy", "x"], "{what}");
+    }
+}
+
+#[test]
 fn what_cannot_be_written_is_told_before_anything_is_measured() {
     if !has_adapter() {
         return;
@@ -293,7 +330,12 @@ fn a_folder_has_the_yardsticks_of_what_is_in_it() {
             "read",
             &["cpu", "copy", "read", "waves"],
         ),
-        ("fixtures/yardsticks", "copy", &["cpu", "copy", "read"]),
+        // Not the program's own ones.
+        (
+            "fixtures/yardsticks",
+            "copy",
+            &["cpu", "copy", "./copy", "./read"],
+        ),
         // Both kinds are compared with a copy.
         (&mixed, "copy", &["cpu", "copy", "blocked-waves", "own", "waves"]),
     ] {
@@ -397,6 +439,22 @@ error: FOLDER/copy.hlsl: the kernel has no WGSL form
    │
 12 │ entry = "CopyQuads"
    │         ^^^^^^^^^^^
+
+
+"#]]
+    );
+    let folder = scratch("latin");
+    std::fs::write(folder.join("pipeline.toml"), b"about = \"\xe9\"\n").expect("a file");
+    let (code, _, err) = shaderlint_in(&folder, &["bench", "."], ("A", "1"));
+    assert_eq!(code, 2);
+    assert_data_eq!(
+        err,
+        str![[r#"
+error: this is not UTF-8
+  ┌─ pipeline.toml:1:10
+  │
+1 │ about = "�"
+  │          ^
 
 
 "#]]

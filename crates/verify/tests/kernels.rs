@@ -423,7 +423,7 @@ void main(uint gi : SV_GroupIndex) {
 }";
     let kernel = lowered(source);
     let names: Vec<&str> = kernel.replaced.iter().map(String::as_str).collect();
-    assert_eq!(names, ["Load", "SampleLevel", "Weigh", "[]"]);
+    assert_eq!(names, ["Load", "Other[]", "SampleLevel", "Weigh"]);
     assert_eq!(kernel.bindings.len(), 1);
     check_out(source, &[], |_, out| {
         assert!(

@@ -73,6 +73,62 @@ fn what_the_kernel_cannot_take_is_told() {
         wrong_with(&textured, "n / 2", "n / 3"),
         "\"Main\": `Main` uses Load, which a pipeline cannot give it"
     );
+    let textured = KERNEL.replace("In[id.x]", "In[id.x] + T[id.xy]");
+    let textured = format!("Texture2D<uint> T; {textured}");
+    assert_eq!(
+        wrong_with(&textured, "n / 2", "n / 3"),
+        "\"Main\": `Main` uses T[], which a pipeline cannot give it"
+    );
+    let whole = KERNEL
+        .replace(
+            "cbuffer C { uint Count; }",
+            "struct S { uint Count; uint More; }; ConstantBuffer<S> P",
+        )
+        .replace("Count)", "P.Count)");
+    assert_eq!(
+        wrong_with(&whole, "n / 2", "n / 3"),
+        "\"Main\": `P` of `Main` is not one int or uint; a `cbuffer` of those is what `set` fills"
+    );
+    // The place in `bind`, whichever of the two is there.
+    let bind_in = "bind = { In = \"Target\" }";
+    let target = KERNEL.replace("Out", "Target");
+    let named_alike = PIPELINE.replacen("[buffers]", "[buffers]\nTarget = { length = \"n\" }", 1);
+    let both = named_alike.replacen(bind, bind_in, 1);
+    let PipelineError { message, place } = with_kernel(&both, &target).expect_err("one buffer");
+    assert_eq!(
+        (message.as_str(), &both[place]),
+        (
+            "`Main` is given one buffer as `In` and as `Target`, and writes to it",
+            "\"Target\""
+        )
+    );
+}
+
+/// HLSL's elements lie side by side, and the pipeline's words are theirs.
+#[test]
+fn elements_that_wgsl_puts_further_apart_are_refused() {
+    let bind = "\"Out[i]\"";
+    let said = |bytes: u32, stride: u32| {
+        format!(
+            "{bind}: `Out` of `Main` has elements of {bytes} bytes, which in WGSL are {stride}; elements of a word, or of two or \
+             four, can be given it"
+        )
+    };
+    let threes = KERNEL
+        .replace("RWStructuredBuffer<uint>", "RWStructuredBuffer<uint3>")
+        .replace("= In[id.x]", "= In[id.x].xxx");
+    assert_eq!(wrong_with(&threes, "n / 2", "n / 3"), said(12, 16));
+    let structs = threes
+        .replace("uint3>", "S>")
+        .replace("Out[id.x]", "Out[id.x].b")
+        .replace("cbuffer", "struct S { uint a; uint3 b; }; cbuffer");
+    assert_eq!(wrong_with(&structs, "n / 2", "n / 3"), said(16, 32));
+    // Two words are where HLSL has them.
+    let pairs = KERNEL
+        .replace("RWStructuredBuffer<uint>", "RWStructuredBuffer<uint2>")
+        .replace("= In[id.x]", "= In[id.x].xx");
+    let even = PIPELINE.replacen("\"n + index\"", "\"n\"", 1);
+    assert!(with_kernel(&even, &pairs).unwrap().plan(1000, 65_535).is_ok());
 }
 
 #[test]
@@ -307,7 +363,27 @@ fn what_is_wrong_is_told_at_its_place() {
         (
             "set = ",
             "swap = [\"In\", \"Out[0]\"]\nset = ",
-            "\"Out[0]\": whole buffers change places",
+            "\"Out[0]\": `Out` are several buffers: only two that are one each change places",
+        ),
+        (
+            "set = ",
+            "swap = [\"Out\", \"In\"]\nset = ",
+            "\"Out\": `Out` are several buffers: only two that are one each change places",
+        ),
+        (
+            "[let]",
+            "at-most = \"n\"\n[let]",
+            "n: `n` is not known here; no name is",
+        ),
+        (
+            "[let]",
+            "defect = \" \"\n[let]",
+            "\" \": say what goes wrong; without a defect leave this out",
+        ),
+        (
+            "\"n + index\"",
+            "\"0\"",
+            "\"Out[0]\": has 0 words, and should have 1000",
         ),
         (
             "set = ",
@@ -323,4 +399,19 @@ fn what_is_wrong_is_told_at_its_place() {
     for (from, to, said) in expected {
         assert_eq!(wrong(from, to), said, "{to}");
     }
+}
+
+#[test]
+fn a_pipeline_has_a_buffer_and_a_pass() {
+    let buffers = "In = { length = \"n\" }\nOut = { count = \"2\", length = \"n + index\" }\n";
+    assert_eq!(
+        wrong(buffers, ""),
+        "\"Out[i]\": there is no buffer `Out`: `[buffers]` is empty"
+    );
+    let (pass, _) = PIPELINE.split_once("[[pass]]").unwrap();
+    let none = with_kernel(pass, KERNEL).unwrap_err();
+    assert_eq!(
+        (none.message.as_str(), none.place),
+        ("nothing would be run: there is no `[[pass]]`", 0..0)
+    );
 }

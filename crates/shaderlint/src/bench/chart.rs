@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::measure::{Measured, Row};
+use super::measure::Measured;
 
 /// What is drawn upwards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,9 +22,18 @@ pub(super) struct Series {
     points: Vec<(f64, f64, f64)>,
 }
 
-/// What has times, in the order of the table.
+/// What has times, in the order of the tables, which are alike.
 pub(super) fn series(measured: &Measured) -> Vec<Series> {
-    let mut all: Vec<Series> = Vec::new();
+    let longest = measured.sizes.iter().max_by_key(|size| size.rows.len());
+    let rows = longest.map_or(&[][..], |size| &size.rows);
+    let mut all: Vec<Series> = (rows.iter())
+        .map(|row| Series {
+            name: row.system.clone(),
+            about: row.about.clone(),
+            is_yardstick: row.is_yardstick,
+            points: Vec::new(),
+        })
+        .collect();
     for size in &measured.sizes {
         for row in &size.rows {
             let (Some(time), Some(rate)) = (row.time, row.gigabytes_per_s) else {
@@ -33,23 +42,13 @@ pub(super) fn series(measured: &Measured) -> Vec<Series> {
             if size.n == 0 || time.median <= 0.0 || rate <= 0.0 {
                 continue;
             }
-            let point = (size.n as f64, time.median, rate);
-            match all.iter_mut().find(|series| series.name == row.system) {
-                Some(series) => series.points.push(point),
-                None => all.push(Series {
-                    name: row.system.clone(),
-                    about: row.about.clone(),
-                    is_yardstick: is_yardstick(row),
-                    points: vec![point],
-                }),
+            if let Some(series) = all.iter_mut().find(|series| series.name == row.system) {
+                series.points.push((size.n as f64, time.median, rate));
             }
         }
     }
+    all.retain(|series| !series.points.is_empty());
     all
-}
-
-fn is_yardstick(row: &Row) -> bool {
-    ["cpu", "copy", "read"].contains(&row.system.as_str())
 }
 
 /// Of one panel: as wide as a telephone, so that its letters stay legible there.
@@ -104,6 +103,9 @@ fn color(at: usize) -> String {
     format!("var(--s{})", at % COLORS.len())
 }
 
+/// What of a decade is not worth the whole of it: a million and three is a million.
+const SLACK: f64 = 0.02;
+
 /// A range of decades.
 struct Axis {
     first: i32,
@@ -120,11 +122,15 @@ impl Axis {
             most = most.max(value.log10());
         }
         let first = if least.is_finite() {
-            least.floor() as i32
+            (least + SLACK).floor() as i32
         } else {
             0
         };
-        let last = if most.is_finite() { most.ceil() as i32 } else { 1 };
+        let last = if most.is_finite() {
+            (most - SLACK).ceil() as i32
+        } else {
+            1
+        };
         Axis {
             first,
             last: last.max(first + 1),
@@ -280,20 +286,18 @@ pub(super) fn svg(all: &[Measured]) -> String {
             );
         }
         top += HEIGHT + 22.0;
-        let rows = series.len().div_ceil(2);
         for (number, one) in series.iter().enumerate() {
-            let (column, row) = (number / rows, number % rows);
-            let (x, y) = (column as f64 * (WIDTH + GAP), top + row as f64 * LINE);
             let _ = writeln!(
                 body,
-                "<text class=\"end\" x=\"{x}\" y=\"{y:.1}\" style=\"fill:{}\">{}</text><text x=\"{}\" y=\"{y:.1}\">{}</text>",
+                "<text class=\"end\" x=\"0\" y=\"{top:.1}\" style=\"fill:{}\">{}</text>\
+                 <text x=\"22\" y=\"{top:.1}\">{}</text>",
                 color(number),
                 number + 1,
-                x + 22.0,
-                escaped(&shortened(&format!("{}: {}", one.name, one.about)))
+                escaped(&format!("{}: {}", one.name, one.about))
             );
+            top += LINE;
         }
-        top += rows as f64 * LINE + 14.0;
+        top += 14.0;
     }
     format!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"plot\" viewBox=\"-12 -6 {} {}\" width=\"{}\" role=\"img\" \
@@ -305,16 +309,6 @@ pub(super) fn svg(all: &[Measured]) -> String {
         width + 24.0,
         style()
     )
-}
-
-/// What fits into a column of the legend.
-fn shortened(text: &str) -> String {
-    const MOST: usize = 66;
-    if text.chars().count() <= MOST {
-        return text.to_owned();
-    }
-    let kept: String = text.chars().take(MOST - 1).collect();
-    format!("{}…", kept.trim_end())
 }
 
 /// Of the legend: the number in the line's color, and the name.
@@ -402,6 +396,8 @@ mod tests {
         let axis = Axis::over([2000.0, 50_000.0].into_iter(), 0.0, 100.0);
         assert_eq!((axis.first, axis.last), (3, 5));
         assert!((axis.at(1000.0) - 0.0).abs() < 1e-9 && (axis.at(10_000.0) - 50.0).abs() < 1e-9);
+        let about = Axis::over([999.0, 1_000_003.0].into_iter(), 0.0, 1.0);
+        assert_eq!((about.first, about.last), (3, 6));
         let one = Axis::over(std::iter::once(1000.0), 0.0, 1.0);
         assert_eq!((one.first, one.last), (3, 4));
         let none = Axis::over(std::iter::empty(), 0.0, 1.0);

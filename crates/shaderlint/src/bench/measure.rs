@@ -45,6 +45,8 @@ pub(super) struct Size {
 #[derive(Debug, Serialize)]
 pub(super) struct Row {
     pub system: String,
+    #[serde(skip)]
+    pub is_yardstick: bool,
     pub about: String,
     pub outcome: Outcome,
     /// What is to be said beside the numbers.
@@ -90,6 +92,19 @@ impl From<Spread> for Time {
     }
 }
 
+impl Row {
+    /// What is to be said beside the numbers, or in their place.
+    pub fn said(&self) -> Option<&str> {
+        let in_place = match self.outcome {
+            Outcome::Right => "right, not timed",
+            Outcome::Wrong => "wrong",
+            Outcome::Defect => "not timed",
+            Outcome::NotRun | Outcome::Failed => "not run",
+        };
+        (self.remark.as_deref()).or(self.time.is_none().then_some(in_place))
+    }
+}
+
 impl Measured {
     /// Whether a system that should be right is not.
     pub fn is_wrong(&self) -> bool {
@@ -113,6 +128,27 @@ pub(super) struct Measurement<'a> {
     systems: &'a [System],
     progress: &'a Progress,
     measured: Measured,
+    /// The system that does not end, and keeps the adapter from all others.
+    busy_with: Option<String>,
+}
+
+/// What systems should leave of some words, each computed once it is asked for.
+struct Expected<'w> {
+    words: &'w [u32],
+    known: Vec<(Computes, Vec<u32>)>,
+}
+
+impl Expected<'_> {
+    fn of(&mut self, computes: Computes) -> Result<&[u32], RunError> {
+        let known = self.known.iter().position(|(known, _)| *known == computes);
+        let at = if let Some(at) = known {
+            at
+        } else {
+            self.known.push((computes, computes.expected(self.words)?));
+            self.known.len() - 1
+        };
+        Ok(self.known.get(at).map_or(&[], |(_, right)| right))
+    }
 }
 
 impl<'a> Measurement<'a> {
@@ -136,7 +172,13 @@ impl<'a> Measurement<'a> {
                 sizes: Vec::new(),
             },
             device,
+            busy_with: None,
         }
+    }
+
+    /// Whether nothing more comes of the adapter.
+    pub fn is_stuck(&self) -> bool {
+        self.busy_with.is_some()
     }
 
     pub fn measured(&self) -> &Measured {
@@ -148,55 +190,33 @@ impl<'a> Measurement<'a> {
     }
 
     /// Measures everything at one n.
-    pub fn at(&mut self, n: u64) -> Result<&Size> {
-        let words = sample_words(usize::try_from(n)?);
+    pub fn at(&mut self, n: u64) -> &Size {
         let is_about_totals = are_sums(self.systems);
-        let mut rows = vec![self.on_cpu(&words, is_about_totals)];
-        let mut expected: Vec<(Computes, Vec<u32>)> = Vec::new();
-        let mut data = self.upload(&words);
         // That there is no device is said once.
         let systems = if self.measured.trouble.is_some() {
             &[]
         } else {
             self.systems
         };
-        for system in systems {
-            let computes = system.linked.pipeline.computes;
-            if !expected.iter().any(|(known, _)| *known == computes) {
-                expected.push((computes, computes.expected(&words)));
+        let mut rows = Vec::new();
+        let room = self
+            .device
+            .as_ref()
+            .map_or(Ok(()), |device| device.takes_words(n));
+        match room.and_then(|()| sample_words(usize::try_from(n).unwrap_or(usize::MAX))) {
+            Ok(words) => {
+                rows.push(self.on_cpu(&words, is_about_totals));
+                self.on_adapter(n, &words, systems, &mut rows);
             }
-            let right = expected.iter().find(|(known, _)| *known == computes);
-            let right = right.map_or(&[][..], |(_, right)| right);
-            self.progress
-                .step(&format!("{}, n = {n}", self.measured.adapter), &system.name);
-            let measured = match (&self.device, &data) {
-                (Ok(device), Ok(data)) => on_device(device, system, n, data, right),
-                (Err(error), _) | (_, Err(error)) => Err(error.clone()),
-            };
-            let error = measured.as_ref().err().cloned();
-            rows.push(measured.unwrap_or_else(|error| {
-                let outcome = match error {
-                    RunError::NoSubgroups => Outcome::NotRun,
-                    _ => Outcome::Failed,
-                };
-                row(system, outcome, Some(&error.to_string()))
-            }));
-            // What hangs or is lost takes its device with it; the next system gets a new one.
-            if let Some(RunError::Lost(_) | RunError::Timeout(_)) = error {
-                self.device = self.adapter.open();
-                data = self.upload(&words);
-            }
+            Err(error) => rows.extend(systems.iter().map(|system| failed(system, &error))),
         }
         let wanted = if is_about_totals {
-            ("read", Computes::Read)
+            Computes::Read
         } else {
-            ("copy", Computes::Copy)
+            Computes::Copy
         };
-        let is_wanted = |system: &&System| (system.name.as_str(), system.linked.pipeline.computes) == wanted;
-        let yardstick = self
-            .systems
-            .iter()
-            .find(is_wanted)
+        let yardstick = (self.systems.iter())
+            .find(|system| system.is_yardstick && system.linked.pipeline.computes == wanted)
             .map(|system| system.name.clone());
         let base = rows
             .iter()
@@ -211,7 +231,48 @@ impl<'a> Measurement<'a> {
         }
         self.measured.sizes.push(Size { n, yardstick, rows });
         let at = self.measured.sizes.len() - 1;
-        Ok(&self.measured.sizes[at])
+        &self.measured.sizes[at]
+    }
+
+    /// Adds a row for each system.
+    fn on_adapter(&mut self, n: u64, words: &[u32], systems: &[System], rows: &mut Vec<Row>) {
+        let mut expected = Expected {
+            words,
+            known: Vec::new(),
+        };
+        let mut data = self.upload(words);
+        for system in systems {
+            if let Some(other) = &self.busy_with {
+                let remark = format!("the adapter is still busy with {other}");
+                rows.push(row(system, Outcome::Failed, Some(&remark)));
+                continue;
+            }
+            self.progress
+                .step(&format!("{}, n = {n}", self.measured.adapter), &system.name);
+            let measured = match (&self.device, &data) {
+                (Ok(device), Ok(data)) => on_device(device, system, n, data, &mut expected),
+                (Err(error), _) | (_, Err(error)) => Err(error.clone()),
+            };
+            let error = match measured {
+                Ok(row) => {
+                    rows.push(row);
+                    continue;
+                }
+                Err(error) => error,
+            };
+            rows.push(failed(system, &error));
+            // What hangs or is lost takes its device with it; the next system gets a new one, which waits for what hangs
+            // where both share the hardware.
+            if let RunError::Lost(_) | RunError::Timeout(_) = error {
+                self.device = self.adapter.open();
+                let answer = self.device.as_ref().map_or(Ok(()), Device::answers);
+                if let Err(RunError::Timeout(_)) = answer {
+                    self.busy_with = Some(legible(&system.name));
+                    continue;
+                }
+                data = self.upload(words);
+            }
+        }
     }
 
     fn upload(&self, words: &[u32]) -> Result<Data, RunError> {
@@ -221,7 +282,23 @@ impl<'a> Measurement<'a> {
     /// The sequential scan, or the sequential sum.
     fn on_cpu(&self, words: &[u32], is_about_totals: bool) -> Row {
         self.progress.step("CPU", "one element after the other");
-        let mut out = vec![0u32; words.len()];
+        let mut cpu = Row {
+            system: "cpu".to_owned(),
+            is_yardstick: true,
+            about: "one element after the other, on the CPU".to_owned(),
+            outcome: Outcome::Right,
+            remark: None,
+            time: None,
+            gigabytes_per_s: None,
+            ratio: None,
+            dispatches: 0,
+        };
+        let mut out = Vec::new();
+        if !is_about_totals && let Err(error) = out.try_reserve_exact(words.len()) {
+            cpu.outcome = Outcome::Failed;
+            cpu.remark = Some(RunError::OutOfMemory(error.to_string()).to_string());
+            return cpu;
+        }
         let mut times: Vec<f64> = Vec::new();
         for _ in 0..CPU_RUNS {
             let words = black_box(words);
@@ -229,11 +306,11 @@ impl<'a> Measurement<'a> {
             if is_about_totals {
                 black_box(words.iter().fold(0u32, |sum, word| sum.wrapping_add(*word)));
             } else {
-                let mut sum = 0u32;
-                for (out, word) in out.iter_mut().zip(words) {
-                    sum = sum.wrapping_add(*word);
-                    *out = sum;
-                }
+                out.clear();
+                out.extend(words.iter().scan(0u32, |sum, word| {
+                    *sum = sum.wrapping_add(*word);
+                    Some(*sum)
+                }));
                 black_box(&mut out);
             }
             times.push(before.elapsed().as_secs_f64() * 1e3);
@@ -249,22 +326,25 @@ impl<'a> Measurement<'a> {
         } else {
             Computes::InclusiveScan
         };
-        Row {
-            system: "cpu".to_owned(),
-            about: "one element after the other, on the CPU".to_owned(),
-            outcome: Outcome::Right,
-            remark: None,
-            time: Some(time),
-            gigabytes_per_s: rate(computes, words.len() as u64, time),
-            ratio: None,
-            dispatches: 0,
-        }
+        cpu.time = Some(time);
+        cpu.gigabytes_per_s = rate(computes, words.len() as u64, time);
+        cpu
     }
+}
+
+/// The row of a system that could not be run.
+fn failed(system: &System, error: &RunError) -> Row {
+    let outcome = match error {
+        RunError::NoSubgroups => Outcome::NotRun,
+        _ => Outcome::Failed,
+    };
+    row(system, outcome, Some(&error.to_string()))
 }
 
 fn row(system: &System, outcome: Outcome, remark: Option<&str>) -> Row {
     Row {
         system: legible(&system.name),
+        is_yardstick: system.is_yardstick,
         about: legible(&system.linked.pipeline.about),
         outcome,
         remark: remark.map(legible),
@@ -285,7 +365,13 @@ fn rate(computes: Computes, n: u64, time: Time) -> Option<f64> {
 }
 
 /// The error is the device's; one in the `pipeline.toml` is a row.
-fn on_device(device: &Device, system: &System, n: u64, data: &Data, right: &[u32]) -> Result<Row, RunError> {
+fn on_device(
+    device: &Device,
+    system: &System,
+    n: u64,
+    data: &Data,
+    expected: &mut Expected<'_>,
+) -> Result<Row, RunError> {
     let pipeline = &system.linked.pipeline;
     if let Ok(Some(most)) = system.linked.at_most()
         && n > most
@@ -297,11 +383,11 @@ fn on_device(device: &Device, system: &System, n: u64, data: &Data, right: &[u32
         Ok(plan) => plan,
         Err(error) => return Ok(row(system, Outcome::Failed, Some(&system.told(&error)))),
     };
-    let wrong = |ready: &Ready<'_>| -> Result<Option<String>, RunError> {
+    let mut wrong = |ready: &Ready<'_>| -> Result<Option<String>, RunError> {
         if let Some(overrun) = ready.overrun(device)? {
             return Ok(Some(beyond(&overrun)));
         }
-        let mismatch = ready.mismatch(device, right)?;
+        let mismatch = ready.mismatch(device, expected.of(pipeline.computes)?)?;
         Ok(mismatch.map(|mismatch| differing(mismatch, pipeline.computes, n)))
     };
     let ready = device.ready(&system.linked, &plan, data)?;
@@ -325,6 +411,9 @@ fn on_device(device: &Device, system: &System, n: u64, data: &Data, right: &[u32
             Outcome::Defect,
             Some(format!("wrong, as expected: {defect}; {said}")),
         ),
+        (Some(_), None) if plan.dispatches.is_empty() => {
+            (Outcome::Defect, Some("right: nothing is dispatched".to_owned()))
+        }
         (Some(defect), None) => (Outcome::Defect, Some(format!("right by luck: {defect}"))),
         (None, Some(said)) => (Outcome::Wrong, Some(format!("WRONG: {said}"))),
         (None, None) => (Outcome::Right, None),
@@ -394,12 +483,46 @@ mod tests {
         for adapter in adapters() {
             let mut measurement = Measurement::new(&adapter, &systems, &progress);
             measurement.device.as_ref().unwrap().destroy();
-            let size = measurement.at(1000).unwrap();
+            let size = measurement.at(1000);
             let outcomes: Vec<Outcome> = size.rows.iter().map(|row| row.outcome).collect();
             assert_eq!(outcomes[..2], [Outcome::Right, Outcome::Failed]);
             let is_run = |outcome: &Outcome| matches!(outcome, Outcome::Right | Outcome::Defect);
             assert!(outcomes[2..].iter().all(is_run), "{outcomes:?}");
             assert!(measurement.measured.has_failed() && !measurement.measured.is_wrong());
+        }
+    }
+
+    #[test]
+    fn while_one_does_not_end_no_other_is_blamed() {
+        let systems = systems(Path::new("reduction"), &SourceArgs::default()).unwrap();
+        let progress = Progress::new(true);
+        for adapter in adapters() {
+            let mut measurement = Measurement::new(&adapter, &systems, &progress);
+            assert!(measurement.device.as_ref().unwrap().answers().is_ok() && !measurement.is_stuck());
+            measurement.busy_with = Some("forever".to_owned());
+            assert!(measurement.is_stuck());
+            for row in &measurement.at(10).rows[1..] {
+                assert_eq!(row.outcome, Outcome::Failed);
+                assert_eq!(row.said(), Some("the adapter is still busy with forever"));
+            }
+        }
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_a_row() {
+        let systems = systems(Path::new("scan"), &SourceArgs::default()).unwrap();
+        let progress = Progress::new(true);
+        for adapter in adapters() {
+            let mut measurement = Measurement::new(&adapter, &systems, &progress);
+            let rows = &measurement.at(1 << 60).rows;
+            assert_eq!(rows.len(), systems.len());
+            for row in rows {
+                assert_eq!(row.outcome, Outcome::Failed);
+                assert!(
+                    row.said()
+                        .is_some_and(|said| said.starts_with("too large for the adapter"))
+                );
+            }
         }
     }
 }

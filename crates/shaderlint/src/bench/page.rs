@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::chart::{self, HEIGHT, Quantity, WIDTH, escaped};
-use super::measure::{Measured, Outcome, Row, Size, grouped};
+use super::measure::{Measured, Outcome, Size, grouped};
 use super::text::{rate, three_digits};
 
 /// The look of the other page.
@@ -33,7 +33,7 @@ pub(super) fn html(what: &str, all: &[Measured]) -> String {
         html,
         "</main>\n<footer><p>Every result was compared with the CPU’s, word for word, before and after it was timed. Times \
          are medians of 15 runs by timestamp queries, from the start of the first dispatch to the end of the last, after \
-         half a second to warm up; the CPU’s are of 5 runs of one thread. GB/s count each element read once and, in a \
+         half a second to warm up (three runs where the adapter is a CPU); the CPU’s are of 5 runs of one thread. GB/s count each element read once and, in a \
          scan, written once, whatever a system moves beside that.</p><p>shaderlint {}</p></footer>\n</body>\n</html>\n",
         env!("CARGO_PKG_VERSION")
     );
@@ -93,44 +93,33 @@ fn table(html: &mut String, size: &Size) {
         escaped(&base)
     );
     for row in &size.rows {
-        let Row {
-            system,
-            about,
-            outcome,
-            remark,
-            time,
-            gigabytes_per_s,
-            ratio,
-            ..
-        } = row;
         let _ = write!(
             html,
             "<tr><th>{}<span class=\"soft\">{}</span></th>",
-            escaped(system),
-            escaped(about)
+            escaped(&row.system),
+            escaped(&row.about)
         );
-        if let Some(time) = time {
+        if let Some(time) = row.time {
             let _ = write!(
                 html,
                 "<td>{} ms</td><td>{}–{}</td><td>{}</td><td>{}</td></tr>",
                 three_digits(time.median),
                 three_digits(time.fastest),
                 three_digits(time.slowest),
-                gigabytes_per_s.map_or(String::new(), rate),
-                ratio.map_or(String::new(), |ratio| format!("{ratio:.2}")),
+                row.gigabytes_per_s.map_or(String::new(), rate),
+                row.ratio.map_or(String::new(), |ratio| format!("{ratio:.2}")),
             );
         } else {
-            let (class, fallback) = match outcome {
-                Outcome::Right => ("good", "right, not timed"),
-                Outcome::Wrong => ("bad", "wrong"),
-                Outcome::Defect => ("doubt", "not timed"),
-                Outcome::NotRun => ("soft", "not run"),
-                Outcome::Failed => ("bad", "not run"),
+            let class = match row.outcome {
+                Outcome::Right => "good",
+                Outcome::Wrong | Outcome::Failed => "bad",
+                Outcome::Defect => "doubt",
+                Outcome::NotRun => "soft",
             };
             let _ = write!(
                 html,
                 "<td class=\"said {class}\" colspan=\"4\">{}</td></tr>",
-                escaped(remark.as_deref().unwrap_or(fallback))
+                escaped(row.said().unwrap_or_default())
             );
         }
         html.push('\n');

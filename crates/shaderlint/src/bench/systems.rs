@@ -19,8 +19,10 @@ const FILE: &str = "pipeline.toml";
 
 /// A pipeline with its kernels.
 pub(super) struct System {
-    /// The folder's name.
+    /// The folder, from what was asked for.
     pub name: String,
+    /// What others are compared with.
+    pub is_yardstick: bool,
     /// The path of its `pipeline.toml`, and the text.
     path: PathBuf,
     text: String,
@@ -105,13 +107,57 @@ pub(super) fn are_sums(systems: &[System]) -> bool {
 
 fn from_program(built_in: &BuiltIn) -> Result<System> {
     let path = Path::new(built_in.folder).join(FILE);
-    system(&path, built_in.pipeline.to_owned(), &mut |file, _| {
-        let (name, text) = built_in.kernels;
-        ensure!(file == name, "{}: there is no {file}", built_in.folder);
-        let path = format!("{}/{name}", built_in.folder);
-        let (shader, problems) = shaderlint_hlsl::read(&path, text.as_bytes(), &[], &NoIncludes);
-        Ok(Unit { shader, problems })
-    })
+    let name = built_in.folder.rsplit('/').next().unwrap_or_default();
+    let mut system = system(
+        name.to_owned(),
+        &path,
+        built_in.pipeline.to_owned(),
+        &mut |file, _| {
+            let (name, text) = built_in.kernels;
+            ensure!(file == name, "{}: there is no {file}", built_in.folder);
+            let path = format!("{}/{name}", built_in.folder);
+            let (shader, problems) = shaderlint_hlsl::read(&path, text.as_bytes(), &[], &NoIncludes);
+            Ok(Unit { shader, problems })
+        },
+    )?;
+    system.is_yardstick = built_in.folder.starts_with("fixtures/yardsticks/");
+    Ok(system)
+}
+
+/// Whether a row beside the systems has this name.
+fn is_yardsticks(name: &str) -> bool {
+    ["cpu", "copy", "read"].contains(&name)
+}
+
+/// The folder of a `pipeline.toml` as it is found from `what`, which is the folder itself, one above it, or the file.
+fn name(what: &Path, path: &Path) -> String {
+    let folder = path.parent().unwrap_or(path);
+    // With and without `./` it is the same path.
+    let [from, to] = [what, folder].map(|path| path.strip_prefix(".").unwrap_or(path));
+    let below: Vec<String> = (to.strip_prefix(from).into_iter())
+        .flat_map(|below| below.iter())
+        .map(|part| part.to_string_lossy().into_owned())
+        .collect();
+    let name = if below.is_empty() {
+        // `.` has a name too.
+        let folder = if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            folder
+        };
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        real.file_name()
+            .unwrap_or(real.as_os_str())
+            .to_string_lossy()
+            .into_owned()
+    } else {
+        below.join("/")
+    };
+    if is_yardsticks(&name) {
+        format!("./{name}")
+    } else {
+        name
+    }
 }
 
 fn at_path(what: &Path, source: &SourceArgs) -> Result<Vec<System>> {
@@ -132,26 +178,25 @@ fn at_path(what: &Path, source: &SourceArgs) -> Result<Vec<System>> {
     let mut projects = Projects::new(source);
     let mut found = Vec::new();
     for path in &paths {
-        found.push(system(path, text_of(path)?, &mut |file, at_place| {
-            let file = path.with_file_name(file);
-            // What is wrong with a configuration has its own place.
-            let project = projects.of(&file)?;
-            let file = OneFile::read_in(project, &file).map_err(at_place)?;
-            Ok(file.unit(&file.text))
-        })?);
+        found.push(system(
+            name(what, path),
+            path,
+            text_of(path)?,
+            &mut |file, at_place| {
+                let file = path.with_file_name(file);
+                // What is wrong with a configuration has its own place.
+                let project = projects.of(&file)?;
+                let file = OneFile::read_in(project, &file).map_err(at_place)?;
+                Ok(file.unit(&file.text))
+            },
+        )?);
     }
     let yardsticks = if are_sums(&found) {
         &[COPY, READ][..]
     } else {
         &[COPY]
     };
-    let mut systems = Vec::new();
-    for yardstick in yardsticks {
-        let yardstick = from_program(yardstick)?;
-        if found.iter().all(|system| system.name != yardstick.name) {
-            systems.push(yardstick);
-        }
-    }
+    let mut systems: Vec<System> = yardsticks.iter().map(from_program).collect::<Result<_>>()?;
     systems.extend(found);
     Ok(systems)
 }
@@ -160,6 +205,7 @@ fn at_path(what: &Path, source: &SourceArgs) -> Result<Vec<System>> {
 type AtPlace<'a> = &'a dyn Fn(anyhow::Error) -> anyhow::Error;
 
 fn system(
+    name: String,
     path: &Path,
     text: String,
     unit: &mut dyn FnMut(&str, AtPlace<'_>) -> Result<Unit>,
@@ -188,9 +234,9 @@ fn system(
         kernels.push(entry.map_err(|error| at(place, error))?);
     }
     let linked = pipeline.link(kernels).map_err(wrong)?;
-    let folder = path.parent().and_then(Path::file_name).unwrap_or_default();
     Ok(System {
-        name: folder.to_string_lossy().into_owned(),
+        name,
+        is_yardstick: false,
         path: path.to_owned(),
         text,
         linked,

@@ -58,7 +58,7 @@ pub(super) fn table(size: &Size, style: Style) -> String {
             continue;
         };
         let _ = writeln!(text, "{row}");
-        if let Some(remark) = &measured.remark {
+        if let Some(remark) = measured.said() {
             let color = match measured.outcome {
                 Outcome::Wrong | Outcome::Failed => "31",
                 Outcome::Defect => "33",
@@ -126,6 +126,7 @@ mod tests {
     fn a_table_has_its_remarks_between_its_rows() {
         let row = |system: &str, outcome, remark: Option<&str>, median: Option<f64>| Row {
             system: system.to_owned(),
+            is_yardstick: system == "copy",
             about: String::new(),
             outcome,
             remark: remark.map(str::to_owned),
@@ -158,6 +159,7 @@ mod tests {
                     None,
                 ),
                 row("slow", Outcome::Right, None, Some(12.5)),
+                row("idle", Outcome::Right, None, None),
             ],
         };
         assert_data_eq!(
@@ -172,6 +174,8 @@ as-found
 large
   takes at most 262,144 elements
 slow           12.50 ms      11.25–250.0  0.64   50.00
+idle
+  right, not timed
 
 "#]]
         );

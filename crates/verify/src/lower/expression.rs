@@ -313,7 +313,10 @@ impl Body<'_, '_> {
 
     fn index(&mut self, expr: &Expr, base: &Expr, index: &Expr) -> Result<Value, LowerError> {
         if is_read_texture(&base.ty) {
-            return self.hashed("[]", &[base, index], &expr.ty, expr.span);
+            let global = self.instance.global_of(self.source, base);
+            let global = global.and_then(|id| self.unit.shader.globals.get(id.0 as usize));
+            let name = format!("{}[]", global.map_or("", |global| global.name.as_str()));
+            return self.hashed(&name, &[base, index], &expr.ty, expr.span);
         }
         if let ExprKind::Global(id) = &base.kind
             && let Some(GlobalPlace::Constant(constant)) = self.unit.globals.get(id).cloned()

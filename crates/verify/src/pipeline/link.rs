@@ -50,24 +50,39 @@ impl Pipeline {
                 }
                 BindingKind::Uniform { members } => {
                     for member in members {
+                        let is_whole_number = member.words.len() == 1
+                            && (member.words.iter())
+                                .all(|word| matches!(word.scalar, Scalar::Int | Scalar::Uint));
+                        if !is_whole_number {
+                            return missing(format!(
+                                "`{}` of `{entry}` is not one int or uint; a `cbuffer` of those is what `set` fills",
+                                member.name
+                            ));
+                        }
                         if !pass.set.iter().any(|(name, _)| name.name == member.name) {
                             return missing(format!(
                                 "`{entry}` uses `{}`: say what it is in `set`",
                                 member.name
                             ));
                         }
-                        let is_whole_number = member.words.len() == 1
-                            && (member.words.iter())
-                                .all(|word| matches!(word.scalar, Scalar::Int | Scalar::Uint));
-                        if !is_whole_number {
-                            return missing(format!("`{}` of `{entry}` is not one int or uint", member.name));
-                        }
                     }
                 }
                 BindingKind::ReadOnlyStorage | BindingKind::ReadWriteStorage => {
                     let given = pass.bind.iter().find(|(name, _)| name.name == binding.name);
+                    // Words of the pipeline's buffers are words of HLSL's elements, which lie side by side. WGSL puts
+                    // some of them further apart, as vectors of three.
+                    let bytes = 4 * binding.element.words.len();
+                    if bytes != binding.element.stride as usize {
+                        let message = format!(
+                            "`{}` of `{entry}` has elements of {bytes} bytes, which in WGSL are {}; elements of a word, or of two \
+                             or four, can be given it",
+                            binding.name, binding.element.stride
+                        );
+                        let place = given.map_or(&pass.place, |(_, reference)| &reference.place);
+                        return Err(PipelineError::new(message, place.clone()));
+                    }
                     if let Some((_, reference)) = given {
-                        bound.push((binding, reference.written.as_str(), reference.place.clone()));
+                        bound.push((binding, reference.written.as_str(), Some(&reference.place)));
                         continue;
                     }
                     let named_alike = self.buffers.iter().find(|buffer| buffer.name == binding.name);
@@ -84,12 +99,12 @@ impl Pipeline {
                                 binding.name
                             ));
                         }
-                        Some(buffer) => bound.push((binding, buffer.name.as_str(), pass.place.clone())),
+                        Some(buffer) => bound.push((binding, buffer.name.as_str(), None)),
                     }
                 }
             }
         }
-        is_bound_once(entry, &bound)?;
+        is_bound_once(entry, &bound, pass)?;
         let unknown = |Name { name, place }: &Name, what: &str| {
             Err(PipelineError::new(
                 format!("`{entry}` uses no {what} `{name}`"),
@@ -117,21 +132,23 @@ impl Pipeline {
     }
 }
 
-/// Whether no buffer that the kernel writes to is bound twice, which no device takes. Of two that are equal the first is
-/// named, at the place of the second.
+/// Whether no buffer that the kernel writes to is bound twice, which no device takes. Each has the place in `bind`, if it
+/// is there; of two that are equal the second one's is told, or the first one's.
 pub(super) fn is_bound_once<B: PartialEq>(
     entry: &str,
-    bound: &[(&Binding, B, Range<usize>)],
+    bound: &[(&Binding, B, Option<&Range<usize>>)],
+    pass: &Pass,
 ) -> Result<(), PipelineError> {
     for (at, (binding, buffer, place)) in bound.iter().enumerate() {
         let same = bound.iter().take(at).find(|(other, other_buffer, _)| {
             other_buffer == buffer && (binding.kind.is_writable() || other.kind.is_writable())
         });
-        if let Some((other, ..)) = same {
+        if let Some((other, _, other_place)) = same {
             let message = format!(
                 "`{entry}` is given one buffer as `{}` and as `{}`, and writes to it",
                 other.name, binding.name
             );
+            let place = place.or(*other_place).unwrap_or(&pass.place);
             return Err(PipelineError::new(message, place.clone()));
         }
     }

@@ -14,6 +14,7 @@ use std::ops::Range;
 use expression::Expression;
 pub use link::Linked;
 pub use plan::{Dispatch, Plan, PlannedBuffer};
+use serde::Deserialize;
 
 /// What is wrong in a `pipeline.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,7 +35,8 @@ impl PipelineError {
 }
 
 /// What a pipeline leaves of n words.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Computes {
     /// Element i is the sum of elements 0 to i.
     InclusiveScan,

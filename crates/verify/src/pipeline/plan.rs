@@ -113,7 +113,8 @@ impl Linked {
         ] {
             let words = planning.buffers.get(at).map_or(0, |buffer| buffer.words);
             if words < wanted {
-                let message = format!("has {words} words, and should have {wanted}");
+                let asked = planning.lengths.get(at).copied().unwrap_or(words);
+                let message = format!("has {asked} words, and should have {wanted}");
                 return Err(PipelineError::new(message, reference.place.clone()));
             }
         }
@@ -272,19 +273,19 @@ impl Planning<'_> {
             }
             let given = pass.bind.iter().find(|(name, _)| name.name == binding.name);
             let (at, place) = if let Some((_, reference)) = given {
-                (self.buffer(reference, scope)?, reference.place.clone())
+                (self.buffer(reference, scope)?, Some(&reference.place))
             } else {
                 let buffers = &self.linked.pipeline.buffers;
                 let alike = buffers.iter().position(|buffer| buffer.name == binding.name);
                 let at = alike.and_then(|at| self.first.get(at)).copied().unwrap_or(0);
-                (at, pass.place.clone())
+                (at, None)
             };
-            self.holds_whole_elements(at, binding, &place)?;
+            self.holds_whole_elements(at, binding, place.unwrap_or(&pass.place))?;
             dispatch.buffers.push(Some(at));
             bound.push((binding, at, place));
         }
         let entry = kernel.map_or("", |kernel| kernel.entry.as_str());
-        is_bound_once(entry, &bound)?;
+        is_bound_once(entry, &bound, pass)?;
         if groups == 0 {
             return Ok(());
         }

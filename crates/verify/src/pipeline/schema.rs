@@ -14,27 +14,17 @@ use super::{Buffer, Computes, KernelName, Name, Pass, Pipeline, PipelineError, R
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct File {
     about: String,
-    computes: ComputesName,
+    computes: Computes,
     kernels: Option<Spanned<String>>,
     input: Spanned<String>,
     output: Spanned<String>,
     at_most: Option<Spanned<String>>,
-    defect: Option<String>,
+    defect: Option<Spanned<String>>,
     #[serde(default, rename = "let")]
     lets: BTreeMap<Spanned<String>, Spanned<String>>,
     buffers: BTreeMap<Spanned<String>, BufferTable>,
     #[serde(default, rename = "pass")]
     passes: Vec<Spanned<PassTable>>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum ComputesName {
-    InclusiveScan,
-    ExclusiveScan,
-    Sum,
-    Copy,
-    Read,
 }
 
 #[derive(Deserialize)]
@@ -168,6 +158,16 @@ impl Reading<'_> {
         }
         let names: Vec<&str> = known.iter().map(String::as_str).collect();
         let buffers = self.buffers(file.buffers, &names)?;
+        if file.passes.is_empty() {
+            let message = "nothing would be run: there is no `[[pass]]`";
+            return Err(PipelineError::new(message, 0..0));
+        }
+        if let Some(defect) = &file.defect
+            && defect.get_ref().trim().is_empty()
+        {
+            let message = "say what goes wrong; without a defect leave this out";
+            return Err(PipelineError::new(message, defect.span()));
+        }
         let mut kernels: Vec<KernelName> = Vec::new();
         let mut passes = Vec::new();
         for pass in file.passes {
@@ -176,14 +176,8 @@ impl Reading<'_> {
         let at_most = file.at_most.as_ref().map(|written| self.expression(written, &[]));
         Ok(Pipeline {
             about: file.about,
-            computes: match file.computes {
-                ComputesName::InclusiveScan => Computes::InclusiveScan,
-                ComputesName::ExclusiveScan => Computes::ExclusiveScan,
-                ComputesName::Sum => Computes::Sum,
-                ComputesName::Copy => Computes::Copy,
-                ComputesName::Read => Computes::Read,
-            },
-            defect: file.defect,
+            computes: file.computes,
+            defect: file.defect.map(Spanned::into_inner),
             kernels,
             at_most: at_most.transpose()?,
             input: self.reference(&file.input, &buffers, &names)?,
@@ -292,11 +286,18 @@ impl Reading<'_> {
         buffers: &[Buffer],
     ) -> Result<(usize, usize), PipelineError> {
         let one = |written: &Spanned<String>| {
-            let reference = self.reference(written, buffers, &[])?;
-            match reference.index {
-                None => Ok(reference.buffer),
-                Some(_) => Err(PipelineError::new("whole buffers change places", written.span())),
+            // Some of an array of buffers, or all of it.
+            let (name, _) = written
+                .get_ref()
+                .split_once('[')
+                .unwrap_or((written.get_ref(), ""));
+            let is_array = |buffer: &&Buffer| buffer.name == name.trim() && buffer.count.is_some();
+            if let Some(Buffer { name, .. }) = buffers.iter().find(is_array) {
+                let message =
+                    format!("`{name}` are several buffers: only two that are one each change places");
+                return Err(PipelineError::new(message, written.span()));
             }
+            Ok(self.reference(written, buffers, &[])?.buffer)
         };
         let [first, second] = swap.get_ref().as_slice() else {
             return Err(PipelineError::new("two buffers change places", swap.span()));
@@ -330,10 +331,10 @@ impl Reading<'_> {
         };
         let Some(buffer) = buffers.iter().position(|buffer| buffer.name == name) else {
             let known: Vec<&str> = buffers.iter().map(|buffer| buffer.name.as_str()).collect();
-            return Err(error(format!(
-                "there is no buffer `{name}`; there are {}",
-                known.join(", ")
-            )));
+            return Err(error(match known.as_slice() {
+                [] => format!("there is no buffer `{name}`: `[buffers]` is empty"),
+                known => format!("there is no buffer `{name}`; there are {}", known.join(", ")),
+            }));
         };
         let is_array = buffers.get(buffer).is_some_and(|buffer| buffer.count.is_some());
         let index = match (index, is_array) {

@@ -144,13 +144,7 @@ impl Device {
         size: u64,
         usage: wgpu::BufferUsages,
     ) -> Result<wgpu::Buffer, RunError> {
-        let limits = self.gpu.limits();
-        let limit = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
-        if size > limit {
-            return Err(RunError::TooLarge(format!(
-                "a buffer of {size} bytes, the limit is {limit}"
-            )));
-        }
+        self.check_size(size)?;
         self.scoped(|| {
             self.gpu.create_buffer(&wgpu::BufferDescriptor {
                 label: None,
@@ -159,6 +153,18 @@ impl Device {
                 mapped_at_creation: false,
             })
         })
+    }
+
+    /// Whether a buffer may have so many bytes.
+    pub(super) fn check_size(&self, size: u64) -> Result<(), RunError> {
+        let limits = self.gpu.limits();
+        let limit = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size);
+        if size > limit {
+            return Err(RunError::TooLarge(format!(
+                "a buffer of {size} bytes, the limit is {limit}"
+            )));
+        }
+        Ok(())
     }
 
     /// A pipeline for WGSL text with one entry point.

@@ -27,16 +27,28 @@ const GARBAGE: u32 = 0xdead_beef;
 const GUARD: u64 = 1 << 14;
 
 /// Seeded words over their whole range: a sum of them that misses one is another one.
-#[must_use]
-pub fn sample_words(n: usize) -> Vec<u32> {
+///
+/// # Errors
+/// [`RunError::OutOfMemory`] where there is no room for them.
+pub fn sample_words(n: usize) -> Result<Vec<u32>, RunError> {
     let mut random = Random::new(0x5eed, "pipeline");
-    (0..n).map(|_| random.next()).collect()
+    gathered(n, (0..n).map(|_| random.next()))
+}
+
+/// These words, `n` of them at most, if there is room for so many.
+fn gathered(n: usize, words: impl Iterator<Item = u32>) -> Result<Vec<u32>, RunError> {
+    let mut gathered = Vec::new();
+    (gathered.try_reserve_exact(n)).map_err(|error| RunError::OutOfMemory(error.to_string()))?;
+    gathered.extend(words.take(n));
+    Ok(gathered)
 }
 
 impl Computes {
     /// What is left of these words, computed one after the other; nothing where nothing has to come of them.
-    #[must_use]
-    pub fn expected(self, words: &[u32]) -> Vec<u32> {
+    ///
+    /// # Errors
+    /// [`RunError::OutOfMemory`] where there is no room for it.
+    pub fn expected(self, words: &[u32]) -> Result<Vec<u32>, RunError> {
         let sum = |before: &mut u32, word: &u32| {
             let own = *before;
             *before = own.wrapping_add(*word);
@@ -44,11 +56,11 @@ impl Computes {
         };
         let sums = words.iter().scan(0, sum);
         match self {
-            Computes::InclusiveScan => sums.map(|(_, after)| after).collect(),
-            Computes::ExclusiveScan => sums.map(|(before, _)| before).collect(),
-            Computes::Sum => vec![sums.last().map_or(0, |(_, after)| after)],
-            Computes::Copy => words.to_vec(),
-            Computes::Read => Vec::new(),
+            Computes::InclusiveScan => gathered(words.len(), sums.map(|(_, after)| after)),
+            Computes::ExclusiveScan => gathered(words.len(), sums.map(|(before, _)| before)),
+            Computes::Sum => Ok(vec![sums.last().map_or(0, |(_, after)| after)]),
+            Computes::Copy => gathered(words.len(), words.iter().copied()),
+            Computes::Read => Ok(Vec::new()),
         }
     }
 }
@@ -111,6 +123,14 @@ impl Device {
     #[must_use]
     pub fn max_groups(&self) -> u32 {
         self.gpu.limits().max_compute_workgroups_per_dimension
+    }
+
+    /// Whether a buffer of so many words is within the device's limits.
+    ///
+    /// # Errors
+    /// [`RunError::TooLarge`] where it is not.
+    pub fn takes_words(&self, n: u64) -> Result<(), RunError> {
+        self.check_size(n.saturating_add(GUARD).saturating_mul(4))
     }
 
     /// Puts words on the device, with garbage behind them.
@@ -294,11 +314,9 @@ impl Ready<'_> {
                         .map_err(|error| RunError::Lost(error.to_string()))?;
                     let first = from / 4;
                     let expected = expected.iter().skip(first as usize);
-                    for ((index, bytes), expected) in (first..).zip(view.chunks_exact(4)).zip(expected) {
-                        let got = bytes
-                            .iter()
-                            .rev()
-                            .fold(0, |word, byte| word << 8 | u32::from(*byte));
+                    let (words, _) = view.as_chunks();
+                    for ((index, word), expected) in (first..).zip(words).zip(expected) {
+                        let got = u32::from_le_bytes(*word);
                         if got != *expected {
                             mismatch
                                 .get_or_insert(Mismatch {

@@ -48,27 +48,10 @@ fn probe(@builtin(local_invocation_index) gi: u32, @builtin(subgroup_size) size:
         let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_SRC;
         let seen = device.empty_buffer(u64::from(threads) * 12, usage)?;
         let bind_group = device.bind(&layout, &[&seen])?;
-        device.scoped(|| {
-            let mut encoder = device
-                .gpu
-                .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
-            {
-                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-                pass.set_pipeline(&pipeline);
-                pass.set_bind_group(0, &bind_group, &[]);
-                pass.dispatch_workgroups(1, 1, 1);
-            }
-            device.queue.submit([encoder.finish()]);
-        })?;
-        device.wait()?;
+        device.run_group(&pipeline, &bind_group)?;
         let bytes = device.read(&[&seen])?.pop().unwrap_or_default();
-        let words: Vec<u32> = bytes
-            .chunks_exact(4)
-            .map(|word| {
-                word.iter()
-                    .rev()
-                    .fold(0, |value, byte| value << 8 | u32::from(*byte))
-            })
+        let words: Vec<u32> = (bytes.as_chunks().0.iter())
+            .map(|word| u32::from_le_bytes(*word))
             .collect();
         let column = |at: usize| -> Vec<u32> { words.iter().skip(at).step_by(3).copied().collect() };
         let (sizes, first_lanes, ranks) = (column(0), column(1), column(2));
@@ -83,4 +66,40 @@ fn probe(@builtin(local_invocation_index) gi: u32, @builtin(subgroup_size) size:
             ranks,
         })
     })
+}
+
+impl Device {
+    /// Whether the device runs anything at all: one thread, that is. A kernel that never ends keeps its adapter busy for
+    /// devices that are opened later, too.
+    ///
+    /// # Errors
+    /// [`RunError::Timeout`] where it is not done after [`super::PATIENCE_S`].
+    pub fn answers(&self) -> Result<(), RunError> {
+        guarded(|| {
+            let wgsl = "@group(0) @binding(0) var<storage, read_write> seen: array<u32>;
+@compute @workgroup_size(1) fn answer() { seen[0] = 1u; }";
+            let (pipeline, layout) = self.pipeline(wgsl, &[false], Mode::Checked)?;
+            let seen = self.empty_buffer(4, wgpu::BufferUsages::STORAGE)?;
+            self.run_group(&pipeline, &self.bind(&layout, &[&seen])?)
+        })
+    }
+
+    /// Runs one group, to its end.
+    fn run_group(
+        &self,
+        pipeline: &wgpu::ComputePipeline,
+        bind_group: &wgpu::BindGroup,
+    ) -> Result<(), RunError> {
+        self.scoped(|| {
+            let mut encoder = (self.gpu).create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            {
+                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+                pass.set_pipeline(pipeline);
+                pass.set_bind_group(0, bind_group, &[]);
+                pass.dispatch_workgroups(1, 1, 1);
+            }
+            self.queue.submit([encoder.finish()]);
+        })?;
+        self.wait()
+    }
 }
