@@ -77,6 +77,7 @@ fn looked() -> Looked {
         fix: Some(Fix {
             title: "replace the ladder by its wave form".to_owned(),
             safety: Safety::Safe,
+            proof: Some("proved of the fix: the kernel writes the same".to_owned()),
             edits: vec![FileEdit {
                 place: ladder,
                 text: "{\n    }".to_owned(),

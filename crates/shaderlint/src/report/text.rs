@@ -126,11 +126,9 @@ fn snippet(texts: &SourceTexts, finding: &Diagnostic) -> Snippet<FileId> {
         .with_labels(labels.collect())
         .with_notes(
             finding
-                .notes
-                .iter()
-                .cloned()
-                .chain(fix)
-                .map(|note| wrap(&note, width))
+                .evidence()
+                .chain(fix.as_deref())
+                .map(|note| wrap(note, width))
                 .collect(),
         )
 }
