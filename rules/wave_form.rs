@@ -7,7 +7,9 @@
 
 use shaderlint_hlsl::{FileId, GlobalId, Scalar, Shader, Span, Storage, Type};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
-use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Outcome, Rewrite, WaveRun, compare};
+use shaderlint_simt::{
+    Collective, Elements, Kind, LaneMap, Operator, Outcome, Rewrite, WaveRun, compare, proved_of_itself,
+};
 
 use crate::configuration::{self, words};
 use crate::{wave_reduction, wave_scan};
@@ -77,6 +79,19 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Fix, NoFi
     } else {
         wave_scan::forms(context, found, rewrite)
     };
+    let collectives = context.analysis.collectives.iter();
+    let proofs = 1 + collectives.take_while(|other| other.span != found.span).count() as u64;
+    if !forms.is_empty() && context.analysis.steps.saturating_mul(proofs) > MAX_STEPS {
+        return Err(NoFix::because(TOO_LONG));
+    }
+    // Of a reduction even a form that is not proved may show that it has other uses.
+    if !forms.is_empty() && found.kind != Kind::Reduction {
+        proved_of_itself((context.shader, context.entry)).map_err(|reason| {
+            NoFix::because(format!(
+                "not even the kernel itself is proved to do what it does: {reason}"
+            ))
+        })?;
+    }
     let mut why_not = NoFix::NoForm;
     for form in forms {
         match proved(context, found, form) {
@@ -132,7 +147,7 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<F
         text: form.block,
         expanded: form.expanded,
     });
-    let proof = prove(context, found, &edits, form.maps)?;
+    let proof = prove(context, &edits, form.maps)?;
     Ok(Fix {
         title: "replace the ladder by wave intrinsics".to_owned(),
         safety: if is_safe { Safety::Safe } else { Safety::Unsafe },
@@ -212,22 +227,15 @@ const MAX_STEPS: u64 = 4_000_000;
 
 /// What is proved of the edits. It ends with the first run that is not equal: most forms that cannot be proved fail the
 /// first, and those that take the most runs would take the longest in vain.
-fn prove(
-    context: &Context<'_>,
-    found: &Collective,
-    edits: &[Edit],
-    maps: &[LaneMap],
-) -> Result<String, NoFix> {
-    let collectives = context.analysis.collectives.iter();
-    let proofs = 1 + collectives.take_while(|other| other.span != found.span).count() as u64;
-    if context.analysis.steps.saturating_mul(proofs) > MAX_STEPS {
-        return Err(NoFix::because(TOO_LONG));
-    }
+fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap]) -> Result<String, NoFix> {
     let fixed = fixed_shader(context.shader, context.entry, edits);
     let (fixed, entry) = fixed.ok_or(NoFix::NoForm)?;
     let flagged = (context.shader, context.entry);
     let mut runs = Vec::new();
     for run in compare(flagged, (&fixed, entry), maps) {
+        if (context.is_stopped)() {
+            return Err(NoFix::because(TOO_LONG));
+        }
         match &run.outcome {
             Outcome::Equal | Outcome::Reassociates => runs.push(run),
             Outcome::Differs(_) => return Err(NoFix::HasOtherUses),

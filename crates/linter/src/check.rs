@@ -80,6 +80,7 @@ fn check_analyses(
             entry: *entry,
             analysis,
             shader_model,
+            is_stopped: settings.is_stopped,
         };
         for rule in rules.iter().take_while(|_| !(settings.is_stopped)()) {
             let mut findings = Vec::new();
@@ -145,6 +146,7 @@ fn used(
             entry: *entry,
             analysis,
             shader_model: ShaderModel::NEWEST,
+            is_stopped: settings.is_stopped,
         };
         for rule in rules.iter().take_while(|_| !(settings.is_stopped)()) {
             let mut findings = Vec::new();
