@@ -480,6 +480,16 @@ fn shells_and_manuals_are_served() {
         let script = folder.printed(&["completions", shell]);
         assert!(script.starts_with(beginning), "{script}");
     }
+    // After --select and --ignore rules and categories are completed, after `explain` rules where a shell's script knows
+    // of more than options.
+    for (shell, rules) in [("bash", 3), ("fish", 2), ("zsh", 3)] {
+        let script = folder.printed(&["completions", shell]);
+        let count = |name: &str| script.matches(name).count();
+        assert!(
+            count("groupshared-race") >= rules && count("correctness") >= 2,
+            "{shell}"
+        );
+    }
     let page = folder.printed(&["man"]);
     assert!(
         page.contains(".TH shaderlint 1") && page.contains("\\-\\-output\\-format"),
@@ -490,11 +500,29 @@ fn shells_and_manuals_are_served() {
             .printed(&["man", "explain"])
             .contains(".TH shaderlint-explain 1")
     );
+    // Whatever page is named in one is written.
+    assert_eq!(folder.said(&["man", "--output-dir", "."]), "0\n");
+    let pages: Vec<String> = fs::read_dir(&folder.0)
+        .unwrap()
+        .map(|page| fs::read_to_string(page.unwrap().path()).unwrap())
+        .collect();
+    assert!(pages.contains(&page));
+    let mut named: Vec<String> = pages
+        .iter()
+        .flat_map(|page| page.lines())
+        .filter_map(|line| Some(line.strip_suffix("(1)")?.replace('\\', "")))
+        .collect();
+    named.sort();
+    named.dedup();
+    assert!(named.contains(&"shaderlint-explain".to_owned()), "{named:?}");
+    for name in named {
+        assert!(folder.0.join(format!("{name}.1")).is_file(), "{name}");
+    }
     assert_data_eq!(
         folder.said(&["man", "women"]),
         str![[r#"
 2
-error: no command is called `women`; there are explain, rules, preprocess, wgsl, verify, bench, server, completions, man, help
+error: no command is called `women`; there are explain, rules, preprocess, wgsl, verify, bench, server, completions, man
 
 "#]]
     );
