@@ -19,7 +19,8 @@ pub(crate) fn finding(
     }
     let mut notes = vec![proof(claim), advice];
     // Of few cells, what is better depends on the keys: it is said and not done.
-    let fix = (claim.cells == Cells::One).then(|| wave_atomic::fix(context, claim));
+    let has_fix = claim.cells == Cells::One && context.wants_fixes;
+    let fix = has_fix.then(|| wave_atomic::fix(context, claim));
     let fix = match fix.transpose() {
         Ok(fix) => fix.map(|fix| {
             notes.extend(wave_atomic::doubt(context, &fix).map(str::to_owned));

@@ -32,9 +32,11 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     findings.extend(by_line.values().filter_map(|races| {
         let (race, others) = races.split_first()?;
         let mut finding = finding(context, race, others);
-        match missing_barrier::fix(context, races) {
-            Ok(fix) => finding.fix = Some(fix),
-            Err(reason) => finding.notes.push(format!("{NO_FIX}{reason}")),
+        if context.wants_fixes {
+            match missing_barrier::fix(context, races) {
+                Ok(fix) => finding.fix = Some(fix),
+                Err(reason) => finding.notes.push(format!("{NO_FIX}{reason}")),
+            }
         }
         Some(finding)
     }));

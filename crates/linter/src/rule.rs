@@ -103,6 +103,8 @@ pub struct Context<'a> {
     pub analysis: &'a Analysis,
     /// The target's, whichever way it was found out.
     pub shader_model: ShaderModel,
+    /// Whether fixes are looked at. Where only places matter, what it takes to prove one is spared.
+    pub wants_fixes: bool,
     /// Whether nobody waits for the findings any more: proofs may end early.
     pub is_stopped: &'a dyn Fn() -> bool,
 }
