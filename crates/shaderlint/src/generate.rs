@@ -41,6 +41,9 @@ pub(crate) fn man(command: Option<&str>) -> Result<Outcome> {
 
 /// Writes the manual pages of shaderlint and of its commands to a folder.
 pub(crate) fn man_pages(folder: &Path) -> Result<Outcome> {
-    clap_mangen::generate_to(Args::command(), folder).with_context(|| folder.display().to_string())?;
+    let written = std::fs::create_dir_all(folder);
+    written
+        .and_then(|()| clap_mangen::generate_to(Args::command(), folder))
+        .with_context(|| folder.display().to_string())?;
     Ok(Outcome::Clean)
 }

@@ -501,8 +501,8 @@ fn shells_and_manuals_are_served() {
             .contains(".TH shaderlint-explain 1")
     );
     // Whatever page is named in one is written.
-    assert_eq!(folder.said(&["man", "--output-dir", "."]), "0\n");
-    let pages: Vec<String> = fs::read_dir(&folder.0)
+    assert_eq!(folder.said(&["man", "--output-dir", "share/man1"]), "0\n");
+    let pages: Vec<String> = fs::read_dir(folder.0.join("share/man1"))
         .unwrap()
         .map(|page| fs::read_to_string(page.unwrap().path()).unwrap())
         .collect();
@@ -516,7 +516,7 @@ fn shells_and_manuals_are_served() {
     named.dedup();
     assert!(named.contains(&"shaderlint-explain".to_owned()), "{named:?}");
     for name in named {
-        assert!(folder.0.join(format!("{name}.1")).is_file(), "{name}");
+        assert!(folder.0.join(format!("share/man1/{name}.1")).is_file(), "{name}");
     }
     assert_data_eq!(
         folder.said(&["man", "women"]),
