@@ -1,9 +1,10 @@
 //! What the rules about atomics say of one.
 
-use shaderlint_linter::{Context, Finding, Label, Safety, ShaderModel, Verdict};
+use shaderlint_linter::{Context, Finding, Fix, Label, Safety, ShaderModel, Verdict};
 use shaderlint_simt::{Amount, Atomic, Cells, Claim};
 
 use crate::wave_atomic;
+use crate::wave_form::NO_FIX;
 
 /// The finding for a claim that `rule` is about. `None` where the target has no wave intrinsics.
 pub(crate) fn finding(
@@ -16,15 +17,25 @@ pub(crate) fn finding(
     if context.shader_model < ShaderModel::WAVES {
         return None;
     }
-    let mut fix = wave_atomic::fix(context, claim);
     let mut notes = vec![proof(claim), advice];
-    if let Some(fix) = &mut fix {
-        notes.push(wave_atomic::proof(claim).to_owned());
-        notes.extend(wave_atomic::doubt(context, fix).map(str::to_owned));
-        notes.push(MEASURED.to_owned());
-        // What was not seen to gain anything is not done unasked.
-        fix.safety = Safety::Unsafe;
-    }
+    // Of few cells, what is better depends on the keys: it is said and not done.
+    let has_fix = claim.cells == Cells::One && context.wants_fixes;
+    let fix = has_fix.then(|| wave_atomic::fix(context, claim));
+    let fix = match fix.transpose() {
+        Ok(fix) => fix.map(|fix| {
+            notes.extend(wave_atomic::doubt(context, &fix).map(str::to_owned));
+            notes.push(MEASURED.to_owned());
+            // What was not seen to gain anything is not done unasked.
+            Fix {
+                safety: Safety::Unsafe,
+                ..fix
+            }
+        }),
+        Err(reason) => {
+            notes.push(format!("{NO_FIX}{reason}"));
+            None
+        }
+    };
     Some(Finding {
         rule,
         entry: context.entry,

@@ -15,7 +15,7 @@ use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Analysis, LaneMap, Race, analyze, compare};
 
 use crate::configuration;
-use crate::wave_form::BARRIER;
+use crate::wave_form::{BARRIER, MACRO_IN_FORM, TOO_LONG};
 
 /// Steps that the runs of one fix's places may take together, counted by those of the kernel's first run.
 const MAX_STEPS: u64 = 2_000_000;
@@ -26,18 +26,31 @@ const MAX_PLACES: usize = 4;
 /// Races of a kernel for which places are looked for.
 const MAX_RACES: usize = 8;
 
-/// A barrier that ends the races of one place, and what is proved of it.
-pub(crate) fn fix(context: &Context<'_>, races: &[&Race]) -> Option<(Fix, &'static str)> {
+/// A barrier that ends the races of one place; else why there is none.
+pub(crate) fn fix(context: &Context<'_>, races: &[&Race]) -> Result<Fix, &'static str> {
     let shader = context.shader;
-    let race = races.first()?;
     let tries = context.analysis.races.len().min(MAX_RACES) as u64 * MAX_PLACES as u64;
     let is_costly = context.analysis.steps.saturating_mul(tries) > MAX_STEPS
         || shader.text.len().saturating_mul(tries as usize) > MAX_TEXT;
-    let is_known = context.analysis.stopped.is_none() && context.analysis.races.len() <= MAX_RACES;
-    let is_macro = configuration::macros(shader).contains_key(BARRIER.as_bytes());
-    if is_costly || !is_known || is_macro {
-        return None;
+    if context.analysis.stopped.is_some() {
+        return Err("the kernel was not run to its end");
     }
+    if context.analysis.races.len() > MAX_RACES {
+        return Err("other accesses race as well, too many to tell what one barrier does");
+    }
+    if is_costly {
+        return Err(TOO_LONG);
+    }
+    if configuration::macros(shader).contains_key(BARRIER.as_bytes()) {
+        return Err(MACRO_IN_FORM);
+    }
+    barrier(context, races).ok_or("no one barrier was proved to end the race")
+}
+
+/// The barrier at the innermost place at which it is proved to end the races.
+fn barrier(context: &Context<'_>, races: &[&Race]) -> Option<Fix> {
+    let shader = context.shader;
+    let race = races.first()?;
     let function = holder(shader, race.second.span)?;
     let entry = context.function(context.entry)?;
     if function.span != entry.span && leaves(entry).next().is_some() {
@@ -51,18 +64,19 @@ pub(crate) fn fix(context: &Context<'_>, races: &[&Race]) -> Option<(Fix, &'stat
         if leaves(function).any(|other| other.span.start < statement.start) {
             return None;
         }
-        let fix = Fix {
+        let mut fix = Fix {
             title: "put the missing barrier before this statement".to_owned(),
             // Not the same results, but those of one order where any was possible.
             safety: Safety::Unsafe,
+            proof: None,
             edits: vec![Edit {
                 at: At::Before(statement),
                 text: format!("{BARRIER}();"),
                 expanded: None,
             }],
         };
-        let proof = ends_races(context, races, &fix, statement)?;
-        Some((fix, proof))
+        fix.proof = Some(ends_races(context, races, &fix, statement)?.to_owned());
+        Some(fix)
     };
     places.into_iter().rev().take(MAX_PLACES).find_map(place)
 }
@@ -102,10 +116,8 @@ fn ends_races(context: &Context<'_>, races: &[&Race], fix: &Fix, statement: Span
         return None;
     }
     let itself = (&fixed, entry);
-    let is_proved = after.is_empty()
-        && compare(itself, itself, &[LaneMap::Linear])
-            .iter()
-            .all(|run| run.outcome.is_equal());
+    let is_proved =
+        after.is_empty() && compare(itself, itself, &[LaneMap::Linear]).all(|run| run.outcome.is_equal());
     Some(if is_proved {
         "proved of the fix: with one barrier more, no two threads of the group race"
     } else {

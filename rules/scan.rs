@@ -4,6 +4,7 @@ use shaderlint_hlsl::{Span, StmtKind, Type};
 use shaderlint_linter::{Context, Finding, Label, ShaderModel, Verdict};
 use shaderlint_simt::{Collective, Elements, Half, Kind, Operator, Shape};
 
+use crate::wave_form::NoFix;
 use crate::{element, wave_form, wave_scan};
 
 /// What `rule` says of the scans that go by `name`, by their shape.
@@ -31,7 +32,12 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         (true, true) => "reversed inclusive",
         (false, true) => "reversed exclusive",
     };
-    let fix = wave_form::fix(context, scan).ok();
+    let (fix, why_not) = match wave_form::fix(context, scan) {
+        Ok(fix) => (Some(fix), None),
+        Err(why_not) => (None, Some(why_not)),
+    };
+    let has_form =
+        has_prefix_intrinsic(scan.operator) && !(context.has_rows() && why_not == Some(NoFix::NoForm));
     let mut notes = vec![proof(context, scan)];
     notes.push(if !has_prefix_intrinsic(scan.operator) {
         format!(
@@ -60,6 +66,8 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     }
     notes.extend(alone(context, scan));
     notes.extend(wave_form::doubt(context, scan, fix.as_ref()).map(str::to_owned));
+    // Why there is no form was said.
+    notes.extend(why_not.filter(|_| has_form).map(|why_not| why_not.note()));
     Some(Finding {
         rule,
         entry: context.entry,

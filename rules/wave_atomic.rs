@@ -13,10 +13,10 @@
 
 use shaderlint_hlsl::{FileId, Scalar, Shader, Span};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
-use shaderlint_simt::{Cells, Claim, Found, Operator, Parts, Quantity, serves_alike};
+use shaderlint_simt::{Claim, Found, Operator, Parts, Quantity, serves_alike};
 
 use crate::configuration::{self, words};
-use crate::wave_form::{AS_CONFIGURED, free};
+use crate::wave_form::{AS_CONFIGURED, MACRO_IN_FORM, TOO_LONG, free};
 
 /// Atomics of an entry point for which forms are proved.
 const MAX_PROOFS: usize = 32;
@@ -31,27 +31,36 @@ pub(crate) struct Texts {
     pub old: Option<String>,
 }
 
-/// A form that is proved to do what the claim's call does. `None` where there is none.
-pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Option<Fix> {
+/// A form that is proved to do what the claim's call does on one cell; else why there is none.
+pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
     let shader = context.shader;
-    let parts = claim.parts.as_ref()?;
+    let parts = claim.parts.as_ref().ok_or_else(|| match claim.found {
+        Found::Otherwise => {
+            "its old value decides something, or is used in a way that is not followed".to_owned()
+        }
+        _ => "it was not shown that one lane could make it for its wave in place".to_owned(),
+    })?;
     let before = context.analysis.claims.iter().take_while(|other| *other != claim);
     let proofs = before.count() + 1;
     let is_costly = proofs > MAX_PROOFS || shader.text.len().saturating_mul(proofs) > MAX_TEXT;
     let races = &context.analysis.races;
     let is_racy = races.iter().any(|race| Some(race.array) == parts.array);
-    if claim.cells != Cells::One || is_costly || is_racy {
-        return None;
+    if is_costly {
+        return Err(TOO_LONG.to_owned());
     }
-    let written = texts_of_file(shader, parts)?;
+    if is_racy {
+        return Err("other accesses to the counter's array race".to_owned());
+    }
+    let written = texts_of_file(shader, parts).ok_or_else(|| NOT_PLAIN.to_owned())?;
     let expanded = texts(parts, |span| {
         Some(String::from_utf8_lossy(span.slice(&shader.text)).into_owned())
-    })?;
+    });
+    let expanded = expanded.ok_or_else(|| NOT_PLAIN.to_owned())?;
     let name = |wanted: &str| free_name(shader, claim, wanted);
     let has_block = parts.is_alone && begins_its_line(shader, parts.statement);
     let block = form(parts, &written, has_block, &name);
     if !means_the_same_in_the_file(shader, parts, &name) {
-        return None;
+        return Err(MACRO_IN_FORM.to_owned());
     }
     let safety =
         if configuration::holds_in_all(shader, context.entry, claim.function, parts.statement, &block) {
@@ -62,18 +71,25 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Option<Fix> {
     let fix = Fix {
         title: "make one atomic for each wave".to_owned(),
         safety,
+        proof: Some(proof(claim).to_owned()),
         edits: vec![Edit {
             at: At::Over(parts.statement),
             text: block,
             expanded: Some(form(parts, &expanded, has_block, &name)),
         }],
     };
-    let (fixed, _) = fixed_shader(shader, context.entry, &fix.edits)?;
-    serves_alike(shader, claim, &fixed).is_ok().then_some(fix)
+    let not_proved = |what: String| format!("not proved of the wave form: {what}");
+    let fixed = fixed_shader(shader, context.entry, &fix.edits);
+    let (fixed, _) = fixed.ok_or_else(|| not_proved("the kernel is another one".to_owned()))?;
+    serves_alike(shader, claim, &fixed).map_err(not_proved)?;
+    Ok(fix)
 }
 
+/// Said of a call whose text is not that of the file.
+const NOT_PLAIN: &str = "a part of the call comes from a macro or an included file, or holds a comment";
+
 /// What is proved of a form.
-pub(crate) fn proof(claim: &Claim) -> &'static str {
+fn proof(claim: &Claim) -> &'static str {
     match claim.found {
         Found::Slot => {
             "proved of the wave form: whichever lanes are active, each gets a slot that the atomics could have given it, \

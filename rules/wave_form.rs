@@ -7,7 +7,9 @@
 
 use shaderlint_hlsl::{FileId, GlobalId, Scalar, Shader, Span, Storage, Type};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
-use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Outcome, Rewrite, compare};
+use shaderlint_simt::{
+    Collective, Elements, Kind, LaneMap, Operator, Outcome, Rewrite, WaveRun, compare, proved_of_itself,
+};
 
 use crate::configuration::{self, words};
 use crate::{wave_reduction, wave_scan};
@@ -34,31 +36,86 @@ pub(crate) struct Totals {
 }
 
 /// Why there is no fix.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoFix {
-    /// No form, or none that is proved.
-    NotProved,
+    /// No form is written for such a construct.
+    NoForm,
+    /// There is one, and this is in its way.
+    NotProved(String),
     /// What comes after the construct was seen to depend on more than its result.
     HasOtherUses,
 }
 
+impl NoFix {
+    fn because(reason: impl Into<String>) -> Self {
+        NoFix::NotProved(reason.into())
+    }
+
+    /// What is said where a fix might be looked for.
+    pub fn note(&self) -> String {
+        let reason = match self {
+            NoFix::NoForm => "no wave form is written for such a construct",
+            NoFix::NotProved(reason) => reason,
+            NoFix::HasOtherUses => "what comes after it depends on more than its result",
+        };
+        format!("{NO_FIX}{reason}")
+    }
+}
+
+/// How a note begins that says why there is none.
+pub(crate) const NO_FIX: &str = "no automatic fix: ";
+
+/// Said of a fix that it is not tried to prove.
+pub(crate) const TOO_LONG: &str = "to prove one would take too long";
+
+/// Said of a form one of whose words is a macro.
+pub(crate) const MACRO_IN_FORM: &str = "a macro has the name of something that the fix would spell";
+
 /// A replacement that is proved to leave the whole kernel's results as they were, at every wave size.
 pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Fix, NoFix> {
-    let rewrite = found.rewrite.as_ref().ok_or(NoFix::NotProved)?;
+    // Whether a reduction is told hangs on its proof.
+    if !context.wants_fixes && found.kind != Kind::Reduction {
+        return Err(NoFix::NoForm);
+    }
+    let rewrite = found.rewrite.as_ref().ok_or_else(|| not_replaceable(found))?;
     let forms = if found.kind == Kind::Reduction {
         wave_reduction::forms(context, found, rewrite)
     } else {
         wave_scan::forms(context, found, rewrite)
     };
-    let mut why_not = NoFix::NotProved;
+    let collectives = context.analysis.collectives.iter();
+    let proofs = 1 + collectives.take_while(|other| other.span != found.span).count() as u64;
+    if !forms.is_empty() && context.analysis.steps.saturating_mul(proofs) > MAX_STEPS {
+        return Err(NoFix::because(TOO_LONG));
+    }
+    // Of a reduction even a form that is not proved may show that it has other uses.
+    if !forms.is_empty() && found.kind != Kind::Reduction {
+        proved_of_itself((context.shader, context.entry)).map_err(|reason| {
+            NoFix::because(format!(
+                "not even the kernel itself is proved to do what it does: {reason}"
+            ))
+        })?;
+    }
+    let mut why_not = NoFix::NoForm;
     for form in forms {
         match proved(context, found, form) {
-            Err(NoFix::NotProved) => {}
-            Err(why) => why_not = why,
+            Err(why) if why_not != NoFix::HasOtherUses => why_not = why,
+            Err(_) => {}
             fix => return fix,
         }
     }
     Err(why_not)
+}
+
+/// Why no other statements can take the construct's place.
+fn not_replaceable(found: &Collective) -> NoFix {
+    NoFix::because(if !found.windows.is_empty() {
+        "its elements pass through a buffer, which other groups may write meanwhile"
+    } else if !found.instances.is_empty() {
+        "it was run for some of the values that its bound may have, and is written for all"
+    } else {
+        "no other statements can take its place as it stands"
+    })
 }
 
 /// The fix that puts the form there, if it is proved.
@@ -68,8 +125,12 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<F
     let others = others.filter(|other| other.span != found.span && other.windows.is_empty());
     let slots = others.map(|other| other.count.div_ceil(4));
     let own = form.totals.as_ref().map_or(0, |totals| totals.length.1);
-    if !means_the_same_in_the_file(shader, &form) || (own > 0 && !fits(shader, slots.chain([own]))) {
-        return Err(NoFix::NotProved);
+    if !means_the_same_in_the_file(shader, &form) {
+        return Err(NoFix::because(MACRO_IN_FORM));
+    }
+    if own > 0 && !fits(shader, slots.chain([own])) {
+        let reason = "what the waves come to does not go into the 32 KiB of groupshared memory any more";
+        return Err(NoFix::because(reason));
     }
     // Of floats, min and max are exact but for NaNs and the two zeros, of which the wave intrinsics promise nothing.
     // Of a group that parts ways at a barrier nothing is promised, and a wave that some threads have left is not whole.
@@ -80,7 +141,7 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<F
     let mut edits = Vec::new();
     if let Some(Totals { declaration, length }) = form.totals {
         edits.push(Edit {
-            at: totals_place(shader, found).ok_or(NoFix::NotProved)?,
+            at: totals_place(shader, found).ok_or(NoFix::NoForm)?,
             text: format!("{declaration}[{}];", length.0),
             expanded: Some(format!("{declaration}[{}];", length.1)),
         });
@@ -90,12 +151,13 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<F
         text: form.block,
         expanded: form.expanded,
     });
-    let fix = Fix {
+    let proof = prove(context, &edits, form.maps)?;
+    Ok(Fix {
         title: "replace the ladder by wave intrinsics".to_owned(),
         safety: if is_safe { Safety::Safe } else { Safety::Unsafe },
+        proof: Some(proof),
         edits,
-    };
-    prove(context, found, &fix, form.maps).map(|()| fix)
+    })
 }
 
 /// Said of the barriers in a fix, with what comes after it.
@@ -167,25 +229,57 @@ fn totals_place(shader: &Shader, found: &Collective) -> Option<At> {
 /// Steps that the proofs of an entry point's fixes may take together, counted by those of its first run.
 const MAX_STEPS: u64 = 4_000_000;
 
-fn prove(context: &Context<'_>, found: &Collective, fix: &Fix, maps: &[LaneMap]) -> Result<(), NoFix> {
-    let collectives = context.analysis.collectives.iter();
-    let proofs = 1 + collectives.take_while(|other| other.span != found.span).count() as u64;
-    if context.analysis.steps.saturating_mul(proofs) > MAX_STEPS {
-        return Err(NoFix::NotProved);
-    }
-    let fixed = fixed_shader(context.shader, context.entry, &fix.edits);
-    let (fixed, entry) = fixed.ok_or(NoFix::NotProved)?;
+/// What is proved of the edits. It ends with the first run that is not equal: most forms that cannot be proved fail the
+/// first, and those that take the most runs would take the longest in vain.
+fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap]) -> Result<String, NoFix> {
+    let fixed = fixed_shader(context.shader, context.entry, edits);
+    let (fixed, entry) = fixed.ok_or(NoFix::NoForm)?;
     let flagged = (context.shader, context.entry);
-    let runs = compare(flagged, (&fixed, entry), maps);
-    if runs.iter().all(|run| run.outcome.is_equal()) {
-        return Ok(());
+    let mut runs = Vec::new();
+    for run in compare(flagged, (&fixed, entry), maps) {
+        if (context.is_stopped)() {
+            return Err(NoFix::because(TOO_LONG));
+        }
+        match &run.outcome {
+            Outcome::Equal | Outcome::Reassociates => runs.push(run),
+            Outcome::Differs(_) => return Err(NoFix::HasOtherUses),
+            outcome => {
+                return Err(NoFix::because(format!(
+                    "not proved of the wave form at wave size {} ({}): {}",
+                    run.wave_size,
+                    run.map.name(),
+                    outcome.reason()
+                )));
+            }
+        }
     }
-    let differs = runs.iter().any(|run| matches!(run.outcome, Outcome::Differs(_)));
-    Err(if differs {
-        NoFix::HasOtherUses
+    Ok(proof(&runs, maps))
+}
+
+/// What equal runs say.
+fn proof(runs: &[WaveRun], maps: &[LaneMap]) -> String {
+    let sizes = runs.iter().map(|run| run.wave_size);
+    let sizes = match (sizes.clone().min(), sizes.max()) {
+        (Some(least), Some(most)) if least < most => format!("wave sizes {least} to {most}"),
+        (least, _) => format!("wave size {}", least.unwrap_or_default()),
+    };
+    let names: Vec<&str> = maps.iter().map(|map| map.name()).collect();
+    let names = format!(
+        "lane map{}: {}",
+        if names.len() == 1 { "" } else { "s" },
+        names.join(", ")
+    );
+    let rounds = runs
+        .iter()
+        .any(|run| matches!(run.outcome, Outcome::Reassociates));
+    let up_to = if rounds { ", up to rounding," } else { "" };
+    let presumes = runs.iter().any(|run| run.presumes);
+    let given = if presumes {
+        ", for inputs for which all threads reach its barriers"
     } else {
-        NoFix::NotProved
-    })
+        ""
+    };
+    format!("proved of the fix: the kernel writes the same{up_to} at {sizes} ({names}){given}")
 }
 
 /// Whether the file's text of the form is what was proved. The proof is about expanded text, but the file's is expanded

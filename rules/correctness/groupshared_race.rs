@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use shaderlint_linter::{Category, Context, Finding, Label, Rule, Verdict};
 use shaderlint_simt::{Access, Race};
 
+use crate::wave_form::NO_FIX;
 use crate::{missing_barrier, witness};
 
 pub(crate) const RULE: Rule = Rule {
@@ -31,9 +32,11 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     findings.extend(by_line.values().filter_map(|races| {
         let (race, others) = races.split_first()?;
         let mut finding = finding(context, race, others);
-        if let Some((fix, proof)) = missing_barrier::fix(context, races) {
-            finding.notes.push(proof.to_owned());
-            finding.fix = Some(fix);
+        if context.wants_fixes {
+            match missing_barrier::fix(context, races) {
+                Ok(fix) => finding.fix = Some(fix),
+                Err(reason) => finding.notes.push(format!("{NO_FIX}{reason}")),
+            }
         }
         Some(finding)
     }));

@@ -28,14 +28,15 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 /// `None` where the total is but a part of what the statements are for: a merge of two sorted halves leaves the least of
 /// all elements in the first.
 fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
-    let fix = match wave_form::fix(context, reduction) {
-        Ok(fix) => Some(fix),
-        Err(NoFix::NotProved) => None,
+    let (fix, why_not) = match wave_form::fix(context, reduction) {
+        Ok(fix) => (Some(fix), None),
         Err(NoFix::HasOtherUses) => return None,
+        Err(why_not) => (None, Some(why_not)),
     };
+    let is_atomic = wave_reduction::atomic(reduction).is_some();
     let needed = ShaderModel::WAVES;
     let barriers = wave_form::barriers(fix.as_ref());
-    let form = if wave_reduction::atomic(reduction).is_some() {
+    let form = if is_atomic {
         format!(
             "the wave form {barriers}needs shader model {needed} and nothing else: any threads may share a wave"
         )
@@ -49,6 +50,9 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     let mut notes = vec![scan::proof(context, reduction), form];
     notes.extend(scan::alone(context, reduction));
     notes.extend(wave_form::doubt(context, reduction, fix.as_ref()).map(str::to_owned));
+    // Why there is no form for rows was said.
+    let has_form = is_atomic || !context.has_rows() || why_not != Some(NoFix::NoForm);
+    notes.extend(why_not.filter(|_| has_form).map(|why_not| why_not.note()));
     Some(Finding {
         rule: RULE.id,
         entry: context.entry,

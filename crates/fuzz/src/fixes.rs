@@ -4,7 +4,7 @@
 use shaderlint_hlsl::{FunctionId, NoIncludes, Problem, Shader, read};
 use shaderlint_linter::{Diagnostic, Report, Safety, Settings, Verdict, apply, check_shader, settle};
 use shaderlint_rules::RULES;
-use shaderlint_simt::{LaneMap, Outcome, compare};
+use shaderlint_simt::{LaneMap, Outcome, WaveRun, compare};
 
 use crate::checks;
 
@@ -90,9 +90,9 @@ fn prove(before: &Shader, after: &Shader, finding: &Diagnostic) -> Result<(), St
         .is_some_and(|fix| fix.safety == Safety::Unsafe);
     let mut proved = 0;
     for ((old, name), (new, _)) in old.iter().zip(&new) {
-        let runs = compare((before, *old), (after, *new), &[LaneMap::Linear]);
+        let runs: Vec<WaveRun> = compare((before, *old), (after, *new), &[LaneMap::Linear]).collect();
         let with_itself = compare((before, *old), (before, *old), &[LaneMap::Linear]);
-        for (run, with_itself) in runs.iter().zip(&with_itself) {
+        for (run, with_itself) in runs.iter().zip(with_itself) {
             let is_fine = match &run.outcome {
                 Outcome::Equal => true,
                 // Of sums of floats no more is known of a kernel and itself.

@@ -80,6 +80,8 @@ fn check_analyses(
             entry: *entry,
             analysis,
             shader_model,
+            wants_fixes: true,
+            is_stopped: settings.is_stopped,
         };
         for rule in rules.iter().take_while(|_| !(settings.is_stopped)()) {
             let mut findings = Vec::new();
@@ -145,6 +147,8 @@ fn used(
             entry: *entry,
             analysis,
             shader_model: ShaderModel::NEWEST,
+            wants_fixes: false,
+            is_stopped: settings.is_stopped,
         };
         for rule in rules.iter().take_while(|_| !(settings.is_stopped)()) {
             let mut findings = Vec::new();

@@ -35,6 +35,7 @@ const RULE: Rule = Rule {
                 fix: Some(Fix {
                     title: "use the new word".to_owned(),
                     safety: Safety::Safe,
+                    proof: None,
                     edits: vec![Edit {
                         at: At::Over(place),
                         // Groups of different sizes come to different fixes.

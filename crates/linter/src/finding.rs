@@ -49,6 +49,14 @@ pub struct Diagnostic {
     pub fix: Option<Fix<FileEdit>>,
 }
 
+impl Diagnostic {
+    /// The notes, and the proof that the fix rests on.
+    pub fn evidence(&self) -> impl Iterator<Item = &str> {
+        let proof = self.fix.iter().filter_map(|fix| fix.proof.as_ref());
+        self.notes.iter().chain(proof).map(String::as_str)
+    }
+}
+
 /// What was established of a finding's place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
 #[serde(rename_all = "kebab-case")]
@@ -79,6 +87,8 @@ pub struct Fix<E = Edit> {
     /// What the fix does, in the imperative.
     pub title: String,
     pub safety: Safety,
+    /// What was proved of it, and of which waves; `None` where there is nothing to prove.
+    pub proof: Option<String>,
     pub edits: Vec<E>,
 }
 

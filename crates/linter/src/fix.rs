@@ -157,6 +157,7 @@ mod tests {
         Fix {
             title: String::new(),
             safety: Safety::Safe,
+            proof: None,
             edits: edits.collect(),
         }
     }

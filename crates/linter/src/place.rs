@@ -66,6 +66,7 @@ fn place_fix(shader: &Shader, fix: Fix) -> Option<Fix<FileEdit>> {
     Some(Fix {
         title: fix.title,
         safety: fix.safety,
+        proof: fix.proof,
         edits: edits.collect::<Option<Vec<_>>>()?,
     })
 }

@@ -23,6 +23,15 @@ pub enum Category {
 impl Category {
     pub const ALL: [Category; 3] = [Category::Perf, Category::Correctness, Category::Suppression];
 
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Category::Perf => "perf",
+            Category::Correctness => "correctness",
+            Category::Suppression => "suppression",
+        }
+    }
+
     /// How much its findings matter where nobody says otherwise.
     #[must_use]
     pub fn level(self) -> Level {
@@ -47,11 +56,7 @@ pub enum Level {
 
 impl fmt::Display for Category {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Category::Perf => "perf",
-            Category::Correctness => "correctness",
-            Category::Suppression => "suppression",
-        })
+        f.write_str(self.name())
     }
 }
 
@@ -98,6 +103,10 @@ pub struct Context<'a> {
     pub analysis: &'a Analysis,
     /// The target's, whichever way it was found out.
     pub shader_model: ShaderModel,
+    /// Whether fixes are looked at. Where only places matter, what it takes to prove one is spared.
+    pub wants_fixes: bool,
+    /// Whether nobody waits for the findings any more: proofs may end early.
+    pub is_stopped: &'a dyn Fn() -> bool,
 }
 
 impl<'a> Context<'a> {

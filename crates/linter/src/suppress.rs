@@ -338,6 +338,7 @@ pub fn unused_suppressions(
                 fix: Some(Fix {
                     title,
                     safety: Safety::Safe,
+                    proof: None,
                     edits: vec![FileEdit {
                         place: in_main_file(suppression.without(number)),
                         text: String::new(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use shaderlint_linter::ShaderModel;
 
-use crate::config::{RuleArgs, definition, profile};
+use crate::config::{RuleArgs, RuleId, definition, profile};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -40,7 +40,7 @@ pub(crate) enum Command {
     /// Print a rule's page
     Explain {
         /// The rule's id, e.g. groupshared-race
-        #[arg(value_name = "RULE")]
+        #[arg(value_name = "RULE", value_parser = RuleId, hide_possible_values = true)]
         rule: String,
     },
     /// List the rules
@@ -64,11 +64,14 @@ pub(crate) enum Command {
         #[arg(value_enum, value_name = "SHELL", hide_possible_values = true)]
         shell: clap_complete::Shell,
     },
-    /// Print the manual page, in roff
+    /// Print a manual page, in roff, or write all of them
     Man {
         /// Of this command, rather than of shaderlint
         #[arg(value_name = "COMMAND")]
         command: Option<String>,
+        /// Write all pages to this folder
+        #[arg(long, value_name = "DIR", conflicts_with = "command")]
+        output_dir: Option<PathBuf>,
     },
 }
 

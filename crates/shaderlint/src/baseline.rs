@@ -8,8 +8,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use shaderlint_linter::Diagnostic;
+use shaderlint_rules::RULES;
+use toml::Spanned;
 
-use crate::config::{here, misconfigured, text_of};
+use crate::config::{Misconfigured, here, misconfigured, text_of};
+use crate::explain;
 use crate::lint::Looked;
 
 const ABOUT: &str = "\
@@ -22,16 +25,11 @@ pub(crate) type Counts = BTreeMap<String, BTreeMap<String, usize>>;
 
 /// The baselines of a run, each read once.
 #[derive(Default)]
-pub(crate) struct Baselines(BTreeMap<PathBuf, Counts>);
+pub(crate) struct Baselines(BTreeMap<PathBuf, Baseline>);
 
-/// An entry that counts more than there is.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Stale {
-    pub baseline: PathBuf,
-    pub file: String,
-    pub rule: String,
-    pub known: usize,
-    pub found: usize,
+struct Baseline {
+    text: String,
+    counts: Counts,
 }
 
 impl Baselines {
@@ -49,7 +47,9 @@ impl Baselines {
                     "{}: no such baseline; --write-baseline writes it",
                     path.display()
                 );
-                baselines.0.insert(path.clone(), read(path)?);
+                let text = text_of(path)?;
+                let counts = parse(path, &text)?;
+                baselines.0.insert(path.clone(), Baseline { text, counts });
             }
         }
         Ok(baselines)
@@ -82,7 +82,7 @@ impl Baselines {
                     .get(finding.primary.place.file)
                     .map_or("", |file| &file.path);
                 let key = key(baseline, Path::new(path));
-                let known = of(known, &key, finding.rule);
+                let known = of(&known.counts, &key, finding.rule);
                 let found = found
                     .get(baseline)
                     .map_or(0, |counts| of(counts, &key, finding.rule));
@@ -103,36 +103,77 @@ impl Baselines {
 
     /// The entries that count more than there is, of files that were looked at as wholes and of files that are gone.
     /// `is_on` says whether a rule was looked for in a file.
-    pub fn stale(&self, looked: &[Looked], is_on: impl Fn(&str, &Path) -> bool) -> Vec<Stale> {
+    pub fn stale(&self, looked: &[Looked], is_on: impl Fn(&str, &Path) -> bool) -> Vec<Misconfigured> {
         let found = count(looked);
         let mut stale = Vec::new();
-        for (baseline, known) in &self.0 {
+        for (path, baseline) in &self.0 {
             let units: HashSet<String> = looked
                 .iter()
-                .filter(|one| one.is_unit && one.baseline.as_ref() == Some(baseline))
-                .map(|one| key(baseline, Path::new(&one.path)))
+                .filter(|one| one.is_unit && one.baseline.as_ref() == Some(path))
+                .map(|one| key(path, Path::new(&one.path)))
                 .collect();
-            for (file, rules) in known {
-                let path = folder_of(baseline).join(file);
-                let is_gone = !path.exists();
-                for (rule, &known) in rules {
-                    let found = found.get(baseline).and_then(|counts| counts.get(file)?.get(rule));
-                    let found = found.copied().unwrap_or(0);
-                    let is_judged = || is_gone || (units.contains(file) && is_on(rule, &path));
-                    if found < known && is_judged() {
-                        stale.push(Stale {
-                            baseline: baseline.clone(),
-                            file: file.clone(),
-                            rule: rule.clone(),
-                            known,
-                            found,
-                        });
-                    }
+            for (file, rule, known) in entries(&baseline.counts) {
+                let file_path = folder_of(path).join(file);
+                let is_gone = !file_path.exists();
+                let found = found.get(path).and_then(|counts| counts.get(file)?.get(rule));
+                let found = found.copied().unwrap_or(0);
+                let is_judged = || is_gone || (units.contains(file) && is_on(rule, &file_path));
+                if is_rule(rule) && found < known && is_judged() {
+                    let left = if found == 1 {
+                        "1 is".to_owned()
+                    } else {
+                        format!("{found} are")
+                    };
+                    let message = format!(
+                        "{} knows {known} {rule} in {file}, where {left} left: --write-baseline takes it down",
+                        path.display()
+                    );
+                    stale.push(baseline.told(path, file, rule, message));
                 }
             }
         }
         stale
     }
+
+    /// The entries for what is no rule.
+    pub fn unknown(&self) -> Vec<Misconfigured> {
+        let unknown = self.0.iter().flat_map(|(path, baseline)| {
+            let entries = entries(&baseline.counts).filter(|(_, rule, _)| !is_rule(rule));
+            entries.map(move |(file, rule, _)| {
+                let ids: Vec<&str> = shaderlint_rules::named(rule).map(|rule| rule.id).collect();
+                let message = if ids.is_empty() {
+                    explain::no_such_rule(rule)
+                } else {
+                    format!("a baseline counts by rule: `{rule}` is here {}", ids.join(", "))
+                };
+                baseline.told(path, file, rule, message)
+            })
+        });
+        unknown.collect()
+    }
+}
+
+impl Baseline {
+    /// Something to say of an entry, at its place.
+    fn told(&self, path: &Path, file: &str, rule: &str, message: String) -> Misconfigured {
+        type Places = BTreeMap<String, BTreeMap<String, Spanned<usize>>>;
+        let places: Places = toml::from_str(&self.text).unwrap_or_default();
+        let count = places.get(file).and_then(|rules| Some(rules.get(rule)?.span()));
+        let count = count.unwrap_or(0..0);
+        let before = self.text.get(..count.start).unwrap_or_default();
+        let start = before.rfind(rule).unwrap_or(count.start);
+        misconfigured(path, &self.text, start..count.end, message)
+    }
+}
+
+fn entries(counts: &Counts) -> impl Iterator<Item = (&str, &str, usize)> {
+    counts
+        .iter()
+        .flat_map(|(file, rules)| rules.iter().map(move |(rule, known)| (&**file, &**rule, *known)))
+}
+
+fn is_rule(id: &str) -> bool {
+    RULES.iter().any(|rule| rule.id == id)
 }
 
 /// Writes down what is found as known: for the files that were looked at, of the rules that were looked for, which
@@ -142,7 +183,11 @@ pub(crate) fn write(looked: &[Looked], is_on: &dyn Fn(&str, &Path) -> bool) -> R
     let mut written = Vec::new();
     let paths: HashSet<&PathBuf> = looked.iter().filter_map(|one| one.baseline.as_ref()).collect();
     for path in paths {
-        let mut counts = if path.exists() { read(path)? } else { Counts::new() };
+        let mut counts = if path.exists() {
+            parse(path, &text_of(path)?)?
+        } else {
+            Counts::new()
+        };
         let seen: HashSet<String> = looked
             .iter()
             .filter(|one| one.baseline.as_ref() == Some(path))
@@ -161,10 +206,6 @@ pub(crate) fn write(looked: &[Looked], is_on: &dyn Fn(&str, &Path) -> bool) -> R
     }
     written.sort();
     Ok(written)
-}
-
-fn read(path: &Path) -> Result<Counts> {
-    parse(path, &text_of(path)?)
 }
 
 pub(crate) fn parse(path: &Path, text: &str) -> Result<Counts> {

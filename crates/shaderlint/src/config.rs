@@ -19,11 +19,11 @@ use ignore::gitignore::Gitignore;
 use shaderlint_hlsl::{SourceFile, unity_defines};
 use shaderlint_linter::ShaderModel;
 
-pub(crate) use levels::{LevelSettings, RuleArgs};
+pub(crate) use levels::{LevelSettings, RuleArgs, RuleId};
 pub(crate) use profile::profile;
 
 use crate::args::SourceArgs;
-use crate::{terminal, walk};
+use crate::{report, terminal, walk};
 
 /// A macro and its value.
 pub(crate) type Definition = (String, String);
@@ -50,6 +50,8 @@ pub(crate) struct Project {
     /// The file that counts the findings that are known.
     pub baseline: Option<PathBuf>,
     pub levels: LevelSettings,
+    /// What is most likely a mistake in them, though they can be read.
+    pub doubts: Vec<Misconfigured>,
 }
 
 /// A further reading of every file.
@@ -93,8 +95,8 @@ fn is_matched(patterns: &Gitignore, path: &Path) -> bool {
     path.starts_with(patterns.path()) && patterns.matched_path_or_any_parents(&path, false).is_ignore()
 }
 
-/// Something wrong in a configuration file, at its place.
-#[derive(Debug)]
+/// Something wrong in a configuration file, or in a baseline, at its place.
+#[derive(Clone, Debug)]
 pub(crate) struct Misconfigured {
     pub file: SourceFile,
     pub place: Range<usize>,
@@ -110,6 +112,9 @@ impl fmt::Display for Misconfigured {
 }
 
 impl std::error::Error for Misconfigured {}
+
+/// Said of an include folder that is none.
+pub(crate) const NO_FOLDER: &str = "no such folder";
 
 /// Finds the project of each file. A configuration is read once.
 pub(crate) struct Projects<'a> {
@@ -133,6 +138,9 @@ impl<'a> Projects<'a> {
                 terminal::warn(&message);
             }
         }
+        for folder in args.include_dirs.iter().filter(|folder| !folder.is_dir()) {
+            terminal::warn(&format!("-I {}: {NO_FOLDER}", folder.display()));
+        }
         Projects {
             args,
             read: HashMap::new(),
@@ -141,11 +149,13 @@ impl<'a> Projects<'a> {
         }
     }
 
-    /// Those whose configuration is in these folders or named.
+    /// Those whose configuration is in these folders or named. Nothing is said: there is nobody to read it.
     pub fn within(args: &'a SourceArgs, folders: &'a [PathBuf]) -> Self {
         Projects {
+            args,
+            read: HashMap::new(),
+            found: HashMap::new(),
             fence: Some(folders),
-            ..Projects::new(args)
         }
     }
 
@@ -171,6 +181,9 @@ impl<'a> Projects<'a> {
             Some(path) => shaderlint_toml::read(path)?,
             None => Project::default(),
         };
+        if self.fence.is_none() {
+            project.doubts.iter().for_each(report::doubt);
+        }
         self.command_line_wins(&mut project);
         let project = Arc::new(project);
         self.read.insert(configuration, Arc::clone(&project));

@@ -47,7 +47,7 @@ fn nearest(id: &str) -> Option<&'static str> {
 }
 
 /// Share of characters in common, in order: 1 for equal words.
-fn likeness(a: &str, b: &str) -> f32 {
+pub(crate) fn likeness(a: &str, b: &str) -> f32 {
     similar::TextDiff::from_chars(a.to_lowercase().replace('_', "-").as_str(), b).ratio()
 }
 

@@ -1,5 +1,7 @@
 //! What packages of shaderlint are made with: `shaderlint completions SHELL` and `shaderlint man`.
 
+use std::path::Path;
+
 use anyhow::{Context, Result};
 use clap::CommandFactory;
 use clap_complete::Shell;
@@ -17,7 +19,8 @@ pub(crate) fn completions(shell: Shell) -> Result<Outcome> {
 
 /// Prints the manual page of shaderlint, or of one of its commands.
 pub(crate) fn man(command: Option<&str>) -> Result<Outcome> {
-    let mut all = Args::command();
+    // `shaderlint help` has no page: it prints others.
+    let mut all = Args::command().disable_help_subcommand(true);
     // What a command is called in full is known once all are put together.
     all.build();
     let page_of = match command {
@@ -33,5 +36,14 @@ pub(crate) fn man(command: Option<&str>) -> Result<Outcome> {
     let mut page = Vec::new();
     clap_mangen::Man::new(page_of).render(&mut page)?;
     terminal::print(&page)?;
+    Ok(Outcome::Clean)
+}
+
+/// Writes the manual pages of shaderlint and of its commands to a folder.
+pub(crate) fn man_pages(folder: &Path) -> Result<Outcome> {
+    let written = std::fs::create_dir_all(folder);
+    written
+        .and_then(|()| clap_mangen::generate_to(Args::command(), folder))
+        .with_context(|| folder.display().to_string())?;
     Ok(Outcome::Clean)
 }

@@ -368,7 +368,7 @@ fn below<'a>(path: &'a str, name: &str) -> Option<&'a str> {
 }
 
 /// Whether the last components of `path` are these, which are in lower case.
-fn ends_with(path: &Path, wanted: &[&str]) -> bool {
+pub(crate) fn ends_with(path: &Path, wanted: &[&str]) -> bool {
     let mut components = path.components().rev();
     wanted.iter().rev().all(|wanted| {
         let component = components

@@ -85,7 +85,13 @@ pub(crate) fn changed(inputs: Vec<Target>, options: &Options, revision: &str) ->
         let path = &target.input.path;
         changed.has(path)
             || target.project.files.iter().any(|file| changed.has(file))
-            || lint::includes_one(target, options, &|file| changed.has(Path::new(&file.path)))
+            || lint::includes_one(
+                target,
+                options,
+                &|file| changed.has(Path::new(&file.path)),
+                // What it includes in place of a header that is gone may be another file, or none.
+                &|written| changed.may_have_meant_a_gone_one(written),
+            )
     };
     let affected: Vec<bool> = inputs.par_iter().map(is_affected).collect();
     let kept = inputs.into_iter().zip(affected).filter(|(_, affected)| *affected);

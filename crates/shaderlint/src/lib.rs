@@ -101,7 +101,11 @@ fn dispatch(args: args::Args) -> Result<Outcome> {
         Some(args::Command::Bench(args)) => bench::run(&args),
         Some(args::Command::Server) => server::run(),
         Some(args::Command::Completions { shell }) => generate::completions(shell),
-        Some(args::Command::Man { command }) => generate::man(command.as_deref()),
+        Some(args::Command::Man {
+            output_dir: Some(folder),
+            ..
+        }) => generate::man_pages(&folder),
+        Some(args::Command::Man { command, .. }) => generate::man(command.as_deref()),
     }
 }
 

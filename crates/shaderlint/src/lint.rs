@@ -79,6 +79,15 @@ impl Options {
     pub fn level(&self, project: &Project, rule: &Rule, path: &str) -> Level {
         self.rules.over(rule, project.levels.level(rule, path))
     }
+
+    /// Whether all that `rule` could find in the file `path` is told. Under an older shader model than the file is
+    /// written for, some wave forms are not spoken of.
+    pub fn looks_for(&self, project: &Project, rule: &Rule, path: &str) -> bool {
+        let is_older = self
+            .profile
+            .is_some_and(|model| model < ShaderModel::MULTI_PREFIX);
+        self.level(project, rule, path) != Level::Off && !(is_older && rule.category == Category::Perf)
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -402,14 +411,20 @@ pub(crate) fn may_have_entry(files: &Files, path: &Path) -> bool {
     bytes.map_or(true, |bytes| scan::names_entry(&text_of(&bytes)))
 }
 
-/// Whether a file includes one of these, directly or not, or may do so.
-pub(crate) fn includes_one(target: &Target, options: &Options, is_one: &dyn Fn(&SourceFile) -> bool) -> bool {
+/// Whether a file includes one of these, directly or not, or may do so; `is_written` says it of an include's text.
+pub(crate) fn includes_one(
+    target: &Target,
+    options: &Options,
+    is_one: &dyn Fn(&SourceFile) -> bool,
+    is_written: &dyn Fn(&str) -> bool,
+) -> bool {
     let path = &target.input.path;
     let search = Search::new(&options.files, &target.project);
     // What cannot be read is complained of elsewhere.
     let bytes = options.files.bytes(path);
     bytes.map_or(true, |bytes| {
-        scan::includes_one(&path.display().to_string(), &text_of(&bytes), &search, is_one)
+        let name = path.display().to_string();
+        scan::includes_one(&name, &text_of(&bytes), &search, is_one, is_written)
     })
 }
 

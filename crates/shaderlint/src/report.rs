@@ -27,7 +27,7 @@ pub(crate) use summary::summary;
 pub(crate) use text::problem;
 #[cfg(feature = "gpu")]
 pub(crate) use text::problems;
-pub(crate) use text::{Detail, WIDTH, failure, problems_of, wrap};
+pub(crate) use text::{Detail, WIDTH, doubt, failure, problems_of, wrap};
 
 use crate::args::OutputFormat;
 use crate::lint::Looked;

@@ -11,8 +11,8 @@ use shaderlint_linter::Level;
 use shaderlint_rules::RULES;
 
 use crate::args::CheckArgs;
-use crate::baseline::{Baselines, Stale};
-use crate::config::here;
+use crate::baseline::Baselines;
+use crate::config::{Misconfigured, here};
 use crate::encoding::encoded_like;
 use crate::includes::Files;
 use crate::lint::{self, FixMode, Looked, Options, Role, Stop, Target};
@@ -67,6 +67,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     }
     let baselines = Baselines::read(&looked)?;
     baselines.apply(&mut looked);
+    if !args.output.quiet {
+        baselines.unknown().iter().for_each(report::doubt);
+    }
     let stale = baselines.stale(&looked, |rule, file| is_on(&inputs, &options, rule, file));
     let fixed = stdin.filter(|_| args.fixes.fix).map(|(_, bytes)| bytes);
     if let Some(bytes) = &fixed {
@@ -97,7 +100,7 @@ fn is_on(inputs: &[Target], options: &Options, rule: &str, file: &Path) -> bool 
     let rule = RULES.iter().find(|one| one.id == rule);
     match (rule, target) {
         (Some(rule), Some(Target { input, project })) => {
-            options.level(project, rule, &input.path.display().to_string()) != Level::Off
+            options.looks_for(project, rule, &input.path.display().to_string())
         }
         // A rule that there is not any more finds nothing.
         _ => true,
@@ -218,7 +221,7 @@ fn say_once(looked: &mut [Looked]) {
 
 /// Says what was found: on standard output or in a file, and beside it on standard error what else there is to say.
 /// Where standard output is taken by the text itself, all goes to standard error.
-fn show(args: &CheckArgs, results: Results, stale: &[Stale], stdout_is_taken: bool) -> Result<()> {
+fn show(args: &CheckArgs, results: Results, stale: &[Misconfigured], stdout_is_taken: bool) -> Result<()> {
     let output = &args.output;
     let detail = match (output.quiet, output.verbose) {
         (true, _) => Detail::Nothing,
@@ -261,18 +264,7 @@ fn show(args: &CheckArgs, results: Results, stale: &[Stale], stdout_is_taken: bo
         terminal::complain(failure);
     }
     for one in stale.iter().filter(|_| !output.quiet) {
-        terminal::warn(&format!(
-            "{} knows {} {} in {}, where {} left: --write-baseline takes it down",
-            one.baseline.display(),
-            one.known,
-            one.rule,
-            one.file,
-            if one.found == 1 {
-                "1 is".to_owned()
-            } else {
-                format!("{} are", one.found)
-            }
-        ));
+        terminal::warn(&one.message);
     }
     // Where nothing could be looked at, "nothing found" would mislead.
     let could_not_look = results.looked.is_empty() && !results.failures.is_empty();

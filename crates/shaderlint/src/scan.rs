@@ -38,15 +38,17 @@ fn names(text: &[u8], word: &str) -> bool {
 
 /// Whether the file has to be parsed.
 pub(crate) fn needs_parse(path: &str, text: &[u8], includes: &dyn Includes) -> bool {
-    names_one(text) || includes_one(path, text, includes, &|file| names_one(&file.text))
+    names_one(text) || includes_one(path, text, includes, &|file| names_one(&file.text), &|_| false)
 }
 
 /// Whether the file includes one of these, directly or not; where only the preprocessor knows what it includes, it may.
+/// `is_written` says it of what an include has written, wherever that leads.
 pub(crate) fn includes_one(
     path: &str,
     text: &[u8],
     includes: &dyn Includes,
     is_one: &dyn Fn(&SourceFile) -> bool,
+    is_written: &dyn Fn(&str) -> bool,
 ) -> bool {
     let mut seen = HashSet::from([path.to_owned()]);
     let mut left = included(text)
@@ -58,6 +60,9 @@ pub(crate) fn includes_one(
         let Some((name, angled)) = name else {
             return true;
         };
+        if is_written(&name) {
+            return true;
+        }
         let Some(file) = includes.resolve(&from, &name, angled) else {
             continue;
         };

@@ -11,6 +11,7 @@ mod document;
 mod findings;
 mod fixes;
 mod lines;
+mod notices;
 mod requests;
 mod session;
 mod settings;
@@ -23,7 +24,7 @@ use std::time::Instant;
 use anyhow::{Context, Result};
 use crossbeam_channel::{after, never, select, unbounded};
 use lsp_server::{Connection, Message};
-use lsp_types::notification::{Initialized, Notification};
+use lsp_types::notification::{Exit, Initialized, Notification};
 use lsp_types::{
     CodeActionKind, CodeActionOptions, CodeActionProviderCapability, DiagnosticOptions,
     DiagnosticServerCapabilities, HoverProviderCapability, InitializeParams, InitializeResult, OneOf,
@@ -85,6 +86,10 @@ pub(crate) fn serve(connection: &Connection) -> Result<Outcome> {
                         return Ok(Outcome::Clean);
                     }
                     session.on_request(request);
+                }
+                // It ends without having said that it would.
+                Ok(Message::Notification(notification)) if notification.method == Exit::METHOD => {
+                    return Ok(Outcome::Findings);
                 }
                 Ok(Message::Notification(notification)) => session.on_notification(notification),
                 Ok(Message::Response(response)) => session.on_response(response),

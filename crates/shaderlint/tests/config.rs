@@ -265,6 +265,24 @@ fn editors_settings_serve_where_there_is_nothing_else() {
         str![[r#"
 1
 sub/a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+warning: no such folder
+  ┌─ sub/shadertoolsconfig.json:1:87
+  │
+1 │ { "hlsl.preprocessorDefinitions": { "X": "3" }, "hlsl.additionalIncludeDirectories": ["inc", "../lib"],
+  │                                                                                       ^^^^^
+
+warning: no such folder
+  ┌─ sub/shadertoolsconfig.json:1:94
+  │
+1 │ { "hlsl.preprocessorDefinitions": { "X": "3" }, "hlsl.additionalIncludeDirectories": ["inc", "../lib"],
+  │                                                                                              ^^^^^^^^
+
+warning: no such folder
+  ┌─ sub/shadertoolsconfig.json:2:65
+  │
+2 │                  "hlsl.virtualDirectoryMappings": { "/Project": "../shaders" }, "hlsl.somethingElse": [] }
+  │                                                                 ^^^^^^^^^^^^
+
 1 finding in 1 file
 
 "#]]
@@ -288,6 +306,24 @@ sub/a.hlsl
   exclude        none
   is excluded    no
   baseline       none
+warning: no such folder
+  ┌─ sub/shadertoolsconfig.json:1:87
+  │
+1 │ { "hlsl.preprocessorDefinitions": { "X": "3" }, "hlsl.additionalIncludeDirectories": ["inc", "../lib"],
+  │                                                                                       ^^^^^
+
+warning: no such folder
+  ┌─ sub/shadertoolsconfig.json:1:94
+  │
+1 │ { "hlsl.preprocessorDefinitions": { "X": "3" }, "hlsl.additionalIncludeDirectories": ["inc", "../lib"],
+  │                                                                                              ^^^^^^^^
+
+warning: no such folder
+  ┌─ sub/shadertoolsconfig.json:2:65
+  │
+2 │                  "hlsl.virtualDirectoryMappings": { "/Project": "../shaders" }, "hlsl.somethingElse": [] }
+  │                                                                 ^^^^^^^^^^^^
+
 
 "#]]
     );
@@ -366,6 +402,19 @@ old/a.hlsl
   exclude        old/
   is excluded    yes, unless named
   baseline       known.toml
+warning: -I mine: no such folder
+warning: no such folder
+  ┌─ shaderlint.toml:9:22
+  │
+9 │ include-dirs = [".", "include"]
+  │                      ^^^^^^^^^
+
+warning: no such folder
+   ┌─ shaderlint.toml:10:30
+   │
+10 │ virtual-dirs = { "/Engine" = "engine/shaders" }
+   │                              ^^^^^^^^^^^^^^^^
+
 
 "#]]
     );
@@ -439,6 +488,12 @@ fn includes_are_found_in_any_case_and_in_virtual_folders() {
 1
 lib/Scan/Race.HLSLI:6:18: groupshared-race data race on g_Sum[1]
 engine/Shaders/Private/common.ush:6:18: groupshared-race data race on g_Sum[1]
+warning: no such folder
+  ┌─ shaderlint.toml:3:30
+  │
+3 │ virtual-dirs = { "/Engine" = "engine/shaders" }
+  │                              ^^^^^^^^^^^^^^^^
+
 2 findings in 2 files
 
 "#]]
@@ -484,6 +539,7 @@ error[groupshared-race]: data race on g_Sum[1]
   = another pair of accesses races here too
   = put a GroupMemoryBarrierWithGroupSync() between the read and the write;
     threads of one wave are not promised to run in lock-step
+  = no automatic fix: no one barrier was proved to end the race
 
 warning: 2 files are called `LIB/Race.hlsli`; taken is the nearest, one/lib/race.hlsli
   ┌─ one/src/a.hlsl:1:11
@@ -635,6 +691,60 @@ warning: cannot find `gone.hlsli`
   │          ^^^^^^^^^^^^
 
 nothing found in 2 files
+
+"#]]
+    );
+}
+
+#[test]
+fn include_folders_that_are_none_are_told_where_they_are_named() {
+    let folder = Folder::new("no-include-folder")
+        .with(
+            "shaderlint.toml",
+            "[preprocess]\ninclude-dirs = [\"lib\", \"gone\"]\nvirtual-dirs = { \"/Engine\" = \"engine\" }\n",
+        )
+        .with("lib/a.hlsli", "")
+        .with("a.hlsl", RACE)
+        .with(
+            "old/shadertoolsconfig.json",
+            "{ \"root\": true, \"hlsl.additionalIncludeDirectories\": [\"none\"] }",
+        )
+        .with("old/a.hlsl", RACE);
+    assert_data_eq!(
+        said(&folder, &["a.hlsl", "-I", "missing"]),
+        str![[r#"
+1
+a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+warning: -I missing: no such folder
+warning: no such folder
+  ┌─ shaderlint.toml:2:24
+  │
+2 │ include-dirs = ["lib", "gone"]
+  │                        ^^^^^^
+
+warning: no such folder
+  ┌─ shaderlint.toml:3:30
+  │
+3 │ virtual-dirs = { "/Engine" = "engine" }
+  │                              ^^^^^^^^
+
+1 finding in 1 file
+
+"#]]
+    );
+    std::fs::remove_file(folder.0.join("shaderlint.toml")).unwrap();
+    assert_data_eq!(
+        said(&folder, &["old"]),
+        str![[r#"
+1
+old/a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+warning: no such folder
+  ┌─ old/shadertoolsconfig.json:1:55
+  │
+1 │ { "root": true, "hlsl.additionalIncludeDirectories": ["none"] }
+  │                                                       ^^^^^^
+
+1 finding in 1 file
 
 "#]]
     );

@@ -305,6 +305,23 @@ own/d.hlsl:6:18: groupshared-race data race on g_Sum[1]
 
 "#]]
     );
+    // What included a header that is gone, directly or not, found beside it or in the tree.
+    fs::rename(folder.0.join("lib/size.hlsli"), folder.0.join("lib/extent.hlsli")).unwrap();
+    fs::remove_file(folder.0.join("lib/other.hlsli")).unwrap();
+    assert_data_eq!(
+        since_main(&folder),
+        str![[r#"
+1
+a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+b.hlsl:7:18: groupshared-race data race on g_Sum[1]
+c.hlsl:6:18: groupshared-race data race on g_Sum[1]
+own/d.hlsl:6:18: groupshared-race data race on g_Sum[1]
+4 findings in 6 files; 2 files not understood in full (-v says why)
+
+"#]]
+    );
+    git(&folder, &["checkout", "-q", "lib"]);
+    fs::remove_file(folder.0.join("lib/extent.hlsli")).unwrap();
     // What happens on the other branch meanwhile is none of this one's business.
     git(&folder, &["stash", "-qu"]);
     git(&folder, &["checkout", "-q", "main"]);
@@ -473,6 +490,16 @@ nothing found in 1 file
 "#]]
     );
     let folder = folder.with("src/ladder.hlsl", LADDER);
+    // What an older shader model has no intrinsics for is there nevertheless.
+    assert_data_eq!(
+        said(&folder, &["--profile", "cs_5_0"]),
+        str![[r#"
+0
+warning: known.toml knows 1 groupshared-race in src/a b.hlsl, where 0 are left: --write-baseline takes it down
+nothing found in 3 files
+
+"#]]
+    );
     assert_data_eq!(
         said(&folder, &["--write-baseline", "src/a b.hlsl", "-q"]),
         str![[r#"
@@ -557,6 +584,43 @@ error: `-` has no place in a baseline: it is written from files
         str![[r#"
 2
 error: `-` is looked at alone: no list can stand beside it
+
+"#]]
+    );
+}
+
+#[test]
+fn a_baseline_that_names_no_rule_is_told_where_it_does() {
+    let known = "[\"a.hlsl\"]\ngroupshared-rase = 1\nwave-prefix-sum-vs-scan-with-atomics = 1\n";
+    let folder = Folder::new("baseline-unknown")
+        .with("known.toml", known)
+        .with("a.hlsl", RACE);
+    assert_data_eq!(
+        said(&folder, &["--baseline", "known.toml"]),
+        str![[r#"
+1
+a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+warning: no rule is called `groupshared-rase`; did you mean `groupshared-race`?
+  ┌─ known.toml:2:1
+  │
+2 │ groupshared-rase = 1
+  │ ^^^^^^^^^^^^^^^^^^^^
+
+warning: a baseline counts by rule: `wave-prefix-sum-vs-scan-with-atomics` is here hillis-steele-scan, blelloch-scan, hand-rolled-scan, atomic-slot-claim
+  ┌─ known.toml:3:1
+  │
+3 │ wave-prefix-sum-vs-scan-with-atomics = 1
+  │ ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--baseline", "known.toml", "-q"]),
+        str![[r#"
+1
+a.hlsl:6:18: groupshared-race data race on g_Sum[1]
 
 "#]]
     );

@@ -49,6 +49,16 @@ For more information, try '--help'.
 
 "#]]
     );
+    assert_data_eq!(
+        said(&folder, &["--select", "correctnes"]),
+        str![[r#"
+2
+error: invalid value 'correctnes' for '--select <RULES>': no rule or category is called `correctnes`; did you mean `correctness`?
+
+For more information, try '--help'.
+
+"#]]
+    );
 }
 
 #[test]

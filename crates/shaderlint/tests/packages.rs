@@ -41,6 +41,22 @@ fn the_extension_has_every_setting_of_the_server() {
     }
 }
 
+#[test]
+fn zeds_extension_starts_what_its_manifest_names() {
+    let read = |path: &str| fs::read_to_string(package().join("editors/zed").join(path)).unwrap();
+    let manifest: toml::Table = toml::from_str(&read("extension.toml")).unwrap();
+    let cargo: toml::Table = toml::from_str(&read("Cargo.toml")).unwrap();
+    assert_eq!(manifest["version"].as_str(), Some(env!("CARGO_PKG_VERSION")));
+    assert_eq!(manifest["version"], cargo["package"]["version"]);
+    let server = &manifest["language_servers"]["shaderlint"];
+    // What clients call the language, beside what Zed does.
+    assert_eq!(server["language_ids"]["HLSL"].as_str(), Some("hlsl"));
+    assert!(read("src/lib.rs").contains("const NAME: &str = \"shaderlint\";"));
+    let sources = read("Cargo.lock");
+    let mut sources = sources.lines().filter_map(|line| line.strip_prefix("source = "));
+    assert!(sources.all(|source| source == "\"registry+https://github.com/rust-lang/crates.io-index\""));
+}
+
 /// A registry of somebody's own would be of no use to others.
 #[test]
 fn the_extension_is_built_from_the_public_registry() {

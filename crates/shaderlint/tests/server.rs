@@ -4,6 +4,8 @@
 
 mod support;
 
+#[path = "server/configuration.rs"]
+mod configuration;
 #[path = "support/editor.rs"]
 mod editor;
 
@@ -191,6 +193,7 @@ fn findings_are_fixed_allowed_and_explained() {
 - thread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0
 - another pair of accesses races here too
 - put a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step
+- no automatic fix: no one barrier was proved to end the race
 
 "#]]
     );
@@ -203,6 +206,7 @@ fn findings_are_fixed_allowed_and_explained() {
 
 - proved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i < 64, race-free
 - the wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups
+- proved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: linear)
 - fix: replace the ladder by wave intrinsics (safe)
 
 "#]]
@@ -306,51 +310,10 @@ fn nothing_is_read_outside_of_the_workspace() {
 }
 
 #[test]
-fn configuration_and_baselines_hold() {
-    let folder = Folder::new("server-configuration")
-        .with("shaderlint.toml", "baseline = \"known.toml\"\n")
-        .with("a.hlsl", RACE)
-        .with("b.hlsl", LADDER);
-    assert!(folder.run(&["--write-baseline", "a.hlsl"]).status.success());
-    let mut capabilities = pulling();
-    capabilities["workspace"]["configuration"] = true.into();
-    let mut editor = Editor::open(&folder, capabilities);
-    let question = editor.next();
-    assert_eq!(question["method"], "workspace/configuration");
-    editor.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": [{ "profile": "cs_5_0" }] }));
-    editor.open_file("a.hlsl", RACE);
-    editor.open_file("b.hlsl", LADDER);
-    assert_eq!(editor.pull("a.hlsl"), "");
-    assert_eq!(editor.pull("b.hlsl"), "");
-    // One more than is known.
-    let second = RACE
-        .replace("main", "other")
-        .replace("groupshared uint g_Sum[64];", "");
-    editor.edit("a.hlsl", 2, None, &format!("{RACE}{second}"));
-    assert_eq!(editor.pull("a.hlsl").lines().count(), 2);
-    // The configuration changes on disk.
-    fs::write(folder.0.join("shaderlint.toml"), "").unwrap();
-    let change = json!({ "changes": [{ "uri": editor.uri("shaderlint.toml"), "type": 2 }] });
-    editor.tell("workspace/didChangeWatchedFiles", change);
-    editor.edit("a.hlsl", 3, None, RACE);
-    assert_eq!(editor.pull("a.hlsl").lines().count(), 1);
-    // What is wrong with it is said once.
-    fs::write(folder.0.join("shaderlint.toml"), "exclude = []").unwrap();
-    let document = json!({ "textDocument": { "uri": editor.uri("b.hlsl") } });
-    editor.tell("textDocument/didSave", document);
-    let message = editor.next();
-    assert_data_eq!(
-        message["params"]["message"].as_str().unwrap(),
-        str![
-            "shaderlint: shaderlint.toml:1: unknown field `exclude`, expected one of `profile`, `baseline`, `files`, `preprocess`, `variant`, `levels`, `override`"
-        ]
-    );
-    fs::write(folder.0.join("shaderlint.toml"), "").unwrap();
-    // The workspace is another one.
-    let event = json!({ "event": { "added": [], "removed": [{ "uri": editor.uri(""), "name": "test" }] } });
-    editor.tell("workspace/didChangeWorkspaceFolders", event);
-    assert_eq!(editor.pull("a.hlsl").lines().count(), 1);
-    assert_eq!(editor.quit(), Some(0));
+fn an_editor_that_leaves_without_a_word_is_a_failure() {
+    let folder = Folder::new("server-exit");
+    let editor = Editor::open(&folder, pulling());
+    assert_eq!(editor.exit(), Some(1));
 }
 
 #[test]
@@ -542,22 +505,28 @@ fn a_keystroke_is_answered_quickly() {
     let kernel = long_kernel();
     editor.open_file("a.hlsl", &kernel);
     assert_eq!(editor.told("a.hlsl").lines().count(), 1);
-    let mut times = Vec::new();
-    for version in 2..22 {
-        let start = Instant::now();
-        editor.edit("a.hlsl", version, Some([10, 0, 10, 0]), " ");
-        assert_eq!(editor.told("a.hlsl").lines().count(), 1);
-        times.push(start.elapsed());
-    }
-    times.sort();
-    let (median, slowest) = (times[times.len() / 2], times[times.len() - 1]);
-    println!("keystroke to diagnostics in 500 lines: median {median:.1?}, slowest {slowest:.1?}");
     let limit = if std::env::var_os("SHADERLINT_TIMING").is_some() {
         100
     } else {
         5000
     };
-    assert!(median.as_millis() < limit, "{median:?}");
+    // A space between functions, then letters in the middle of a word that names the type of one that is called: nothing
+    // is proved of a fix any more.
+    let mut version = 1;
+    for (what, place, text) in [("a space", [10, 0, 10, 0], " "), ("a letter", [3, 5, 3, 5], "x")] {
+        let mut times = Vec::new();
+        for _ in 0..20 {
+            version += 1;
+            let start = Instant::now();
+            editor.edit("a.hlsl", version, Some(place), text);
+            assert_eq!(editor.told("a.hlsl").lines().count(), 1);
+            times.push(start.elapsed());
+        }
+        times.sort();
+        let (median, slowest) = (times[times.len() / 2], times[times.len() - 1]);
+        println!("{what} to diagnostics in 500 lines: median {median:.1?}, slowest {slowest:.1?}");
+        assert!(median.as_millis() < limit, "{what}: {median:?}");
+    }
 }
 
 /// `SHADERLINT_REQUIRE_NEOVIM=1` fails where there is none.

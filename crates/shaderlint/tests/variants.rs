@@ -48,6 +48,7 @@ error[groupshared-race]: data race on g_Sum[1] (in variant large)
   = another pair of accesses races here too
   = put a GroupMemoryBarrierWithGroupSync() between the read and the write;
     threads of one wave are not promised to run in lock-step
+  = no automatic fix: no one barrier was proved to end the race
 
 1 finding in 1 file
 

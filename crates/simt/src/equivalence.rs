@@ -61,43 +61,91 @@ impl Outcome {
     pub fn is_equal(&self) -> bool {
         matches!(self, Outcome::Equal | Outcome::Reassociates)
     }
+
+    /// Why nothing is proved, where that is not a difference: that has a place and values of its own.
+    #[must_use]
+    pub fn reason(&self) -> String {
+        match self {
+            Outcome::OutOfBounds {
+                array,
+                length,
+                index,
+                thread,
+            } => format!("thread {thread} writes {array}[{index}], past its {length} elements"),
+            Outcome::Races { array, race } => format!(
+                "threads {} and {} race on {array}[{}]",
+                race.first.thread, race.second.thread, race.index
+            ),
+            Outcome::NotProved(why) => why.clone(),
+            Outcome::Equal | Outcome::Reassociates | Outcome::Differs(_) => String::new(),
+        }
+    }
 }
 
-/// Compares two kernels under each of `maps`, at every wave size that both may have. Where there is none, nothing is
-/// proved at any.
-#[must_use]
-pub fn compare(
-    first: (&Shader, FunctionId),
-    second: (&Shader, FunctionId),
-    maps: &[LaneMap],
-) -> Vec<WaveRun> {
+/// Compares two kernels under each of `maps`, at every wave size that both may have, one run after the other as they are
+/// asked for. Where there is no such size, nothing is proved at any.
+pub fn compare<'a>(
+    first: (&'a Shader, FunctionId),
+    second: (&'a Shader, FunctionId),
+    maps: &'a [LaneMap],
+) -> impl Iterator<Item = WaveRun> + 'a {
     let allows = |(shader, entry): (&Shader, FunctionId), size: u32| {
         let function = shader.functions.get(entry.0 as usize);
         let allowed = function.and_then(|function| function.wave_size);
         allowed.is_none_or(|(least, most)| (least..=most).contains(&size))
     };
-    let both = |size: &u32| allows(first, *size) && allows(second, *size);
+    let both = move |size: &u32| allows(first, *size) && allows(second, *size);
     let have_common = WAVE_SIZES.iter().any(both);
-    let mut runs = Vec::new();
-    for map in maps {
-        for wave_size in WAVE_SIZES {
-            let (outcome, presumes) = if both(&wave_size) {
-                compare_at(first, second, wave_size, *map)
-            } else if have_common {
-                continue;
-            } else {
-                let why = "the two have no wave size in common".to_owned();
-                (Outcome::NotProved(why), false)
-            };
-            runs.push(WaveRun {
-                wave_size,
-                map: *map,
-                outcome,
-                presumes,
-            });
+    let sizes = move || {
+        WAVE_SIZES
+            .into_iter()
+            .filter(move |size| both(size) || !have_common)
+    };
+    let cases = maps
+        .iter()
+        .flat_map(move |map| sizes().map(move |size| (*map, size)));
+    cases.map(move |(map, wave_size)| {
+        let (outcome, presumes) = if have_common {
+            compare_at(first, second, wave_size, map)
+        } else {
+            let why = "the two have no wave size in common".to_owned();
+            (Outcome::NotProved(why), false)
+        };
+        WaveRun {
+            wave_size,
+            map,
+            outcome,
+            presumes,
         }
+    })
+}
+
+/// Whether a kernel is proved equal to itself, which is less work than to look for how two differ: one with something
+/// that is not understood has terms of which nothing is known, and is not proved equal to any other.
+///
+/// # Errors
+///
+/// Says why it is not.
+pub fn proved_of_itself((shader, entry): (&Shader, FunctionId)) -> Result<(), String> {
+    let function = shader.functions.get(entry.0 as usize);
+    let allowed = function.and_then(|function| function.wave_size);
+    let size = allowed.map_or(WAVE_SIZES[0], |(least, _)| least);
+    let mut terms = Terms::default();
+    let mut run = || {
+        let trace = trace((shader, entry), &mut terms, size, LaneMap::Linear);
+        trace.map_err(|outcome| outcome.reason())
+    };
+    let (first, second) = (run()?, run()?);
+    let same = |a: &Write, b: &Write| {
+        (a.resource, a.component, a.thread) == (b.resource, b.component, b.thread)
+            && (&a.index, &a.part, &a.guard, &a.value) == (&b.index, &b.part, &b.guard, &b.value)
+    };
+    let mut writes = first.writes.iter().zip(&second.writes);
+    if first.writes.len() == second.writes.len() && writes.all(|(a, b)| same(a, b)) {
+        Ok(())
+    } else {
+        Err("something in it is not understood".to_owned())
     }
-    runs
 }
 
 /// What a kernel did.
@@ -121,7 +169,7 @@ fn compare_at(
     let expected = match trace(first, &mut terms, wave_size, map) {
         Ok(trace) => trace,
         Err(outcome) => {
-            let why = format!("the first kernel itself: {}", describe(&outcome));
+            let why = format!("the first kernel itself: {}", outcome.reason());
             return (Outcome::NotProved(why), false);
         }
     };
@@ -155,27 +203,6 @@ fn names_precise(shader: &Shader) -> bool {
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let mut words = shader.text.split(|byte| !is_word(*byte));
     words.any(|word| word == b"precise")
-}
-
-fn describe(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::OutOfBounds {
-            array,
-            length,
-            index,
-            thread,
-        } => {
-            format!("thread {thread} writes {array}[{index}], past its {length} elements")
-        }
-        Outcome::Races { array, race } => {
-            format!(
-                "threads {} and {} race on {array}[{}]",
-                race.first.thread, race.second.thread, race.index
-            )
-        }
-        Outcome::NotProved(why) => why.clone(),
-        _ => String::new(),
-    }
 }
 
 fn trace(

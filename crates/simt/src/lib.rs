@@ -58,7 +58,7 @@ mod window;
 
 pub use analyze::analyze;
 pub use difference::Difference;
-pub use equivalence::{Outcome, WaveRun, compare};
+pub use equivalence::{Outcome, WaveRun, compare, proved_of_itself};
 pub use evaluate::{Written, evaluate, evaluate_groups};
 pub use finding::{
     Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Half,

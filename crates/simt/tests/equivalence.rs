@@ -22,6 +22,7 @@ fn runs_of(kernels: [&str; 2]) -> Vec<WaveRun> {
         (&second, entry(&second)),
         &[LaneMap::Linear],
     )
+    .collect()
 }
 
 fn kernel(attributes: &str, before: &str, body: &str) -> String {

@@ -1,7 +1,7 @@
 //! Kernels that once made the engine say something untrue.
 
 use shaderlint_hlsl::Shader;
-use shaderlint_simt::{Analysis, Cells, Found, Kind, LaneMap, Outcome, analyze, compare};
+use shaderlint_simt::{Analysis, Cells, Found, Kind, LaneMap, Outcome, WaveRun, analyze, compare};
 
 fn shader(source: &str) -> Shader {
     shaderlint_hlsl::parse(source.as_bytes().to_vec()).0
@@ -40,11 +40,12 @@ fn check_races(globals: &str, body: &str, expected: usize) {
 fn compared(globals: [&str; 2], bodies: [&str; 2]) -> (bool, bool) {
     let [first, second] = [0, 1].map(|which| shader(&kernel(globals[which], bodies[which])));
     let entry = |shader: &Shader| shader.entry_points().next().expect("an entry point").0;
-    let runs = compare(
+    let runs: Vec<WaveRun> = compare(
         (&first, entry(&first)),
         (&second, entry(&second)),
         &[LaneMap::Linear],
-    );
+    )
+    .collect();
     (
         runs.iter().all(|run| run.outcome.is_equal()),
         runs.iter().any(|run| matches!(run.outcome, Outcome::Differs(_))),

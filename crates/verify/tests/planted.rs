@@ -228,7 +228,7 @@ fn by_size(outcomes: impl Iterator<Item = (u32, &'static str)>) -> String {
 fn by_proof(flagged: &str, fixed: &str) -> String {
     let shaders = [shader(flagged), shader(fixed)];
     let [flagged, fixed] = shaders.each_ref().map(|shader| (shader, entry(shader)));
-    by_size(compare(flagged, fixed, &[LaneMap::Linear]).iter().map(|run| {
+    by_size(compare(flagged, fixed, &[LaneMap::Linear]).map(|run| {
         let outcome = match run.outcome {
             Outcome::Equal | Outcome::Reassociates => "equal",
             Outcome::Differs(_) => "**differs**",

@@ -1,11 +1,13 @@
 //! How much it matters what a rule finds: `[levels]`, `[[override]]`, `--select` and `--ignore`.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
-use clap::Args;
+use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
+use clap::{Arg, Args, Command};
 use ignore::gitignore::Gitignore;
 use shaderlint_linter::{Category, Level, Rule};
-use shaderlint_rules::named;
+use shaderlint_rules::{RULES, named};
 
 use super::is_matched;
 use crate::explain;
@@ -57,10 +59,10 @@ impl LevelSettings {
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RuleArgs {
     /// Look for these rules or categories only
-    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = rule_or_category)]
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames, hide_possible_values = true)]
     pub select: Vec<String>,
     /// Do not look for these
-    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = rule_or_category)]
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames, hide_possible_values = true)]
     pub ignore: Vec<String>,
 }
 
@@ -83,12 +85,58 @@ impl RuleArgs {
     }
 }
 
+/// Reads what rules are called on the command line. Shells complete rules' own ids and the categories.
+#[derive(Clone, Copy, Debug)]
+struct RuleNames;
+
+impl TypedValueParser for RuleNames {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, name: &OsStr) -> Result<String, clap::Error> {
+        rule_or_category.parse_ref(command, arg, name)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        let categories = Category::ALL
+            .iter()
+            .map(|category| PossibleValue::new(category.name()));
+        Some(Box::new(ids().chain(categories)))
+    }
+}
+
+/// Reads any word as the rule to explain: what is wrong with it is said there. Shells complete rules' own ids.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RuleId;
+
+impl TypedValueParser for RuleId {
+    type Value = String;
+
+    fn parse_ref(&self, command: &Command, arg: Option<&Arg>, name: &OsStr) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, name)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new(ids()))
+    }
+}
+
+fn ids() -> impl Iterator<Item = PossibleValue> {
+    RULES
+        .iter()
+        .map(|rule| PossibleValue::new(rule.id).help(rule.summary))
+}
+
 /// Reads what rules are called, one or many at once.
 pub(super) fn rule_or_category(name: &str) -> Result<String, String> {
     let is_category = Category::ALL.iter().any(|category| category.to_string() == name);
     if is_category || named(name).next().is_some() {
         Ok(name.to_owned())
     } else {
-        Err(explain::no_such_rule(name))
+        let mut categories = Category::ALL.iter().map(|category| category.name());
+        let meant = categories.find(|category| explain::likeness(name, category) > 0.8);
+        Err(match meant {
+            Some(category) => format!("no rule or category is called `{name}`; did you mean `{category}`?"),
+            None => explain::no_such_rule(name),
+        })
     }
 }

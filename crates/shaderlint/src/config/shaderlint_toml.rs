@@ -13,11 +13,12 @@ use toml::Spanned;
 
 use super::levels::{LevelSettings, Levels, Override, rule_or_category};
 use super::{
-    Definition, Project, Variant, definition, here, is_name, misconfigured, profile, shown, text_of,
+    Definition, NO_FOLDER, Project, Variant, definition, here, is_name, misconfigured, profile, shown,
+    text_of,
 };
 
 /// What the file may be called; the first, where a folder has both.
-pub(super) const NAMES: [&str; 2] = ["shaderlint.toml", ".shaderlint.toml"];
+pub(crate) const NAMES: [&str; 2] = ["shaderlint.toml", ".shaderlint.toml"];
 
 /// What shaderlint does with the files at and below this one's folder.
 #[derive(Deserialize)]
@@ -68,9 +69,11 @@ struct Preprocess {
     #[cfg_attr(test, schemars(schema_with = "schema::defines"))]
     defines: Defines,
     /// Folders in which to look for included files, from this file's folder.
-    include_dirs: Vec<PathBuf>,
+    #[cfg_attr(test, schemars(with = "Vec<PathBuf>"))]
+    include_dirs: Vec<Spanned<PathBuf>>,
     /// What an include path may begin with, and the folder that stands for it.
-    virtual_dirs: BTreeMap<String, PathBuf>,
+    #[cfg_attr(test, schemars(with = "BTreeMap<String, PathBuf>"))]
+    virtual_dirs: BTreeMap<String, Spanned<PathBuf>>,
 }
 
 /// A further reading of every file.
@@ -143,17 +146,27 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Project> {
         defines: variant.defines.0,
     });
     let in_folder = |path: PathBuf| shown(&folder.join(path));
+    let Preprocess {
+        defines,
+        include_dirs,
+        virtual_dirs,
+    } = file.preprocess;
+    let folders = include_dirs.iter().chain(virtual_dirs.values());
+    let missing = folders.filter(|written| !folder.join(written.get_ref()).is_dir());
+    let doubts = missing.map(|written| misconfigured(path, text, written.span(), NO_FOLDER));
     Ok(Project {
+        doubts: doubts.collect(),
         files: vec![path.to_owned()],
         root: Some(folder.to_owned()),
         profile: file.profile,
-        defines: file.preprocess.defines.0,
-        include_dirs: file.preprocess.include_dirs.into_iter().map(in_folder).collect(),
-        virtual_dirs: file
-            .preprocess
-            .virtual_dirs
+        defines: defines.0,
+        include_dirs: include_dirs
             .into_iter()
-            .map(|(name, path)| (name, in_folder(path)))
+            .map(|path| in_folder(path.into_inner()))
+            .collect(),
+        virtual_dirs: virtual_dirs
+            .into_iter()
+            .map(|(name, path)| (name, in_folder(path.into_inner())))
             .collect(),
         variants: variants.collect(),
         included: file.files.include.as_deref().map(matcher).transpose()?,

@@ -9,7 +9,7 @@ use anyhow::Result;
 use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde::Deserialize;
 
-use super::{Project, is_inside, is_name, misconfigured, overlaid, shown, text_of, upwards};
+use super::{NO_FOLDER, Project, is_inside, is_name, misconfigured, overlaid, shown, text_of, upwards};
 
 pub(super) const NAME: &str = "shadertoolsconfig.json";
 
@@ -39,9 +39,10 @@ pub(super) fn read(path: &Path, fence: Option<&[PathBuf]>) -> Result<Project> {
         .map(|folder| folder.join(NAME))
         .filter(|path| path.is_file() && is_inside(path, fence));
     for path in std::iter::once(path.to_owned()).chain(above.map(|path| shown(&path))) {
-        let file = read_one(&path)?;
+        let text = text_of(&path)?;
+        let file = file(&path, &text)?;
         let is_root = file.root;
-        add(&mut project, &path, file);
+        add(&mut project, &path, &text, file);
         if is_root {
             break;
         }
@@ -49,14 +50,10 @@ pub(super) fn read(path: &Path, fence: Option<&[PathBuf]>) -> Result<Project> {
     Ok(project)
 }
 
-fn read_one(path: &Path) -> Result<File> {
-    file(path, &text_of(path)?)
-}
-
 /// What is in such a file of this text; its paths are relative to its folder.
 pub(crate) fn parse(path: &Path, text: &str) -> Result<Project> {
     let mut project = Project::default();
-    add(&mut project, path, file(path, text)?);
+    add(&mut project, path, text, file(path, text)?);
     Ok(project)
 }
 
@@ -82,8 +79,16 @@ fn file(path: &Path, text: &str) -> Result<File> {
 }
 
 /// What is said nearer stays.
-fn add(project: &mut Project, path: &Path, file: File) {
+fn add(project: &mut Project, path: &Path, text: &str, file: File) {
     let folder = path.parent().unwrap_or(Path::new(""));
+    for missing in file.include_dirs.iter().chain(file.virtual_dirs.values()) {
+        if !folder.join(missing).is_dir() {
+            let written = serde_json::Value::from(missing.to_string_lossy()).to_string();
+            let start = text.find(&written);
+            let place = start.map_or(0..0, |start| start..start + written.len());
+            project.doubts.push(misconfigured(path, text, place, NO_FOLDER));
+        }
+    }
     let definitions: Vec<_> = file
         .definitions
         .into_iter()

@@ -43,9 +43,8 @@ fn command(output: &mut String, texts: &SourceTexts, finding: &Diagnostic, root:
     if start.line == end.line {
         let _ = write!(output, ",col={},endColumn={}", start.column, end.column);
     }
-    let lines: Vec<&str> = std::iter::once(&finding.message)
-        .chain(&finding.notes)
-        .map(String::as_str)
+    let lines: Vec<&str> = std::iter::once(&*finding.message)
+        .chain(finding.evidence())
         .collect();
     let _ = writeln!(output, "::{}", data(&lines.join("\n")));
 }

@@ -50,6 +50,8 @@ struct PlaceOutput {
 struct FixOutput<'a> {
     title: &'a str,
     safety: Safety,
+    /// What was proved of it.
+    proof: Option<&'a str>,
     edits: Vec<EditOutput<'a>>,
 }
 
@@ -127,6 +129,7 @@ fn fix_output<'a>(texts: &SourceTexts, fix: &'a Fix<FileEdit>) -> FixOutput<'a> 
     FixOutput {
         title: &fix.title,
         safety: fix.safety,
+        proof: fix.proof.as_deref(),
         edits: edits.collect(),
     }
 }

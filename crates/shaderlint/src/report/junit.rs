@@ -85,9 +85,7 @@ fn case_of(xml: &mut Xml, texts: &SourceTexts, finding: &Diagnostic) -> io::Resu
     let path = slashed(texts.name(finding.primary.place), checkout());
     let (start, _) = texts.places(finding.primary.place);
     let place = format!("{path}:{}:{}", start.line, start.column);
-    let lines: Vec<&str> = std::iter::once(&*place)
-        .chain(finding.notes.iter().map(String::as_str))
-        .collect();
+    let lines: Vec<&str> = std::iter::once(&*place).chain(finding.evidence()).collect();
     case(xml, finding.rule, &path, start.line, |xml| {
         if finding.level > Level::Info {
             return outcome(xml, "failure", finding.rule, &finding.message, &lines.join("\n"));

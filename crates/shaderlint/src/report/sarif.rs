@@ -312,9 +312,8 @@ fn result<'a>(
         id: Some(id),
         ..labelled(label)
     });
-    let text: Vec<&str> = std::iter::once(&finding.message)
-        .chain(&finding.notes)
-        .map(String::as_str)
+    let text: Vec<&str> = std::iter::once(&*finding.message)
+        .chain(finding.evidence())
         .collect();
     ResultOutput {
         rule_id: finding.rule,

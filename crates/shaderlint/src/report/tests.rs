@@ -77,6 +77,7 @@ fn looked() -> Looked {
         fix: Some(Fix {
             title: "replace the ladder by its wave form".to_owned(),
             safety: Safety::Safe,
+            proof: Some("proved of the fix: the kernel writes the same".to_owned()),
             edits: vec![FileEdit {
                 place: ladder,
                 text: "{\n    }".to_owned(),
@@ -140,6 +141,7 @@ warning[hillis-steele-scan]: hand-rolled inclusive scan of 64 uints (Hillis–St
    = the wave form passes one barrier instead; it needs shader model 6.0 and
      waves that hold consecutive threads, as every known implementation packs
      1-D groups
+   = proved of the fix: the kernel writes the same
    = fix: replace the ladder by its wave form (--fix)
 
 error[groupshared-race]: data race on g_Scan[1]
@@ -203,6 +205,7 @@ fn json() {
       "fix": {
         "title": "replace the ladder by its wave form",
         "safety": "safe",
+        "proof": "proved of the fix: the kernel writes the same",
         "edits": [
           {
             "start": {

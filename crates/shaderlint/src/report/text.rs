@@ -126,11 +126,9 @@ fn snippet(texts: &SourceTexts, finding: &Diagnostic) -> Snippet<FileId> {
         .with_labels(labels.collect())
         .with_notes(
             finding
-                .notes
-                .iter()
-                .cloned()
-                .chain(fix)
-                .map(|note| wrap(&note, width))
+                .evidence()
+                .chain(fix.as_deref())
+                .map(|note| wrap(note, width))
                 .collect(),
         )
 }
@@ -191,18 +189,25 @@ pub(crate) fn problems_of(looked: &Looked, detail: Detail, style: Style) -> Stri
 
 /// Says on standard error why the job could not be done.
 pub(crate) fn failure(error: &anyhow::Error) {
-    let Some(Misconfigured { file, place, message }) = error.downcast_ref() else {
-        terminal::complain(&format!("{error:#}"));
-        return;
-    };
+    match error.downcast_ref() {
+        Some(misconfigured) => at_place(Snippet::error(), misconfigured),
+        None => terminal::complain(&format!("{error:#}")),
+    }
+}
+
+/// Says on standard error what is most likely a mistake in a configuration.
+pub(crate) fn doubt(doubt: &Misconfigured) {
+    at_place(Snippet::warning(), doubt);
+}
+
+fn at_place(snippet: Snippet<FileId>, Misconfigured { file, place, message }: &Misconfigured) {
     let sources = Sources {
         files: vec![file.clone()],
     };
     let label = Label::primary(FileId(0), place.clone());
-    let snippet = Snippet::error().with_message(message).with_label(label);
-    match render(&SourceTexts::new(&sources), &snippet, false) {
-        Ok(rendered) => terminal::print_error(rendered.as_bytes()),
-        Err(_) => terminal::complain(&error.to_string()),
+    let snippet = snippet.with_message(message).with_label(label);
+    if let Ok(rendered) = render(&SourceTexts::new(&sources), &snippet, false) {
+        terminal::print_error(rendered.as_bytes());
     }
 }
 

@@ -95,7 +95,7 @@ pub(super) fn diagnostic(
 /// What is known of a finding, with the proof that its fix rests on, and its rule's page.
 pub(super) fn explained(finding: &Diagnostic) -> String {
     let mut text = format!("**{}**\n\n", finding.message);
-    for note in &finding.notes {
+    for note in finding.evidence() {
         let _ = writeln!(text, "- {}", listed(note));
     }
     if let Some(fix) = &finding.fix {

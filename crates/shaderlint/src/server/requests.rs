@@ -31,12 +31,13 @@ use super::lines::Lines;
 use super::session::{Done, Session};
 use super::workspace::look;
 use crate::config::here;
+use crate::config::shaderlint_toml::NAMES;
 use crate::lint::{FixMode, Options, Role, Stop};
 use crate::{panics, uri};
 
-/// The files whose changes matter: shaders and configurations.
-const WATCHED: &str = "**/{*.hlsl,*.hlsli,*.ihlsl,*.fx,*.fxh,*.compute,*.cginc,*.usf,*.ush,*.csh,*.azsl,*.azsli,shaderlint.toml,\
-     .shaderlint.toml,shadertoolsconfig.json}";
+/// The files whose changes may matter: shaders, configurations and baselines.
+const WATCHED: &str = "**/{*.hlsl,*.hlsli,*.ihlsl,*.fx,*.fxh,*.compute,*.cginc,*.usf,*.ush,*.csh,*.azsl,*.azsli,*.toml,\
+     shadertoolsconfig.json}";
 
 impl Session {
     pub fn on_notification(&mut self, notification: Notification) {
@@ -80,12 +81,8 @@ impl Session {
             }
             DidChangeWatchedFiles::METHOD => {
                 let params: DidChangeWatchedFilesParams = from(params)?;
-                // What is open is not as it is on disk.
-                let changed = params.changes.iter().filter_map(|change| path_of(&change.uri));
-                if changed
-                    .into_iter()
-                    .any(|path| !self.documents.contains_key(&path))
-                {
+                let mut changed = params.changes.iter().filter_map(|change| path_of(&change.uri));
+                if changed.any(|path| self.depends_on(&path)) {
                     self.restart();
                 }
             }
@@ -103,6 +100,25 @@ impl Session {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Whether it may matter that a file changed on disk. What is open is not as it is there.
+    fn depends_on(&self, path: &Path) -> bool {
+        let is_toml = path.extension().is_some_and(|extension| extension == "toml");
+        let named = self.settings.config.as_deref();
+        let is_configuration = || {
+            NAMES
+                .iter()
+                .map(Path::new)
+                .chain(named)
+                .any(|name| path.ends_with(name))
+        };
+        let is_baseline = || {
+            let looked = self.units.values().filter_map(|unit| unit.looked.as_ref());
+            let mut baselines = looked.filter_map(|looked| looked.baseline.as_ref());
+            baselines.any(|baseline| here(baseline) == path)
+        };
+        !self.documents.contains_key(path) && (!is_toml || is_configuration() || is_baseline())
     }
 
     fn register(&mut self) {
@@ -284,10 +300,10 @@ impl Session {
             }),
             ..self.options_until(stop)
         };
-        let (target, done) = (self.target(path), self.done.clone());
+        let ((target, _), done) = (self.target(path), self.done.clone());
         self.pool.spawn(move || {
             let response = answered(id, || {
-                let looked = look(&target?, &options, Role::Unit)?;
+                let looked = look(&target, &options, Role::Unit)?;
                 let new = looked.fixed.diff.map(|(_, new)| new);
                 let edits = new.map(|new| fixes::difference(text.as_bytes(), &new, encoding));
                 let action = edits.zip(frame).map(|(edits, frame)| {

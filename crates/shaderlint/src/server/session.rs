@@ -16,10 +16,10 @@ use shaderlint_linter::Diagnostic;
 use super::client::Client;
 use super::document::{self, Document};
 use super::findings;
+use super::notices::{self, Notice};
 use super::settings::Settings;
-use super::workspace::{includers, look, options, target};
-use crate::baseline::Baselines;
-use crate::config::here;
+use super::workspace::{Good, includers, look, options, target};
+use crate::config::{NO_FOLDER, here};
 use crate::lint::{self, Looked, Options, Role, Stop, Target};
 use crate::{panics, scan, uri};
 
@@ -40,6 +40,8 @@ pub(super) struct Unit {
     pub looked: Option<Arc<Looked>>,
     /// Looked at by itself though it has no entry point.
     is_stray: bool,
+    /// What is wrong in the configuration and the baseline that hold for it.
+    pub notices: Vec<Notice>,
     /// Something else than an edit of its own is among what changed: its editor will not ask by itself.
     is_news: bool,
 }
@@ -57,6 +59,7 @@ pub(super) enum Done {
         /// What would have ended the look.
         stop: Stop,
         looked: Box<Result<Looked, String>>,
+        notices: Vec<Notice>,
     },
     /// The files that include a header.
     Includers {
@@ -72,6 +75,8 @@ pub(super) struct Session {
     pub done: Sender<Done>,
     pub folders: Vec<PathBuf>,
     pub settings: Settings,
+    /// What held last, by configuration file.
+    pub good: Good,
     pub options: Arc<Options>,
     pub documents: BTreeMap<PathBuf, Document>,
     pub units: BTreeMap<PathBuf, Unit>,
@@ -83,8 +88,8 @@ pub(super) struct Session {
     pub in_work: HashMap<RequestId, Stop>,
     /// What was asked of the editor about its configuration.
     pub configuration: Option<RequestId>,
-    /// What went wrong last: it is said once.
-    complaint: Option<String>,
+    /// What went wrong last, by unit: it is said once.
+    complaints: BTreeMap<PathBuf, String>,
     /// How many different answers about diagnostics were given.
     answers: u64,
 }
@@ -105,6 +110,7 @@ impl Session {
             done,
             folders,
             settings: Settings::default(),
+            good: Good::default(),
             options: Arc::new(options(&[], None)),
             documents: BTreeMap::new(),
             units: BTreeMap::new(),
@@ -112,7 +118,7 @@ impl Session {
             waiting: Vec::new(),
             in_work: HashMap::new(),
             configuration: None,
-            complaint: None,
+            complaints: BTreeMap::new(),
             answers: 0,
         };
         session.configure(params.initialization_options.clone().unwrap_or_default());
@@ -122,7 +128,18 @@ impl Session {
     /// Takes over what the editor is configured to do.
     pub fn configure(&mut self, value: serde_json::Value) {
         match Settings::read(value) {
-            Ok(settings) => self.settings = settings,
+            Ok(settings) => {
+                let folders = settings
+                    .include_dirs
+                    .iter()
+                    .map(|folder| self.root().join(folder));
+                let missing: Vec<PathBuf> = folders.filter(|folder| !folder.is_dir()).collect();
+                for folder in missing {
+                    let message = format!("shaderlint: includeDirs: {}: {NO_FOLDER}", folder.display());
+                    self.client.show(message);
+                }
+                self.settings = settings;
+            }
             Err(error) => self.client.show(format!("shaderlint: {error}")),
         }
         self.restart();
@@ -224,9 +241,12 @@ impl Session {
         included.any(|file| file == path)
             // Where nothing was to be found, nobody looked.
             || state.looked.as_ref().is_none_or(|looked| looked.included.is_empty())
-                && self.target(unit).is_ok_and(|target| {
-                    lint::includes_one(&target, &self.options, &|file| here(Path::new(&file.path)) == path)
-                })
+                && lint::includes_one(
+                    &self.target(unit).0,
+                    &self.options,
+                    &|file| here(Path::new(&file.path)) == path,
+                    &|_| false,
+                )
     }
 
     fn want(&mut self, unit: &Path, quiet: Duration, is_news: bool) {
@@ -275,7 +295,9 @@ impl Session {
         }
         // What only they showed is not shown any more.
         let looked = dropped.values().filter_map(|unit| unit.looked.as_ref());
-        let files: BTreeSet<PathBuf> = looked.flat_map(|looked| findings::files(looked)).collect();
+        let mut files: BTreeSet<PathBuf> = looked.flat_map(|looked| findings::files(looked)).collect();
+        let notices = dropped.values().flat_map(|unit| &unit.notices);
+        files.extend(notices.map(|notice| notice.path.clone()));
         for file in files {
             self.tell(&file);
         }
@@ -303,9 +325,11 @@ impl Session {
         let stop = Stop::default();
         std::mem::replace(&mut document.search, stop.clone()).set();
         let (options, done) = (self.options_until(&stop), self.done.clone());
-        let (folders, settings) = (self.folders.clone(), self.settings.clone());
+        let (folders, settings, good) = (self.folders.clone(), self.settings.clone(), self.good.clone());
         self.pool.spawn(move || {
-            let found = panics::as_error("", || Ok(includers(&header, &folders, &settings, &options)));
+            let found = panics::as_error("", || {
+                Ok(includers(&header, &folders, &settings, &good, &options))
+            });
             let found = found.unwrap_or_default();
             if !stop.is_set() {
                 let _ = done.send(Done::Includers { header, found });
@@ -328,9 +352,9 @@ impl Session {
         self.folders.first().map_or(Path::new("/"), PathBuf::as_path)
     }
 
-    /// What holds for a file.
-    pub fn target(&self, path: &Path) -> anyhow::Result<Target> {
-        target(path, &self.folders, &self.settings, self.root())
+    /// What holds for a file; and what is wrong with its configuration, in whose place is what held before.
+    pub fn target(&self, path: &Path) -> (Target, Option<anyhow::Error>) {
+        target(path, &self.folders, &self.settings, &self.good, self.root())
     }
 
     /// When the next unit is to be looked at.
@@ -363,7 +387,25 @@ impl Session {
     }
 
     fn start(&mut self, path: PathBuf) {
-        let target = self.target(&path);
+        let (target, error) = self.target(&path);
+        let mut notices: Vec<Notice> = Vec::new();
+        let encoding = self.client.encoding;
+        match error {
+            None => {
+                let files = target.project.files.iter().map(|file| here(file));
+                self.good
+                    .extend(files.map(|file| (file, Arc::clone(&target.project))));
+            }
+            Some(error) => {
+                notices.extend(notices::of_error(&error, encoding));
+                self.complain(&path, format!("{error:#}"));
+            }
+        }
+        notices.extend(notices::doubts(
+            &target.project.doubts,
+            notices::CONFIGURATION,
+            encoding,
+        ));
         let Some(unit) = self.units.get_mut(&path) else {
             return;
         };
@@ -378,17 +420,9 @@ impl Session {
         let (options, done) = (self.options_until(&stop), self.done.clone());
         self.pool.spawn(move || {
             let looked = panics::as_error("internal error, please report", || {
-                let target = target?;
                 options.files.allow(target.project.header_folders());
-                let mut looked = [look(&target, &options, role)?];
-                if looked[0]
-                    .baseline
-                    .as_ref()
-                    .is_some_and(|path| options.files.allows(path))
-                {
-                    Baselines::read(&looked)?.apply(&mut looked);
-                }
-                let [looked] = looked;
+                let mut looked = look(&target, &options, role)?;
+                notices.extend(notices::baseline(&target, &options, &mut looked, encoding));
                 Ok(looked)
             });
             let looked = Box::new(looked.map_err(|error| format!("{error:#}")));
@@ -396,13 +430,27 @@ impl Session {
                 unit: path,
                 stop,
                 looked,
+                notices,
             });
         });
     }
 
+    /// Shows what keeps a unit from being looked at as it should be, unless that is known.
+    fn complain(&mut self, unit: &Path, error: String) {
+        if !self.complaints.values().any(|known| *known == error) {
+            self.client.show(format!("shaderlint: {error}"));
+        }
+        self.complaints.insert(unit.to_owned(), error);
+    }
+
     pub fn on_done(&mut self, done: Done) {
         match done {
-            Done::Looked { unit, stop, looked } => self.on_looked(&unit, &stop, *looked),
+            Done::Looked {
+                unit,
+                stop,
+                looked,
+                notices,
+            } => self.on_looked(&unit, &stop, *looked, notices),
             Done::Includers { header, found } => {
                 if self
                     .documents
@@ -422,7 +470,13 @@ impl Session {
         }
     }
 
-    fn on_looked(&mut self, unit: &Path, stop: &Stop, looked: Result<Looked, String>) {
+    fn on_looked(
+        &mut self,
+        unit: &Path,
+        stop: &Stop,
+        looked: Result<Looked, String>,
+        mut notices: Vec<Notice>,
+    ) {
         let Some(state) = self.units.get_mut(unit) else {
             return;
         };
@@ -434,16 +488,25 @@ impl Session {
         }
         state.seen = state.wanted;
         let is_news = std::mem::take(&mut state.is_news);
-        let looked = looked.unwrap_or_else(|error| {
-            if self.complaint.as_ref() != Some(&error) {
-                self.client.show(format!("shaderlint: {error}"));
-                self.complaint = Some(error);
-            }
-            Looked::default()
-        });
-        let looked = Arc::new(looked);
+        let (looked, error) = match looked {
+            Ok(looked) => (Arc::new(looked), None),
+            Err(error) => (Arc::default(), Some(error)),
+        };
         let before = state.looked.replace(Arc::clone(&looked)).unwrap_or_default();
+        std::mem::swap(&mut state.notices, &mut notices);
         let mut files: BTreeSet<PathBuf> = BTreeSet::from([unit.to_owned()]);
+        if state.notices != notices {
+            let notices = state.notices.iter().chain(&notices);
+            files.extend(notices.map(|notice| notice.path.clone()));
+        }
+        let is_misread = state.notices.iter().any(Notice::is_error);
+        match error {
+            Some(error) => self.complain(unit, error),
+            None if !is_misread => {
+                self.complaints.remove(unit);
+            }
+            None => {}
+        }
         files.extend(findings::files(&before));
         files.extend(findings::files(&looked));
         let differs = |file: &PathBuf| {
@@ -540,8 +603,15 @@ impl Session {
     pub fn diagnostics(&self, file: &Path) -> Vec<lsp_types::Diagnostic> {
         let found = self.findings(file);
         let found = found.iter();
-        found
-            .filter_map(|(looked, finding)| findings::diagnostic(looked, finding, self.client.encoding))
-            .collect()
+        let found =
+            found.filter_map(|(looked, finding)| findings::diagnostic(looked, finding, self.client.encoding));
+        let mut all: Vec<lsp_types::Diagnostic> = found.collect();
+        let notices = self.units.values().flat_map(|unit| &unit.notices);
+        for notice in notices.filter(|notice| notice.path == file) {
+            if !all.contains(&notice.diagnostic) {
+                all.push(notice.diagnostic.clone());
+            }
+        }
+        all
     }
 }

@@ -1,12 +1,14 @@
 //! The folders that are open, and the files in them.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use shaderlint_linter::ShaderModel;
 
 use super::settings::Settings;
-use crate::config::{Projects, RuleArgs, here};
+use crate::args::SourceArgs;
+use crate::config::{Misconfigured, Project, Projects, RuleArgs, here};
 use crate::includes::{Files, Search};
 use crate::lint::{self, Looked, Options, Role, Stop, Target};
 use crate::scan;
@@ -26,23 +28,41 @@ pub(super) fn options(folders: &[PathBuf], profile: Option<ShaderModel>) -> Opti
     }
 }
 
-/// What holds for a file.
+/// What configurations said when they could be read last, by their paths.
+pub(super) type Good = BTreeMap<PathBuf, Arc<Project>>;
+
+/// What holds for a file. Where its configuration cannot be read, what held before, else what holds without one; and
+/// the error.
 pub(super) fn target(
     path: &Path,
     folders: &[PathBuf],
     settings: &Settings,
+    good: &Good,
     root: &Path,
-) -> anyhow::Result<Target> {
+) -> (Target, Option<anyhow::Error>) {
     let of_file = folders.iter().find(|folder| path.starts_with(folder));
     let args = settings.source_args(of_file.map_or(root, PathBuf::as_path));
-    let project = Projects::within(&args, folders).of(path)?;
-    Ok(Target {
-        input: Input {
-            path: path.to_owned(),
-            asked: Asked::Named,
-        },
-        project,
-    })
+    let (project, error) = match Projects::within(&args, folders).of(path) {
+        Ok(project) => (project, None),
+        Err(error) => {
+            let file = error.downcast_ref().map(|error: &Misconfigured| &error.file.path);
+            let before = file.and_then(|file| good.get(&here(Path::new(file))));
+            let without = || {
+                let args = SourceArgs {
+                    config: None,
+                    isolated: true,
+                    ..args
+                };
+                Projects::within(&args, folders).of(path).unwrap_or_default()
+            };
+            (before.cloned().unwrap_or_else(without), Some(error))
+        }
+    };
+    let input = Input {
+        path: path.to_owned(),
+        asked: Asked::Named,
+    };
+    (Target { input, project }, error)
 }
 
 /// Looks at a file, unless it is excluded: nobody can do without opening what they only want to read.
@@ -58,6 +78,7 @@ pub(super) fn includers(
     header: &Path,
     folders: &[PathBuf],
     settings: &Settings,
+    good: &Good,
     options: &Options,
 ) -> Vec<PathBuf> {
     let Some(folder) = folders.iter().find(|folder| header.starts_with(folder)) else {
@@ -66,16 +87,16 @@ pub(super) fn includers(
     let files = walk::tree(folder).take_while(|_| !options.stop.is_set());
     let files = files.filter(|path| walk::is_shader(path) && path != header);
     let includers = files.filter(|path| {
-        let Ok(target) = target(path, folders, settings, folder) else {
-            return false;
-        };
+        let (target, _) = target(path, folders, settings, good, folder);
         let search = Search::new(&options.files, &target.project);
         let Ok(bytes) = options.files.bytes(path) else {
             return false;
         };
         let is_header = |file: &shaderlint_hlsl::SourceFile| here(Path::new(&file.path)) == header;
         scan::names_entry(&bytes)
-            && scan::includes_one(&path.display().to_string(), &bytes, &search, &is_header)
+            && scan::includes_one(&path.display().to_string(), &bytes, &search, &is_header, &|_| {
+                false
+            })
     });
     includers.take(MAX_INCLUDERS).map(|path| here(&path)).collect()
 }

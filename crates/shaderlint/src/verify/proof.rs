@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::Shader;
-use shaderlint_simt::{LaneMap, Outcome, compare};
+use shaderlint_simt::{LaneMap, Outcome, WaveRun, compare};
 
 use super::evidence::{Cell, CellOutcome, MapRow, Proof};
 use super::pair::Pair;
@@ -27,7 +27,7 @@ pub(super) fn prove(flagged: &Shader, fixed: &Shader, pair: &Pair) -> Proof {
         from = (&refined.shader, refined.entry);
     }
     let maps = maps(pair.has_rows());
-    let runs = compare(from, (fixed, pair.fixed), &maps);
+    let runs: Vec<WaveRun> = compare(from, (fixed, pair.fixed), &maps).collect();
     proof.wave_sizes = runs
         .iter()
         .map(|run| run.wave_size)

@@ -171,6 +171,11 @@ impl Editor {
     /// Says goodbye; the server's exit code.
     pub fn quit(mut self) -> Option<i32> {
         self.ask("shutdown", Value::Null);
+        self.exit()
+    }
+
+    /// Leaves; the server's exit code.
+    pub fn exit(mut self) -> Option<i32> {
         self.tell("exit", Value::Null);
         self.stdin = None;
         self.server.wait().unwrap().code()

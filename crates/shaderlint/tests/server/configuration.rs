@@ -1,0 +1,159 @@
+//! Configurations and baselines, and what is wrong with them.
+
+use std::fs;
+
+use serde_json::json;
+use snapbox::{assert_data_eq, str};
+
+use super::editor::Editor;
+use super::pulling;
+use super::support::{Folder, LADDER, RACE};
+
+#[test]
+fn configuration_and_baselines_hold() {
+    let folder = Folder::new("server-configuration")
+        .with("shaderlint.toml", "baseline = \"known.toml\"\n")
+        .with("a.hlsl", RACE)
+        .with("b.hlsl", LADDER);
+    assert!(folder.run(&["--write-baseline", "a.hlsl"]).status.success());
+    let mut capabilities = pulling();
+    capabilities["workspace"]["configuration"] = true.into();
+    let mut editor = Editor::open(&folder, capabilities);
+    let question = editor.next();
+    assert_eq!(question["method"], "workspace/configuration");
+    editor.send(&json!({ "jsonrpc": "2.0", "id": question["id"], "result": [{ "profile": "cs_5_0" }] }));
+    editor.open_file("a.hlsl", RACE);
+    editor.open_file("b.hlsl", LADDER);
+    assert_eq!(editor.pull("a.hlsl"), "");
+    assert_eq!(editor.pull("b.hlsl"), "");
+    // One more than is known.
+    let second = RACE
+        .replace("main", "other")
+        .replace("groupshared uint g_Sum[64];", "");
+    editor.edit("a.hlsl", 2, None, &format!("{RACE}{second}"));
+    assert_eq!(editor.pull("a.hlsl").lines().count(), 2);
+    // The configuration changes on disk.
+    fs::write(folder.0.join("shaderlint.toml"), "").unwrap();
+    let change = json!({ "changes": [{ "uri": editor.uri("shaderlint.toml"), "type": 2 }] });
+    editor.tell("workspace/didChangeWatchedFiles", change);
+    editor.edit("a.hlsl", 3, None, RACE);
+    assert_eq!(editor.pull("a.hlsl").lines().count(), 1);
+    // What is wrong with it is said once, and there.
+    fs::write(folder.0.join("shaderlint.toml"), "exclude = []").unwrap();
+    let document = json!({ "textDocument": { "uri": editor.uri("b.hlsl") } });
+    editor.tell("textDocument/didSave", document);
+    let message = editor.next();
+    assert_data_eq!(
+        message["params"]["message"].as_str().unwrap(),
+        str![
+            "shaderlint: shaderlint.toml:1: unknown field `exclude`, expected one of `profile`, `baseline`, `files`, `preprocess`, `variant`, `levels`, `override`"
+        ]
+    );
+    assert_eq!(
+        editor.told("shaderlint.toml"),
+        "0:0-0:7 configuration unknown field `exclude`, expected one of `profile`, `baseline`, `files`, `preprocess`, `variant`, `levels`, `override`\n"
+    );
+    fs::write(folder.0.join("shaderlint.toml"), "").unwrap();
+    // The workspace is another one.
+    let event = json!({ "event": { "added": [], "removed": [{ "uri": editor.uri(""), "name": "test" }] } });
+    editor.tell("workspace/didChangeWorkspaceFolders", event);
+    assert_eq!(editor.pull("a.hlsl").lines().count(), 1);
+    assert_eq!(editor.quit(), Some(0));
+}
+
+/// What held before holds until the configuration can be read again; without that, what holds without one.
+#[test]
+fn a_configuration_that_cannot_be_read_changes_nothing() {
+    let folder = Folder::new("server-misconfigured")
+        .with("shaderlint.toml", "[levels]\nperf = \"off\"\n")
+        .with("a.hlsl", RACE)
+        .with("b.hlsl", LADDER);
+    let change = |editor: &mut Editor, text: &str| {
+        fs::write(folder.0.join("shaderlint.toml"), text).unwrap();
+        let change = json!({ "changes": [{ "uri": editor.uri("shaderlint.toml"), "type": 2 }] });
+        editor.tell("workspace/didChangeWatchedFiles", change);
+    };
+    let found = |editor: &mut Editor| {
+        let files = ["a.hlsl", "b.hlsl"];
+        files.map(|file| editor.pull(file).lines().count())
+    };
+    let mut editor = Editor::open(&folder, pulling());
+    editor.open_file("a.hlsl", RACE);
+    editor.open_file("b.hlsl", LADDER);
+    assert_eq!(found(&mut editor), [1, 0]);
+    let bad = "[levels]\nperf = \"of\"\n";
+    change(&mut editor, bad);
+    let message = editor.next();
+    assert_eq!(message["method"], "window/showMessage", "{message}");
+    assert_eq!(
+        editor.told("shaderlint.toml"),
+        "1:7-1:11 configuration unknown variant `of`, expected one of `off`, `info`, `warn`, `error`\n"
+    );
+    assert_eq!(found(&mut editor), [1, 0]);
+    editor.edit("a.hlsl", 2, None, &format!("{RACE}\n"));
+    assert_eq!(found(&mut editor), [1, 0]);
+    // A folder that is missing is told at its place, and what else is said holds.
+    change(&mut editor, "[preprocess]\ninclude-dirs = [\"gone\"]\n");
+    let told = loop {
+        let told = editor.told("shaderlint.toml");
+        if !told.contains("variant") {
+            break told;
+        }
+    };
+    assert_eq!(told, "1:16-1:22 configuration no such folder\n");
+    assert_eq!(found(&mut editor), [1, 1]);
+    change(&mut editor, "");
+    while !editor.told("shaderlint.toml").is_empty() {}
+    assert_eq!(found(&mut editor), [1, 1]);
+    assert_eq!(editor.quit(), Some(0));
+    // Nothing is known of what held before.
+    let folder = folder.with("shaderlint.toml", bad);
+    let mut editor = Editor::open(&folder, pulling());
+    editor.open_file("b.hlsl", LADDER);
+    assert_eq!(editor.pull("b.hlsl").lines().count(), 1);
+    assert_eq!(editor.quit(), Some(0));
+}
+
+#[test]
+fn what_is_wrong_in_a_baseline_is_told_there() {
+    let known =
+        "[\"a.hlsl\"]\ngroupshared-race = 2\ngroupshared-rase = 1\n[\"gone.hlsl\"]\nblelloch-scan = 1\n";
+    let folder = Folder::new("server-baseline")
+        .with("shaderlint.toml", "baseline = \"known.toml\"\n")
+        .with("known.toml", known)
+        .with("a.hlsl", RACE);
+    let mut editor = Editor::open(&folder, json!({}));
+    editor.open_file("a.hlsl", RACE);
+    assert_eq!(editor.told("a.hlsl"), "");
+    assert_eq!(
+        editor.told("known.toml"),
+        "2:0-2:20 baseline no rule is called `groupshared-rase`; did you mean `groupshared-race`?\n\
+         1:0-1:20 baseline known.toml knows 2 groupshared-race in a.hlsl, where 1 is left: --write-baseline takes it down\n\
+         4:0-4:17 baseline known.toml knows 1 blelloch-scan in gone.hlsl, where 0 are left: --write-baseline takes it down\n"
+    );
+    // Nothing is put aside for one that cannot be read.
+    fs::write(
+        folder.0.join("known.toml"),
+        "[\"a.hlsl\"]\ngroupshared-race = -1\n",
+    )
+    .unwrap();
+    editor.edit("a.hlsl", 2, None, &format!("{RACE}\n"));
+    assert_eq!(editor.told("a.hlsl").lines().count(), 1);
+    assert_eq!(
+        editor.told("known.toml"),
+        "1:19-1:21 baseline invalid value: integer `-1`, expected usize\n"
+    );
+    // It is written anew.
+    fs::write(
+        folder.0.join("known.toml"),
+        "[\"a.hlsl\"]\ngroupshared-race = 1\n",
+    )
+    .unwrap();
+    for changed in ["other.toml", "known.toml"] {
+        let change = json!({ "changes": [{ "uri": editor.uri(changed), "type": 2 }] });
+        editor.tell("workspace/didChangeWatchedFiles", change);
+    }
+    assert_eq!(editor.told("a.hlsl"), "");
+    assert_eq!(editor.told("known.toml"), "");
+    assert_eq!(editor.quit(), Some(0));
+}
