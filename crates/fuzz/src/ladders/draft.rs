@@ -31,7 +31,7 @@ pub(super) struct Shape {
 }
 
 /// Names by what they stand for. Some are those that fixes declare.
-const NAMES: [(&str, &[&str]); 27] = [
+const NAMES: [(&str, &[&str]); 28] = [
     (
         "g",
         &[
@@ -108,6 +108,7 @@ const NAMES: [(&str, &[&str]); 27] = [
     ),
     ("sync", &["SYNC", "BARRIER", "Sync", "GROUP_SYNC"]),
     ("join", &["JOIN", "OP", "COMBINE"]),
+    ("tile", &["tile", "pass_", "waveNumber", "round"]),
     ("count", &["Count", "g_NumElements", "elementCount"]),
     ("constants", &["Constants", "cbScan", "Params"]),
 ];
@@ -472,7 +473,17 @@ impl<'r> Draft<'r> {
         if self.is_counted {
             text.push_str("cbuffer $constants { uint $count; }\n");
         }
-        text.push_str(&shape.globals);
+        let longer = self.one(&[
+            "$g[$n]",
+            "$g[$n]",
+            "$g[$n]",
+            "$g[$n]",
+            "$g[$n]",
+            "$g[$n + 8]",
+            "$g[$twice]",
+            "$g[1024]",
+        ]);
+        text.push_str(&shape.globals.replace("$g[$n]", longer));
         let is_called = shape.is_callable && self.random.once_in(4);
         if is_called {
             let _ = write!(text, "void $call({} $i) {{ {} }}\n", self.index, shape.ladder);
@@ -492,14 +503,31 @@ impl<'r> Draft<'r> {
         let turned = self.random.below(3);
         parameters.rotate_left(turned);
         let ladder = if is_called { "$call($i);" } else { &shape.ladder };
-        let _ = write!(
+        let body = self.around(&shape.load, ladder, &shape.store);
+        let _ = writeln!(
             text,
-            "[numthreads({group})] void $main({}) {{ {own} {} {ladder} {} }}\n",
-            parameters.join(", "),
-            shape.load,
-            shape.store
+            "[numthreads({group})] void $main({}) {{ {own} {body} }}",
+            parameters.join(", ")
         );
         self.spelled(&text)
+    }
+
+    /// What a kernel does, mostly once and in a row.
+    fn around(&mut self, load: &str, ladder: &str, store: &str) -> String {
+        let whole = format!("{load} {ladder} {store}");
+        match self.random.below(24) {
+            // One stretch after the other.
+            0 => {
+                let load = load.replace("$src[", "$src[$tile + ");
+                format!("for (uint $tile = 0; $tile < 3; ++$tile) {{ {load} {ladder} {store} $SYNC; }}")
+            }
+            1 => format!("if ($group.x < 2) {{ {whole} }}"),
+            // Twice over.
+            2 => format!("{load} {{ {ladder} }} $SYNC; {{ {ladder} }} $SYNC; {store}"),
+            3 => format!("{whole} $SYNC; {{ {load} {ladder} {store} }}"),
+            4 => format!("if ($group.x == 7) return; {whole}"),
+            _ => whole,
+        }
     }
 
     /// The parameter that says which thread this is, and what follows from it.

@@ -70,7 +70,7 @@ fn number(text: &str) -> usize {
     .unwrap_or(text.len())
 }
 
-const COMMENTS: [&str; 16] = [
+const COMMENTS: [&str; 22] = [
     "",
     " scan",
     " it's here {",
@@ -86,6 +86,12 @@ const COMMENTS: [&str; 16] = [
     " );",
     " [unroll]",
     " WavePrefixSum",
+    " [32]",
+    " ]",
+    " (",
+    ", 1)",
+    "=0;",
+    " if else",
     " see above, below and beyond; what is said there holds here as well, and so it does in what follows",
 ];
 
@@ -112,7 +118,7 @@ impl Style {
             has_brace_alone: random.once_in(2),
             is_airy: !random.once_in(4),
             is_one_line: random.once_in(10),
-            oddity: [0, 0, 60, 25, 8].get(random.below(5)).copied().unwrap_or(0),
+            oddity: [0, 60, 25, 8, 4].get(random.below(5)).copied().unwrap_or(0),
         }
     }
 }
