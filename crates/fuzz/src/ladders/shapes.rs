@@ -372,7 +372,7 @@ fn slot_claim(draft: &mut Draft<'_>) -> Shape {
     draft.make_atomic();
     draft.make_sum();
     let value = draft.value();
-    let amount = draft.one(&["1", "1", "1u", "2", "$v & 3"]);
+    let amount = draft.one(&["1", "1", "1u", "2", "1 + ($v & 3)"]);
     let condition = draft.one(&["($v & 1) != 0", "$v > 3", "$v % 3 == 0", "$i < $half", "true"]);
     let in_function = draft.random.once_in(4);
     let (globals, claim) = match draft.random.below(4) {
