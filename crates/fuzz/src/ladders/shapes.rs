@@ -402,10 +402,16 @@ fn slot_claim(draft: &mut Draft<'_>) -> Shape {
     } else {
         format!("uint $slot{}; {claim}", draft.one(&["", " = 0"]))
     };
-    let to = if is_shared {
-        "$out[$group.x * 4 * $n + $slot] = $v;"
+    let first = if is_shared {
+        "$group.x * 4 * $n + $slot"
     } else {
-        "$out[$slot] = $v;"
+        "$slot"
+    };
+    let to = if claim.contains("$v") {
+        // All that is claimed: what is left as it was would be left in other places each time.
+        format!("for (uint $k = 0; $k < {amount}; ++$k) $out[{first} + $k] = $v;")
+    } else {
+        format!("$out[{first}] = $v;")
     };
     let before = if is_shared {
         "if ($i == 0) $counter = 0; $SYNC;"
