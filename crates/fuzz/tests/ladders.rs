@@ -1,6 +1,8 @@
 //! Fixes as a property: whatever ladder is written at random, what is offered for it is proved equal to it, once it is
 //! made and read again, and is found no more.
 
+#![expect(clippy::print_stdout, reason = "the figures are worth seeing")]
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -41,7 +43,7 @@ fn fixes_of_ladders_are_right() {
     }
     assert!(wrong.is_empty(), "{wrong}");
     assert!(
-        2 * offered > count - slips,
+        3 * offered > count - slips,
         "{offered} of {count} ladders are fixed"
     );
 }

@@ -3,6 +3,8 @@
 //!
 //! Mesa's lavapipe takes its wave size from the environment when it starts, so the test starts itself anew for each.
 
+#![expect(clippy::print_stdout, reason = "the figures are worth seeing")]
+
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::ops::Range;
@@ -55,8 +57,8 @@ fn trial(ladder: &Ladder, flagged: &Shader, fixed: &Shader) -> Result<Trial, Str
         trial.unordered = unordered(flagged, entry);
     }
     for case in &mut trial.cases {
-        // As many as the slots that each thread may claim: what is beyond the end of a buffer all lands in one place.
-        case.inputs.elements_per_thread = 4;
+        // At least as many as the slots that each thread may claim: what is beyond the end of a buffer all lands in one place.
+        case.inputs.elements_per_thread = 16;
     }
     if let Some(source) = &ladder.multiplies {
         // Few that are not ±1, and those nowhere that a power of two hits time and again: products stay exact.
