@@ -146,9 +146,7 @@ fn check(ladder: &Ladder, devices: &[(Device, Waves)], tally: &mut Tally) -> Res
             );
             tally.words += comparison.words;
             if comparison.differing > 0 && is_open(&flagged, &trial, case) {
-                tally
-                    .open
-                    .push_str(&format!("open: {}\n{}\n", ladder.about, ladder.text));
+                let _ = writeln!(tally.open, "open: {}\n{}", ladder.about, ladder.text);
             } else if comparison.differing > 0 {
                 let what = format!("{}, waves of {}: {:?}", case.about, waves.max, comparison.first);
                 return Err(shown(what));

@@ -8,6 +8,7 @@
 mod support;
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -239,7 +240,9 @@ fn compare_all(folder: &Path) {
                 eprintln!("left out: {entry} of {path}: {why}");
                 *left_out.entry(reason(&why).to_owned()).or_default() += 1;
             }
-            Outcome::Differs(what) => differences.push_str(&format!("{entry} of {path}: {what}\n")),
+            Outcome::Differs(what) => {
+                let _ = writeln!(differences, "{entry} of {path}: {what}");
+            }
         }
     }
     eprintln!("{alike} kernels alike in {words} words; left out: {left_out:?}");

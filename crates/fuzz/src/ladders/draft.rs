@@ -286,8 +286,9 @@ impl<'r> Draft<'r> {
         )
     }
 
-    pub fn multiplies(&self) -> Option<String> {
-        let is_product = self.is_float() && self.operator == Operator::Multiply;
+    /// The buffer that is read, where floats may be multiplied: a slip makes a product of a sum.
+    pub fn multiplies(&self, has_slip: bool) -> Option<String> {
+        let is_product = self.is_float() && (self.operator == Operator::Multiply || has_slip);
         is_product.then(|| self.names.get("src").cloned().unwrap_or_default())
     }
 
@@ -466,9 +467,9 @@ impl<'r> Draft<'r> {
     pub fn kernel(&mut self, shape: &Shape) -> String {
         let element = self.element();
         let mut text = self.definitions();
-        let _ = write!(
+        let _ = writeln!(
             text,
-            "StructuredBuffer<{element}> $src;\nRWStructuredBuffer<{element}> $out;\n"
+            "StructuredBuffer<{element}> $src;\nRWStructuredBuffer<{element}> $out;"
         );
         if self.is_counted {
             text.push_str("cbuffer $constants { uint $count; }\n");
@@ -486,7 +487,7 @@ impl<'r> Draft<'r> {
         text.push_str(&shape.globals.replace("$g[$n]", longer));
         let is_called = shape.is_callable && self.random.once_in(4);
         if is_called {
-            let _ = write!(text, "void $call({} $i) {{ {} }}\n", self.index, shape.ladder);
+            let _ = writeln!(text, "void $call({} $i) {{ {} }}", self.index, shape.ladder);
         }
         let [x, y, z] = self.group;
         let group = if [x, y, z] == [self.threads, 1, 1] {
@@ -495,7 +496,7 @@ impl<'r> Draft<'r> {
             format!("{x}, {y}, {z}")
         };
         let (parameter, own) = self.own_index();
-        let mut parameters = vec![
+        let mut parameters = [
             parameter,
             "uint3 $id : SV_DispatchThreadID".to_owned(),
             "uint3 $group : SV_GroupID".to_owned(),
@@ -584,15 +585,15 @@ impl<'r> Draft<'r> {
                     1 if self.is_power_of_two() => format!("(1 << {})", n.ilog2()),
                     _ => n.to_string(),
                 };
-                let _ = write!(text, "#define $size {written}\n");
+                let _ = writeln!(text, "#define $size {written}");
             }
             Size::Constant => {
-                let _ = write!(text, "static const {} $size = {n};\n", self.index);
+                let _ = writeln!(text, "static const {} $size = {n};", self.index);
             }
             Size::Number | Size::Unsigned | Size::Hexadecimal => {}
         }
         if self.sync_macro.is_some() {
-            let _ = write!(text, "#define $SYNC {}()\n", self.barrier);
+            let _ = writeln!(text, "#define $SYNC {}()", self.barrier);
         }
         if self.has_join_macro {
             let joined = match infix(self.operator) {
@@ -600,7 +601,7 @@ impl<'r> Draft<'r> {
                 None if self.operator == Operator::Min => "min(a, b)".to_owned(),
                 None => "max((a), (b))".to_owned(),
             };
-            let _ = write!(text, "#define $join(a, b) {joined}\n");
+            let _ = writeln!(text, "#define $join(a, b) {joined}");
         }
         text
     }

@@ -51,9 +51,9 @@ pub fn ladder(seed: u64) -> Ladder {
     let shape = shapes::shape(&mut draft);
     let kernel = draft.kernel(&shape);
     let mut about = draft.about(shape.name);
-    let multiplies = draft.multiplies();
+    let has_slip = draft.random.once_in(4);
+    let multiplies = draft.multiplies(has_slip);
     let mut tokens = layout::tokens(&kernel);
-    let has_slip = random.once_in(4);
     if has_slip {
         about.push_str(&slips::slip(&mut tokens, &mut random));
     }

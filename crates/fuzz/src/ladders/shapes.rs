@@ -1,5 +1,7 @@
 //! The shapes of ladders.
 
+use std::fmt::Write;
+
 use super::draft::{Draft, Shape};
 
 /// One of them, at random.
@@ -397,7 +399,7 @@ fn slot_claim(draft: &mut Draft<'_>) -> Shape {
     let claim = claim.replace("AMOUNT", amount);
     let mut globals = globals.to_owned();
     let claim = if in_function && !claim.contains("$v") {
-        globals.push_str(&format!("uint $call() {{ uint $slot; {claim} return $slot; }}\n"));
+        let _ = writeln!(globals, "uint $call() {{ uint $slot; {claim} return $slot; }}");
         "uint $slot = $call();".to_owned()
     } else {
         format!("uint $slot{}; {claim}", draft.one(&["", " = 0"]))
