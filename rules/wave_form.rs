@@ -434,9 +434,13 @@ pub(crate) fn length_by_name(
     let Type::Array(element, length) = &array.ty else {
         return None;
     };
-    let written = text_in_file(shader, array.span)?;
-    let (_, after) = written.split_once(&array.name)?;
-    let length_text = after.split_once('[')?.1.split_once(']')?.0.trim();
+    let after_name = Span {
+        start: array.name_span.end,
+        end: array.span.end,
+    };
+    let written = text_in_file(shader, after_name)?;
+    let (length_text, _) = written.trim_start().strip_prefix('[')?.split_once(']')?;
+    let length_text = length_text.trim();
     if has_comment(length_text) {
         return None;
     }

@@ -297,6 +297,8 @@ fn sizes_mean_in_a_fix_what_they_mean_to_the_group() {
         scan("#define N (64 | 128) - 64", "N", named),
         scan("static const uint N = 128;", "N", named),
         scan("#define N 128", "N // one a thread\n", named),
+        scan("#define N 128", "N", named).replace("g[N]", "g // [unroll]\n[N]"),
+        scan("#define N 128", "N", named).replace("uint g[N]", "/* g[3] */ uint g [N]"),
         scan("#define N 128", "N", "[numthreads(N /* threads */, 1, 1)]"),
         scan(
             "#define MUL(a, b) ((a) * (b))",

@@ -1,5 +1,6 @@
 //! Edits that leave most of a kernel as it was: bytes at random would hardly get past the parser.
 
+use crate::random::Random;
 use crate::seeds::kernels;
 
 const NUMBERS: [&[u8]; 22] = [
@@ -95,28 +96,6 @@ const WORDS: [&[u8]; 60] = [
     b"\n#include \"1\"\n",
 ];
 
-/// Numbers at random: SplitMix64.
-struct Random(u64);
-
-impl Random {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// Below `bound`; 0 where there is nothing below it.
-    fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() >> 33).map_or(0, |number| number % bound.max(1))
-    }
-
-    fn one<'t, T: ?Sized>(&mut self, of: &[&'t T]) -> Option<&'t T> {
-        of.get(self.below(of.len())).copied()
-    }
-}
-
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || !byte.is_ascii()
 }
@@ -130,7 +109,7 @@ fn tokens(text: &[u8]) -> Vec<&[u8]> {
 /// The text with one to four edits made in it, cut off at `max_size`.
 #[must_use]
 pub fn mutate(text: &[u8], max_size: usize, seed: u32) -> Vec<u8> {
-    let mut random = Random(u64::from(seed));
+    let mut random = Random::new(u64::from(seed));
     let mut tokens = tokens(text);
     for _ in 0..=random.below(4) {
         edit(&mut tokens, &mut random);
@@ -208,7 +187,7 @@ fn edit(tokens: &mut Vec<&[u8]>, random: &mut Random) {
             &WORDS,
         ),
         _ => {
-            let word = random.one(&WORDS);
+            let word = random.one(&WORDS).copied();
             tokens.splice(start..start, [b" ".as_slice()].into_iter().chain(word));
         }
     }

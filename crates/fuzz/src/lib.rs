@@ -11,6 +11,8 @@ mod configuration;
 mod edits;
 mod fixes;
 mod input;
+mod ladders;
+mod random;
 mod seeds;
 mod server;
 mod stack;
@@ -18,7 +20,8 @@ mod targets;
 
 pub use configuration::configuration;
 pub use edits::{mutate, mutate_in_place};
-pub use fixes::fixes;
+pub use fixes::{Checked, check_fixes, faster, fixes};
+pub use ladders::{Ladder, ladder, seeds_asked};
 pub use seeds::{kernels, scripts, settings};
 pub use server::server;
 pub use stack::on_deep_stack;

@@ -20,19 +20,19 @@ pub(crate) struct Input {
     pub asked: Asked,
 }
 
-/// How a file comes to be looked at.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// How a file comes to be looked at, the most explicit first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Asked {
-    /// Found in a folder or by a pattern.
-    Found,
     /// Named by its path.
     Named,
     /// On a list, which may be a part of a tree: what includes it may be in another part.
     Listed,
+    /// Found in a folder or by a pattern.
+    Found,
 }
 
-/// The files that the arguments mean, each once, in the order of the arguments and by name within folders; and what is
-/// wrong with the arguments. `is_shader` says what is looked at in folders.
+/// The files that the arguments mean, each once and by path, whatever the order of the arguments; and what is wrong with
+/// the arguments. `is_shader` says what is looked at in folders.
 pub(crate) fn walk(
     arguments: &[(PathBuf, Asked)],
     is_shader: &mut dyn FnMut(&Path) -> bool,
@@ -53,8 +53,11 @@ pub(crate) fn walk(
             problems.push(format!("{}: no such file or folder", argument.display()));
         }
     }
+    // Of several ways to a file the most explicit counts.
+    inputs.sort_by_cached_key(|input| (input.asked, config::here(&input.path), input.path.clone()));
     let mut seen = HashSet::new();
     inputs.retain(|input| seen.insert(input.path.canonicalize().unwrap_or_else(|_| input.path.clone())));
+    inputs.sort_by_cached_key(|input| config::here(&input.path));
     (inputs, problems)
 }
 
@@ -104,11 +107,12 @@ pub(crate) fn trees<'a>(
         .filter(|argument| argument.is_dir())
         .cloned()
         .collect();
+    let is_folder_asked_for = !trees.is_empty();
     for (file, project) in files {
         let tree = match project {
             Some(project) => Some(project.to_owned()),
-            None if trees.is_empty() => repository(file),
-            None => None,
+            None if is_folder_asked_for => None,
+            None => repository(file),
         };
         trees.extend(tree.filter(|tree| !trees.contains(tree)));
     }

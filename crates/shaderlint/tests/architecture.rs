@@ -36,6 +36,7 @@ const ARROWS: [(&str, &[&str]); 7] = [
             "shaderlint-linter",
             "shaderlint-rules",
             "shaderlint-simt",
+            "shaderlint-verify",
         ],
     ),
 ];

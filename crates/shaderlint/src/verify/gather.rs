@@ -8,7 +8,8 @@ use shaderlint_hlsl::Scalar;
 use shaderlint_simt::unordered;
 use shaderlint_verify::interpret::{Interpretation, interpret};
 use shaderlint_verify::run::{
-    Adapter, AdapterInfo, InputPlan, Report, RunError, Spread, Timing, Trial, cases, compare_and_time_watched,
+    Adapter, AdapterInfo, InputPlan, Report, RunError, Spread, Timing, Trial, cases,
+    compare_and_time_watched, float_depth,
 };
 use shaderlint_verify::{Lowered, lower_repeated};
 
@@ -191,17 +192,6 @@ fn flattened(name: &str, kernel: &Lowered) -> String {
     let [x, y, z] = kernel.group_size;
     let threads = kernel.workgroup_size.iter().product::<u32>();
     format!("{name} uses lane ids: its group of {x}×{y}×{z} ran as one row of {threads} threads")
-}
-
-/// How deep the additions of floats are in both kernels together, where there are floats: the ladder adds at most log2 N
-/// deep, and the wave form at most 9 + N/16 (waves of 4: two levels in the wave, one add for each chunk of 4 totals of 4
-/// elements, two levels in the chunk).
-fn float_depth(kernel: &Lowered) -> Option<u32> {
-    let lanes = kernel.group_size.iter().product::<u32>().max(1);
-    let mut words = kernel.bindings.iter().flat_map(|binding| &binding.element.words);
-    words
-        .any(|word| word.scalar == Scalar::Float)
-        .then(|| lanes.ilog2() + 1 + 9 + lanes / 16)
 }
 
 fn interpreted(files: &Files<'_>, pair: &Pair, trial: &Trial) -> Vec<Interpreted> {

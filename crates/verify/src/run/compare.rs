@@ -166,6 +166,18 @@ pub(crate) fn equal(scalar: Scalar, a: u32, b: u32, tolerance: Tolerance) -> boo
     tolerance != Tolerance::Exact && distance <= tolerance.bound()
 }
 
+/// How deep the additions of floats are in both kernels together, where there are floats: the ladder adds at most log2 N
+/// deep, and the wave form at most 9 + N/16 (waves of 4: two levels in the wave, one add for each chunk of 4 totals of 4
+/// elements, two levels in the chunk).
+#[must_use]
+pub fn float_depth(kernel: &Lowered) -> Option<u32> {
+    let lanes = kernel.group_size.iter().product::<u32>().max(1);
+    let mut words = kernel.bindings.iter().flat_map(|binding| &binding.element.words);
+    words
+        .any(|word| word.scalar == Scalar::Float)
+        .then(|| lanes.ilog2() + 1 + 9 + lanes / 16)
+}
+
 /// An upper bound of Σ|x| over the elements that one group reads: the largest such sum over all runs of as many
 /// elements as a group has threads, in every buffer of floats.
 #[must_use]

@@ -16,7 +16,7 @@ mod waves;
 
 pub use adapter::{Adapter, AdapterInfo, adapters};
 pub use cases::{Case, cases};
-pub use compare::{Comparison, Difference, Tolerance, compare, magnitude};
+pub use compare::{Comparison, Difference, Tolerance, compare, float_depth, magnitude};
 pub use device::{Compiled, Device, Mode, Outputs, run};
 pub use inputs::{InputPlan, Inputs, Values, bits_of, make_inputs};
 pub use minimal::{InputWord, Minimal};

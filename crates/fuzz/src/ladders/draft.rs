@@ -1,0 +1,669 @@
+//! What a kernel is made of, drawn once: its size, types, operator, names and the ways in which it says things.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+use crate::random::Random;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Operator {
+    Add,
+    Multiply,
+    Min,
+    Max,
+    And,
+    Or,
+    Xor,
+}
+
+/// What a shape is made of. Words after `$` are names and sizes of the draft.
+#[derive(Default)]
+pub(super) struct Shape {
+    pub name: &'static str,
+    /// Declarations besides the buffers.
+    pub globals: String,
+    pub load: String,
+    /// What may as well be in a function of its own.
+    pub ladder: String,
+    pub store: String,
+    /// The ladder names nothing but globals and the thread's index.
+    pub is_callable: bool,
+}
+
+/// Names by what they stand for. Some are those that fixes declare.
+const NAMES: [(&str, &[&str]); 28] = [
+    (
+        "g",
+        &[
+            "g_Scan",
+            "s_data",
+            "lds",
+            "Cells",
+            "sharedMem",
+            "gs_Temp",
+            "g",
+            "waveElements",
+            "data_",
+            "temp",
+        ],
+    ),
+    (
+        "h",
+        &[
+            "g_Other",
+            "s_pong",
+            "lds2",
+            "Back",
+            "h",
+            "g_ScanWaveTotals",
+            "scratch",
+        ],
+    ),
+    (
+        "i",
+        &[
+            "gi",
+            "tid",
+            "lane",
+            "t",
+            "threadIndex",
+            "idx",
+            "waveIndex",
+            "localId",
+            "GI",
+            "i",
+        ],
+    ),
+    (
+        "s",
+        &["s", "stride", "d", "offset", "step", "waveLane", "dist", "width"],
+    ),
+    (
+        "v",
+        &["v", "left", "x", "carry", "prev", "waveScan", "acc", "val"],
+    ),
+    ("w", &["w", "own", "mine", "waveTotal", "cur", "self"]),
+    ("a", &["a", "lo", "ai", "firstWave", "l"]),
+    ("b", &["b", "hi", "bi", "r", "right"]),
+    ("k", &["k", "n", "j", "index", "waveFirst"]),
+    ("to", &["to", "dst", "pout", "writeAt"]),
+    ("from", &["from", "src", "pin", "readAt"]),
+    ("flip", &["flip", "odd", "toggle", "ping"]),
+    ("slot", &["slot", "place", "at", "where", "waveFirst", "index0"]),
+    ("src", &["Src", "g_Input", "inBuffer", "Values", "In"]),
+    ("out", &["Out", "g_Output", "outBuffer", "Result", "Dst"]),
+    ("total", &["Totals", "g_Sums", "blockSums", "GroupTotal"]),
+    ("counter", &["Counter", "g_Count", "counters", "Tally"]),
+    ("id", &["id", "dtid", "DTid", "dispatchId", "globalId"]),
+    ("group", &["group", "gid", "Gid", "groupId"]),
+    ("local", &["gt", "GTid", "local", "threadInGroup"]),
+    (
+        "main",
+        &["main", "CSMain", "ScanKernel", "Reduce", "kernel_", "WaveScan"],
+    ),
+    ("call", &["Scan", "DoScan", "Combine", "ladder", "PrefixSum"]),
+    (
+        "size",
+        &["N", "COUNT", "GROUP_SIZE", "kThreads", "BLOCK", "THREADS"],
+    ),
+    ("sync", &["SYNC", "BARRIER", "Sync", "GROUP_SYNC"]),
+    ("join", &["JOIN", "OP", "COMBINE"]),
+    ("tile", &["tile", "pass_", "waveNumber", "round"]),
+    ("count", &["Count", "g_NumElements", "elementCount"]),
+    ("constants", &["Constants", "cbScan", "Params"]),
+];
+
+pub(super) struct Draft<'r> {
+    pub random: &'r mut Random,
+    pub operator: Operator,
+    scalar: &'static str,
+    components: usize,
+    /// Threads of a group.
+    pub threads: usize,
+    group: [usize; 3],
+    names: BTreeMap<&'static str, String>,
+    /// How the number of threads is written: a macro, a constant, or numbers.
+    size: Size,
+    /// What its name is followed by.
+    sync_macro: Option<&'static str>,
+    has_join_macro: bool,
+    /// `uint` or `int`.
+    pub index: &'static str,
+    /// Elements beyond `Count` are not read.
+    is_counted: bool,
+    barrier: &'static str,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Size {
+    Macro,
+    Constant,
+    Number,
+    Unsigned,
+    Hexadecimal,
+}
+
+impl<'r> Draft<'r> {
+    pub fn new(random: &'r mut Random) -> Draft<'r> {
+        let (scalar, operators): (_, &[Operator]) = match random.below(5) {
+            0 | 1 => ("uint", &ALL),
+            2 | 3 => ("int", &ALL),
+            _ => (
+                "float",
+                &[
+                    Operator::Add,
+                    Operator::Multiply,
+                    Operator::Min,
+                    Operator::Max,
+                    Operator::Add,
+                ],
+            ),
+        };
+        let operator = match random.below(5) {
+            0..=2 => Operator::Add,
+            _ => random.one(operators).copied().unwrap_or(Operator::Add),
+        };
+        let components = if random.once_in(6) { 2 + random.below(3) } else { 1 };
+        let threads = match random.below(16) {
+            0..=3 => 32,
+            4..=8 => 64,
+            9..=10 => 128,
+            11..=12 => 256,
+            13 if random.once_in(2) => 512,
+            14 if random.once_in(2) => 1024,
+            _ => [33, 40, 48, 96, 100, 192, 320]
+                .get(random.below(7))
+                .copied()
+                .unwrap_or(48),
+        };
+        let mut draft = Draft {
+            operator,
+            scalar,
+            components,
+            threads,
+            group: [threads, 1, 1],
+            names: BTreeMap::new(),
+            size: Size::Macro,
+            sync_macro: [Some("()"), Some(""), None, None, None, None, None]
+                .get(random.below(7))
+                .copied()
+                .flatten(),
+            has_join_macro: random.once_in(8),
+            index: if random.once_in(5) { "int" } else { "uint" },
+            is_counted: random.once_in(8),
+            barrier: ["GroupMemoryBarrierWithGroupSync", "AllMemoryBarrierWithGroupSync"]
+                .get(usize::from(random.once_in(6)))
+                .copied()
+                .unwrap_or_default(),
+            random,
+        };
+        draft.size = match draft.random.below(7) {
+            0 | 1 => Size::Macro,
+            2 => Size::Constant,
+            3 => Size::Unsigned,
+            4 => Size::Hexadecimal,
+            _ => Size::Number,
+        };
+        draft.group = draft.group();
+        draft.draw_names();
+        draft
+    }
+
+    /// Mostly one row.
+    fn group(&mut self) -> [usize; 3] {
+        let rows = [2, 4, 8].get(self.random.below(3)).copied().unwrap_or(2);
+        match self.random.below(20) {
+            0 | 1 if self.threads.is_multiple_of(rows) => [self.threads / rows, rows, 1],
+            2 if self.threads.is_multiple_of(2 * rows) => [self.threads / (2 * rows), 2, rows],
+            3 => [1, self.threads, 1],
+            _ => [self.threads, 1, 1],
+        }
+    }
+
+    fn draw_names(&mut self) {
+        let mut taken = BTreeSet::new();
+        for (role, pool) in NAMES {
+            let mut name = (*self.random.one(pool).unwrap_or(&role)).to_owned();
+            if self.random.once_in(12) {
+                let _ = write!(name, "_{}", self.random.below(40));
+            }
+            while !taken.insert(name.clone()) {
+                name.push('0');
+            }
+            self.names.insert(role, name);
+        }
+    }
+
+    pub fn is_power_of_two(&self) -> bool {
+        self.threads.is_power_of_two()
+    }
+
+    pub fn is_vector(&self) -> bool {
+        self.components > 1
+    }
+
+    pub fn is_float(&self) -> bool {
+        self.scalar == "float"
+    }
+
+    /// Elements are single integers of this operator: for atomics.
+    pub fn make_atomic(&mut self) {
+        self.components = 1;
+        if self.is_float() {
+            self.scalar = "uint";
+        }
+        if self.operator == Operator::Multiply {
+            self.operator = Operator::Add;
+        }
+    }
+
+    /// Elements are numbers that are added.
+    pub fn make_sum(&mut self) {
+        self.operator = Operator::Add;
+    }
+
+    /// As many threads as the next power of two.
+    pub fn make_power_of_two(&mut self) {
+        if !self.is_power_of_two() {
+            self.threads = self.threads.next_power_of_two().min(1024);
+            self.group = self.group();
+        }
+    }
+
+    pub fn element(&self) -> String {
+        match self.components {
+            1 => self.scalar.to_owned(),
+            count => format!("{}{count}", self.scalar),
+        }
+    }
+
+    pub fn about(&self, shape: &str) -> String {
+        format!(
+            "{shape}, {:?} of {}, {:?}",
+            self.operator,
+            self.element(),
+            self.group
+        )
+    }
+
+    /// The buffer that is read, where floats may be multiplied: a slip makes a product of a sum.
+    pub fn multiplies(&self, has_slip: bool) -> Option<String> {
+        let is_product = self.is_float() && (self.operator == Operator::Multiply || has_slip);
+        is_product.then(|| self.names.get("src").cloned().unwrap_or_default())
+    }
+
+    /// One of these.
+    pub fn one(&mut self, of: &[&'static str]) -> &'static str {
+        self.random.one(of).copied().unwrap_or_default()
+    }
+
+    /// `a` and `b` combined.
+    pub fn combine(&mut self, a: &str, b: &str) -> String {
+        let (a, b) = if self.random.once_in(3) { (b, a) } else { (a, b) };
+        if self.has_join_macro {
+            return format!("$join({a}, {b})");
+        }
+        match (self.operator, infix(self.operator)) {
+            (_, Some(sign)) => format!("{a} {sign} {b}"),
+            (Operator::Min, _) if !self.is_vector() && self.random.once_in(6) => {
+                format!("({a} < {b} ? {a} : {b})")
+            }
+            (Operator::Min, _) => format!("min({a}, {b})"),
+            (Operator::Max, _) if !self.is_vector() && self.random.once_in(6) => {
+                format!("({a} > {b} ? {a} : {b})")
+            }
+            _ => format!("max({a}, {b})"),
+        }
+    }
+
+    /// A statement that combines `b` into `a`.
+    pub fn onto(&mut self, a: &str, b: &str) -> String {
+        match infix(self.operator) {
+            Some(sign) if !self.has_join_macro && self.random.once_in(2) => format!("{a} {sign}= {b};"),
+            _ => format!("{a} = {};", self.combine(a, b)),
+        }
+    }
+
+    /// What combined with another leaves it as it is.
+    pub fn identity(&mut self) -> String {
+        let number = match (self.operator, self.scalar) {
+            (Operator::Add | Operator::Or | Operator::Xor, "uint") => self.one(&["0", "0u", "0"]),
+            (Operator::Add, "float") => self.one(&["0", "0.0", "0.0f", "0.f"]),
+            (Operator::Add | Operator::Or | Operator::Xor, _) => "0",
+            (Operator::Multiply, "float") => self.one(&["1", "1.0", "1.0f"]),
+            (Operator::Multiply, _) => "1",
+            (Operator::Min | Operator::And, "uint") => {
+                self.one(&["0xffffffff", "0xFFFFFFFFu", "~0u", "4294967295u"])
+            }
+            (Operator::Min, "int") => self.one(&["0x7fffffff", "2147483647"]),
+            (Operator::And, _) => self.one(&["-1", "~0"]),
+            (Operator::Min, _) => self.one(&["3.402823466e+38f", "asfloat(0x7f800000)"]),
+            (Operator::Max, "uint") => "0",
+            (Operator::Max, "int") => self.one(&["(-2147483647 - 1)", "asint(0x80000000)"]),
+            (Operator::Max, _) => self.one(&["-3.402823466e+38f", "asfloat(0xff800000)"]),
+        };
+        if self.is_vector() && self.random.once_in(2) {
+            format!("({})({number})", self.element())
+        } else {
+            number.to_owned()
+        }
+    }
+
+    /// A statement under `if` or a loop's head, in braces or not.
+    pub fn body(&mut self, statement: &str) -> String {
+        let is_one = statement.matches(';').count() == 1;
+        if is_one && self.random.once_in(2) {
+            statement.to_owned()
+        } else {
+            format!("{{ {statement} }}")
+        }
+    }
+
+    pub fn when(&mut self, condition: &str, statement: &str) -> String {
+        let body = self.body(statement);
+        format!("if ({condition}) {body}")
+    }
+
+    /// Steps of 1, 2, 4, … below `bound`, which is `most` as a number.
+    pub fn doubling(
+        &mut self,
+        bound: &str,
+        most: usize,
+        mut body: impl FnMut(&mut Self, &str) -> String,
+    ) -> String {
+        let attribute = self.attribute();
+        let next = self.one(&["$s <<= 1", "$s *= 2", "$s += $s", "$s = $s << 1", "$s = 2 * $s"]);
+        let index = self.index;
+        match self.random.below(9) {
+            0 => format!(
+                "{index} $s = 1; {attribute} while ($s < {bound}) {{ {} {next}; }}",
+                body(self, "$s")
+            ),
+            1 => format!(
+                "{index} $s; {attribute} for ($s = 1; $s < {bound}; {next}) {{ {} }}",
+                body(self, "$s")
+            ),
+            2 => {
+                let one = if index == "uint" { "1u" } else { "1" };
+                let body = body(self, "$s");
+                format!(
+                    "{attribute} for ({index} $k = 0; ({one} << $k) < {bound}; $k++) {{ {index} $s = {one} << $k; {body} }}"
+                )
+            }
+            3 if most.is_power_of_two() && most <= 64 => {
+                let steps = (0..most.ilog2()).map(|round| body(self, &(1u32 << round).to_string()));
+                let steps: Vec<String> = steps.map(|step| format!("{{ {step} }}")).collect();
+                steps.join(" ")
+            }
+            4 if most.is_power_of_two() => {
+                format!(
+                    "{attribute} for ({index} $s = 1; $s <= {bound} / 2; {next}) {{ {} }}",
+                    body(self, "$s")
+                )
+            }
+            _ => format!(
+                "{attribute} for ({index} $s = 1; $s < {bound}; {next}) {{ {} }}",
+                body(self, "$s")
+            ),
+        }
+    }
+
+    /// Steps of half the threads, a quarter, …, 1.
+    pub fn halving(&mut self, mut body: impl FnMut(&mut Self, &str) -> String) -> String {
+        let attribute = self.attribute();
+        let next = self.one(&["$s >>= 1", "$s /= 2", "$s = $s / 2", "$s = $s >> 1"]);
+        let while_ = self.one(&["$s > 0", "$s >= 1", "$s != 0", "$s > 0"]);
+        let index = self.index;
+        match self.random.below(6) {
+            0 => format!(
+                "{index} $s = $half; while ({while_}) {{ {} {next}; }}",
+                body(self, "$s")
+            ),
+            1 if self.threads <= 128 => {
+                let steps = (0..self.threads.ilog2()).rev();
+                let steps = steps.map(|round| body(self, &(1u32 << round).to_string()));
+                let steps: Vec<String> = steps.collect();
+                steps.join(" ")
+            }
+            _ => format!(
+                "{attribute} for ({index} $s = $half; {while_}; {next}) {{ {} }}",
+                body(self, "$s")
+            ),
+        }
+    }
+
+    fn attribute(&mut self) -> &'static str {
+        self.one(&["", "", "", "", "[unroll]", "[loop]"])
+    }
+
+    /// What a thread starts with.
+    pub fn value(&mut self) -> String {
+        let own = format!("$src[{}]", self.place());
+        let own = match (self.scalar, self.is_vector(), self.random.below(10)) {
+            ("uint" | "int", false, 0) => format!("{own} & 15"),
+            ("uint" | "int", false, 1) => format!("({own} > 7 ? 1 : 0)"),
+            ("uint" | "int", _, 2) => format!("{own} * 3"),
+            ("uint" | "int", _, 3) => format!("{own} + $i"),
+            _ => own,
+        };
+        if self.is_counted {
+            let identity = self.identity();
+            format!("({} < $count ? {own} : {identity})", self.place())
+        } else {
+            own
+        }
+    }
+
+    /// A thread's place in the buffers.
+    pub fn place(&mut self) -> String {
+        let is_row = self.group[0] == self.threads;
+        match self.random.below(3) {
+            0 | 1 if is_row => "$id.x".to_owned(),
+            _ => "$group.x * $n + $i".to_owned(),
+        }
+    }
+
+    /// The kernel's text, without any layout.
+    pub fn kernel(&mut self, shape: &Shape) -> String {
+        let element = self.element();
+        let mut text = self.definitions();
+        let _ = writeln!(
+            text,
+            "StructuredBuffer<{element}> $src;\nRWStructuredBuffer<{element}> $out;"
+        );
+        if self.is_counted {
+            text.push_str("cbuffer $constants { uint $count; }\n");
+        }
+        let longer = self.one(&[
+            "$g[$n]",
+            "$g[$n]",
+            "$g[$n]",
+            "$g[$n]",
+            "$g[$n]",
+            "$g[$n + 8]",
+            "$g[$twice]",
+            "$g[1024]",
+        ]);
+        text.push_str(&shape.globals.replace("$g[$n]", longer));
+        let is_called = shape.is_callable && self.random.once_in(4);
+        if is_called {
+            let _ = writeln!(text, "void $call({} $i) {{ {} }}", self.index, shape.ladder);
+        }
+        let [x, y, z] = self.group;
+        let group = if [x, y, z] == [self.threads, 1, 1] {
+            "$n, 1, 1".to_owned()
+        } else {
+            format!("{x}, {y}, {z}")
+        };
+        let (parameter, own) = self.own_index();
+        let mut parameters = [
+            parameter,
+            "uint3 $id : SV_DispatchThreadID".to_owned(),
+            "uint3 $group : SV_GroupID".to_owned(),
+        ];
+        let turned = self.random.below(3);
+        parameters.rotate_left(turned);
+        let ladder = if is_called { "$call($i);" } else { &shape.ladder };
+        let body = self.around(&shape.load, ladder, &shape.store);
+        let _ = writeln!(
+            text,
+            "[numthreads({group})] void $main({}) {{ {own} {body} }}",
+            parameters.join(", ")
+        );
+        self.spelled(&text)
+    }
+
+    /// What a kernel does, mostly once and in a row.
+    fn around(&mut self, load: &str, ladder: &str, store: &str) -> String {
+        let whole = format!("{load} {ladder} {store}");
+        match self.random.below(24) {
+            // One stretch after the other.
+            0 => {
+                let load = load.replace("$src[", "$src[$tile + ");
+                format!("for (uint $tile = 0; $tile < 3; ++$tile) {{ {load} {ladder} {store} $SYNC; }}")
+            }
+            1 => format!("if ($group.x < 2) {{ {whole} }}"),
+            // Twice over. Sums of sums of floats are further apart than what they are compared by allows.
+            2 if !self.is_float() => format!("{load} {{ {ladder} }} $SYNC; {{ {ladder} }} $SYNC; {store}"),
+            3 => format!("{whole} $SYNC; {{ {load} {ladder} {store} }}"),
+            4 => format!("if ($group.x == 7) return; {whole}"),
+            _ => whole,
+        }
+    }
+
+    /// The parameter that says which thread this is, and what follows from it.
+    fn own_index(&mut self) -> (String, String) {
+        let index = self.index;
+        let [x, y, z] = self.group;
+        if self.random.once_in(10) {
+            // Another order of the threads than the hardware's.
+            let other = if self.threads.is_multiple_of(2) {
+                "$local ^ 1"
+            } else {
+                "$n - 1 - $local"
+            };
+            let other = if self.random.once_in(2) {
+                "$n - 1 - $local"
+            } else {
+                other
+            };
+            return (
+                "uint $local : SV_GroupIndex".to_owned(),
+                format!("{index} $i = {other};"),
+            );
+        }
+        let row = x == self.threads;
+        match self.random.below(4) {
+            0 if row => (format!("{index} $i : SV_GroupThreadID"), String::new()),
+            1 if row => (
+                "uint3 $local : SV_GroupThreadID".to_owned(),
+                format!("{index} $i = $local.x;"),
+            ),
+            1 if z == 1 => (
+                "uint3 $local : SV_GroupThreadID".to_owned(),
+                format!("{index} $i = $local.y * {x} + $local.x;"),
+            ),
+            1 => (
+                "uint3 $local : SV_GroupThreadID".to_owned(),
+                format!("{index} $i = ($local.z * {y} + $local.y) * {x} + $local.x;"),
+            ),
+            2 if row => (
+                "uint3 $local : SV_GroupThreadID".to_owned(),
+                format!("const {index} $i = $id.x - $group.x * $n;"),
+            ),
+            _ => (format!("{index} $i : SV_GroupIndex"), String::new()),
+        }
+    }
+
+    fn definitions(&mut self) -> String {
+        let mut text = String::new();
+        let n = self.threads;
+        match self.size {
+            Size::Macro => {
+                let written = match self.random.below(4) {
+                    0 => format!("({} + {})", n / 2, n - n / 2),
+                    1 if self.is_power_of_two() => format!("(1 << {})", n.ilog2()),
+                    _ => n.to_string(),
+                };
+                let _ = writeln!(text, "#define $size {written}");
+            }
+            Size::Constant => {
+                let _ = writeln!(text, "static const {} $size = {n};", self.index);
+            }
+            Size::Number | Size::Unsigned | Size::Hexadecimal => {}
+        }
+        if self.sync_macro.is_some() {
+            let _ = writeln!(text, "#define $SYNC {}()", self.barrier);
+        }
+        if self.has_join_macro {
+            let joined = match infix(self.operator) {
+                Some(sign) => format!("((a) {sign} (b))"),
+                None if self.operator == Operator::Min => "min(a, b)".to_owned(),
+                None => "max((a), (b))".to_owned(),
+            };
+            let _ = writeln!(text, "#define $join(a, b) {joined}");
+        }
+        text
+    }
+
+    /// Names and sizes in place of the words after `$`.
+    fn spelled(&mut self, text: &str) -> String {
+        let mut parts = text.split('$');
+        let mut spelled = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let end = part
+                .find(|c: char| !c.is_ascii_alphanumeric())
+                .unwrap_or(part.len());
+            let (word, rest) = part.split_at(end);
+            spelled.push_str(&self.word(word));
+            spelled.push_str(rest);
+        }
+        spelled
+    }
+
+    fn word(&mut self, word: &str) -> String {
+        let n = self.threads;
+        let size = self.names.get("size").cloned().unwrap_or_default();
+        let (number, derived) = match word {
+            "n" => (n, size),
+            "half" => (n / 2, format!("({size} / 2)")),
+            "last" => (n - 1, format!("({size} - 1)")),
+            "twice" => (2 * n, format!("({size} * 2)")),
+            "end" => (2 * n - 1, format!("(2 * {size} - 1)")),
+            "SYNC" => match self.sync_macro {
+                Some(end) => return format!("{}{end}", self.names.get("sync").cloned().unwrap_or_default()),
+                None => return format!("{}()", self.barrier),
+            },
+            "T" => return self.element(),
+            "U" => return self.index.to_owned(),
+            role => return self.names.get(role).cloned().unwrap_or_else(|| role.to_owned()),
+        };
+        match self.size {
+            Size::Macro | Size::Constant => derived,
+            Size::Unsigned if self.index == "uint" => format!("{number}u"),
+            Size::Hexadecimal => format!("{number:#x}"),
+            _ => number.to_string(),
+        }
+    }
+}
+
+const ALL: [Operator; 7] = [
+    Operator::Add,
+    Operator::Multiply,
+    Operator::Min,
+    Operator::Max,
+    Operator::And,
+    Operator::Or,
+    Operator::Xor,
+];
+
+fn infix(operator: Operator) -> Option<&'static str> {
+    match operator {
+        Operator::Add => Some("+"),
+        Operator::Multiply => Some("*"),
+        Operator::And => Some("&"),
+        Operator::Or => Some("|"),
+        Operator::Xor => Some("^"),
+        Operator::Min | Operator::Max => None,
+    }
+}

@@ -1,0 +1,80 @@
+//! Slips of the kind that compiles: a barrier left out, one off, a wrong comparison.
+
+use super::layout::Token;
+use crate::random::Random;
+
+/// Changes one thing in the kernel's function; says what.
+pub(super) fn slip(tokens: &mut Vec<Token>, random: &mut Random) -> String {
+    for _ in 0..20 {
+        if let Some(what) = try_one(tokens, random) {
+            return what;
+        }
+    }
+    String::new()
+}
+
+/// By another operator that people take for it.
+const CONFUSED: [(&str, &[&str]); 20] = [
+    ("<", &["<=", ">"]),
+    ("<=", &["<"]),
+    (">", &[">=", "<"]),
+    (">=", &[">", "<", "=="]),
+    ("==", &["!=", "<="]),
+    ("!=", &["=="]),
+    ("+", &["-", "*"]),
+    ("-", &["+"]),
+    ("*", &["+"]),
+    ("&", &["|", "+"]),
+    ("|", &["&", "+"]),
+    ("^", &["+", "|"]),
+    ("+=", &["=", "-="]),
+    ("-=", &["+="]),
+    ("*=", &["+=", "="]),
+    ("&=", &["|="]),
+    ("|=", &["&=", "+="]),
+    ("min", &["max"]),
+    ("max", &["min"]),
+    ("InterlockedMin", &["InterlockedMax"]),
+];
+
+fn try_one(tokens: &mut Vec<Token>, random: &mut Random) -> Option<String> {
+    let start = tokens
+        .iter()
+        .position(|token| token.text == "numthreads")
+        .unwrap_or(0);
+    let start = start + tokens.get(start..)?.iter().position(|token| token.text == "{")?;
+    let at = start + 1 + random.below(tokens.len().saturating_sub(start + 2));
+    let text = tokens.get(at)?.text.clone();
+    let is_barrier = text.to_ascii_lowercase().contains("sync") || text.contains("BARRIER");
+    if is_barrier && random.once_in(2) {
+        let length = tokens.get(at..)?.iter().position(|token| token.text == ";")?;
+        tokens.drain(at..=at + length);
+        return Some(format!(", without the {text} at token {at}"));
+    }
+    // Everything else is not found as often as it might be: barriers are what is forgotten.
+    let new = if let Ok(number) = text.parse::<u32>() {
+        match random.below(4) {
+            0 => number.wrapping_add(1),
+            1 => number.checked_sub(1)?,
+            2 => number.wrapping_mul(2),
+            _ => number / 2,
+        }
+        .to_string()
+    } else if let Some((_, others)) = CONFUSED.iter().find(|(one, _)| *one == text) {
+        (*random.one(others)?).to_owned()
+    } else if text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && random.once_in(6) {
+        // By a name that is used nearby.
+        let other = at.checked_add(random.below(30))?.checked_sub(15)?;
+        let other = tokens.get(other.max(start))?.text.clone();
+        other
+            .starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
+            .then_some(other)?
+    } else {
+        return None;
+    };
+    if new == text {
+        return None;
+    }
+    tokens.get_mut(at)?.text.clone_from(&new);
+    Some(format!(", `{new}` for `{text}` at token {at}"))
+}
