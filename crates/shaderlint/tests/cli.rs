@@ -80,8 +80,8 @@ fn findings_are_one() {
         said,
         str![[r#"
 1
-b.hlsl:6:18: groupshared-race data race on g_Sum[1]
 a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+b.hlsl:6:18: groupshared-race data race on g_Sum[1]
 2 findings in 2 files
 
 "#]]
@@ -167,7 +167,7 @@ fn folders_are_walked_with_regard_to_gitignore() {
     );
     assert_data_eq!(
         looked_at(&folder, &["src/deep", "src"]),
-        "src/deep/er/c.hlsl src/a.usf src/b.COMPUTE"
+        "src/a.usf src/b.COMPUTE src/deep/er/c.hlsl"
     );
     // Patterns are the tool's to expand where the shell has not, and name what they match.
     assert_data_eq!(looked_at(&folder, &["src/**/*.hlsl"]), "src/deep/er/c.hlsl");
@@ -181,7 +181,7 @@ fn folders_are_walked_with_regard_to_gitignore() {
     );
     assert_data_eq!(
         looked_at(&folder, &["src/notes.txt", "built/out.hlsl"]),
-        "src/notes.txt built/out.hlsl"
+        "built/out.hlsl src/notes.txt"
     );
 }
 
