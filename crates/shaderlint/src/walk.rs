@@ -56,7 +56,12 @@ pub(crate) fn walk(
     // Of several ways to a file the most explicit counts, and of its names the shortest.
     inputs.sort_by_cached_key(|input| {
         let name = &input.path;
-        (input.asked, config::here(name), name.as_os_str().len(), name.clone())
+        (
+            input.asked,
+            config::here(name),
+            name.as_os_str().len(),
+            name.clone(),
+        )
     });
     let mut seen = HashSet::new();
     inputs.retain(|input| seen.insert(input.path.canonicalize().unwrap_or_else(|_| input.path.clone())));
