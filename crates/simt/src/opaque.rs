@@ -66,12 +66,14 @@ impl<'a> Machine<'a> {
                 _ => self.load(&place, operand.span),
             };
             is_partly_known |= value.len() < self.shader.parts(&operand.ty);
+            // It may hold afterwards what it holds now.
+            let tells = self.claims.is_some() && value.iter().any(|column| self.may_tell_threads(column));
             columns.extend(value);
             if matches!(&operand.kind, ExprKind::Opaque(within) if !within.is_empty()) {
                 parts.push(operand);
             }
             if is_place && !matches!(place.root, Root::Value(_) | Root::Uniform(_)) {
-                places.push((place, operand));
+                places.push((place, operand, tells));
             }
         }
         let known_read = match &expr.kind {
@@ -109,7 +111,7 @@ impl<'a> Machine<'a> {
         if (is_partly_known || has_nothing) && !self.is_heap(expr) {
             // Equal terms would say that what is not seen is equal too.
             let count = self.shader.parts(&expr.ty).clamp(1, MAX_COUNT);
-            for (place, operand) in places {
+            for (place, operand, _) in places {
                 let changed = self.not_known(place.components.len());
                 self.store(&place, &changed, operand.span)?;
             }
@@ -128,8 +130,8 @@ impl<'a> Machine<'a> {
                     ExprKind::Opaque(_) => !self.is_data(&all),
                     _ => self.may_tell_threads(&all),
                 };
-            for (number, (place, operand)) in places.into_iter().enumerate() {
-                if may_tell && operand.ty != Type::Unknown {
+            for (number, (place, operand, tells)) in places.into_iter().enumerate() {
+                if tells || may_tell && operand.ty != Type::Unknown {
                     let changed = self.not_known(place.components.len());
                     self.store(&place, &changed, operand.span)?;
                 } else {

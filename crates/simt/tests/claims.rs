@@ -462,6 +462,10 @@ fn types_that_are_not_known_hold_data() {
             "uint far; IsFar(P[id.x], far); if (far == 1) Dead.Append(id.x);".to_owned(),
             &["slot"],
         ),
+        // It need not have written to what it was given.
+        ("uint n = Scan(gi, Src[id.x]); if (gi == 63) Dead.Append(n);".to_owned(), &[]),
+        ("uint x = gi; float y = Src[id.x]; Turn(x, y); if (x == 0) Dead.Append(id.x);".to_owned(), &[]),
+        ("uint x = gi; float y = Src[id.x]; Turn(x, y); if (y > 0) Dead.Append(id.x);".to_owned(), &["slot"]),
         ("uint first; IsFirst(first); if (first == 1) Dead.Append(id.x);".to_owned(), &[]),
         (
             "uint many, size; P.GetDimensions(many, size); if (id.x < many && Src[id.x] > 0) Dead.Append(id.x);".to_owned(),
