@@ -73,7 +73,7 @@ impl<'a> Machine<'a> {
             } => {
                 if matches!(target.kind, ExprKind::Opaque(_)) {
                     let operator = if *increment { "++" } else { "--" };
-                    return self.change_part(target, operator, Vec::new());
+                    return self.change_part(target, operator, &[]);
                 }
                 let place = self.place(target)?;
                 let old = self.load(&place, target.span);
@@ -316,7 +316,7 @@ impl<'a> Machine<'a> {
         if matches!(target.kind, ExprKind::Opaque(_)) {
             let operator = op.map_or_else(|| "=".to_owned(), |op| format!("{op:?}"));
             let value = self.eval(value)?;
-            return self.change_part(target, &operator, value);
+            return self.change_part(target, &operator, &value);
         }
         let place = self.place(target)?;
         let Some(op) = op else {
@@ -349,11 +349,10 @@ impl<'a> Machine<'a> {
         Ok(new)
     }
 
-    /// An assignment to what is not understood; its value.
-    fn change_part(&mut self, target: &'a Expr, operator: &str, value: Vec<Column>) -> Run<Vec<Column>> {
-        match self.assign_part(target, operator, &value)? {
-            Some(()) if operator == "=" => Ok(value),
-            Some(()) => self.eval(target),
+    /// An assignment to what is not understood. Of which type its value is, is not known either.
+    fn change_part(&mut self, target: &'a Expr, operator: &str, value: &[Column]) -> Run<Vec<Column>> {
+        match self.assign_part(target, operator, value)? {
+            Some(()) => Ok(self.not_known(1)),
             None => Self::stop("an assignment to something that is no place", target.span),
         }
     }
@@ -467,7 +466,7 @@ impl<'a> Machine<'a> {
                 None => value,
             };
             if matches!(argument.kind, ExprKind::Opaque(_)) {
-                self.doubtfully(true, |m| m.change_part(argument, "=", value))?;
+                self.doubtfully(true, |m| m.change_part(argument, "=", &value))?;
                 continue;
             }
             self.doubtfully(true, |m| m.store(&place, &value, argument.span))?;

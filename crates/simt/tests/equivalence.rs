@@ -394,6 +394,14 @@ fn types_that_are_not_known_are_followed() {
             "T t = float2(1, F[id.x]); G[id.x] = t.y;",
             "T t = float2(1, F[0]); G[id.x] = t.y;",
         ],
+        [
+            "T t = V[id.x]; Y[id.x] = t.a++;",
+            "T t = V[id.x]; Y[id.x] = t.a; t.a++;",
+        ],
+        [
+            "T t = V[id.x]; G[id.x] = (t.a = 1.5);",
+            "T t = V[id.x]; t.a = 1.5; G[id.x] = 1.5;",
+        ],
         // Of a float both would be the same.
         ["U[id.x] = 3;", "U[id.x] = 3.0;"],
         ["T t = 3; U[id.x] = t;", "T t = 3.0; U[id.x] = t;"],
