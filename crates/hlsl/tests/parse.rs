@@ -325,7 +325,7 @@ void f(uint i, float x, int2 at, uint3 v)
   (.Append append b)
   (= i (.Consume consume))
   (? items (?))
-  (= i (as uint (? (? (? image) 0) (as int2 at)))))
+  (= i (as uint (? (as ? (? (as ? (? image)) 0)) (as int2 at)))))
 ! unknown name `of`: of
 ! this expression is not understood: image.mips
 ",

@@ -25,7 +25,7 @@ impl Lowering<'_> {
         if let Type::Struct(id) = *holder {
             return match self.field_of(&object, id, name, span) {
                 Some(field) => field,
-                None => opaque(vec![as_value(object)], Type::Unknown, span),
+                None => opaque(vec![holder_of(object)], Type::Unknown, span),
             };
         }
         match swizzle(&object.ty, name) {
@@ -39,7 +39,7 @@ impl Lowering<'_> {
                 self.told.insert(span);
                 opaque(vec![as_value(object)], Type::Vector(Scalar::Uint, 3), span)
             }
-            None => opaque(vec![as_value(object)], Type::Unknown, span),
+            None => opaque(vec![holder_of(object)], Type::Unknown, span),
         }
     }
 
@@ -236,7 +236,7 @@ impl Lowering<'_> {
                 | ResourceKind::RwTexture,
                 Some(element),
             ) => (**element).clone(),
-            _ => return opaque(vec![as_value(object), as_value(index)], Type::Unknown, span),
+            _ => return opaque(vec![holder_of(object), as_value(index)], Type::Unknown, span),
         };
         Expr {
             kind: ExprKind::Index(Box::new(object), Box::new(index)),
@@ -261,6 +261,15 @@ fn index_of(subscript: Node<'_>) -> Option<Node<'_>> {
         return Some(list);
     }
     list.named_child(0).filter(|_| list.named_child_count() == 1)
+}
+
+/// What a part that is not understood is read from: that changes nothing, unless it is a resource.
+fn holder_of(object: Expr) -> Expr {
+    if matches!(object.ty, Type::Resource(..)) {
+        object
+    } else {
+        as_value(object)
+    }
 }
 
 /// The components a member name selects, and the type of the selection.
