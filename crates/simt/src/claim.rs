@@ -395,9 +395,9 @@ impl<'a> Machine<'a> {
         self.forget(effects, |machine, _| machine.unknown());
         self.state.interval += u32::from(effects.barrier);
         if effects.leaves {
-            let returns = self.function().map_or(0, |function| {
-                self.shader.parts(&function.returns).min(MAX_COMPONENTS)
-            });
+            let returns = self
+                .function()
+                .map_or(0, |function| self.parts(&function.returns).min(MAX_COMPONENTS));
             self.state.frame.result = self.fresh_columns(returns);
             self.state.guard = self.unknown();
         }
@@ -514,9 +514,9 @@ impl<'a> Machine<'a> {
         self.uses_in(&effects);
         self.forget(&effects, |machine, _| machine.untold());
         if effects.leaves {
-            let returns = self.function().map_or(0, |function| {
-                self.shader.parts(&function.returns).min(MAX_COMPONENTS)
-            });
+            let returns = self
+                .function()
+                .map_or(0, |function| self.parts(&function.returns).min(MAX_COMPONENTS));
             self.state.frame.result = self.atomic_results(returns, Source::UNKNOWN);
             self.state.guard = self.untold();
             if matches!(statement.kind, StmtKind::Return(_)) {

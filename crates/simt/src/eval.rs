@@ -27,7 +27,7 @@ impl<'a> Machine<'a> {
     fn evaluate(&mut self, expr: &'a Expr) -> Run<Vec<Column>> {
         match &expr.kind {
             ExprKind::Literal(word) => {
-                let count = self.shader.parts(&expr.ty).max(1);
+                let count = self.parts(&expr.ty).max(1);
                 let word = Value::Known(*word);
                 let value = match expr.ty.scalar() {
                     Some(Scalar::Half) => fold::cast(self.terms, Scalar::Float, Scalar::Half, &word),
@@ -71,7 +71,7 @@ impl<'a> Machine<'a> {
                 increment,
                 prefix,
             } => {
-                if matches!(target.kind, ExprKind::Opaque(_)) {
+                if self.claims.is_some() && matches!(target.kind, ExprKind::Opaque(_)) {
                     let operator = if *increment { "++" } else { "--" };
                     return self.change_part(target, operator, &[]);
                 }
@@ -84,7 +84,7 @@ impl<'a> Machine<'a> {
                 };
                 let one = vec![Column::Uniform(Value::Known(one)); old.len()];
                 let op = if *increment { BinaryOp::Add } else { BinaryOp::Sub };
-                let new = if target.ty == Type::Unknown {
+                let new = if self.claims.is_some() && target.ty == Type::Unknown {
                     self.operate_opaquely(if *increment { "++" } else { "--" }, &old, old.len())
                 } else {
                     self.binary(op, target.ty.scalar(), &old, &one)
@@ -101,7 +101,7 @@ impl<'a> Machine<'a> {
                 for argument in arguments {
                     components.extend(self.eval(argument)?);
                 }
-                let count = self.shader.parts(&expr.ty).min(MAX_COMPONENTS);
+                let count = self.parts(&expr.ty).min(MAX_COMPONENTS);
                 components.resize(count, Column::ZERO);
                 Ok(components)
             }
@@ -313,7 +313,7 @@ impl<'a> Machine<'a> {
             self.state.frame.aliases.remove(local);
             self.forget_noticed(*local);
         }
-        if matches!(target.kind, ExprKind::Opaque(_)) {
+        if self.claims.is_some() && matches!(target.kind, ExprKind::Opaque(_)) {
             let operator = op.map_or_else(|| "=".to_owned(), |op| format!("{op:?}"));
             let value = self.eval(value)?;
             return self.change_part(target, &operator, &value);
@@ -329,7 +329,7 @@ impl<'a> Machine<'a> {
         };
         let operand = self.eval(value)?;
         let old = self.load(&place, target.span);
-        if target.ty == Type::Unknown || value.ty == Type::Unknown {
+        if self.claims.is_some() && (target.ty == Type::Unknown || value.ty == Type::Unknown) {
             let operands: Vec<Column> = old.iter().chain(&operand).cloned().collect();
             let new = self.operate_opaquely(&format!("{op:?}"), &operands, old.len());
             self.store(&place, &new, target.span)?;
@@ -362,8 +362,8 @@ impl<'a> Machine<'a> {
         if from == to {
             return value.to_vec();
         }
-        let count = self.shader.parts(to).min(MAX_COMPONENTS);
-        if *to == Type::Unknown {
+        let count = self.parts(to).min(MAX_COMPONENTS);
+        if self.claims.is_some() && *to == Type::Unknown {
             return self.as_unknown(value.to_vec(), from);
         }
         if *from == Type::Unknown {
@@ -436,11 +436,11 @@ impl<'a> Machine<'a> {
         }
         if self.skims && self.is_long_aside(id) {
             for (place, _, argument) in outs {
-                let count = self.shader.parts(&argument.ty).min(MAX_COMPONENTS);
+                let count = self.parts(&argument.ty).min(MAX_COMPONENTS);
                 let value: Vec<Column> = (0..count).map(|_| self.unknown()).collect();
                 self.doubtfully(true, |m| m.store(&place, &value, argument.span))?;
             }
-            let count = self.shader.parts(&function.returns).min(MAX_COMPONENTS);
+            let count = self.parts(&function.returns).min(MAX_COMPONENTS);
             return Ok((0..count).map(|_| self.unknown()).collect());
         }
         let caller = std::mem::replace(&mut self.state.frame, frame);
@@ -465,14 +465,14 @@ impl<'a> Machine<'a> {
                 Some(variable) => self.convert(&value, &variable.ty, &argument.ty),
                 None => value,
             };
-            if matches!(argument.kind, ExprKind::Opaque(_)) {
+            if self.claims.is_some() && matches!(argument.kind, ExprKind::Opaque(_)) {
                 self.doubtfully(true, |m| m.change_part(argument, "=", &value))?;
                 continue;
             }
             self.doubtfully(true, |m| m.store(&place, &value, argument.span))?;
         }
         let mut result = callee.result;
-        let count = self.shader.parts(&function.returns).min(MAX_COMPONENTS);
+        let count = self.parts(&function.returns).min(MAX_COMPONENTS);
         let missing = count.saturating_sub(result.len());
         result.extend(self.not_known(missing));
         Ok(result)
@@ -513,7 +513,7 @@ impl<'a> Machine<'a> {
         if let Some((window, _)) = place.in_shared() {
             return self.method_of_window(window, object, (name, arguments), expr);
         }
-        let count = self.shader.parts(&expr.ty).min(MAX_COMPONENTS);
+        let count = self.parts(&expr.ty).min(MAX_COMPONENTS);
         let Some((resource, mut index)) = place.on_device() else {
             return self.opaque(arguments, expr);
         };

@@ -75,7 +75,7 @@ impl Machine<'_> {
             }
         }
         for global in &effects.statics {
-            let count = self.shader.parts(&self.shader.globals[global.0 as usize].ty);
+            let count = self.parts(&self.shader.globals[global.0 as usize].ty);
             let place = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
             let new = (0..count.min(MAX_COMPONENTS))
                 .map(|component| {
@@ -172,9 +172,9 @@ impl Machine<'_> {
         if effects.leaves {
             // Some threads may be gone now, with a result of their own: whatever is proved from here on would be under
             // an unknown guard, and what a `return` leaves behind adds to a result that is not known.
-            let returns = self.function().map_or(0, |function| {
-                self.shader.parts(&function.returns).min(MAX_COMPONENTS)
-            });
+            let returns = self
+                .function()
+                .map_or(0, |function| self.parts(&function.returns).min(MAX_COMPONENTS));
             self.state.frame.result = self.fresh_columns(returns);
             self.state.guard = Column::from_fn(lanes, |_| self.terms.fresh());
         }

@@ -38,7 +38,7 @@ impl<'a> Machine<'a> {
         }
         for (id, global) in (0u32..).zip(&self.shader.globals) {
             if global.storage == shaderlint_hlsl::Storage::Static {
-                let count = self.shader.parts(&global.ty).min(crate::machine::MAX_COMPONENTS);
+                let count = self.parts(&global.ty).min(crate::machine::MAX_COMPONENTS);
                 let value = match &global.init {
                     Some(init) => self.eval(init).unwrap_or_default(),
                     None => vec![Column::ZERO; count],
@@ -65,7 +65,7 @@ impl<'a> Machine<'a> {
 
     /// What a parameter with this semantic holds, component by component.
     fn system_value(&mut self, semantic: Option<&str>, ty: &Type) -> Vec<Column> {
-        let count = self.shader.parts(ty) as u32;
+        let count = self.parts(ty) as u32;
         let [width, height, _] = self.group.map(|size| size as usize);
         let lanes = self.lanes;
         let of_thread = |component: u32, thread: usize| match component {
@@ -158,7 +158,7 @@ impl<'a> Machine<'a> {
             }
             return Ok(self.wave(intrinsic, arguments, &values, expr));
         }
-        let count = self.shader.parts(&expr.ty);
+        let count = self.parts(&expr.ty);
         let scalar = arguments
             .first()
             .and_then(|argument| argument.ty.scalar())
@@ -271,7 +271,7 @@ impl<'a> Machine<'a> {
         values: &[Vec<Column>],
         expr: &Expr,
     ) -> Vec<Column> {
-        let count = self.shader.parts(&expr.ty);
+        let count = self.parts(&expr.ty);
         let lanes = self.lanes;
         match intrinsic {
             Intrinsic::WaveGetLaneCount => {

@@ -511,7 +511,7 @@ impl<'a> Machine<'a> {
             return Vec::new();
         };
         let array = self.terms.symbol(&variable.name);
-        (0..self.shader.parts(&variable.ty).min(MAX_COMPONENTS) as u32)
+        (0..self.parts(&variable.ty).min(MAX_COMPONENTS) as u32)
             .map(|index| Column::Uniform(self.terms.apply(Op::Uninitialised { array, index }, &[])))
             .collect()
     }

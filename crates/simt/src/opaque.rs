@@ -65,7 +65,11 @@ impl<'a> Machine<'a> {
                 }
                 _ => self.load(&place, operand.span),
             };
-            is_partly_known |= value.len() < self.shader.parts(&operand.ty);
+            is_partly_known |= match &operand.ty {
+                _ if self.claims.is_some() => value.len() < self.parts(&operand.ty),
+                Type::Unknown => value.is_empty(),
+                ty => !self.shader.is_known(ty),
+            };
             // It may hold afterwards what it holds now.
             let tells = self.claims.is_some() && value.iter().any(|column| self.may_tell_threads(column));
             columns.extend(value);
@@ -106,11 +110,11 @@ impl<'a> Machine<'a> {
             let event = Column::Uniform(Value::Known(self.state.events));
             let thread = Column::from_fn(self.lanes, |thread| Value::Known(thread as u32));
             let of = self.map_all(&[&thread, &event], |terms, values| terms.apply(Op::Same, values));
-            return Ok(self.opaque_of(text, &of, self.shader.parts(&expr.ty).clamp(1, MAX_COUNT)));
+            return Ok(self.opaque_of(text, &of, self.parts(&expr.ty).clamp(1, MAX_COUNT)));
         }
         if (is_partly_known || has_nothing) && !self.is_heap(expr) {
             // Equal terms would say that what is not seen is equal too.
-            let count = self.shader.parts(&expr.ty).clamp(1, MAX_COUNT);
+            let count = self.parts(&expr.ty).clamp(1, MAX_COUNT);
             for (place, operand, _) in places {
                 let changed = self.not_known(place.components.len());
                 self.store(&place, &changed, operand.span)?;
@@ -122,20 +126,30 @@ impl<'a> Machine<'a> {
             return Ok(self.not_known(count));
         }
         let all = self.as_one(&columns);
-        let value = self.opaque_of(text, &all, self.shader.parts(&expr.ty).clamp(1, MAX_COUNT));
+        let count = self.parts(&expr.ty).clamp(1, MAX_COUNT);
+        let may_tell = self.claims.is_some()
+            && match &expr.kind {
+                ExprKind::Method { .. } => false,
+                ExprKind::Opaque(operands) => {
+                    let is_of_heap = operands.first().is_some_and(|heap| self.is_heap(heap));
+                    !is_of_heap && !self.is_heap(expr) && !self.is_data(&all)
+                }
+                _ => self.may_tell_threads(&all),
+            };
+        let is_of_name = columns.first().is_some_and(|column| self.is_named(column));
+        let value = if may_tell && !is_of_name && matches!(expr.kind, ExprKind::Opaque(_)) {
+            self.not_known(count)
+        } else {
+            self.opaque_of(text, &all, count)
+        };
         if !known_read {
-            let may_tell = self.claims.is_some()
-                && match expr.kind {
-                    ExprKind::Method { .. } => false,
-                    ExprKind::Opaque(_) => !self.is_data(&all),
-                    _ => self.may_tell_threads(&all),
-                };
             for (number, (place, operand, tells)) in places.into_iter().enumerate() {
-                if tells || may_tell && operand.ty != Type::Unknown {
+                if tells || may_tell {
                     let changed = self.not_known(place.components.len());
                     self.store(&place, &changed, operand.span)?;
                 } else {
-                    self.write_opaquely(text, number, &all, (&place, operand.span))?;
+                    let is_guess = matches!(expr.kind, ExprKind::Opaque(_));
+                    self.write_opaquely(text, number, &all, (&place, operand.span), is_guess)?;
                 }
             }
             for part in parts {
@@ -153,10 +167,32 @@ impl<'a> Machine<'a> {
         !is_one && !self.is_data(column)
     }
 
-    /// Whether there is data in the values of all threads.
+    /// Whether each thread's value was made of data in the same way. What was made in another way for one thread, such as
+    /// of its number, may tell it from the others whatever the data are.
     fn is_data(&self, column: &Column) -> bool {
+        let mut first = None;
         let mut active = self.state.active.threads();
-        active.all(|thread| self.terms.has_data(column.at(thread)))
+        active.all(|thread| {
+            let value = column.at(thread);
+            let shape = self.terms.shape(value).filter(|_| self.terms.has_data(value));
+            shape.is_some() && *first.get_or_insert(shape) == shape
+        })
+    }
+
+    /// Whether these are the values of a variable whose name is not known.
+    fn is_named(&self, column: &Column) -> bool {
+        let mut active = self.state.active.threads();
+        active.all(|thread| self.terms.is_variable_name(column.at(thread)))
+    }
+
+    /// Number of values that one of `ty` is followed by. One of a type that is not known is followed in a run for claims
+    /// only: elsewhere equal terms would say that two such values are equal, of whatever types they are.
+    pub fn parts(&self, ty: &Type) -> usize {
+        if self.claims.is_some() {
+            self.shader.parts(ty)
+        } else {
+            self.shader.components(ty)
+        }
     }
 
     /// A name that is not known, by which a heap is indexed: one for all threads, since an index that is not has to be
@@ -194,7 +230,14 @@ impl<'a> Machine<'a> {
         argument: usize,
         all: &Column,
         (place, span): (&Place, Span),
+        is_guess: bool,
     ) -> Run<()> {
+        if self.claims.is_some() && is_guess {
+            let text = format!("argument {argument} of {}", self.terms.name(text));
+            let text = self.terms.symbol(&text);
+            let changed = self.opaque_of(text, all, place.components.len());
+            return self.store(place, &changed, span);
+        }
         let argument = self.terms.symbol(&format!("argument {argument}"));
         let changed: Vec<Column> = (0..place.components.len() as u32)
             .map(|component| {
@@ -212,32 +255,35 @@ impl<'a> Machine<'a> {
     /// A value of type `from` that is to be kept as one of a type that is not known: in one term, from which all that is
     /// ever read of it follows.
     pub fn as_unknown(&mut self, value: Vec<Column>, from: &Type) -> Vec<Column> {
-        match (value.len(), from) {
-            (0, _) => self.not_known(1),
-            (1, Type::Unknown) => value,
-            _ => {
-                let text = self.terms.symbol(&format!("of {from:?}"));
-                let all = self.as_one(&value);
-                self.opaque_of(text, &all, 1)
-            }
+        if self.claims.is_none() || value.len() == 1 && *from == Type::Unknown {
+            return value;
         }
+        self.made_of(&format!("of {from:?}"), &value, 1)
     }
 
     /// A value of a type that is not known where `count` components of the type `to` are wanted.
     pub fn of_unknown(&mut self, value: &[Column], to: &Type, count: usize) -> Vec<Column> {
-        if value.is_empty() || count > MAX_COUNT {
+        self.made_of(&format!("{CONVERSION}{to:?}"), value, count)
+    }
+
+    /// What is made of values in a way that is told by a text.
+    fn made_of(&mut self, text: &str, values: &[Column], count: usize) -> Vec<Column> {
+        if self.claims.is_none() || values.is_empty() {
             return self.not_known(count);
         }
-        let text = self.terms.symbol(&format!("{CONVERSION}{to:?}"));
-        let all = self.as_one(value);
+        let all = self.as_one(values);
+        if count > MAX_COUNT || !self.is_data(&all) && !self.is_named(&all) {
+            // Whatever becomes of it.
+            self.uses(&all);
+            return self.not_known(count);
+        }
+        let text = self.terms.symbol(text);
         self.opaque_of(text, &all, count)
     }
 
     /// What an operator makes of operands of which one is of a type that is not known.
     pub fn operate_opaquely(&mut self, operator: &str, operands: &[Column], count: usize) -> Vec<Column> {
-        let text = self.terms.symbol(operator);
-        let all = self.as_one(operands);
-        self.opaque_of(text, &all, count)
+        self.made_of(&format!("{operator} of an unknown type"), operands, count)
     }
 
     /// Writes to a part of something whose type is not known, which changes all of it. `None` if it is a part of nothing
@@ -263,14 +309,16 @@ impl<'a> Machine<'a> {
         }
         let old = self.load(&place, whole.span);
         // Whatever is read of it from here on may be just what was written.
-        let written = if operator == "=" {
-            columns.iter().chain(value).cloned().collect()
-        } else {
-            let operands: Vec<Column> = old.iter().chain(value).cloned().collect();
-            let changed = self.as_one(&operands);
-            columns.iter().chain([&changed]).cloned().collect::<Vec<_>>()
+        let may_tell = self.claims.is_some() && {
+            let mut written: Vec<Column> = columns.clone();
+            if operator == "=" {
+                written.extend_from_slice(value);
+            } else {
+                let operands: Vec<Column> = old.iter().chain(value).cloned().collect();
+                written.push(self.as_one(&operands));
+            }
+            written.iter().any(|column| self.may_tell_threads(column))
         };
-        let may_tell = self.claims.is_some() && written.iter().any(|column| self.may_tell_threads(column));
         columns.extend(old);
         columns.extend_from_slice(value);
         for column in &columns {
@@ -285,7 +333,7 @@ impl<'a> Machine<'a> {
             return Ok(Some(()));
         }
         let all = self.as_one(&columns);
-        self.write_opaquely(text, 0, &all, (&place, target.span))?;
+        self.write_opaquely(text, 0, &all, (&place, target.span), true)?;
         Ok(Some(()))
     }
 }

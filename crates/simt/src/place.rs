@@ -122,7 +122,7 @@ impl<'a> Machine<'a> {
 
     /// The same, as large as it may be.
     fn named_place(&mut self, expr: &'a Expr) -> Run<Place> {
-        let count = self.shader.parts(&expr.ty);
+        let count = self.parts(&expr.ty);
         let whole = |root| Place {
             root,
             base: Column::ZERO,
@@ -257,7 +257,7 @@ impl<'a> Machine<'a> {
                 let of = match &base.ty {
                     // The members of a `ConstantBuffer<S>` are those of its one element.
                     Type::Resource(ResourceKind::ConstantBuffer, Some(element)) => {
-                        place.components = Components::first_of(self.shader.parts(element));
+                        place.components = Components::first_of(self.parts(element));
                         element
                     }
                     ty => ty,
@@ -269,7 +269,7 @@ impl<'a> Machine<'a> {
                 let skip: usize = fields
                     .iter()
                     .take(*field as usize)
-                    .map(|field| self.shader.parts(&field.ty))
+                    .map(|field| self.parts(&field.ty))
                     .fold(0, usize::saturating_add);
                 let components = place.components.part(skip, count);
                 Ok(Place { components, ..place })
@@ -355,7 +355,7 @@ impl<'a> Machine<'a> {
                     .insert(global, vec![Column::Uniform(Value::Known(0)); 0]);
                 self.eval(init)?
             }
-            None => vec![Column::ZERO; self.shader.parts(&declared.ty).min(MAX_COMPONENTS)],
+            None => vec![Column::ZERO; self.parts(&declared.ty).min(MAX_COMPONENTS)],
         };
         self.constants.insert(global, value.clone());
         Ok(value)

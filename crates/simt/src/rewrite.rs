@@ -127,7 +127,7 @@ impl Machine<'_> {
                         .fields
                         .iter()
                         .find(|field| {
-                            let count = self.shader.parts(&field.ty);
+                            let count = self.shader.components(&field.ty);
                             let here = component < count;
                             if !here {
                                 component -= count;

@@ -200,7 +200,7 @@ fn lane_by_lane(
             let which = vec![Column::Uniform(Value::Known(id.0))];
             machine.state.frame.aliases.insert(id, (from_heap(*kind), which));
         } else if touched.contains(&id) {
-            let count = shader.parts(&local.ty);
+            let count = shader.components(&local.ty);
             left = left.checked_sub(count).ok_or_else(unfit)?;
             let columns = free(machine.terms, &format!("local {}", id.0), count, lanes);
             if let Some(slot) = machine.state.frame.locals.get_mut(id.0 as usize) {
@@ -214,7 +214,7 @@ fn lane_by_lane(
         .iter()
         .filter(|global| global.storage == Storage::Static)
     {
-        let count = flagged.parts(&global.ty);
+        let count = flagged.components(&global.ty);
         left = left.checked_sub(count).ok_or_else(unfit)?;
         let columns = free(machine.terms, &format!("static {}", global.name), count, lanes);
         let id = shader.globals.iter().position(|other| other.name == global.name);

@@ -313,7 +313,7 @@ impl<'a> Machine<'a> {
     /// result is not known, which holds of any version.
     pub fn reads_in_arms(&mut self, condition: &[Column], a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
         if !self.is_trying_ladder() {
-            let count = self.shader.parts(&a.ty).min(MAX_COMPONENTS);
+            let count = self.parts(&a.ty).min(MAX_COMPONENTS);
             return Ok(self.fresh_columns(count));
         }
         let active = self.state.active;

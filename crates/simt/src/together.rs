@@ -27,6 +27,8 @@ const MAX_PAIRS: usize = 24;
 const SAMPLES: u64 = 24;
 /// Atoms of a condition that are looked at.
 const MAX_ATOMS: usize = 4096;
+/// Operations within operations that are followed.
+const MAX_DEPTH: usize = 64;
 /// Choices within choices that are followed.
 const MAX_CHOICES: usize = 8;
 
@@ -210,7 +212,7 @@ impl Terms {
     }
 
     /// Whether a value is that of a name that is not known, of a variable as it is written, or of a member of one.
-    fn is_variable_name(&self, value: &Value) -> bool {
+    pub fn is_variable_name(&self, value: &Value) -> bool {
         let mut value = value;
         loop {
             let (op, inner) = match self.single(value) {
@@ -339,7 +341,7 @@ impl Terms {
                 .iter()
                 .any(|read| text.contains(read))
         };
-        names_lanes(text)
+        may_name_one(text)
             || arguments
                 .iter()
                 .any(|argument| self.is_made_of(argument, |term| self.names_lanes(term)))
@@ -350,11 +352,7 @@ impl Terms {
     pub fn has_data(&self, value: &Value) -> bool {
         self.is_made_of(value, |term| match term {
             Term::Input { .. } | Term::Fresh(_) => true,
-            Term::Apply(Op::Load { .. } | Op::VolatileLoad { .. } | Op::Havoc { .. }, _) => true,
-            Term::Apply(Op::Opaque { text, .. }, arguments) => {
-                is_member(self.name(*text)) && arguments.iter().any(|object| self.is_result(object))
-            }
-            Term::Apply(..) => false,
+            Term::Apply(op, _) => is_data(op),
         })
     }
 
@@ -363,19 +361,54 @@ impl Terms {
         self.is_made_of(value, |term| matches!(term, Term::Apply(Op::Opaque { .. }, _)))
     }
 
-    /// Whether a value is what a function gave that is not known. A member of that is of a struct, as it is read from
-    /// somewhere; a number or a vector may be made of anything.
-    fn is_result(&self, value: &Value) -> bool {
-        match self.single(value) {
-            Some(Term::Apply(Op::Same, [inner])) => self.is_result(inner),
-            Some(Term::Apply(Op::Opaque { text, .. }, _)) => self.name(*text).contains('('),
-            _ => false,
+    /// How a value was made of data, whatever the data are; `None` if that is too long a story, or if which data may tell
+    /// threads apart.
+    pub fn shape(&self, value: &Value) -> Option<u64> {
+        self.shape_within(value, &mut MAX_ATOMS.clone(), MAX_DEPTH)
+    }
+
+    fn shape_within(&self, value: &Value, left: &mut usize, depth: usize) -> Option<u64> {
+        if let Value::Known(word) = value {
+            return Some(fingerprint(word));
         }
+        let mut shape = Vec::new();
+        for atom in atoms(value) {
+            *left = left.checked_sub(1)?;
+            let of_atom = match self.term(atom)? {
+                Term::Input { .. } | Term::Fresh(_) => 0,
+                Term::Apply(Op::AtomicResult { source, .. }, _) => match source {
+                    Source::Spread => 0,
+                    _ => return None,
+                },
+                Term::Apply(op, _) if is_data(op) => 0,
+                Term::Apply(Op::Opaque { text, .. }, _) if self.is_variable_name(&Value::atom(atom)) => {
+                    fingerprint(text)
+                }
+                Term::Apply(op, arguments) => {
+                    let depth = depth.checked_sub(1)?;
+                    let parts: Option<Vec<u64>> = arguments
+                        .iter()
+                        .map(|argument| self.shape_within(argument, left, depth))
+                        .collect();
+                    fingerprint(&(op, parts?))
+                }
+            };
+            shape.push(of_atom);
+        }
+        let constant = match value {
+            Value::Sum(sum) => Some((sum.operator, sum.constant)),
+            _ => None,
+        };
+        let factors: Vec<u32> = match value {
+            Value::Sum(sum) => sum.parts.iter().map(|part| part.factor).collect(),
+            _ => Vec::new(),
+        };
+        Some(fingerprint(&(shape, constant, factors)))
     }
 
     /// Whether this is an expression that is not understood and names lanes.
     fn names_lanes(&self, term: &Term<'_>) -> bool {
-        matches!(term, Term::Apply(Op::Opaque { text, .. }, _) if names_lanes(self.name(*text)))
+        matches!(term, Term::Apply(Op::Opaque { text, .. }, _) if may_name_one(self.name(*text)))
     }
 
     /// Whether among what a value was made of there is such a term.
@@ -438,14 +471,9 @@ fn inputs_of(conditions: &[Condition]) -> BTreeSet<u64> {
     inputs.flatten().copied().collect()
 }
 
-/// Whether this is the text of a member, `light.color`, and of no component of a vector.
-fn is_member(text: &str) -> bool {
-    text.rsplit_once('.').is_some_and(|(_, member)| {
-        member
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-            && !member.bytes().all(|byte| b"xyzwrgba".contains(&byte))
-    })
+/// Whether what an operation gives was read, or left by statements that were not followed.
+fn is_data(op: &Op) -> bool {
+    matches!(op, Op::Load { .. } | Op::VolatileLoad { .. } | Op::Havoc { .. })
 }
 
 /// Whether this is the text of a conversion, or of a variable or a member of one: constants have no small letters. One
@@ -456,8 +484,21 @@ fn may_be_variable(text: &str) -> bool {
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || b"_.[]".contains(&byte));
     let is_variable = is_path && first.bytes().any(|byte| byte.is_ascii_lowercase());
-    let chooses = ["eader", "irst", "lect"].iter().any(|word| text.contains(word));
-    text.starts_with(CONVERSION) || is_variable && !chooses && !names_lanes(text)
+    let is_constant = first.starts_with('k') && first[1..].starts_with(|c: char| c.is_ascii_uppercase());
+    text.starts_with(CONVERSION) || is_variable && !is_constant && !chooses(text) && !names_lanes(text)
+}
+
+/// Whether this is the text of a call, of what it is named, that may choose a thread; or one that names lanes.
+fn may_name_one(text: &str) -> bool {
+    names_lanes(text) || text.contains('(') && chooses(text)
+}
+
+/// Whether something is named for choosing a thread.
+fn chooses(text: &str) -> bool {
+    let text = text.to_ascii_lowercase();
+    ["leader", "first", "last", "elect", "once", "ballot", "master"]
+        .iter()
+        .any(|word| text.contains(word))
 }
 
 fn names_lanes(text: &str) -> bool {

@@ -300,6 +300,11 @@ impl Machine<'_> {
                 Ok(())
             }
             Root::Device { resource, index } => {
+                if place.components.len() == 0 && !values.is_empty() {
+                    // Of a type that is not known: what it becomes may be anything.
+                    let unknown = self.not_known(1).pop().unwrap_or(Column::ZERO);
+                    self.store_part(*resource, index, &place.base, 0, &unknown);
+                }
                 for (component, value) in place.components.iter().zip(values) {
                     self.look_for_undefined(index, value, span);
                     self.store_part(*resource, index, &place.base, component, value);

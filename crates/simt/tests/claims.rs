@@ -425,14 +425,14 @@ fn types_that_are_not_known_hold_data() {
             &[],
         ),
         (format!("{read} if (p.age > gi) {append}"), &["slot"]),
-        // What a function made of a thread's number may be whether it is the first; but a member of that is data.
+        // What a function made of a thread's number may be whether it is the first.
         (
             "Particle q = Get(id.x); if (q.age > 0) Dead.Append(id.x);".to_owned(),
-            &["slot"],
+            &[],
         ),
         (
             "Particle q = Get(id.x); if (!IsCulled(q.box)) Dead.Append(id.x);".to_owned(),
-            &["slot"],
+            &[],
         ),
         (
             "Particle q = Get(id.x); if (!IsCulled(q)) Dead.Append(id.x);".to_owned(),
@@ -465,7 +465,7 @@ fn types_that_are_not_known_hold_data() {
         // It need not have written to what it was given.
         ("uint n = Scan(gi, Src[id.x]); if (gi == 63) Dead.Append(n);".to_owned(), &[]),
         ("uint x = gi; float y = Src[id.x]; Turn(x, y); if (x == 0) Dead.Append(id.x);".to_owned(), &[]),
-        ("uint x = gi; float y = Src[id.x]; Turn(x, y); if (y > 0) Dead.Append(id.x);".to_owned(), &["slot"]),
+        ("uint x = gi; float y = Src[id.x]; Turn(x, y); if (y > 0) Dead.Append(id.x);".to_owned(), &[]),
         ("uint first; IsFirst(first); if (first == 1) Dead.Append(id.x);".to_owned(), &[]),
         (
             "uint many, size; P.GetDimensions(many, size); if (id.x < many && Src[id.x] > 0) Dead.Append(id.x);".to_owned(),
@@ -592,5 +592,46 @@ fn to_read_a_member_changes_nothing() {
         let body =
             format!("Particle p = P[id.x]; {body} {{ uint s; InterlockedAdd(C[0], 1, s); Out[s] = 1; }}");
         check(globals, &body, expected);
+    }
+}
+
+/// Whatever a type, a macro or a function that is not known makes of a thread's number may tell it from the others, also
+/// where there is data beside it.
+#[test]
+fn what_is_made_of_a_thread_s_number_is_no_data() {
+    let globals = "RWStructuredBuffer<Item> Items;";
+    for condition in [
+        "if (LIKELY(gi == 0))",
+        "if (LIKELY(gi == 0 && Src[id.x] > 3))",
+        "bool_t lead = gi == 0; if (lead)",
+        "bool_t lead = gi == 0; if (lead && Src[id.x] > 3)",
+        "u32 m = 7; if (gi != 0) m = 0; if (m != 0)",
+        "u32 m = 0; if (gi == 0) m = Src[id.x]; if (m > 0)",
+        "float_t w = gi == 0 ? 1 : 0; if (w > 0)",
+        "Item it = (Item)0; if (gi == 0) it = Items[gid.x]; if (it.valid)",
+        "Item it = Items[id.x]; it.valid = false; if (gi == 0) it.valid = true; if (it.valid)",
+        "u32 p = (Src[id.x] << BITS) | gi; if ((p & MASK) == 0)",
+        "u32 key = (Src[id.x] << 5) | gi; if ((key & 31) == 0)",
+        "u32 m = Src[id.x]; m *= (gi == 0); if (m != 0)",
+        "mybool d = Src[id.x] > 0; d = d & (gi == 0); if (d)",
+        "vec2u v = uint2(gi, Src[id.x]); if (v.x == 0)",
+        "bool d = Src[id.x] > 0; if (And(d, gi == 0))",
+        "Item it = Items[id.x]; if (KeepIf(it, gi == 0))",
+        "Item it = Items[id.x]; it.Init(gi); if (it.index == 0)",
+        "Item it = Items[gid.x]; if (it.IsOwner(gi))",
+        "Item it = Items[gid.x]; if (IsOwner(it, gi))",
+        "Item it = Items[gid.x]; bool f; Pick(it, gi, f); if (f)",
+        "ThreadInfo t = GetThreadInfo(id, gi); if (t.isMain)",
+        "ThreadInfo t; InitThreadInfo(t, gi); if (t.index == 0)",
+        "if (gi >= kEnd)",
+        "if (gi >= g_lastThread)",
+        "Item it = Items[id.x]; if (ELECT(it.key))",
+        "Item it = Items[id.x]; uint f; ElectFirst(it, f); if (f)",
+    ] {
+        check(
+            globals,
+            &format!("{condition} {{ uint s; InterlockedAdd(C[0], 1, s); Out[s] = 1; }}"),
+            &[],
+        );
     }
 }

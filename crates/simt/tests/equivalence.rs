@@ -359,23 +359,14 @@ fn threads_that_leave_before_a_barrier_are_said_to_be_taken_to_stay() {
     assert!(runs_of([&second, &second]).iter().all(|run| !run.presumes));
 }
 
-/// Types of a header that is not there: a value of one is what was put into it, and a part of one changes all of it.
+/// Types of a header that is not there: what they do to a value is not known.
 #[test]
-fn types_that_are_not_known_are_followed() {
+fn types_that_are_not_known_prove_nothing() {
     let before = "RWStructuredBuffer<T> U; StructuredBuffer<T> V;";
     let of = |bodies: [&str; 2]| {
         let [first, second] = bodies.map(|body| kernel("", before, body));
         words(&runs_of([&first, &second]))
     };
-    for same in [
-        "T t = V[id.x]; U[id.x] = t;",
-        "T t = V[id.x]; t.a = X[id.x]; t.b.x += 2; Y[id.x] = t.a; U[id.x] = t;",
-        "T t = float2(F[id.x], 1); G[id.x] = t.y;",
-        "T t = F[id.x]; t *= 2; ++t; G[id.x] = t;",
-    ] {
-        assert_eq!(of([same, same]), "equal", "{same}");
-    }
-    let differs_unseen = "not proved: the two write different terms that were not seen to differ";
     for pair in [
         ["T t = V[id.x]; Y[id.x] = t.a;", "T t = V[id.x]; Y[id.x] = t.b;"],
         [
@@ -402,6 +393,14 @@ fn types_that_are_not_known_are_followed() {
             "T t = V[id.x]; G[id.x] = (t.a = 1.5);",
             "T t = V[id.x]; t.a = 1.5; G[id.x] = 1.5;",
         ],
+        [
+            "u8 c = X[id.x]; Y[id.x] = c >> 1;",
+            "u32 c = X[id.x]; Y[id.x] = c >> 1;",
+        ],
+        [
+            "half_t a = F[id.x]; half_t b = a * 2.1; G[id.x] = b;",
+            "float_t a = F[id.x]; float_t b = a * 2.1; G[id.x] = b;",
+        ],
         // Of a float both would be the same.
         ["U[id.x] = 3;", "U[id.x] = 3.0;"],
         ["T t = 3; U[id.x] = t;", "T t = 3.0; U[id.x] = t;"],
@@ -414,6 +413,7 @@ fn types_that_are_not_known_are_followed() {
             "T t = V[id.x]; t += 1.0; U[id.x] = t;",
         ],
     ] {
-        assert_eq!(of(pair), differs_unseen, "{pair:?}");
+        let said = of(pair);
+        assert!(said.starts_with("not proved"), "{pair:?}: {said}");
     }
 }
