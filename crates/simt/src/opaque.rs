@@ -136,8 +136,9 @@ impl<'a> Machine<'a> {
                 }
                 _ => self.may_tell_threads(&all),
             };
-        let is_of_name = columns.first().is_some_and(|column| self.is_named(column));
-        let value = if may_tell && !is_of_name && matches!(expr.kind, ExprKind::Opaque(_)) {
+        let is_guess = matches!(expr.kind, ExprKind::Opaque(_));
+        let is_of_name = || columns.first().is_some_and(|column| self.is_named(column));
+        let value = if may_tell && is_guess && !is_of_name() {
             self.not_known(count)
         } else {
             self.opaque_of(text, &all, count)
@@ -148,7 +149,6 @@ impl<'a> Machine<'a> {
                     let changed = self.not_known(place.components.len());
                     self.store(&place, &changed, operand.span)?;
                 } else {
-                    let is_guess = matches!(expr.kind, ExprKind::Opaque(_));
                     self.write_opaquely(text, number, &all, (&place, operand.span), is_guess)?;
                 }
             }
