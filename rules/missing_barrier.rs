@@ -3,14 +3,16 @@
 //! Of the places before the later access's statement, and before the statements around it, the innermost one is taken
 //! at which the fixed kernel, run anew, has none of the races that were found at that place, no defect that the flagged
 //! one does not have, and went to its end: a barrier that not every thread reaches ends a run, or is a defect. No
-//! thread may have returned before, for one that left need not have left in every run.
+//! thread may have returned before, for one that left need not have left in every run. A run that is not followed for
+//! all values of what the host sets shows nothing of the others, so there the place must be one that every thread passes
+//! which reaches a barrier that is there already.
 //!
 //! A barrier takes orders away and adds none: what the fixed kernel does is what the flagged one does where every
 //! access before the barrier comes before every one after it. That is the order of the text, which the author most
 //! likely meant; but what others were possible, and whether one of them was meant, nobody can prove. So the fix is not
 //! a safe one.
 
-use shaderlint_hlsl::{Function, Shader, Span, Stmt, StmtKind, statements};
+use shaderlint_hlsl::{Expr, ExprKind, Function, Shader, Span, Stmt, StmtKind, statements};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Analysis, LaneMap, Race, analyze, compare};
 
@@ -57,10 +59,11 @@ fn barrier(context: &Context<'_>, races: &[&Race]) -> Option<Fix> {
         return None;
     }
     let mut places = Vec::new();
-    path(function.body.as_deref()?, race.second.span, &mut places);
+    let is_entry = function.span == entry.span;
+    path(function.body.as_deref()?, race.second.span, is_entry, &mut places);
     // Before a statement that both accesses stand in, a barrier is before both.
-    places.retain(|place| !(place.start <= race.first.span.start && race.first.span.end <= place.end));
-    let place = |statement: Span| {
+    places.retain(|(place, _)| !(place.start <= race.first.span.start && race.first.span.end <= place.end));
+    let place = |(statement, is_passed_by_all): (Span, bool)| {
         if leaves(function).any(|other| other.span.start < statement.start) {
             return None;
         }
@@ -75,7 +78,15 @@ fn barrier(context: &Context<'_>, races: &[&Race]) -> Option<Fix> {
                 expanded: None,
             }],
         };
-        fix.proof = Some(ends_races(context, races, &fix, statement)?.to_owned());
+        let proof = match ends_races(context, races, &fix, statement)? {
+            Ended::Proved => "proved of the fix: with one barrier more, no two threads of the group race",
+            Ended::Found if is_passed_by_all => {
+                "found of the fix: with one barrier more, which every thread reaches, this race is gone and no other \
+                 defect comes up"
+            }
+            Ended::Found => return None,
+        };
+        fix.proof = Some(proof.to_owned());
         Some(fix)
     };
     places.into_iter().rev().take(MAX_PLACES).find_map(place)
@@ -92,8 +103,16 @@ fn leaves(function: &Function) -> impl Iterator<Item = &Stmt> {
     })
 }
 
-/// What is proved of a barrier before the statement, if it ends the races and makes nothing worse.
-fn ends_races(context: &Context<'_>, races: &[&Race], fix: &Fix, statement: Span) -> Option<&'static str> {
+/// What is known of a kernel with a barrier more.
+enum Ended {
+    /// Nothing races, whatever the inputs.
+    Proved,
+    /// The races are gone from the runs in which they were found.
+    Found,
+}
+
+/// What is known of a barrier before the statement, if it ends the races and makes nothing worse.
+fn ends_races(context: &Context<'_>, races: &[&Race], fix: &Fix, statement: Span) -> Option<Ended> {
     let (fixed, entry) = fixed_shader(context.shader, context.entry, &fix.edits)?;
     let analysis = analyze(&fixed, entry);
     let added = u32::try_from(fixed.text.len().checked_sub(context.shader.text.len())?).ok()?;
@@ -118,11 +137,7 @@ fn ends_races(context: &Context<'_>, races: &[&Race], fix: &Fix, statement: Span
     let itself = (&fixed, entry);
     let is_proved =
         after.is_empty() && compare(itself, itself, &[LaneMap::Linear]).all(|run| run.outcome.is_equal());
-    Some(if is_proved {
-        "proved of the fix: with one barrier more, no two threads of the group race"
-    } else {
-        "found of the fix: with one barrier more, which every thread reaches, this race is gone and no other defect comes up"
-    })
+    Some(if is_proved { Ended::Proved } else { Ended::Found })
 }
 
 /// A defect as far as it can be told again: its kind, the array, and the places.
@@ -184,20 +199,38 @@ fn holder(shader: &Shader, span: Span) -> Option<&Function> {
     shader.functions.iter().find(holds)
 }
 
-/// The statements around `span` that stand in blocks, from the outermost on.
-fn path(body: &[Stmt], span: Span, places: &mut Vec<Span>) {
-    let holds = |statement: &&Stmt| statement.span.start <= span.start && span.end <= statement.span.end;
-    let Some(statement) = body.iter().find(holds) else {
+/// The statements around `span` that stand in blocks, from the outermost on, and whether each is one that all threads
+/// pass which pass a barrier of its block.
+fn path(body: &[Stmt], span: Span, are_all_here: bool, places: &mut Vec<(Span, bool)>) {
+    let holds = |statement: &Stmt| statement.span.start <= span.start && span.end <= statement.span.end;
+    let Some(at) = body.iter().position(holds) else {
         return;
     };
-    places.push(statement.span);
+    let (before, after) = body.split_at(at);
+    let last_barrier = before.iter().rposition(is_barrier);
+    let is_left = |statements_between: &[Stmt]| {
+        statements(statements_between).any(|one| matches!(one.kind, StmtKind::Break | StmtKind::Continue))
+    };
+    let is_passed = after.iter().any(is_barrier)
+        || last_barrier.is_some_and(|last| !is_left(&before[last..]))
+        || are_all_here;
+    let Some(statement) = after.first() else { return };
+    places.push((statement.span, is_passed));
     blocks(statement, span, places);
 }
 
+/// Whether a statement is a barrier that the whole group waits at.
+fn is_barrier(statement: &Stmt) -> bool {
+    matches!(
+        &statement.kind,
+        StmtKind::Expr(Expr { kind: ExprKind::Intrinsic(intrinsic, _), .. }) if intrinsic.is_group_barrier()
+    )
+}
+
 /// The same below a statement: one that is an arm or a body by itself is no place for another.
-fn blocks(statement: &Stmt, span: Span, places: &mut Vec<Span>) {
+fn blocks(statement: &Stmt, span: Span, places: &mut Vec<(Span, bool)>) {
     match &statement.kind {
-        StmtKind::Block(body) => path(body, span, places),
+        StmtKind::Block(body) => path(body, span, false, places),
         StmtKind::If { then, otherwise, .. } => {
             for arm in std::iter::once(then).chain(otherwise) {
                 blocks(arm, span, places);

@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::{Span, StmtKind, Type};
 use shaderlint_linter::{Context, Finding, Label, ShaderModel, Verdict};
-use shaderlint_simt::{Collective, Elements, Half, Kind, Operator, Shape};
+use shaderlint_simt::{Access, Collective, Elements, Half, Kind, Operator, Shape};
 
 use crate::wave_form::NoFix;
 use crate::{element, wave_form, wave_scan};
@@ -194,7 +194,21 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
         format!("{before} {} = {}", instance.bound, instance.value)
     });
     let instances: String = instances.collect();
-    format!("proved: {output} = {combined}{modulo}{for_all}{afresh}, race-free{up_to}{instances}")
+    let beside = if races_beside(context, scan) {
+        " by itself, though other statements race with it"
+    } else {
+        ""
+    };
+    format!("proved: {output} = {combined}{modulo}{for_all}{afresh}, race-free{beside}{up_to}{instances}")
+}
+
+/// Whether an access of the construct races with one outside of it: before its first barrier or after its last one.
+fn races_beside(context: &Context<'_>, found: &Collective) -> bool {
+    let is_within =
+        |access: &Access| found.span.start <= access.span.start && access.span.end <= found.span.end;
+    let races = context.analysis.races.iter();
+    let mut races = races.filter(|race| found.arrays.contains(&race.array));
+    races.any(|race| is_within(&race.first) || is_within(&race.second))
 }
 
 /// The elements from one to another combined, as a formula.

@@ -80,6 +80,19 @@ fn it_goes_where_every_thread_passes() {
     );
 }
 
+/// Of numbers that the host sets a few are tried: of a condition on them it is not known whether all threads meet it.
+#[test]
+fn it_goes_where_others_wait_if_only_some_numbers_are_tried() {
+    check(
+        "",
+        &format!(
+            "uint sum = 0; uint left = n; while (left > 0) {{ uint count = min(64, left); \
+             /**/ if (gi < count) {{ g[gi] = Src[left + gi]; }} {BARRIER} \
+             for (uint i = 0; i < count; ++i) {{ sum += g[i]; }} left -= count; }} Out[gi] = sum;"
+        ),
+    );
+}
+
 #[test]
 fn no_place_is_better_than_a_wrong_one() {
     // Within one statement.

@@ -92,6 +92,7 @@ pub fn read_preprocessed(
     let (mut shader, unread) = lower::parse_wanted(unit.text, wanted.as_ref());
     shader.origins = origins;
     shader.sources = unit.sources;
+    shader.gaps = unit.gaps;
     let before = problems.len();
     for problem in unread {
         let place = shader.origins.locate(problem.span);

@@ -32,6 +32,8 @@ index!(
 pub struct Shader {
     /// Names of the functions with a wanted word that were left out, since nothing wanted names them.
     pub unread: Vec<String>,
+    /// Where in the text files would stand that were not found, or not followed.
+    pub gaps: Vec<u32>,
     pub structs: Vec<Struct>,
     pub globals: Vec<Global>,
     pub functions: Vec<Function>,

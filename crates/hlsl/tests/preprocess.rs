@@ -262,6 +262,17 @@ fn includes() {
         &["`#if` without `#endif` @ #if"],
     );
     check_files("#include \"b.h\"\nx", &[], "x", &["cannot find `b.h` @ \"b.h\""]);
+    // Where statements or members may be missing, something nobody declares stands for them.
+    check_files(
+        "#include \"b.h\"\nvoid f() {\n#include \"c.h\"\n}\n#include \"d.h\"\n",
+        &[],
+        "void f() {\n__include_not_found();\n}\n",
+        &[
+            "cannot find `b.h` @ \"b.h\"",
+            "cannot find `c.h` @ \"c.h\"",
+            "cannot find `d.h` @ \"d.h\"",
+        ],
+    );
     check_files("#include\nx", &[], "x", &["`#include` without a path @ #include"]);
     check_files(
         "#include \"a\"\nx",

@@ -1,6 +1,7 @@
 //! What statements may touch, read off their text: which variables, arrays and barriers.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
 
 use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{
@@ -9,6 +10,7 @@ use shaderlint_hlsl::{
 };
 
 use crate::finding::Atomic;
+use crate::opaque::Unknown;
 
 /// An upper bound on what running some statements reads and writes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -55,6 +57,9 @@ pub(crate) struct Effects {
     pub jumps: bool,
     /// Returns from, or discards in, the function at hand.
     pub leaves: bool,
+    /// A call of something that is not there, and one that may be a macro's.
+    pub calls_unknown: bool,
+    pub calls_macro: bool,
     /// Something that was not understood and may write to anything its text could name.
     pub opaque: bool,
 }
@@ -98,6 +103,13 @@ impl Effects {
         self.jumps |= other.jumps;
     }
 
+    fn call(&mut self, unknown: Option<Unknown>) {
+        if let Some(Unknown { is_macro }) = unknown {
+            self.calls_unknown = true;
+            self.calls_macro |= is_macro;
+        }
+    }
+
     /// What a call passes on to its caller.
     fn add_globals(&mut self, other: &Effects) {
         self.shared_read.extend(&other.shared_read);
@@ -118,6 +130,8 @@ impl Effects {
         self.device_barrier |= other.device_barrier;
         self.device_observed |= other.device_observed;
         self.atomic |= other.atomic;
+        self.calls_unknown |= other.calls_unknown;
+        self.calls_macro |= other.calls_macro;
         self.opaque |= other.opaque;
     }
 }
@@ -126,8 +140,10 @@ impl Effects {
 #[derive(Default)]
 pub(crate) struct EffectsCache {
     functions: BTreeMap<FunctionId, Option<Effects>>,
-    /// By place in the one tree that is run: whether an expression has side effects.
-    expressions: FxHashMap<*const Expr, bool>,
+    /// By place in the one tree that is run: whether an expression has side effects, and whether it calls what is not
+    /// there.
+    expressions: FxHashMap<*const Expr, (bool, bool)>,
+    uncalled: Option<Rc<Effects>>,
     /// Statements under this span do not count.
     outside: Option<Span>,
 }
@@ -160,13 +176,23 @@ impl EffectsCache {
 
     /// [`Effects::has_side_effects`] of an expression of `shader`.
     pub fn has_side_effects(&mut self, shader: &Shader, expr: &Expr) -> bool {
+        self.told(shader, expr).0
+    }
+
+    /// [`Effects::calls_unknown`] of an expression of `shader`.
+    pub fn calls_unknown(&mut self, shader: &Shader, expr: &Expr) -> bool {
+        self.told(shader, expr).1
+    }
+
+    fn told(&mut self, shader: &Shader, expr: &Expr) -> (bool, bool) {
         let key = std::ptr::from_ref(expr);
         if let Some(known) = self.expressions.get(&key) {
             return *known;
         }
-        let has = self.of_expression(shader, expr).has_side_effects();
-        self.expressions.insert(key, has);
-        has
+        let effects = self.of_expression(shader, expr);
+        let told = (effects.has_side_effects(), effects.calls_unknown);
+        self.expressions.insert(key, told);
+        told
     }
 
     /// Whether all that an expression does besides having a value is to read other lanes.
@@ -192,7 +218,10 @@ impl EffectsCache {
                     self.expression(shader, init, false, effects);
                 }
             }
-            StmtKind::Expr(expr) => self.expression(shader, expr, false, effects),
+            StmtKind::Expr(expr) => {
+                self.expression(shader, expr, false, effects);
+                effects.call(Unknown::of_statement(shader, expr));
+            }
             StmtKind::Block(body) => {
                 for statement in body {
                     self.statement(shader, statement, effects);
@@ -249,6 +278,7 @@ impl EffectsCache {
     }
 
     fn expression(&mut self, shader: &Shader, expr: &Expr, written: bool, effects: &mut Effects) {
+        effects.call(Unknown::of(shader, expr));
         match &expr.kind {
             ExprKind::Literal(_) => {}
             ExprKind::Local(local) => {
@@ -377,6 +407,27 @@ impl EffectsCache {
                 }
             }
         }
+    }
+
+    /// Of the functions that no entry point calls, as far as can be seen.
+    pub fn of_uncalled(&mut self, shader: &Shader) -> Rc<Effects> {
+        if let Some(known) = &self.uncalled {
+            return Rc::clone(known);
+        }
+        let mut called = BTreeSet::new();
+        for (entry, _) in shader.entry_points() {
+            called.insert(entry);
+            called.extend(&self.of_function(shader, entry).functions);
+        }
+        let mut effects = Effects::default();
+        for function in (0..shader.functions.len() as u32).map(FunctionId) {
+            if !called.contains(&function) {
+                effects.add_globals(&self.of_function(shader, function));
+            }
+        }
+        let effects = Rc::new(effects);
+        self.uncalled = Some(Rc::clone(&effects));
+        effects
     }
 
     /// Of all functions there are.

@@ -212,6 +212,7 @@ impl<'a> Machine<'a> {
         let (yes, no, maybe) = self.split(&condition);
         let undecided = if op == BinaryOp::LogicalAnd { yes } else { no }.or(maybe);
         if undecided.is_empty() {
+            self.pass_operand(b)?;
             return Ok(left);
         }
         let (then_guard, else_guard) = self.guards(&condition, maybe);
@@ -246,10 +247,23 @@ impl<'a> Machine<'a> {
     fn under<T>(&mut self, mask: Mask, guard: Column, f: impl FnOnce(&mut Self) -> Run<T>) -> Run<T> {
         let active = std::mem::replace(&mut self.state.active, mask);
         let guard = std::mem::replace(&mut self.state.guard, guard);
+        self.arms += 1;
         let result = f(self);
+        self.arms -= 1;
         self.state.active = active;
         self.state.guard = guard;
         result
+    }
+
+    /// An operand of `?:`, `&&` or `||` that nobody evaluates where the language has them cut short.
+    fn pass_operand(&mut self, operand: &'a Expr) -> Run<()> {
+        if self.claims.is_none() && self.effects.calls_unknown(self.shader, operand) {
+            return Self::stop(
+                "a call of something unknown that may be made or not",
+                operand.span,
+            );
+        }
+        Ok(())
     }
 
     /// `?:`. Before HLSL 2021 both arms are evaluated; an arm without effects that is not selected cannot be told
@@ -286,11 +300,13 @@ impl<'a> Machine<'a> {
         };
         let (for_a, for_b) = (yes.or(maybe), no.or(maybe));
         let a = if for_a.is_empty() {
+            self.pass_operand(a)?;
             None
         } else {
             Some(self.under(for_a, then_guard, |m| m.eval(a))?)
         };
         let b = if for_b.is_empty() {
+            self.pass_operand(b)?;
             None
         } else {
             Some(self.under(for_b, else_guard, |m| m.eval(b))?)

@@ -40,8 +40,13 @@ impl Machine<'_> {
         let text = self.meaning(&effects, span);
         self.state.events += 1;
         self.happens(Step::Unfollowed);
-        self.state.is_observed |= effects.device_observed;
-        let digests = self.digests(&effects);
+        self.state.is_observed |= effects.device_observed || effects.calls_unknown;
+        let reach = if effects.calls_unknown {
+            self.reach(effects.calls_macro)
+        } else {
+            BTreeSet::new()
+        };
+        let digests = self.digests(&effects, &reach);
         if effects.loops {
             let threads = self.state.active.threads();
             let entered = threads.filter_map(|thread| Some((text, digests.get(thread)?.clone())));
@@ -88,6 +93,12 @@ impl Machine<'_> {
                 })
                 .collect();
             self.state.statics.insert(*global, new);
+        }
+        if !reach.is_empty() {
+            let given = Column::from_fn(lanes, |thread| digests[thread].clone());
+            for global in reach {
+                self.leave_unknown(global, text, &given);
+            }
         }
         if effects.barrier {
             self.state.interval += 1;
@@ -139,7 +150,7 @@ impl Machine<'_> {
         let mut resources: Vec<&str> = named
             .map(|global| &*self.shader.globals[global.0 as usize].name)
             .collect();
-        if effects.handle_written {
+        if effects.handle_written || effects.calls_unknown {
             // One of those that variables stand for, which are part of what is read.
             resources.push(ANY_RESOURCE);
         }
@@ -272,7 +283,8 @@ impl Machine<'_> {
     }
 
     /// One value a thread that stands for all it reads in statements of these effects.
-    fn digests(&mut self, effects: &Effects) -> Vec<Value> {
+    fn digests(&mut self, effects: &Effects, reach: &BTreeSet<GlobalId>) -> Vec<Value> {
+        let held = self.held(reach);
         let events = Value::Known(self.state.events);
         let history = Value::Known(self.state.history);
         let active = self.state.active;
@@ -280,9 +292,10 @@ impl Machine<'_> {
         let mut of_thread: Vec<Vec<Value>> = vec![Vec::new(); self.lanes];
         for (thread, values) in of_thread.iter_mut().enumerate() {
             values.push(events.clone());
-            if effects.device_observed {
+            if effects.device_observed || effects.calls_unknown {
                 values.push(history.clone());
             }
+            values.push(held.clone());
             values.push(Value::Known(thread as u32));
             values.push(self.state.guard.at(thread).clone());
             for local in effects.read.iter().chain(&effects.written) {

@@ -26,6 +26,7 @@ use crate::flow::Mark;
 use crate::history::{Ordered, Step};
 use crate::leftover::Leftovers;
 use crate::memory::{Shared, Site};
+use crate::opaque::Unknown;
 use crate::probe::{Prober, Trail};
 use crate::served::Served;
 use crate::shuffle::Ladders;
@@ -187,6 +188,8 @@ pub(crate) struct Machine<'a> {
     /// What statements that are not followed mean, by function and place.
     pub meanings: FxHashMap<(FunctionId, Span), Symbol>,
     pub budget: u64,
+    /// Operands of `?:`, `&&` and `||` that it is in: whether these are evaluated depends on the language version.
+    pub arms: u32,
     /// Atoms there may be, with their arguments, those of earlier runs on the same terms among them.
     pub max_work: usize,
     /// The ways threads went that are not here, from the outermost branch on.
@@ -302,6 +305,7 @@ impl<'a> Machine<'a> {
             constants: FxHashMap::default(),
             meanings: FxHashMap::default(),
             budget,
+            arms: 0,
             max_work: MAX_WORK,
             partings: Vec::new(),
             exits: Vec::new(),
@@ -417,6 +421,13 @@ impl<'a> Machine<'a> {
             StmtKind::Expr(expr) => {
                 self.eval(expr)?;
                 if matches!(expr.kind, ExprKind::Opaque(_)) {
+                    if let Some(Unknown { is_macro }) = Unknown::of_statement(self.shader, expr)
+                        && self.claims.is_none()
+                    {
+                        let text = String::from_utf8_lossy(expr.span.slice(&self.shader.text));
+                        let text = self.terms.symbol(&text);
+                        self.call_unknown(text, &Column::ZERO, is_macro);
+                    }
                     self.meet_unknown();
                 }
                 Ok(())

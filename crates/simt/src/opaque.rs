@@ -1,7 +1,10 @@
 //! What is not understood: terms of its text and of what it is given.
 
-use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, Shader, Span, Type};
+use std::collections::BTreeSet;
 
+use shaderlint_hlsl::{Expr, ExprKind, GlobalId, Intrinsic, Shader, Span, Storage, Type};
+
+use crate::claim::FROM_HEAP;
 use crate::column::Column;
 use crate::machine::{Machine, Run};
 use crate::place::{Place, Root};
@@ -81,9 +84,7 @@ impl<'a> Machine<'a> {
             }
         }
         let known_read = match &expr.kind {
-            ExprKind::Method { name, .. } => ["Load", "Sample", "Gather"]
-                .iter()
-                .any(|read| name.starts_with(read)),
+            ExprKind::Method { name, .. } => is_read(name),
             ExprKind::Intrinsic(intrinsic, arguments) => {
                 !(0..arguments.len()).any(|index| intrinsic.may_write(index))
             }
@@ -103,6 +104,7 @@ impl<'a> Machine<'a> {
                 self.uses(column);
             }
         }
+        let call = Unknown::of(self.shader, expr).filter(|_| self.claims.is_none());
         let has_nothing = self.claims.is_some() && columns.is_empty();
         if has_nothing && is_name(self.shader, expr) {
             // Perhaps one for each thread, and another each time.
@@ -114,6 +116,11 @@ impl<'a> Machine<'a> {
         }
         if (is_partly_known || has_nothing) && !self.is_heap(expr) {
             // Equal terms would say that what is not seen is equal too.
+            if let Some(Unknown { is_macro }) = call {
+                let given = self.not_known(1);
+                let given = self.as_one(&given);
+                self.call_unknown(text, &given, is_macro);
+            }
             let count = self.parts(&expr.ty).clamp(1, MAX_COUNT);
             for (place, operand, _) in places {
                 let changed = self.not_known(place.components.len());
@@ -125,7 +132,10 @@ impl<'a> Machine<'a> {
             }
             return Ok(self.not_known(count));
         }
-        let all = self.as_one(&columns);
+        let mut all = self.as_one(&columns);
+        if let Some(Unknown { is_macro }) = call {
+            all = self.call_unknown(text, &all, is_macro);
+        }
         let count = self.parts(&expr.ty).clamp(1, MAX_COUNT);
         let may_tell = self.claims.is_some()
             && match &expr.kind {
@@ -157,6 +167,108 @@ impl<'a> Machine<'a> {
             }
         }
         Ok(value)
+    }
+
+    /// A call of what is not there, given `all`: what each thread gets from it is a term of all that it may read.
+    ///
+    /// It may do anything to what was declared before its own text: to the device memory of a header, to variables that
+    /// it keeps for its next call, to other threads' results. So it is held to be a write to some resource, by which two
+    /// kernels are equal only if each thread makes the same calls in the same order among its writes; and what it gives
+    /// depends on the thread and on all that has happened to device memory before, earlier calls among it
+    /// ([`crate::history`]).
+    ///
+    /// Groupshared arrays and `static` variables of the text at hand it reaches only as [`Reach`] says. What they hold is
+    /// then part of what it reads, with whether that was written since the last barrier, and what it leaves in them is
+    /// not known. That it races with what the text does to them is not assumed.
+    pub fn call_unknown(&mut self, text: Symbol, all: &Column, is_macro: bool) -> Column {
+        let reach = self.reach(is_macro);
+        let held = Column::Uniform(self.held(&reach));
+        let (history, arms) = (Value::Known(self.state.history), Value::Known(self.arms));
+        let [history, arms] = [history, arms].map(Column::Uniform);
+        let thread = Column::from_fn(self.lanes, |thread| Value::Known(thread as u32));
+        let mut given = vec![all.clone(), thread, history, held, arms];
+        let statics = self.state.statics.iter().filter(|(id, _)| reach.contains(id));
+        given.extend(statics.flat_map(|(_, columns)| columns.iter().cloned()));
+        let given = self.as_one(&given);
+        for called in self.opaque_of(text, &given, 1) {
+            self.store_device(FROM_HEAP, &[], u32::MAX, &called);
+        }
+        self.state.is_observed = true;
+        for global in reach {
+            self.leave_unknown(global, text, &given);
+        }
+        given
+    }
+
+    /// What these groupshared arrays hold, in one term, and which of them were not written since the last barrier.
+    pub fn held(&mut self, reach: &BTreeSet<GlobalId>) -> Value {
+        let mut held: Vec<Value> = Vec::new();
+        for array in self
+            .state
+            .shared
+            .iter()
+            .filter(|array| reach.contains(&array.global))
+        {
+            let is_settled = !array.is_written_in(self.state.interval_of(array));
+            held.push(Value::Known(u32::from(is_settled)));
+            held.extend(array.cells().iter().cloned());
+        }
+        self.terms.apply(Op::Same, &held)
+    }
+
+    /// Leaves in a variable what something of this text makes of it that each thread gives these values.
+    pub fn leave_unknown(&mut self, global: GlobalId, text: Symbol, given: &Column) {
+        let Some(declared) = self.shader.globals.get(global.0 as usize) else {
+            return;
+        };
+        let place = self.terms.symbol(&declared.name);
+        let left = |component| Op::Havoc {
+            text,
+            place,
+            component,
+        };
+        let threads = self.state.active.threads();
+        let everything: Vec<Value> = threads.map(|thread| given.at(thread).clone()).collect();
+        let everything = self.terms.apply(Op::Same, &everything);
+        if let Some(array) = self.state.shared.iter_mut().find(|array| array.global == global) {
+            for (component, cell) in (0..).zip(array.cells_mut()) {
+                *cell = self
+                    .terms
+                    .apply(left(component), std::slice::from_ref(&everything));
+            }
+            self.forget_reads(global, None);
+        }
+        if let Some(columns) = self.state.statics.get(&global).cloned() {
+            let (active, all, lanes) = (self.state.active, self.all, self.lanes);
+            let mut changed = Vec::with_capacity(columns.len());
+            for (component, column) in (0..).zip(columns) {
+                let new = self.map_all(&[given], |terms, values| terms.apply(left(component), values));
+                changed.push(column.overlay(&new, active, all, lanes));
+            }
+            self.state.statics.insert(global, changed);
+        }
+    }
+
+    /// The groupshared and `static` variables of the text that a call of something unknown may reach.
+    ///
+    /// A function can only name what is declared before it, as in C. What is not in the text stands in a file that was
+    /// not found, and so before all that is declared after the last of these; where none is missing, before the text.
+    /// What is only declared before may be defined after it: functions that no entry point is seen to call may be called
+    /// from there. A macro may name anything that is there where it is used.
+    pub fn reach(&mut self, is_macro: bool) -> BTreeSet<GlobalId> {
+        let shader = self.shader;
+        let last_gap = shader.gaps.last().copied();
+        let aside = self.effects.of_uncalled(shader);
+        let variables = (0u32..).map(GlobalId).zip(&shader.globals);
+        let variables =
+            variables.filter(|(_, global)| matches!(global.storage, Storage::Groupshared | Storage::Static));
+        variables
+            .filter(|(id, global)| {
+                let is_before_gap = last_gap.is_some_and(|gap| global.span.start < gap);
+                is_macro || is_before_gap || aside.globals.contains(id)
+            })
+            .map(|(id, _)| id)
+            .collect()
     }
 
     /// Whether values may be one for one thread and another for the next without any data in them.
@@ -336,6 +448,49 @@ impl<'a> Machine<'a> {
         self.write_opaquely(text, 0, &all, (&place, target.span), true)?;
         Ok(Some(()))
     }
+}
+
+/// A call of something that is not there.
+#[derive(Clone, Copy)]
+pub(crate) struct Unknown {
+    /// By custom the name of a macro has no small letters, and that of a function has.
+    pub is_macro: bool,
+}
+
+impl Unknown {
+    /// What an expression calls of which nothing is known.
+    pub fn of(shader: &Shader, expr: &Expr) -> Option<Unknown> {
+        let is_unknown = match &expr.kind {
+            ExprKind::Opaque(_) => true,
+            // The methods of resources are known by their names.
+            ExprKind::Method { object, name, .. } => {
+                !matches!(object.ty, Type::Resource(..)) && !is_read(name)
+            }
+            _ => false,
+        };
+        let text = expr.span.slice(&shader.text).trim_ascii();
+        let called = text.iter().position(|byte| *byte == b'(');
+        let called = called.filter(|_| is_unknown && text.ends_with(b")"))?;
+        Some(Unknown::by_name(text.get(..called).unwrap_or_default()))
+    }
+
+    /// What a statement calls that is but a name.
+    pub fn of_statement(shader: &Shader, expr: &Expr) -> Option<Unknown> {
+        is_name(shader, expr).then(|| Unknown::by_name(expr.span.slice(&shader.text)))
+    }
+
+    fn by_name(name: &[u8]) -> Unknown {
+        Unknown {
+            is_macro: !name.iter().any(u8::is_ascii_lowercase),
+        }
+    }
+}
+
+/// Whether a method of this name only reads.
+fn is_read(name: &str) -> bool {
+    ["Load", "Sample", "Gather"]
+        .iter()
+        .any(|read| name.starts_with(read))
 }
 
 /// Whether an expression that is not understood is a name and no more.

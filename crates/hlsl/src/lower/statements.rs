@@ -5,6 +5,7 @@ use tree_sitter::Node;
 use super::Lowering;
 use super::conversions::{convert, to_condition, to_index};
 use super::parts::{Part, part};
+use crate::preprocess::NOT_FOUND;
 use crate::span::Span;
 use crate::tree::{BinaryOp, Case, Expr, ExprKind, Loop, Stmt, StmtKind};
 use crate::types::Type;
@@ -104,6 +105,8 @@ impl Lowering<'_> {
                 return;
             }
             "expression_statement" => match node.named_child(0) {
+                // What is missing there was told already.
+                _ if span.slice(self.text) == NOT_FOUND.trim_ascii() => StmtKind::Opaque,
                 Some(child) => StmtKind::Expr(self.expression(child)),
                 None => StmtKind::Block(Vec::new()),
             },

@@ -5,9 +5,9 @@ use std::rc::Rc;
 use super::lex::{self, Class, Comment, Kind};
 use super::macros;
 use super::names::{Symbol, Token};
-use super::text::SourceText;
+use super::text::{SourceText, offset};
 use super::unit::{Condition, Unit};
-use super::{Branch, MAX_INCLUDE_DEPTH, MAX_INCLUSIONS, Taken};
+use super::{Branch, MAX_INCLUDE_DEPTH, MAX_INCLUSIONS, NOT_FOUND, Taken};
 use crate::span::{FileId, FileSpan};
 
 /// A directive's line: positions in the joined text.
@@ -355,6 +355,7 @@ impl Unit<'_> {
         };
         let Some(file) = resolved else {
             self.problem(format!("cannot find `{shown}`"), Some(place));
+            self.leave_gap(directive);
             return;
         };
         if self.once.contains(&file) {
@@ -373,6 +374,7 @@ impl Unit<'_> {
         // Told once, such a file is no longer included in itself at all: 64 levels of two includes each would
         // never end.
         if is_full || (is_open && self.too_deep.contains(&file)) {
+            self.leave_gap(directive);
             return;
         }
         self.inclusions += 1;
@@ -381,6 +383,7 @@ impl Unit<'_> {
                 let message = format!("more than {MAX_INCLUSIONS} includes: none is followed from here on");
                 self.problem(message, Some(place));
             }
+            self.leave_gap(directive);
             return;
         }
         self.included = self.open(
@@ -390,6 +393,27 @@ impl Unit<'_> {
                 ..place
             }),
         );
+    }
+
+    /// Notes that a file stands here that is not read. In braces its text may be statements or members: in its place
+    /// is a call of something that nobody declares.
+    fn leave_gap(&mut self, directive: u32) {
+        let text = &self.out.text;
+        let (from, mut depth) = self.braces;
+        for byte in text.get(from..).unwrap_or_default() {
+            match byte {
+                b'{' => depth = depth.saturating_add(1),
+                b'}' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+        }
+        self.braces = (text.len(), depth);
+        self.gaps.push(offset(text.len()));
+        if depth > 0 {
+            for byte in NOT_FOUND {
+                self.out.gap(self.frame.inclusion, directive, *byte);
+            }
+        }
     }
 }
 

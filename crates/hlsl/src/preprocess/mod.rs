@@ -44,6 +44,8 @@ const MAX_CONDITION_DEPTH: usize = 200;
 const MAX_PROBLEMS: usize = 1_000;
 /// Characters of a problem's message, give or take.
 const MAX_MESSAGE: usize = 400;
+/// Stands for a file in braces that is not read.
+pub(crate) const NOT_FOUND: &[u8] = b"__include_not_found();\n";
 
 /// A translation unit after preprocessing.
 #[derive(Clone, Debug, Default)]
@@ -56,6 +58,8 @@ pub struct Preprocessed {
     /// The regions that an `#if` left out in this configuration, in order of the scan. Regions inside such a region
     /// are not listed, nor are those that another inclusion of the same file took in (as under an include guard).
     pub inactive: Vec<Inactive>,
+    /// Where in the text files would stand that were not found, or not followed.
+    pub gaps: Vec<u32>,
 }
 
 /// A region of a file that conditional compilation left out.

@@ -292,7 +292,7 @@ impl Output {
         }
     }
 
-    /// Adds a blank that the file does not have at `start`.
+    /// Adds a byte that the file does not have at `start`.
     pub fn gap(&mut self, inclusion: u16, start: u32, byte: u8) {
         self.segment(GAP, inclusion, start);
         self.text.push(byte);

@@ -62,6 +62,10 @@ pub(super) struct Unit<'a> {
     pub too_deep: FxHashSet<FileId>,
     pub inclusions: usize,
     pub bytes_read: usize,
+    /// Where in the expanded text files would stand that are not read.
+    pub gaps: Vec<u32>,
+    /// How far the expanded text was looked through for braces, and how many are open there.
+    pub braces: (usize, u32),
     /// The regions left out, each with the index of its `#if` in `groups`.
     inactive: Vec<(Inactive, usize)>,
     /// For each `#if` met the region that was taken.
@@ -102,6 +106,8 @@ impl<'a> Unit<'a> {
             too_deep: FxHashSet::default(),
             inclusions: 0,
             bytes_read: 0,
+            gaps: Vec::new(),
+            braces: (0, 0),
             inactive: Vec::new(),
             groups: Vec::new(),
             active: FxHashSet::default(),
@@ -146,6 +152,7 @@ impl<'a> Unit<'a> {
             origins,
             sources: self.sources,
             inactive,
+            gaps: self.gaps,
         };
         (preprocessed, self.problems)
     }
