@@ -24,13 +24,13 @@ use shaderlint_hlsl::{
 use crate::aggregate;
 use crate::bins;
 use crate::column::{Column, Mask};
-use crate::control::loop_variable;
 use crate::effects::Effects;
 use crate::finding::{Amount, Atomic, Cells, Claim, Found};
 use crate::flow::{Facts, Mark, Source};
 use crate::fold;
 use crate::machine::{BUDGET, Halt, LoopState, MAX_COMPONENTS, Machine, Run};
 use crate::order::Order;
+use crate::passes::Held;
 use crate::terms::Terms;
 use crate::value::Value;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
@@ -342,7 +342,7 @@ impl<'a> Machine<'a> {
 
     /// Runs a pass of a loop that may be any of its passes, for its claims. Those that were met in the passes so far
     /// count no more: what they showed holds for these passes only.
-    pub fn any_pass(&mut self, statement: &'a Stmt, l: &'a Loop, so_far: Sites) {
+    pub fn any_pass(&mut self, statement: &'a Stmt, l: &'a Loop, begun: &[Vec<Column>], so_far: Sites) {
         if let Some(claims) = &mut self.claims {
             let seen = std::mem::replace(&mut claims.sites, so_far);
             for (key, site) in seen {
@@ -360,13 +360,26 @@ impl<'a> Machine<'a> {
             return;
         }
         let before = self.state.clone();
-        let steady = self.steady_variable(l);
+        let held = self.in_any_pass(l, &effects.written, begun);
         self.forget(&effects, |machine, local| {
-            if local == steady && steady.is_some() {
-                return Column::Uniform(machine.terms.fresh());
+            let held = local.and_then(|local| held.get(&local));
+            match held.copied().unwrap_or(Held::Own) {
+                Held::One | Held::Stepped => Column::Uniform(machine.terms.fresh()),
+                Held::Own => machine.unknown(),
+                Held::Untold => machine.untold(),
             }
-            machine.unknown()
         });
+        for (local, _) in held.iter().filter(|(_, held)| **held == Held::Stepped) {
+            let index = local.0 as usize;
+            let steps = self.state.frame.locals.get(index).cloned();
+            let (Some(begun), Some(steps)) = (begun.get(index), steps) else {
+                continue;
+            };
+            let stepped = self.binary(BinaryOp::Add, Some(Scalar::Uint), begun, &steps);
+            if let Some(slot) = self.state.frame.locals.get_mut(index) {
+                *slot = stepped;
+            }
+        }
         let guard = self.state.guard.clone();
         self.state.frame.loops.push(LoopState::any_pass(guard));
         // Claims met before a halt were met.
@@ -431,30 +444,6 @@ impl<'a> Machine<'a> {
             self.state.active = yes.or(maybe);
         }
         self.statement(&l.body)
-    }
-
-    /// The loop's variable if it has one value in each pass: all begin with the same and step alike.
-    fn steady_variable(&mut self, l: &'a Loop) -> Option<LocalId> {
-        let variable = loop_variable(l)?;
-        let body = self
-            .effects
-            .of_statements(self.shader, std::slice::from_ref(&l.body));
-        let step = self.effects.of_expression(self.shader, l.step.as_ref()?);
-        let columns = self.state.frame.locals.get(variable.0 as usize)?;
-        let is_steady = !body.written.contains(&variable)
-            && !body.opaque
-            && step
-                .read
-                .iter()
-                .chain(&step.written)
-                .all(|local| *local == variable)
-            && !step.touches_shared()
-            && !step.device_observed
-            && !step.opaque
-            && columns
-                .iter()
-                .all(|column| column.uniform(self.state.active).is_some());
-        is_steady.then_some(variable)
     }
 
     /// Runs each case of a switch for its claims, as if the threads took it whose values may be its label.

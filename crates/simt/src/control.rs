@@ -157,6 +157,7 @@ impl<'a> Machine<'a> {
             is_any_pass: false,
         });
         let claims = self.claims.as_ref().map(Claims::so_far);
+        let claims = claims.map(|claims| (claims, self.state.frame.locals.clone()));
         let function_depth = self.state.frame.depth;
         let guard = self.state.guard.clone();
         let ran = self.passes(l);
@@ -176,8 +177,8 @@ impl<'a> Machine<'a> {
                     self.state.frame.locals = locals;
                     self.state.statics = statics;
                 }
-                if let Some(claims) = claims {
-                    self.any_pass(statement, l, claims);
+                if let Some((claims, begun)) = claims {
+                    self.any_pass(statement, l, &begun, claims);
                 }
                 self.havoc(std::slice::from_ref(statement), statement.span)
             }

@@ -26,7 +26,6 @@ use crate::flow::Mark;
 use crate::history::{Ordered, Step};
 use crate::leftover::Leftovers;
 use crate::memory::{Shared, Site};
-use crate::opaque::Unknown;
 use crate::probe::{Prober, Trail};
 use crate::served::Served;
 use crate::shuffle::Ladders;
@@ -419,15 +418,9 @@ impl<'a> Machine<'a> {
                 Ok(())
             }
             StmtKind::Expr(expr) => {
-                self.eval(expr)?;
+                let value = self.eval(expr)?;
                 if matches!(expr.kind, ExprKind::Opaque(_)) {
-                    if let Some(Unknown { is_macro }) = Unknown::of_statement(self.shader, expr)
-                        && self.claims.is_none()
-                    {
-                        let text = String::from_utf8_lossy(expr.span.slice(&self.shader.text));
-                        let text = self.terms.symbol(&text);
-                        self.call_unknown(text, &Column::ZERO, is_macro);
-                    }
+                    self.pass_unknown(expr, &value);
                     self.meet_unknown();
                 }
                 Ok(())

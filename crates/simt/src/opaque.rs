@@ -2,10 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Expr, ExprKind, GlobalId, Intrinsic, Shader, Span, Storage, Type};
+use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, GlobalId, Intrinsic, Scalar, Shader, Span, Storage, Type};
 
 use crate::claim::FROM_HEAP;
 use crate::column::Column;
+use crate::fold;
 use crate::machine::{Machine, Run};
 use crate::place::{Place, Root};
 use crate::terms::Symbol;
@@ -200,6 +201,29 @@ impl<'a> Machine<'a> {
         given
     }
 
+    /// After a statement that is not understood, with its value: one that is but a name was no call until now, and a
+    /// macro may have made some threads return. Which ones its data tell, if it was given any.
+    pub fn pass_unknown(&mut self, expr: &Expr, value: &[Column]) {
+        let by_name = Unknown::of_statement(self.shader, expr);
+        if self.claims.is_none() {
+            if let Some(Unknown { is_macro }) = by_name {
+                let text = String::from_utf8_lossy(expr.span.slice(&self.shader.text));
+                let text = self.terms.symbol(&text);
+                self.call_unknown(text, &Column::ZERO, is_macro);
+            }
+            return;
+        }
+        let unknown = by_name.or_else(|| Unknown::of(self.shader, expr));
+        if unknown.is_some_and(|unknown| unknown.is_macro) {
+            let is_by_data = value.iter().any(|column| self.is_data(column));
+            let stayed = if is_by_data { self.unknown() } else { self.untold() };
+            let guard = self.state.guard.clone();
+            self.state.guard = self.map([&guard, &stayed], |m, values| {
+                fold::binary(m.terms, BinaryOp::LogicalAnd, Scalar::Bool, values[0], values[1])
+            });
+        }
+    }
+
     /// What these groupshared arrays hold, in one term, and which of them were not written since the last barrier.
     pub fn held(&mut self, reach: &BTreeSet<GlobalId>) -> Value {
         let mut held: Vec<Value> = Vec::new();
@@ -281,7 +305,7 @@ impl<'a> Machine<'a> {
 
     /// Whether each thread's value was made of data in the same way. What was made in another way for one thread, such as
     /// of its number, may tell it from the others whatever the data are.
-    fn is_data(&self, column: &Column) -> bool {
+    pub fn is_data(&self, column: &Column) -> bool {
         let mut first = None;
         let mut active = self.state.active.threads();
         active.all(|thread| {

@@ -224,6 +224,43 @@ fn any_pass_of_a_loop_must_show_it() {
     );
 }
 
+/// What all threads change alike is one number in each pass, and what only steps keeps its distance.
+#[test]
+fn variables_of_any_pass_are_told_apart() {
+    let claim = "uint s; InterlockedAdd(C[0], 1, s); Out[s] = gi;";
+    for one_at_a_time in [
+        "uint i = 0; while (i < Src[0]) { i++; if (Src[i] == gi) { CLAIM } }",
+        "uint i = 0; do { if (gi == i) { CLAIM } i += 2; } while (i < n);",
+        "uint d = 1; while (d < n) { if (gi == d) { CLAIM } d <<= 1; }",
+        "uint node = Src[gid.x]; while (node != 0) { if (Src[node] == gi) { CLAIM } node = Src[node + 1]; }",
+        "for (uint i = gi; i < n; i += 64) { if (i == k) { CLAIM } }",
+        "uint i = gi; while (i < n) { if (i == Src[gid.x]) { CLAIM } i = i + 64; }",
+        "uint at = gi; while (Src[gid.x] < n) { if (at == 5) { CLAIM } at = at * 2; }",
+        "uint at = gi; while (Src[gid.x] < n) { if (at == 5) { CLAIM } if (gi < 7) at++; }",
+    ] {
+        check("", &one_at_a_time.replace("CLAIM", claim), &[]);
+    }
+    for many in [
+        "uint i = gi; while (i < n) { if (Src[i] > 3) { CLAIM } i += 64; }",
+        "bool is = false; for (uint i = 0; i < n; i++) { if (Src[i * 64 + gi] == 3) is = true; if (is) { CLAIM } }",
+        "uint node = Src[gi]; while (node != 0) { if (Src[node] > 3) { CLAIM } node = Src[node + 1]; }",
+        "float sum = 0; for (uint i = 0; i < n; i++) { sum += Src[i * 64 + gi]; if (sum > 9) { CLAIM } }",
+        "uint i = 0; while (i < n) { if (Src[i * 64 + gi] == 3) { i += 2; continue; } if (i > 7) { CLAIM } i++; }",
+    ] {
+        check("", &many.replace("CLAIM", claim), &["slot"]);
+    }
+}
+
+/// A macro of a header that is not there may let one thread stay.
+#[test]
+fn a_statement_that_is_not_known_may_be_a_return() {
+    let claim = "uint s; InterlockedAdd(C[0], 1, s); Out[s] = gi;";
+    check("", &format!("RETURN_IF(gi > 0); {claim}"), &[]);
+    check("", &format!("ONLY_FIRST; {claim}"), &[]);
+    check("", &format!("RETURN_IF(Src[id.x] > 3); {claim}"), &["slot"]);
+    check("", &format!("Prepare(gi); {claim}"), &["slot"]);
+}
+
 #[test]
 fn few_bins_are_counted() {
     for (index, bins) in [
