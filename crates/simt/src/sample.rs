@@ -35,6 +35,8 @@ pub(crate) struct Sample<'t> {
     /// What is not guessed is computed as kernels do, for inputs that could be: floats are small whole numbers wherever
     /// they are read.
     pub strict: bool,
+    /// What is not known of any pass of a loop is less than 64.
+    pub has_few_passes: bool,
     /// What the kernel is given, where that is not at random.
     pub given: Option<&'t Given<'t>>,
     /// The group that is looked at, where inputs are given or unremarkable.
@@ -118,6 +120,7 @@ impl<'t> Sample<'t> {
             guessed: false,
             stand_ins: FxHashSet::default(),
             strict: false,
+            has_few_passes: false,
             given: None,
             group: [0; 3],
             depth: 0,
@@ -208,7 +211,8 @@ impl<'t> Sample<'t> {
         let Some(Term::Apply(op, arguments)) = self.terms.term(atom) else {
             self.guessed |= self.strict;
             hash.0 ^= u64::from(atom) << 32;
-            return (hash.next() >> 32) as u32;
+            let word = (hash.next() >> 32) as u32;
+            return if self.has_few_passes { word % 64 } else { word };
         };
         if let Op::GroupId(axis) = op {
             return self.group_word(*axis);

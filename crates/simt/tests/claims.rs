@@ -243,6 +243,7 @@ fn variables_of_any_pass_are_told_apart() {
     for many in [
         "uint i = gi; while (i < n) { if (Src[i] > 3) { CLAIM } i += 64; }",
         "bool is = false; for (uint i = 0; i < n; i++) { if (Src[i * 64 + gi] == 3) is = true; if (is) { CLAIM } }",
+        "uint m = n & 0xFFFF; for (uint i = gi; i < m; i += 64) { float c = Src[i]; if (c < 9) { CLAIM } }",
         "uint node = Src[gi]; while (node != 0) { if (Src[node] > 3) { CLAIM } node = Src[node + 1]; }",
         "float sum = 0; for (uint i = 0; i < n; i++) { sum += Src[i * 64 + gi]; if (sum > 9) { CLAIM } }",
         "uint i = 0; while (i < n) { if (Src[i * 64 + gi] == 3) { i += 2; continue; } if (i > 7) { CLAIM } i++; }",
