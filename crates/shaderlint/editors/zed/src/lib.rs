@@ -26,10 +26,12 @@ impl Extension for Shaderlint {
                 "no `{NAME}` on the PATH: install it, or name it in the settings as `lsp.{NAME}.binary.path`"
             )
         };
+        // What the settings say of a variable comes last, and holds.
+        let env = env.into_iter().flatten();
         Ok(Command {
             command: path.or_else(|| worktree.which(NAME)).ok_or_else(missing)?,
             args: arguments.unwrap_or_else(|| vec!["server".to_owned()]),
-            env: env.map_or_else(|| worktree.shell_env(), |env| env.into_iter().collect()),
+            env: worktree.shell_env().into_iter().chain(env).collect(),
         })
     }
 
