@@ -19,10 +19,7 @@ pub(crate) fn completions(shell: Shell) -> Result<Outcome> {
 
 /// Prints the manual page of shaderlint, or of one of its commands.
 pub(crate) fn man(command: Option<&str>) -> Result<Outcome> {
-    // `shaderlint help` has no page: it prints others.
-    let mut all = Args::command().disable_help_subcommand(true);
-    // What a command is called in full is known once all are put together.
-    all.build();
+    let all = commands();
     let page_of = match command {
         None => all,
         Some(name) => {
@@ -33,17 +30,38 @@ pub(crate) fn man(command: Option<&str>) -> Result<Outcome> {
             found.with_context(unknown)?.clone()
         }
     };
-    let mut page = Vec::new();
-    clap_mangen::Man::new(page_of).render(&mut page)?;
-    terminal::print(&page)?;
+    let mut printed = Vec::new();
+    page(page_of).render(&mut printed)?;
+    terminal::print(&printed)?;
     Ok(Outcome::Clean)
 }
 
 /// Writes the manual pages of shaderlint and of its commands to a folder.
 pub(crate) fn man_pages(folder: &Path) -> Result<Outcome> {
+    let all = commands();
+    let pages = all.get_subcommands().chain([&all]);
     let written = std::fs::create_dir_all(folder);
     written
-        .and_then(|()| clap_mangen::generate_to(Args::command(), folder))
+        .and_then(|()| {
+            pages
+                .map(|command| page(command.clone()).generate_to(folder))
+                .try_for_each(|written| written.map(drop))
+        })
         .with_context(|| folder.display().to_string())?;
     Ok(Outcome::Clean)
+}
+
+/// All commands, put together: what each is called in full is known only then.
+fn commands() -> clap::Command {
+    // `shaderlint help` has no page: it prints others.
+    let mut all = Args::command().disable_help_subcommand(true);
+    all.build();
+    all
+}
+
+fn page(command: clap::Command) -> clap_mangen::Man {
+    // A date that is empty is left out, and what follows would stand in its place.
+    clap_mangen::Man::new(command)
+        .date(" ")
+        .source(concat!("shaderlint ", env!("CARGO_PKG_VERSION")))
 }

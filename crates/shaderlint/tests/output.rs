@@ -491,15 +491,15 @@ fn shells_and_manuals_are_served() {
         );
     }
     let page = folder.printed(&["man"]);
+    // Name, section, date and source: without a date, the source would stand in its place.
+    let source = concat!("shaderlint ", env!("CARGO_PKG_VERSION"));
+    let title = |name: &str| format!(".TH {name} 1 \" \" \"{source}\"");
     assert!(
-        page.contains(".TH shaderlint 1") && page.contains("\\-\\-output\\-format"),
+        page.contains(&title("shaderlint")) && page.contains("\\-\\-output\\-format"),
         "{page}"
     );
-    assert!(
-        folder
-            .printed(&["man", "explain"])
-            .contains(".TH shaderlint-explain 1")
-    );
+    let explain = folder.printed(&["man", "explain"]);
+    assert!(explain.contains(&title("shaderlint-explain")), "{explain}");
     // Whatever page is named in one is written.
     assert_eq!(folder.said(&["man", "--output-dir", "share/man1"]), "0\n");
     let pages: Vec<String> = fs::read_dir(folder.0.join("share/man1"))
