@@ -22,35 +22,12 @@ use crate::walk::Asked;
 use crate::{Outcome, baseline, inputs, terminal, walk};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
-    let (inputs, mut failures) = inputs::inputs(args)?;
-    let roots = || {
-        let targets = inputs.iter();
-        targets.map(|target| (target.input.path.as_path(), target.project.root.as_deref()))
-    };
     let stdin = inputs::stdin(args)?.map(inputs::read_stdin).transpose()?;
-    let paths = &args.files.paths;
-    let files = Files::new(walk::trees(paths, roots()), &walk::workspace(paths, roots()));
-    for target in &inputs {
-        files.allow(target.project.header_folders());
-    }
-    if let Some((path, bytes)) = &stdin {
-        files.give(path, Some(bytes.as_slice().into()));
-    }
-    let options = Options {
-        files: files.into(),
-        profile: args.profile,
-        rules: args.rules.clone(),
-        fix: (args.fixes.fix || args.fixes.diff).then_some(FixMode {
-            unsafe_too: args.fixes.unsafe_fixes,
-            in_place: args.fixes.fix && stdin.is_none(),
-        }),
-        baseline: args.baseline.baseline.clone(),
-        stop: Stop::default(),
-    };
-    let inputs = match &args.files.changed_since {
-        Some(revision) => inputs::changed(inputs, &options, revision)?,
-        None => inputs,
-    };
+    let Job {
+        inputs,
+        options,
+        mut failures,
+    } = job(args, stdin.as_ref())?;
     let results = look_at_all(&inputs, &options);
     let mut looked = Vec::new();
     for result in results {
@@ -90,6 +67,51 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         Outcome::Findings
     } else {
         Outcome::Clean
+    })
+}
+
+/// What is to be done.
+pub(crate) struct Job {
+    pub inputs: Vec<Target>,
+    options: Options,
+    /// What is wrong with the arguments.
+    pub failures: Vec<String>,
+}
+
+/// Works out what is to be done; `stdin` is a file that is not read from disk.
+pub(crate) fn job(args: &CheckArgs, stdin: Option<&(&Path, Vec<u8>)>) -> Result<Job> {
+    let (inputs, failures) = inputs::inputs(args)?;
+    let roots = || {
+        let targets = inputs.iter();
+        targets.map(|target| (target.input.path.as_path(), target.project.root.as_deref()))
+    };
+    let paths = &args.files.paths;
+    let files = Files::new(walk::trees(paths, roots()), &walk::workspace(paths, roots()));
+    for target in &inputs {
+        files.allow(target.project.header_folders());
+    }
+    if let Some((path, bytes)) = stdin {
+        files.give(path, Some(bytes.as_slice().into()));
+    }
+    let options = Options {
+        files: files.into(),
+        profile: args.profile,
+        rules: args.rules.clone(),
+        fix: (args.fixes.fix || args.fixes.diff).then_some(FixMode {
+            unsafe_too: args.fixes.unsafe_fixes,
+            in_place: args.fixes.fix && stdin.is_none(),
+        }),
+        baseline: args.baseline.baseline.clone(),
+        stop: Stop::default(),
+    };
+    let inputs = match &args.files.changed_since {
+        Some(revision) => inputs::changed(inputs, &options, revision)?,
+        None => inputs,
+    };
+    Ok(Job {
+        inputs,
+        options,
+        failures,
     })
 }
 

@@ -8,11 +8,12 @@ use shaderlint_rules::RULES;
 
 use crate::args::CheckArgs;
 use crate::config::{Definition, Project, Projects};
-use crate::{Outcome, inputs, terminal};
+use crate::run::{Job, job};
+use crate::{Outcome, terminal};
 
 /// Prints the files that would be looked at, a line each.
 pub(crate) fn files(args: &CheckArgs) -> Result<Outcome> {
-    let (inputs, failures) = inputs::inputs(args)?;
+    let Job { inputs, failures, .. } = job(args, None)?;
     let lines = inputs
         .iter()
         .map(|target| format!("{}\n", target.input.path.display()));

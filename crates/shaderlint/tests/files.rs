@@ -282,7 +282,7 @@ fn a_branch_is_looked_at_where_it_changes_something() {
         since_main(&folder),
         str![[r#"
 0
-no shader files found
+no shader files changed since main
 
 "#]]
     );
@@ -336,6 +336,10 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1]
 1 finding in 3 files
 
 "#]]
+    );
+    assert_eq!(
+        folder.printed(&["--changed-since", "main", "--show-files"]),
+        "a.hlsl\nlib/deep.hlsli\nlib/size.hlsli\n"
     );
     assert_data_eq!(
         said(&folder, &["--changed-since", "no-such-thing"]),

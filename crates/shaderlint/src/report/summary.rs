@@ -8,7 +8,11 @@ use crate::lint::Looked;
 /// One line: what was found in how many files, and what can be done about it.
 pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
     if looked.is_empty() {
-        return "no shader files found\n".to_owned();
+        let revision = args.files.changed_since.as_ref();
+        return revision.map_or_else(
+            || "no shader files found\n".to_owned(),
+            |revision| format!("no shader files changed since {revision}\n"),
+        );
     }
     let findings = || looked.iter().flat_map(|one| &one.report.findings);
     let count = |safety: Safety| {
