@@ -17,6 +17,7 @@ mod session;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod watch;
 mod workspace;
 
 use std::time::Instant;

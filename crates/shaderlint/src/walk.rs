@@ -9,7 +9,7 @@ use ignore::WalkBuilder;
 use crate::config;
 
 /// What a folder is searched for. Files that are named are read whatever they are called.
-const EXTENSIONS: [&str; 12] = [
+pub(crate) const EXTENSIONS: [&str; 12] = [
     "hlsl", "hlsli", "ihlsl", "fx", "fxh", "compute", "cginc", "usf", "ush", "csh", "azsl", "azsli",
 ];
 

@@ -153,6 +153,13 @@ fn findings_are_fixed_allowed_and_explained() {
         ["Make all fixes of shaderlint (source.fixAll.shaderlint)"]
     );
     assert_eq!(edited(LADDER, &all[0], &uri), fixed);
+    // Some editors ask for all that the server says it has.
+    let both = editor.actions(
+        "a.hlsl",
+        [8, 3, 8, 3],
+        json!(["quickfix", "source.fixAll.shaderlint"]),
+    );
+    assert_eq!(titles(&both), [titles(&actions), titles(&all)].concat());
     assert!(folder.run(&["--fix", "a.hlsl"]).status.success());
     assert_eq!(fs::read_to_string(folder.0.join("a.hlsl")).unwrap(), fixed);
     // Elsewhere there is nothing to do, nor is there of another kind.

@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::{NO_FOLDER, Project, is_inside, is_name, misconfigured, overlaid, shown, text_of, upwards};
 
-pub(super) const NAME: &str = "shadertoolsconfig.json";
+pub(crate) const NAME: &str = "shadertoolsconfig.json";
 
 /// The keys in use here; editors have more.
 #[derive(Default, Deserialize)]

@@ -9,16 +9,14 @@ use lsp_types::notification::{
     DidCloseTextDocument, DidOpenTextDocument, DidSaveTextDocument, Initialized, Notification as _,
 };
 use lsp_types::request::{
-    CodeActionRequest, DocumentDiagnosticRequest, HoverRequest, RegisterCapability, Request as _,
-    WorkspaceConfiguration,
+    CodeActionRequest, DocumentDiagnosticRequest, HoverRequest, Request as _, WorkspaceConfiguration,
 };
 use lsp_types::{
     CancelParams, CodeAction, CodeActionKind, CodeActionOrCommand, CodeActionParams, ConfigurationItem,
     ConfigurationParams, DidChangeConfigurationParams, DidChangeTextDocumentParams,
-    DidChangeWatchedFilesParams, DidChangeWatchedFilesRegistrationOptions, DidChangeWorkspaceFoldersParams,
-    DidCloseTextDocumentParams, DidOpenTextDocumentParams, DidSaveTextDocumentParams,
-    DocumentDiagnosticParams, FileSystemWatcher, GlobPattern, Hover, HoverContents, HoverParams,
-    MarkupContent, MarkupKind, NumberOrString, Registration, RegistrationParams, Uri,
+    DidChangeWatchedFilesParams, DidChangeWorkspaceFoldersParams, DidCloseTextDocumentParams,
+    DidOpenTextDocumentParams, DidSaveTextDocumentParams, DocumentDiagnosticParams, Hover, HoverContents,
+    HoverParams, MarkupContent, MarkupKind, NumberOrString, Uri,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,13 +29,8 @@ use super::lines::Lines;
 use super::session::{Done, Session};
 use super::workspace::look;
 use crate::config::here;
-use crate::config::shaderlint_toml::NAMES;
 use crate::lint::{FixMode, Options, Role, Stop};
 use crate::{panics, uri};
-
-/// The files whose changes may matter: shaders, configurations and baselines.
-const WATCHED: &str = "**/{*.hlsl,*.hlsli,*.ihlsl,*.fx,*.fxh,*.compute,*.cginc,*.usf,*.ush,*.csh,*.azsl,*.azsli,*.toml,\
-     shadertoolsconfig.json}";
 
 impl Session {
     pub fn on_notification(&mut self, notification: Notification) {
@@ -51,7 +44,12 @@ impl Session {
     fn notice(&mut self, notification: Notification) -> Result<()> {
         let params = notification.params;
         match &*notification.method {
-            Initialized::METHOD => self.register(),
+            Initialized::METHOD => {
+                self.watch_workspace();
+                if self.client.has_configuration {
+                    self.ask_for_configuration();
+                }
+            }
             DidOpenTextDocument::METHOD => {
                 let document = from::<DidOpenTextDocumentParams>(params)?.text_document;
                 if let Some(path) = path_of(&document.uri) {
@@ -100,46 +98,6 @@ impl Session {
             _ => {}
         }
         Ok(())
-    }
-
-    /// Whether it may matter that a file changed on disk. What is open is not as it is there.
-    fn depends_on(&self, path: &Path) -> bool {
-        let is_toml = path.extension().is_some_and(|extension| extension == "toml");
-        let named = self.settings.config.as_deref();
-        let is_configuration = || {
-            NAMES
-                .iter()
-                .map(Path::new)
-                .chain(named)
-                .any(|name| path.ends_with(name))
-        };
-        let is_baseline = || {
-            let looked = self.units.values().filter_map(|unit| unit.looked.as_ref());
-            let mut baselines = looked.filter_map(|looked| looked.baseline.as_ref());
-            baselines.any(|baseline| here(baseline) == path)
-        };
-        !self.documents.contains_key(path) && (!is_toml || is_configuration() || is_baseline())
-    }
-
-    fn register(&mut self) {
-        if self.client.watches_files {
-            let options = DidChangeWatchedFilesRegistrationOptions {
-                watchers: vec![FileSystemWatcher {
-                    glob_pattern: GlobPattern::String(WATCHED.to_owned()),
-                    kind: None,
-                }],
-            };
-            self.client.ask::<RegisterCapability>(RegistrationParams {
-                registrations: vec![Registration {
-                    id: "watch".to_owned(),
-                    method: DidChangeWatchedFiles::METHOD.to_owned(),
-                    register_options: serde_json::to_value(options).ok(),
-                }],
-            });
-        }
-        if self.client.has_configuration {
-            self.ask_for_configuration();
-        }
     }
 
     fn ask_for_configuration(&mut self) {
@@ -229,7 +187,9 @@ impl Session {
         if is_open && method == CodeActionRequest::METHOD && wants_fix_all(&params) {
             let stop = Stop::default();
             self.in_work.insert(id.clone(), stop.clone());
-            self.fix_all(path, id, &stop);
+            // Others may be asked for beside it.
+            let others = panics::as_error("", || Ok(self.code_actions(path, &from(params)?)));
+            self.fix_all(path, id, &stop, others.unwrap_or_default());
             return;
         }
         let response = answered(id, || match &*method {
@@ -286,8 +246,14 @@ impl Session {
         actions.map(CodeActionOrCommand::CodeAction).collect()
     }
 
-    /// Works out, beside the loop, what the file is once all its fixes are made.
-    fn fix_all(&self, path: &Path, id: lsp_server::RequestId, stop: &Stop) {
+    /// Works out, beside the loop, what the file is once all its fixes are made; the other actions come first.
+    fn fix_all(
+        &self,
+        path: &Path,
+        id: lsp_server::RequestId,
+        stop: &Stop,
+        mut actions: Vec<CodeActionOrCommand>,
+    ) {
         let encoding = self.client.encoding;
         let document = self.documents.get(path);
         let text = document.map(|document| document.text.clone()).unwrap_or_default();
@@ -306,15 +272,15 @@ impl Session {
                 let looked = look(&target, &options, Role::Unit)?;
                 let new = looked.fixed.diff.map(|(_, new)| new);
                 let edits = new.map(|new| fixes::difference(text.as_bytes(), &new, encoding));
-                let action = edits.zip(frame).map(|(edits, frame)| {
+                actions.extend(edits.zip(frame).map(|(edits, frame)| {
                     CodeActionOrCommand::CodeAction(CodeAction {
                         title: "Make all fixes of shaderlint".to_owned(),
                         kind: Some(FIX_ALL),
                         edit: Some(fixes::filled(frame, &edits)),
                         ..CodeAction::default()
                     })
-                });
-                to(Vec::from_iter(action))
+                }));
+                to(actions)
             });
             let _ = done.send(Done::Answer(response));
         });

@@ -90,6 +90,8 @@ pub(super) struct Session {
     pub configuration: Option<RequestId>,
     /// What went wrong last, by unit: it is said once.
     complaints: BTreeMap<PathBuf, String>,
+    /// The files that the editor was asked to tell of.
+    pub watched: BTreeSet<String>,
     /// How many different answers about diagnostics were given.
     answers: u64,
 }
@@ -119,6 +121,7 @@ impl Session {
             in_work: HashMap::new(),
             configuration: None,
             complaints: BTreeMap::new(),
+            watched: BTreeSet::new(),
             answers: 0,
         };
         session.configure(params.initialization_options.clone().unwrap_or_default());
@@ -388,6 +391,7 @@ impl Session {
 
     fn start(&mut self, path: PathBuf) {
         let (target, error) = self.target(&path);
+        self.watch_project(&target.project);
         let mut notices: Vec<Notice> = Vec::new();
         let encoding = self.client.encoding;
         match error {
@@ -509,6 +513,7 @@ impl Session {
         }
         files.extend(findings::files(&before));
         files.extend(findings::files(&looked));
+        self.watch_included(looked.included.iter().map(|file| file.path.as_str()));
         let differs = |file: &PathBuf| {
             let brief = |looked| {
                 findings::of_file(looked, file)

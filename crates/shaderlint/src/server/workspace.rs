@@ -1,6 +1,6 @@
 //! The folders that are open, and the files in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -85,10 +85,18 @@ pub(super) fn includers(
         return Vec::new();
     };
     let files = walk::tree(folder).take_while(|_| !options.stop.is_set());
-    let files = files.filter(|path| walk::is_shader(path) && path != header);
+    let files = files.filter(|path| path != header);
+    // What holds for a file holds for those beside it.
+    let mut projects: HashMap<PathBuf, Arc<Project>> = HashMap::new();
     let includers = files.filter(|path| {
-        let (target, _) = target(path, folders, settings, good, folder);
-        let search = Search::new(&options.files, &target.project);
+        let beside = path.parent().unwrap_or(folder).to_owned();
+        let project = projects
+            .entry(beside)
+            .or_insert_with(|| target(path, folders, settings, good, folder).0.project);
+        if !project.includes(path) || project.excludes(path) {
+            return false;
+        }
+        let search = Search::new(&options.files, project);
         let Ok(bytes) = options.files.bytes(path) else {
             return false;
         };

@@ -157,3 +157,57 @@ fn what_is_wrong_in_a_baseline_is_told_there() {
     assert_eq!(editor.told("known.toml"), "");
     assert_eq!(editor.quit(), Some(0));
 }
+
+/// What the editor is asked to tell of, next.
+fn watched(editor: &mut Editor) -> String {
+    let message = editor.next();
+    assert_eq!(message["method"], "client/registerCapability", "{message}");
+    let registration = &message["params"]["registrations"][0];
+    assert_eq!(registration["method"], "workspace/didChangeWatchedFiles");
+    let watchers = registration["registerOptions"]["watchers"].as_array().unwrap();
+    assert_eq!(watchers.len(), 1);
+    watchers[0]["globPattern"].as_str().unwrap().to_owned()
+}
+
+/// What is looked at and what is included is watched, whatever it is called.
+#[test]
+fn files_of_other_names_are_watched_and_include_headers() {
+    let shader =
+        "#include \"part.h\"\n[numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex) { Part(gi); }\n";
+    let racy = "groupshared uint g_Sum[64];\nvoid Part(uint gi) { g_Sum[gi] = gi; g_Sum[gi] += g_Sum[(gi + 1) % 64]; }\n";
+    let quiet = "void Part(uint gi) {}\n";
+    let folder = Folder::new("server-names")
+        .with(
+            "shaderlint.toml",
+            "baseline = \"known.list\"\n[files]\ninclude = [\"src/*.shader\", \"more/\"]\n",
+        )
+        .with("src/a.shader", shader)
+        .with("part.h", racy)
+        .with("known.list", "");
+    let mut capabilities = pulling();
+    capabilities["workspace"]["didChangeWatchedFiles"] = json!({ "dynamicRegistration": true });
+    let mut editor = Editor::open(&folder, capabilities);
+    assert_eq!(
+        watched(&mut editor),
+        "**/{*.azsl,*.azsli,*.cginc,*.compute,*.csh,*.fx,*.fxh,*.hlsl,*.hlsli,*.ihlsl,*.toml,*.usf,*.ush,\
+         shadertoolsconfig.json}"
+    );
+    // A header is seen in a file that only the configuration calls a shader.
+    editor.open_file("part.h", racy);
+    let header = json!({ "textDocument": { "uri": editor.uri("part.h") } });
+    let pull = editor.request("textDocument/diagnostic", header.clone());
+    assert_eq!(watched(&mut editor), "**/{*.list,*.shader}");
+    assert_eq!(watched(&mut editor), "**/*.h");
+    assert_eq!(
+        editor.answer(pull)["result"]["items"][0]["code"],
+        "groupshared-race"
+    );
+    editor.tell("textDocument/didClose", header);
+    editor.open_file("src/a.shader", shader);
+    while editor.told("part.h").is_empty() {}
+    fs::write(folder.0.join("part.h"), quiet).unwrap();
+    let change = json!({ "changes": [{ "uri": editor.uri("part.h"), "type": 2 }] });
+    editor.tell("workspace/didChangeWatchedFiles", change);
+    assert_eq!(editor.told("part.h"), "");
+    assert_eq!(editor.quit(), Some(0));
+}

@@ -1,0 +1,105 @@
+//! Files that change on disk: which ones the editor is asked to tell of, and which matter.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use lsp_types::notification::{DidChangeWatchedFiles, Notification};
+use lsp_types::request::RegisterCapability;
+use lsp_types::{
+    DidChangeWatchedFilesRegistrationOptions, FileSystemWatcher, GlobPattern, Registration,
+    RegistrationParams,
+};
+
+use super::session::Session;
+use crate::config::shaderlint_toml::NAMES;
+use crate::config::{Project, here, shadertools};
+use crate::walk::EXTENSIONS;
+
+impl Session {
+    /// Asks to be told of shaders, configurations and baselines as they are usually called.
+    pub fn watch_workspace(&mut self) {
+        let usual = EXTENSIONS
+            .iter()
+            .chain(&["toml"])
+            .map(|ending| format!("*.{ending}"));
+        self.watch(usual.chain([shadertools::NAME.to_owned()]).collect());
+    }
+
+    /// Asks to be told of what else is read under this configuration.
+    pub fn watch_project(&mut self, project: &Project) {
+        let patterns = project.include.iter().map(Path::new);
+        let named = self.settings.config.iter().chain(&project.baseline);
+        let read = patterns.chain(named.map(PathBuf::as_path));
+        self.watch(read.filter_map(ending).collect());
+    }
+
+    /// Asks to be told of files that end like these, which are included.
+    pub fn watch_included<'a>(&mut self, files: impl Iterator<Item = &'a str>) {
+        self.watch(files.map(Path::new).filter_map(ending).collect());
+    }
+
+    fn watch(&mut self, mut names: BTreeSet<String>) {
+        names.retain(|name| !self.watched.contains(name));
+        if !self.client.watches_files || names.is_empty() {
+            return;
+        }
+        let all: Vec<&str> = names.iter().map(String::as_str).collect();
+        let pattern = match all[..] {
+            [one] => format!("**/{one}"),
+            _ => format!("**/{{{}}}", all.join(",")),
+        };
+        let options = DidChangeWatchedFilesRegistrationOptions {
+            watchers: vec![FileSystemWatcher {
+                glob_pattern: GlobPattern::String(pattern),
+                kind: None,
+            }],
+        };
+        self.client.ask::<RegisterCapability>(RegistrationParams {
+            registrations: vec![Registration {
+                id: format!("watch-{}", self.watched.len()),
+                method: DidChangeWatchedFiles::METHOD.to_owned(),
+                register_options: serde_json::to_value(options).ok(),
+            }],
+        });
+        self.watched.append(&mut names);
+    }
+
+    /// Whether it may matter that a file changed on disk. What is open is not as it is there.
+    pub fn depends_on(&self, path: &Path) -> bool {
+        let usual = NAMES.iter().chain(&[shadertools::NAME]).map(PathBuf::from);
+        let looked = self.units.values().filter_map(|unit| unit.looked.as_ref());
+        let baselines = looked.filter_map(|looked| looked.baseline.as_deref().map(here));
+        let read = usual.chain(self.settings.config.clone()).chain(baselines);
+        // What only ends like a configuration or a baseline is none.
+        let mut alike = read
+            .filter(|name| name.extension() == path.extension())
+            .peekable();
+        !self.documents.contains_key(path)
+            && (alike.peek().is_none() || alike.any(|name| path.ends_with(name)))
+    }
+}
+
+/// The names that end like this one. `None` where a pattern leaves the ending open: such files are watched once they are
+/// included.
+fn ending(name: &Path) -> Option<String> {
+    let ending = name.extension()?.to_str()?;
+    let is_plain = ending
+        .chars()
+        .all(|letter| letter.is_alphanumeric() || letter == '_');
+    is_plain.then(|| format!("*.{ending}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn endings_are_those_that_are_written() {
+        let of = |name: &str| ending(Path::new(name));
+        assert_eq!(of("*.inc"), Some("*.inc".to_owned()));
+        assert_eq!(of("/src/**/a.b.hlsl"), Some("*.hlsl".to_owned()));
+        for open in ["shaders/", "shaders/**", "*.[ch]", "*.h*", "a", ".hidden"] {
+            assert_eq!(of(open), None, "{open}");
+        }
+    }
+}
