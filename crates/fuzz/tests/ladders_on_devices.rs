@@ -130,14 +130,16 @@ fn check(ladder: &Ladder, devices: &[(Device, Waves)], tally: &mut Tally) -> Res
                     .run(device, &inputs, case.groups)
                     .map_err(|error| error.to_string())
             };
-            let (mut expected, got) = (run(&first)?, run(&second)?);
+            let (mut expected, mut got) = (run(&first)?, run(&second)?);
             if ladder.has_slip {
                 // Slots may have become the same for several threads, whichever comes last.
-                expected.buffers.retain(|name, _| !trial.unordered.contains(name));
+                for outputs in [&mut expected, &mut got] {
+                    outputs.buffers.retain(|name, _| !trial.unordered.contains(name));
+                }
             }
             let tolerance = trial.tolerance(&inputs);
             let comparison = compare(
-                &trial.flagged,
+                &[&trial.flagged, &trial.fixed],
                 &inputs,
                 &expected,
                 &got,

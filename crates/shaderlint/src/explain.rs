@@ -39,7 +39,12 @@ fn nearest(id: &str) -> Option<&'static str> {
     let ids = RULES
         .iter()
         .flat_map(|rule| rule.aliases.iter().copied().chain([rule.id]));
-    let scored = ids.map(|known| (likeness(id, known), known));
+    most_like(id, ids)
+}
+
+/// The one of these most like `name`, if one is at all like it.
+pub(crate) fn most_like<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let scored = known.map(|known| (likeness(name, known), known));
     scored
         .filter(|(likeness, _)| *likeness > 0.5)
         .max_by(|a, b| a.0.total_cmp(&b.0))
@@ -48,7 +53,8 @@ fn nearest(id: &str) -> Option<&'static str> {
 
 /// Share of characters in common, in order: 1 for equal words.
 pub(crate) fn likeness(a: &str, b: &str) -> f32 {
-    similar::TextDiff::from_chars(a.to_lowercase().replace('_', "-").as_str(), b).ratio()
+    let [a, b] = [a, b].map(|word| word.to_lowercase().replace('_', "-"));
+    similar::TextDiff::from_chars(a.as_str(), b.as_str()).ratio()
 }
 
 #[cfg(test)]

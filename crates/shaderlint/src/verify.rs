@@ -234,11 +234,11 @@ impl Verification<'_> {
         if is_one {
             self.settings_are_of(&flagged)?;
         }
+        let settings = Settings::of_file(path, &flagged.shader, &args.set)?;
         let (fixed, fixed_text, pairs) = fixed_file(args.entry.as_deref(), &file, &flagged);
         if !is_one && !pairs.is_empty() && args.output_format == Format::Full {
             self.say(&format!("{}\n", path.display()))?;
         }
-        let settings = Settings::of_file(path, &args.set)?;
         let files = Files {
             flagged: &flagged,
             fixed: &fixed,
@@ -262,7 +262,7 @@ impl Verification<'_> {
         self.settings_are_of(&flagged)?;
         let pair = other_file(args.entry.as_deref(), &flagged, &other)?;
         interface::check(&flagged, &other, &pair)?;
-        let settings = Settings::of_file(first, &args.set)?;
+        let settings = Settings::of_file(first, &flagged.shader, &args.set)?;
         let files = Files {
             flagged: &flagged,
             fixed: &other,
@@ -272,25 +272,14 @@ impl Verification<'_> {
         self.one_pair(&files, &pair, &settings)
     }
 
-    /// Whether each name that is set is a uniform's.
+    /// Whether what is set can be.
     fn settings_are_of(&self, unit: &Unit) -> Result<()> {
-        let globals = &unit.shader.globals;
-        for (name, _) in &self.args.set {
-            let variable = name.split(['.', '[']).next().unwrap_or(name);
-            ensure!(
-                globals.iter().any(|global| global.name == variable),
-                "--set {name}: there is no `{variable}` in {}",
-                kernel::path(unit)
-            );
+        for (name, numbers) in &self.args.set {
+            if let Some(why) = kernel_toml::unsettable(&unit.shader, name, numbers) {
+                bail!("--set {name}: {}: {why}", kernel::path(unit));
+            }
         }
-        let given = kernel_toml::Given {
-            set: self.args.set.iter().cloned().collect(),
-            ..kernel_toml::Given::default()
-        };
-        match given.misfits(&unit.shader).first() {
-            Some(misfit) => bail!("--set: {misfit}"),
-            None => Ok(()),
-        }
+        Ok(())
     }
 
     fn one_pair(&mut self, files: &Files<'_>, pair: &Pair, settings: &Settings) -> Result<()> {

@@ -120,7 +120,7 @@ fn same(device: &Device, kernels: [&Lowered; 2]) -> Result<(), Failure> {
     let [first, second] = kernels.map(|kernel| run(device, kernel, &inputs, groups, Mode::Checked));
     let (first, second) = (first?, second?);
     let unordered = std::collections::BTreeSet::new();
-    let comparison = compare(kernels[0], &inputs, &first, &second, Tolerance::Exact, &unordered);
+    let comparison = compare(&kernels, &inputs, &first, &second, Tolerance::Exact, &unordered);
     if comparison.is_match() {
         Ok(())
     } else {

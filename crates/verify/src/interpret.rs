@@ -1,12 +1,13 @@
 //! Two kernels in the engine's interpreter, on the inputs that devices get: wave sizes that no device here has, and
 //! no driver between.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
 use shaderlint_simt::{LaneMap, WAVE_SIZES, Written, evaluate_groups};
 
-use crate::run::{Inputs, Trial, compare::equal};
+use crate::run::{Inputs, Random, Trial, compare::equal};
 use crate::{Binding, Lowered};
 
 /// Groups of each case that are interpreted.
@@ -25,6 +26,8 @@ pub enum Interpretation {
     /// As many words were written, and all alike.
     Equal { words: u64 },
     Differs {
+        /// Which case of the trial.
+        case: usize,
         /// For instance `Out[64]`.
         place: String,
         scalar: Scalar,
@@ -36,7 +39,32 @@ pub enum Interpretation {
     NotFollowed,
 }
 
-/// Runs the first groups of each case of the trial through both kernels, at every wave size that both allow, under these
+impl Interpretation {
+    /// Of cases that come after so many others.
+    #[must_use]
+    pub fn after(mut self, cases: usize) -> Interpretation {
+        if let Interpretation::Differs { case, .. } = &mut self {
+            *case += cases;
+        }
+        self
+    }
+
+    /// Of all cases, from what some showed and what others did.
+    #[must_use]
+    pub fn and(self, other: Interpretation) -> Interpretation {
+        match (self, other) {
+            (Interpretation::Equal { words }, Interpretation::Equal { words: more }) => {
+                Interpretation::Equal { words: words + more }
+            }
+            (differs @ Interpretation::Differs { .. }, _) | (_, differs @ Interpretation::Differs { .. }) => {
+                differs
+            }
+            _ => Interpretation::NotFollowed,
+        }
+    }
+}
+
+/// Runs the first and the last group of each case of the trial through both kernels, at every wave size that both allow, under these
 /// maps.
 #[must_use]
 pub fn interpret(
@@ -85,10 +113,17 @@ fn written(
     wave_size: u32,
     map: LaneMap,
 ) -> Option<Left> {
+    let is_unlike = Cell::new(false);
     let given: Vec<_> = inputs
         .iter()
         .map(|inputs| {
+            let is_unlike = &is_unlike;
             move |name: &str, index: &[u32], component: u32| {
+                if let Some(scalar) = texel(shader, name) {
+                    // One kernel reads what the other does not, or the same in another way.
+                    is_unlike.set(is_unlike.get() || trial.flagged.replaced != trial.fixed.replaced);
+                    return hashed(name, index, component, scalar);
+                }
                 // Nothing is read beyond the end, as in HLSL.
                 given_word(shader, kernel, inputs, name, index, component).unwrap_or(0)
             }
@@ -96,7 +131,11 @@ fn written(
         .collect();
     let (mut groups, mut counts) = (Vec::new(), Vec::new());
     for (case, given) in trial.cases.iter().zip(&given) {
-        let [x, y, z] = case.groups.map(|count| 0..count.min(GROUPS));
+        // The last one is where a count ends that does not divide the group.
+        let [x, y, z] = case.groups.map(|count| {
+            let most = count.min(GROUPS);
+            (0..most).map(move |at| if at + 1 == most { count - 1 } else { at })
+        });
         let of_case = z.flat_map(|z| {
             let x = x.clone();
             y.clone().flat_map(move |y| x.clone().map(move |x| [x, y, z]))
@@ -106,6 +145,9 @@ fn written(
         counts.push(groups.len() - before);
     }
     let mut written = evaluate_groups(shader, entry, wave_size, map, &groups)?.into_iter();
+    if is_unlike.get() {
+        return None;
+    }
     Some(
         counts
             .into_iter()
@@ -120,7 +162,7 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
     let mut words = 0;
     let mut is_open = false;
     let cases = trial.cases.iter().zip(inputs);
-    for ((case, inputs), (expected, got)) in cases.zip(expected.iter().zip(got)) {
+    for (number, ((case, inputs), (expected, got))) in cases.zip(expected.iter().zip(got)).enumerate() {
         let tolerance = trial.tolerance(inputs);
         let is_whole = case.groups.iter().all(|count| *count <= GROUPS);
         for (expected, got) in expected.iter().zip(got) {
@@ -144,6 +186,7 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
             }
             let index: Vec<String> = index.iter().map(u32::to_string).collect();
             return Interpretation::Differs {
+                case: number,
                 place: format!("{name}[{}]", index.join("][")),
                 scalar,
                 expected: expected.first().copied(),
@@ -155,6 +198,35 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
         Interpretation::NotFollowed
     } else {
         Interpretation::Equal { words }
+    }
+}
+
+/// What a texture's components are.
+fn texel(shader: &Shader, name: &str) -> Option<Scalar> {
+    let global = shader.globals.iter().find(|global| global.name == name)?;
+    match &global.ty {
+        Type::Resource(ResourceKind::Texture, element) => Some(
+            element
+                .as_ref()
+                .and_then(|ty| ty.scalar())
+                .unwrap_or(Scalar::Float),
+        ),
+        _ => None,
+    }
+}
+
+/// What is read of a texture: some function of the place, floats from 1 to 2.
+fn hashed(name: &str, index: &[u32], component: u32, scalar: Scalar) -> u32 {
+    let words = index.iter().chain([&component]);
+    let seed = words.fold(1u64, |seed, word| {
+        (seed ^ u64::from(*word))
+            .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            .rotate_left(29)
+    });
+    let bits = Random::new(seed, name).next();
+    match scalar {
+        Scalar::Float => 0x3f80_0000 | (bits >> 9),
+        _ => bits >> 16,
     }
 }
 

@@ -189,7 +189,7 @@ fn check(shader: &Shader, entry: FunctionId, wgsl: &str, devices: &[Device]) -> 
             }
             inputs.uniforms.clear();
             let tolerance = trial.tolerance(&inputs);
-            let comparison = compare(&ours, &inputs, &expected, &got, tolerance, &trial.unordered);
+            let comparison = compare(&[&ours], &inputs, &expected, &got, tolerance, &trial.unordered);
             words += comparison.words;
             if let Some(difference) = comparison.first {
                 return Outcome::Differs(format!(

@@ -326,13 +326,16 @@ pub(super) fn verdict(
             say(VerdictKind::Unknown, text.to_owned())
         }
         (devices, interpreted) => {
-            let mut by: Vec<&str> = devices.to_vec();
+            let mut by: Vec<String> = Vec::new();
+            if !devices.is_empty() {
+                by.push(format!("on {}", devices.join(", ")));
+            }
             if interpreted {
-                by.push("the interpreter");
+                by.push("in the interpreter".to_owned());
             }
             let text = format!(
-                "not proved; alike for the inputs that were tried on {}, which proves nothing",
-                by.join(", ")
+                "not proved; alike for the inputs that were tried {}, which proves nothing",
+                by.join(" and ")
             );
             say(VerdictKind::OnlyRun, text)
         }

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use anyhow::Result;
+use anyhow::{Result, anyhow};
 use shaderlint_hlsl::Scalar;
 use shaderlint_simt::unordered;
-use shaderlint_verify::interpret::{Interpretation, interpret};
+use shaderlint_verify::interpret::{Interpretation, Interpreted as Run, interpret};
 use shaderlint_verify::run::{
-    Adapter, AdapterInfo, InputPlan, Report, RunError, Spread, Timing, Trial, cases,
-    compare_and_time_watched, float_depth,
+    Adapter, AdapterInfo, Case, InputPlan, Report, RunError, Spread, Timing, Trial, cases,
+    compare_and_time_watched, float_depth, small_cases,
 };
-use shaderlint_verify::{Lowered, lower_repeated};
+use shaderlint_verify::{BindingKind, LowerError, Lowered, lower, lower_repeated};
 
 use super::evidence::{
     CaseLine, DeviceOutcome, DeviceRow, Evidence, Interpreted, Milliseconds, Source, Times, verdict,
@@ -22,14 +22,17 @@ use super::progress::Progress;
 use super::proof;
 use crate::kernel;
 use crate::lint::Unit;
+use crate::source_text::{Place, SourceTexts};
 
 /// Passes of the ladder in one run where the ladder, not the memory, is to be timed.
 pub(super) const PASSES: u32 = 64;
 
 /// Both kernels of a pair, for devices.
-pub(super) struct Runnable {
-    pub trial: Arc<Trial>,
-    pub remarks: Vec<String>,
+struct Runnable {
+    trial: Trial,
+    /// Cases for devices only where the interpreter follows the kernels in them.
+    small: Vec<Case>,
+    remarks: Vec<String>,
 }
 
 /// The files of a pair.
@@ -55,20 +58,21 @@ pub(super) fn gather(
     let runnable = runnable(files, pair, settings, is_timed, proof.presumes_barriers);
     let (mut interpreter, mut devices, mut remarks, mut trial) = (Vec::new(), Vec::new(), Vec::new(), None);
     match runnable {
-        Ok(runnable) => {
+        Ok(mut runnable) => {
             progress.step(&pair.name, "interpreting");
-            interpreter = interpreted(files, pair, &runnable.trial);
+            interpreter = interpreted(files, pair, &mut runnable);
             if adapters.is_empty() {
                 remarks.push("no GPU adapter: nothing was run".to_owned());
             }
             remarks.extend(runnable.remarks);
+            let for_devices = Arc::new(runnable.trial);
             for adapter in adapters {
-                let report = compare_and_time_watched(adapter, &runnable.trial, &mut |step| {
+                let report = compare_and_time_watched(adapter, &for_devices, &mut |step| {
                     progress.step(&pair.name, &format!("{}: {step}", adapter.info.name));
                 });
-                devices.push(device_row(&adapter.info, &runnable.trial, report));
+                devices.push(device_row(&adapter.info, &for_devices, report));
             }
-            trial = Some(runnable.trial);
+            trial = Some(for_devices);
         }
         Err(error) => remarks.push(format!("not run: {error:#}")),
     }
@@ -115,8 +119,11 @@ fn runnable(
     presumes_barriers: bool,
 ) -> Result<Runnable> {
     let Files { flagged, fixed, .. } = files;
-    let first = kernel::lower(flagged, pair.flagged)?;
-    let second = kernel::lower(fixed, pair.fixed)?;
+    let lowered = |unit: &Unit, entry| {
+        lower(&unit.shader, entry).map_err(|error| anyhow!("{}", at_place(unit, &error)))
+    };
+    let first = lowered(flagged, pair.flagged)?;
+    let second = lowered(fixed, pair.fixed)?;
     let mut remarks: Vec<String> = [(&pair.name, &first), (&pair.other, &second)]
         .into_iter()
         .filter(|(_, kernel)| kernel.is_flattened())
@@ -124,7 +131,6 @@ fn runnable(
         .collect();
     remarks.dedup();
     let given = settings.of(&pair.name);
-    remarks.extend(given.misfits(&flagged.shader));
     let plan = InputPlan {
         uniforms: given.set,
         lengths: given.lengths,
@@ -133,7 +139,9 @@ fn runnable(
     };
     let mut trial = Trial::new(&first, &second);
     trial.cases = cases(&plan, given.groups);
+    let mut small = small_cases(&[&first, &second], &plan);
     if presumes_barriers {
+        small.clear();
         // With as many elements as threads, none is beyond the last.
         trial.cases.retain(|case| !case.inputs.is_ragged);
         remarks.push(
@@ -169,7 +177,8 @@ fn runnable(
         }
     }
     Ok(Runnable {
-        trial: Arc::new(trial),
+        trial,
+        small,
         remarks,
     })
 }
@@ -194,29 +203,74 @@ fn flattened(name: &str, kernel: &Lowered) -> String {
     format!("{name} uses lane ids: its group of {x}×{y}×{z} ran as one row of {threads} threads")
 }
 
-fn interpreted(files: &Files<'_>, pair: &Pair, trial: &Trial) -> Vec<Interpreted> {
+/// What has no WGSL form, and where.
+fn at_place(unit: &Unit, LowerError { message, span }: &LowerError) -> String {
+    let texts = SourceTexts::new(&unit.shader.sources);
+    let place = unit.shader.origins.locate(*span).and_then(|place| {
+        let text = texts.get(place.file)?;
+        let Place { line, column } = text.place(place.start);
+        Some(format!("{}:{line}:{column}", text.shown_name))
+    });
+    let place = place.unwrap_or_else(|| kernel::path(unit).to_owned());
+    format!("{place}: {message}")
+}
+
+/// Interprets the cases of the trial and the small ones; these are the trial's too, then, if they were followed.
+fn interpreted(files: &Files<'_>, pair: &Pair, runnable: &mut Runnable) -> Vec<Interpreted> {
     // What is not proved of other maps is no matter in a group of one row.
     let maps = proof::maps(pair.has_rows());
     let maps = maps.get(..if pair.has_rows() { maps.len() } else { 1 });
-    let runs = interpret(
-        (&files.flagged.shader, pair.flagged),
-        (&files.fixed.shader, pair.fixed),
-        trial,
-        maps.unwrap_or_default(),
-    );
+    let interpret = |trial: &Trial| {
+        interpret(
+            (&files.flagged.shader, pair.flagged),
+            (&files.fixed.shader, pair.fixed),
+            trial,
+            maps.unwrap_or_default(),
+        )
+    };
+    let mut runs = interpret(&runnable.trial);
+    if !runnable.small.is_empty() {
+        let before = std::mem::replace(&mut runnable.trial.cases, std::mem::take(&mut runnable.small));
+        let more = interpret(&runnable.trial);
+        let small = std::mem::replace(&mut runnable.trial.cases, before);
+        let is_followed = |run: &Run| run.outcome != Interpretation::NotFollowed;
+        if !more.is_empty() && more.iter().all(is_followed) {
+            let known = runnable.trial.cases.len();
+            runs = (runs.into_iter().zip(more))
+                .map(|(run, more)| Run {
+                    outcome: run.outcome.and(more.outcome.after(known)),
+                    ..run
+                })
+                .collect();
+            runnable.trial.cases.extend(small);
+        } else {
+            runnable.remarks.push(
+                "not run with small integers in constant buffers: it is not known whether the kernels end then"
+                    .to_owned(),
+            );
+        }
+    }
+    let trial = &runnable.trial;
     let lines = runs.into_iter().map(|run| {
         let (is_equal, text) = match run.outcome {
             Interpretation::Equal { words } => (Some(true), format!("equal in {words} words written")),
             Interpretation::NotFollowed => (None, "not followed".to_owned()),
             Interpretation::Differs {
+                case,
                 place,
                 scalar,
                 expected,
                 got,
             } => {
                 let shown = |bits: Option<u32>| bits.map_or("nothing".to_owned(), |bits| word(scalar, bits));
+                let uniforms = trial
+                    .cases
+                    .get(case)
+                    .map(|case| uniforms(trial, case, case.groups));
+                let uniforms = uniforms.filter(|uniforms| !uniforms.is_empty());
+                let uniforms = uniforms.map_or(String::new(), |uniforms| format!(", with {uniforms}"));
                 let text = format!(
-                    "differs at {place}: expected {}, got {}",
+                    "differs at {place}{uniforms}: expected {}, got {}",
                     shown(expected),
                     shown(got)
                 );
@@ -296,13 +350,17 @@ fn outcome(trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
                 0 => String::new(),
                 word => format!(", word {word}"),
             };
-            format!(
-                "{}[{}]{component} is {}, should be {}",
-                first.binding,
-                first.element,
-                word(first.scalar, first.got),
-                word(first.scalar, first.expected)
-            )
+            let [got, expected] = [first.got, first.expected].map(|bits| word(first.scalar, bits));
+            let place = format!("{}[{}]{component}", first.binding, first.element);
+            if trial.unordered.contains(&first.binding) {
+                format!("{place} of the sorted elements is {got}, should be {expected}")
+            } else if first.before == Some(first.expected) {
+                format!("{place} is {got}, should be left at {expected}")
+            } else if first.before == Some(first.got) {
+                format!("{place} is left at {got}, should be {expected}")
+            } else {
+                format!("{place} is {got}, should be {expected}")
+            }
         },
     );
     match &report.minimal {
@@ -326,11 +384,16 @@ fn outcome(trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
                 0 => String::new(),
                 more => format!(" and {more} more"),
             };
-            let given = if inputs.is_empty() {
-                "where all inputs are 0".to_owned()
-            } else {
-                format!("where all inputs are 0 but {}{more}", inputs.join(", "))
+            let uniforms = match uniforms(trial, case, minimal.groups) {
+                uniforms if uniforms.is_empty() => uniforms,
+                uniforms => format!("{uniforms}, and "),
             };
+            let but = if inputs.is_empty() {
+                String::new()
+            } else {
+                format!(" but {}{more}", inputs.join(", "))
+            };
+            let given = format!("where {uniforms}all inputs are 0{but}");
             text = format!("{text}, in {groups}, {given}");
         }
         None => text = format!("{text}, in the dispatch with {}", case.about),
@@ -346,6 +409,42 @@ fn outcome(trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
         return (DeviceOutcome::NotComparable, text);
     }
     (DeviceOutcome::Differs, text)
+}
+
+/// Uniforms that are shown.
+const SHOWN: usize = 4;
+
+/// What the kernels' uniforms are, in a case of so many groups.
+fn uniforms(trial: &Trial, case: &Case, groups: [u32; 3]) -> String {
+    let inputs = trial.inputs(&Case {
+        groups,
+        ..case.clone()
+    });
+    let bindings = trial.flagged.bindings.iter().chain(&trial.fixed.bindings);
+    let members = bindings.filter_map(|binding| match &binding.kind {
+        BindingKind::Uniform { members } => Some(members),
+        _ => None,
+    });
+    let mut shown: Vec<String> = Vec::new();
+    for member in members.flatten() {
+        let words = inputs.uniforms.get(&member.name).into_iter().flatten();
+        let words: Vec<String> = (member.words.iter().zip(words))
+            .map(|(known, bits)| word(known.scalar, *bits))
+            .collect();
+        let one = match words.as_slice() {
+            [one] => format!("{} = {one}", member.name),
+            several => format!("{} = ({})", member.name, several.join(", ")),
+        };
+        if !shown.contains(&one) {
+            shown.push(one);
+        }
+    }
+    if shown.len() > SHOWN {
+        let more = shown.len() - SHOWN;
+        shown.truncate(SHOWN);
+        shown.push(format!("{more} more"));
+    }
+    shown.join(", ")
 }
 
 fn times(what: String, timing: &Timing) -> Times {

@@ -1,11 +1,17 @@
 //! What a kernel is given when it is run: from `--set` and from the `kernel.toml` beside its file.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use serde::Deserialize;
 use shaderlint_hlsl::{Scalar, Shader};
+use toml::Spanned;
+
+use crate::config::{Misconfigured, misconfigured, text_of};
+use crate::explain::most_like;
+use crate::walk;
 
 /// The file that says what the kernels of a folder are given.
 const FILE: &str = "kernel.toml";
@@ -21,32 +27,66 @@ pub(super) struct Settings {
 }
 
 /// What one kernel is given. Everything else is sampled.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields, default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Given {
     /// Groups of every dispatch that is compared.
     pub groups: Option<[u32; 3]>,
     /// Components of uniforms, by name.
-    #[serde(deserialize_with = "numbers")]
     pub set: BTreeMap<String, Vec<f64>>,
     /// Lengths of buffers in elements, by name.
     pub lengths: BTreeMap<String, u32>,
     /// Components of a buffer's elements, repeated up to its length, by name.
-    #[serde(deserialize_with = "numbers")]
     pub contents: BTreeMap<String, Vec<f64>>,
 }
 
+/// By a name, which is at a place of the text.
+type Named<T> = BTreeMap<Spanned<String>, T>;
+
+/// A [`Given`] as it is written, or what stands in its place for all kernels.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
+struct Table {
+    groups: Option<Spanned<[u32; 3]>>,
+    #[serde(deserialize_with = "numbers")]
+    set: Named<Vec<f64>>,
+    lengths: Named<Spanned<u32>>,
+    #[serde(deserialize_with = "numbers")]
+    contents: Named<Vec<f64>>,
+}
+
+/// A `kernel.toml`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(from = "Written")]
 pub(crate) struct KernelToml {
-    groups: Option<[u32; 3]>,
+    all: Table,
+    /// By entry point, over what is for all.
+    entry: Named<Table>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+struct Written {
+    groups: Option<Spanned<[u32; 3]>>,
     #[serde(deserialize_with = "numbers")]
-    set: BTreeMap<String, Vec<f64>>,
-    lengths: BTreeMap<String, u32>,
+    set: Named<Vec<f64>>,
+    lengths: Named<Spanned<u32>>,
     #[serde(deserialize_with = "numbers")]
-    contents: BTreeMap<String, Vec<f64>>,
-    /// By entry point, over what stands above.
-    entry: BTreeMap<String, Given>,
+    contents: Named<Vec<f64>>,
+    entry: Named<Table>,
+}
+
+impl From<Written> for KernelToml {
+    fn from(written: Written) -> KernelToml {
+        KernelToml {
+            all: Table {
+                groups: written.groups,
+                set: written.set,
+                lengths: written.lengths,
+                contents: written.contents,
+            },
+            entry: written.entry,
+        }
+    }
 }
 
 /// One component or several.
@@ -73,8 +113,8 @@ impl Component {
     }
 }
 
-fn numbers<'de, D: serde::Deserializer<'de>>(from: D) -> Result<BTreeMap<String, Vec<f64>>, D::Error> {
-    let read = BTreeMap::<String, Components>::deserialize(from)?;
+fn numbers<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Named<Vec<f64>>, D::Error> {
+    let read = Named::<Components>::deserialize(from)?;
     let numbers = |components: Components| match components {
         Components::One(one) => vec![one.number()],
         Components::Several(several) => several.iter().map(Component::number).collect(),
@@ -86,14 +126,21 @@ fn numbers<'de, D: serde::Deserializer<'de>>(from: D) -> Result<BTreeMap<String,
 }
 
 impl Settings {
-    /// What holds for the kernels of the file at `path`.
-    pub fn of_file(path: &Path, set: &[(String, Vec<f64>)]) -> Result<Settings> {
+    /// What holds for the kernels of the file at `path`, which has this shader.
+    pub fn of_file(path: &Path, shader: &Shader, set: &[(String, Vec<f64>)]) -> Result<Settings> {
         let beside = path.with_file_name(FILE);
-        let file = match std::fs::read_to_string(&beside) {
-            Ok(text) => parse(&beside, &text)?,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => KernelToml::default(),
-            Err(error) => return Err(error).with_context(|| beside.display().to_string()),
-        };
+        let mut file = KernelToml::default();
+        if beside
+            .try_exists()
+            .with_context(|| beside.display().to_string())?
+        {
+            let text = text_of(&beside)?;
+            file = parse(&beside, &text)?;
+            let is_elsewhere = |name: &str| is_in_neighbour(path, name);
+            if let Some((place, message)) = file.misfit(shader, &is_elsewhere) {
+                return Err(misconfigured(&beside, &text, place, message).into());
+            }
+        }
         Ok(Settings {
             file,
             set: set.to_vec(),
@@ -102,93 +149,197 @@ impl Settings {
 
     /// What the kernel of this name is given.
     pub fn of(&self, entry: &str) -> Given {
-        let KernelToml {
-            groups,
-            set,
-            lengths,
-            contents,
-            entry: entries,
-        } = self.file.clone();
-        let mut given = Given {
-            groups,
-            set,
-            lengths,
-            contents,
-        };
-        if let Some(own) = entries.get(entry).cloned() {
-            given.groups = own.groups.or(given.groups);
-            given.set.extend(own.set);
-            given.lengths.extend(own.lengths);
-            given.contents.extend(own.contents);
+        let mut given = Given::default();
+        given.add(&self.file.all);
+        let own = self.file.entry.iter().find(|(name, _)| *name.get_ref() == entry);
+        if let Some((_, own)) = own {
+            given.add(own);
         }
         given.set.extend(self.set.iter().cloned());
         given
     }
 }
 
+impl Given {
+    fn add(&mut self, table: &Table) {
+        fn plain<T: Clone>(named: &Named<T>) -> impl Iterator<Item = (String, T)> {
+            named
+                .iter()
+                .map(|(name, value)| (name.get_ref().clone(), value.clone()))
+        }
+        self.groups = table
+            .groups
+            .as_ref()
+            .map(|groups| *groups.get_ref())
+            .or(self.groups);
+        self.set.extend(plain(&table.set));
+        let lengths = plain(&table.lengths).map(|(name, length)| (name, *length.get_ref()));
+        self.lengths.extend(lengths);
+        self.contents.extend(plain(&table.contents));
+    }
+}
+
+/// Whether another shader of the folder has this word: what is not in the file at `path` may be there.
+fn is_in_neighbour(path: &Path, word: &str) -> bool {
+    let folder = match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() => folder,
+        _ => Path::new("."),
+    };
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let files = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    files
+        .map(|file| file.path())
+        .filter(|file| file.file_name() != path.file_name() && walk::is_shader(file))
+        .filter_map(|file| std::fs::read(file).ok())
+        .any(|text| {
+            text.split(|byte| !is_part(byte))
+                .any(|part| part == word.as_bytes())
+        })
+}
+
 /// What is in a file of this text.
 pub(crate) fn parse(path: &Path, text: &str) -> Result<KernelToml> {
-    let file: KernelToml =
-        toml::from_str(text).with_context(|| format!("{} is not understood", path.display()))?;
-    let groups = [file.groups]
-        .into_iter()
-        .chain(file.entry.values().map(|given| given.groups));
-    for groups in groups.flatten() {
-        ensure!(
-            groups.iter().all(|count| (1..=1024).contains(count)),
-            "{}: `groups` are three numbers from 1 to 1024",
-            path.display()
-        );
-    }
-    let lengths = file
-        .lengths
-        .iter()
-        .chain(file.entry.values().flat_map(|given| &given.lengths));
-    for (name, length) in lengths {
-        ensure!(
-            (1..=MAX_LENGTH).contains(length),
-            "{}: the length of `{name}` is a number from 1 to {MAX_LENGTH}",
-            path.display()
-        );
+    let wrong = |place: Range<usize>, message: String| misconfigured(path, text, place, message);
+    let file: KernelToml = toml::from_str(text)
+        .map_err(|error| wrong(error.span().unwrap_or(0..0), error.message().to_owned()))?;
+    for table in file.entry.values().chain([&file.all]) {
+        check_ranges(table, &wrong)?;
     }
     Ok(file)
 }
 
-impl Given {
-    /// What is set and is not in the shader, or not so: of a file's neighbours, perhaps.
-    pub fn misfits(&self, shader: &Shader) -> Vec<String> {
-        let declared = |name: &str| {
-            let variable = name.split(['.', '[']).next().unwrap_or(name);
-            shader.globals.iter().find(|global| global.name == variable)
-        };
-        let mut misfits = Vec::new();
-        let names = self
-            .set
-            .keys()
+fn check_ranges(
+    table: &Table,
+    wrong: &dyn Fn(Range<usize>, String) -> Misconfigured,
+) -> Result<(), Misconfigured> {
+    let is_out =
+        |groups: &&Spanned<[u32; 3]>| !groups.get_ref().iter().all(|count| (1..=1024).contains(count));
+    if let Some(groups) = table.groups.as_ref().filter(is_out) {
+        let message = "`groups` are three numbers from 1 to 1024".to_owned();
+        return Err(wrong(groups.span(), message));
+    }
+    let is_out = |length: &u32| !(1..=MAX_LENGTH).contains(length);
+    let length = table.lengths.iter().find(|(_, length)| is_out(length.get_ref()));
+    match length {
+        Some((name, length)) => {
+            let message = format!(
+                "the length of `{}` is a number from 1 to {MAX_LENGTH}",
+                name.get_ref()
+            );
+            Err(wrong(length.span(), message))
+        }
+        None => Ok(()),
+    }
+}
+
+impl KernelToml {
+    /// The first thing that no kernel of the folder can be given. The kernels of a file that is not this one are not
+    /// known: what another file has as a word is left alone.
+    fn misfit(&self, shader: &Shader, is_elsewhere: &dyn Fn(&str) -> bool) -> Option<(Range<usize>, String)> {
+        let entries: Vec<&str> = (shader.entry_points())
+            .map(|(_, function)| function.name.as_str())
+            .collect();
+        let is_left_alone = |misfit: &Misfit| misfit.unknown.as_deref().is_some_and(is_elsewhere);
+        let mut misfits = self.all.misfits(shader);
+        misfits.retain(|misfit| !is_left_alone(misfit));
+        for (name, table) in &self.entry {
+            let place = name.span();
+            let name = name.get_ref().as_str();
+            if entries.contains(&name) {
+                misfits.extend(table.misfits(shader));
+            } else if !is_elsewhere(name) {
+                misfits.push(Misfit {
+                    message: or_like(
+                        format!("no kernel beside this file is called `{name}`"),
+                        name,
+                        entries.iter().copied(),
+                    ),
+                    unknown: Some(name.to_owned()),
+                    place,
+                });
+            }
+        }
+        let first = misfits.into_iter().min_by_key(|misfit| misfit.place.start);
+        first.map(|misfit| (misfit.place, misfit.message))
+    }
+}
+
+/// What is written and is not in the shader, or not so.
+struct Misfit {
+    place: Range<usize>,
+    message: String,
+    /// The name, where the shader has none such.
+    unknown: Option<String>,
+}
+
+impl Table {
+    fn misfits(&self, shader: &Shader) -> Vec<Misfit> {
+        let names = (self.set.keys())
             .chain(self.lengths.keys())
             .chain(self.contents.keys());
-        for name in names.filter(|name| declared(name).is_none()) {
-            misfits.push(format!("`{name}` is set, and there is none"));
-        }
-        for (name, numbers) in &self.set {
-            // Of a member it is not known here of what type it is.
-            let Some(global) = declared(name).filter(|global| global.name == *name) else {
-                continue;
-            };
-            let count = shader.components(&global.ty);
-            if count > 0 && numbers.len() > count {
-                misfits.push(format!(
-                    "`{name}` is set to {} numbers and has {count}",
-                    numbers.len()
-                ));
-            }
-            let is_whole = matches!(global.ty.scalar(), Some(Scalar::Int | Scalar::Uint));
-            if let Some(number) = numbers.iter().find(|number| is_whole && number.fract() != 0.0) {
-                misfits.push(format!("`{name}` is set to {number} and is of whole numbers"));
-            }
-        }
-        misfits
+        let unknown = names.filter_map(|name| {
+            let message = no_such_name(shader, name.get_ref())?;
+            Some(Misfit {
+                message,
+                place: name.span(),
+                unknown: Some(variable(name.get_ref()).to_owned()),
+            })
+        });
+        let unfit = self.set.iter().filter_map(|(name, numbers)| {
+            Some(Misfit {
+                message: unfit(shader, name.get_ref(), numbers)?,
+                place: name.span(),
+                unknown: None,
+            })
+        });
+        unknown.chain(unfit).collect()
     }
+}
+
+/// Why `name` cannot be set to `numbers`.
+pub(super) fn unsettable(shader: &Shader, name: &str, numbers: &[f64]) -> Option<String> {
+    no_such_name(shader, name).or_else(|| unfit(shader, name, numbers))
+}
+
+/// The name up to a member's or an index.
+fn variable(name: &str) -> &str {
+    name.split(['.', '[']).next().unwrap_or(name)
+}
+
+fn no_such_name(shader: &Shader, name: &str) -> Option<String> {
+    let variable = variable(name);
+    let names = || shader.globals.iter().map(|global| global.name.as_str());
+    let is_there = names().any(|known| known == variable);
+    (!is_there).then(|| {
+        or_like(
+            format!("no buffer and no uniform is called `{variable}`"),
+            variable,
+            names(),
+        )
+    })
+}
+
+/// What was said, and what may have been meant.
+fn or_like<'a>(said: String, name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    match most_like(name, known) {
+        Some(meant) => format!("{said}; did you mean `{meant}`?"),
+        None => said,
+    }
+}
+
+/// Why a uniform cannot be these numbers. Of a member it is not known here of what type it is.
+fn unfit(shader: &Shader, name: &str, numbers: &[f64]) -> Option<String> {
+    let global = shader.globals.iter().find(|global| global.name == name)?;
+    let count = shader.components(&global.ty);
+    if count > 0 && numbers.len() > count {
+        return Some(format!(
+            "`{name}` is set to {} numbers and has {count}",
+            numbers.len()
+        ));
+    }
+    let is_whole = matches!(global.ty.scalar(), Some(Scalar::Int | Scalar::Uint));
+    let fraction = numbers.iter().find(|number| is_whole && number.fract() != 0.0)?;
+    Some(format!("`{name}` is set to {fraction} and is of whole numbers"))
 }
 
 /// Parses `NAME=VALUE[,VALUE]…`.
@@ -252,5 +403,70 @@ mod tests {
         );
         assert!(other.contents.is_empty());
         assert!(toml::from_str::<KernelToml>("sett = {}").is_err());
+    }
+
+    /// The first misfit in the file, as `shown: message`, where the folder's other shaders have these words.
+    fn misfit(text: &str, elsewhere: &[&str]) -> Option<String> {
+        let source = "cbuffer C { uint Count; float2 Scale; }; StructuredBuffer<uint> Source;
+RWStructuredBuffer<uint> Out;\n[numthreads(4, 1, 1)] void Main(uint i : SV_GroupIndex) { Out[i] = Source[i] + Count; }";
+        let shader = shaderlint_hlsl::read("a.hlsl", source.as_bytes(), &[], &shaderlint_hlsl::NoIncludes).0;
+        let file: KernelToml = toml::from_str(text).unwrap();
+        let (place, message) = file.misfit(&shader, &|name| elsewhere.contains(&name))?;
+        Some(format!("{}: {message}", &text[place]))
+    }
+
+    #[test]
+    fn what_no_kernel_has_is_told_at_its_place() {
+        let said = |text: &str| misfit(text, &["Other", "Size"]).unwrap_or_default();
+        assert_eq!(
+            said("groups = [1, 1, 1]\n[entry.Mian]\nset = { Nope = 1 }"),
+            "Mian: no kernel beside this file is called `Mian`; did you mean `Main`?"
+        );
+        assert_eq!(
+            said("set = { Cuont = 1 }\n[entry.Mian]"),
+            "Cuont: no buffer and no uniform is called `Cuont`; did you mean `Count`?"
+        );
+        assert_eq!(
+            said("[entry.Main]\nlengths = { Size = 4 }"),
+            "Size: no buffer and no uniform is called `Size`"
+        );
+        assert_eq!(
+            said("contents = { source = [1] }"),
+            "source: no buffer and no uniform is called `source`; did you mean `Source`?"
+        );
+        assert_eq!(
+            said("[entry.Main]\nset = { Scale = [1, 2, 3] }"),
+            "Scale: `Scale` is set to 3 numbers and has 2"
+        );
+        assert_eq!(
+            said("set = { Count = 0.5 }"),
+            "Count: `Count` is set to 0.5 and is of whole numbers"
+        );
+        // What a neighbour may have.
+        assert_eq!(
+            said("set = { Size = 1, Count = 2 }\n[entry.Other]\nset = { Size = 2 }"),
+            ""
+        );
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_told_at_its_place() {
+        let said = |text: &str| {
+            let error = parse(Path::new("kernel.toml"), text).expect_err(text);
+            let wrong: &Misconfigured = error.downcast_ref().expect("a place");
+            format!("{}: {}", &text[wrong.place.clone()], wrong.message)
+        };
+        assert_eq!(
+            said("[entry.A]\ngroups = [1, 0, 1]"),
+            "[1, 0, 1]: `groups` are three numbers from 1 to 1024"
+        );
+        assert_eq!(
+            said("lengths = { Out = 0 }"),
+            "0: the length of `Out` is a number from 1 to 16777216"
+        );
+        assert_eq!(
+            said("groups = [1, 1, 1]\nsets = {}"),
+            "sets: unknown field `sets`, expected one of `groups`, `set`, `lengths`, `contents`, `entry`"
+        );
     }
 }

@@ -126,7 +126,7 @@ fn measure(
     };
     let is_timed = |adapter: &&Adapter| !adapter.info.is_cpu || SOFTWARE_GROUPS.contains(&group);
     let adapters: Vec<Adapter> = adapters.iter().filter(is_timed).cloned().collect();
-    let settings = Settings::of_file(path, &[])?;
+    let settings = Settings::of_file(path, &flagged.shader, &[])?;
     let evidence = |pair| gather(&files, pair, &adapters, &settings, true, progress).0;
     Ok(pairs.iter().map(evidence).collect())
 }

@@ -3,14 +3,13 @@
 use std::fmt::Write;
 
 use super::evidence::{Cell, DeviceOutcome, DeviceRow, Evidence, Interpreted, Times};
+use crate::report::{WIDTH, wrap};
 
 /// All of it, the verdict last.
 pub(super) fn render(evidence: &Evidence) -> String {
     let [x, y, z] = evidence.group;
     let mut text = format!("{} ({x}×{y}×{z}) against {}\n", evidence.kernel, evidence.other);
-    let mut line = |label: &str, words: &str| {
-        let _ = writeln!(text, "  {label:<12} {words}");
-    };
+    let mut line = |label: &str, words: &str| text.push_str(&labelled(label, words));
     if let Some(atomics) = evidence.proof.atomics {
         line("atomics", atomics);
     }
@@ -22,14 +21,25 @@ pub(super) fn render(evidence: &Evidence) -> String {
     for (number, words) in interpreted(&evidence.interpreter).iter().enumerate() {
         line(if number == 0 { "interpreter" } else { "" }, words);
     }
-    if !evidence.devices.is_empty() {
-        text.push_str(&table(evidence.group, &evidence.devices));
+    for row in &evidence.devices {
+        let (words, times) = device(row);
+        text.push_str(&labelled("device", &words));
+        text.push_str(&times);
     }
     for remark in &evidence.remarks {
-        let _ = writeln!(text, "  {remark}");
+        let _ = writeln!(text, "  {}", wrap(remark, WIDTH - 4).replace('\n', "\n    "));
     }
-    let _ = writeln!(text, "  {:<12} {}", "verdict", evidence.verdict.text);
+    text.push_str(&labelled("verdict", &evidence.verdict.text));
     text
+}
+
+/// Columns before the words.
+const INDENT: usize = 15;
+
+/// A line, and the lines it takes more.
+fn labelled(label: &str, words: &str) -> String {
+    let words = wrap(words, WIDTH - INDENT).replace('\n', &format!("\n{}", " ".repeat(INDENT)));
+    format!("  {label:<12} {words}\n")
 }
 
 /// One line for each kind of outcome: the wave sizes that have it, and the first of them as an example.
@@ -82,88 +92,78 @@ fn interpreted(runs: &[Interpreted]) -> Vec<String> {
     lines.collect()
 }
 
-const HEADINGS: [&str; 9] = [
-    "adapter", "wave", "group", "alike?", "timed", "flagged", "fixed", "ratio", "copy",
-];
+/// What a device showed, and its times below.
+fn device(row: &DeviceRow) -> (String, String) {
+    let waves = match row.waves {
+        [_, 0] => String::new(),
+        [min, max] if min == max => format!(", waves of {min}"),
+        [min, max] => format!(", waves of {min} to {max}"),
+    };
+    let differs = match row.outcome {
+        DeviceOutcome::Differs => "differs: ",
+        _ => "",
+    };
+    let words = format!("{}{waves}: {differs}{}", row.adapter, row.text);
+    let times: Vec<&Times> = row.kernel.iter().chain(&row.ladder).collect();
+    (
+        words,
+        if times.is_empty() {
+            String::new()
+        } else {
+            table(&times)
+        },
+    )
+}
 
-/// Columns as wide as they need to be; an answer that is a sentence goes on a line of its own.
-fn table(group: [u32; 3], rows: &[DeviceRow]) -> String {
-    let mut lines: Vec<[String; 9]> = vec![HEADINGS.map(str::to_owned)];
-    let mut sentences: Vec<(usize, &str)> = Vec::new();
-    for row in rows {
-        let timed = [&row.kernel, &row.ladder].map(Option::as_ref);
-        let (first, second) = match timed {
-            [None, second] => (second, None),
-            [first, second] => (first, second),
-        };
-        lines.push(cells(group, row, first));
-        if row.outcome != DeviceOutcome::Alike {
-            sentences.push((lines.len() - 1, &row.text));
-        }
-        lines.extend(second.map(|times| cells(group, row, Some(times))));
-    }
+const HEADINGS: [&str; 5] = ["timed", "flagged", "fixed", "copy", "ratio"];
+
+/// Columns as wide as they need to be.
+fn table(times: &[&Times]) -> String {
+    let mut lines = vec![HEADINGS.map(str::to_owned)];
+    lines.extend(times.iter().map(|times| cells(times)));
     let width = |column: usize| {
         let widths = lines.iter().map(|line| line[column].chars().count());
         widths.max().unwrap_or(0)
     };
     let widths: Vec<usize> = (0..HEADINGS.len()).map(width).collect();
     let mut text = String::new();
-    for (number, line) in lines.iter().enumerate() {
+    for line in &lines {
         let cells = line.iter().zip(&widths).map(|(cell, width)| {
             let padding = width - cell.chars().count();
             format!("{cell}{}", " ".repeat(padding))
         });
-        text.push_str("  ");
-        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
-        text.push('\n');
-        for (_, sentence) in sentences.iter().filter(|(at, _)| *at == number) {
-            let _ = writeln!(text, "    {sentence}");
-        }
+        let _ = writeln!(text, "    {}", cells.collect::<Vec<_>>().join("  ").trim_end());
     }
     text
 }
 
-fn cells(group: [u32; 3], row: &DeviceRow, times: Option<&Times>) -> [String; 9] {
-    let [x, y, z] = group;
-    let alike = match row.outcome {
-        DeviceOutcome::Alike => "yes",
-        DeviceOutcome::Differs => "NO",
-        DeviceOutcome::NothingWritten
-        | DeviceOutcome::Unstable
-        | DeviceOutcome::NotComparable
-        | DeviceOutcome::NotRun => "–",
-    };
+fn cells(times: &Times) -> [String; 5] {
     let median = |ms: f64| format!("{ms:.3} ms");
-    let [timed, flagged, fixed, ratio, copy] = times.map_or_else(<[String; 5]>::default, |times| {
-        let ratio = if times.is_measurable {
-            format!("{:.2}×", times.ratio)
-        } else {
-            "no measurable difference".to_owned()
-        };
-        [
-            times.what.clone(),
-            median(times.flagged.median),
-            median(times.suggested.median),
-            ratio,
-            median(times.copy.median),
-        ]
-    });
+    let ratio = if times.is_measurable {
+        format!("{:.2}×", times.ratio)
+    } else {
+        "no measurable difference".to_owned()
+    };
     [
-        row.adapter.clone(),
-        match row.waves {
-            [min, max] if min == max => min.to_string(),
-            [min, max] => format!("{min}–{max}"),
-        },
-        if y * z == 1 {
-            x.to_string()
-        } else {
-            format!("{x}×{y}×{z}")
-        },
-        alike.to_owned(),
-        timed,
-        flagged,
-        fixed,
+        times.what.clone(),
+        median(times.flagged.median),
+        median(times.suggested.median),
+        median(times.copy.median),
         ratio,
-        copy,
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_hang_behind_their_label() {
+        let words = "NOT equivalent: in waves of 4, out of bounds: thread 8 writes g_WaveTotal[2], past its 2 elements";
+        assert_eq!(
+            labelled("verdict", words),
+            "  verdict      NOT equivalent: in waves of 4, out of bounds: thread 8 writes
+               g_WaveTotal[2], past its 2 elements\n"
+        );
+    }
 }

@@ -1,6 +1,11 @@
 //! The dispatches that two kernels are compared over.
 
+use shaderlint_hlsl::Scalar;
+
+use super::inputs::SMALL;
 use super::{InputPlan, Values};
+use crate::{BindingKind, Lowered};
+
 /// One dispatch of both kernels, and what it reads.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
@@ -35,4 +40,36 @@ pub fn cases(given: &InputPlan, groups: Option<[u32; 3]>) -> Vec<Case> {
             plan(Values::Any, true),
         ),
     ]
+}
+
+/// One group for each small number that integer uniforms are besides the count: what only some mode or flag does. None
+/// where all of the kernels' integer uniforms are given.
+///
+/// A kernel may be meant for other numbers and never end with these: only what the interpreter followed to its end is for
+/// devices.
+#[must_use]
+pub fn small_cases(kernels: &[&Lowered], given: &InputPlan) -> Vec<Case> {
+    let is_free = |kernel: &&Lowered| {
+        let members = kernel.bindings.iter().filter_map(|binding| match &binding.kind {
+            BindingKind::Uniform { members } => Some(members),
+            _ => None,
+        });
+        members.flatten().any(|member| {
+            let is_integer = |scalar| matches!(scalar, Scalar::Int | Scalar::Uint);
+            !given.uniforms.contains_key(&member.name)
+                && member.words.iter().any(|word| is_integer(word.scalar))
+        })
+    };
+    if !kernels.iter().any(is_free) {
+        return Vec::new();
+    }
+    let case = |small: u32| Case {
+        about: "small integers in constant buffers",
+        groups: [1, 1, 1],
+        inputs: InputPlan {
+            small: Some(small),
+            ..given.clone()
+        },
+    };
+    (0..SMALL).map(case).collect()
 }

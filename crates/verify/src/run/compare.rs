@@ -66,13 +66,15 @@ pub struct Difference {
     /// Bit patterns that the flagged and the fixed kernel left.
     pub expected: u32,
     pub got: u32,
+    /// What was there before; `None` where elements may have any order.
+    pub before: Option<u32>,
 }
 
-/// Compares what `flagged` and `fixed` left in buffers of the same name. Buffers named in `unordered` hold records
-/// whose order is not defined: their elements are sorted first.
+/// Compares what `flagged` and `fixed` left in each buffer that one of `kernels` may write to. Buffers named in
+/// `unordered` hold records whose order is not defined: their elements are sorted first.
 #[must_use]
 pub fn compare(
-    kernel: &Lowered,
+    kernels: &[&Lowered],
     inputs: &Inputs,
     flagged: &Outputs,
     fixed: &Outputs,
@@ -80,25 +82,29 @@ pub fn compare(
     unordered: &BTreeSet<String>,
 ) -> Comparison {
     let mut comparison = Comparison::default();
-    for binding in kernel.bindings.iter().filter(|b| b.kind.is_writable()) {
-        let Some(expected) = flagged.buffers.get(&binding.name) else {
+    let mut seen = BTreeSet::new();
+    let bindings = kernels.iter().flat_map(|kernel| &kernel.bindings);
+    for binding in bindings.filter(|b| b.kind.is_writable()) {
+        if !seen.insert(&binding.name) {
             continue;
-        };
+        }
         let before = inputs.buffers.get(&binding.name);
         let nothing = Vec::new();
         // A kernel that does not reach the buffer leaves it as it was.
-        let got = fixed.buffers.get(&binding.name).or(before).unwrap_or(&nothing);
+        let (expected, got) = (
+            flagged.buffers.get(&binding.name).or(before).unwrap_or(&nothing),
+            fixed.buffers.get(&binding.name).or(before).unwrap_or(&nothing),
+        );
         let any_order = unordered.contains(&binding.name);
         let (expected, got) = (
             elements(binding, expected, any_order),
             elements(binding, got, any_order),
         );
-        if let Some(before) = before {
-            let before = elements(binding, before, any_order);
-            comparison.written += (before.iter().zip(&expected))
-                .map(|(a, b)| count(a.iter().zip(b).filter(|(a, b)| a != b).count()))
-                .sum::<u64>();
-        }
+        let before = before.map(|before| elements(binding, before, any_order));
+        let before = before.unwrap_or_default();
+        comparison.written += (before.iter().zip(&expected))
+            .map(|(a, b)| count(a.iter().zip(b).filter(|(a, b)| a != b).count()))
+            .sum::<u64>();
         if expected.len() != got.len() {
             comparison.differing += count(expected.len().abs_diff(got.len()));
         }
@@ -117,6 +123,8 @@ pub fn compare(
                         scalar: word.scalar,
                         expected: *a,
                         got: *b,
+                        before: (before.get(index).and_then(|element| element.get(at)).copied())
+                            .filter(|_| !any_order),
                     });
                 }
             }

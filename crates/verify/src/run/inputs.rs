@@ -28,12 +28,15 @@ pub struct InputPlan {
     /// Integer uniforms, and the lengths of buffers that a kernel asks for, are no multiple of the group's size: the
     /// dispatch's threads less a third of a group.
     pub is_ragged: bool,
+    /// Integer uniforms are 0 to 3 instead, this much on from where each begins: in plans from 0 to 3 each uniform is
+    /// each of them.
+    pub small: Option<u32>,
     /// Elements of a buffer for each thread of the dispatch.
     pub elements_per_thread: u32,
     /// Lengths in elements of buffers that should have another length, by name.
     pub lengths: BTreeMap<String, u32>,
     /// Words of uniforms by name, repeated where there are fewer than the uniform has. An integer uniform that is not
-    /// here is the number of threads of the dispatch, a float lies between 1 and 2, a bool is true.
+    /// here is the number of threads of the dispatch, or small; a float lies between 1 and 2, a bool is true.
     pub uniforms: BTreeMap<String, Vec<f64>>,
     /// What a buffer holds at first, by name: its components in order, repeated up to the buffer's length.
     pub contents: BTreeMap<String, Vec<f64>>,
@@ -45,6 +48,7 @@ impl Default for InputPlan {
             seed: 0x5eed,
             values: Values::Any,
             is_ragged: false,
+            small: None,
             elements_per_thread: 1,
             lengths: BTreeMap::new(),
             uniforms: BTreeMap::new(),
@@ -94,6 +98,7 @@ fn uniform_words(member: &UniformMember, threads: u64, plan: &InputPlan) -> Vec<
         .get(&member.name)
         .filter(|numbers| !numbers.is_empty());
     let mut random = Random::new(plan.seed, &member.name);
+    let first = Random::new(plan.seed, &member.name).next();
     let words = member.words.iter().enumerate();
     words
         .map(|(at, word)| {
@@ -103,12 +108,16 @@ fn uniform_words(member: &UniformMember, threads: u64, plan: &InputPlan) -> Vec<
                 None => match word.scalar {
                     Scalar::Bool => 1,
                     Scalar::Float => 0x3f80_0000 | (bits >> 9),
+                    _ if let Some(more) = plan.small => first.wrapping_add(more) % SMALL,
                     _ => u32::try_from(threads).unwrap_or(u32::MAX),
                 },
             }
         })
         .collect()
 }
+
+/// Whole numbers from 0 that an integer uniform is tried as: modes and flags are seldom more.
+pub(super) const SMALL: u32 = 4;
 
 /// The word that a number is as a component of this type. Numbers below zero wrap around, as they do in HLSL.
 #[must_use]
@@ -290,10 +299,10 @@ impl Inputs {
 }
 
 /// The generator `SplitMix64`, seeded by a number and a name.
-pub(super) struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
-    pub(super) fn new(seed: u64, name: &str) -> Self {
+    pub(crate) fn new(seed: u64, name: &str) -> Self {
         // FNV-1a.
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325u64, |hash, byte| {
             (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
@@ -301,7 +310,7 @@ impl Random {
         Self(seed ^ hash)
     }
 
-    pub(super) fn next(&mut self) -> u32 {
+    pub(crate) fn next(&mut self) -> u32 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

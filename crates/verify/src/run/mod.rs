@@ -15,9 +15,10 @@ mod trial;
 mod waves;
 
 pub use adapter::{Adapter, AdapterInfo, adapters};
-pub use cases::{Case, cases};
+pub use cases::{Case, cases, small_cases};
 pub use compare::{Comparison, Difference, Tolerance, compare, float_depth, magnitude};
 pub use device::{Compiled, Device, Mode, Outputs, run};
+pub(crate) use inputs::Random;
 pub use inputs::{InputPlan, Inputs, Values, bits_of, make_inputs};
 pub use minimal::{InputWord, Minimal};
 pub use pipeline::{Data, Mismatch, Overrun, Ready, Steps, sample_words};

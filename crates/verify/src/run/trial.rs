@@ -74,7 +74,8 @@ impl Trial {
     /// Compares what the kernels left.
     pub(super) fn compare(&self, inputs: &Inputs, flagged: &Outputs, fixed: &Outputs) -> Comparison {
         let tolerance = self.tolerance(inputs);
-        compare(&self.flagged, inputs, flagged, fixed, tolerance, &self.unordered)
+        let kernels = [&self.flagged, &self.fixed];
+        compare(&kernels, inputs, flagged, fixed, tolerance, &self.unordered)
     }
 }
 
