@@ -28,6 +28,12 @@ fn verify(arguments: &[&str], variable: (&str, &str)) -> String {
     format!("{}\n{out}{err}", output.status.code().unwrap_or(-1))
 }
 
+/// The text with lines that were broken made whole.
+fn unbroken(said: &str) -> String {
+    let hanging = format!("\n{}", " ".repeat(15));
+    said.replace(&hanging, " ").replace("\n    ", " ")
+}
+
 const NO_ADAPTER: (&str, &str) = ("VK_DRIVER_FILES", "/there/is/none");
 
 /// Whether there is an adapter. Without any, says so in one line; with `SHADERLINT_REQUIRE_GPU=1` that is a failure.
@@ -54,7 +60,8 @@ ScanByLadder (64×1×1) against its fix
 ...
   interpreter  waves of 4, 8, 16, 32, 64, 128: equal in 448 words written
   no GPU adapter: nothing was run
-  verdict      proved equal at every wave size, if waves hold consecutive threads (linear packing)
+  verdict      proved equal at every wave size, if waves hold consecutive
+               threads (linear packing)
 
 "#]];
     let file = "fixtures/scan/ladder-64.hlsl";
@@ -124,9 +131,11 @@ fn a_fix_is_timed_beside_a_copy() {
 0
 ScanByLadder (64×1×1) against its fix
 ...
-  adapter [..] wave  group  alike?  timed       flagged [..] fixed [..] ratio [..] copy
-  [..]  64     yes     kernel [..] ms [..] ms [..] ms
-  [..]  64     yes     ladder ×64 [..] ms [..] ms [..] ms
+  device       [..], waves of [..] words alike in
+               4 cases, 768 of them written
+    timed       flagged [..] fixed [..] copy [..] ratio
+    kernel      [..] ms [..] ms [..] ms [..]
+    ladder ×64  [..] ms [..] ms [..] ms [..]
 ...
 "#]]
     );
@@ -199,7 +208,8 @@ fn interpreted(folder: &str, arguments: &[&str]) -> String {
     let mut all = vec![first.as_str(), second.as_str()];
     all.extend(arguments);
     let said = verify(&all, NO_ADAPTER);
-    let line = said.lines().find(|line| line.contains("interpreter"));
+    let whole = unbroken(&said);
+    let line = whole.lines().find(|line| line.contains("interpreter"));
     line.unwrap_or(&said).trim().to_owned()
 }
 
@@ -224,7 +234,7 @@ void Main(uint3 id : SV_DispatchThreadID) {{ Out[id.x] = id.x < {count} ? 1 : Co
     let all = "interpreter  waves of 4, 8, 16, 32, 64, 128:";
     assert_eq!(
         interpreted(&shown, &[]),
-        format!("{all} differs at Out[100]: expected 1, got 192")
+        format!("{all} differs at Out[128], with Count = 192: expected 1, got 192")
     );
     assert_eq!(
         interpreted(&shown, &["--set", "Count=100"]),
@@ -242,12 +252,19 @@ void Main(uint3 id : SV_DispatchThreadID) {{ Out[id.x] = id.x < {count} ? 1 : Co
         format!("{all} equal in 256 words written")
     );
     write("kernel.toml", "groups = [1, 1, 1]\nsets = {}\n");
-    assert_eq!(interpreted(&shown, &[]), "NEXT");
+    let wrong = |expected: &str| {
+        let said = interpreted(&shown, &[]);
+        let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
+        assert_eq!(said.join("\n").replace(&*shown, "FOLDER"), expected);
+    };
+    wrong("NEXT1");
     write(
         "kernel.toml",
         "groups = [1, 1, 1]\n\n[entry.Mian]\nset = { Count = 100 }\n",
     );
-    assert_eq!(interpreted(&shown, &[]), "NEXT");
+    wrong("NEXT2");
+    write("kernel.toml", "set = { cuont = 100 }\n");
+    wrong("NEXT3");
 }
 
 /// A texture that is read is some function of the place.
@@ -262,7 +279,7 @@ fn what_is_replaced_is_said() {
     let said = verify(&[&file.to_string_lossy(), "--no-timing"], NO_ADAPTER);
     assert!(said.starts_with("0\n"), "{said}");
     let remark = "  Load: without a WGSL form, and on both sides a hash of what it is given; times say nothing of it\n";
-    assert!(said.contains(remark), "{said}");
+    assert!(unbroken(&said).contains(remark), "{said}");
     let output = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
         .arg("wgsl")
         .arg(&file)
@@ -291,7 +308,8 @@ fn a_difference_is_made_small() {
     ];
     let said = verify(&files, ("NODEVICE_SELECT", "1"));
     assert!(said.starts_with("1\n"), "{said}");
-    let shown = said
+    let whole = unbroken(&said);
+    let shown = whole
         .lines()
         .find(|line| line.contains(", in 1 group, where all inputs are 0 but Src["));
     let shown = shown.unwrap_or_else(|| panic!("{said}"));
@@ -325,7 +343,7 @@ fn every_offered_fix_is_equal_on_the_adapters() {
                 .lines()
                 .filter(|line| line.contains("against its fix"))
                 .count();
-            let equal = said.lines().filter(|line| line.contains("  yes")).count();
+            let equal = unbroken(&said).matches(" words alike in ").count();
             assert!(equal >= kernels, "{file} at {width} bits: {said}");
             verified += equal;
         }
@@ -528,12 +546,76 @@ fn what_is_proved_is_what_is_said() {
         verdict([early, early], ""),
         format!("0 Main: proved equal at every wave size {all}, where every thread reaches the barriers\n")
     );
-    // One group after the other writes an element.
+    // One group after the other writes an element, where `Count` is that of the threads.
     assert_eq!(
         verdict(
             ["Y[id.x] = 1;", "Y[(Count / 64 - 1 - id.x / 64) * 64 + gi] = 1;"],
             ""
         ),
-        "1 Main: not proved and not run\n"
+        "1 Main: NOT equivalent: interpreted in waves of 4, differs at Y[0], with Count = 2: expected 1, got nothing\n"
+    );
+}
+
+/// A mode that is no count, an element past a count, a buffer that one kernel alone writes, a texture: each is seen, and
+/// said with what it takes.
+#[test]
+fn subtle_differences_are_seen() {
+    let globals = format!("{BUFFERS} RWStructuredBuffer<uint> Z; Texture2D<uint> T;");
+    let cases = [
+        (
+            ["Y[id.x] = Mode == 3 ? 1 : X[id.x];", "Y[id.x] = X[id.x];"],
+            "differs at Y[0], with Mode = 3: expected 1, got ",
+        ),
+        (
+            [
+                "if (id.x < Count) Y[id.x] = 1;",
+                "if (id.x <= Count) Y[id.x] = 1;",
+            ],
+            "differs at Y[2], with Count = 2: expected nothing, got 1",
+        ),
+        (
+            ["Y[id.x] = 1;", "Y[id.x] = 1; Z[id.x] = 2;"],
+            "expected nothing, got 2",
+        ),
+        (
+            ["Y[id.x] = T[uint2(gi, 0)];", "Y[id.x] = T[uint2(0, gi)];"],
+            "differs at Y[1] (thread 1): expected T[",
+        ),
+    ];
+    for (bodies, expected) in cases {
+        let [a, b] = bodies.map(|body| copying(&globals, "", body));
+        let said = of_two("subtle", [&a, &b], &[]);
+        assert!(
+            said.starts_with("1 Main: NOT equivalent: ") && said.contains(expected),
+            "{said}"
+        );
+    }
+}
+
+/// A device sees it too.
+#[test]
+fn a_buffer_that_one_kernel_leaves_alone_is_compared() {
+    if !has_adapter() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("extra");
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let files = [
+        ("a.hlsl", "Y[id.x] = 1;"),
+        ("b.hlsl", "Y[id.x] = 1; InterlockedAdd(Z[0], 1);"),
+    ];
+    let files = files.map(|(file, body)| {
+        let path = folder.join(file);
+        let kernel = copying(&format!("{BUFFERS} RWStructuredBuffer<uint> Z;"), "", body);
+        std::fs::write(&path, kernel).expect("the folder can be written to");
+        path.to_string_lossy().into_owned()
+    });
+    let said = unbroken(&verify(
+        &[&files[0], &files[1], "--no-timing"],
+        ("NODEVICE_SELECT", "1"),
+    ));
+    assert!(
+        said.contains(": differs: Z[0] is 64, should be left at 0, in 1 group, "),
+        "{said}"
     );
 }

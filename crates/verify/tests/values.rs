@@ -416,6 +416,35 @@ void main(uint3 id : SV_DispatchThreadID) {
     }
 }
 
+/// WGSL leaves gaps behind vectors of three; HLSL has none.
+#[test]
+fn strides_are_those_of_hlsl() {
+    let source = "struct Node { float3 a; float2 b; uint c[2]; };
+StructuredBuffer<float3> Triples; StructuredBuffer<Node> Nodes; RWStructuredBuffer<uint> Out;
+[numthreads(16, 1, 1)]
+void main(uint3 id : SV_DispatchThreadID) {
+    uint n, triple, nodes, node, own, word;
+    Triples.GetDimensions(n, triple);
+    Nodes.GetDimensions(nodes, node);
+    Out.GetDimensions(own, word);
+    Out[id.x] = n + nodes * 100 + own * 10000 + ((triple + node * 100 + word * 10000) << 12);
+}";
+    let kernel = support::lowered(source);
+    for device in support::devices() {
+        let mut plan = shaderlint_verify::run::InputPlan::default();
+        plan.lengths.extend([("Triples".into(), 3), ("Nodes".into(), 5)]);
+        let inputs = shaderlint_verify::run::make_inputs(&[&kernel], [1, 1, 1], &plan);
+        let out = &support::execute(&device, &kernel, &inputs, [1, 1, 1])["Out"];
+        let expected = 3u32 + 5 * 100 + 16 * 10_000;
+        let strides = 12u32 + 28 * 100 + 4 * 10_000;
+        assert!(
+            out.iter()
+                .all(|word| *word == expected.wrapping_add(strides << 12)),
+            "{out:?}"
+        );
+    }
+}
+
 /// In rows, and with lane ids laid end to end.
 #[test]
 fn thread_ids_of_every_kind() {

@@ -193,7 +193,7 @@ pub(super) struct Times {
     pub runs: u32,
     pub flagged: Milliseconds,
     pub suggested: Milliseconds,
-    /// A kernel that reads and writes one word a thread.
+    /// A kernel that reads and writes as many bytes.
     pub copy: Milliseconds,
     /// How many times as fast the suggested kernel is, by medians.
     pub ratio: f64,

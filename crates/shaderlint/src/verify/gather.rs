@@ -386,7 +386,7 @@ fn outcome(trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
             };
             let uniforms = match uniforms(trial, case, minimal.groups) {
                 uniforms if uniforms.is_empty() => uniforms,
-                uniforms => format!("{uniforms}, and "),
+                uniforms => format!("{uniforms} and "),
             };
             let but = if inputs.is_empty() {
                 String::new()

@@ -108,10 +108,12 @@ function interpreterView(runs) {
     make("span", { class: run.is_equal === null ? "doubt" : run.is_equal ? "good" : "bad" }, run.text))));
 }
 
+const barsOf = (times) => [["flagged", times.flagged], ["suggested", times.suggested], ["copy", times.copy]];
+const mostOf = (times) => Math.max(...barsOf(times).map(([, spread]) => spread.max), 1e-9);
+
 // Bars to one scale, with whiskers from the least to the most.
-function barsView(times, group) {
-  const bars = [["flagged", times.flagged], ["suggested", times.suggested], ["copy", times.copy]];
-  const most = Math.max(...bars.map(([, spread]) => spread.max), 1e-9);
+function barsView(times, what, about, most) {
+  const bars = barsOf(times);
   // Drawn at the size it is shown in, so that the words are not scaled with it.
   const [left, width, height] = [72, window.innerWidth < 700 ? 130 : 300, 22];
   const at = (ms) => left + ms / most * width;
@@ -129,11 +131,38 @@ function barsView(times, group) {
     ? make("b", null, times.ratio >= 1 ? `${times.ratio.toFixed(2)}× as fast` : `${(1 / times.ratio).toFixed(2)}× as slow`)
     : make("b", { class: "soft" }, "no measurable difference");
   return make("figure", { class: "bars" },
-    make("figcaption", null, make("span", null, times.what), ratio,
-      make("span", { class: "soft" }, `group of ${groupText(group)}, ${times.threads.toLocaleString("en")} in all, median of ${times.runs} runs`)),
+    make("figcaption", null, make("span", null, what), ratio, make("span", { class: "soft" }, about)),
     make("svg", { viewBox: `0 0 ${left + width + 84} ${bars.length * height + 2}`, role: "img",
       style: `max-width: ${left + width + 84}px`,
       "aria-label": bars.map(([name, spread]) => `${name} ${fixed(spread.median)} ms`).join(", ") }, drawn));
+}
+
+function timesView(times, group) {
+  if (!times) return null;
+  const about = `group of ${groupText(group)}, ${times.threads.toLocaleString("en")} in all, median of ${times.runs} runs`;
+  return barsView(times, times.what, about, mostOf(times));
+}
+
+// What each device took for all kernels, by the size of their groups, to one scale.
+function sizesView(kernels) {
+  const devices = new Map();
+  for (const kernel of kernels) {
+    for (const row of kernel.devices) {
+      const times = row.ladder || row.kernel;
+      if (!times) continue;
+      if (!devices.has(row.adapter)) devices.set(row.adapter, []);
+      devices.get(row.adapter).push({ kernel, times, threads: kernel.group.reduce((a, b) => a * b) });
+    }
+  }
+  const several = [...devices].filter(([, all]) => all.length > 1);
+  if (several.length === 0) return [];
+  const figures = several.map(([adapter, all]) => {
+    const most = Math.max(...all.map(({ times }) => mostOf(times)));
+    all.sort((a, b) => a.threads - b.threads);
+    return [make("p", null, make("b", null, adapter)), make("div", { class: "times" }, all.map(({ kernel, times }) =>
+      barsView(times, groupText(kernel.group), `${kernel.kernel}, ${times.what}`, most)))];
+  });
+  return [make("article", { id: "sizes" }, make("h2", null, "Times by group size"), figures)];
 }
 
 function deviceView(row, group) {
@@ -143,7 +172,7 @@ function deviceView(row, group) {
   return make("div", { class: row.is_here ? "device here" : "device" },
     make("header", null, make("b", null, row.adapter), make("span", { class: `chip ${kind}` }, word), make("span", { class: "soft" }, about)),
     make("p", null, sentence(row.text)),
-    make("div", { class: "times" }, row.kernel && barsView(row.kernel, group), row.ladder && barsView(row.ladder, group)));
+    make("div", { class: "times" }, timesView(row.kernel, group), timesView(row.ladder, group)));
 }
 
 function devicesView(kernel) {
@@ -175,7 +204,7 @@ function kernelView(kernel, number) {
   const [words, kind] = VERDICTS[kernel.verdict.kind];
   const section = (title, small, ...content) => [make("h3", null, title, small && make("small", null, small)), ...content];
   const count = ([x, y, z]) => x * y * z === 1 ? "1 group" : `${x * y * z} groups`;
-  const cases = kernel.cases.map((one) => `${count(one.groups)} with ${one.about}`).join("; ");
+  const cases = [...new Set(kernel.cases.map((one) => `${count(one.groups)} with ${one.about}`))].join("; ");
   return make("article", { id: `kernel-${number}` },
     data.kernels.length > 1 ? make("h2", null, titleOf(kernel)) : null,
     make("p", { class: "path" }, `${kernel.file} · group of ${groupText(kernel.group)}`),
@@ -205,7 +234,7 @@ document.getElementById("title").textContent = kernels.length === 1
   : kernels.length === 0 ? "No kernel has a finding with a fix" : `${kernels.length} kernels`;
 document.title = `${document.getElementById("title").textContent} · shaderlint verify`;
 if (kernels.length > 1) document.getElementById("contents").append(contentsView(kernels));
-document.getElementById("kernels").append(...kernels.map((kernel, number) => kernelView(kernel, number)));
+document.getElementById("kernels").append(...sizesView(kernels), ...kernels.map((kernel, number) => kernelView(kernel, number)));
 document.getElementById("version").textContent = `shaderlint ${data.version}`;
 
 document.getElementById("theme").addEventListener("click", () => {

@@ -53,7 +53,7 @@ struct Row {
     ratio: f64,
     /// The spreads of the runs do not meet.
     is_measurable: bool,
-    /// A kernel that reads and writes one word a thread.
+    /// A kernel that reads and writes as many bytes.
     copy_ms: f64,
 }
 

@@ -160,12 +160,17 @@ async function compareKernels(device, browser, flagged, suggested) {
     const expected = await leave(device, flagged, contents[0], one.groups);
     const got = await leave(device, suggested, contents[1], one.groups);
     const distance = bound(browser, one);
-    for (const [at, binding] of browser.flagged.bindings.entries()) {
+    // What one kernel does not reach, it leaves.
+    const initial = new Map([...browser.flagged.bindings.entries()].map(([at, binding]) => [binding, contents[0][at]]));
+    for (const [at, binding] of browser.suggested.bindings.entries()) {
+      if (!browser.flagged.bindings.some(({ name }) => name === binding.name)) initial.set(binding, contents[1][at]);
+    }
+    for (const [binding, bytes] of initial) {
       if (!binding.is_writable) continue;
       const sorted = browser.unordered.includes(binding.name);
-      const before = elements(binding, contents[0][at], sorted);
-      const first = elements(binding, expected.get(binding.name), sorted);
-      const second = elements(binding, got.get(binding.name) || contents[0][at], sorted);
+      const before = elements(binding, bytes, sorted);
+      const first = elements(binding, expected.get(binding.name) || bytes, sorted);
+      const second = elements(binding, got.get(binding.name) || bytes, sorted);
       for (const [index, wanted] of first.entries()) {
         for (const [n, word] of wanted.entries()) {
           words += 1;
@@ -250,7 +255,9 @@ async function timeKernels(open, browser, pair, groups, what) {
     bound.restored = kernel.bindings.flatMap((b, at) => b.is_writable ? [[bound.buffers[at], contents[at]]] : []);
     return bound;
   };
-  const subjects = [make(pair[0], one.flagged), make(pair[1], one.suggested), await copyKernel(open, browser, groups)];
+  const first = make(pair[0], one.flagged);
+  const bytes = pair[0].bindings.reduce((sum, b, at) => sum + (b.grows ? first.buffers[at].size : 0), 0);
+  const subjects = [first, make(pair[1], one.suggested), await copyKernel(open, browser, groups, bytes)];
   const times = [[], [], []];
   for (let run = 0; run < WARM_UP + RUNS; run++) {
     for (const [at, subject] of subjects.entries()) {
@@ -267,15 +274,19 @@ async function timeKernels(open, browser, pair, groups, what) {
   };
 }
 
-// Reads and writes one word a thread.
-async function copyKernel(open, browser, groups) {
+// Reads and writes as many bytes, a word at a time.
+async function copyKernel(open, browser, groups, moved) {
+  const all = browser.threads * groups;
+  const words = Math.min(16, Math.max(1, Math.ceil(moved / 8 / all)));
   const bindings = [{ is_writable: false }, { is_writable: true }];
   const wgsl = `@group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> copied: array<u32>;
 @compute @workgroup_size(${browser.threads})
-fn copy(@builtin(global_invocation_id) id: vec3<u32>) { copied[id.x] = source[id.x]; }`;
+fn copy(@builtin(global_invocation_id) id: vec3<u32>) {
+  for (var word = 0u; word < ${words}u; word++) { copied[word * ${all}u + id.x] = source[word * ${all}u + id.x]; }
+}`;
   const kernel = await compile(open.device, wgsl, bindings);
-  const bytes = new Uint8Array(4 * browser.threads * groups);
+  const bytes = new Uint8Array(4 * all * words);
   return Object.assign(bind(open.device, kernel, [bytes, bytes]), { restored: [] });
 }
 

@@ -31,7 +31,7 @@ pub(super) enum GlobalPlace {
 pub(super) struct Buffer {
     pub(super) variable: Handle<naga::GlobalVariable>,
     pub(super) element: Type,
-    /// Bytes from one element to the next, as HLSL's `GetDimensions` would report it for this layout.
+    /// Bytes from one element to the next in HLSL, which leaves no gaps; WGSL does.
     pub(super) stride: u32,
     /// Addressed in bytes.
     pub(super) bytes: bool,
@@ -385,6 +385,7 @@ impl Unit<'_> {
         let mut words = Vec::new();
         self.types
             .words(&self.module, &element, ty, 0, &mut words, span)?;
+        let packed = u32::try_from(words.len()).unwrap_or(u32::MAX).saturating_mul(4);
         let array = self.array_of(ty, stride);
         let kind = if kind.is_writable() {
             BindingKind::ReadWriteStorage
@@ -421,7 +422,7 @@ impl Unit<'_> {
         Ok(GlobalPlace::Buffer(Buffer {
             variable,
             element,
-            stride,
+            stride: packed,
             bytes,
             counter,
         }))

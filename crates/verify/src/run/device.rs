@@ -437,3 +437,23 @@ pub fn run(
 ) -> Result<Outputs, RunError> {
     device.compile(kernel, mode)?.run(device, inputs, groups)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_wgpu_reports_is_told_apart() {
+        let source = || Box::<dyn std::error::Error + Send + Sync>::from("no more room");
+        let memory = run_error(wgpu::Error::OutOfMemory { source: source() });
+        assert_eq!(memory.to_string(), "out of memory: no more room");
+        let refused = run_error(wgpu::Error::Internal {
+            source: source(),
+            description: "the pipeline could not be made".to_owned(),
+        });
+        assert_eq!(
+            refused.to_string(),
+            "the adapter refused the kernel: the pipeline could not be made"
+        );
+    }
+}

@@ -1,13 +1,16 @@
 //! The least that shows a difference.
 
+use std::time::{Duration, Instant};
+
 use shaderlint_hlsl::Scalar;
 
 use super::trial::{Kernels, Trial};
 use super::{Case, Difference, Inputs, RunError};
 use crate::{Binding, BindingKind};
 
-/// Runs of both kernels that looking for less may take.
+/// Runs of both kernels that looking for less may take, and seconds after which no other is begun: each may take long.
 const BUDGET: u32 = 64;
+const BUDGET_S: u64 = 20;
 
 /// The smallest dispatch found that shows a difference, with as few inputs as were found to be needed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,10 +46,10 @@ pub(super) fn minimise(
     trial: &Trial,
     case: &Case,
 ) -> Result<Option<Minimal>, RunError> {
-    let mut budget = BUDGET;
+    let (mut budget, start) = (BUDGET, Instant::now());
     let mut differs = |inputs: &Inputs, groups: [u32; 3]| -> Result<Option<Difference>, RunError> {
         budget = budget.saturating_sub(1);
-        if budget == 0 {
+        if budget == 0 || start.elapsed() > Duration::from_secs(BUDGET_S) {
             return Ok(None);
         }
         Ok(kernels.compare(trial, inputs, groups)?.first)

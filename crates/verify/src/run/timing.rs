@@ -2,7 +2,7 @@
 
 use super::device::{Device, Mode, Prepared};
 use super::{AdapterInfo, InputPlan, Inputs, RunError, guarded, make_inputs};
-use crate::Lowered;
+use crate::{Binding, BindingKind, Lowered};
 
 /// How much to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct Spread {
 pub struct Timing {
     pub flagged: Spread,
     pub fixed: Spread,
-    /// One u32 read and written by each thread: what memory and launching alone cost.
+    /// As many bytes read and written as the flagged kernel's buffers have: what memory and launching alone cost.
     pub copy: Spread,
     pub plan: TimingPlan,
     /// Threads of one run.
@@ -112,7 +112,7 @@ fn time_kernels(
     let subjects = [
         Subject::kernel(device, flagged, &inputs)?,
         Subject::kernel(device, fixed, &inputs)?,
-        Subject::copy(device, threads, plan.groups)?,
+        Subject::copy(device, threads, plan.groups, copied_words(flagged, &inputs, plan))?,
     ];
     let stopwatch = Stopwatch::new(device)?;
     let mut times: [Vec<f64>; 3] = Default::default();
@@ -135,6 +135,31 @@ fn time_kernels(
         threads: u64::from(plan.groups) * u64::from(plan.dispatches) * u64::from(threads),
     })
 }
+
+/// Words that a thread of the copy reads and writes, so that it moves what the kernel's buffers hold for one dispatch.
+fn copied_words(kernel: &Lowered, inputs: &Inputs, plan: TimingPlan) -> u32 {
+    let is_storage = |binding: &&Binding| {
+        matches!(
+            binding.kind,
+            BindingKind::ReadOnlyStorage | BindingKind::ReadWriteStorage
+        )
+    };
+    let buffers = kernel.bindings.iter().filter(is_storage);
+    let bytes: usize = (buffers.filter_map(|binding| inputs.buffers.get(&binding.name)))
+        .map(Vec::len)
+        .sum();
+    let threads = super::inputs::threads(kernel, [plan.groups, 1, 1]);
+    // Each byte is read or written, and a word has four.
+    let moved = threads
+        .saturating_mul(u64::from(plan.dispatches))
+        .saturating_mul(8)
+        .max(1);
+    let words = (bytes as u64).div_ceil(moved).clamp(1, MOST_COPIED);
+    u32::try_from(words).unwrap_or(1)
+}
+
+/// Words that a thread of the copy moves at most.
+const MOST_COPIED: u64 = 16;
 
 /// Two timestamps around a compute pass.
 #[derive(Debug)]
@@ -216,18 +241,21 @@ impl Subject {
         Ok(Self { prepared, restored })
     }
 
-    fn copy(device: &Device, threads: u32, groups: u32) -> Result<Self, RunError> {
+    fn copy(device: &Device, threads: u32, groups: u32, words: u32) -> Result<Self, RunError> {
+        let all = threads.saturating_mul(groups);
         let wgsl = format!(
             "@group(0) @binding(0) var<storage, read> source: array<u32>;
 @group(0) @binding(1) var<storage, read_write> target_: array<u32>;
 @compute @workgroup_size({threads})
 fn copy(@builtin(global_invocation_id) id: vec3<u32>) {{
-    target_[id.x] = source[id.x];
+    for (var word = 0u; word < {words}u; word++) {{
+        target_[word * {all}u + id.x] = source[word * {all}u + id.x];
+    }}
 }}
 "
         );
         let (pipeline, layout) = device.pipeline(&wgsl, &[true, false], Mode::Unchecked)?;
-        let size = u64::from(threads) * u64::from(groups) * 4;
+        let size = u64::from(all) * u64::from(words) * 4;
         let buffers = vec![
             device.empty_buffer(size, wgpu::BufferUsages::STORAGE)?,
             device.empty_buffer(size, wgpu::BufferUsages::STORAGE)?,

@@ -7,8 +7,8 @@ use std::time::Duration;
 use super::minimal::{Minimal, minimise};
 use super::{
     Adapter, AdapterInfo, Case, Comparison, Compiled, Device, InputPlan, Inputs, Mode, Outputs, RunError,
-    Timing, TimingPlan, Tolerance, Waves, adapters, cases, compare, magnitude, make_inputs, probe_waves,
-    time,
+    Timing, TimingPlan, Tolerance, Waves, adapters, cases, compare, guarded, magnitude, make_inputs,
+    probe_waves, time,
 };
 use crate::Lowered;
 
@@ -187,7 +187,8 @@ fn compare_and_time_on(device: &Device, trial: &Trial) -> Result<Report, RunErro
         if differs {
             report.is_unstable = kernels.is_unstable(trial, &inputs, case.groups)?;
             if !report.is_unstable {
-                report.minimal = minimise(&kernels, trial, case)?;
+                // That less of it hangs, say, takes nothing from what was seen.
+                report.minimal = minimise(&kernels, trial, case).unwrap_or_default();
             }
             return Ok(report);
         }
@@ -223,28 +224,38 @@ pub fn compare_and_time_watched(
     trial: &Arc<Trial>,
     on_step: &mut dyn FnMut(&str),
 ) -> Result<Report, RunError> {
+    let (adapter, trial) = (adapter.clone(), Arc::clone(trial));
+    let work = move |steps| {
+        let device = adapter.open()?.telling(steps);
+        compare_and_time_on(&device, &trial)
+    };
+    watched(SILENCE_S, work, on_step)
+}
+
+/// Does `work` on a thread of its own, which is given up where it says nothing for so many seconds.
+fn watched<T: Send + 'static>(
+    silence_s: u64,
+    work: impl FnOnce(mpsc::Sender<&'static str>) -> Result<T, RunError> + Send + 'static,
+    on_step: &mut dyn FnMut(&str),
+) -> Result<T, RunError> {
+    let patience = Duration::from_secs(silence_s);
     let (steps, said) = mpsc::channel();
     let (done, result) = mpsc::channel();
-    let (adapter, trial) = (adapter.clone(), Arc::clone(trial));
     let worker = std::thread::spawn(move || {
-        let report = adapter
-            .open()
-            .map(|device| device.telling(steps))
-            .and_then(|device| compare_and_time_on(&device, &trial));
         // Whoever no longer listens has given up.
-        let _ = done.send(report);
+        let _ = done.send(guarded(|| work(steps)));
     });
     loop {
-        match said.recv_timeout(Duration::from_secs(SILENCE_S)) {
+        match said.recv_timeout(patience) {
             Ok(step) => on_step(step),
-            Err(mpsc::RecvTimeoutError::Timeout) => return Err(RunError::Timeout(SILENCE_S)),
+            Err(mpsc::RecvTimeoutError::Timeout) => return Err(RunError::Timeout(silence_s)),
             // The device is closed: the report is there, or follows at once.
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
         }
     }
     let report = result
-        .recv_timeout(Duration::from_secs(SILENCE_S))
-        .map_err(|_| RunError::Timeout(SILENCE_S))?;
+        .recv_timeout(patience)
+        .map_err(|_| RunError::Timeout(silence_s))?;
     // Drivers do not bear being closed while the process ends. It has nothing left to do but to close.
     let _ = worker.join();
     report
@@ -262,4 +273,100 @@ pub fn compare_and_time_everywhere(trial: &Trial) -> Vec<(AdapterInfo, Result<Re
             (adapter.info.clone(), report)
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(text: &str) -> Lowered {
+        let (shader, _) = shaderlint_hlsl::parse(text.as_bytes().to_vec());
+        let (entry, _) = shader.entry_points().next().expect("an entry point");
+        crate::lower(&shader, entry).expect("it has a WGSL form")
+    }
+
+    fn copying(threads: u32) -> Lowered {
+        kernel(&format!(
+            "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Dst;
+[numthreads({threads}, 1, 1)] void Main(uint3 id : SV_DispatchThreadID) {{ Dst[id.x] = Src[id.x]; }}"
+        ))
+    }
+
+    /// A driver that hangs, as far as the watch sees.
+    #[test]
+    fn who_is_silent_is_given_up() {
+        let mut heard = Vec::new();
+        let hanging = |steps: mpsc::Sender<&'static str>| -> Result<(), RunError> {
+            let _ = steps.send("compiling");
+            // Longer than the watch waits, and not for ever: the test's process has to end.
+            std::thread::sleep(Duration::from_secs(30));
+            drop(steps);
+            Ok(())
+        };
+        let start = std::time::Instant::now();
+        let given_up = watched(1, hanging, &mut |step| heard.push(step.to_owned()));
+        assert_eq!(given_up, Err(RunError::Timeout(1)));
+        assert_eq!(heard, ["compiling"]);
+        assert!(start.elapsed() < Duration::from_secs(20));
+        // The next is still tried.
+        assert_eq!(watched(1, |_| Ok(7), &mut |_| ()), Ok(7));
+    }
+
+    #[test]
+    fn a_panic_on_the_way_is_said() {
+        let broken = |_| -> Result<(), RunError> { panic!("a driver's answer that nobody expects") };
+        let said = watched(1, broken, &mut |_| ())
+            .expect_err("it panicked")
+            .to_string();
+        assert_eq!(said, "wgpu failed: a driver's answer that nobody expects");
+    }
+
+    #[test]
+    fn a_lost_device_is_said_to_be_lost() {
+        let kernel = copying(64);
+        let trial = Trial::new(&kernel, &kernel);
+        for adapter in adapters() {
+            let device = adapter.open().expect("it opens");
+            device.destroy();
+            let lost = compare_and_time_on(&device, &trial);
+            assert!(matches!(lost, Err(RunError::Lost(_))), "{lost:?}");
+            // Another one of the same adapter is not.
+            assert!(compare_and_time(&adapter, &trial).expect("it runs").is_match());
+        }
+    }
+
+    #[test]
+    fn what_a_driver_refuses_is_said_with_its_reason() {
+        let fits = copying(64);
+        let mut trial = Trial::new(&fits, &copying(65_536));
+        trial.is_untimed = true;
+        for adapter in adapters() {
+            let said = compare_and_time(&adapter, &trial)
+                .expect_err("it is too large")
+                .to_string();
+            assert!(said.starts_with("the adapter refused the kernel: "), "{said}");
+            assert!(said.contains("65536"), "{said}");
+        }
+    }
+
+    #[test]
+    fn too_much_memory_is_an_error() {
+        let kernel = copying(64);
+        let mut trial = Trial::new(&kernel, &kernel);
+        trial.is_untimed = true;
+        for case in &mut trial.cases {
+            case.inputs.lengths.insert("Src".into(), u32::MAX);
+        }
+        for adapter in adapters() {
+            let limits = adapter.inner.limits();
+            if limits.max_buffer_size.min(limits.max_storage_buffer_binding_size) >= 1 << 30 {
+                continue;
+            }
+            let said = compare_and_time(&adapter, &trial)
+                .expect_err("it is too large")
+                .to_string();
+            let expected = "too large for the adapter: a buffer of 1073741824 bytes, the limit is ";
+            assert!(said.starts_with(expected), "{said}");
+        }
+    }
 }
