@@ -61,10 +61,14 @@ function diffView(kernel) {
     make("tbody", null, rows)));
 }
 
+const baseOf = (path) => path.split(/[\\/]/).pop();
+
 function wgslView(kernel) {
   const one = (title, text) => text && make("details", null, make("summary", null, title), make("pre", null, text));
-  return make("div", { class: "pair" }, one(`WGSL of ${kernel.kernel}`, kernel.flagged.wgsl),
-    one(`WGSL of ${kernel.other}`, kernel.suggested.wgsl));
+  const [first, second] = kernel.kernel === kernel.other
+    ? [kernel.flagged, kernel.suggested].map(({ path }) => baseOf(path)) : [kernel.kernel, kernel.other];
+  return make("div", { class: "pair" }, one(`WGSL of ${first}`, kernel.flagged.wgsl),
+    one(`WGSL of ${second}`, kernel.suggested.wgsl));
 }
 
 function matrixView(proof) {
@@ -198,7 +202,8 @@ function devicesView(kernel) {
   return [list, make("div", { class: "run" }, button, status)];
 }
 
-const titleOf = ({ kernel, other }) => `${kernel} and ${other}`;
+const titleOf = ({ kernel, other, flagged, suggested }) => kernel === other
+  ? `${kernel} in ${baseOf(flagged.path)} and in ${baseOf(suggested.path)}` : `${kernel} and ${other}`;
 
 function kernelView(kernel, number) {
   const [words, kind] = VERDICTS[kernel.verdict.kind];

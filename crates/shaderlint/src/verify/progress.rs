@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// A line that comes and goes. Nothing where standard error is no terminal.
+/// A line that comes and goes. Nothing where standard error is no terminal, or a log's.
 pub(crate) struct Progress(ProgressBar);
 
 impl Progress {
     pub fn new(is_quiet: bool) -> Progress {
         let bar = ProgressBar::new_spinner();
-        if is_quiet || !std::io::stderr().is_terminal() {
+        let is_ci = std::env::var_os("CI").is_some();
+        if is_quiet || is_ci || !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
         } else {
             bar.enable_steady_tick(Duration::from_millis(120));

@@ -592,7 +592,8 @@ impl Unit<'_> {
 
 fn resource_noun(ty: &Type) -> &'static str {
     match ty {
-        Type::Resource(ResourceKind::Texture | ResourceKind::RwTexture, _) => "the texture",
+        Type::Resource(ResourceKind::Texture, _) => "the texture",
+        Type::Resource(ResourceKind::RwTexture, _) => "the written texture",
         Type::Resource(ResourceKind::Sampler, _) => "the sampler",
         Type::Resource(ResourceKind::AccelerationStructure, _) => "the acceleration structure",
         Type::Array(..) => "the array of resources",
