@@ -257,14 +257,35 @@ void Main(uint3 id : SV_DispatchThreadID) {{ Out[id.x] = id.x < {count} ? 1 : Co
         let said: Vec<&str> = said.lines().filter(|line| !line.trim().is_empty()).collect();
         assert_eq!(said.join("\n").replace(&*shown, "FOLDER"), expected);
     };
-    wrong("NEXT1");
+    wrong(
+        "2
+error: unknown field `sets`, expected one of `groups`, `set`, `lengths`, `contents`, `entry`
+  ┌─ FOLDER/kernel.toml:2:1
+  │
+2 │ sets = {}
+  │ ^^^^",
+    );
     write(
         "kernel.toml",
         "groups = [1, 1, 1]\n\n[entry.Mian]\nset = { Count = 100 }\n",
     );
-    wrong("NEXT2");
+    wrong(
+        "2
+error: no kernel beside this file is called `Mian`; did you mean `Main`?
+  ┌─ FOLDER/kernel.toml:3:8
+  │
+3 │ [entry.Mian]
+  │        ^^^^",
+    );
     write("kernel.toml", "set = { cuont = 100 }\n");
-    wrong("NEXT3");
+    wrong(
+        "2
+error: no buffer and no uniform is called `cuont`; did you mean `Count`?
+  ┌─ FOLDER/kernel.toml:1:9
+  │
+1 │ set = { cuont = 100 }
+  │         ^^^^^",
+    );
 }
 
 /// A texture that is read is some function of the place.

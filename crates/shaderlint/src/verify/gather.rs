@@ -346,12 +346,8 @@ fn outcome(trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
     let mut text = shown.map_or_else(
         || "the buffers have different lengths".to_owned(),
         |first| {
-            let component = match first.word {
-                0 => String::new(),
-                word => format!(", word {word}"),
-            };
             let [got, expected] = [first.got, first.expected].map(|bits| word(first.scalar, bits));
-            let place = format!("{}[{}]{component}", first.binding, first.element);
+            let place = place(trial, &first.binding, first.element, first.word);
             if trial.unordered.contains(&first.binding) {
                 format!("{place} of the sorted elements is {got}, should be {expected}")
             } else if first.before == Some(first.expected) {
@@ -372,12 +368,8 @@ fn outcome(trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
             };
             let inputs: Vec<String> = (minimal.inputs.iter())
                 .map(|input| {
-                    format!(
-                        "{}[{}] = {}",
-                        input.binding,
-                        input.element,
-                        word(input.scalar, input.bits)
-                    )
+                    let place = place(trial, &input.binding, input.element, input.word);
+                    format!("{place} = {}", word(input.scalar, input.bits))
                 })
                 .collect();
             let more = match minimal.input_count.saturating_sub(inputs.len() as u64) {
@@ -409,6 +401,20 @@ fn outcome(trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
         return (DeviceOutcome::NotComparable, text);
     }
     (DeviceOutcome::Differs, text)
+}
+
+/// A word of a buffer, as HLSL would name it where the element may be a vector.
+fn place(trial: &Trial, name: &str, element: u64, word: u32) -> String {
+    let mut bindings = trial.flagged.bindings.iter().chain(&trial.fixed.bindings);
+    let words = bindings
+        .find(|binding| binding.name == name)
+        .map_or(1, |binding| binding.element.words.len());
+    let component = match (words, ["x", "y", "z", "w"].get(word as usize)) {
+        (0 | 1, _) => String::new(),
+        (2..=4, Some(component)) => format!(".{component}"),
+        _ => format!(", word {word}"),
+    };
+    format!("{name}[{element}]{component}")
 }
 
 /// Uniforms that are shown.

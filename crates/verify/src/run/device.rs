@@ -326,9 +326,21 @@ fn run_error(error: wgpu::Error) -> RunError {
     match error {
         wgpu::Error::OutOfMemory { source } => RunError::OutOfMemory(source.to_string()),
         wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
-            RunError::Refused(description)
+            RunError::Refused(in_one_line(&description))
         }
     }
+}
+
+/// wgpu's causes stand one below the other, the last of them often twice.
+fn in_one_line(description: &str) -> String {
+    let lines = description
+        .lines()
+        .map(|line| line.trim_matches([' ', '=', '\t']));
+    let mut said: Vec<&str> = lines
+        .filter(|line| !["", "Validation Error", "Caused by:"].contains(line))
+        .collect();
+    said.dedup();
+    said.join(": ")
 }
 
 /// A kernel that a device has taken.
@@ -449,11 +461,12 @@ mod tests {
         assert_eq!(memory.to_string(), "out of memory: no more room");
         let refused = run_error(wgpu::Error::Internal {
             source: source(),
-            description: "the pipeline could not be made".to_owned(),
+            description: "Validation Error\n\nCaused by:\n  In a pipeline\n = too wide\n\n      too wide\n"
+                .to_owned(),
         });
         assert_eq!(
             refused.to_string(),
-            "the adapter refused the kernel: the pipeline could not be made"
+            "the adapter refused the kernel: In a pipeline: too wide"
         );
     }
 }
