@@ -254,3 +254,40 @@ fn a_page_needs_no_network() {
         assert!(!html.contains(outside), "{outside}");
     }
 }
+
+/// The times of a device, put into a page that was made without one.
+#[test]
+fn times_of_several_kernels_stand_by_group_size() {
+    let Some(program) = chromium() else { return };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("sizes");
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/scan/ladder-64.hlsl");
+    let ladder = std::fs::read_to_string(fixture).expect("the fixture");
+    for (name, lanes) in [("first.hlsl", "128"), ("second.hlsl", "64")] {
+        std::fs::write(folder.join(name), ladder.replace("64", lanes)).expect("the folder can be written to");
+    }
+    let page = report("sizes.html", &[&folder.to_string_lossy()]);
+    let spread = |median: f64| json!({ "median": median, "min": median, "max": median });
+    let row = json!({
+        "adapter": "A GPU", "backend": "vulkan", "driver": "", "is_cpu": false, "waves": [32, 32],
+        "outcome": "alike", "text": "all words alike", "words": 1, "kernel": null,
+        "ladder": {
+            "what": "ladder ×64", "threads": 64, "runs": 15, "ratio": 2.0, "is_measurable": true,
+            "flagged": spread(2.0), "suggested": spread(1.0), "copy": spread(0.5),
+        },
+    });
+    let html = std::fs::read_to_string(&page).expect("the page can be read");
+    let timed = html.replace("\"devices\":[]", &format!("\"devices\":[{row}]"));
+    std::fs::write(&page, timed).expect("the page can be written");
+    let mut browser = Browser::start(program, &["--disable-gpu", "--disable-sync", "--mute-audio"]);
+    browser.open(&page);
+    let sizes =
+        "[...document.querySelectorAll('#sizes figcaption')].map((caption) => caption.textContent).join('|')";
+    let ladder = "2.00× as fastScanByLadder, ladder ×64";
+    assert_eq!(
+        browser.value(sizes),
+        format!("64 threads{ladder}|128 threads{ladder}")
+    );
+    assert_eq!(browser.value("document.querySelectorAll('#sizes svg').length"), 2);
+    browser.close();
+}
