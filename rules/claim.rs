@@ -1,10 +1,9 @@
 //! What the rules about atomics say of one.
 
-use shaderlint_linter::{Context, Finding, Fix, Label, Safety, ShaderModel, Verdict};
+use shaderlint_linter::{Context, Finding, Fix, Label, NO_FIX, Safety, ShaderModel, Verdict};
 use shaderlint_simt::{Amount, Atomic, Cells, Claim};
 
 use crate::wave_atomic;
-use crate::wave_form::NO_FIX;
 
 /// The finding for a claim that `rule` is about. `None` where the target has no wave intrinsics.
 pub(crate) fn finding(
@@ -23,11 +22,13 @@ pub(crate) fn finding(
     let fix = has_fix.then(|| wave_atomic::fix(context, claim));
     let fix = match fix.transpose() {
         Ok(fix) => fix.map(|fix| {
-            notes.extend(wave_atomic::doubt(context, &fix).map(str::to_owned));
-            notes.push(MEASURED.to_owned());
+            let of_fix = wave_atomic::doubt(&fix).into_iter().chain([MEASURED]);
+            let of_fix: Vec<String> = of_fix.map(str::to_owned).collect();
+            notes.extend(of_fix.iter().cloned());
             // What was not seen to gain anything is not done unasked.
             Fix {
                 safety: Safety::Unsafe,
+                notes: of_fix,
                 ..fix
             }
         }),

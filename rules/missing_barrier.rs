@@ -72,6 +72,7 @@ fn barrier(context: &Context<'_>, races: &[&Race]) -> Option<Fix> {
             // Not the same results, but those of one order where any was possible.
             safety: Safety::Unsafe,
             proof: None,
+            notes: Vec::new(),
             edits: vec![Edit {
                 at: At::Before(statement),
                 text: format!("{BARRIER}();"),

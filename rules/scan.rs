@@ -7,6 +7,9 @@ use shaderlint_simt::{Access, Collective, Elements, Half, Kind, Operator, Shape}
 use crate::wave_form::NoFix;
 use crate::{element, wave_form, wave_scan};
 
+/// Of fewer elements there is nothing to gain, as of atomics of fewer threads.
+pub(crate) const LEAST: u32 = 4;
+
 /// What `rule` says of the scans that go by `name`, by their shape.
 pub(crate) fn findings(
     context: &Context<'_>,
@@ -14,7 +17,7 @@ pub(crate) fn findings(
     name: impl Fn(Shape) -> Option<&'static str>,
 ) -> Vec<Finding> {
     let collectives = context.analysis.collectives.iter();
-    let scans = collectives.filter(|found| found.kind != Kind::Reduction);
+    let scans = collectives.filter(|found| found.kind != Kind::Reduction && found.count >= LEAST);
     scans
         .filter_map(|scan| finding(context, rule, name(scan.shape)?, scan))
         .collect()

@@ -11,7 +11,7 @@
 //! the call, and that nobody can tell, is for [`Claim::parts`] to say; that this very text does what the call does is
 //! proved before it is offered ([`serves_alike`]).
 
-use shaderlint_hlsl::{FileId, Scalar, Shader, Span};
+use shaderlint_hlsl::{Scalar, Shader, Span};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Claim, Found, Operator, Parts, Quantity, serves_alike};
 
@@ -72,6 +72,7 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
         title: "make one atomic for each wave".to_owned(),
         safety,
         proof: Some(proof(claim).to_owned()),
+        notes: Vec::new(),
         edits: vec![Edit {
             at: At::Over(parts.statement),
             text: block,
@@ -100,16 +101,8 @@ fn proof(claim: &Claim) -> &'static str {
 }
 
 /// Why a fix is not safe, where it is not.
-pub(crate) fn doubt(context: &Context<'_>, fix: &Fix) -> Option<&'static str> {
-    let is_editable = fix.edits.iter().all(|edit| {
-        let (At::Over(span) | At::Before(span) | At::After(span)) = edit.at;
-        context
-            .shader
-            .origins
-            .editable(span)
-            .is_some_and(|place| place.file == FileId(0))
-    });
-    (fix.safety == Safety::Unsafe && is_editable).then_some(AS_CONFIGURED)
+pub(crate) fn doubt(fix: &Fix) -> Option<&'static str> {
+    (fix.safety == Safety::Unsafe).then_some(AS_CONFIGURED)
 }
 
 /// Whether nothing stands before it on its line.

@@ -14,8 +14,8 @@ use shaderlint_simt::{Claim, Operator, Quantity};
 
 use crate::wave_atomic::{self, Texts};
 
-/// The statements that could stand in the place of the call. `None` where it is no statement by itself.
-pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<String> {
+/// The statements that could stand in the place of the call, and the shader model that they need. `None` where it is no statement by itself.
+pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<(String, ShaderModel)> {
     let parts = claim.parts.as_ref()?;
     let index = parts.index?;
     let texts = wave_atomic::texts_of_file(context.shader, parts)?;
@@ -75,7 +75,7 @@ pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<String> {
                 format!("    {}", call(&count)),
             ]);
         }
-        return Some(lines.join("\n"));
+        return Some((lines.join("\n"), ShaderModel::MULTI_PREFIX));
     }
     let left = name("waveLeft");
     let total = if is_counted {
@@ -114,5 +114,5 @@ pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<String> {
         "    }".to_owned(),
         "}".to_owned(),
     ]);
-    Some(lines.join("\n"))
+    Some((lines.join("\n"), ShaderModel::WAVES))
 }

@@ -5,8 +5,8 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
-use shaderlint_hlsl::{FileId, GlobalId, Scalar, Shader, Span, Storage, Type};
-use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
+use shaderlint_hlsl::{Global, GlobalId, Scalar, Shader, Span, Storage, Type};
+use shaderlint_linter::{At, Context, Edit, Fix, NO_FIX, Safety, fixed_shader};
 use shaderlint_simt::{
     Collective, Elements, Kind, LaneMap, Operator, Outcome, Rewrite, WaveRun, compare, proved_of_itself,
 };
@@ -61,9 +61,6 @@ impl NoFix {
         format!("{NO_FIX}{reason}")
     }
 }
-
-/// How a note begins that says why there is none.
-pub(crate) const NO_FIX: &str = "no automatic fix: ";
 
 /// Said of a fix that it is not tried to prove.
 pub(crate) const TOO_LONG: &str = "to prove one would take too long";
@@ -156,6 +153,7 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<F
         title: "replace the ladder by wave intrinsics".to_owned(),
         safety: if is_safe { Safety::Safe } else { Safety::Unsafe },
         proof: Some(proof),
+        notes: OF_FIX.map(str::to_owned).to_vec(),
         edits,
     })
 }
@@ -172,6 +170,12 @@ pub(crate) fn barriers(fix: Option<&Fix>) -> String {
     }
 }
 
+/// Said of a fix that holds if the group does not part ways.
+const AS_ONE: &str = "the fix is proved of a group whose threads all reach every barrier";
+
+/// The notes that go with the fix.
+const OF_FIX: [&str; 2] = [AS_ONE, AS_CONFIGURED];
+
 /// Said of a fix that another configuration might not bear.
 pub(crate) const AS_CONFIGURED: &str =
     "the fix is proved for the macros as they are; #if or -D may change them";
@@ -184,9 +188,7 @@ pub(crate) fn doubt(context: &Context<'_>, found: &Collective, fix: Option<&Fix>
         (true, Scalar::Float) => {
             Some("wave intrinsics do not say what they make of NaNs, nor of which zero is less")
         }
-        _ if is_unsafe && !context.analysis.divergences.is_empty() => {
-            Some("the fix is proved of a group whose threads all reach every barrier")
-        }
+        _ if is_unsafe && !context.analysis.divergences.is_empty() => Some(AS_ONE),
         _ if is_unsafe => Some(AS_CONFIGURED),
         _ => None,
     }
@@ -208,17 +210,16 @@ pub(crate) fn no_packing(context: &Context<'_>) -> String {
     )
 }
 
-/// Beside the array the elements went through if that is in the file at hand, else before the function.
+/// Beside the array the elements went through if that is in the same file, else before the function.
 fn totals_place(shader: &Shader, found: &Collective) -> Option<At> {
+    let own_file = shader.origins.locate(found.span).map(|place| place.file);
     let beside = found
         .arrays
         .iter()
         .filter_map(|array| shader.globals.get(array.0 as usize))
         .find(|array| {
-            shader
-                .origins
-                .editable(array.span)
-                .is_some_and(|place| place.file == FileId(0))
+            let place = shader.origins.editable(array.span);
+            place.is_some_and(|place| Some(place.file) == own_file)
         });
     match beside {
         Some(array) => Some(At::After(array.span)),
@@ -409,11 +410,15 @@ fn text_in_file(shader: &Shader, span: Span) -> Option<String> {
 
 /// Slots for the totals of a group whose size has a name, as many as its array's length asks for: right for the other
 /// sizes that the name may stand for, too. `None` where the form would hold other figures that go with the size.
+///
+/// Where the array's length is not written in terms of the group's size, by which the form counts waves, the totals'
+/// length is: either may be given another value by itself.
 pub(crate) fn length_by_name(
-    shader: &Shader,
+    context: &Context<'_>,
     found: &Collective,
     rewrite: &Rewrite,
 ) -> Option<(String, u32)> {
+    let shader = context.shader;
     let places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
     let is_plain = |place: &Elements| {
         matches!(
@@ -444,13 +449,47 @@ pub(crate) fn length_by_name(
     if has_comment(length_text) {
         return None;
     }
+    if !matches!(**element, Type::Scalar(_)) {
+        return None;
+    }
+    if let Some(size) = size_by_name(context, found)
+        && !words(size.as_bytes()).all(|word| words(length_text.as_bytes()).any(|own| own == word))
+    {
+        let lanes = context.analysis.group_size.iter().product::<u32>();
+        let is_known = words(size.as_bytes()).all(|word| is_known_at(shader, array, word));
+        return is_known.then(|| (format!("({size} + 3) / 4"), lanes.div_ceil(4)));
+    }
     // A literal length is as long as the largest of the groups.
     let text = if is_figure(length_text) {
         length.div_ceil(4).to_string()
     } else {
         format!("({} + 3) / 4", operand(shader, length_text))
     };
-    matches!(**element, Type::Scalar(_)).then_some((text, length.div_ceil(4)))
+    Some((text, length.div_ceil(4)))
+}
+
+/// Whether a name stands before the declaration of `array` for what it does behind it.
+fn is_known_at(shader: &Shader, array: &Global, name: &[u8]) -> bool {
+    let is_before = |global: &Global| global.name.as_bytes() == name && global.span.end <= array.span.start;
+    let is_macro = configuration::macros(shader).contains_key(name);
+    let before = shader.origins.locate(array.span).and_then(|place| {
+        let file = shader.sources.get(place.file)?;
+        file.text.get(..place.start as usize)
+    });
+    let is_defined = || {
+        let mut lines = before.unwrap_or_default().split(|byte| *byte == b'\n');
+        lines.any(|line| {
+            let directive = line
+                .trim_ascii_start()
+                .strip_prefix(b"#")
+                .map(<[u8]>::trim_ascii_start);
+            let rest = directive.and_then(|line| line.strip_prefix(b"define"));
+            rest.is_some_and(|rest| words(rest).next() == Some(name))
+        })
+    };
+    // What is declared nowhere is defined from outside, for all of the text.
+    let is_declared = is_macro || shader.globals.iter().any(|global| global.name.as_bytes() == name);
+    !is_declared || shader.globals.iter().any(is_before) || is_macro && is_defined()
 }
 
 /// `wanted` as the name of a variable, numbered where that is one that stands where the form will, or a macro.

@@ -199,7 +199,7 @@ fn write(
             length: if is_fixed {
                 (lanes.div_ceil(4).to_string(), lanes.div_ceil(4))
             } else {
-                length_by_name(shader, reduction, rewrite)?
+                length_by_name(context, reduction, rewrite)?
             },
         });
         form.maps = &[LaneMap::Linear];

@@ -185,7 +185,7 @@ impl<'a> Text<'a> {
         let length = if has_literal_size(self.context) {
             (slots.to_string(), slots)
         } else {
-            length_by_name(self.context.shader, self.scan, self.rewrite)?
+            length_by_name(self.context, self.scan, self.rewrite)?
         };
         let name = totals_name(self.context.shader, self.scan);
         Some(Totals {

@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use shaderlint_linter::{Category, Context, Finding, Label, Rule, Verdict};
+use shaderlint_linter::{Category, Context, Finding, Label, NO_FIX, Rule, Verdict};
 use shaderlint_simt::{Access, Race};
 
-use crate::wave_form::NO_FIX;
 use crate::{missing_barrier, witness};
 
 pub(crate) const RULE: Rule = Rule {

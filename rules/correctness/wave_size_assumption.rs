@@ -58,7 +58,9 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
                 Some(smallest) => format!("in waves of {smallest}, {witness}"),
                 None => witness,
             },
-            if dependence.map == LaneMap::Linear {
+            if dependence.is_in_part {
+                "what becomes of it in other waves was not proved: they have 4 to 128 lanes".to_owned()
+            } else if dependence.map == LaneMap::Linear {
                 "waves have 4 to 128 lanes: ask WaveGetLaneCount(), or say [WaveSize(...)]".to_owned()
             } else {
                 "nothing is promised of which threads of a group with rows share a wave".to_owned()
@@ -104,7 +106,12 @@ fn waves(dependence: &WaveDependence) -> String {
         Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
         _ => sizes.concat(),
     };
-    format!("waves of {sizes} lanes{}", packed(dependence.map))
+    let among = if dependence.is_in_part {
+        ", for instance"
+    } else {
+        ""
+    };
+    format!("waves of {sizes} lanes{}{among}", packed(dependence.map))
 }
 
 fn packed(map: LaneMap) -> String {

@@ -20,7 +20,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
         return;
     }
     let collectives = context.analysis.collectives.iter();
-    let reductions = collectives.filter(|found| found.kind == Kind::Reduction);
+    let reductions = collectives.filter(|found| found.kind == Kind::Reduction && found.count >= scan::LEAST);
     findings.extend(reductions.filter_map(|reduction| finding(context, reduction)));
     findings.extend(shuffle::reductions(context, RULE.id));
 }

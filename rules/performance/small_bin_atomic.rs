@@ -27,9 +27,8 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 }
 
 fn advice(context: &Context<'_>, few: &Claim, bins: u32) -> String {
-    if let Some(code) = wave_bins::code(context, few) {
+    if let Some((code, model)) = wave_bins::code(context, few) {
         let indented = code.replace('\n', "\n    ");
-        let model = context.shader_model;
         return format!(
             "help: one atomic for each cell that occurs in a wave (shader model {model}):\n    {indented}"
         );

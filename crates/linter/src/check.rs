@@ -115,10 +115,11 @@ fn check_analyses(
         }
         let known = report
             .findings
-            .iter()
-            .any(|other| other.rule == diagnostic.rule && other.primary.place == diagnostic.primary.place);
-        if !known {
-            report.findings.push(diagnostic);
+            .iter_mut()
+            .find(|other| other.rule == diagnostic.rule && other.primary.place == diagnostic.primary.place);
+        match known {
+            Some(known) => known.kernels.extend(diagnostic.kernels),
+            None => report.findings.push(diagnostic),
         }
     }
     report
@@ -179,10 +180,7 @@ fn keep_fixes_all_entries_agree_on(
             .filter_map(|holder| shader.functions.get(holder.0 as usize))
             .any(|holder| holder.is_instance);
         if is_instance {
-            finding.fix = None;
-            finding
-                .notes
-                .push("no automatic fix: this is a template, which may be used with other types".to_owned());
+            finding.withdraw("this is a template, which may be used with other types");
         }
     }
     let mut contested = Vec::new();
@@ -208,10 +206,7 @@ fn keep_fixes_all_entries_agree_on(
     }
     for number in contested {
         if let Some((_, finding)) = findings.get_mut(number) {
-            finding.fix = None;
-            finding
-                .notes
-                .push("no automatic fix: another entry point uses this function differently".to_owned());
+            finding.withdraw("another entry point uses this function differently");
         }
     }
 }

@@ -36,6 +36,7 @@ const RULE: Rule = Rule {
                     title: "use the new word".to_owned(),
                     safety: Safety::Safe,
                     proof: None,
+                    notes: Vec::new(),
                     edits: vec![Edit {
                         at: At::Over(place),
                         // Groups of different sizes come to different fixes.
@@ -112,6 +113,28 @@ fn fixes_keep_line_endings_and_indentation_and_settle() {
     let expected = "void f()\r\n{\r\n\t{\r\n\t\tnew64;\r\n\t}\r\n\t{\r\n\t\tnew64;\r\n\t} // \u{e9}\r\n}\r\n";
     assert_eq!(String::from_utf8_lossy(&settled.text), expected);
     assert_eq!((settled.fixed, settled.last.findings.len()), (2, 0));
+}
+
+#[test]
+fn a_block_stands_where_a_person_would_put_it() {
+    let fixed = |text: &str| {
+        let look = |text: &[u8]| check(&String::from_utf8_lossy(text), &[run(0, 64)]);
+        let settled = settle(text.as_bytes(), false, look, |report| &report.findings);
+        String::from_utf8_lossy(&settled.text).into_owned()
+    };
+    assert_eq!(
+        fixed("    if (a)\n        old;\n    b;\n"),
+        "    if (a)\n    {\n        new64;\n    }\n    b;\n"
+    );
+    assert_eq!(
+        fixed("\telse\r\n\t\told;\r\n"),
+        "\telse\r\n\t{\r\n\t\tnew64;\r\n\t}\r\n"
+    );
+    assert_eq!(
+        fixed("    uint a;  old;\n"),
+        "    uint a;\n    {\n        new64;\n    }\n"
+    );
+    assert_eq!(fixed("old;"), "{\n    new64;\n}");
 }
 
 /// `void helper() { old; } void a() { helper(); } void b() { … }`, where `b` calls too if told so.

@@ -31,11 +31,30 @@ pub struct Finding {
     pub fix: Option<Fix>,
 }
 
+/// How a note begins that says why a finding has no fix.
+pub const NO_FIX: &str = "no automatic fix: ";
+
+impl Finding {
+    /// Takes back the fix, if there is one, with what was said of it, and says why.
+    pub fn withdraw(&mut self, why: &str) {
+        withdraw(&mut self.fix, &mut self.notes, why);
+    }
+}
+
+fn withdraw<E>(fix: &mut Option<Fix<E>>, notes: &mut Vec<String>, why: &str) {
+    if let Some(fix) = fix.take() {
+        notes.retain(|note| !fix.notes.contains(note));
+        notes.push(format!("{NO_FIX}{why}"));
+    }
+}
+
 /// A finding in places of files: what reporters show.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
     /// The rule's id.
     pub rule: &'static str,
+    /// The kernels in whose runs it was found.
+    pub kernels: Vec<String>,
     pub category: Category,
     pub level: Level,
     pub message: String,
@@ -45,11 +64,16 @@ pub struct Diagnostic {
     pub primary: Label<FileSpan>,
     pub secondary: Vec<Label<FileSpan>>,
     pub notes: Vec<String>,
-    /// Every edit lies in the file that was asked for.
+    /// Every edit lies in the file that was asked for, unless another one was to be edited.
     pub fix: Option<Fix<FileEdit>>,
 }
 
 impl Diagnostic {
+    /// As [`Finding::withdraw`].
+    pub fn withdraw(&mut self, why: &str) {
+        withdraw(&mut self.fix, &mut self.notes, why);
+    }
+
     /// The notes, and the proof that the fix rests on.
     pub fn evidence(&self) -> impl Iterator<Item = &str> {
         let proof = self.fix.iter().filter_map(|fix| fix.proof.as_ref());
@@ -89,6 +113,8 @@ pub struct Fix<E = Edit> {
     pub safety: Safety,
     /// What was proved of it, and of which waves; `None` where there is nothing to prove.
     pub proof: Option<String>,
+    /// Those of the finding's notes that speak of the fix.
+    pub notes: Vec<String>,
     pub edits: Vec<E>,
 }
 

@@ -2,11 +2,11 @@
 
 use shaderlint_hlsl::{FunctionId, Shader};
 
-use crate::finding::{At, Diagnostic, Edit, FileEdit, Fix, Safety};
+use crate::finding::{At, Diagnostic, Edit, FileEdit, Fix, Safety, Verdict};
 use crate::place::MAIN_FILE;
 
-/// How often [`settle`] looks again: a fix may make room for another that it was in conflict with.
-pub const MAX_PASSES: usize = 8;
+/// How often [`settle`] looks again.
+pub const MAX_PASSES: usize = 100;
 
 /// The translation unit with edits made in its *expanded* text, and the entry point `entry` in it: what a proof of a
 /// fix is about. `None` where an edit lies outside the text, or the entry point is not there any more.
@@ -109,7 +109,11 @@ pub struct Settled<T> {
     pub last: T,
 }
 
-/// Looks at the text, makes the fixes, and looks again until nothing changes.
+/// Looks at the text, makes a fix, and looks again until none is left.
+///
+/// Each fix was proved of the text as it was, and none of them together: a wave form may need a barrier that another
+/// one takes away, and where one barrier ends two races there would be two. So they are made one by one; only comments
+/// are taken away all at once.
 ///
 /// `look` reads a text, `diagnostics` gets at what it found.
 pub fn settle<T>(
@@ -122,13 +126,16 @@ pub fn settle<T>(
     let mut last = look(&text);
     let mut fixed = 0;
     for _ in 0..MAX_PASSES {
-        let fixes = diagnostics(&last)
-            .iter()
-            .filter_map(|diagnostic| diagnostic.fix.as_ref());
-        let applied = apply(
-            &text,
-            fixes.filter(|fix| unsafe_too || fix.safety == Safety::Safe),
-        );
+        let fixes = diagnostics(&last).iter().filter_map(|diagnostic| {
+            let fix = diagnostic.fix.as_ref();
+            let fix = fix.filter(|fix| unsafe_too || fix.safety == Safety::Safe)?;
+            Some((diagnostic.verdict == Verdict::Unused, fix))
+        });
+        let (of_comments, of_code): (Vec<_>, Vec<_>) = fixes.partition(|(is_unused, _)| *is_unused);
+        let one = of_code
+            .into_iter()
+            .find(|(_, fix)| apply(&text, [*fix]).count > 0);
+        let applied = apply(&text, one.into_iter().chain(of_comments).map(|(_, fix)| fix));
         if applied.count == 0 || applied.text == text {
             break;
         }
@@ -158,6 +165,7 @@ mod tests {
             title: String::new(),
             safety: Safety::Safe,
             proof: None,
+            notes: Vec::new(),
             edits: edits.collect(),
         }
     }
@@ -190,6 +198,47 @@ mod tests {
         check(b"abcdef", &[second, first], b"aYdZf", 1);
         check(b"ab", &[fix(&[(1, 1, "x")]), fix(&[(1, 1, "x")])], b"axb", 1);
         check(b"abcd", &[fix(&[(0, 2, "x")]), fix(&[(2, 4, "y")])], b"xy", 2);
+    }
+
+    /// Each was proved of the text without the other.
+    #[test]
+    fn fixes_of_code_are_made_one_at_a_time() {
+        let looks = std::cell::Cell::new(0);
+        let look = |text: &[u8]| {
+            looks.set(looks.get() + 1);
+            let letters = (0..).zip(text).filter(|(_, byte)| byte.is_ascii_lowercase());
+            let found = letters.map(|(at, byte)| Diagnostic {
+                rule: "lower-case",
+                kernels: Vec::new(),
+                category: crate::Category::Perf,
+                level: crate::Level::Warn,
+                message: String::new(),
+                shape: None,
+                verdict: if *byte == b'u' {
+                    Verdict::Unused
+                } else {
+                    Verdict::Proved
+                },
+                primary: crate::Label {
+                    place: FileSpan {
+                        file: MAIN_FILE,
+                        start: at,
+                        end: at + 1,
+                    },
+                    text: String::new(),
+                },
+                secondary: Vec::new(),
+                notes: Vec::new(),
+                fix: Some(fix(&[(
+                    at,
+                    at + 1,
+                    &char::from(*byte).to_ascii_uppercase().to_string(),
+                )])),
+            });
+            found.collect::<Vec<_>>()
+        };
+        let settled = settle(b"uabu", false, look, |found| found);
+        assert_eq!((&*settled.text, settled.fixed, looks.get()), (&b"UABU"[..], 4, 3));
     }
 
     #[test]

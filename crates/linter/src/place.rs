@@ -24,31 +24,32 @@ pub(crate) fn diagnostic(
     shader: &Shader,
     rule: &Rule,
     settings: &Settings,
-    finding: Finding,
+    mut finding: Finding,
 ) -> Option<Diagnostic> {
+    let fix = finding
+        .fix
+        .as_ref()
+        .and_then(|fix| place_fix(shader, settings, fix));
+    if fix.is_none() {
+        finding.withdraw("the text comes from a macro or an included file");
+    }
     let locate = |span: Span| locate(shader, span);
     let primary = Label {
         place: locate(finding.primary.place)?,
         text: finding.primary.text,
     };
     let level = (settings.level)(rule, &shader.sources.get(primary.place.file)?.path);
-    let secondary = finding.secondary.into_iter().filter_map(|label| {
+    let secondary = finding.secondary.iter().filter_map(|label| {
         Some(Label {
             place: locate(label.place)?,
-            text: label.text,
+            text: label.text.clone(),
         })
     });
     let secondary = secondary.collect();
-    let mut notes = finding.notes;
-    let fix = finding.fix.and_then(|fix| {
-        let placed = place_fix(shader, fix);
-        if placed.is_none() {
-            notes.push("no automatic fix: the text comes from a macro or an included file".to_owned());
-        }
-        placed
-    });
+    let kernel = shader.functions.get(finding.entry.0 as usize);
     Some(Diagnostic {
         rule: rule.id,
+        kernels: kernel.map(|kernel| kernel.name.clone()).into_iter().collect(),
         category: rule.category,
         level,
         message: finding.message,
@@ -56,27 +57,29 @@ pub(crate) fn diagnostic(
         verdict: finding.verdict,
         primary,
         secondary,
-        notes,
+        notes: finding.notes,
         fix,
     })
 }
 
-fn place_fix(shader: &Shader, fix: Fix) -> Option<Fix<FileEdit>> {
-    let edits = fix.edits.into_iter().map(|edit| place_edit(shader, edit));
+fn place_fix(shader: &Shader, settings: &Settings, fix: &Fix) -> Option<Fix<FileEdit>> {
+    let edits = fix.edits.iter().map(|edit| place_edit(shader, settings, edit));
     Some(Fix {
-        title: fix.title,
+        title: fix.title.clone(),
         safety: fix.safety,
-        proof: fix.proof,
+        proof: fix.proof.clone(),
+        notes: fix.notes.clone(),
         edits: edits.collect::<Option<Vec<_>>>()?,
     })
 }
 
-fn place_edit(shader: &Shader, edit: Edit) -> Option<FileEdit> {
+fn place_edit(shader: &Shader, settings: &Settings, edit: &Edit) -> Option<FileEdit> {
     let (At::Over(span) | At::Before(span) | At::After(span)) = edit.at;
-    let place = shader
-        .origins
-        .editable(span)
-        .filter(|place| place.file == MAIN_FILE)?;
+    let is_edited = |place: &FileSpan| match (settings.edited, shader.sources.get(place.file)) {
+        (Some(is_edited), Some(file)) => is_edited(&file.path),
+        _ => place.file == MAIN_FILE,
+    };
+    let place = shader.origins.editable(span).filter(is_edited)?;
     let text: &[u8] = &shader.sources.get(place.file)?.text;
     let style = Style::at(text, place.start as usize)?;
     let at = |offset: u32| FileSpan {
@@ -85,19 +88,60 @@ fn place_edit(shader: &Shader, edit: Edit) -> Option<FileEdit> {
         end: offset,
     };
     Some(match edit.at {
+        At::Over(_) if edit.text.starts_with("{\n") => block(text, place, &style, &edit.text),
         At::Over(_) => FileEdit {
             place,
             text: style.lay_out(&edit.text),
         },
         At::Before(_) => FileEdit {
             place: at(place.start),
-            text: style.lay_out(&(edit.text + "\n")),
+            text: style.lay_out(&format!("{}\n", edit.text)),
         },
         At::After(_) => FileEdit {
             place: at(end_of_line(text, place.end)),
             text: style.lay_out(&format!("\n{}", edit.text)),
         },
     })
+}
+
+/// A block in the place of a statement. It does not begin behind another statement, and stands where the braces of the `if` do whose
+/// only statement it is.
+fn block(text: &[u8], place: FileSpan, style: &Style<'_>, block: &str) -> FileEdit {
+    let before = text.get(..place.start as usize).unwrap_or_default();
+    let blanks = |text: &[u8]| {
+        text.iter()
+            .rev()
+            .take_while(|byte| matches!(byte, b' ' | b'\t'))
+            .count()
+    };
+    let width = blanks(before);
+    let kept = before.len() - width;
+    let moved = |by: usize| FileSpan {
+        start: place.start.saturating_sub(u32::try_from(by).unwrap_or(0)),
+        ..place
+    };
+    let last = kept.checked_sub(1).and_then(|last| before.get(last));
+    // Behind an `if` or a brace it may stand.
+    if matches!(last, Some(b';' | b'}')) {
+        return FileEdit {
+            place: moved(width),
+            text: format!("{}{}{}", style.newline, style.margin, style.lay_out(block)),
+        };
+    }
+    let begins_line = matches!(last, None | Some(b'\n'));
+    let above = before.get(..kept).unwrap_or_default().trim_ascii_end();
+    let of_if = begins_line && (above.ends_with(b")") || above.ends_with(b"else"));
+    let outer = Style::at(text, above.len()).filter(|outer| of_if && style.margin.starts_with(outer.margin));
+    match outer {
+        Some(outer) => FileEdit {
+            place: moved(style.margin.len() - outer.margin.len()),
+            text: outer.lay_out(block),
+        },
+        None => FileEdit {
+            place,
+            text: style.lay_out(block),
+        },
+    }
 }
 
 /// The end of the line that holds `offset` if nothing but a `//` comment stands there, else `offset`.

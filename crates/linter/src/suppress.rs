@@ -324,6 +324,7 @@ pub fn unused_suppressions(
             };
             unused.push(Diagnostic {
                 rule: rule.id,
+                kernels: Vec::new(),
                 category: rule.category,
                 level,
                 message: format!("`{id}` is allowed here but not found"),
@@ -339,6 +340,7 @@ pub fn unused_suppressions(
                     title,
                     safety: Safety::Safe,
                     proof: None,
+                    notes: Vec::new(),
                     edits: vec![FileEdit {
                         place: in_main_file(suppression.without(number)),
                         text: String::new(),

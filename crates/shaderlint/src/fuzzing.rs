@@ -37,6 +37,7 @@ pub fn reports(bytes: &[u8]) -> Result<Vec<(&'static str, Vec<u8>)>> {
     files.give(&path, Some(bytes.into()));
     let options = Options {
         files: files.into(),
+        project_of: Arc::new(|_| Ok(Arc::default())),
         profile: None,
         rules: RuleArgs::default(),
         fix: None,

@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use shaderlint_hlsl::{FileId, FileSpan, Includes, Problem, SourceFile, Sources, decode};
 
 use crate::config::{Project, here};
-use crate::walk;
+use crate::{scan, walk};
 
 /// The files of a run: each is read once, each folder listed once, and the trees are searched only if need be.
 pub(crate) struct Files {
@@ -31,6 +31,23 @@ pub(crate) struct Files {
     fence: Mutex<Vec<PathBuf>>,
     /// What is looked at is read in these folders only, too.
     guards_inputs: bool,
+    mentions: Mutex<Mentions>,
+}
+
+/// Which files mention which.
+#[derive(Default)]
+struct Mentions {
+    /// The files of the workspace.
+    files: Option<BTreeSet<PathBuf>>,
+    /// What shaders mention, and what is mentioned itself, by path.
+    names: HashMap<PathBuf, Vec<String>>,
+    /// The files that mention a name.
+    by_name: Option<Arc<HashMap<String, Vec<PathBuf>>>>,
+}
+
+/// The name of a file in lower case.
+fn name_of(path: &Path) -> Option<String> {
+    Some(path.file_name()?.to_string_lossy().to_lowercase())
 }
 
 impl Files {
@@ -45,6 +62,7 @@ impl Files {
             index: OnceLock::new(),
             fence: Mutex::default(),
             guards_inputs: false,
+            mentions: Mutex::default(),
         };
         files.allow(workspace);
         files
@@ -87,12 +105,82 @@ impl Files {
         // It may have been missing under any name, or been read under another.
         let is_other = |file: &SourceFile| here(Path::new(&file.path)) != path;
         lock(&self.read).retain(|_, file| file.as_ref().is_some_and(is_other));
+        let mut mentions = lock(&self.mentions);
+        mentions.names.retain(|known, _| here(known) != path);
+        mentions.by_name = None;
+        // It may be new.
+        mentions.files.take_if(|files| !files.contains(&path));
     }
 
     /// What is on disk may have changed.
     pub fn forget(&self) {
         lock(&self.read).clear();
         lock(&self.listings).clear();
+        *lock(&self.mentions) = Mentions::default();
+    }
+
+    /// The files of the workspace that may include one of this name, directly or not, by path from the root of the file
+    /// system: only names are looked at.
+    pub fn mentioning(&self, file: &Path) -> BTreeSet<PathBuf> {
+        let real = file.canonicalize().ok();
+        let names = [Some(file), real.as_deref()].into_iter().flatten();
+        let mut names: Vec<String> = names.filter_map(name_of).collect();
+        // Such as standard input is called.
+        if !names.iter().any(|name| name.contains('.')) {
+            return BTreeSet::new();
+        }
+        let by_name = self.mentions();
+        let mut found = BTreeSet::new();
+        let mut seen: HashSet<String> = HashSet::new();
+        while let Some(name) = names.pop() {
+            for path in by_name.get(&name).into_iter().flatten() {
+                if found.insert(path.clone()) {
+                    names.extend(name_of(path).filter(|name| seen.insert(name.clone())));
+                }
+            }
+        }
+        found
+    }
+
+    /// What the shaders of the workspace, and what these mention in turn, have in their `#include` lines.
+    fn mentions(&self) -> Arc<HashMap<String, Vec<PathBuf>>> {
+        let mut mentions = lock(&self.mentions);
+        if let Some(known) = &mentions.by_name {
+            return Arc::clone(known);
+        }
+        let Mentions { files, names, .. } = &mut *mentions;
+        let files = files.get_or_insert_with(|| {
+            let folders = lock(&self.fence).clone();
+            let found = folders.iter().flat_map(|folder| walk::tree(folder));
+            found.chain(lock(&self.given).keys().cloned()).collect()
+        });
+        let mut called: HashMap<String, Vec<&PathBuf>> = HashMap::new();
+        for path in &*files {
+            called
+                .entry(name_of(path).unwrap_or_default())
+                .or_default()
+                .push(path);
+        }
+        let mut by_name: HashMap<String, Vec<PathBuf>> = HashMap::new();
+        let mut seen: HashSet<&PathBuf> = HashSet::new();
+        let mut left: Vec<&PathBuf> = files.iter().filter(|path| walk::is_shader(path)).collect();
+        while let Some(path) = left.pop() {
+            if !seen.insert(path) {
+                continue;
+            }
+            let names = names.entry(path.clone()).or_insert_with(|| {
+                let text = self.bytes_if(path, true).ok();
+                let text = text.and_then(|bytes| decode(&bytes));
+                text.map_or_else(Vec::new, |text| scan::mentioned(&text))
+            });
+            for name in names.iter() {
+                by_name.entry(name.clone()).or_default().push(path.clone());
+                left.extend(called.get(name).into_iter().flatten());
+            }
+        }
+        let by_name = Arc::new(by_name);
+        mentions.by_name = Some(Arc::clone(&by_name));
+        by_name
     }
 
     /// What is in the file of exactly this path, which is one to look at.
@@ -235,6 +323,8 @@ pub(crate) struct Search<'a> {
     project: &'a Project,
     choices: RefCell<Vec<Choice>>,
     refused: RefCell<Vec<Refused>>,
+    /// A file with another text, by path from the root of the file system.
+    replaced: Option<(PathBuf, Arc<[u8]>)>,
 }
 
 /// A file that is there and may not be included.
@@ -261,6 +351,15 @@ impl<'a> Search<'a> {
             project,
             choices: RefCell::default(),
             refused: RefCell::default(),
+            replaced: None,
+        }
+    }
+
+    /// With `text` in the file `path`.
+    pub fn with(self, path: &Path, text: &[u8]) -> Self {
+        Search {
+            replaced: Some((here(path), Arc::from(text))),
+            ..self
         }
     }
 
@@ -337,7 +436,12 @@ impl Includes for Search<'_> {
             .map(|path| without_dots(&path))
             .collect();
         let found = candidates.iter().find_map(|path| self.files.read(path));
-        let found = found.or_else(|| self.nearest_in_trees(from, written, &path));
+        let mut found = found.or_else(|| self.nearest_in_trees(from, written, &path));
+        if let (Some(file), Some((path, text))) = (&mut found, &self.replaced)
+            && is_same(Path::new(&file.path), path)
+        {
+            file.text = Arc::clone(text);
+        }
         if found.is_none()
             && let Some(path) = candidates.into_iter().find(|path| self.files.refuses(path))
         {
@@ -353,6 +457,12 @@ impl Includes for Search<'_> {
         }
         found
     }
+}
+
+/// Whether two paths are of one file, links followed.
+pub(crate) fn is_same(a: &Path, b: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().ok();
+    here(a) == here(b) || real(a).is_some_and(|a| real(b) == Some(a))
 }
 
 /// What is left of `path` below the virtual folder `name`.

@@ -16,6 +16,7 @@ mod explain;
 #[doc(hidden)]
 pub mod fuzzing;
 mod generate;
+mod includers;
 mod includes;
 mod inputs;
 #[cfg(feature = "gpu")]

@@ -19,6 +19,7 @@ use crate::baseline::Baselines;
 use crate::config::{Project, Projects, RuleArgs};
 use crate::encoding::encoded_like;
 use crate::explain;
+use crate::includers;
 use crate::includes::{Files, Search};
 use crate::panics;
 use crate::scan;
@@ -35,9 +36,13 @@ pub(crate) struct Target {
     pub project: Arc<Project>,
 }
 
+pub(crate) type ProjectOf = Arc<dyn Fn(&Path) -> Result<Arc<Project>> + Send + Sync>;
+
 /// What holds for every file of a run.
 pub(crate) struct Options {
     pub files: Arc<Files>,
+    /// What holds for a file that nobody asked for.
+    pub project_of: ProjectOf,
     /// The shader model that the command line asks for.
     pub profile: Option<ShaderModel>,
     /// The rules that it asks for.
@@ -70,6 +75,19 @@ impl Stop {
 }
 
 impl Options {
+    /// The same for work that makes no fix or other ones, and that `stop` ends.
+    pub fn with(&self, fix: Option<FixMode>, stop: &Stop) -> Options {
+        Options {
+            files: Arc::clone(&self.files),
+            project_of: Arc::clone(&self.project_of),
+            profile: self.profile,
+            rules: self.rules.clone(),
+            fix,
+            baseline: self.baseline.clone(),
+            stop: stop.clone(),
+        }
+    }
+
     /// The file that counts what is known of a project.
     fn baseline_of(&self, project: &Project) -> Option<PathBuf> {
         self.baseline.clone().or_else(|| project.baseline.clone())
@@ -132,6 +150,8 @@ pub(crate) struct Looked {
     pub is_unit: bool,
     /// The files that this one includes, directly or not.
     pub included: Vec<Included>,
+    /// The files that include this one, where that was asked of its fixes.
+    pub includers: Vec<String>,
     /// Something could not be read, or not be run to its end: what is not found may be there.
     pub is_in_part: bool,
     /// The file names entry points, yet there was none to run.
@@ -153,6 +173,8 @@ pub(crate) struct Fixed {
     pub count: usize,
     /// Text before and after, where it is to be shown.
     pub diff: Option<(Vec<u8>, Vec<u8>)>,
+    /// What the file has become, or would.
+    pub bytes: Option<Arc<[u8]>>,
 }
 
 /// One file for a subcommand that works on a single one.
@@ -227,7 +249,11 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
     let text = text.to_vec();
     #[cfg(test)]
     panics::if_asked(&text, "panic while looking");
-    let look = |text: &[u8]| look_at(name, text, project, options, role);
+    let look = |text: &[u8]| {
+        let mut looked = look_at(name, text, project, options, role);
+        includers::keep_fixes_all_includers_agree_on(&mut looked, text, options);
+        looked
+    };
     let Some(mode) = options.fix else {
         return Ok(look(&text));
     };
@@ -236,7 +262,7 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
     let may_be_read = |path: &&PathBuf| options.files.may_be_looked_at(path);
     let baselines = Baselines::at(baseline.iter().filter(may_be_read))?;
     let look = |text: &[u8]| {
-        let mut looked = [look_at(name, text, project, options, role)];
+        let mut looked = [look(text)];
         baselines.apply(&mut looked);
         let [looked] = looked;
         looked
@@ -245,13 +271,14 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
     let mut looked = settled.last;
     looked.fixed.count = settled.fixed;
     if settled.text != text {
+        let fixed = encoded_like(&bytes, &text, &settled.text);
+        let fixed = fixed.with_context(|| format!("{name}: not fixed"))?;
         if mode.in_place {
-            encoded_like(&bytes, &text, &settled.text)
-                .and_then(|fixed| write::replace(&input.path, &bytes, &fixed))
-                .with_context(|| format!("{name}: not fixed"))?;
+            write::replace(&input.path, &bytes, &fixed).with_context(|| format!("{name}: not fixed"))?;
         } else {
             looked.fixed.diff = Some((text, settled.text));
         }
+        looked.fixed.bytes = Some(fixed.into());
     }
     Ok(looked)
 }
@@ -285,6 +312,7 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
         shader_model: options.profile.or(project.profile),
         level: &level,
         is_stopped: &|| options.stop.is_set(),
+        edited: None,
     };
     let union = union(readings(name, text, project, &search, &settings, role));
     looked.is_in_vain = scan::names_entry(text) && !union.has_entry;
@@ -301,6 +329,15 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
     });
     looked.included = included.collect();
     looked.report = union.report;
+    for finding in &mut looked.report.findings {
+        if finding.primary.place.file != FileId(0) {
+            // What another file makes of the same lines may be something else.
+            let kernels = finding.kernels.join(", ");
+            finding
+                .notes
+                .push(format!("found in {kernels} of {name}, which includes this file"));
+        }
+    }
     looked.is_in_part = !union.problems.is_empty() || !looked.report.stops.is_empty();
     // What nobody looked at includes may be needed where it is.
     if role == Role::Unit && !looked.is_in_part && looked.report.problems.is_empty() {
@@ -424,7 +461,7 @@ pub(crate) fn includes_one(
     let bytes = options.files.bytes(path);
     bytes.map_or(true, |bytes| {
         let name = path.display().to_string();
-        scan::includes_one(&name, &text_of(&bytes), &search, is_one, is_written)
+        scan::includes_one(&name, &text_of(&bytes), &search, true, is_one, is_written)
     })
 }
 

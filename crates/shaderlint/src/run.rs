@@ -3,19 +3,22 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use rayon::iter::{IndexedParallelIterator, IntoParallelRefIterator, ParallelIterator};
+use rayon::iter::{
+    IndexedParallelIterator, IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator,
+};
 use shaderlint_hlsl::{FileId, FileSpan};
 use shaderlint_linter::Level;
 use shaderlint_rules::RULES;
 
 use crate::args::CheckArgs;
 use crate::baseline::Baselines;
-use crate::config::{Misconfigured, here};
+use crate::config::{Misconfigured, Projects, here};
 use crate::encoding::encoded_like;
 use crate::includes::Files;
-use crate::lint::{self, FixMode, Looked, Options, Role, Stop, Target};
+use crate::lint::{self, FixMode, Included, Looked, Options, Role, Stop, Target};
 use crate::report::{self, Detail, Results};
 use crate::terminal::Style;
 use crate::walk::Asked;
@@ -93,8 +96,15 @@ pub(crate) fn job(args: &CheckArgs, stdin: Option<&(&Path, Vec<u8>)>) -> Result<
     if let Some((path, bytes)) = stdin {
         files.give(path, Some(bytes.as_slice().into()));
     }
+    let source = args.source.clone();
+    let project_of = move |path: &Path| {
+        let root = here(path).ancestors().last().map(Path::to_owned);
+        // Nothing is said twice of a configuration.
+        Projects::within(&source, root.as_slice()).of(path)
+    };
     let options = Options {
         files: files.into(),
+        project_of: Arc::new(project_of),
         profile: args.profile,
         rules: args.rules.clone(),
         fix: (args.fixes.fix || args.fixes.diff).then_some(FixMode {
@@ -166,8 +176,77 @@ fn pass_on(bytes: &[u8], looked: &[Looked]) -> Result<()> {
     }
 }
 
-/// Files with entry points, then the headers that none of them includes: the others are seen where they are used.
+/// Looks at all files, and makes the fixes that are asked for.
+///
+/// A fix of a file is proved beside what it includes, and where it is included ([`crate::includers`]). So it changes
+/// what the fixes of others are proved of: files that have to do with others are fixed one after the other, each seeing
+/// what became of those before it, and in the end whoever includes one that is fixed is looked at again.
 fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
+    let mut results = only_look_at_all(inputs, &options.with(None, &options.stop));
+    if options.fix.is_none() {
+        return results;
+    }
+    let has_fix = |one: &Looked| one.report.findings.iter().any(|finding| finding.fix.is_some());
+    let fixable: HashSet<PathBuf> = results
+        .iter()
+        .flatten()
+        .filter(|one| has_fix(one))
+        .map(|one| here(Path::new(&one.path)))
+        .collect();
+    let included = results.iter().flatten().filter(|one| !one.includers.is_empty());
+    let included: HashSet<PathBuf> = included.map(|one| PathBuf::from(&one.path)).collect();
+    let is_fixable = |file: &Included| fixable.contains(&here(Path::new(&file.path)));
+    let is_alone = |one: &Looked| one.includers.is_empty() && !one.included.iter().any(is_fixable);
+    let fix = |(target, result): (&Target, &mut Result<Looked>),
+               is_turn: &(dyn Fn(&Looked) -> bool + Sync)| {
+        if result.as_ref().is_ok_and(|one| has_fix(one) && is_turn(one)) {
+            *result = lint::look(target, options, Role::Unit);
+        }
+    };
+    inputs
+        .par_iter()
+        .zip(results.par_iter_mut())
+        .for_each(|pair| fix(pair, &is_alone));
+    for (target, result) in inputs.iter().zip(&mut results) {
+        fix((target, result), &|one| one.fixed.count == 0 && !is_alone(one));
+        // Those who include it are looked at with what became of it.
+        if let Ok(one) = result
+            && included.contains(&target.input.path)
+            && let Some(bytes) = &one.fixed.bytes
+        {
+            options.files.give(&target.input.path, Some(Arc::clone(bytes)));
+        }
+    }
+    let fixed: HashSet<PathBuf> = results
+        .iter()
+        .flatten()
+        .filter(|one| one.fixed.count > 0)
+        .map(|one| here(Path::new(&one.path)))
+        .collect();
+    let is_fixed = |file: &Included| fixed.contains(&here(Path::new(&file.path)));
+    let is_stale = |one: &Looked| one.included.iter().any(is_fixed);
+    inputs
+        .par_iter()
+        .zip(results.par_iter_mut())
+        .for_each(|(target, result)| {
+            if let Ok(one) = result
+                && is_stale(one)
+            {
+                let role = if one.is_unit {
+                    Role::Unit
+                } else {
+                    Role::StrayHeader
+                };
+                let fixed = std::mem::take(&mut one.fixed);
+                *result = lint::look(target, &options.with(None, &options.stop), role)
+                    .map(|looked| Looked { fixed, ..looked });
+            }
+        });
+    results
+}
+
+/// Files with entry points, then the headers that none of them includes: the others are seen where they are used.
+fn only_look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
     let mut results: Vec<Option<Result<Looked>>> = inputs
         .par_iter()
         .map(|target| {
@@ -210,8 +289,19 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
         .collect()
 }
 
-/// What several files see in a header that all of them include is said for the first.
+/// What several files see in one that all of them include is said for the first; for that one itself, if it is seen there.
 fn say_once(looked: &mut [Looked]) {
+    let places = |one: &Looked| -> Vec<(&'static str, String, (u32, u32))> {
+        let own = one
+            .report
+            .findings
+            .iter()
+            .filter(|finding| finding.primary.place.file == FileId(0));
+        let place = |place: FileSpan| (place.start, place.end);
+        own.map(|finding| (finding.rule, one.path.clone(), place(finding.primary.place)))
+            .collect()
+    };
+    let own: HashSet<_> = looked.iter().flat_map(places).collect();
     let mut seen = HashSet::new();
     for one in looked {
         let Looked {
@@ -229,9 +319,14 @@ fn say_once(looked: &mut [Looked]) {
             let place = place.map(|place| (place.start, place.end));
             seen.insert((what.to_owned(), file.to_owned(), place))
         };
-        report
-            .findings
-            .retain(|finding| is_new(finding.rule, Some(finding.primary.place)));
+        report.findings.retain(|finding| {
+            let place = finding.primary.place;
+            let is_elsewhere = || {
+                let path = sources.get(place.file).map(|file| file.path.clone());
+                own.contains(&(finding.rule, path.unwrap_or_default(), (place.start, place.end)))
+            };
+            (place.file == FileId(0) || !is_elsewhere()) && is_new(finding.rule, Some(place))
+        });
         report
             .allowed
             .retain(|allowed| is_new(allowed.finding.rule, Some(allowed.finding.primary.place)));

@@ -38,15 +38,18 @@ fn names(text: &[u8], word: &str) -> bool {
 
 /// Whether the file has to be parsed.
 pub(crate) fn needs_parse(path: &str, text: &[u8], includes: &dyn Includes) -> bool {
-    names_one(text) || includes_one(path, text, includes, &|file| names_one(&file.text), &|_| false)
+    let is_one = |file: &SourceFile| names_one(&file.text);
+    names_one(text) || includes_one(path, text, includes, true, &is_one, &|_| false)
 }
 
-/// Whether the file includes one of these, directly or not; where only the preprocessor knows what it includes, it may.
+/// Whether the file includes one of these, directly or not, be it under an `#if`. Where only the preprocessor knows what
+/// it includes, it is `if_unknown`.
 /// `is_written` says it of what an include has written, wherever that leads.
 pub(crate) fn includes_one(
     path: &str,
     text: &[u8],
     includes: &dyn Includes,
+    if_unknown: bool,
     is_one: &dyn Fn(&SourceFile) -> bool,
     is_written: &dyn Fn(&str) -> bool,
 ) -> bool {
@@ -58,7 +61,10 @@ pub(crate) fn includes_one(
     while let Some((from, name)) = left.pop() {
         // An include through a macro: only the preprocessor knows where it leads.
         let Some((name, angled)) = name else {
-            return true;
+            if if_unknown {
+                return true;
+            }
+            continue;
         };
         if is_written(&name) {
             return true;
@@ -88,6 +94,27 @@ fn names_one(text: &[u8]) -> bool {
                 .get(start..)
                 .is_some_and(|rest| WORDS.iter().any(|word| rest.starts_with(word)))
     })
+}
+
+/// The names of the files that the text may include, in lower case and without their folders: in `#include` lines, and
+/// in definitions of macros, which may stand in such lines.
+pub(crate) fn mentioned(text: &[u8]) -> Vec<String> {
+    let directive = |line: &[u8]| {
+        let line = line.trim_ascii_start().strip_prefix(b"#")?.trim_ascii_start();
+        let is_one = line.starts_with(b"include") || line.starts_with(b"define");
+        is_one.then(|| String::from_utf8_lossy(line).to_lowercase())
+    };
+    let mut names: Vec<String> = Vec::new();
+    for line in text.split(|byte| *byte == b'\n').filter_map(directive) {
+        let quoted = line.split(['"', '<', '>']).skip(1);
+        let last = quoted.filter_map(|path| path.rsplit(['/', '\\']).next());
+        for name in last.map(str::trim).filter(|name| name.contains('.')) {
+            if !names.iter().any(|known| known == name) {
+                names.push(name.to_owned());
+            }
+        }
+    }
+    names
 }
 
 /// The names in the `#include` lines, and whether in angle brackets; `None` for a name that is a macro.

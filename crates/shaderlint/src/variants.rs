@@ -11,10 +11,10 @@ mod union;
 use std::collections::HashMap;
 
 use shaderlint_hlsl::{
-    Configuration, Exploration, FileId, FileSpan, Inactive, Includes, Preprocessed, Problem, Shader, Sources,
-    Wanted, kernel_variants, preprocess, read_preprocessed,
+    Configuration, Exploration, FileId, FileSpan, Inactive, Includes, Origins, Preprocessed, Problem, Shader,
+    Sources, Wanted, kernel_variants, preprocess, read_preprocessed,
 };
-use shaderlint_linter::{Report, Settings, check_shader};
+use shaderlint_linter::{Diagnostic, FileEdit, Report, Settings, check_shader};
 use shaderlint_rules::RULES;
 
 use crate::config::{Definition, Project, overlaid};
@@ -43,6 +43,8 @@ const TELLING: [&[u8]; 6] = [
 pub(crate) struct Reading {
     /// Said of a finding that the default reading has not; empty for that one.
     label: String,
+    /// Of the file's own definitions for some of its kernels: a finding says which it is in.
+    is_of_kernels: bool,
     sources: Sources,
     inactive: Vec<Inactive>,
     problems: Vec<Problem>,
@@ -52,6 +54,76 @@ pub(crate) struct Reading {
     sizes: Vec<Vec<Definition>>,
     /// How calls begin of the functions that are for the rules, and that nothing calls.
     uncalled: Vec<String>,
+    /// The expanded text and where it is from, if it is another file that is edited.
+    expanded: Option<(Vec<u8>, Origins)>,
+}
+
+impl Reading {
+    /// The numbers that the file has here which `is_it` tells by its path.
+    pub fn numbers(&self, is_it: &dyn Fn(&str) -> bool) -> Vec<FileId> {
+        let files = (0..).zip(&self.sources.files);
+        let files = files.filter(|(_, file)| is_it(&file.path));
+        files.map(|(number, _)| FileId(number)).collect()
+    }
+
+    /// Whether a comment of that file, at this place, allows something here.
+    pub fn uses(&self, comment: FileSpan, is_it: &dyn Fn(&str) -> bool) -> bool {
+        let mut numbers = self.numbers(is_it).into_iter();
+        numbers.any(|file| self.report.used.contains(&FileSpan { file, ..comment }))
+    }
+
+    /// Whether this reading of a file that includes that one bears out a fix there: it comes to the very same, or takes
+    /// in nothing of what is between the first and the last place of the fix. What it takes in twice may differ in the
+    /// second.
+    pub fn bears_out(&self, finding: &Diagnostic, is_it: &dyn Fn(&str) -> bool) -> bool {
+        let (Some(fix), Some((text, origins))) = (&finding.fix, &self.expanded) else {
+            return true;
+        };
+        let places = fix.edits.iter().map(|edit| edit.place);
+        let places = places.chain(
+            [finding.primary.place]
+                .into_iter()
+                .filter(|at| at.file == FileId(0)),
+        );
+        let start = places.clone().map(|place| place.start).min().unwrap_or(0);
+        let end = places.map(|place| place.end).max().unwrap_or(u32::MAX);
+        let numbers = self.numbers(is_it);
+        let taken = numbers.iter().map(|file| {
+            // An insertion stands behind what is on its line.
+            let before = self
+                .sources
+                .get(*file)
+                .and_then(|file| file.text.get(..start as usize));
+            let line = before.and_then(|before| before.iter().rposition(|byte| *byte == b'\n'));
+            let start = line.and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
+            origins.times_taken(
+                text,
+                FileSpan {
+                    file: *file,
+                    start,
+                    end,
+                },
+            )
+        });
+        let is_same = |other: &Diagnostic| {
+            let place = |edit: &FileEdit| (edit.place.start, edit.place.end);
+            let other = other.fix.as_ref().filter(|_| other.rule == finding.rule);
+            other.is_some_and(|other| {
+                other.safety == fix.safety
+                    && other.edits.len() == fix.edits.len()
+                    && other
+                        .edits
+                        .iter()
+                        .zip(&fix.edits)
+                        .all(|(a, b)| place(a) == place(b) && a.text == b.text)
+            })
+        };
+        match taken.sum() {
+            0 => true,
+            1 => self.report.findings.iter().any(is_same),
+            _ => false,
+        }
+    }
 }
 
 /// The default reading, then the others.
@@ -181,12 +253,14 @@ fn check(
     }
     Reading {
         label,
+        is_of_kernels: kernels.is_some(),
         inactive,
         problems,
         report,
         has_entry,
         sizes,
         uncalled,
+        expanded: settings.edited.map(|_| (shader.text, shader.origins)),
         sources: shader.sources,
     }
 }

@@ -406,13 +406,57 @@ warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
    = the wave form passes two barriers instead; it needs shader model 6.0 and
      waves that hold consecutive threads, as every known implementation packs
      1-D groups
-   = the fix is proved for the macros as they are; #if or -D may change them
    = no automatic fix: it does not hold in every variant
 
 1 finding in 1 file
 
 "#]]
     );
+}
+
+#[test]
+fn what_is_said_of_several_definitions_is_so_with_each() {
+    let text = "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out; groupshared uint g[GROUP][GROUP];
+[numthreads(GROUP, GROUP, 1)]
+void main(uint3 tid : SV_GroupThreadID, uint gi : SV_GroupIndex)
+{
+    uint least = Src[gi];
+    g[tid.x][tid.y] = least;
+    GroupMemoryBarrierWithGroupSync();
+    if (tid.x == 0)
+    {
+        for (uint i = 1; i < GROUP; ++i)
+            least = min(least, g[i][tid.y]);
+        g[0][tid.y] = least;
+    }
+    GroupMemoryBarrierWithGroupSync();
+    if (gi == 0)
+    {
+        for (uint j = 1; j < GROUP; ++j)
+            least = min(least, g[0][j]);
+        Out[0] = least;
+    }
+}
+";
+    let said = said("definition-each", text, &[]);
+    assert!(
+        said.contains("hand-rolled min of 8 uints (with -D GROUP=8)\n"),
+        "{said}"
+    );
+    let folder = Folder::new("definition-each").with("a.hlsl", text);
+    assert!(
+        folder
+            .printed(&[])
+            .contains("= with -D GROUP=16: hand-rolled min of 16 uints")
+    );
+    // Two kernels with the same definitions, and a statement in one of them.
+    let text = "#pragma kernel First SIZE=32\n#pragma kernel Second SIZE=32
+RWStructuredBuffer<uint> Out; AppendStructuredBuffer<uint> Found;
+[numthreads(SIZE, 1, 1)]\nvoid First(uint3 id : SV_DispatchThreadID)\n{\n    Out[id.x] = 1;\n}
+[numthreads(SIZE, 1, 1)]\nvoid Second(uint3 id : SV_DispatchThreadID)\n{\n    Found.Append(id.x);\n}
+";
+    let said = self::said("kernel-each", text, &[]);
+    assert!(said.contains("one by one (in kernel Second)"), "{said}");
 }
 
 #[test]

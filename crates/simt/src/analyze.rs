@@ -5,7 +5,7 @@ use shaderlint_hlsl::{Expr, ExprKind, FunctionId, GlobalId, Shader, Span};
 use crate::bounds::{self, Bound};
 use crate::claim;
 use crate::effects::{Effects, EffectsCache};
-use crate::finding::{Analysis, Collective, Instance, OutOfBounds, Race};
+use crate::finding::{Analysis, Collective, Instance, Iteration, OutOfBounds, Race};
 use crate::leftover::withdraw_parts;
 use crate::machine::{BUDGET, MAX_WORK, Machine, Report};
 use crate::missed::is_for_other_waves;
@@ -200,9 +200,19 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
                 unmet.contains(&(scan.function, scan.span))
                     || collectives.iter().any(|other| same_scan(scan, other))
             });
-            analysis
-                .races
-                .retain(|race| races.iter().any(|other| is_same_race(race, other)));
+            analysis.races.retain_mut(|race| {
+                let Some(other) = races.iter().find(|other| is_same_race(race, other)) else {
+                    return false;
+                };
+                // What is said of the pass holds at every wave size.
+                let other = other.iteration.as_ref();
+                race.iteration = race.iteration.take().and_then(|own| {
+                    let other = other.filter(|other| other.number == own.number)?;
+                    let variable = own.variable.filter(|own| other.variable.as_ref() == Some(own));
+                    Some(Iteration { variable, ..own })
+                });
+                true
+            });
             analysis
                 .divergences
                 .retain(|found| report.divergences.iter().any(|other| found.span == other.span));

@@ -302,8 +302,10 @@ pub struct WaveDependence {
     /// Where it is wrong, smallest first.
     pub sizes: Vec<u32>,
     pub map: LaneMap,
-    /// A size and a packing at which it is not.
+    /// A size and a packing at which it is not, as far as is known.
     pub sound: (u32, LaneMap),
+    /// Nothing is known of some of the others.
+    pub is_in_part: bool,
     pub effect: WaveEffect,
 }
 

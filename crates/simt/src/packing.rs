@@ -99,8 +99,13 @@ pub(crate) fn dependence(
 }
 
 /// Says of which sizes under the map of the first of these runs the same holds.
-fn of_runs(breaking: &[&Run], sound: &Run, effect: WaveEffect) -> Option<WaveDependence> {
+fn of_runs(runs: &[Run], breaking: &[&Run], sound: &Run, effect: WaveEffect) -> Option<WaveDependence> {
     let map = breaking.first()?.map;
+    let is_breaking = |run: &Run| breaking.iter().any(|one| std::ptr::eq(*one, run));
+    let is_in_part = runs.iter().any(|run| {
+        let is_known = is_breaking(run) || run.whole && !run.report.unproved;
+        run.map == map && !is_known
+    });
     Some(WaveDependence {
         sizes: breaking
             .iter()
@@ -109,6 +114,7 @@ fn of_runs(breaking: &[&Run], sound: &Run, effect: WaveEffect) -> Option<WaveDep
             .collect(),
         map,
         sound: (sound.waves.size, sound.map),
+        is_in_part,
         effect,
     })
 }
@@ -127,7 +133,7 @@ fn outside(runs: &[Run]) -> Option<WaveDependence> {
         let sound = runs
             .iter()
             .find(|run| run.whole && run.report.out_of_bounds.is_empty())?;
-        of_runs(&breaking, sound, WaveEffect::OutOfBounds(access.clone()))
+        of_runs(runs, &breaking, sound, WaveEffect::OutOfBounds(access.clone()))
     })
 }
 
@@ -140,7 +146,7 @@ fn race(runs: &[Run]) -> Option<WaveDependence> {
         };
         let breaking: Vec<&Run> = runs.iter().filter(has).collect();
         let sound = runs.iter().find(|run| run.whole && run.report.races.is_empty())?;
-        of_runs(&breaking, sound, WaveEffect::Races(race.clone()))
+        of_runs(runs, &breaking, sound, WaveEffect::Races(race.clone()))
     })
 }
 
@@ -194,7 +200,7 @@ fn difference(terms: &Terms, runs: &[Run]) -> Option<WaveDependence> {
         expected: terms.formula(&expected, false),
         got: terms.formula(&got, false),
     };
-    of_runs(&breaking, sound, effect)
+    of_runs(runs, &breaking, sound, effect)
 }
 
 /// What a run leaves in each place; `None` where that is not certain: a write under a condition that is not known, or

@@ -181,6 +181,42 @@ impl Origins {
         }
     }
 
+    /// In how many readings of its file something of `place` is in the expanded text, which is `text`.
+    #[must_use]
+    pub fn times_taken(&self, text: &[u8], place: FileSpan) -> usize {
+        let ends = self.segments.iter().skip(1).map(|next| next.at);
+        let segments = self.segments.iter().zip(ends.chain([self.length]));
+        let taken = segments.filter_map(|(segment, end)| {
+            let (inclusion, start, end) = match segment.call {
+                GAP => return None,
+                VERBATIM => {
+                    // What was left out leaves the ends of its lines.
+                    let skipped = place.start.saturating_sub(segment.start);
+                    let from = segment.at.saturating_add(skipped).min(end);
+                    let to = segment
+                        .at
+                        .saturating_add(place.end.saturating_sub(segment.start))
+                        .min(end);
+                    let taken = text.get(from as usize..to as usize)?;
+                    let is_blank = taken.iter().all(u8::is_ascii_whitespace);
+                    let length = end.saturating_sub(segment.at);
+                    (!is_blank).then_some((
+                        segment.source,
+                        segment.start,
+                        segment.start.saturating_add(length),
+                    ))?
+                }
+                call => {
+                    let call = self.calls.get(call as usize)?;
+                    (call.inclusion, call.start, call.end)
+                }
+            };
+            let file = self.inclusions.get(usize::from(inclusion))?.file;
+            (file == place.file && start < place.end && place.start < end).then_some(inclusion)
+        });
+        taken.collect::<std::collections::BTreeSet<u16>>().len()
+    }
+
     fn include_of(&self, range: Range) -> Option<Range> {
         let inclusion = self.inclusions.get(usize::from(range.inclusion))?;
         // The root is its own parent.

@@ -54,6 +54,7 @@ fn looked() -> Looked {
     let ladder = span("for", 0, "    }");
     let scan = Diagnostic {
         rule: "hillis-steele-scan",
+        kernels: vec!["Main".to_owned()],
         category: Category::Perf,
         level: Level::Warn,
         message: "hand-rolled inclusive scan of 64 uints (Hillis\u{2013}Steele)".to_owned(),
@@ -78,6 +79,7 @@ fn looked() -> Looked {
             title: "replace the ladder by its wave form".to_owned(),
             safety: Safety::Safe,
             proof: Some("proved of the fix: the kernel writes the same".to_owned()),
+            notes: Vec::new(),
             edits: vec![FileEdit {
                 place: ladder,
                 text: "{\n    }".to_owned(),
@@ -86,6 +88,7 @@ fn looked() -> Looked {
     };
     let race = Diagnostic {
         rule: "groupshared-race",
+        kernels: vec!["Main".to_owned()],
         category: Category::Correctness,
         level: Level::Error,
         message: "data race on g_Scan[1]".to_owned(),

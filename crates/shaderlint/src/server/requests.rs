@@ -29,7 +29,7 @@ use super::lines::Lines;
 use super::session::{Done, Session};
 use super::workspace::look;
 use crate::config::here;
-use crate::lint::{FixMode, Options, Role, Stop};
+use crate::lint::{FixMode, Role, Stop};
 use crate::{panics, uri};
 
 impl Session {
@@ -259,13 +259,11 @@ impl Session {
         let text = document.map(|document| document.text.clone()).unwrap_or_default();
         // The edits of an empty list say where they would go.
         let frame = fixes::edit(self, path, Vec::new());
-        let options = Options {
-            fix: Some(FixMode {
-                unsafe_too: self.settings.unsafe_fixes,
-                in_place: false,
-            }),
-            ..self.options_until(stop)
+        let mode = FixMode {
+            unsafe_too: self.settings.unsafe_fixes,
+            in_place: false,
         };
+        let options = self.options.with(Some(mode), stop);
         let ((target, _), done) = (self.target(path), self.done.clone());
         self.pool.spawn(move || {
             let response = answered(id, || {

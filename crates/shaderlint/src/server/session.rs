@@ -113,7 +113,7 @@ impl Session {
             folders,
             settings: Settings::default(),
             good: Good::default(),
-            options: Arc::new(options(&[], None)),
+            options: Arc::new(options(&[], &Settings::default())),
             documents: BTreeMap::new(),
             units: BTreeMap::new(),
             told: BTreeSet::new(),
@@ -157,7 +157,7 @@ impl Session {
             .filter(|path| !self.folders.iter().any(|folder| path.starts_with(folder)));
         let beside = beside.filter_map(|path| path.parent().map(Path::to_owned));
         let folders: Vec<PathBuf> = self.folders.iter().cloned().chain(beside).collect();
-        self.options = Arc::new(options(&folders, self.settings.shader_model().ok().flatten()));
+        self.options = Arc::new(options(&folders, &self.settings));
         for (path, document) in &self.documents {
             self.options
                 .files
@@ -240,8 +240,22 @@ impl Session {
 
     fn includes(&self, unit: &Path, state: &Unit, path: &Path) -> bool {
         let included = state.looked.iter().flat_map(|looked| &looked.included);
-        let mut included = included.map(|file| here(Path::new(&file.path)));
-        included.any(|file| file == path)
+        let included = included.map(|file| &file.path);
+        // What includes the unit has a say in its fixes.
+        let includers = state.looked.iter().flat_map(|looked| &looked.includers);
+        let has_fix = |looked: &Arc<Looked>| {
+            let mut findings = looked.report.findings.iter();
+            findings.any(|finding| finding.fix.is_some())
+        };
+        let mut known = included.chain(includers).map(|file| here(Path::new(file)));
+        known.any(|file| file == path)
+            || state.looked.as_ref().is_some_and(has_fix)
+                && lint::includes_one(
+                    &self.target(path).0,
+                    &self.options,
+                    &|file| here(Path::new(&file.path)) == unit,
+                    &|_| false,
+                )
             // Where nothing was to be found, nobody looked.
             || state.looked.as_ref().is_none_or(|looked| looked.included.is_empty())
                 && lint::includes_one(
@@ -342,13 +356,7 @@ impl Session {
 
     /// The options for work that `stop` ends.
     pub fn options_until(&self, stop: &Stop) -> Options {
-        Options {
-            files: Arc::clone(&self.options.files),
-            rules: self.options.rules.clone(),
-            baseline: self.options.baseline.clone(),
-            stop: stop.clone(),
-            ..*self.options
-        }
+        self.options.with(None, stop)
     }
 
     fn root(&self) -> &Path {

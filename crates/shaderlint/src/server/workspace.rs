@@ -4,8 +4,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use shaderlint_linter::ShaderModel;
-
 use super::settings::Settings;
 use crate::args::SourceArgs;
 use crate::config::{Misconfigured, Project, Projects, RuleArgs, here};
@@ -17,10 +15,17 @@ use crate::walk::{self, Asked, Input};
 /// How many of the files that include a header show what is found in it.
 const MAX_INCLUDERS: usize = 8;
 
-pub(super) fn options(folders: &[PathBuf], profile: Option<ShaderModel>) -> Options {
+pub(super) fn options(folders: &[PathBuf], settings: &Settings) -> Options {
+    let (all, of_all) = (folders.to_vec(), settings.clone());
+    let project_of = move |path: &Path| {
+        let folder = all.iter().find(|folder| path.starts_with(folder)).or(all.first());
+        let args = of_all.source_args(folder.map_or(Path::new("/"), PathBuf::as_path));
+        Projects::within(&args, &all).of(path)
+    };
     Options {
         files: Arc::new(Files::within(folders)),
-        profile,
+        project_of: Arc::new(project_of),
+        profile: settings.shader_model().ok().flatten(),
         rules: RuleArgs::default(),
         fix: None,
         baseline: None,
@@ -102,9 +107,14 @@ pub(super) fn includers(
         };
         let is_header = |file: &shaderlint_hlsl::SourceFile| here(Path::new(&file.path)) == header;
         scan::names_entry(&bytes)
-            && scan::includes_one(&path.display().to_string(), &bytes, &search, &is_header, &|_| {
-                false
-            })
+            && scan::includes_one(
+                &path.display().to_string(),
+                &bytes,
+                &search,
+                true,
+                &is_header,
+                &|_| false,
+            )
     });
     includers.take(MAX_INCLUDERS).map(|path| here(&path)).collect()
 }

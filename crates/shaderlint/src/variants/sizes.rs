@@ -127,38 +127,49 @@ fn in_file(shader: &Shader, span: Span) -> &[u8] {
     place.map_or(&[][..], |place| text_of(&shader.sources, place))
 }
 
-/// Of readings with one size each, the first, with what all of them found.
+/// Of readings with one size each, the first, with what all of them found. What is found in other numbers by others says
+/// so.
 pub(super) fn agreed(readings: Vec<Reading>) -> Option<Reading> {
     let mut readings = readings.into_iter();
     let mut first = readings.next()?;
     let others: Vec<Reading> = readings.collect();
     let mut findings = std::mem::take(&mut first.report.findings);
-    findings.retain(|finding| {
-        finding.category == Category::Perf && others.iter().all(|other| has(other, &first, finding))
-    });
+    let in_others = |finding: &Diagnostic| -> Option<Vec<&Diagnostic>> {
+        others.iter().map(|other| found(other, &first, finding)).collect()
+    };
+    findings.retain(|finding| finding.category == Category::Perf && in_others(finding).is_some());
     for finding in &mut findings {
-        if finding.fix.take().is_some() {
-            finding
-                .notes
-                .push("no automatic fix: the size of the group is supposed".to_owned());
+        finding.withdraw("the size of the group is supposed");
+    }
+    let are_alike = findings.iter().all(|finding| {
+        let mut in_others = in_others(finding).into_iter().flatten();
+        in_others.all(|other| other.message == finding.message)
+    });
+    if !are_alike {
+        for finding in &mut findings {
+            let in_others = in_others(finding).into_iter().flatten();
+            let said = others.iter().zip(in_others);
+            let said = said.map(|(reading, other)| format!("{}: {}", reading.label, other.message));
+            let said: Vec<String> = said.collect();
+            finding.notes.extend(said);
         }
     }
     first.report.findings = findings;
-    for other in &others {
+    for other in others.iter().filter(|_| are_alike) {
         let label = other.label.strip_prefix("with ").unwrap_or(&other.label);
         first.label = format!("{}, and {label}", first.label);
     }
     Some(first)
 }
 
-/// Whether another reading found the same in the same place.
-fn has(other: &Reading, reading: &Reading, finding: &Diagnostic) -> bool {
+/// What another reading found in the same place.
+fn found<'a>(other: &'a Reading, reading: &Reading, finding: &Diagnostic) -> Option<&'a Diagnostic> {
     let path = |reading: &Reading, of: &Diagnostic| {
         let file = reading.sources.get(of.primary.place.file);
         file.map(|file| file.path.clone())
     };
     let place = |of: &Diagnostic| (of.primary.place.start, of.primary.place.end);
-    other.report.findings.iter().any(|one| {
+    other.report.findings.iter().find(|one| {
         one.rule == finding.rule && place(one) == place(finding) && path(other, one) == path(reading, finding)
     })
 }

@@ -57,10 +57,6 @@ pub(super) fn suppose(report: &mut Report, supposed: &str) {
         .retain(|finding| finding.category == Category::Perf);
     for finding in &mut report.findings {
         finding.message = format!("{} ({supposed})", finding.message);
-        if finding.fix.take().is_some() {
-            finding
-                .notes
-                .push("no automatic fix: the size of the group is supposed".to_owned());
-        }
+        finding.withdraw("the size of the group is supposed");
     }
 }

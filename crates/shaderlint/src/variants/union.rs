@@ -54,7 +54,9 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
             if is_known || (is_fallback && finding.category == Category::Perf) {
                 continue;
             }
-            if !reading.label.is_empty() {
+            if reading.is_of_kernels {
+                finding.message = format!("{} (in kernel {})", finding.message, finding.kernels.join(", "));
+            } else if !reading.label.is_empty() {
                 finding.message = format!("{} ({})", finding.message, reading.label);
             }
             union.report.findings.push(finding);
@@ -164,10 +166,7 @@ fn keep_fixes_all_readings_agree_on(readings: &mut [Reading]) {
             .get_mut(number)
             .and_then(|reading| reading.report.findings.get_mut(index));
         if let Some(finding) = finding {
-            finding.fix = None;
-            finding
-                .notes
-                .push("no automatic fix: it does not hold in every variant".to_owned());
+            finding.withdraw("it does not hold in every variant");
         }
     }
 }

@@ -1,0 +1,124 @@
+//! What the files that include another one make of its fixes.
+//!
+//! A fix is proved of a file as it is read by itself. Whoever includes the file compiles the same text with macros and
+//! beside functions of their own, and there it may be wrong: a group of 64 threads needs more wave totals than the 32
+//! that it was proved for. So a fix stays only if every file of the workspace that includes this one, whether or not it
+//! is to be looked at, bears it out in all of its readings ([`Reading::bears_out`]). Where one includes it only under
+//! definitions that nobody tried, nothing is known, and there is no fix either.
+
+use std::path::Path;
+
+use anyhow::Result;
+use shaderlint_hlsl::{SourceFile, decode};
+use shaderlint_linter::{Rule, Settings, Verdict};
+
+use crate::config::shown;
+use crate::includes::{Search, is_same};
+use crate::lint::{Looked, Options, Role};
+use crate::scan;
+use crate::variants::{Reading, readings};
+
+/// Of a file that more than so many include nothing is fixed.
+const MAX_INCLUDERS: usize = 32;
+
+/// What was found in a file has fixes only where all who include it agree. `text` is what it was looked at with.
+pub(crate) fn keep_fixes_all_includers_agree_on(looked: &mut Looked, text: &[u8], options: &Options) {
+    let has_fix = looked.report.findings.iter().any(|finding| finding.fix.is_some());
+    if !has_fix {
+        return;
+    }
+    let path = Path::new(&looked.path).to_owned();
+    let is_it = |other: &str| is_same(Path::new(other), &path);
+    for includer in options.files.mentioning(&path) {
+        if options.stop.is_set() || is_same(&includer, &path) {
+            continue;
+        }
+        let name = shown(&includer).display().to_string();
+        let use_of = match look(&includer, &name, &path, text, options, &is_it) {
+            Ok(Use::None) => continue,
+            Ok(_) if looked.includers.len() >= MAX_INCLUDERS => {
+                let why = format!("more than {MAX_INCLUDERS} files include this one");
+                looked
+                    .report
+                    .findings
+                    .iter_mut()
+                    .for_each(|finding| finding.withdraw(&why));
+                return;
+            }
+            Ok(use_of) => use_of,
+            Err(_) => Use::Unknown,
+        };
+        looked.includers.push(name.clone());
+        looked.report.findings.retain_mut(|finding| match &use_of {
+            Use::Read(readings) if finding.verdict == Verdict::Unused => {
+                let place = finding.primary.place;
+                !readings.iter().any(|reading| reading.uses(place, &is_it))
+            }
+            Use::Read(readings) => {
+                if !readings.iter().all(|reading| reading.bears_out(finding, &is_it)) {
+                    finding.withdraw(&format!("{name} includes this file and uses it differently"));
+                }
+                true
+            }
+            _ => {
+                finding.withdraw(&format!("{name} may include this file under other definitions"));
+                true
+            }
+        });
+    }
+}
+
+/// What a file has of another one.
+enum Use {
+    None,
+    /// It includes it in one of these.
+    Read(Vec<Reading>),
+    /// It includes it under definitions that were not tried.
+    Unknown,
+}
+
+/// Looks at a file where it includes the one at `path`, were `text` in that.
+fn look(
+    includer: &Path,
+    name: &str,
+    path: &Path,
+    text: &[u8],
+    options: &Options,
+    is_it: &dyn Fn(&str) -> bool,
+) -> Result<Use> {
+    let Some(own) = options
+        .files
+        .bytes(includer)
+        .ok()
+        .and_then(|bytes| decode(&bytes))
+    else {
+        return Ok(Use::None);
+    };
+    let project = (options.project_of)(includer)?;
+    options.files.allow(project.header_folders());
+    let search = Search::new(&options.files, &project).with(path, text);
+    let includes_it = |if_unknown: bool| {
+        let is_it = |file: &SourceFile| is_it(&file.path);
+        scan::includes_one(name, &own, &search, if_unknown, &is_it, &|_| false)
+    };
+    if !includes_it(true) {
+        return Ok(Use::None);
+    }
+    let level = |rule: &Rule, path: &str| options.level(&project, rule, path);
+    let settings = Settings {
+        shader_model: options.profile.or(project.profile),
+        level: &level,
+        is_stopped: &|| options.stop.is_set(),
+        edited: Some(is_it),
+    };
+    let readings = readings(name, &own, &project, &search, &settings, Role::Unit);
+    Ok(
+        if readings.iter().any(|reading| !reading.numbers(is_it).is_empty()) {
+            Use::Read(readings)
+        } else if includes_it(false) {
+            Use::Unknown
+        } else {
+            Use::None
+        },
+    )
+}

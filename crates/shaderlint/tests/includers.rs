@@ -1,0 +1,187 @@
+//! A fix of a file that others include: it stays only where all of them come to it.
+#![expect(clippy::unwrap_used, reason = "a test that cannot set its files up fails")]
+
+mod support;
+
+use std::fs;
+
+use snapbox::{assert_data_eq, str};
+use support::{Folder, LADDER};
+
+/// A kernel of 32 threads, and a function in which a reduction of theirs is found.
+const SUM: &str = "StructuredBuffer<uint> Src;
+RWStructuredBuffer<uint> Out;
+groupshared uint g_Sums[32];
+void Sum(uint thread)
+{
+    for (uint i = 16; i > 0; i /= 2)
+    {
+        GroupMemoryBarrierWithGroupSync();
+        if (thread < i)
+            g_Sums[thread] += g_Sums[thread + i];
+    }
+    GroupMemoryBarrierWithGroupSync();
+}
+#ifndef NO_KERNEL
+[numthreads(32, 1, 1)]
+void Main(uint gi : SV_GroupIndex, uint3 group : SV_GroupID)
+{
+    g_Sums[gi] = Src[group.x * 32 + gi];
+    Sum(gi);
+    if (gi == 0)
+        Out[group.x] = g_Sums[0];
+}
+#endif
+";
+
+/// A kernel of 64 threads that calls that function.
+const OTHER: &str = "[numthreads(64, 1, 1)]
+void Other(uint gi : SV_GroupIndex, uint3 group : SV_GroupID)
+{
+    if (gi >= 32)
+        g_Sums[gi - 32] = Src[group.x * 64 + gi];
+    Sum(gi);
+    if (gi == 0)
+        Out[group.x] = g_Sums[0];
+}
+";
+
+fn other() -> String {
+    format!("#include \"sum.hlsl\"\n{OTHER}")
+}
+
+/// What is said of `sum.hlsl` beside other files.
+#[track_caller]
+fn check(test: &str, files: &[(&str, &str)], arguments: &[&str], expected: &str) {
+    let mut folder = Folder::new(test).with("sum.hlsl", SUM);
+    for (path, text) in files {
+        folder = folder.with(path, text);
+    }
+    let report: serde_json::Value =
+        serde_json::from_str(&folder.printed(&[&["--output-format", "json"], arguments].concat())).unwrap();
+    let of_sum = report["findings"].as_array().unwrap().iter();
+    let of_sum = of_sum.filter(|finding| finding["path"] == "sum.hlsl");
+    let said = of_sum.map(|finding| {
+        let notes = finding["notes"].as_array().unwrap();
+        let why_not = notes
+            .iter()
+            .filter_map(|note| note.as_str()?.strip_prefix("no automatic fix: "));
+        let fix = if finding["fix"].is_null() { "" } else { "a fix" };
+        format!(
+            "{}: {fix}{}",
+            finding["rule"].as_str().unwrap(),
+            why_not.collect::<String>()
+        )
+    });
+    assert_eq!(said.collect::<Vec<_>>().join("\n"), expected);
+    // What was not offered is not done.
+    folder.run(&[&["--fix", "--unsafe-fixes"], arguments].concat());
+    let is_fixed = fs::read_to_string(folder.0.join("sum.hlsl")).unwrap() != SUM;
+    assert_eq!(is_fixed, expected.ends_with("a fix"));
+}
+
+const OFFERED: &str = "hand-rolled-reduction: a fix";
+const WITHHELD: &str = "hand-rolled-reduction: other.hlsl includes this file and uses it differently";
+
+#[test]
+fn a_fix_stays_where_nobody_disagrees() {
+    check("includers-none", &[], &["."], OFFERED);
+    let alike = "#include \"sum.hlsl\"\n";
+    check("includers-alike", &[("other.hlsl", alike)], &["."], OFFERED);
+    // Another file is meant.
+    check(
+        "includers-namesake",
+        &[("x/sum.hlsl", ""), ("x/other.hlsl", &other())],
+        &["sum.hlsl"],
+        OFFERED,
+    );
+}
+
+#[test]
+fn a_fix_is_withheld_where_an_includer_disagrees() {
+    let other = other();
+    check("includers-both", &[("other.hlsl", &other)], &["."], WITHHELD);
+    let backwards = ["other.hlsl", "sum.hlsl"];
+    check("includers-named", &[("other.hlsl", &other)], &backwards, WITHHELD);
+    // Nobody asked for what includes it.
+    check(
+        "includers-alone",
+        &[("other.hlsl", &other)],
+        &["sum.hlsl"],
+        WITHHELD,
+    );
+    check(
+        "includers-through",
+        &[
+            ("inc/a.h", "#include \"../sum.hlsl\"\n"),
+            ("other.hlsl", &format!("#include \"inc/a.h\"\n{OTHER}")),
+        ],
+        &["sum.hlsl"],
+        WITHHELD,
+    );
+    check(
+        "includers-guarded",
+        &[("other.hlsl", &format!("#define NO_KERNEL\n{other}"))],
+        &["sum.hlsl"],
+        WITHHELD,
+    );
+    // Under what, nobody knows.
+    check(
+        "includers-unread",
+        &[("other.hlsl", &format!("#if FEATURE > 7\n{}#endif\n", other()))],
+        &["sum.hlsl"],
+        "hand-rolled-reduction: other.hlsl may include this file under other definitions",
+    );
+    // Twice, and different each time.
+    check(
+        "includers-twice",
+        &[(
+            "other.hlsl",
+            "#include \"sum.hlsl\"\n#define Sum Sum2\n#define Main Main2\n#define g_Sums g_Sums2\n#include \"sum.hlsl\"\n",
+        )],
+        &["sum.hlsl"],
+        WITHHELD,
+    );
+}
+
+#[test]
+fn what_is_found_in_a_header_is_said_of_a_kernel() {
+    let header = "groupshared uint g[64];\nvoid Put(uint gi)\n{\n    g[gi] = gi;\n    g[63 - gi] = gi;\n}\n";
+    let kernel = "#include \"put.hlsli\"\n[numthreads(64, 1, 1)]\nvoid Main(uint gi : SV_GroupIndex)\n{\n    Put(gi);\n}\n";
+    let folder = Folder::new("includers-header")
+        .with("put.hlsli", header)
+        .with("a.hlsl", kernel);
+    let said = folder.printed(&["."]);
+    let note = "= found in Main of a.hlsl, which includes this file";
+    assert!(said.contains(note), "{said}");
+}
+
+#[test]
+fn fixes_of_files_that_include_each_other_are_made_one_after_the_other() {
+    let included = LADDER
+        .replace("void main", "void included")
+        .replace("g_Scan", "g_Included");
+    let own = LADDER.replace(
+        "StructuredBuffer<uint> Src;\nRWStructuredBuffer<uint> Out;\n",
+        "#include \"b.hlsl\"\n",
+    );
+    let folder = Folder::new("includers-chain")
+        .with("b.hlsl", included)
+        .with("a.hlsl", own);
+    assert_data_eq!(
+        folder.said(&["--fix", "--unsafe-fixes", "."]),
+        str![[r#"
+0
+2 fixes made; nothing left in 2 files
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["."]),
+        str![[r#"
+0
+nothing found in 2 files
+
+"#]]
+    );
+}

@@ -1,0 +1,127 @@
+//! What is said of a finding is so wherever the finding holds, and what is offered holds for all that the text may be.
+
+use shaderlint_hlsl::NoIncludes;
+use shaderlint_linter::{Diagnostic, Settings, check_shader, settle};
+use shaderlint_rules::RULES;
+
+const BARRIER: &str = "GroupMemoryBarrierWithGroupSync();";
+
+fn lint_for(text: &[u8], profile: &str) -> Vec<Diagnostic> {
+    let (shader, _) = shaderlint_hlsl::read("test.hlsl", text, &[], &NoIncludes);
+    let settings = Settings {
+        shader_model: profile.parse().ok(),
+        ..Settings::default()
+    };
+    check_shader(&shader, RULES, &settings).findings
+}
+
+fn lint(text: &[u8]) -> Vec<Diagnostic> {
+    lint_for(text, "")
+}
+
+/// Rule, message and notes of each finding, on lines.
+fn said(findings: &[Diagnostic]) -> String {
+    let lines = findings.iter().flat_map(|finding| {
+        let head = format!("{}: {}", finding.rule, finding.message);
+        std::iter::once(head).chain(finding.notes.iter().map(|note| format!("  {note}")))
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn what_a_form_needs_is_said_and_not_what_is_compiled_for() {
+    let text = format!(
+        "StructuredBuffer<uint> Keys; RWStructuredBuffer<uint> Out; groupshared uint g[4];\n\
+         [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\n    if (gi < 4)\n        g[gi] = 0;\n    \
+         {BARRIER}\n    InterlockedAdd(g[Keys[gi] & 3], 1);\n    {BARRIER}\n    if (gi < 4)\n        Out[gi] = g[gi];\n}}\n"
+    );
+    for (profile, needed) in [("6.0", "6.0"), ("6.4", "6.0"), ("6.5", "6.5"), ("6.6", "6.5")] {
+        let said = said(&lint_for(text.as_bytes(), profile));
+        assert!(
+            said.contains(&format!("(shader model {needed}):")),
+            "{profile}: {said}"
+        );
+    }
+}
+
+#[test]
+fn three_elements_are_too_few_to_gain_anything() {
+    let of = |count: u32, least: &str| {
+        let text = format!(
+            "StructuredBuffer<float> Src; RWStructuredBuffer<float> Out; groupshared float g[{count}];\n\
+             [numthreads({count}, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\n    g[gi] = Src[gi];\n    {BARRIER}\n    \
+             float least = {least};\n    Out[gi] = Src[gi] - least;\n}}\n"
+        );
+        lint(text.as_bytes()).len()
+    };
+    assert_eq!(of(3, "min(min(g[0], g[1]), g[2])"), 0);
+    assert_eq!(of(4, "min(min(min(g[0], g[1]), g[2]), g[3])"), 1);
+}
+
+#[test]
+fn sizes_of_waves_are_all_named_or_not_all() {
+    let text = format!(
+        "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out; groupshared uint d[256];\n\
+         [numthreads(32, 8, 1)] void main(uint3 tid : SV_GroupThreadID, uint gi : SV_GroupIndex)\n{{\n    \
+         d[gi] = Src[gi];\n    {BARRIER}\n    d[gi] += (tid.y ? d[tid.x] : 0) - WavePrefixSum(Src[gi]);\n    {BARRIER}\n    \
+         Out[gi] = d[gi];\n}}\n"
+    );
+    assert_eq!(
+        said(&lint(text.as_bytes())),
+        "wave-size-assumption: data race on d[1] in waves of 4, 8, 16 and 32 lanes, for instance\n  in waves of 4, threads \
+         33 and 1 both touch d[1] in barrier interval 1, and one of them writes\n  what becomes of it in other waves was not \
+         proved: they have 4 to 128 lanes"
+    );
+}
+
+#[test]
+fn of_a_pass_is_said_what_holds_in_waves_of_every_size() {
+    let text = "RWStructuredBuffer<uint> Out; groupshared uint g[32];\n\
+                [numthreads(32, 1, 1)] void main(uint gi : SV_GroupIndex)\n{\n    g[gi] = 0;\n    bool empty = true;\n    \
+                uint left = WaveActiveBallot(empty).x;\n    while (left)\n    {\n        uint next = firstbitlow(left);\n        \
+                Out[gi] += g[next];\n        if (gi == next)\n        {\n            g[next] += 32;\n            empty = false;\n        \
+                }\n        left = WaveActiveBallot(empty).x;\n    }\n}\n";
+    let said = said(&lint(text.as_bytes()));
+    assert!(
+        said.contains("in barrier interval 0 (pass 1 of the loop)"),
+        "{said}"
+    );
+    assert!(!said.contains("left ="), "{said}");
+}
+
+#[test]
+fn one_barrier_is_enough_for_two_races() {
+    let text = format!(
+        "StructuredBuffer<float2> Src; RWStructuredBuffer<float2> Out; groupshared float r[64]; groupshared float g[64];\n\
+         [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\n    r[gi] = Src[gi].x;\n    g[gi] = Src[gi].y;\n    \
+         {BARRIER}\n    float red = r[(gi + 1) % 64];\n    float green = g[(gi + 1) % 64];\n    /**/r[gi] = red;\n    \
+         g[gi] = green;\n    {BARRIER}\n    Out[gi] = float2(r[63 - gi], g[63 - gi]);\n}}\n"
+    );
+    let racy = text.replace("/**/", "");
+    let settled = settle(racy.as_bytes(), true, lint, |findings| findings);
+    let fixed = text.replace("/**/", &format!("{BARRIER}\n    "));
+    assert_eq!(String::from_utf8_lossy(&settled.text), fixed);
+    assert_eq!((settled.fixed, settled.last.len()), (1, 0));
+}
+
+/// The waves are counted by the group's size: so are their totals, whatever the length of the ladder's array.
+#[test]
+fn totals_are_as_many_as_the_waves_that_are_counted() {
+    let of = |before: &str, size: &str, length: &str| {
+        let text = format!(
+            "StructuredBuffer<float> Src; RWStructuredBuffer<float> Out;\n{before}\ngroupshared float g[{length}];\n\
+             [numthreads({size}, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\n    g[gi] = Src[gi];\n    {BARRIER}\n    \
+             for (uint i = 16; i > 0; i /= 2)\n    {{\n        if (gi < i)\n            g[gi] += g[gi + i];\n        {BARRIER}\n    \
+             }}\n    if (gi == 0)\n        Out[0] = g[0];\n}}\n"
+        );
+        let settled = settle(text.as_bytes(), true, lint, |findings| findings);
+        let fixed = String::from_utf8_lossy(&settled.text).into_owned();
+        let totals = fixed.lines().find_map(|line| line.split_once("WaveTotals["));
+        totals.map_or_else(String::new, |(_, length)| length.to_owned())
+    };
+    let size = "#ifndef SIZE\nstatic const uint SIZE = 32;\n#endif\nstatic const uint BINS = 32;";
+    assert_eq!(of(size, "SIZE", "BINS"), "(SIZE + 3) / 4];");
+    assert_eq!(of(size, "SIZE", "SIZE"), "(SIZE + 3) / 4];");
+    assert_eq!(of("#define SIZE 32", "SIZE", "32"), "(SIZE + 3) / 4];");
+    assert_eq!(of("", "32", "32"), "8];");
+}
