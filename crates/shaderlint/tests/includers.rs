@@ -128,7 +128,7 @@ fn a_fix_is_withheld_where_an_includer_disagrees() {
     // Under what, nobody knows.
     check(
         "includers-unread",
-        &[("other.hlsl", &format!("#if FEATURE > 7\n{}#endif\n", other()))],
+        &[("other.hlsl", &format!("#if FEATURE > 7\n{other}#endif\n"))],
         &["sum.hlsl"],
         "hand-rolled-reduction: other.hlsl may include this file under other definitions",
     );
