@@ -16,7 +16,7 @@ use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Claim, Found, Operator, Parts, Quantity, serves_alike};
 
 use crate::configuration::{self, words};
-use crate::wave_form::{AS_CONFIGURED, MACRO_IN_FORM, TOO_LONG, free};
+use crate::wave_form::{AS_CONFIGURED, MACRO_IN_FORM, TOO_LONG, free, is_seen_from};
 
 /// Atomics of an entry point for which forms are proved.
 const MAX_PROOFS: usize = 32;
@@ -239,7 +239,9 @@ pub(crate) fn text_in_file(shader: &Shader, span: Span) -> Option<String> {
 /// Whether a name of the form's own would be another one's where it stands.
 fn is_declared(shader: &Shader, claim: &Claim, name: &str) -> bool {
     let function = shader.functions.get(claim.function.0 as usize);
+    let statement = claim.parts.as_ref().map_or(claim.span, |parts| parts.statement);
     let locals = function.into_iter().flat_map(|function| &function.locals);
+    let locals = locals.filter(|local| is_seen_from(shader, local, statement));
     let is_macro = configuration::macros(shader).contains_key(name.as_bytes());
     is_macro
         || locals.into_iter().any(|local| local.name == name)

@@ -5,7 +5,7 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
-use shaderlint_hlsl::{Global, GlobalId, Scalar, Shader, Span, Storage, Type};
+use shaderlint_hlsl::{Global, GlobalId, Local, Scalar, Shader, Span, Storage, Type};
 use shaderlint_linter::{At, Context, Edit, Fix, NO_FIX, Safety, fixed_shader};
 use shaderlint_simt::{
     Collective, Elements, Kind, LaneMap, Operator, Outcome, Rewrite, WaveRun, compare, proved_of_itself,
@@ -492,6 +492,24 @@ fn is_known_at(shader: &Shader, array: &Global, name: &[u8]) -> bool {
     !is_declared || shader.globals.iter().any(is_before) || is_macro && is_defined()
 }
 
+/// Whether a variable may be known at this place of its function, or be declared beside it later on: no brace closed
+/// what it was declared in.
+pub(crate) fn is_seen_from(shader: &Shader, local: &Local, place: Span) -> bool {
+    let between = Span {
+        start: local.span.end,
+        end: place.start.max(local.span.end),
+    };
+    let mut depth = 0i32;
+    between.slice(&shader.text).iter().all(|byte| {
+        depth += match byte {
+            b'{' => 1,
+            b'}' => -1,
+            _ => 0,
+        };
+        depth >= 0
+    })
+}
+
 /// `wanted` as the name of a variable, numbered where that is one that stands where the form will, or a macro.
 ///
 /// A local hides nothing that the form does not use itself: variables and arrays of the function are enough.
@@ -499,7 +517,10 @@ pub(crate) fn local_name(shader: &Shader, found: &Collective, wanted: &str) -> S
     let function = shader.functions.get(found.function.0 as usize);
     free(wanted, |name| {
         shader.globals.iter().any(|global| global.name == name)
-            || function.is_some_and(|function| function.locals.iter().any(|local| local.name == name))
+            || function.is_some_and(|function| {
+                let mut locals = function.locals.iter();
+                locals.any(|local| local.name == name && is_seen_from(shader, local, found.span))
+            })
             || shader
                 .sources
                 .files

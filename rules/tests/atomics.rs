@@ -83,9 +83,9 @@ fn a_sum_becomes_a_sum_of_waves() {
     }
     else {
         // One atomic for each wave.
-        int waveTotal2 = -3 * int(WaveActiveCountBits(true));
+        int waveTotal = -3 * int(WaveActiveCountBits(true));
         if (WaveIsFirstLane())
-            InterlockedAdd(g_Signed, waveTotal2);
+            InterlockedAdd(g_Signed, waveTotal);
     }",
     );
 }
