@@ -41,6 +41,48 @@ struct Search {
     allows_names: bool,
 }
 
+/// How something was made of data.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    print: u64,
+    /// Atoms that were looked at, each as often as it is named.
+    atoms: usize,
+    /// Operations within operations.
+    height: usize,
+}
+
+impl Shape {
+    fn of_leaf(print: u64) -> Shape {
+        Shape {
+            print,
+            atoms: 0,
+            height: 0,
+        }
+    }
+
+    /// With another one beside it.
+    fn with(self, other: Shape) -> Result<Shape, Untold> {
+        let atoms = self.atoms + other.atoms;
+        if atoms > MAX_ATOMS {
+            return Err(Untold::Ever);
+        }
+        Ok(Shape {
+            atoms,
+            height: self.height.max(other.height),
+            ..self
+        })
+    }
+}
+
+/// Why it is not told how something was made.
+#[derive(Clone, Copy)]
+pub(crate) enum Untold {
+    /// It is a part of something that is too deep.
+    FromHere,
+    /// Wherever it is asked from.
+    Ever,
+}
+
 /// A condition of a guard.
 struct Condition {
     value: Value,
@@ -366,36 +408,19 @@ impl Terms {
     /// How a value was made of data, whatever the data are; `None` if that is too long a story, or if which data may tell
     /// threads apart.
     pub fn shape(&self, value: &Value) -> Option<u64> {
-        self.shape_within(value, &mut MAX_ATOMS.clone(), MAX_DEPTH)
+        self.shape_within(value, MAX_DEPTH).ok().map(|shape| shape.print)
     }
 
-    fn shape_within(&self, value: &Value, left: &mut usize, depth: usize) -> Option<u64> {
+    fn shape_within(&self, value: &Value, depth: usize) -> Result<Shape, Untold> {
         if let Value::Known(word) = value {
-            return Some(fingerprint(word));
+            return Ok(Shape::of_leaf(fingerprint(word)));
         }
-        let mut shape = Vec::new();
+        let mut whole = Shape::of_leaf(0);
+        let mut prints = Vec::new();
         for atom in atoms(value) {
-            *left = left.checked_sub(1)?;
-            let of_atom = match self.term(atom)? {
-                Term::Input { .. } | Term::Fresh(_) => 0,
-                Term::Apply(Op::AtomicResult { source, .. }, _) => match source {
-                    Source::Spread => 0,
-                    _ => return None,
-                },
-                Term::Apply(op, _) if is_data(op) => 0,
-                Term::Apply(Op::Opaque { text, .. }, _) if self.is_variable_name(&Value::atom(atom)) => {
-                    fingerprint(text)
-                }
-                Term::Apply(op, arguments) => {
-                    let depth = depth.checked_sub(1)?;
-                    let parts: Option<Vec<u64>> = arguments
-                        .iter()
-                        .map(|argument| self.shape_within(argument, left, depth))
-                        .collect();
-                    fingerprint(&(op, parts?))
-                }
-            };
-            shape.push(of_atom);
+            let of_atom = self.shape_of_atom(atom, depth)?;
+            whole = whole.with(of_atom)?;
+            prints.push(of_atom.print);
         }
         let constant = match value {
             Value::Sum(sum) => Some((sum.operator, sum.constant)),
@@ -405,7 +430,55 @@ impl Terms {
             Value::Sum(sum) => sum.parts.iter().map(|part| part.factor).collect(),
             _ => Vec::new(),
         };
-        Some(fingerprint(&(shape, constant, factors)))
+        whole.print = fingerprint(&(prints, constant, factors));
+        Ok(whole)
+    }
+
+    /// The same of an atom. What it stands for does not change: it is looked at once.
+    fn shape_of_atom(&self, atom: u32, depth: usize) -> Result<Shape, Untold> {
+        let known = self.shapes.borrow().get(&atom).copied();
+        if let Some(known) = known {
+            let is_too_deep = known.is_ok_and(|shape| shape.height > depth);
+            return if is_too_deep { Err(Untold::FromHere) } else { known };
+        }
+        let shape = self.shape_of_term(atom, depth);
+        if !matches!(shape, Err(Untold::FromHere)) {
+            self.shapes.borrow_mut().insert(atom, shape);
+        }
+        shape
+    }
+
+    fn shape_of_term(&self, atom: u32, depth: usize) -> Result<Shape, Untold> {
+        let shape = match self.term(atom).ok_or(Untold::Ever)? {
+            Term::Input { .. } | Term::Fresh(_) => Shape::of_leaf(0),
+            Term::Apply(Op::AtomicResult { source, .. }, _) => match source {
+                Source::Spread => Shape::of_leaf(0),
+                _ => return Err(Untold::Ever),
+            },
+            Term::Apply(op, _) if is_data(op) => Shape::of_leaf(0),
+            Term::Apply(Op::Opaque { text, .. }, _) if self.is_variable_name(&Value::atom(atom)) => {
+                Shape::of_leaf(fingerprint(text))
+            }
+            Term::Apply(op, arguments) => {
+                let depth = depth.checked_sub(1).ok_or(Untold::FromHere)?;
+                let mut whole = Shape::of_leaf(0);
+                let mut prints = Vec::with_capacity(arguments.len());
+                for argument in arguments {
+                    let part = self.shape_within(argument, depth)?;
+                    whole = whole.with(part)?;
+                    prints.push(part.print);
+                }
+                Shape {
+                    print: fingerprint(&(op, prints)),
+                    height: whole.height + 1,
+                    ..whole
+                }
+            }
+        };
+        shape.with(Shape {
+            atoms: 1,
+            ..Shape::of_leaf(0)
+        })
     }
 
     /// Whether this is an expression that is not understood and names lanes.
