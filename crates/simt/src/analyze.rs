@@ -120,11 +120,8 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
     for (number, wave_size) in WAVE_SIZES.into_iter().enumerate() {
         let is_for_others =
             |found: &Collective| is_for_other_waves(shader, entry, (found.function, found.span), wave_size);
-        let has_defects = !(analysis.races.is_empty()
-            && analysis.divergences.is_empty()
-            && analysis.out_of_bounds.is_empty()
-            && analysis.uninitialised.is_empty());
-        if number > 0 && !has_defects && analysis.collectives.iter().all(is_for_others) {
+        let is_faulty = has_defects(analysis);
+        if number > 0 && !is_faulty && analysis.collectives.iter().all(is_for_others) {
             // This run would come to none of them, and confirms nothing else.
             continue;
         }
@@ -141,7 +138,8 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
         if may_skim {
             machine.max_work = FIRST_WORK;
         }
-        if number > 0 && !has_defects {
+        // Of a window a run to the end is asked.
+        if number > 0 && !is_faulty && windows.is_empty() {
             let awaited = analysis.collectives.iter().filter(|found| !is_for_others(found));
             machine.prober.end_after(shader, entry, awaited);
         }
@@ -240,11 +238,7 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
                     .any(|other| found.read.span == other.read.span)
             });
         }
-        let is_settled = analysis.races.is_empty()
-            && analysis.collectives.is_empty()
-            && analysis.divergences.is_empty()
-            && analysis.out_of_bounds.is_empty()
-            && analysis.uninitialised.is_empty();
+        let is_settled = analysis.collectives.is_empty() && !has_defects(analysis);
         if !uses_waves || is_settled {
             break;
         }
@@ -292,6 +286,13 @@ fn in_first_group(shader: &Shader, entry: FunctionId, effects: &Effects, group: 
 
 fn is_same_race(a: &Race, b: &Race) -> bool {
     a.array == b.array && (a.first.span, a.second.span) == (b.first.span, b.second.span)
+}
+
+fn has_defects(analysis: &Analysis) -> bool {
+    !(analysis.races.is_empty()
+        && analysis.divergences.is_empty()
+        && analysis.out_of_bounds.is_empty()
+        && analysis.uninitialised.is_empty())
 }
 
 /// Adds the defects that a run found to those known from another one of the same kernel.

@@ -588,3 +588,55 @@ fn fingerprint(value: &impl Hash) -> u64 {
     value.hash(&mut hasher);
     hasher.finish()
 }
+
+#[cfg(test)]
+mod tests {
+    use shaderlint_hlsl::Scalar;
+
+    use super::*;
+
+    #[test]
+    fn how_a_value_was_made_is_told_wherever_it_is_asked_from_first() {
+        let op = Op::Unary(UnaryOp::Negate, Scalar::Float);
+        let chain = |terms: &mut Terms, input: u32| {
+            let mut values = vec![Value::atom(input)];
+            for _ in 0..=MAX_DEPTH {
+                let value = terms.apply(op, &values[values.len() - 1..]);
+                values.push(value);
+            }
+            values
+        };
+        let mut terms = Terms::default();
+        let first = terms.inputs(2);
+        let (a, b) = (chain(&mut terms, first), chain(&mut terms, first + 1));
+        // From the outermost operation it is too deep a story, and not from the one within.
+        assert_eq!(terms.shape(&a[MAX_DEPTH + 1]), None);
+        assert!(terms.shape(&a[MAX_DEPTH]).is_some());
+        assert_eq!(terms.shape(&a[MAX_DEPTH + 1]), None);
+        // Of other data in the same way, whichever is asked for first.
+        assert_eq!(terms.shape(&b[3]), terms.shape(&a[3]));
+        assert_ne!(terms.shape(&b[3]), terms.shape(&a[2]));
+        let sum =
+            |terms: &mut Terms, x: &Value, y: &Value| terms.combine(crate::finding::Operator::Add, x, y);
+        let (one, other) = (sum(&mut terms, &a[1], &b[2]), sum(&mut terms, &b[1], &a[1]));
+        assert_ne!(terms.shape(&one), terms.shape(&other));
+    }
+
+    #[test]
+    fn a_long_story_is_told_of_no_part_that_is_as_long() {
+        let mut terms = Terms::default();
+        let input = Value::atom(terms.inputs(1));
+        let op = Op::Binary(BinaryOp::Div, Scalar::Float);
+        let mut values = vec![input];
+        // Each names the one before twice.
+        for _ in 0..20 {
+            let last = values[values.len() - 1].clone();
+            values.push(terms.apply(op, &[last.clone(), last]));
+        }
+        let is_told: Vec<bool> = values.iter().map(|value| terms.shape(value).is_some()).collect();
+        // 2^(n+1) - 1 atoms for the nth.
+        let most = (0..20).filter(|n| (2usize << n) - 1 <= MAX_ATOMS).count();
+        assert_eq!(is_told.iter().filter(|told| **told).count(), most);
+        assert!(is_told[most - 1] && !is_told[most]);
+    }
+}
