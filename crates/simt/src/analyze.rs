@@ -7,7 +7,7 @@ use crate::claim;
 use crate::effects::{Effects, EffectsCache};
 use crate::finding::{Analysis, Collective, Instance, Iteration, OutOfBounds, Race};
 use crate::leftover::withdraw_parts;
-use crate::machine::{BUDGET, MAX_WORK, Machine, Report};
+use crate::machine::{BUDGET, FIRST_WORK, MAX_WORK, Machine, Report};
 use crate::missed::is_for_other_waves;
 use crate::packing;
 use crate::shuffle;
@@ -116,8 +116,15 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
     // The runs share the steps that one may take: what cannot be confirmed in all of them is not said.
     let mut budget = BUDGET;
     let mut skims = false;
-    let (mut terms, mut terms_of_skimming) = (Terms::default(), Terms::default());
+    let mut terms = Terms::default();
     for (number, wave_size) in WAVE_SIZES.into_iter().enumerate() {
+        let is_for_others =
+            |found: &Collective| is_for_other_waves(shader, entry, (found.function, found.span), wave_size);
+        let is_faulty = has_defects(analysis);
+        if number > 0 && !is_faulty && analysis.collectives.iter().all(is_for_others) {
+            // This run would come to none of them, and confirms nothing else.
+            continue;
+        }
         terms.clear();
         let waves = || Waves::new(group, wave_size, LaneMap::Linear);
         let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves(), budget) else {
@@ -127,20 +134,31 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
         machine.prober.enabled = number == 0 || !analysis.collectives.is_empty();
         machine.prober.await_again(&analysis.collectives);
         machine.skims = skims;
+        let may_skim = number == 0 && windows.is_empty();
+        if may_skim {
+            machine.max_work = FIRST_WORK;
+        }
+        // Of a window a run to the end is asked.
+        if number > 0 && !is_faulty && windows.is_empty() {
+            let awaited = analysis.collectives.iter().filter(|found| !is_for_others(found));
+            machine.prober.end_after(shader, entry, awaited);
+        }
         let mut stopped = machine.run();
-        if number == 0 && machine.is_exhausted() && windows.is_empty() {
+        if may_skim && machine.is_exhausted() {
             // What was found before holds; for the rest of the kernel, what takes long is left out.
             note_defects(analysis, std::mem::take(&mut machine.report));
             analysis.collectives = machine.collectives(Some(entry));
-            let terms = &mut terms_of_skimming;
-            if let Some(skimming) = Machine::new(shader, terms, entry, waves(), BUDGET) {
-                machine = skimming;
-                machine.is_first_group = seen.is_first_group;
-                machine.prober.enabled = true;
-                machine.skims = true;
-                stopped = machine.run();
-                skims = true;
-            }
+            drop(machine);
+            terms.clear();
+            machine = match Machine::new(shader, &mut terms, entry, waves(), BUDGET) {
+                Some(machine) => machine,
+                None => return,
+            };
+            seen.by(&mut machine);
+            machine.prober.enabled = true;
+            machine.skims = true;
+            stopped = machine.run();
+            skims = true;
         }
         budget = machine.budget;
         analysis.work += machine.terms.work() as u64;
@@ -160,15 +178,15 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
                 let likely = machine.likely_bounds();
                 budget = budget.min(BUDGET / 4);
                 let known = std::mem::take(&mut analysis.collectives);
-                let terms = if skims { &mut terms_of_skimming } else { &mut terms };
                 if windows.is_empty() {
-                    let mut races = races_in_passes((shader, entry, group), terms, &bounds, (seen, skims));
+                    let mut races =
+                        races_in_passes((shader, entry, group), &mut terms, &bounds, (seen, skims));
                     races.retain(|race| analysis.races.iter().all(|known| !is_same_race(race, known)));
                     analysis.races.append(&mut races);
                 }
                 analysis.collectives = instances(
                     (shader, entry, group),
-                    terms,
+                    &mut terms,
                     (bounds, likely),
                     (seen, skims),
                     &mut budget,
@@ -230,11 +248,7 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
                     .any(|other| found.read.span == other.read.span)
             });
         }
-        let is_settled = analysis.races.is_empty()
-            && analysis.collectives.is_empty()
-            && analysis.divergences.is_empty()
-            && analysis.out_of_bounds.is_empty()
-            && analysis.uninitialised.is_empty();
+        let is_settled = analysis.collectives.is_empty() && !has_defects(analysis);
         if !uses_waves || is_settled {
             break;
         }
@@ -282,6 +296,13 @@ fn in_first_group(shader: &Shader, entry: FunctionId, effects: &Effects, group: 
 
 fn is_same_race(a: &Race, b: &Race) -> bool {
     a.array == b.array && (a.first.span, a.second.span) == (b.first.span, b.second.span)
+}
+
+fn has_defects(analysis: &Analysis) -> bool {
+    !(analysis.races.is_empty()
+        && analysis.divergences.is_empty()
+        && analysis.out_of_bounds.is_empty()
+        && analysis.uninitialised.is_empty())
 }
 
 /// Adds the defects that a run found to those known from another one of the same kernel.

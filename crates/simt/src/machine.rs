@@ -147,6 +147,11 @@ pub(crate) struct Report {
 pub(crate) const BUDGET: u64 = 8_000_000;
 /// Atoms a run may make, with their arguments: about 80 MB.
 pub(crate) const MAX_WORK: usize = 1_500_000;
+/// Atoms of a first run, which is begun anew with what takes long left out where they do not suffice. With fewer, a kernel
+/// was seen of which less is said then.
+pub(crate) const FIRST_WORK: usize = MAX_WORK / 5 * 3;
+/// A statement counts for as many threads at least: to look at it takes its time.
+const LEAST_STEPS: usize = 16;
 const MAX_CALL_DEPTH: u32 = 32;
 /// Components a variable may have to be followed one by one.
 pub(crate) const MAX_COMPONENTS: usize = 4096;
@@ -344,7 +349,7 @@ impl<'a> Machine<'a> {
         if self.is_exhausted() {
             return Self::stop("the run takes too many steps", span);
         }
-        self.budget -= self.lanes as u64;
+        self.budget = self.budget.saturating_sub(self.lanes.max(LEAST_STEPS) as u64);
         Ok(())
     }
 
@@ -373,6 +378,9 @@ impl<'a> Machine<'a> {
             let Some(before) = self.claims.is_some().then(|| self.whereabouts()) else {
                 self.statement(statement)?;
                 self.mark_leftovers(statement);
+                if self.prober.is_done(self.state.frame.function, statement.span) {
+                    return Self::stop("nothing more is asked of it", statement.span);
+                }
                 continue;
             };
             if let Err(halt) = self.statement(statement) {

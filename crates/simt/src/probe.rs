@@ -45,6 +45,8 @@ pub(crate) struct Prober {
     missed: Missed,
     /// Where constructs begin that another run found, and whether this run came there.
     awaited: BTreeMap<(FunctionId, u32), bool>,
+    /// Constructs behind the last of which the run may end, each with whether it has come so far.
+    ends: Vec<(FunctionId, Span, bool)>,
 }
 
 /// A statement, by its function and place.
@@ -221,6 +223,37 @@ impl Prober {
     pub fn await_again(&mut self, found: &[Collective]) {
         let starts = found.iter().map(|found| (found.function, found.span.start));
         self.awaited = starts.map(|start| (start, false)).collect();
+    }
+
+    /// The run is for these constructs alone, which it awaits: it may end behind the last of them. What it finds until then
+    /// is what it would find to its end, as each of them runs once: whether it holds is tried out on the state at its start,
+    /// and neither a second run nor a statement that is not followed can take it back later.
+    pub fn end_after<'c>(
+        &mut self,
+        shader: &Shader,
+        entry: FunctionId,
+        found: impl Iterator<Item = &'c Collective>,
+    ) {
+        let ends: Option<Vec<_>> = found
+            .map(|found| {
+                let is_one = runs_once(shader, entry, found.function, found.span);
+                is_one.then_some((found.function, found.span, false))
+            })
+            .collect();
+        self.ends = ends.unwrap_or_default();
+    }
+
+    /// After a statement: whether nothing more is asked of the run.
+    pub fn is_done(&mut self, function: FunctionId, statement: Span) -> bool {
+        if self.ends.is_empty() || self.is_probing() {
+            return false;
+        }
+        for (of, span, is_passed) in &mut self.ends {
+            let start = (*of, span.start);
+            let is_end = *of == function && statement.start < span.end && span.end <= statement.end;
+            *is_passed |= is_end && self.awaited.get(&start) == Some(&true);
+        }
+        self.ends.iter().all(|(.., is_passed)| *is_passed)
     }
 
     /// Whether a run to its end may have come to a construct that it was told to await.

@@ -1,6 +1,6 @@
 //! The atoms of a run: what each stands for, so that the same operation on equal operands is the same atom.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::hash::BuildHasher as _;
 
 use hashbrown::HashTable;
@@ -11,6 +11,7 @@ use crate::flow::Facts;
 use crate::halves::Halved;
 use crate::history::Moment;
 use crate::rounding::Derivations;
+use crate::together::{Shape, Untold};
 use crate::value::{Op, Value};
 
 /// What an atom stands for.
@@ -63,6 +64,8 @@ pub(crate) struct Terms {
     assumed: FxHashMap<u32, u32>,
     /// Blocks of inputs whose halves were picked.
     pub halved: Vec<Halved>,
+    /// By atom: how it was made of data, where that was asked for.
+    pub shapes: RefCell<FxHashMap<u32, Result<Shape, Untold>>>,
     /// Inputs of which not every word is a value of its own, by their names.
     pub inputs: FxHashMap<Symbol, Input>,
     /// What has happened to device memory, by the last step.
@@ -98,6 +101,7 @@ impl Default for Terms {
             work: Cell::new(0),
             assumed: FxHashMap::default(),
             halved: Vec::new(),
+            shapes: RefCell::default(),
             inputs: FxHashMap::default(),
             moments: FxHashMap::default(),
             derivations: None,
@@ -121,6 +125,7 @@ impl Terms {
         self.work.set(0);
         self.assumed.clear();
         self.halved.clear();
+        self.shapes.get_mut().clear();
         self.inputs.clear();
         self.moments.clear();
         self.derivations = None;

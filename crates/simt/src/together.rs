@@ -41,6 +41,48 @@ struct Search {
     allows_names: bool,
 }
 
+/// How something was made of data.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    print: u64,
+    /// Atoms that were looked at, each as often as it is named.
+    atoms: usize,
+    /// Operations within operations.
+    height: usize,
+}
+
+impl Shape {
+    fn of_leaf(print: u64) -> Shape {
+        Shape {
+            print,
+            atoms: 0,
+            height: 0,
+        }
+    }
+
+    /// With another one beside it.
+    fn with(self, other: Shape) -> Result<Shape, Untold> {
+        let atoms = self.atoms + other.atoms;
+        if atoms > MAX_ATOMS {
+            return Err(Untold::Ever);
+        }
+        Ok(Shape {
+            atoms,
+            height: self.height.max(other.height),
+            ..self
+        })
+    }
+}
+
+/// Why it is not told how something was made.
+#[derive(Clone, Copy)]
+pub(crate) enum Untold {
+    /// It is a part of something that is too deep.
+    FromHere,
+    /// Wherever it is asked from.
+    Ever,
+}
+
 /// A condition of a guard.
 struct Condition {
     value: Value,
@@ -366,36 +408,19 @@ impl Terms {
     /// How a value was made of data, whatever the data are; `None` if that is too long a story, or if which data may tell
     /// threads apart.
     pub fn shape(&self, value: &Value) -> Option<u64> {
-        self.shape_within(value, &mut MAX_ATOMS.clone(), MAX_DEPTH)
+        self.shape_within(value, MAX_DEPTH).ok().map(|shape| shape.print)
     }
 
-    fn shape_within(&self, value: &Value, left: &mut usize, depth: usize) -> Option<u64> {
+    fn shape_within(&self, value: &Value, depth: usize) -> Result<Shape, Untold> {
         if let Value::Known(word) = value {
-            return Some(fingerprint(word));
+            return Ok(Shape::of_leaf(fingerprint(word)));
         }
-        let mut shape = Vec::new();
+        let mut whole = Shape::of_leaf(0);
+        let mut prints = Vec::new();
         for atom in atoms(value) {
-            *left = left.checked_sub(1)?;
-            let of_atom = match self.term(atom)? {
-                Term::Input { .. } | Term::Fresh(_) => 0,
-                Term::Apply(Op::AtomicResult { source, .. }, _) => match source {
-                    Source::Spread => 0,
-                    _ => return None,
-                },
-                Term::Apply(op, _) if is_data(op) => 0,
-                Term::Apply(Op::Opaque { text, .. }, _) if self.is_variable_name(&Value::atom(atom)) => {
-                    fingerprint(text)
-                }
-                Term::Apply(op, arguments) => {
-                    let depth = depth.checked_sub(1)?;
-                    let parts: Option<Vec<u64>> = arguments
-                        .iter()
-                        .map(|argument| self.shape_within(argument, left, depth))
-                        .collect();
-                    fingerprint(&(op, parts?))
-                }
-            };
-            shape.push(of_atom);
+            let of_atom = self.shape_of_atom(atom, depth)?;
+            whole = whole.with(of_atom)?;
+            prints.push(of_atom.print);
         }
         let constant = match value {
             Value::Sum(sum) => Some((sum.operator, sum.constant)),
@@ -405,7 +430,55 @@ impl Terms {
             Value::Sum(sum) => sum.parts.iter().map(|part| part.factor).collect(),
             _ => Vec::new(),
         };
-        Some(fingerprint(&(shape, constant, factors)))
+        whole.print = fingerprint(&(prints, constant, factors));
+        Ok(whole)
+    }
+
+    /// The same of an atom. What it stands for does not change: it is looked at once.
+    fn shape_of_atom(&self, atom: u32, depth: usize) -> Result<Shape, Untold> {
+        let known = self.shapes.borrow().get(&atom).copied();
+        if let Some(known) = known {
+            let is_too_deep = known.is_ok_and(|shape| shape.height > depth);
+            return if is_too_deep { Err(Untold::FromHere) } else { known };
+        }
+        let shape = self.shape_of_term(atom, depth);
+        if !matches!(shape, Err(Untold::FromHere)) {
+            self.shapes.borrow_mut().insert(atom, shape);
+        }
+        shape
+    }
+
+    fn shape_of_term(&self, atom: u32, depth: usize) -> Result<Shape, Untold> {
+        let shape = match self.term(atom).ok_or(Untold::Ever)? {
+            Term::Input { .. } | Term::Fresh(_) => Shape::of_leaf(0),
+            Term::Apply(Op::AtomicResult { source, .. }, _) => match source {
+                Source::Spread => Shape::of_leaf(0),
+                _ => return Err(Untold::Ever),
+            },
+            Term::Apply(op, _) if is_data(op) => Shape::of_leaf(0),
+            Term::Apply(Op::Opaque { text, .. }, _) if self.is_variable_name(&Value::atom(atom)) => {
+                Shape::of_leaf(fingerprint(text))
+            }
+            Term::Apply(op, arguments) => {
+                let depth = depth.checked_sub(1).ok_or(Untold::FromHere)?;
+                let mut whole = Shape::of_leaf(0);
+                let mut prints = Vec::with_capacity(arguments.len());
+                for argument in arguments {
+                    let part = self.shape_within(argument, depth)?;
+                    whole = whole.with(part)?;
+                    prints.push(part.print);
+                }
+                Shape {
+                    print: fingerprint(&(op, prints)),
+                    height: whole.height + 1,
+                    ..whole
+                }
+            }
+        };
+        shape.with(Shape {
+            atoms: 1,
+            ..Shape::of_leaf(0)
+        })
     }
 
     /// Whether this is an expression that is not understood and names lanes.
@@ -514,4 +587,56 @@ fn fingerprint(value: &impl Hash) -> u64 {
     let mut hasher = FxHasher::default();
     value.hash(&mut hasher);
     hasher.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use shaderlint_hlsl::Scalar;
+
+    use super::*;
+
+    #[test]
+    fn how_a_value_was_made_is_told_wherever_it_is_asked_from_first() {
+        let op = Op::Unary(UnaryOp::Negate, Scalar::Float);
+        let chain = |terms: &mut Terms, input: u32| {
+            let mut values = vec![Value::atom(input)];
+            for _ in 0..=MAX_DEPTH {
+                let value = terms.apply(op, &values[values.len() - 1..]);
+                values.push(value);
+            }
+            values
+        };
+        let mut terms = Terms::default();
+        let first = terms.inputs(2);
+        let (a, b) = (chain(&mut terms, first), chain(&mut terms, first + 1));
+        // From the outermost operation it is too deep a story, and not from the one within.
+        assert_eq!(terms.shape(&a[MAX_DEPTH + 1]), None);
+        assert!(terms.shape(&a[MAX_DEPTH]).is_some());
+        assert_eq!(terms.shape(&a[MAX_DEPTH + 1]), None);
+        // Of other data in the same way, whichever is asked for first.
+        assert_eq!(terms.shape(&b[3]), terms.shape(&a[3]));
+        assert_ne!(terms.shape(&b[3]), terms.shape(&a[2]));
+        let sum =
+            |terms: &mut Terms, x: &Value, y: &Value| terms.combine(crate::finding::Operator::Add, x, y);
+        let (one, other) = (sum(&mut terms, &a[1], &b[2]), sum(&mut terms, &b[1], &a[1]));
+        assert_ne!(terms.shape(&one), terms.shape(&other));
+    }
+
+    #[test]
+    fn a_long_story_is_told_of_no_part_that_is_as_long() {
+        let mut terms = Terms::default();
+        let input = Value::atom(terms.inputs(1));
+        let op = Op::Binary(BinaryOp::Div, Scalar::Float);
+        let mut values = vec![input];
+        // Each names the one before twice.
+        for _ in 0..20 {
+            let last = values[values.len() - 1].clone();
+            values.push(terms.apply(op, &[last.clone(), last]));
+        }
+        let is_told: Vec<bool> = values.iter().map(|value| terms.shape(value).is_some()).collect();
+        // 2^(n+1) - 1 atoms for the nth.
+        let most = (0..20).filter(|n| (2usize << n) - 1 <= MAX_ATOMS).count();
+        assert_eq!(is_told.iter().filter(|told| **told).count(), most);
+        assert!(is_told[most - 1] && !is_told[most]);
+    }
 }
