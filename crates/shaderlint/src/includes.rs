@@ -129,7 +129,7 @@ impl Files {
         if !names.iter().any(|name| name.contains('.')) {
             return BTreeSet::new();
         }
-        let by_name = self.mentions();
+        let by_name = self.mentions(&here(file));
         let mut found = BTreeSet::new();
         let mut seen: HashSet<String> = HashSet::new();
         while let Some(name) = names.pop() {
@@ -142,18 +142,27 @@ impl Files {
         found
     }
 
-    /// What the shaders of the workspace, and what these mention in turn, have in their `#include` lines.
-    fn mentions(&self) -> Arc<HashMap<String, Vec<PathBuf>>> {
+    /// What the shaders of the workspace, and what these mention in turn, have in their `#include` lines. Of a file that
+    /// is none of the workspace's, as one that git ignores, those of its folder are looked at too.
+    fn mentions(&self, of: &Path) -> Arc<HashMap<String, Vec<PathBuf>>> {
         let mut mentions = lock(&self.mentions);
-        if let Some(known) = &mentions.by_name {
-            return Arc::clone(known);
-        }
-        let Mentions { files, names, .. } = &mut *mentions;
+        let Mentions {
+            files,
+            names,
+            by_name,
+        } = &mut *mentions;
         let files = files.get_or_insert_with(|| {
             let folders = lock(&self.fence).clone();
             let found = folders.iter().flat_map(|folder| walk::tree(folder));
             found.chain(lock(&self.given).keys().cloned()).collect()
         });
+        if files.insert(of.to_owned()) {
+            files.extend(of.parent().into_iter().flat_map(walk::tree));
+            *by_name = None;
+        }
+        if let Some(known) = by_name {
+            return Arc::clone(known);
+        }
         let mut called: HashMap<String, Vec<&PathBuf>> = HashMap::new();
         for path in &*files {
             called
@@ -161,7 +170,7 @@ impl Files {
                 .or_default()
                 .push(path);
         }
-        let mut by_name: HashMap<String, Vec<PathBuf>> = HashMap::new();
+        let mut found: HashMap<String, Vec<PathBuf>> = HashMap::new();
         let mut seen: HashSet<&PathBuf> = HashSet::new();
         let mut left: Vec<&PathBuf> = files.iter().filter(|path| walk::is_shader(path)).collect();
         while let Some(path) = left.pop() {
@@ -174,13 +183,13 @@ impl Files {
                 text.map_or_else(Vec::new, |text| scan::mentioned(&text))
             });
             for name in names.iter() {
-                by_name.entry(name.clone()).or_default().push(path.clone());
+                found.entry(name.clone()).or_default().push(path.clone());
                 left.extend(called.get(name).into_iter().flatten());
             }
         }
-        let by_name = Arc::new(by_name);
-        mentions.by_name = Some(Arc::clone(&by_name));
-        by_name
+        let found = Arc::new(found);
+        *by_name = Some(Arc::clone(&found));
+        found
     }
 
     /// What is in the file of exactly this path, which is one to look at.
