@@ -124,7 +124,10 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> V
         .into_iter()
         .filter(|size| (least..=most).contains(size));
     let maps = packing::maps(group).iter();
-    let least_lanes = sizes.clone().next().map_or(0, least_lanes);
+    // `[WaveSize(32, 4)]` allows none.
+    let Some(least_lanes) = sizes.clone().next().map(least_lanes) else {
+        return Vec::new();
+    };
     let mut wanted = starts(shader, &mut EffectsCache::default(), entry, least_lanes);
     let mut budget = BUDGET;
     let mut runs = Runs::default();

@@ -313,3 +313,15 @@ fn a_choice_beside_the_least_is_no_reduction() {
     Out[id.x + 1] = y;";
     check(&kernel("", 128, body), "");
 }
+
+/// No wave has as many lanes as this asks for: nothing is said of it, and it is no mistake of ours.
+#[test]
+fn a_kernel_for_no_wave_size_is_left_alone() {
+    let text = "RWStructuredBuffer<uint> Out;\n[WaveSize(32, 2)]\n[numthreads(64, 1, 1)]\n\
+                void main(uint gi : SV_GroupIndex) { uint v = gi; for (uint d = 1; d < 32; d *= 2) \
+                { uint o = WaveReadLaneAt(v, (gi & 31) - d); if ((gi & 31) >= d) v += o; } Out[gi] = v; }\n";
+    let (shader, _) = shaderlint_hlsl::parse(text.as_bytes().to_vec());
+    let (entry, _) = shader.entry_points().next().expect("an entry point");
+    let analysis = shaderlint_simt::analyze(&shader, entry);
+    assert!(analysis.wave_ladders.is_empty() && analysis.races.is_empty());
+}
