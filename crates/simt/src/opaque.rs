@@ -178,7 +178,7 @@ impl<'a> Machine<'a> {
     /// depends on the thread and on all that has happened to device memory before, earlier calls among it
     /// ([`crate::history`]).
     ///
-    /// Groupshared arrays and `static` variables of the text at hand it reaches only as [`Reach`] says. What they hold is
+    /// Groupshared arrays and `static` variables of the text at hand it reaches only as [`Machine::reach`] says. What they hold is
     /// then part of what it reads, with whether that was written since the last barrier, and what it leaves in them is
     /// not known. That it races with what the text does to them is not assumed.
     pub fn call_unknown(&mut self, text: Symbol, all: &Column, is_macro: bool) -> Column {
@@ -511,7 +511,7 @@ impl Unknown {
 }
 
 /// Whether a method of this name only reads.
-fn is_read(name: &str) -> bool {
+pub(crate) fn is_read(name: &str) -> bool {
     ["Load", "Sample", "Gather"]
         .iter()
         .any(|read| name.starts_with(read))

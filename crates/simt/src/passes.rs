@@ -7,10 +7,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, LocalId, Loop, Stmt, StmtKind, Storage, statements};
+use shaderlint_hlsl::{
+    BinaryOp, Direction, Expr, ExprKind, LocalId, Loop, Stmt, StmtKind, Storage, statements,
+};
 
 use crate::column::Column;
 use crate::machine::Machine;
+use crate::opaque::is_read;
 
 /// What a variable holds in any pass, by thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +51,8 @@ struct Change<'a> {
 
 struct Changes<'a, 'm> {
     machine: &'m Machine<'a>,
+    /// What the loop writes.
+    written: &'m BTreeSet<LocalId>,
     begun: &'m [Vec<Column>],
     all: Vec<Change<'a>>,
     /// Variables that hold data, as far as is known.
@@ -66,6 +71,7 @@ impl<'a> Machine<'a> {
     ) -> BTreeMap<LocalId, Held> {
         let mut changes = Changes {
             machine: self,
+            written,
             begun,
             all: Vec::new(),
             data: BTreeSet::new(),
@@ -79,14 +85,9 @@ impl<'a> Machine<'a> {
             changes.all.clear();
             let mut comes = Comes::All;
             changes.statement(&l.body, &mut comes);
-            let body = std::mem::take(&mut changes.all);
-            if let Some(step) = &l.step {
-                changes.expression(step, Comes::All);
+            for expr in l.condition.iter().chain(&l.step) {
+                changes.expression(expr, Comes::All);
             }
-            if let Some(condition) = &l.condition {
-                changes.expression(condition, Comes::All);
-            }
-            changes.all.extend(body);
             changes.settle();
             if before == (changes.data.len(), changes.alike.len()) {
                 break;
@@ -155,8 +156,8 @@ impl<'a> Changes<'a, '_> {
     fn is_alike(&self, value: &Expr) -> bool {
         value.descendants().all(|part| match &part.kind {
             ExprKind::Local(local) => {
-                let is_changed = self.all.iter().any(|change| change.local == *local);
-                self.alike.contains(local) || !is_changed && is_one(self.machine, self.held(*local))
+                self.alike.contains(local)
+                    || !self.written.contains(local) && is_one(self.machine, self.held(*local))
             }
             ExprKind::Global(global) => {
                 let statics = self.machine.state.statics.get(global);
@@ -256,6 +257,27 @@ impl<'a> Changes<'a, '_> {
         }
     }
 
+    /// The arguments of a call that it may write to.
+    fn written_arguments(&self, call: &'a Expr) -> Vec<&'a Expr> {
+        match &call.kind {
+            ExprKind::Call(function, arguments) => {
+                let callee = self.machine.shader.functions.get(function.0 as usize);
+                let parameters = callee.map_or(&[][..], |callee| &callee.parameters);
+                let pairs = parameters.iter().zip(arguments);
+                let written = pairs.filter(|(parameter, _)| parameter.direction != Direction::In);
+                written.map(|(_, argument)| argument).collect()
+            }
+            ExprKind::Intrinsic(intrinsic, arguments) => {
+                let pairs = arguments.iter().enumerate();
+                let written = pairs.filter(|(index, _)| intrinsic.may_write(*index));
+                written.map(|(_, argument)| argument).collect()
+            }
+            ExprKind::Opaque(arguments) => arguments.iter().collect(),
+            ExprKind::Method { name, arguments, .. } if !is_read(name) => arguments.iter().collect(),
+            _ => Vec::new(),
+        }
+    }
+
     /// The changes within an expression. Where only some of it is evaluated, that may depend on data.
     fn expression(&mut self, expr: &'a Expr, comes: Comes) {
         for part in expr.descendants() {
@@ -276,20 +298,18 @@ impl<'a> Changes<'a, '_> {
                     (target, Some(&**value), adds)
                 }
                 ExprKind::Step { target, .. } => (target, None, true),
-                ExprKind::Call(_, arguments)
-                | ExprKind::Intrinsic(_, arguments)
-                | ExprKind::Opaque(arguments)
-                | ExprKind::Method { arguments, .. } => {
-                    // Perhaps an argument that is written to.
-                    for local in arguments.iter().filter_map(variable) {
-                        self.all.push(Change {
-                            local,
-                            value: None,
-                            adds: false,
-                            is_given: true,
-                            comes,
-                        });
-                    }
+                ExprKind::Call(..)
+                | ExprKind::Intrinsic(..)
+                | ExprKind::Opaque(_)
+                | ExprKind::Method { .. } => {
+                    let given = self.written_arguments(part).into_iter().filter_map(variable);
+                    self.all.extend(given.map(|local| Change {
+                        local,
+                        value: None,
+                        adds: false,
+                        is_given: true,
+                        comes,
+                    }));
                     continue;
                 }
                 _ => continue,

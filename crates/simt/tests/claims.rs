@@ -230,6 +230,8 @@ fn variables_of_any_pass_are_told_apart() {
     let claim = "uint s; InterlockedAdd(C[0], 1, s); Out[s] = gi;";
     for one_at_a_time in [
         "uint i = 0; while (i < Src[0]) { i++; if (Src[i] == gi) { CLAIM } }",
+        "for (uint i = 0; i < n; i++) { if (min(i, 40) == gi) { CLAIM } }",
+        "uint i = gi; while (i < n) { if (max(i, 3) == k) { CLAIM } i += 64; }",
         "uint i = 0; do { if (gi == i) { CLAIM } i += 2; } while (i < n);",
         "uint d = 1; while (d < n) { if (gi == d) { CLAIM } d <<= 1; }",
         "uint node = Src[gid.x]; while (node != 0) { if (Src[node] == gi) { CLAIM } node = Src[node + 1]; }",
