@@ -63,7 +63,7 @@ pub(crate) fn holds_in_all(
     for global in &shader.globals {
         // What a resource holds is not known anyway.
         if !matches!(global.storage, Storage::Resource | Storage::Uniform) {
-            let name = global.name.as_bytes();
+            let name = global.own_name().as_bytes();
             declared.entry(name).or_default().push(text_of(global.span));
             declarations.extend(shader.origins.locate(global.span).map(|place| (name, place)));
         }

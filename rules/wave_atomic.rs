@@ -245,7 +245,7 @@ fn is_declared(shader: &Shader, claim: &Claim, name: &str) -> bool {
     let is_macro = configuration::macros(shader).contains_key(name.as_bytes());
     is_macro
         || locals.into_iter().any(|local| local.name == name)
-        || shader.globals.iter().any(|global| global.name == name)
+        || shader.globals.iter().any(|global| global.own_name() == name)
         || shader.functions.iter().any(|function| function.name == name)
 }
 

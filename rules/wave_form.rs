@@ -381,7 +381,7 @@ fn operand(shader: &Shader, text: &str) -> String {
         || is_word(text.as_bytes())
             && match macros.get(text.as_bytes()) {
                 Some(bodies) => bodies.iter().all(|body| is_word(body.trim_ascii())),
-                None => shader.globals.iter().any(|global| global.name == text),
+                None => shader.globals.iter().any(|global| global.own_name() == text),
             };
     if is_one {
         text.to_owned()
@@ -470,7 +470,8 @@ pub(crate) fn length_by_name(
 
 /// Whether a name stands before the declaration of `array` for what it does behind it.
 fn is_known_at(shader: &Shader, array: &Global, name: &[u8]) -> bool {
-    let is_before = |global: &Global| global.name.as_bytes() == name && global.span.end <= array.span.start;
+    let is_before =
+        |global: &Global| global.own_name().as_bytes() == name && global.span.end <= array.span.start;
     let is_macro = configuration::macros(shader).contains_key(name);
     let before = shader.origins.locate(array.span).and_then(|place| {
         let file = shader.sources.get(place.file)?;
@@ -488,7 +489,11 @@ fn is_known_at(shader: &Shader, array: &Global, name: &[u8]) -> bool {
         })
     };
     // What is declared nowhere is defined from outside, for all of the text.
-    let is_declared = is_macro || shader.globals.iter().any(|global| global.name.as_bytes() == name);
+    let is_declared = is_macro
+        || shader
+            .globals
+            .iter()
+            .any(|global| global.own_name().as_bytes() == name);
     !is_declared || shader.globals.iter().any(is_before) || is_macro && is_defined()
 }
 
@@ -516,7 +521,7 @@ pub(crate) fn is_seen_from(shader: &Shader, local: &Local, place: Span) -> bool 
 pub(crate) fn local_name(shader: &Shader, found: &Collective, wanted: &str) -> String {
     let function = shader.functions.get(found.function.0 as usize);
     free(wanted, |name| {
-        shader.globals.iter().any(|global| global.name == name)
+        shader.globals.iter().any(|global| global.own_name() == name)
             || function.is_some_and(|function| {
                 let mut locals = function.locals.iter();
                 locals.any(|local| local.name == name && is_seen_from(shader, local, found.span))
@@ -535,7 +540,7 @@ pub(crate) fn totals_name(shader: &Shader, found: &Collective) -> String {
         .arrays
         .first()
         .and_then(|array| shader.globals.get(array.0 as usize))
-        .map_or("g_Scan", |global| &global.name);
+        .map_or("g_Scan", Global::own_name);
     let snake = array.contains('_') && array.chars().nth(1) != Some('_');
     let totals = if snake {
         format!("{array}_wave_totals")

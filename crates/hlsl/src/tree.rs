@@ -142,6 +142,7 @@ pub enum Storage {
 
 #[derive(Clone, Debug)]
 pub struct Global {
+    /// With the namespaces and structs around it: two of one name are one.
     pub name: String,
     pub ty: Type,
     pub storage: Storage,
@@ -151,6 +152,13 @@ pub struct Global {
     pub name_span: Span,
     /// `globallycoherent` was written.
     pub coherent: bool,
+}
+
+impl Global {
+    /// The name in its own scope, as it is declared.
+    pub fn own_name(&self) -> &str {
+        self.name.rsplit_once("::").map_or(&*self.name, |(_, own)| own)
+    }
 }
 
 #[derive(Clone, Debug)]

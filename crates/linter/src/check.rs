@@ -1,11 +1,11 @@
 //! Every rule over every entry point, once a place.
 
-use shaderlint_hlsl::{FileSpan, FunctionId, Problem, Shader, Span};
+use shaderlint_hlsl::{FileSpan, FunctionId, Intrinsic, Problem, Shader, Span};
 use shaderlint_simt::{Analysis, analyze};
 
 use crate::finding::{At, Diagnostic, Finding};
 use crate::place;
-use crate::reach;
+use crate::reach::reached;
 use crate::rule::{Context, Level, Rule, Settings, ShaderModel};
 use crate::suppress::{Allowed, OfFiles};
 
@@ -164,23 +164,48 @@ fn used(
 }
 
 /// A fix in a function that several entry points call was proved in the run of one. It stays only if every
-/// entry point that gets there came to the same fix. One in a template would change what it is for other types too.
+/// entry point that gets there came to the same fix, and nobody else may get there: a function that no entry point calls
+/// may be one of another stage, or be there for whoever includes the file. One in a template would change what it is for
+/// other types too.
 fn keep_fixes_all_entries_agree_on(
     shader: &Shader,
     entries: &[FunctionId],
     findings: &mut [(&Rule, Finding)],
 ) {
+    if findings.iter().all(|(_, finding)| finding.fix.is_none()) {
+        return;
+    }
+    let of_entries: Vec<(FunctionId, Vec<bool>)> = entries
+        .iter()
+        .map(|entry| (*entry, reached(shader, [*entry])))
+        .collect();
+    let has = |reached: &[bool], function: FunctionId| reached.get(function.0 as usize) == Some(&true);
+    let functions = (0u32..).map(FunctionId).zip(&shader.functions);
+    let strays = functions.filter_map(|(id, _)| {
+        let is_called = of_entries.iter().any(|(_, reached)| has(reached, id));
+        (!is_called).then_some(id)
+    });
+    let of_strays = reached(shader, strays);
     for (_, finding) in &mut *findings {
         let Some(fix) = &finding.fix else { continue };
         let edited = fix.edits.iter().map(|edit| match edit.at {
             At::Over(span) | At::Before(span) | At::After(span) => span,
         });
-        let is_instance = edited
-            .filter_map(|span| function_at(shader, span))
-            .filter_map(|holder| shader.functions.get(holder.0 as usize))
-            .any(|holder| holder.is_instance);
-        if is_instance {
+        let holders: Vec<FunctionId> = edited.filter_map(|span| function_at(shader, span)).collect();
+        let is_instance = |holder: &FunctionId| {
+            let holder = shader.functions.get(holder.0 as usize);
+            holder.is_some_and(|holder| holder.is_instance)
+        };
+        let hidden = fix
+            .edits
+            .iter()
+            .find_map(|edit| hidden(shader, &holders, &edit.text));
+        if let Some(name) = hidden {
+            finding.withdraw(&format!("`{name}` is a variable here"));
+        } else if holders.iter().any(is_instance) {
             finding.withdraw("this is a template, which may be used with other types");
+        } else if holders.iter().any(|holder| has(&of_strays, *holder)) {
+            finding.withdraw("a function that no kernel calls uses this, too");
         }
     }
     let mut contested = Vec::new();
@@ -197,9 +222,9 @@ fn keep_fixes_all_entries_agree_on(
                     && other.fix == finding.fix
             })
         };
-        if !entries
+        if !of_entries
             .iter()
-            .all(|entry| agrees(*entry) || !reach::reaches(shader, *entry, holder))
+            .all(|(entry, reached)| agrees(*entry) || !has(reached, holder))
         {
             contested.push(number);
         }
@@ -209,6 +234,20 @@ fn keep_fixes_all_entries_agree_on(
             finding.withdraw("another entry point uses this function differently");
         }
     }
+}
+
+/// An intrinsic that a text names, where that is the name of a variable: which a reader of HLSL looks up first.
+fn hidden<'t>(shader: &Shader, holders: &[FunctionId], text: &'t str) -> Option<&'t str> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
+    let mut intrinsics = words.filter(|word| Intrinsic::from_name(word).is_some());
+    let holders = holders
+        .iter()
+        .filter_map(|holder| shader.functions.get(holder.0 as usize));
+    intrinsics.find(|word| {
+        let mut locals = holders.clone().flat_map(|holder| &holder.locals);
+        let mut globals = shader.globals.iter();
+        locals.any(|local| local.name == *word) || globals.any(|global| global.own_name() == *word)
+    })
 }
 
 /// The function whose text holds `span`.

@@ -187,6 +187,31 @@ fn a_fix_in_a_shared_function_needs_every_entry_point_to_agree() {
     };
     assert!(is_fixed(&with_helper(true), &[run(1, 64), run(2, 64)]));
     assert!(!is_fixed(&with_helper(true), &[run(1, 64), run(2, 128)]));
+    // One that is no entry point of a run may be one of another stage.
+    assert!(!is_fixed(&with_helper(true), &[run(1, 64)]));
+}
+
+#[test]
+fn a_fix_calls_no_intrinsic_whose_name_a_variable_has() {
+    let one = |text: &str| shader(text);
+    let holder = [FunctionId(0)];
+    let sum = "x = WaveActiveSum(1);";
+    assert_eq!(
+        hidden(&one("void a(uint WaveActiveSum) {}"), &holder, sum),
+        Some("WaveActiveSum")
+    );
+    assert_eq!(
+        hidden(&one("static uint WaveActiveSum; void a() {}"), &holder, sum),
+        Some("WaveActiveSum")
+    );
+    assert_eq!(
+        hidden(
+            &one("void a(uint sum) {} void b(uint WaveActiveSum) {}"),
+            &holder,
+            sum
+        ),
+        None
+    );
 }
 
 #[test]

@@ -1,24 +1,21 @@
-//! Which functions an entry point calls.
+//! Which functions others call.
 
 use shaderlint_hlsl::{FunctionId, Shader, calls};
 
-/// Whether a run of `entry` may get to `target`, directly or through calls.
-pub(crate) fn reaches(shader: &Shader, entry: FunctionId, target: FunctionId) -> bool {
-    let mut seen = vec![false; shader.functions.len()];
-    let mut left = vec![entry];
+/// By function: whether a run of one of `from` may get there, directly or through calls.
+pub(crate) fn reached(shader: &Shader, from: impl IntoIterator<Item = FunctionId>) -> Vec<bool> {
+    let mut reached = vec![false; shader.functions.len()];
+    let mut left: Vec<FunctionId> = from.into_iter().collect();
     while let Some(id) = left.pop() {
-        if id == target {
-            return true;
-        }
-        let Some(seen) = seen.get_mut(id.0 as usize).filter(|seen| !**seen) else {
+        let Some(reached) = reached.get_mut(id.0 as usize).filter(|reached| !**reached) else {
             continue;
         };
-        *seen = true;
+        *reached = true;
         let body = shader
             .functions
             .get(id.0 as usize)
             .and_then(|function| function.body.as_deref());
         left.extend(calls(body.unwrap_or_default()));
     }
-    false
+    reached
 }

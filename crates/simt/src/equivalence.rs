@@ -20,6 +20,7 @@ use crate::finding::{Operator, Race, Stop};
 use crate::history::Ordered;
 use crate::machine::{BUDGET, Machine, Write};
 use crate::terms::{Symbol, Term, Terms};
+use crate::together::atoms;
 use crate::value::{Op, Value};
 use crate::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
 
@@ -361,7 +362,10 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Tr
 /// Whether equal writes are equal bit for bit, or up to the order of float operations. Not where that order shows in
 /// more than the value of a float: whether something is written, where, and what bits that are no float's.
 fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
-    let mut inexact = writes.iter().any(|write| terms.reassociated(&write.value));
+    let mut exact = FxHashSet::default();
+    let mut inexact = writes
+        .iter()
+        .any(|write| terms.reassociated(&write.value, &mut exact));
     for by_sign in [false, true] {
         let Some(mut search) = terms.reordered(by_sign) else {
             continue;
@@ -451,29 +455,28 @@ fn have_places_of_their_own(terms: &Terms, writes: &[&Write]) -> bool {
 }
 
 impl Terms {
-    /// Whether the value is a float sum or product of several parts.
-    fn reassociated(&self, value: &Value) -> bool {
-        match value {
-            Value::Known(_) => false,
-            Value::Run { operator, start, end } => {
-                if end - start > 1 {
-                    return !operator.is_exact();
-                }
-                match self.term(*start) {
-                    Some(Term::Apply(Op::Load { .. } | Op::VolatileLoad { .. }, _)) | None => false,
-                    Some(Term::Apply(_, arguments)) => {
-                        arguments.iter().any(|argument| self.reassociated(argument))
-                    }
-                    Some(_) => false,
-                }
+    /// Whether the value is a float sum or product of several parts, or made of one. Not looked at again is what was
+    /// `seen` to be none.
+    fn reassociated(&self, value: &Value, seen: &mut FxHashSet<u32>) -> bool {
+        let mut waiting = vec![value];
+        while let Some(value) = waiting.pop() {
+            let operator = match value {
+                Value::Run { operator, start, end } if end - start > 1 => Some(*operator),
+                Value::Sum(sum) => Some(sum.operator),
+                _ => None,
+            };
+            if operator.is_some_and(|operator| !operator.is_exact()) {
+                return true;
             }
-            Value::Sum(sum) => {
-                !sum.operator.is_exact()
-                    || sum
-                        .parts
-                        .iter()
-                        .any(|part| (part.start..part.end).any(|atom| self.reassociated(&Value::atom(atom))))
+            for atom in atoms(value) {
+                if seen.insert(atom)
+                    && let Some(Term::Apply(op, arguments)) = self.term(atom)
+                    && !matches!(op, Op::Load { .. } | Op::VolatileLoad { .. })
+                {
+                    waiting.extend(arguments);
+                }
             }
         }
+        false
     }
 }

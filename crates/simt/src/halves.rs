@@ -119,7 +119,7 @@ impl Terms {
         self.note_work(parts.len() / 8);
         let mut all: Vec<Part> = Vec::new();
         let mut add = |part: Part| all.push(part);
-        for part in parts {
+        for part in parts.iter().copied() {
             let factor = part.factor & MASK;
             if factor == 0 {
                 continue;
@@ -137,7 +137,7 @@ impl Terms {
                     Some(whole) => {
                         let (parts, rest) = self.parts_under(Operator::Add, &whole);
                         constant = constant.wrapping_add(rest.wrapping_mul(factor));
-                        for part in parts {
+                        for part in parts.iter().copied() {
                             let factor = part.factor.wrapping_mul(factor);
                             add(Part { factor, ..part });
                         }
@@ -227,6 +227,16 @@ impl Terms {
         self.halved.iter().any(|halved| halved.first >= first)
     }
 
+    /// Whether a value is made of more than inputs and low halves. That is no sum in a half: neither half of it takes away
+    /// what is no low half itself.
+    fn has_others(&self, value: &Value) -> bool {
+        let is_other = |part: &Part| {
+            let is_input = matches!(self.term(part.start), Some(Term::Input { .. }));
+            !is_input && self.whole_of(part.start).is_none()
+        };
+        matches!(value, Value::Sum(sum) if sum.operator != Operator::Add || sum.parts.iter().any(is_other))
+    }
+
     /// What sum of inputs the half of a value is the half of: the high half that of the inputs' high halves, the low one,
     /// modulo 2^16, that of their low ones. `None` if it is no such sum, or if the other half is made of several inputs
     /// that are not the same.
@@ -236,13 +246,17 @@ impl Terms {
             Some(_) if !self.is_low(value) => return None,
             _ => {}
         }
+        if self.has_others(value) {
+            return None;
+        }
         let is_one = |value: &Value| row::size(value) <= 1;
         let low = self.modulo_half(value);
         match half {
             Half::High => {
                 let high = self.high_half(value);
-                let (mut parts, constant) = self.parts_under(Operator::Add, &high);
-                parts.retain(|part| self.are_inputs(part));
+                let (parts, constant) = self.parts_under(Operator::Add, &high);
+                let parts = parts.iter().copied();
+                let parts: Vec<Part> = parts.filter(|part| self.are_inputs(part)).collect();
                 // Each with its own low half taken off, and nothing else.
                 let mut halves = parts.clone();
                 for part in &parts {

@@ -24,6 +24,11 @@ impl Operator {
         )
     }
 
+    /// The same of floats, of which one may be NaN.
+    pub(crate) fn is_float_extremum(self) -> bool {
+        matches!(self, Operator::MinFloat | Operator::MaxFloat)
+    }
+
     /// Whether it is an operation on values of this type, rather than on their bits read as another's.
     pub(crate) fn is_on(self, scalar: Scalar) -> bool {
         match self {

@@ -15,6 +15,7 @@
 //! the order of operations, which [`Operator::is_exact`] tells. Whether they were made in one order only, and so are equal
 //! bit for bit, is told by [`crate::rounding`].
 
+use std::ops::Deref;
 use std::rc::Rc;
 
 use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
@@ -126,6 +127,23 @@ pub(crate) enum Op {
     },
 }
 
+/// The runs of a value: its own, or the one that it is.
+pub(crate) enum Parts<'v> {
+    One([Part; 1]),
+    Many(&'v [Part]),
+}
+
+impl Deref for Parts<'_> {
+    type Target = [Part];
+
+    fn deref(&self) -> &[Part] {
+        match self {
+            Parts::One(part) => part,
+            Parts::Many(parts) => parts,
+        }
+    }
+}
+
 impl Value {
     pub const FALSE: Value = Value::Known(0);
     pub const TRUE: Value = Value::Known(1);
@@ -162,6 +180,11 @@ impl Terms {
             (Value::Known(x), Value::Known(y)) => return Value::Known(operator.fold(*x, *y)),
             (Value::Known(x), other) | (other, Value::Known(x)) => {
                 if operator.is_identity(*x) {
+                    if self.derivations.is_some() && operator.is_float_extremum() {
+                        // Of infinity and NaN HLSL takes infinity: bit for bit it is an operand like any other.
+                        let infinity = self.apply(Op::Same, &[Value::Known(*x)]);
+                        return self.combined(operator, &infinity, other);
+                    }
                     return other.clone();
                 }
                 if operator.absorbs(*x) {
@@ -211,11 +234,12 @@ impl Terms {
 
     /// `value * factor` as integers.
     fn scale(&mut self, value: &Value, factor: u32) -> Value {
-        let (mut parts, constant) = self.parts_under(Operator::Add, value);
-        for part in &mut parts {
-            part.factor = part.factor.wrapping_mul(factor);
-        }
-        normalise(Operator::Add, constant.wrapping_mul(factor), parts)
+        let (parts, constant) = self.parts_under(Operator::Add, value);
+        let scaled = parts.iter().map(|part| Part {
+            factor: part.factor.wrapping_mul(factor),
+            ..*part
+        });
+        normalise(Operator::Add, constant.wrapping_mul(factor), scaled.collect())
     }
 
     pub fn negate(&mut self, value: &Value) -> Value {
@@ -234,34 +258,27 @@ impl Terms {
     }
 
     /// The value as runs and a constant of `operator`'s form; interned as one atom if it has another operator's.
-    pub fn parts_under(&mut self, operator: Operator, value: &Value) -> (Vec<Part>, u32) {
+    pub fn parts_under<'v>(&mut self, operator: Operator, value: &'v Value) -> (Parts<'v>, u32) {
         let identity = operator.identity();
+        let one = |start, end| {
+            Parts::One([Part {
+                start,
+                end,
+                factor: 1,
+            }])
+        };
         match value {
-            Value::Known(word) => (Vec::new(), *word),
+            Value::Known(word) => (Parts::Many(&[]), *word),
             Value::Run {
                 operator: own,
                 start,
                 end,
-            } if *own == operator || end - start == 1 => (
-                vec![Part {
-                    start: *start,
-                    end: *end,
-                    factor: 1,
-                }],
-                identity,
-            ),
-            Value::Sum(sum) if sum.operator == operator => (sum.parts.clone(), sum.constant),
+            } if *own == operator || end - start == 1 => (one(*start, *end), identity),
+            Value::Sum(sum) if sum.operator == operator => (Parts::Many(&sum.parts), sum.constant),
             _ => match self.apply(Op::Same, std::slice::from_ref(value)) {
-                Value::Run { start, end, .. } => (
-                    vec![Part {
-                        start,
-                        end,
-                        factor: 1,
-                    }],
-                    identity,
-                ),
-                Value::Known(word) => (Vec::new(), word),
-                Value::Sum(_) => (Vec::new(), identity),
+                Value::Run { start, end, .. } => (one(start, end), identity),
+                Value::Known(word) => (Parts::Many(&[]), word),
+                Value::Sum(_) => (Parts::Many(&[]), identity),
             },
         }
     }

@@ -675,3 +675,11 @@ fn what_is_made_of_a_thread_s_number_is_no_data() {
         );
     }
 }
+
+#[test]
+fn an_address_of_one_name_in_two_namespaces_is_two() {
+    let spaces = "namespace P { cbuffer D { uint at; } } namespace Q { cbuffer E { uint at; } }";
+    let body = |other: &str| format!("uint x = P::at; if (gi & 1) x = {other}; InterlockedAdd(C[x], 1);");
+    check(spaces, &body("P::at"), &["sum"]);
+    check(spaces, &body("Q::at"), &[]);
+}

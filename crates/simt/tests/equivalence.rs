@@ -509,3 +509,71 @@ fn calls_of_what_is_not_there_are_kept_as_they_are() {
         assert!(said.starts_with("not proved"), "{pair:?}: {said}");
     }
 }
+
+#[test]
+fn sums_of_halves_are_no_sums_of_floats() {
+    let pair = |second: &str| {
+        [
+            "min16float a = (min16float)F[gi]; min16float b = (min16float)F[gi + 1]; min16float c = a + b; G[id.x] = c;",
+            second,
+        ]
+        .map(|body| kernel("", "", body))
+    };
+    let said = |second: &str| {
+        let [first, second] = pair(second);
+        words(&runs_of([&first, &second]))
+    };
+    assert_eq!(
+        said("min16float a = (min16float)F[gi]; min16float b = (min16float)F[gi + 1]; G[id.x] = a + b;"),
+        "up to order"
+    );
+    let floats = "float a = (min16float)F[gi]; float b = (min16float)F[gi + 1]; G[id.x] = a + b;";
+    let outcome = said(floats);
+    assert!(outcome.starts_with("not proved"), "{outcome}");
+    let product = "float a = (min16float)F[gi]; G[id.x] = a * a;";
+    let outcome = self::said([product, "min16float a = (min16float)F[gi]; G[id.x] = a * a;"]);
+    assert!(outcome.starts_with("not proved"), "{outcome}");
+}
+
+#[test]
+fn a_minimum_with_infinity_tells_what_is_no_number() {
+    let infinity = "asfloat(0x7f800000)";
+    let least = format!("G[id.x] = min(F[gi], {infinity});");
+    let outcome = said(["G[id.x] = F[gi];", &least]);
+    assert!(outcome.starts_with("not proved"), "{outcome}");
+    check(
+        "equal",
+        &[[&least, &format!("float m = {infinity}; G[id.x] = min(m, F[gi]);")]],
+    );
+    let greatest = format!("G[id.x] = max(-{infinity}, F[gi]);");
+    let outcome = said(["G[id.x] = F[gi];", &greatest]);
+    assert!(outcome.starts_with("not proved"), "{outcome}");
+}
+
+#[test]
+fn what_is_of_one_name_in_two_namespaces_is_two() {
+    let before = "namespace A { cbuffer D { uint k; } RWStructuredBuffer<uint> O; }
+        namespace B { cbuffer E { uint k; } RWStructuredBuffer<uint> O; }
+        struct S { static uint x; }; struct T { static uint x; };";
+    let said = |bodies: [&str; 2]| {
+        let [first, second] = bodies.map(|body| kernel("", before, body));
+        words(&runs_of([&first, &second]))
+    };
+    for [first, second] in [
+        ["Y[id.x] = A::k;", "Y[id.x] = B::k;"],
+        [
+            "A::O[id.x] = 1; B::O[id.x] = 2;",
+            "A::O[id.x] = 2; B::O[id.x] = 1;",
+        ],
+    ] {
+        assert_ne!(said([first, second]), "equal");
+        assert_eq!(said([first, first]), "equal");
+    }
+}
+
+/// Each name stands twice in the next one: a tree of 2^60 leaves, and sixty terms.
+#[test]
+fn what_is_named_twice_is_looked_at_once() {
+    let body = "uint a = X[gi]; for (uint i = 0; i < 60; ++i) a = (a >> 1) / (a | 3); Y[id.x] = a;";
+    check("equal", &[[body, body]]);
+}

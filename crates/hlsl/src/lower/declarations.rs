@@ -244,7 +244,7 @@ impl<'a> Lowering<'a> {
                 .and_then(|init| self.evaluate(init));
             let id = GlobalId(u32::try_from(self.shader.globals.len()).unwrap_or(u32::MAX));
             self.shader.globals.push(Global {
-                name: String::from_utf8_lossy(declared.name).into_owned(),
+                name: String::from_utf8_lossy(&self.full_name(declared.name)).into_owned(),
                 ty,
                 storage,
                 init,

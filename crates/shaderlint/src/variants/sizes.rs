@@ -79,7 +79,7 @@ fn unknown_names(shader: &Shader, size: &str) -> Vec<String> {
     let words = size.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
     let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
     let is_known = |word: &str| {
-        matches!(word, "uint" | "int") || shader.globals.iter().any(|global| global.name == word)
+        matches!(word, "uint" | "int") || shader.globals.iter().any(|global| global.own_name() == word)
     };
     words
         .filter(is_name)
