@@ -235,18 +235,18 @@ uint new_names(uint sample, uint new, uint line, uint point)
 ",
         r"
 (struct  (x uint))
-(const k uint 3u)
-(const k uint 4u)
+(const A::k uint 3u)
+(const C::k uint 4u)
 (fn f uint
-  (return k))
+  (return A::k))
 (fn f uint
-  (return (+ k (f))))
+  (return (+ A::k (f))))
 (fn g uint
   (return (+ (f) 1u)))
 (fn f uint
-  (return k))
+  (return C::k))
 (fn h uint
-  (return (+ (+ (+ (+ k k) (f)) (f)) 1u)))
+  (return (+ (+ (+ (+ A::k C::k) (f)) (f)) 1u)))
 (fn new_names uint (sample uint) (new uint) (line uint) (point uint)
   (let row uint[4])
   (let w uint (+ (+ (+ sample new) line) point))

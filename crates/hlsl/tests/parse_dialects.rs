@@ -81,14 +81,14 @@ void f(uint i) { Pass::m_out[i] = Pass::size() + View::m_count; }
 ",
         r"
 (struct Constants (size uint))
-(resource m_out RwStructuredBuffer<uint>)
-(uniform m_constants Constants)
-(resource m_sampler Sampler)
-(uniform m_count uint)
+(resource Pass::m_out RwStructuredBuffer<uint>)
+(uniform Pass::m_constants Constants)
+(resource Pass::m_sampler Sampler)
+(uniform View::m_count uint)
 (fn size uint
-  (return (.size m_constants)))
+  (return (.size Pass::m_constants)))
 (fn f void (i uint)
-  (= (at m_out i) (+ (size) m_count)))
+  (= (at Pass::m_out i) (+ (size) View::m_count)))
 ",
     );
 }
@@ -268,15 +268,15 @@ uint f(uint x) { uint own[Ring::N], plain[N]; return x < Ring::N ? Ring::Second 
         r"
 (struct Ring (at uint))
 (const N uint 7u)
-(const N uint (as uint (* 4 4)))
+(const Ring::N uint (as uint (* 4 4)))
 (fn Ring::wrap uint (this Ring) (by uint)
-  (return (% (+ (.at this) by) N)))
+  (return (% (+ (.at this) by) Ring::N)))
 (fn Ring::last uint
-  (return (- N 1u)))
+  (return (- Ring::N 1u)))
 (fn f uint (x uint)
   (let own uint[16])
   (let plain uint[7])
-  (return (?: (< x N) 3u N)))
+  (return (?: (< x Ring::N) 3u N)))
 ",
     );
 }
