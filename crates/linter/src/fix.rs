@@ -1,6 +1,7 @@
 //! Making the edits of fixes, on bytes.
 
-use shaderlint_hlsl::{FunctionId, Shader};
+use shaderlint_hlsl::{Edited, FunctionId, Shader, Span, Splice};
+use shaderlint_simt::calls_unknown;
 
 use crate::finding::{At, Diagnostic, Edit, FileEdit, Fix, Safety, Verdict};
 use crate::place::MAIN_FILE;
@@ -10,31 +11,51 @@ pub const MAX_PASSES: usize = 100;
 
 /// The translation unit with edits made in its *expanded* text, and the entry point `entry` in it: what a proof of a
 /// fix is about. `None` where an edit lies outside the text, or the entry point is not there any more.
+///
+/// No more of it is read than the entry point needs: a proof takes the same time in a file of any length. Where it calls
+/// what is not there, all is.
 #[must_use]
 pub fn fixed_shader(shader: &Shader, entry: FunctionId, edits: &[Edit]) -> Option<(Shader, FunctionId)> {
-    let mut splices: Vec<(usize, usize, String)> = edits
-        .iter()
-        .map(|edit| {
-            let text = edit.expanded.as_ref().unwrap_or(&edit.text);
-            match edit.at {
-                At::Over(span) => (span.start as usize, span.end as usize, text.clone()),
-                At::Before(span) => (span.start as usize, span.start as usize, format!("{text}\n")),
-                At::After(span) => (span.end as usize, span.end as usize, format!("\n{text}\n")),
-            }
-        })
-        .collect();
-    splices.sort();
-    let mut text = Vec::with_capacity(shader.text.len() + 1024);
-    let mut done = 0;
-    for (start, end, new) in splices {
-        text.extend_from_slice(shader.text.get(done..start)?);
-        text.extend_from_slice(new.as_bytes());
-        done = end;
+    let splices = edits.iter().map(|edit| {
+        let text = edit.expanded.as_ref().unwrap_or(&edit.text);
+        let (at, text) = match edit.at {
+            At::Over(span) => (span, text.clone()),
+            At::Before(span) => (
+                Span {
+                    end: span.start,
+                    ..span
+                },
+                format!("{text}\n"),
+            ),
+            At::After(span) => (
+                Span {
+                    start: span.end,
+                    ..span
+                },
+                format!("\n{text}\n"),
+            ),
+        };
+        Splice { span: at, text }
+    });
+    let edited = Edited::new(shader, splices.collect())?;
+    let part = edited.part(entry).and_then(|fixed| {
+        let entry = counterpart(shader, entry, &fixed)?;
+        Some((fixed, entry))
+    });
+    if let Some((fixed, entry)) = part
+        && !calls_unknown(&fixed, entry)
+    {
+        return Some((fixed, entry));
     }
-    text.extend_from_slice(shader.text.get(done..)?);
-    let (fixed, _) = shaderlint_hlsl::parse(text);
+    let fixed = edited.whole();
+    let entry = counterpart(shader, entry, &fixed)?;
+    Some((fixed, entry))
+}
+
+/// The entry point of another reading that `entry` is in this one. Overloads may share the name, and are all read if one
+/// is: it is the one with as many entry points of that name before it.
+fn counterpart(shader: &Shader, entry: FunctionId, other: &Shader) -> Option<FunctionId> {
     let wanted = shader.functions.get(entry.0 as usize)?;
-    // Overloads may share the name: it is the one with as many entry points of that name before it.
     let of_name = |shader: &Shader| -> Vec<FunctionId> {
         shader
             .entry_points()
@@ -43,8 +64,7 @@ pub fn fixed_shader(shader: &Shader, entry: FunctionId, edits: &[Edit]) -> Optio
             .collect()
     };
     let number = of_name(shader).iter().position(|id| *id == entry)?;
-    let entry = of_name(&fixed).get(number).copied()?;
-    Some((fixed, entry))
+    of_name(other).get(number).copied()
 }
 
 /// A file's text after some fixes.

@@ -34,6 +34,7 @@ mod leftover;
 mod machine;
 mod memory;
 mod missed;
+mod named;
 mod observe;
 mod opaque;
 mod operator;
@@ -59,6 +60,7 @@ mod window;
 
 pub use analyze::analyze;
 pub use difference::Difference;
+pub use effects::calls_unknown;
 pub use equivalence::{Outcome, WaveRun, compare, proved_of_itself};
 pub use evaluate::{Written, evaluate, evaluate_groups};
 pub use finding::{
