@@ -21,7 +21,7 @@ use crate::wave_form::{BARRIER, MACRO_IN_FORM, TOO_LONG};
 
 /// Steps that the runs of one fix's places may take together, counted by those of the kernel's first run.
 const MAX_STEPS: u64 = 2_000_000;
-/// Bytes of text that may be read for them: all of a unit is read each time.
+/// Bytes of text that may be read for them: where the kernel calls what is not there, all of a unit is read each time.
 const MAX_TEXT: usize = 4_000_000;
 /// Places that are tried.
 const MAX_PLACES: usize = 4;

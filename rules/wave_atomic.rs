@@ -21,7 +21,7 @@ use crate::wave_form::{AS_CONFIGURED, MACRO_IN_FORM, TOO_LONG, free, is_seen_fro
 
 /// Atomics of an entry point for which forms are proved.
 const MAX_PROOFS: usize = 32;
-/// Bytes of text that may be read for them: all of a unit is read for each.
+/// Bytes of text that may be read for them: where the kernel calls what is not there, all of a unit is read for each.
 const MAX_TEXT: usize = 4_000_000;
 
 /// The parts of a call as a text has them: of the file, or of what is proved.

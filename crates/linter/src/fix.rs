@@ -200,6 +200,54 @@ mod tests {
         assert_eq!(applied.count, count);
     }
 
+    const UNIT: &str = "groupshared uint g[64], other[64];
+uint unused(uint a) { return a; }
+uint twice(uint a) { return a + a; }
+[numthreads(64, 1, 1)] void main(uint i : SV_GroupIndex) { other[i] = 0; }
+[numthreads(32, 1, 1)] void main(uint i : SV_GroupIndex, uint2 id : SV_GroupID) { g[i] = 1; }
+[numthreads(64, 1, 1)] void last() { missing(); }
+";
+
+    /// The unit with `old` made `new`, for the entry point of this number, and the size of its group.
+    fn fixed(number: usize, old: &str, new: &str) -> Option<(Shader, u32)> {
+        let (shader, _) = shaderlint_hlsl::parse(UNIT.into_bytes());
+        let (entry, _) = shader.entry_points().nth(number)?;
+        let start = String::from_utf8_lossy(&shader.text).find(old)? as u32;
+        let span = Span {
+            start,
+            end: start + old.len() as u32,
+        };
+        let edit = Edit {
+            at: At::Over(span),
+            text: new.to_owned(),
+            expanded: None,
+        };
+        let (shader, entry) = fixed_shader(&shader, entry, &[edit])?;
+        let [width, ..] = shader.functions.get(entry.0 as usize)?.group_size?;
+        Some((shader, width))
+    }
+
+    fn functions(shader: &Shader) -> Vec<&str> {
+        shader.functions.iter().map(|function| &*function.name).collect()
+    }
+
+    #[test]
+    fn of_a_fixed_unit_the_entry_point_is_read_with_what_it_needs() {
+        let (shader, width) = fixed(1, "= 1;", "= twice(1);").expect("the entry point");
+        assert_eq!((functions(&shader), width), (vec!["twice", "main", "main"], 32));
+        let (shader, width) = fixed(0, "= 0;", "= 2;").expect("the entry point");
+        assert_eq!((functions(&shader), width), (vec!["main", "main"], 64));
+    }
+
+    /// What that does may come to what nothing names.
+    #[test]
+    fn all_of_a_fixed_unit_is_read_where_the_entry_point_calls_what_is_not_there() {
+        let (shader, _) = fixed(2, "missing();", "missing(); g[0] = 1;").expect("the entry point");
+        assert_eq!(functions(&shader), ["unused", "twice", "main", "main", "last"]);
+        let (shader, _) = fixed(2, "missing();", "g[0] = 1;").expect("the entry point");
+        assert_eq!(functions(&shader), ["last"]);
+    }
+
     #[test]
     fn edits_are_made_in_order_of_place() {
         check(

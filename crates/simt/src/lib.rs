@@ -41,6 +41,7 @@ mod operator;
 mod order;
 mod packing;
 mod passes;
+mod pile;
 mod place;
 mod probe;
 mod rewrite;

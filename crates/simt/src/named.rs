@@ -75,3 +75,42 @@ impl Named {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a run of the one function with a body can come to.
+    fn named(text: &str) -> Vec<String> {
+        let (shader, _) = shaderlint_hlsl::parse(text.as_bytes().to_vec());
+        let main = shader
+            .functions
+            .iter()
+            .position(|function| function.name == "main");
+        let main = FunctionId(main.expect("main") as u32);
+        let ids = Named::by(&shader, main).ids(&shader);
+        ids.iter()
+            .map(|id| shader.globals[id.0 as usize].name.clone())
+            .collect()
+    }
+
+    const GLOBALS: &str = "static uint a = 1; static uint b = a; groupshared uint g[64]; static uint c;\n";
+
+    #[test]
+    fn what_is_named_and_what_that_begins_with() {
+        assert_eq!(
+            named(&format!("{GLOBALS}void main() {{ g[0] = b; }}")),
+            ["a", "b", "g"]
+        );
+        let through = "void f() { c = 1; }\nvoid main() { f(); }";
+        assert_eq!(named(&format!("{GLOBALS}{through}")), ["c"]);
+    }
+
+    #[test]
+    fn what_is_not_there_may_come_to_all() {
+        let all = ["a", "b", "g", "c"];
+        assert_eq!(named(&format!("{GLOBALS}void main() {{ missing(); }}")), all);
+        let begins = "uint f() { c = 1; return 2; }\nstatic uint d = f();\nvoid main() { a = 1; }";
+        assert_eq!(named(&format!("{GLOBALS}{begins}")), ["a", "b", "g", "c", "d"]);
+    }
+}
