@@ -9,13 +9,15 @@ use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shaderlint_hlsl::{Shader, Span, Storage};
 
+/// A part of a file, with the file's number.
+type Place = (usize, Range<usize>);
+
 /// The words of a unit's files and of its expanded text, and what they are.
 pub(crate) struct Unit {
-    /// By name: each definition's text after it, parameters and all, in whatever arm it stands. With the file.
-    macros: FxHashMap<Box<[u8]>, Vec<(usize, Range<usize>)>>,
+    /// By name: each definition's text after it, parameters and all, in whatever arm it stands.
+    macros: FxHashMap<Box<[u8]>, Vec<Place>>,
     pub choices: Vec<Choice>,
-    /// With their files.
-    pub enums: Vec<(usize, Range<usize>)>,
+    pub enums: Vec<Place>,
     /// Hashes of the words of all files.
     of_files: FxHashSet<u64>,
     /// By its hash: where one of the words of the expanded text stands.
@@ -185,8 +187,8 @@ impl Unit {
 }
 
 /// By name: the text of each definition after it, in whatever arm it stands.
-fn macros(shader: &Shader) -> FxHashMap<Box<[u8]>, Vec<(usize, Range<usize>)>> {
-    let mut macros: FxHashMap<Box<[u8]>, Vec<(usize, Range<usize>)>> = FxHashMap::default();
+fn macros(shader: &Shader) -> FxHashMap<Box<[u8]>, Vec<Place>> {
+    let mut macros: FxHashMap<Box<[u8]>, Vec<Place>> = FxHashMap::default();
     for (number, file) in shader.sources.files.iter().enumerate() {
         for (_, directive) in directives(&file.text) {
             let definition = directive.strip_prefix(b"define").map(<[u8]>::trim_ascii_start);

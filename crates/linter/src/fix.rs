@@ -210,7 +210,7 @@ uint twice(uint a) { return a + a; }
 
     /// The unit with `old` made `new`, for the entry point of this number, and the size of its group.
     fn fixed(number: usize, old: &str, new: &str) -> Option<(Shader, u32)> {
-        let (shader, _) = shaderlint_hlsl::parse(UNIT.into_bytes());
+        let (shader, _) = shaderlint_hlsl::parse(UNIT.as_bytes().to_vec());
         let (entry, _) = shader.entry_points().nth(number)?;
         let start = String::from_utf8_lossy(&shader.text).find(old)? as u32;
         let span = Span {
