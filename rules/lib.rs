@@ -47,6 +47,7 @@ mod element;
 mod missing_barrier;
 mod scan;
 mod shuffle;
+mod unit;
 mod wave_atomic;
 mod wave_bins;
 mod wave_form;

@@ -16,12 +16,12 @@ use shaderlint_hlsl::{Expr, ExprKind, Function, Shader, Span, Stmt, StmtKind, st
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Analysis, LaneMap, Race, analyze, compare};
 
-use crate::configuration;
+use crate::unit::Unit;
 use crate::wave_form::{BARRIER, MACRO_IN_FORM, TOO_LONG};
 
 /// Steps that the runs of one fix's places may take together, counted by those of the kernel's first run.
 const MAX_STEPS: u64 = 2_000_000;
-/// Bytes of text that may be read for them: all of a unit is read each time.
+/// Bytes of text that may be read for them: where the kernel calls what is not there, all of a unit is read each time.
 const MAX_TEXT: usize = 4_000_000;
 /// Places that are tried.
 const MAX_PLACES: usize = 4;
@@ -43,7 +43,7 @@ pub(crate) fn fix(context: &Context<'_>, races: &[&Race]) -> Result<Fix, &'stati
     if is_costly {
         return Err(TOO_LONG);
     }
-    if configuration::macros(shader).contains_key(BARRIER.as_bytes()) {
+    if Unit::of(shader).is_macro(BARRIER.as_bytes()) {
         return Err(MACRO_IN_FORM);
     }
     barrier(context, races).ok_or("no one barrier was proved to end the race")

@@ -15,12 +15,13 @@ use shaderlint_hlsl::{Scalar, Shader, Span};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Claim, Found, Operator, Parts, Quantity, serves_alike};
 
-use crate::configuration::{self, words};
+use crate::configuration;
+use crate::unit::{Unit, words};
 use crate::wave_form::{AS_CONFIGURED, MACRO_IN_FORM, TOO_LONG, free, is_seen_from};
 
 /// Atomics of an entry point for which forms are proved.
 const MAX_PROOFS: usize = 32;
-/// Bytes of text that may be read for them: all of a unit is read for each.
+/// Bytes of text that may be read for them: where the kernel calls what is not there, all of a unit is read for each.
 const MAX_TEXT: usize = 4_000_000;
 
 /// The parts of a call as a text has them: of the file, or of what is proved.
@@ -242,7 +243,7 @@ fn is_declared(shader: &Shader, claim: &Claim, name: &str) -> bool {
     let statement = claim.parts.as_ref().map_or(claim.span, |parts| parts.statement);
     let locals = function.into_iter().flat_map(|function| &function.locals);
     let locals = locals.filter(|local| is_seen_from(shader, local, statement));
-    let is_macro = configuration::macros(shader).contains_key(name.as_bytes());
+    let is_macro = Unit::of(shader).is_macro(name.as_bytes());
     is_macro
         || locals.into_iter().any(|local| local.name == name)
         || shader.globals.iter().any(|global| global.own_name() == name)
@@ -259,7 +260,7 @@ fn means_the_same_in_the_file(shader: &Shader, parts: &Parts, name: &dyn Fn(&str
         amount: String::new(),
         old: nothing(parts.old),
     };
-    let macros = configuration::macros(shader);
+    let unit = Unit::of(shader);
     let form = form(parts, &own, true, name);
-    words(form.as_bytes()).all(|word| !macros.contains_key(word))
+    words(form.as_bytes()).all(|word| !unit.is_macro(word))
 }

@@ -11,7 +11,8 @@ use shaderlint_simt::{
     Collective, Elements, Kind, LaneMap, Operator, Outcome, Rewrite, WaveRun, compare, proved_of_itself,
 };
 
-use crate::configuration::{self, words};
+use crate::configuration;
+use crate::unit::{Unit, words};
 use crate::{wave_reduction, wave_scan};
 
 pub(crate) const BARRIER: &str = "GroupMemoryBarrierWithGroupSync";
@@ -287,9 +288,9 @@ fn proof(runs: &[WaveRun], maps: &[LaneMap]) -> String {
 /// once more: a macro with the name of anything the form spells (a fallback for `WavePrefixSum`, say) would change it.
 /// Names declared in a namespace would have to be qualified, which the form does not do.
 fn means_the_same_in_the_file(shader: &Shader, form: &WaveForm) -> bool {
-    let macros = configuration::macros(shader);
-    let is_macro = |text: &str| words(text.as_bytes()).any(|word| macros.contains_key(word));
-    let has_namespaces = words(&shader.text).any(|word| word == b"namespace");
+    let unit = Unit::of(shader);
+    let is_macro = |text: &str| words(text.as_bytes()).any(|word| unit.is_macro(word));
+    let has_namespaces = unit.is_expanded(shader, b"namespace");
     let block = form.expanded.as_ref().unwrap_or(&form.block);
     let declaration = form.totals.as_ref().map(|totals| &totals.declaration);
     !has_namespaces && !is_macro(block) && !declaration.is_some_and(|text| is_macro(text))
@@ -376,12 +377,14 @@ fn operand(shader: &Shader, text: &str) -> String {
         text.iter()
             .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
     };
-    let macros = configuration::macros(shader);
+    let unit = Unit::of(shader);
     let is_one = is_figure(text)
         || is_word(text.as_bytes())
-            && match macros.get(text.as_bytes()) {
-                Some(bodies) => bodies.iter().all(|body| is_word(body.trim_ascii())),
-                None => shader.globals.iter().any(|global| global.own_name() == text),
+            && if unit.is_macro(text.as_bytes()) {
+                let mut bodies = unit.bodies(shader, text.as_bytes());
+                bodies.all(|body| is_word(body.trim_ascii()))
+            } else {
+                shader.globals.iter().any(|global| global.own_name() == text)
             };
     if is_one {
         text.to_owned()
@@ -472,7 +475,7 @@ pub(crate) fn length_by_name(
 fn is_known_at(shader: &Shader, array: &Global, name: &[u8]) -> bool {
     let is_before =
         |global: &Global| global.own_name().as_bytes() == name && global.span.end <= array.span.start;
-    let is_macro = configuration::macros(shader).contains_key(name);
+    let is_macro = Unit::of(shader).is_macro(name);
     let before = shader.origins.locate(array.span).and_then(|place| {
         let file = shader.sources.get(place.file)?;
         file.text.get(..place.start as usize)
@@ -526,11 +529,7 @@ pub(crate) fn local_name(shader: &Shader, found: &Collective, wanted: &str) -> S
                 let mut locals = function.locals.iter();
                 locals.any(|local| local.name == name && is_seen_from(shader, local, found.span))
             })
-            || shader
-                .sources
-                .files
-                .iter()
-                .any(|file| contains(&file.text, &format!("define {name}")))
+            || Unit::of(shader).is_macro(name.as_bytes())
     })
 }
 
@@ -547,13 +546,8 @@ pub(crate) fn totals_name(shader: &Shader, found: &Collective) -> String {
     } else {
         format!("{array}WaveTotals")
     };
-    free(&totals, |name| {
-        contains(&shader.text, name) || shader.sources.files.iter().any(|file| contains(&file.text, name))
-    })
-}
-
-fn contains(text: &[u8], name: &str) -> bool {
-    text.windows(name.len()).any(|window| window == name.as_bytes())
+    let unit = Unit::of(shader);
+    free(&totals, |name| unit.may_name(name.as_bytes()))
 }
 
 /// `wanted`, or with the first number after it that makes it free.

@@ -28,7 +28,7 @@ use shaderlint_hlsl::{LocalId, Scalar, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES};
 
-use crate::configuration::words;
+use crate::unit::words;
 use crate::wave_form::{
     BARRIER, Totals, WaveForm, array_of_elements, has_literal_size, length_by_name, local_name, neutral,
     size_by_name, totals_name,

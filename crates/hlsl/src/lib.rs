@@ -5,10 +5,12 @@
 
 #![forbid(unsafe_code)]
 
+mod edited;
 mod explore;
 mod intrinsic;
 mod lexical;
 mod lower;
+mod memo;
 mod preprocess;
 mod print;
 mod span;
@@ -17,9 +19,11 @@ mod type_names;
 mod types;
 mod walk;
 
+pub use edited::{Edited, Splice};
 pub use explore::{Configuration, Exploration};
 pub use intrinsic::Intrinsic;
 pub use lower::{TextProblem, parse};
+pub use memo::Memo;
 pub use preprocess::{
     Branch, Inactive, KernelVariant, Origins, Preprocessed, Taken, decode, kernel_variants, preprocess,
     unity_defines,

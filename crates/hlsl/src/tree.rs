@@ -41,6 +41,7 @@ pub struct Shader {
     pub text: Vec<u8>,
     pub origins: crate::Origins,
     pub sources: crate::Sources,
+    pub memo: crate::Memo,
 }
 
 impl Shader {

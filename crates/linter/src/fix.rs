@@ -1,6 +1,7 @@
 //! Making the edits of fixes, on bytes.
 
-use shaderlint_hlsl::{FunctionId, Shader};
+use shaderlint_hlsl::{Edited, FunctionId, Shader, Span, Splice};
+use shaderlint_simt::calls_unknown;
 
 use crate::finding::{At, Diagnostic, Edit, FileEdit, Fix, Safety, Verdict};
 use crate::place::MAIN_FILE;
@@ -10,31 +11,51 @@ pub const MAX_PASSES: usize = 100;
 
 /// The translation unit with edits made in its *expanded* text, and the entry point `entry` in it: what a proof of a
 /// fix is about. `None` where an edit lies outside the text, or the entry point is not there any more.
+///
+/// No more of it is read than the entry point needs: a proof takes the same time in a file of any length. Where it calls
+/// what is not there, all is.
 #[must_use]
 pub fn fixed_shader(shader: &Shader, entry: FunctionId, edits: &[Edit]) -> Option<(Shader, FunctionId)> {
-    let mut splices: Vec<(usize, usize, String)> = edits
-        .iter()
-        .map(|edit| {
-            let text = edit.expanded.as_ref().unwrap_or(&edit.text);
-            match edit.at {
-                At::Over(span) => (span.start as usize, span.end as usize, text.clone()),
-                At::Before(span) => (span.start as usize, span.start as usize, format!("{text}\n")),
-                At::After(span) => (span.end as usize, span.end as usize, format!("\n{text}\n")),
-            }
-        })
-        .collect();
-    splices.sort();
-    let mut text = Vec::with_capacity(shader.text.len() + 1024);
-    let mut done = 0;
-    for (start, end, new) in splices {
-        text.extend_from_slice(shader.text.get(done..start)?);
-        text.extend_from_slice(new.as_bytes());
-        done = end;
+    let splices = edits.iter().map(|edit| {
+        let text = edit.expanded.as_ref().unwrap_or(&edit.text);
+        let (at, text) = match edit.at {
+            At::Over(span) => (span, text.clone()),
+            At::Before(span) => (
+                Span {
+                    end: span.start,
+                    ..span
+                },
+                format!("{text}\n"),
+            ),
+            At::After(span) => (
+                Span {
+                    start: span.end,
+                    ..span
+                },
+                format!("\n{text}\n"),
+            ),
+        };
+        Splice { span: at, text }
+    });
+    let edited = Edited::new(shader, splices.collect())?;
+    let part = edited.part(entry).and_then(|fixed| {
+        let entry = counterpart(shader, entry, &fixed)?;
+        Some((fixed, entry))
+    });
+    if let Some((fixed, entry)) = part
+        && !calls_unknown(&fixed, entry)
+    {
+        return Some((fixed, entry));
     }
-    text.extend_from_slice(shader.text.get(done..)?);
-    let (fixed, _) = shaderlint_hlsl::parse(text);
+    let fixed = edited.whole();
+    let entry = counterpart(shader, entry, &fixed)?;
+    Some((fixed, entry))
+}
+
+/// The entry point of another reading that `entry` is in this one. Overloads may share the name, and are all read if one
+/// is: it is the one with as many entry points of that name before it.
+fn counterpart(shader: &Shader, entry: FunctionId, other: &Shader) -> Option<FunctionId> {
     let wanted = shader.functions.get(entry.0 as usize)?;
-    // Overloads may share the name: it is the one with as many entry points of that name before it.
     let of_name = |shader: &Shader| -> Vec<FunctionId> {
         shader
             .entry_points()
@@ -43,8 +64,7 @@ pub fn fixed_shader(shader: &Shader, entry: FunctionId, edits: &[Edit]) -> Optio
             .collect()
     };
     let number = of_name(shader).iter().position(|id| *id == entry)?;
-    let entry = of_name(&fixed).get(number).copied()?;
-    Some((fixed, entry))
+    of_name(other).get(number).copied()
 }
 
 /// A file's text after some fixes.
@@ -178,6 +198,54 @@ mod tests {
             expected.escape_ascii().to_string()
         );
         assert_eq!(applied.count, count);
+    }
+
+    const UNIT: &str = "groupshared uint g[64], other[64];
+uint unused(uint a) { return a; }
+uint twice(uint a) { return a + a; }
+[numthreads(64, 1, 1)] void main(uint i : SV_GroupIndex) { other[i] = 0; }
+[numthreads(32, 1, 1)] void main(uint i : SV_GroupIndex, uint2 id : SV_GroupID) { g[i] = 1; }
+[numthreads(64, 1, 1)] void last() { missing(); }
+";
+
+    /// The unit with `old` made `new`, for the entry point of this number, and the size of its group.
+    fn fixed(number: usize, old: &str, new: &str) -> Option<(Shader, u32)> {
+        let (shader, _) = shaderlint_hlsl::parse(UNIT.as_bytes().to_vec());
+        let (entry, _) = shader.entry_points().nth(number)?;
+        let start = String::from_utf8_lossy(&shader.text).find(old)? as u32;
+        let span = Span {
+            start,
+            end: start + old.len() as u32,
+        };
+        let edit = Edit {
+            at: At::Over(span),
+            text: new.to_owned(),
+            expanded: None,
+        };
+        let (shader, entry) = fixed_shader(&shader, entry, &[edit])?;
+        let [width, ..] = shader.functions.get(entry.0 as usize)?.group_size?;
+        Some((shader, width))
+    }
+
+    fn functions(shader: &Shader) -> Vec<&str> {
+        shader.functions.iter().map(|function| &*function.name).collect()
+    }
+
+    #[test]
+    fn of_a_fixed_unit_the_entry_point_is_read_with_what_it_needs() {
+        let (shader, width) = fixed(1, "= 1;", "= twice(1);").expect("the entry point");
+        assert_eq!((functions(&shader), width), (vec!["twice", "main", "main"], 32));
+        let (shader, width) = fixed(0, "= 0;", "= 2;").expect("the entry point");
+        assert_eq!((functions(&shader), width), (vec!["main", "main"], 64));
+    }
+
+    /// What that does may come to what nothing names.
+    #[test]
+    fn all_of_a_fixed_unit_is_read_where_the_entry_point_calls_what_is_not_there() {
+        let (shader, _) = fixed(2, "missing();", "missing(); g[0] = 1;").expect("the entry point");
+        assert_eq!(functions(&shader), ["unused", "twice", "main", "main", "last"]);
+        let (shader, _) = fixed(2, "missing();", "g[0] = 1;").expect("the entry point");
+        assert_eq!(functions(&shader), ["last"]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! One entry point, run and looked at.
 
-use shaderlint_hlsl::{Expr, ExprKind, FunctionId, GlobalId, Shader, Span};
+use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
 
 use crate::bounds::{self, Bound};
 use crate::claim;
@@ -9,6 +9,7 @@ use crate::finding::{Analysis, Collective, Instance, Iteration, OutOfBounds, Rac
 use crate::leftover::withdraw_parts;
 use crate::machine::{BUDGET, FIRST_WORK, MAX_WORK, Machine, Report};
 use crate::missed::is_for_other_waves;
+use crate::named::Beginning;
 use crate::packing;
 use crate::shuffle;
 use crate::terms::Terms;
@@ -33,10 +34,11 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     if !is_group(group) {
         return analysis;
     }
-    if starts_with_effects(shader) {
+    let effects = EffectsCache::default().of_function(shader, entry);
+    let synchronises = effects.touches_shared() || effects.barrier || effects.opaque;
+    if !(effects.atomic || effects.reads_lanes() || synchronises) || Beginning::of(shader).has_effects {
         return analysis;
     }
-    let effects = EffectsCache::default().of_function(shader, entry);
     if effects.atomic {
         analysis.claims = claim::of_entry(shader, entry, group);
     }
@@ -44,7 +46,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         analysis.wave_ladders = shuffle::of_entry(shader, entry, group);
     }
     // All else there is to find goes through groupshared memory, or is a barrier that not all reach.
-    if !effects.touches_shared() && !effects.barrier && !effects.opaque {
+    if !synchronises {
         return analysis;
     }
     run(shader, entry, &effects, Seen::default(), &mut analysis);
@@ -57,20 +59,6 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         analysis.collectives.extend(news);
     }
     analysis
-}
-
-/// Whether making a global's first value changes another one. In which order that would be is not followed.
-fn starts_with_effects(shader: &Shader) -> bool {
-    let mut effects = EffectsCache::default();
-    let values = shader.globals.iter().filter_map(|global| global.init.as_ref());
-    values.flat_map(Expr::descendants).any(|expr| match expr.kind {
-        ExprKind::Assign { .. } | ExprKind::Step { .. } => true,
-        ExprKind::Call(function, _) => {
-            let effects = effects.of_function(shader, function);
-            !effects.statics.is_empty() || effects.opaque || effects.touches_shared()
-        }
-        _ => false,
-    })
 }
 
 /// The collectives that show only where resources are seen through windows.

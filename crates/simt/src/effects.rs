@@ -466,6 +466,13 @@ impl EffectsCache {
     }
 }
 
+/// Whether a function may run, itself or by what it calls, what the text at hand does not have.
+#[must_use]
+pub fn calls_unknown(shader: &Shader, function: FunctionId) -> bool {
+    let effects = EffectsCache::default().of_function(shader, function);
+    effects.calls_unknown || effects.opaque
+}
+
 /// Whether a wave intrinsic tells what one lane holds, or which lane that is.
 fn moves_registers(intrinsic: Intrinsic) -> bool {
     matches!(

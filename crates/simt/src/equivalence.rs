@@ -185,12 +185,14 @@ fn compare_at(
         return (Outcome::NotProved(why), presumes);
     }
     let outcome = compare_writes(&mut terms, first.0, &expected, &got);
-    let is_precise = [first, second]
-        .into_iter()
-        .any(|(shader, _)| names_precise(shader));
+    let is_precise = || {
+        [first, second]
+            .into_iter()
+            .any(|(shader, _)| names_precise(shader))
+    };
     (
         match outcome {
-            Outcome::Reassociates if is_precise && terms.reordered(false).is_some() => Outcome::NotProved(
+            Outcome::Reassociates if terms.reordered(false).is_some() && is_precise() => Outcome::NotProved(
                 "floats are combined in another order, where `precise` is written".to_owned(),
             ),
             outcome => outcome,
@@ -201,9 +203,13 @@ fn compare_at(
 
 /// Whether the keyword is anywhere in the text, for whichever variable.
 fn names_precise(shader: &Shader) -> bool {
+    struct Names(bool);
     let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-    let mut words = shader.text.split(|byte| !is_word(*byte));
-    words.any(|word| word == b"precise")
+    let names = shader.once(|shader| {
+        let mut words = shader.text.split(|byte| !is_word(*byte));
+        Names(words.any(|word| word == b"precise"))
+    });
+    names.0
 }
 
 fn trace(

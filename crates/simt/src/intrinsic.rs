@@ -1,6 +1,6 @@
 //! Intrinsic functions: barriers, waves, arithmetic; and what an entry point's parameters hold.
 
-use shaderlint_hlsl::{BinaryOp, Expr, Function, GlobalId, Intrinsic, Scalar, Type};
+use shaderlint_hlsl::{BinaryOp, Expr, Function, Intrinsic, Scalar, Type};
 
 use crate::column::Column;
 use crate::finding::Operator;
@@ -36,14 +36,17 @@ impl<'a> Machine<'a> {
                 *slot = value;
             }
         }
-        for (id, global) in (0u32..).zip(&self.shader.globals) {
+        for id in self.named.clone() {
+            let Some(global) = self.shader.globals.get(id.0 as usize) else {
+                continue;
+            };
             if global.storage == shaderlint_hlsl::Storage::Static {
                 let count = self.parts(&global.ty).min(crate::machine::MAX_COMPONENTS);
                 let value = match &global.init {
                     Some(init) => self.eval(init).unwrap_or_default(),
                     None => vec![Column::ZERO; count],
                 };
-                self.state.statics.insert(GlobalId(id), value);
+                self.state.statics.insert(id, value);
             }
         }
     }

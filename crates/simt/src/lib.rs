@@ -34,12 +34,14 @@ mod leftover;
 mod machine;
 mod memory;
 mod missed;
+mod named;
 mod observe;
 mod opaque;
 mod operator;
 mod order;
 mod packing;
 mod passes;
+mod pile;
 mod place;
 mod probe;
 mod rewrite;
@@ -59,6 +61,7 @@ mod window;
 
 pub use analyze::analyze;
 pub use difference::Difference;
+pub use effects::calls_unknown;
 pub use equivalence::{Outcome, WaveRun, compare, proved_of_itself};
 pub use evaluate::{Written, evaluate, evaluate_groups};
 pub use finding::{

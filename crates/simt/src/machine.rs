@@ -26,6 +26,7 @@ use crate::flow::Mark;
 use crate::history::{Ordered, Step};
 use crate::leftover::Leftovers;
 use crate::memory::{Shared, Site};
+use crate::named::Named;
 use crate::probe::{Prober, Trail};
 use crate::served::Served;
 use crate::shuffle::Ladders;
@@ -158,6 +159,8 @@ pub(crate) const MAX_COMPONENTS: usize = 4096;
 
 pub(crate) struct Machine<'a> {
     pub shader: &'a Shader,
+    /// What it can come to of the shader's globals.
+    pub named: Vec<GlobalId>,
     pub terms: &'a mut Terms,
     pub group: [u32; 3],
     pub lanes: usize,
@@ -216,8 +219,10 @@ impl<'a> Machine<'a> {
     ) -> Option<Machine<'a>> {
         let function = shader.functions.get(entry.0 as usize)?;
         let group = function.group_size?;
-        let shared = (0u32..)
-            .zip(&shader.globals)
+        let named = Named::by(shader, entry).ids(shader);
+        let shared = named
+            .iter()
+            .filter_map(|id| Some((*id, shader.globals.get(id.0 as usize)?)))
             // Two threads may each have their own part of what is of a type that is not known.
             .filter(|(_, global)| global.storage == Storage::Groupshared && shader.is_known(&global.ty))
             .filter_map(|(id, global)| {
@@ -227,11 +232,11 @@ impl<'a> Machine<'a> {
                     let cells = (0..cells as u32)
                         .map(|index| terms.apply(Op::Uninitialised { array, index }, &[]))
                         .collect();
-                    Shared::new(GlobalId(id), cells)
+                    Shared::new(id, cells)
                 })
             })
             .collect();
-        Machine::with(shader, terms, (entry, group), shared, waves, budget)
+        Machine::with(shader, terms, (entry, group), (named, shared), waves, budget)
     }
 
     /// The threads of one wave about to run a statement of a function, with no groupshared memory.
@@ -242,14 +247,22 @@ impl<'a> Machine<'a> {
         wave: Waves,
     ) -> Option<Machine<'a>> {
         let lanes = u32::try_from(wave.place.len()).ok()?;
-        Machine::with(shader, terms, (function, [lanes, 1, 1]), Vec::new(), wave, BUDGET)
+        let named = Named::by(shader, function).ids(shader);
+        Machine::with(
+            shader,
+            terms,
+            (function, [lanes, 1, 1]),
+            (named, Vec::new()),
+            wave,
+            BUDGET,
+        )
     }
 
     fn with(
         shader: &'a Shader,
         terms: &'a mut Terms,
         (function, group): (FunctionId, [u32; 3]),
-        shared: Vec<Shared>,
+        (named, shared): (Vec<GlobalId>, Vec<Shared>),
         waves: Waves,
         budget: u64,
     ) -> Option<Machine<'a>> {
@@ -259,7 +272,7 @@ impl<'a> Machine<'a> {
         let lanes = usize::try_from(threads)
             .ok()
             .filter(|lanes| (1..=MAX_THREADS).contains(lanes))?;
-        terms.note_inputs(shader);
+        terms.note_inputs(shader, &named);
         let all = Mask::first(lanes);
         let state = State {
             frame: Frame::new(function, 0),
@@ -286,6 +299,7 @@ impl<'a> Machine<'a> {
         };
         Some(Machine {
             shader,
+            named,
             terms,
             group,
             lanes,

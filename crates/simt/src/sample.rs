@@ -1,7 +1,7 @@
 //! Terms evaluated: on random inputs, or on given ones.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shaderlint_hlsl::{BinaryOp, Global, ResourceKind, Scalar, Shader, Type};
+use shaderlint_hlsl::{BinaryOp, Global, GlobalId, ResourceKind, Scalar, Shader, Type};
 
 use crate::finding::Operator;
 use crate::fold;
@@ -82,9 +82,9 @@ impl Terms {
 }
 
 impl Terms {
-    /// Notes which of a shader's globals are not any words at all.
-    pub(crate) fn note_inputs(&mut self, shader: &Shader) {
-        for global in &shader.globals {
+    /// Notes which of these globals of a shader are not any words at all.
+    pub(crate) fn note_inputs(&mut self, shader: &Shader, named: &[GlobalId]) {
+        for global in named.iter().filter_map(|id| shader.globals.get(id.0 as usize)) {
             if let Some(input) = input(shader, global) {
                 let name = self.symbol(&global.name);
                 self.inputs.insert(name, input);

@@ -22,6 +22,7 @@
 
 use std::collections::BTreeSet;
 
+use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{Expr, Function, FunctionId, Global, GlobalId, LocalId, Shader, Stmt, Storage, Type};
 
 use crate::aggregate::{block_of, statement_at};
@@ -79,6 +80,12 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
         .copied()
         .filter(|local| Some(*local) != unused)
         .collect();
+    let scope = Scope {
+        flagged,
+        touched: &touched,
+        before,
+        statics: &statics_of_both(flagged, fixed),
+    };
     let mut random = SplitMix(1);
     for size in WAVE_SIZES {
         for lanes in 1..=size {
@@ -90,8 +97,9 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
             places.sort_unstable();
             let mut terms = Terms::default();
             let wave = Waves::one(size, &places);
-            let scope = (flagged, &touched, before);
-            let [expected, got] = kernels.map(|kernel| lane_by_lane(kernel, scope, &mut terms, &wave));
+            let [first, second] = kernels;
+            let expected = lane_by_lane(first, (&scope, 0), &mut terms, &wave);
+            let got = lane_by_lane(second, (&scope, 1), &mut terms, &wave);
             let (expected, got) = (expected?, got?);
             compare(&expected, &got, &left)
                 .map_err(|what| format!("{what}, at waves of {size} with {lanes} lanes active"))?;
@@ -134,6 +142,7 @@ fn fixed_statement<'a>(
                 .collect(),
         )
     };
+    // All that the function names. What the other text was not read with, nothing in it names.
     let is_there = |global: &Global| {
         let same = |other: &&Global| {
             (&other.name, other.storage, spelled(fixed, &other.ty))
@@ -141,15 +150,30 @@ fn fixed_statement<'a>(
         };
         fixed.globals.iter().filter(same).count() == 1
     };
-    let is_same = !was.is_instance
-        && declared(flagged, was)? == declared(fixed, is)?
-        && flagged.globals.iter().all(is_there);
+    let named = EffectsCache::default()
+        .of_function(flagged, claim.function)
+        .globals;
+    let mut named = named.iter().filter_map(|id| flagged.globals.get(id.0 as usize));
+    let is_same = !was.is_instance && declared(flagged, was)? == declared(fixed, is)? && named.all(is_there);
     if !is_same {
         return None;
     }
     let mut statements = shaderlint_hlsl::statements(is.body.as_deref()?);
     let statement = statements.find(|statement| statement.span.start == old.span.start)?;
     Some((FunctionId(u32::try_from(function).ok()?), statement))
+}
+
+/// The `static` variables that both readings have, by name. What one was not read with, nothing in it names.
+fn statics_of_both(flagged: &Shader, fixed: &Shader) -> Vec<[GlobalId; 2]> {
+    let in_fixed: FxHashMap<&str, GlobalId> = statics(fixed).collect();
+    let both = statics(flagged).filter_map(|(name, id)| Some([id, *in_fixed.get(name)?]));
+    both.collect()
+}
+
+fn statics(shader: &Shader) -> impl Iterator<Item = (&str, GlobalId)> {
+    let globals = (0u32..).map(GlobalId).zip(&shader.globals);
+    let statics = globals.filter(|(_, global)| global.storage == Storage::Static);
+    statics.map(|(id, global)| (global.name.as_str(), id))
 }
 
 /// A type by its name: one reading of a text may number its structs in another way than the next.
@@ -168,6 +192,17 @@ fn spelled(shader: &Shader, ty: &Type) -> String {
     }
 }
 
+/// What the runs of both texts have in common.
+struct Scope<'a> {
+    flagged: &'a Shader,
+    /// Variables that either reads or writes.
+    touched: &'a BTreeSet<LocalId>,
+    /// Number of variables declared before the statement.
+    before: usize,
+    /// In the flagged text and in the fixed one.
+    statics: &'a [[GlobalId; 2]],
+}
+
 /// What the active lanes leave.
 struct Left {
     state: State,
@@ -178,7 +213,7 @@ struct Left {
 
 fn lane_by_lane(
     (shader, function, statement): (&Shader, FunctionId, &Stmt),
-    (flagged, touched, before): (&Shader, &BTreeSet<LocalId>, usize),
+    (scope, number): (&Scope<'_>, usize),
     terms: &mut Terms,
     wave: &Waves,
 ) -> Result<Left, String> {
@@ -193,13 +228,12 @@ fn lane_by_lane(
     let declared = shader.functions.get(function.0 as usize).ok_or_else(unfit)?;
     let lanes = machine.lanes;
     let mut left = MAX_FREE;
-    let mut statics = Vec::new();
-    for (id, local) in (0u32..).zip(declared.locals.iter().take(before)) {
+    for (id, local) in (0u32..).zip(declared.locals.iter().take(scope.before)) {
         let id = LocalId(id);
         if let Type::Resource(kind, _) = &local.ty {
             let which = vec![Column::Uniform(Value::Known(id.0))];
             machine.state.frame.aliases.insert(id, (from_heap(*kind), which));
-        } else if touched.contains(&id) {
+        } else if scope.touched.contains(&id) {
             let count = shader.components(&local.ty);
             left = left.checked_sub(count).ok_or_else(unfit)?;
             let columns = free(machine.terms, &format!("local {}", id.0), count, lanes);
@@ -208,19 +242,12 @@ fn lane_by_lane(
             }
         }
     }
-    // Those of the flagged kernel, by name: the other text may have been read with more.
-    for global in flagged
-        .globals
-        .iter()
-        .filter(|global| global.storage == Storage::Static)
-    {
-        let count = flagged.components(&global.ty);
+    for both in scope.statics {
+        let global = scope.flagged.globals.get(both[0].0 as usize).ok_or_else(unfit)?;
+        let count = scope.flagged.components(&global.ty);
         left = left.checked_sub(count).ok_or_else(unfit)?;
         let columns = free(machine.terms, &format!("static {}", global.name), count, lanes);
-        let id = shader.globals.iter().position(|other| other.name == global.name);
-        let id = id.and_then(|id| u32::try_from(id).ok()).ok_or_else(unfit)?;
-        machine.state.statics.insert(GlobalId(id), columns);
-        statics.push(GlobalId(id));
+        machine.state.statics.insert(both[number], columns);
     }
     match machine.statement(statement) {
         Ok(()) => {}
@@ -235,9 +262,10 @@ fn lane_by_lane(
     Ok(Left {
         is_plain,
         served: machine.served.take().unwrap_or_default(),
-        statics: statics
+        statics: scope
+            .statics
             .iter()
-            .filter_map(|id| machine.state.statics.remove(id))
+            .filter_map(|both| machine.state.statics.remove(&both[number]))
             .collect(),
         state: machine.state.clone(),
     })

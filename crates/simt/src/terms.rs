@@ -10,6 +10,7 @@ use shaderlint_hlsl::UnaryOp;
 use crate::flow::Facts;
 use crate::halves::Halved;
 use crate::history::Moment;
+use crate::pile::Pile;
 use crate::rounding::Derivations;
 use crate::together::{Shape, Untold};
 use crate::value::{Op, Value};
@@ -26,6 +27,7 @@ pub(crate) enum Term<'t> {
 }
 
 /// A [`Term`] as it is kept. A run may make a million: small ones, in few pieces of memory.
+#[derive(Clone)]
 struct Atom {
     kind: AtomKind,
     /// Where an operation's arguments are among all.
@@ -33,6 +35,7 @@ struct Atom {
     count: u32,
 }
 
+#[derive(Clone)]
 enum AtomKind {
     Input { block: u32, index: u32 },
     Apply(Op),
@@ -45,9 +48,9 @@ pub(crate) struct Symbol(pub u32);
 
 /// The atoms of one or several runs whose terms are to be compared.
 pub(crate) struct Terms {
-    atoms: Vec<Atom>,
+    atoms: Pile<Atom>,
     /// The arguments of all operations.
-    arguments: Vec<Value>,
+    arguments: Pile<Value>,
     /// By atom number: what its value depends on, as an index into `facts`.
     facts_of: Vec<u32>,
     /// Each once: few are different.
@@ -88,8 +91,8 @@ pub(crate) enum Input {
 impl Default for Terms {
     fn default() -> Terms {
         Terms {
-            atoms: Vec::new(),
-            arguments: Vec::new(),
+            atoms: Pile::default(),
+            arguments: Pile::default(),
             facts_of: Vec::new(),
             facts: vec![Facts::default(), Facts::OPAQUE],
             numbers: FxHashMap::default(),
@@ -167,14 +170,14 @@ impl Terms {
     }
 
     fn push(&mut self, kind: AtomKind, arguments: &[Value], facts: u32) -> u32 {
-        let number = u32::try_from(self.atoms.len()).unwrap_or(u32::MAX - 1);
+        let number = u32::try_from(self.atoms.end()).unwrap_or(u32::MAX - 1);
         self.note_work(1);
+        let first = self.arguments.add(arguments);
         self.atoms.push(Atom {
             kind,
-            first: u32::try_from(self.arguments.len()).unwrap_or(u32::MAX),
+            first: u32::try_from(first).unwrap_or(u32::MAX),
             count: u32::try_from(arguments.len()).unwrap_or(0),
         });
-        self.arguments.extend_from_slice(arguments);
         self.facts_of.push(facts);
         number
     }
@@ -183,7 +186,7 @@ impl Terms {
     pub fn inputs(&mut self, length: u32) -> u32 {
         let block = self.blocks;
         self.blocks += 1;
-        let first = u32::try_from(self.atoms.len()).unwrap_or(u32::MAX - 1);
+        let first = u32::try_from(self.atoms.end()).unwrap_or(u32::MAX - 1);
         for index in 0..length {
             self.push(AtomKind::Input { block, index }, &[], 0);
         }
@@ -334,7 +337,6 @@ impl Terms {
     }
 }
 
-fn arguments<'t>(all: &'t [Value], atom: &Atom) -> &'t [Value] {
-    let first = atom.first as usize;
-    all.get(first..first + atom.count as usize).unwrap_or_default()
+fn arguments<'t>(all: &'t Pile<Value>, atom: &Atom) -> &'t [Value] {
+    all.slice(atom.first as usize, atom.count as usize)
 }

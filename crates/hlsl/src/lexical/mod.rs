@@ -5,6 +5,7 @@
 //! that every span of the parse is a span of the text. One pass over the tokens, linear in the text.
 
 mod edits;
+mod inventory;
 mod items;
 mod needed;
 mod tokens;
@@ -14,6 +15,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::span::Span;
 use crate::tree::Direction;
+pub(crate) use inventory::Inventory;
 pub(crate) use needed::{WantedText, leave_out_unnamed};
 pub(crate) use tokens::{Token, TokenKind};
 
@@ -98,8 +100,17 @@ struct Lexer<'a> {
 
 /// Runs the pass over a text below 4 GiB.
 pub(crate) fn lex(text: &[u8]) -> Lexed {
+    let all = Span {
+        start: 0,
+        end: u32::MAX,
+    };
+    lex_parts(text, &[all])
+}
+
+/// The same over parts of it, which are in order; there are spaces between them.
+pub(crate) fn lex_parts(text: &[u8], parts: &[Span]) -> Lexed {
     let mut blank = text.to_vec();
-    let tokens = tokens::tokenize(text, &mut blank);
+    let tokens = tokens::tokenize(text, &mut blank, parts);
     let (partner, deep) = match_brackets(&tokens);
     let mut lexer = Lexer {
         text,

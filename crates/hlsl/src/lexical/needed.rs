@@ -38,14 +38,7 @@ pub(crate) struct LeftOut {
 /// Overloads and methods share a name, so they stay together. That is more than can be reached: a word may mean
 /// something else.
 pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedText<'_>) -> LeftOut {
-    let functions = lexed
-        .items
-        .iter()
-        .filter(|item| item.kind != ItemKind::Declaration);
-    let functions: FxHashSet<&[u8]> = functions
-        .filter_map(|item| declared(lexed, text, item, &FxHashSet::default()))
-        .flatten()
-        .collect();
+    let functions = functions(lexed, text);
     let mut by_name: FxHashMap<&[u8], Vec<usize>> = FxHashMap::default();
     let mut stays = Vec::with_capacity(lexed.items.len());
     let mut open = Vec::new();
@@ -111,7 +104,19 @@ pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedT
     }
 }
 
-fn tokens(lexed: &Lexed, span: Span) -> &[Token] {
+/// The names of functions, maybe more.
+pub(super) fn functions<'t>(lexed: &Lexed, text: &'t [u8]) -> FxHashSet<&'t [u8]> {
+    let functions = lexed
+        .items
+        .iter()
+        .filter(|item| item.kind != ItemKind::Declaration);
+    functions
+        .filter_map(|item| declared(lexed, text, item, &FxHashSet::default()))
+        .flatten()
+        .collect()
+}
+
+pub(super) fn tokens(lexed: &Lexed, span: Span) -> &[Token] {
     let first = lexed.tokens.partition_point(|token| token.start < span.start);
     let end = lexed.tokens.partition_point(|token| token.start < span.end);
     lexed.tokens.get(first..end).unwrap_or_default()
@@ -164,7 +169,7 @@ fn has_effect(value: &[Token], text: &[u8], functions: &FxHashSet<&[u8]>) -> boo
 ///
 /// Outside all brackets a declarator's name stands before its initial value, its length, its semantic, its list of
 /// parameters, the body of its struct, what its template is specialised for or the next declarator.
-fn declared<'t>(
+pub(super) fn declared<'t>(
     lexed: &Lexed,
     text: &'t [u8],
     item: &Item,

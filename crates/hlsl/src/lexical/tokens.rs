@@ -1,5 +1,7 @@
 //! Text to tokens, and the parts of the text that no grammar needs to see blanked.
 
+use crate::span::Span;
+
 /// What a token is made of. Punctuation is one byte a token: `>>=` is three.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenKind {
@@ -61,16 +63,30 @@ fn fill(blank: &mut [u8], start: usize, end: usize, with: u8) {
     }
 }
 
-/// The tokens of `text`. `blank` is a copy of it, in which comments, directives and bytes no grammar knows
-/// become spaces, and literals become something every C++ grammar takes for an operand.
+/// The tokens of those parts of `text`, in order. `blank` is a copy of it, in which comments, directives and bytes no
+/// grammar knows become spaces, and literals become something every C++ grammar takes for an operand.
+pub(crate) fn tokenize(text: &[u8], blank: &mut [u8], parts: &[Span]) -> Vec<Token> {
+    let length: usize = parts.iter().map(|part| part.slice(text).len()).sum();
+    let mut tokens = Vec::with_capacity(length / 4);
+    for part in parts {
+        let before = text.len().min(part.end as usize);
+        tokenize_part(
+            text.get(..before).unwrap_or_default(),
+            part.start as usize,
+            blank,
+            &mut tokens,
+        );
+    }
+    tokens
+}
+
+/// The tokens from `position` on.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "the caller refuses texts of 4 GiB"
 )]
-pub(crate) fn tokenize(text: &[u8], blank: &mut [u8]) -> Vec<Token> {
+fn tokenize_part(text: &[u8], mut position: usize, blank: &mut [u8], tokens: &mut Vec<Token>) {
     let at = |index: usize| text.get(index).copied().unwrap_or(0);
-    let mut tokens = Vec::with_capacity(text.len() / 4);
-    let mut position = 0;
     let mut line_start = true;
     while position < text.len() {
         let start = position;
@@ -166,7 +182,6 @@ pub(crate) fn tokenize(text: &[u8], blank: &mut [u8]) -> Vec<Token> {
             end: position as u32,
         });
     }
-    tokens
 }
 
 /// The end of the number that starts at `start`, with its suffix and whatever is glued to it.

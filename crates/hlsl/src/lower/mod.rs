@@ -132,25 +132,26 @@ pub(crate) fn parse_wanted(text: Vec<u8>, wanted: Option<&WantedText<'_>>) -> (S
             vec![problem],
         );
     }
-    let (mut shader, problems) = lower(&text, wanted);
+    let mut lexed = crate::lexical::lex(&text);
+    let mut shader = Shader::default();
+    if let Some(wanted) = wanted {
+        let left_out = leave_out_unnamed(&mut lexed, &text, wanted);
+        shader.unread = left_out.functions;
+        if left_out.is_all {
+            shader.text = text;
+            return (shader, Vec::new());
+        }
+    }
+    let (mut shader, problems) = lower(&text, &lexed, shader);
     shader.text = text;
     (shader, problems)
 }
 
-fn lower(text: &[u8], wanted: Option<&WantedText<'_>>) -> (Shader, Vec<TextProblem>) {
-    let mut lexed = crate::lexical::lex(text);
-    let left_out = wanted.map(|wanted| leave_out_unnamed(&mut lexed, text, wanted));
-    let lexed = lexed;
-    let mut shader = Shader::default();
-    if let Some(left_out) = left_out {
-        shader.unread = left_out.functions;
-        if left_out.is_all {
-            return (shader, Vec::new());
-        }
-    }
+/// What the pass left of a text, as a tree; `shader` has what is known before.
+pub(crate) fn lower(text: &[u8], lexed: &Lexed, shader: Shader) -> (Shader, Vec<TextProblem>) {
     let mut lowering = Lowering {
         text,
-        lexed: &lexed,
+        lexed,
         base: 0,
         shader,
         problems: lexed

@@ -1,0 +1,157 @@
+//! Which parts of a text an entry point needs, found out once for all that is asked of the text.
+
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashSet, FxHasher};
+
+use super::needed::{declared, functions, tokens};
+use super::{ItemKind, Lexed, TokenKind};
+use crate::span::Span;
+
+/// The top-level items of a text, and by which words others name them.
+///
+/// As in [`super::leave_out_unnamed`], an item is needed if a word of another one that is needed may be its name.
+#[derive(Debug)]
+pub(crate) struct Inventory {
+    /// In order of the text.
+    items: Vec<Span>,
+    /// What stands outside of all items: it opens and closes namespaces and buffers.
+    between: Vec<Span>,
+    /// Hashes of the words that items may declare, in order, with the items. A word that shares a hash with another one
+    /// needs more than it names, which does no harm.
+    names: Vec<(u64, u32)>,
+    /// Items that do something by being there, or of which nobody can tell what they declare.
+    always: Vec<u32>,
+}
+
+/// The identifiers and numbers of a text, and what comments have of such.
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || *byte >= 0x80;
+    text.split(move |byte| !is_word(byte))
+        .filter(|word| !word.is_empty())
+}
+
+fn hash(word: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    word.hash(&mut hasher);
+    hasher.finish()
+}
+
+impl Inventory {
+    /// `None` where brackets do not match: then no part can be told from the next.
+    pub fn of(lexed: &Lexed, text: &[u8]) -> Option<Inventory> {
+        let is_bracket =
+            |kind: TokenKind| matches!(kind, TokenKind::Punct(b'(' | b'[' | b'{' | b')' | b']' | b'}'));
+        let mut brackets = lexed.tokens.iter().zip(&lexed.partner);
+        if brackets.any(|(token, partner)| is_bracket(token.kind) && *partner == u32::MAX) {
+            return None;
+        }
+        let functions: FxHashSet<&[u8]> = functions(lexed, text);
+        let mut inventory = Inventory {
+            items: Vec::with_capacity(lexed.items.len()),
+            between: Vec::new(),
+            names: Vec::new(),
+            always: Vec::new(),
+        };
+        let mut done = 0;
+        for item in &lexed.items {
+            if item.span.start < done {
+                return None;
+            }
+            inventory.add_between(
+                lexed,
+                Span {
+                    start: done,
+                    end: item.span.start,
+                },
+            );
+            done = item.span.end;
+            // Is not read in any case.
+            if item.kind == ItemKind::Skipped {
+                continue;
+            }
+            let number = u32::try_from(inventory.items.len()).ok()?;
+            inventory.items.push(item.span);
+            match declared(lexed, text, item, &functions) {
+                None => inventory.always.push(number),
+                Some(names) => inventory
+                    .names
+                    .extend(names.into_iter().map(|name| (hash(name), number))),
+            }
+        }
+        inventory.add_between(
+            lexed,
+            Span {
+                start: done,
+                end: u32::MAX,
+            },
+        );
+        inventory.names.sort_unstable();
+        inventory.names.dedup();
+        Some(inventory)
+    }
+
+    fn add_between(&mut self, lexed: &Lexed, span: Span) {
+        let tokens = tokens(lexed, span);
+        if let (Some(first), Some(last)) = (tokens.first(), tokens.last()) {
+            self.between.push(Span {
+                start: first.start,
+                end: last.end,
+            });
+        }
+    }
+
+    /// The items that any of `roots` overlaps or touches, those that `words_of` names, and all that these need, in order.
+    pub fn needed(&self, text: &[u8], roots: &[Span], words_of: &[&[u8]]) -> Vec<Span> {
+        let mut needed: FxHashSet<u32> = FxHashSet::default();
+        let mut open = Vec::new();
+        let mut need = |item: u32, open: &mut Vec<u32>| {
+            if needed.insert(item) {
+                open.push(item);
+            }
+        };
+        for item in &self.always {
+            need(*item, &mut open);
+        }
+        for root in roots {
+            let first = self.items.partition_point(|item| item.end < root.start);
+            let touched = self.items.iter().enumerate().skip(first);
+            let touched = touched.take_while(|(_, item)| item.start <= root.end);
+            for (item, _) in touched {
+                need(item as u32, &mut open);
+            }
+        }
+        let mut seen: FxHashSet<u64> = FxHashSet::default();
+        let mut name = |text: &[u8], open: &mut Vec<u32>| {
+            for word in words(text).map(hash).filter(|word| seen.insert(*word)) {
+                let first = self.names.partition_point(|(name, _)| *name < word);
+                let named = self
+                    .names
+                    .iter()
+                    .skip(first)
+                    .take_while(|(name, _)| *name == word);
+                for (_, item) in named {
+                    need(*item, open);
+                }
+            }
+        };
+        for words in words_of {
+            name(words, &mut open);
+        }
+        while let Some(item) = open.pop() {
+            if let Some(item) = self.items.get(item as usize) {
+                name(item.slice(text), &mut open);
+            }
+        }
+        let mut needed: Vec<u32> = needed.into_iter().collect();
+        needed.sort_unstable();
+        needed
+            .into_iter()
+            .filter_map(|item| self.items.get(item as usize).copied())
+            .collect()
+    }
+
+    pub fn between(&self) -> &[Span] {
+        &self.between
+    }
+}
