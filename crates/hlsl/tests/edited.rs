@@ -99,7 +99,7 @@ fn an_entry_point_in_a_namespace_is_read() {
     let (shader, _) = parse(text.as_bytes().to_vec());
     let edited = Edited::new(&shader, vec![splice(text, "= 1;", "= 2;")]).expect("a splice in the text");
     let part = edited.part(entry_of(&shader, "main")).expect("a part");
-    assert_eq!(names(&part), ["g", "main"]);
+    assert_eq!(names(&part), ["A::g", "main"]);
 }
 
 #[test]
