@@ -536,6 +536,9 @@ impl<'a> Machine<'a> {
                 *slot = columns;
             }
         }
+        for local in &effects.rebound {
+            self.state.frame.aliases.remove(local);
+        }
         for global in &effects.statics {
             let count = self.state.statics.get(global).map_or(0, Vec::len);
             let columns = (0..count).map(|_| unknown(self, None)).collect();
@@ -565,6 +568,8 @@ impl<'a> Machine<'a> {
         });
         if let Some(resource) = resource {
             self.state.frame.aliases.insert(local, resource);
+        } else {
+            self.state.frame.aliases.remove(&local);
         }
         Ok(())
     }

@@ -429,6 +429,10 @@ impl<'a> Machine<'a> {
                     return Self::stop("a resource argument that is not understood", argument.span);
                 };
                 frame.aliases.insert(parameter.local, resource);
+                if let (ExprKind::Local(local), true) = (&argument.kind, parameter.direction != Direction::In) {
+                    // What it stands for afterwards is not followed.
+                    self.state.frame.aliases.remove(local);
+                }
                 values.push(None);
                 continue;
             }
@@ -530,11 +534,8 @@ impl<'a> Machine<'a> {
             return self.method_of_window(window, object, (name, arguments), expr);
         }
         let count = self.parts(&expr.ty).min(MAX_COMPONENTS);
-        let Some((resource, mut index)) = place.on_device() else {
-            return self.opaque(arguments, expr);
-        };
-        let Type::Resource(kind, _) = &object.ty else {
-            return self.opaque_with(index, arguments, expr);
+        let (Some((resource, mut index)), Type::Resource(kind, _)) = (place.on_device(), &object.ty) else {
+            return self.opaque_of(Some((object, place)), arguments, expr);
         };
         let by_address = matches!(
             kind,
@@ -557,7 +558,7 @@ impl<'a> Machine<'a> {
             }
             _ if name.starts_with("Interlocked") && by_address => {
                 let Some((at, operands)) = arguments.split_first() else {
-                    return self.opaque_with(index, arguments, expr);
+                    return self.opaque_of(Some((object, place)), arguments, expr);
                 };
                 let at = self.eval(at)?;
                 if at.is_empty() {
@@ -595,7 +596,7 @@ impl<'a> Machine<'a> {
                     });
                     return Ok(self.atomic_results(count, source));
                 }
-                self.opaque_with(index, arguments, expr)
+                self.opaque_of(Some((object, place)), arguments, expr)
             }
         }
     }

@@ -79,6 +79,9 @@ impl Machine<'_> {
                 }
             }
         }
+        for local in &effects.rebound {
+            self.state.frame.aliases.remove(local);
+        }
         for global in &effects.statics {
             let count = self.parts(&self.shader.globals[global.0 as usize].ty);
             let place = self.terms.symbol(&self.shader.globals[global.0 as usize].name);
@@ -343,7 +346,7 @@ impl Machine<'_> {
 }
 
 /// A type as text: two of one text are laid out alike, if the structs they name are.
-fn type_name(shader: &Shader, ty: &Type) -> String {
+pub(crate) fn type_name(shader: &Shader, ty: &Type) -> String {
     match ty {
         Type::Struct(id) => {
             (shader.structs.get(id.0 as usize)).map_or_else(String::new, |of| of.name.clone())

@@ -7,9 +7,11 @@ use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, GlobalId, Intrinsic, Scalar, Sha
 use crate::claim::FROM_HEAP;
 use crate::column::Column;
 use crate::fold;
+use crate::havoc::type_name;
 use crate::machine::{Machine, Run};
-use crate::place::{Place, Root};
+use crate::place::{Place, Root, is_resource};
 use crate::terms::Symbol;
+use crate::transfer::resource_name;
 use crate::value::{Op, Value};
 
 /// How the text of a conversion begins.
@@ -20,13 +22,17 @@ const MAX_COUNT: usize = 64;
 impl<'a> Machine<'a> {
     /// Something not understood: a term of its text and operands, which it may also have written to.
     pub fn opaque(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
-        self.opaque_with(Vec::new(), operands, expr)
+        self.opaque_of(None, operands, expr)
     }
 
-    /// The same, of some values besides the operands: which of an array of resources is meant.
-    pub fn opaque_with(
+    /// The same, of an object besides the operands, whose place was looked up already.
+    ///
+    /// Equal terms have to be equal values, so all that the text alone leaves open is an operand of the term: which
+    /// resource a parameter or variable stands for, and of which types the operands are. Where a resource is not followed
+    /// nothing is known of what it gives.
+    pub fn opaque_of(
         &mut self,
-        mut columns: Vec<Column>,
+        object: Option<(&'a Expr, Place)>,
         operands: &'a [Expr],
         expr: &'a Expr,
     ) -> Run<Vec<Column>> {
@@ -39,9 +45,12 @@ impl<'a> Machine<'a> {
         let is_marked = text.contains("NonUniformResourceIndex");
         let text = self.terms.symbol(&text);
         let (mut places, mut parts) = (Vec::new(), Vec::new());
+        let (mut columns, mut named) = (Vec::new(), Vec::new());
         // Of an operand more is there than is followed.
         let mut is_partly_known = false;
-        for operand in operands {
+        let object = object.map(|(object, place)| (object, Some(place)));
+        let operands_alone = operands.iter().map(|operand| (operand, None));
+        for (operand, place) in object.into_iter().chain(operands_alone) {
             let is_place = matches!(
                 operand.kind,
                 ExprKind::Local(_)
@@ -50,10 +59,17 @@ impl<'a> Machine<'a> {
                     | ExprKind::Field(..)
                     | ExprKind::Swizzle(..)
             );
-            let place = self.place(operand)?;
-            if matches!(operand.ty, Type::Resource(..)) {
-                if let Some((_, index)) = place.on_device() {
-                    columns.extend(index);
+            let place = match place {
+                Some(place) => place,
+                None => self.place(operand)?,
+            };
+            if is_resource(&operand.ty) {
+                match place.on_device() {
+                    Some((resource, index)) => {
+                        named.push(self.terms.symbol(resource_name(self.shader, resource)));
+                        columns.extend(index);
+                    }
+                    None => is_partly_known = true,
                 }
                 continue;
             }
@@ -107,13 +123,21 @@ impl<'a> Machine<'a> {
         }
         let call = Unknown::of(self.shader, expr).filter(|_| self.claims.is_none());
         let has_nothing = self.claims.is_some() && columns.is_empty();
+        let is_guess = matches!(expr.kind, ExprKind::Opaque(_));
+        if !is_guess || self.claims.is_none() && !operands.is_empty() {
+            let types = operands.iter().map(|operand| type_name(self.shader, &operand.ty));
+            let types = types.collect::<Vec<_>>().join(", ");
+            named.push(self.terms.symbol(&types));
+        }
+        let named = named.into_iter();
+        columns.extend(named.map(|Symbol(number)| Column::Uniform(Value::Known(number))));
         if has_nothing && is_name(self.shader, expr) {
             // Perhaps one for each thread, and another each time.
             self.state.events += 1;
             let event = Column::Uniform(Value::Known(self.state.events));
             let thread = Column::from_fn(self.lanes, |thread| Value::Known(thread as u32));
             let of = self.map_all(&[&thread, &event], |terms, values| terms.apply(Op::Same, values));
-            return Ok(self.opaque_of(text, &of, self.parts(&expr.ty).clamp(1, MAX_COUNT)));
+            return Ok(self.term_of(text, &of, self.parts(&expr.ty).clamp(1, MAX_COUNT)));
         }
         if (is_partly_known || has_nothing) && !self.is_heap(expr) {
             // Equal terms would say that what is not seen is equal too.
@@ -147,12 +171,11 @@ impl<'a> Machine<'a> {
                 }
                 _ => self.may_tell_threads(&all),
             };
-        let is_guess = matches!(expr.kind, ExprKind::Opaque(_));
         let is_of_name = || columns.first().is_some_and(|column| self.is_named(column));
         let value = if may_tell && is_guess && !is_of_name() {
             self.not_known(count)
         } else {
-            self.opaque_of(text, &all, count)
+            self.term_of(text, &all, count)
         };
         if !known_read {
             for (number, (place, operand, tells)) in places.into_iter().enumerate() {
@@ -191,7 +214,7 @@ impl<'a> Machine<'a> {
         let statics = self.state.statics.iter().filter(|(id, _)| reach.contains(id));
         given.extend(statics.flat_map(|(_, columns)| columns.iter().cloned()));
         let given = self.as_one(&given);
-        for called in self.opaque_of(text, &given, 1) {
+        for called in self.term_of(text, &given, 1) {
             self.store_device(FROM_HEAP, &[], u32::MAX, &called);
         }
         self.state.is_observed = true;
@@ -336,7 +359,7 @@ impl<'a> Machine<'a> {
     fn named_in_heap(&mut self, name: &Expr) -> Vec<Column> {
         let text = String::from_utf8_lossy(name.span.slice(&self.shader.text)).into_owned();
         let text = self.terms.symbol(&text);
-        self.opaque_of(text, &Column::ZERO, 1)
+        self.term_of(text, &Column::ZERO, 1)
     }
 
     /// All values in one term: as often as there are results it would be too much to write them down.
@@ -346,7 +369,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The values of an expression of this text that is given `all`.
-    fn opaque_of(&mut self, text: Symbol, all: &Column, count: usize) -> Vec<Column> {
+    fn term_of(&mut self, text: Symbol, all: &Column, count: usize) -> Vec<Column> {
         (0..count)
             .map(|component| {
                 let op = Op::Opaque {
@@ -371,7 +394,7 @@ impl<'a> Machine<'a> {
         if self.claims.is_some() && is_guess {
             let text = format!("argument {argument} of {}", self.terms.name(text));
             let text = self.terms.symbol(&text);
-            let changed = self.opaque_of(text, all, place.components.len());
+            let changed = self.term_of(text, all, place.components.len());
             return self.store(place, &changed, span);
         }
         let argument = self.terms.symbol(&format!("argument {argument}"));
@@ -414,7 +437,7 @@ impl<'a> Machine<'a> {
             return self.not_known(count);
         }
         let text = self.terms.symbol(text);
-        self.opaque_of(text, &all, count)
+        self.term_of(text, &all, count)
     }
 
     /// What an operator makes of operands of which one is of a type that is not known.

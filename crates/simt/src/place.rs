@@ -392,7 +392,7 @@ impl Place {
     }
 }
 
-fn is_resource(ty: &Type) -> bool {
+pub(crate) fn is_resource(ty: &Type) -> bool {
     match ty {
         Type::Resource(..) => true,
         Type::Array(element, _) => is_resource(element),

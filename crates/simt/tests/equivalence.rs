@@ -509,3 +509,91 @@ fn calls_of_what_is_not_there_are_kept_as_they_are() {
         assert!(said.starts_with("not proved"), "{pair:?}: {said}");
     }
 }
+
+/// Two kernels that differ in what is written, though much of their text is the same.
+#[track_caller]
+fn check_unequal(first: &str, second: &str) {
+    let said = words(&runs_of([first, second]));
+    assert!(!said.contains("equal") && !said.contains("up to order"), "{said}: {second}");
+}
+
+const TEXTURES: &str = "Texture2D<float> T; Texture2D<float> U; Texture2D<float> Ts[4]; Texture2D<float> Us[4];
+SamplerState A; SamplerState B; ";
+
+#[test]
+fn what_a_parameter_stands_for_is_part_of_what_is_not_understood() {
+    let sampled = "float f(Texture2D<float> t, SamplerState a, float2 at) { return t.SampleLevel(a, at, 0); }";
+    let loaded = "float f(Texture2D<float> t, SamplerState a, float2 at) { return t.Load(uint3(at, 0)); }";
+    let sized = "float f(Texture2D<float> t, SamplerState a, float2 at) { uint w, h; t.GetDimensions(w, h); return w; }";
+    let written = |function: &str, value: &str| {
+        let before = format!("{TEXTURES}{function}");
+        kernel("", &before, &format!("G[id.x] = {value};"))
+    };
+    for function in [sampled, loaded, sized] {
+        let [first, second] = ["f(T, A, id.xy)", "f(U, A, id.xy)"].map(|call| written(function, call));
+        check_unequal(&first, &second);
+        assert_eq!(words(&runs_of([&first, &first])), "equal");
+        let [first, second] = ["f(Ts[1], A, id.xy)", "f(Ts[2], A, id.xy)"].map(|call| written(function, call));
+        check_unequal(&first, &second);
+    }
+    let [first, second] = ["f(T, A, id.xy)", "f(T, B, id.xy)"].map(|call| written(sampled, call));
+    check_unequal(&first, &second);
+    let buffers = "float f(StructuredBuffer<uint> b) { uint n, s; b.GetDimensions(n, s); return n; }
+        StructuredBuffer<uint> X2;";
+    check_unequal(&written(buffers, "f(X)"), &written(buffers, "f(X2)"));
+    // An array of them, and one that a function gives, are not followed.
+    let arrays = "float f(Texture2D<float> t[4], float2 at) { return t[1].SampleLevel(A, at, 0); }";
+    check_unequal(&written(arrays, "f(Ts, id.xy)"), &written(arrays, "f(Us, id.xy)"));
+    let given = "Texture2D<float> f(uint i) { if (i == 0) return T; return U; }";
+    let [first, second] = ["0", "1"].map(|which| {
+        let before = format!("{TEXTURES}{given}");
+        let body = format!("uint i = {which}; G[id.x] = f(i).SampleLevel(A, id.xy, 0);");
+        kernel("", &before, &body)
+    });
+    check_unequal(&first, &second);
+}
+
+#[test]
+fn what_a_variable_stands_for_is_part_of_what_is_not_understood() {
+    let body = |text: &str| kernel("", TEXTURES, text);
+    let pairs = [
+        ["Texture2D<float> t = T;", "Texture2D<float> t = U;"],
+        ["Texture2D<float> t = T; t = U;", "Texture2D<float> t = U; t = T;"],
+        [
+            "Texture2D<float> t; if (Count) t = T; else t = U;",
+            "Texture2D<float> t; if (Count) t = U; else t = T;",
+        ],
+        // Another one after a loop that is not followed.
+        [
+            "Texture2D<float> t = T; for (uint i = 0; i < X[0]; ++i) t = U;",
+            "Texture2D<float> t = T;",
+        ],
+    ];
+    for [first, second] in pairs {
+        for used in ["t.SampleLevel(A, id.xy, 0)", "t[id.xy]"] {
+            let [first, second] = [first, second].map(|text| body(&format!("{text} G[id.x] = {used};")));
+            check_unequal(&first, &second);
+        }
+    }
+    let samplers = ["s = A; else s = B;", "s = B; else s = A;"];
+    let samplers = samplers.map(|text| {
+        body(&format!("SamplerState s; if (Count) {text} G[id.x] = T.SampleLevel(s, id.xy, 0);"))
+    });
+    check_unequal(&samplers[0], &samplers[1]);
+    // One that a call hands back.
+    let before = "void f(out StructuredBuffer<float> t) { t = F2; }";
+    let [first, second] = ["f(t);", ""].map(|call| {
+        let body = format!("StructuredBuffer<float> t = F; {call} G[id.x] = t[id.x];");
+        kernel("", &format!("StructuredBuffer<float> F2; {before}"), &body)
+    });
+    check_unequal(&first, &second);
+}
+
+#[test]
+fn the_types_of_its_operands_are_part_of_what_is_not_understood() {
+    let [first, second] = ["uint", "int"].map(|ty| {
+        let body = format!("{ty} x = X[id.x]; G[id.x] = T.SampleLevel(A, x, 0);");
+        kernel("", TEXTURES, &body)
+    });
+    check_unequal(&first, &second);
+}
