@@ -497,7 +497,7 @@ fn moves_registers(intrinsic: Intrinsic) -> bool {
     )
 }
 
-fn is_writable(ty: &Type) -> bool {
+pub(crate) fn is_writable(ty: &Type) -> bool {
     match ty {
         Type::Resource(kind, _) => kind.is_writable(),
         Type::Array(element, _) => is_writable(element),

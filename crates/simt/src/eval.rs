@@ -6,6 +6,7 @@ use crate::claim::Met;
 use crate::column::{Column, Mask};
 use crate::flow::Source;
 use crate::fold;
+use crate::layout::is_of_words;
 use crate::machine::{Frame, MAX_COMPONENTS, Machine, Run};
 use crate::place::Place;
 use crate::terms::Terms;
@@ -429,7 +430,8 @@ impl<'a> Machine<'a> {
                     return Self::stop("a resource argument that is not understood", argument.span);
                 };
                 frame.aliases.insert(parameter.local, resource);
-                if let (ExprKind::Local(local), true) = (&argument.kind, parameter.direction != Direction::In) {
+                if let (ExprKind::Local(local), true) = (&argument.kind, parameter.direction != Direction::In)
+                {
                     // What it stands for afterwards is not followed.
                     self.state.frame.aliases.remove(local);
                 }
@@ -544,13 +546,25 @@ impl<'a> Machine<'a> {
         match (name, arguments) {
             ("Load" | "Load2" | "Load3" | "Load4", [at]) if *kind != ResourceKind::Texture => {
                 index.extend(self.eval(at)?);
+                if by_address && !is_of_words(self.shader, &expr.ty) {
+                    // Not the words at that address: others lie there, in an order of their own.
+                    index.push(self.told_by_types([&expr.ty]));
+                }
                 Ok((0..count as u32)
                     .map(|component| self.load_device(resource, &index, component))
                     .collect())
             }
             ("Store" | "Store2" | "Store3" | "Store4", [at, value]) if by_address => {
                 index.extend(self.eval(at)?);
-                let value = self.eval(value)?;
+                let ty = &value.ty;
+                let mut value = self.eval(value)?;
+                if !is_of_words(self.shader, ty) {
+                    // Which bytes its components are is not followed: only the same store leaves the same.
+                    value.push(self.told_by_types([ty]));
+                    let all = self.as_one(&value);
+                    self.store_device(resource, &index, u32::MAX, &all);
+                    return Ok(Vec::new());
+                }
                 for (component, value) in (0u32..).zip(&value) {
                     self.store_device(resource, &index, component, value);
                 }

@@ -7,8 +7,8 @@ use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, GlobalId, Intrinsic, Scalar, Sha
 use crate::claim::FROM_HEAP;
 use crate::column::Column;
 use crate::fold;
-use crate::havoc::type_name;
 use crate::machine::{Machine, Run};
+use crate::meaning::{Meaning, is_told};
 use crate::place::{Place, Root, is_resource};
 use crate::terms::Symbol;
 use crate::transfer::resource_name;
@@ -125,9 +125,8 @@ impl<'a> Machine<'a> {
         let has_nothing = self.claims.is_some() && columns.is_empty();
         let is_guess = matches!(expr.kind, ExprKind::Opaque(_));
         if !is_guess || self.claims.is_none() && !operands.is_empty() {
-            let types = operands.iter().map(|operand| type_name(self.shader, &operand.ty));
-            let types = types.collect::<Vec<_>>().join(", ");
-            named.push(self.terms.symbol(&types));
+            named.push(self.operands_meaning(operands, expr));
+            is_partly_known |= !is_told(self.shader, expr);
         }
         let named = named.into_iter();
         columns.extend(named.map(|Symbol(number)| Column::Uniform(Value::Known(number))));
@@ -212,7 +211,11 @@ impl<'a> Machine<'a> {
         let thread = Column::from_fn(self.lanes, |thread| Value::Known(thread as u32));
         let mut given = vec![all.clone(), thread, history, held, arms];
         let statics = self.state.statics.iter().filter(|(id, _)| reach.contains(id));
-        given.extend(statics.flat_map(|(_, columns)| columns.iter().cloned()));
+        for (id, columns) in statics {
+            let name = self.terms.symbol(resource_name(self.shader, *id));
+            given.push(Column::Uniform(Value::Known(name.0)));
+            given.extend(columns.iter().cloned());
+        }
         let given = self.as_one(&given);
         for called in self.term_of(text, &given, 1) {
             self.store_device(FROM_HEAP, &[], u32::MAX, &called);
@@ -256,6 +259,8 @@ impl<'a> Machine<'a> {
             .iter()
             .filter(|array| reach.contains(&array.global))
         {
+            let name = self.terms.symbol(resource_name(self.shader, array.global));
+            held.push(Value::Known(name.0));
             let is_settled = !array.is_written_in(self.state.interval_of(array));
             held.push(Value::Known(u32::from(is_settled)));
             held.extend(array.cells().iter().cloned());
@@ -362,8 +367,26 @@ impl<'a> Machine<'a> {
         self.term_of(text, &Column::ZERO, 1)
     }
 
+    /// What is to be known of the operands besides their values.
+    fn operands_meaning(&mut self, operands: &[Expr], expr: &Expr) -> Symbol {
+        let key = std::ptr::from_ref(expr);
+        if let Some(known) = self.opaque_meanings.get(&key) {
+            return *known;
+        }
+        let meaning = Meaning::of_opaque(self.shader, expr, operands);
+        let meaning = self.terms.symbol(&meaning);
+        self.opaque_meanings.insert(key, meaning);
+        meaning
+    }
+
+    /// A number that tells these types from others, in whichever kernel.
+    pub fn told_by_types<'t>(&mut self, types: impl IntoIterator<Item = &'t Type>) -> Column {
+        let types = Meaning::of_types(self.shader, types);
+        Column::Uniform(Value::Known(self.terms.symbol(&types).0))
+    }
+
     /// All values in one term: as often as there are results it would be too much to write them down.
-    fn as_one(&mut self, columns: &[Column]) -> Column {
+    pub fn as_one(&mut self, columns: &[Column]) -> Column {
         let arguments: Vec<&Column> = columns.iter().collect();
         self.map_all(&arguments, |terms, values| terms.apply(Op::Same, values))
     }
