@@ -10,7 +10,7 @@ use shaderlint_hlsl::{
 };
 
 use crate::finding::Atomic;
-use crate::opaque::Unknown;
+use crate::opaque::{Unknown, status_argument};
 
 /// An upper bound on what running some statements reads and writes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -419,8 +419,10 @@ impl EffectsCache {
                 effects.device_observed |= is_writable(&object.ty) && !name.starts_with("Store");
                 effects.atomic |= Atomic::of_name(name).is_some();
                 self.expression(shader, object, writes, effects);
+                let status = status_argument(expr);
                 for argument in arguments {
-                    self.expression(shader, argument, writes, effects);
+                    let is_status = status.is_some_and(|status| std::ptr::eq(status, argument));
+                    self.expression(shader, argument, writes || is_status, effects);
                 }
             }
         }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, GlobalId, Intrinsic, Scalar, Shader, Span, Storage, Type};
+use shaderlint_hlsl::{
+    BinaryOp, Expr, ExprKind, GlobalId, Intrinsic, ResourceKind, Scalar, Shader, Span, Storage, Type,
+};
 
 use crate::claim::FROM_HEAP;
 use crate::column::Column;
@@ -49,6 +51,14 @@ impl<'a> Machine<'a> {
         // Of an operand more is there than is followed.
         let mut is_partly_known = false;
         let object = object.map(|(object, place)| (object, Some(place)));
+        let known_read = match &expr.kind {
+            ExprKind::Method { name, .. } => is_read(name),
+            ExprKind::Intrinsic(intrinsic, arguments) => {
+                !(0..arguments.len()).any(|index| intrinsic.may_write(index))
+            }
+            _ => false,
+        };
+        let status = status_argument(expr);
         let operands_alone = operands.iter().map(|operand| (operand, None));
         for (operand, place) in object.into_iter().chain(operands_alone) {
             let is_place = matches!(
@@ -96,17 +106,11 @@ impl<'a> Machine<'a> {
             if matches!(&operand.kind, ExprKind::Opaque(within) if !within.is_empty()) {
                 parts.push(operand);
             }
-            if is_place && !matches!(place.root, Root::Value(_) | Root::Uniform(_)) {
+            let may_be_written = !known_read || status.is_some_and(|status| std::ptr::eq(status, operand));
+            if is_place && may_be_written && !matches!(place.root, Root::Value(_) | Root::Uniform(_)) {
                 places.push((place, operand, tells));
             }
         }
-        let known_read = match &expr.kind {
-            ExprKind::Method { name, .. } => is_read(name),
-            ExprKind::Intrinsic(intrinsic, arguments) => {
-                !(0..arguments.len()).any(|index| intrinsic.may_write(index))
-            }
-            _ => false,
-        };
         if !known_read {
             // A barrier may hide behind an unknown name.
             self.state.epoch += 1;
@@ -176,15 +180,15 @@ impl<'a> Machine<'a> {
         } else {
             self.term_of(text, &all, count)
         };
-        if !known_read {
-            for (number, (place, operand, tells)) in places.into_iter().enumerate() {
-                if tells || may_tell {
-                    let changed = self.not_known(place.components.len());
-                    self.store(&place, &changed, operand.span)?;
-                } else {
-                    self.write_opaquely(text, number, &all, (&place, operand.span), is_guess)?;
-                }
+        for (number, (place, operand, tells)) in places.into_iter().enumerate() {
+            if tells || may_tell {
+                let changed = self.not_known(place.components.len());
+                self.store(&place, &changed, operand.span)?;
+            } else {
+                self.write_opaquely(text, number, &all, (&place, operand.span), is_guess)?;
             }
+        }
+        if !known_read {
             for part in parts {
                 self.assign_part(part, "", std::slice::from_ref(&all))?;
             }
@@ -561,6 +565,28 @@ pub(crate) fn is_read(name: &str) -> bool {
     ["Load", "Sample", "Gather"]
         .iter()
         .any(|read| name.starts_with(read))
+}
+
+/// The variable in which a load or sample leaves whether all of what it read is there: its last argument, "a variable to
+/// store the status" (learn.microsoft.com of `Load`, `Sample`, `Gather` and their kin), where there are as many.
+pub(crate) fn status_argument(expr: &Expr) -> Option<&Expr> {
+    let ExprKind::Method {
+        object,
+        name,
+        arguments,
+    } = &expr.kind
+    else {
+        return None;
+    };
+    let least = match &object.ty {
+        Type::Resource(ResourceKind::Texture, _) if name.starts_with("Load") => 3,
+        Type::Resource(..) if name.starts_with("Load") => 2,
+        Type::Resource(..) if name.starts_with("Gather") => 3,
+        Type::Resource(..) if name.starts_with("Sample") => 4,
+        _ => return None,
+    };
+    let last = arguments.last().filter(|_| arguments.len() >= least);
+    last.filter(|last| matches!(last.ty, Type::Scalar(Scalar::Uint | Scalar::Int)))
 }
 
 /// Whether an expression that is not understood is a name and no more.

@@ -19,7 +19,7 @@ use shaderlint_hlsl::{
 use crate::column::Column;
 use crate::effects::{Effects, is_writable};
 use crate::machine::Machine;
-use crate::opaque::is_read;
+use crate::opaque::{is_read, status_argument};
 
 /// What a variable holds in any pass, by thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -412,7 +412,7 @@ impl<'a> Changes<'a, '_> {
                 let object = Some(&**object).filter(|object| !matches!(object.ty, Type::Resource(..)));
                 object.into_iter().chain(arguments).collect()
             }
-            _ => Vec::new(),
+            _ => status_argument(call).into_iter().collect(),
         }
     }
 

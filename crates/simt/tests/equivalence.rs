@@ -738,3 +738,30 @@ fn what_is_no_word_is_not_taken_for_one_in_byte_address_buffers() {
     .map(|body| kernel("", structs, body));
     assert_eq!(words(&runs_of([&first, &second])), "equal");
 }
+
+#[test]
+fn a_load_may_leave_a_status() {
+    let before = format!("{TEXTURES}Buffer<uint> V;");
+    for call in [
+        "T.Load(int3(id.xy, 0), int2(0, 0), status)",
+        "V.Load(id.x, status)",
+        "In.Load(id.x * 4, status)",
+        "T.SampleLevel(A, id.xy, 0, int2(0, 0), status)",
+        "T.Gather(A, id.xy, int2(0, 0), status).x",
+    ] {
+        let [first, second] = ["status", "7"].map(|stored| {
+            kernel(
+                "",
+                &before,
+                &format!("uint status = 7; G[id.x] = {call}; Y[id.x] = {stored};"),
+            )
+        });
+        check_unequal(&first, &second);
+    }
+    // What tells where is no status.
+    let [first, second] = ["at", "0"].map(|stored| {
+        let body = format!("uint at = 0; G[id.x] = T.SampleLevel(A, id.xy, at); Y[id.x] = {stored};");
+        kernel("", &before, &body)
+    });
+    assert_eq!(words(&runs_of([&first, &second])), "equal");
+}
