@@ -32,9 +32,7 @@ impl Meaning {
     pub fn of_statements(shader: &Shader, function: FunctionId, statements: &[Stmt]) -> Meaning {
         let mut writer = Writer::new(shader);
         writer.function = Some(function);
-        for statement in statements {
-            writer.statement(statement);
-        }
+        writer.statements(statements);
         let locals = std::mem::take(&mut writer.locals).into_order();
         writer.finish();
         Meaning {
@@ -181,7 +179,7 @@ impl<'s> Writer<'s> {
             self.source(function.span);
         }
         match &function.body {
-            Some(body) => body.iter().for_each(|statement| self.statement(statement)),
+            Some(body) => self.statements(body),
             None => self.put(&function.name),
         }
     }
@@ -291,6 +289,12 @@ impl<'s> Writer<'s> {
         }
     }
 
+    fn statements(&mut self, body: &[Stmt]) {
+        for statement in body {
+            self.statement(statement);
+        }
+    }
+
     fn statement(&mut self, statement: &Stmt) {
         match &statement.kind {
             StmtKind::Declare { local, init } => {
@@ -308,7 +312,7 @@ impl<'s> Writer<'s> {
             StmtKind::Expr(expr) => self.expr(expr),
             StmtKind::Block(body) => {
                 self.put("{");
-                body.iter().for_each(|statement| self.statement(statement));
+                self.statements(body);
                 self.put("}");
             }
             StmtKind::If {
@@ -328,7 +332,7 @@ impl<'s> Writer<'s> {
             }
             StmtKind::Loop(l) => {
                 self.put(if l.tests_first { "loop{" } else { "do{" });
-                l.init.iter().for_each(|statement| self.statement(statement));
+                self.statements(&l.init);
                 self.put("}");
                 self.optional(l.condition.as_ref());
                 self.put(";");
@@ -344,7 +348,7 @@ impl<'s> Writer<'s> {
                     self.put("case ");
                     self.optional(case.label.as_ref());
                     self.put("{");
-                    case.body.iter().for_each(|statement| self.statement(statement));
+                    self.statements(&case.body);
                     self.put("}");
                 }
             }
@@ -426,7 +430,9 @@ impl<'s> Writer<'s> {
                 self.is_partial |= !is_told(self.shader, expr);
             }
         }
-        expr.children().for_each(|part| self.expr(part));
+        for part in expr.children() {
+            self.expr(part);
+        }
         self.put(")");
     }
 }

@@ -716,7 +716,7 @@ fn in_any_pass_only_what_is_known_to_be_alike_is() {
         "for (uint j = 0; j < 4; ++j) { if (j == gi) return; } x++;",
         "x += x == i ? Src[gi] : lane();",
     ] {
-        let body = format!("tid = gi; StructuredBuffer<uint> t = T[gi]; StructuredBuffer<uint> u = T[0];");
+        let body = "tid = gi; StructuredBuffer<uint> t = T[gi]; StructuredBuffer<uint> u = T[0];";
         let change = change.replace("u[0];", "u[0]; u = T[i + gi];");
         assert_eq!(
             added(globals, &format!("{body} {}", in_a_loop(at_x, &change))),
