@@ -7,13 +7,14 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use shaderlint_hlsl::{GlobalId, LocalId, Shader, Span, Stmt, Type};
+use shaderlint_hlsl::{GlobalId, LocalId, Span, Stmt, Type};
 
 use crate::column::Column;
 use crate::effects::Effects;
 use crate::history::Step;
 use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
 use crate::meaning::Meaning;
+use crate::place::holds_resource;
 use crate::terms::Symbol;
 use crate::transfer::{ANY_RESOURCE, resource_name};
 use crate::value::{Op, Value};
@@ -254,7 +255,7 @@ impl Machine<'_> {
                     values.extend(index.iter().map(|column| column.at(thread).clone()));
                     continue;
                 }
-                if !is_followed(self.shader, &declared.ty) {
+                if holds_resource(self.shader, &declared.ty) || !self.shader.is_known(&declared.ty) {
                     // There is more to it than its components.
                     values.push(self.terms.fresh());
                 }
@@ -299,18 +300,5 @@ impl Machine<'_> {
             }
         }
         digests
-    }
-}
-
-/// Whether all of a value of this type is in its components.
-fn is_followed(shader: &Shader, ty: &Type) -> bool {
-    match ty {
-        Type::Resource(..) | Type::Unknown => false,
-        Type::Array(element, _) => is_followed(shader, element),
-        Type::Struct(id) => {
-            let declared = shader.structs.get(id.0 as usize);
-            declared.is_some_and(|of| of.fields.iter().all(|field| is_followed(shader, &field.ty)))
-        }
-        Type::Void | Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => true,
     }
 }

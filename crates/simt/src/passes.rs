@@ -20,6 +20,7 @@ use crate::column::Column;
 use crate::effects::{Effects, is_writable};
 use crate::machine::Machine;
 use crate::opaque::{is_read, status_argument};
+use crate::place::holds_resource;
 
 /// What a variable holds in any pass, by thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -204,7 +205,9 @@ impl<'a> Changes<'a, '_> {
             | ExprKind::Cast(_)
             | ExprKind::Construct(_)
             | ExprKind::Comma(..) => true,
-            ExprKind::Local(local) if matches!(part.ty, Type::Resource(..)) => self.is_one_resource(*local),
+            ExprKind::Local(local) if holds_resource(self.machine.shader, &part.ty) => {
+                self.is_one_resource(*local)
+            }
             ExprKind::Local(local) => {
                 self.alike.contains(local)
                     || !self.effects.written.contains(local) && is_one(self.machine, self.held(*local))

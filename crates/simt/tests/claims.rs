@@ -692,6 +692,7 @@ fn in_any_pass_only_what_is_known_to_be_alike_is() {
     let at_x = "InterlockedAdd(C[x], 1);";
     let globals = "static uint tid; StructuredBuffer<uint> T[64]; ConsumeStructuredBuffer<uint> Q; RWStructuredBuffer<uint> V;
         Texture2D<uint> Tex; SamplerState A; SamplerState B;
+        struct Member { StructuredBuffer<uint> s; }; uint of_member(Member m) { return m.s[0]; }
         uint of_static() { return tid; } void set(uint v) { tid = v; } uint lane() { return WaveGetLaneIndex(); }
         uint ticket() { uint r; InterlockedExchange(cell, 1, r); return r; } uint kept() { static uint n; return n++; }
         uint most() { uint r; InterlockedMax(V[0], 1, r); return r; } uint own() { return V[tid]; }
@@ -712,11 +713,13 @@ fn in_any_pass_only_what_is_known_to_be_alike_is() {
         "x = Unknown();",
         "x = t[0];",
         "x = u[0];",
+        "x = m.s[0];",
+        "x = of_member(m);",
         "switch (gi) { case 0: continue; default: break; } x++;",
         "for (uint j = 0; j < 4; ++j) { if (j == gi) return; } x++;",
         "x += x == i ? Src[gi] : lane();",
     ] {
-        let body = "tid = gi; StructuredBuffer<uint> t = T[gi]; StructuredBuffer<uint> u = T[0];";
+        let body = "tid = gi; StructuredBuffer<uint> t = T[gi]; StructuredBuffer<uint> u = T[0]; Member m; m.s = T[gi];";
         let change = change.replace("u[0];", "u[0]; u = T[i + gi];");
         assert_eq!(
             added(globals, &format!("{body} {}", in_a_loop(at_x, &change))),
