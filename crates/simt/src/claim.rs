@@ -360,10 +360,11 @@ impl<'a> Machine<'a> {
             return;
         }
         let before = self.state.clone();
-        let held = self.in_any_pass(l, &effects.written, begun);
+        let held = self.in_any_pass(l, &effects, begun);
         self.forget(&effects, |machine, local| {
+            // What becomes of a `static` variable is not looked at.
             let held = local.and_then(|local| held.get(&local));
-            match held.copied().unwrap_or(Held::Own) {
+            match held.copied().unwrap_or(Held::Untold) {
                 Held::One | Held::Stepped => Column::Uniform(machine.terms.fresh()),
                 Held::Own => machine.unknown(),
                 Held::Untold => machine.untold(),
@@ -389,6 +390,26 @@ impl<'a> Machine<'a> {
         let mut aside = untested.into_iter().chain(&l.step);
         if halted || aside.any(|expr| self.effects.of_expression(self.shader, expr).atomic) {
             self.miss_claims(&effects);
+        }
+    }
+
+    /// The variables that may tell the threads apart after a loop that is not followed.
+    pub fn untold_after(&mut self, statement: &'a Stmt, l: &'a Loop, begun: &[Vec<Column>]) -> Vec<LocalId> {
+        let effects = self
+            .effects
+            .of_statements(self.shader, std::slice::from_ref(statement));
+        let held = self.in_any_pass(l, &effects, begun).into_iter();
+        let untold = held.filter(|(_, held)| *held == Held::Untold);
+        untold.map(|(local, _)| local).collect()
+    }
+
+    pub fn leave_untold(&mut self, locals: &[LocalId]) {
+        for local in locals {
+            let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
+            let untold = (0..count).map(|_| self.untold()).collect();
+            if let Some(slot) = self.state.frame.locals.get_mut(local.0 as usize) {
+                *slot = untold;
+            }
         }
     }
 
@@ -536,6 +557,9 @@ impl<'a> Machine<'a> {
                 *slot = columns;
             }
         }
+        for local in &effects.rebound {
+            self.state.frame.aliases.remove(local);
+        }
         for global in &effects.statics {
             let count = self.state.statics.get(global).map_or(0, Vec::len);
             let columns = (0..count).map(|_| unknown(self, None)).collect();
@@ -565,6 +589,8 @@ impl<'a> Machine<'a> {
         });
         if let Some(resource) = resource {
             self.state.frame.aliases.insert(local, resource);
+        } else {
+            self.state.frame.aliases.remove(&local);
         }
         Ok(())
     }

@@ -177,10 +177,13 @@ impl<'a> Machine<'a> {
                     self.state.frame.locals = locals;
                     self.state.statics = statics;
                 }
-                if let Some((claims, begun)) = claims {
+                let untold = claims.map_or_else(Vec::new, |(claims, begun)| {
                     self.any_pass(statement, l, &begun, claims);
-                }
-                self.havoc(std::slice::from_ref(statement), statement.span)
+                    self.untold_after(statement, l, &begun)
+                });
+                self.havoc(std::slice::from_ref(statement), statement.span)?;
+                self.leave_untold(&untold);
+                Ok(())
             }
             Err(halt) => {
                 // Its later passes are not seen.

@@ -3,7 +3,7 @@
 //! A barrier within diverging control flow is undefined (MS docs of `GroupMemoryBarrierWithGroupSync`; FXC rejects it,
 //! DXC does not). A thread that is not active here went another way for certain: where a condition is not known, both
 //! arms are run by all whom it may concern. So it is enough that one active thread's guard is known to hold, or is the
-//! guard under which another one went elsewhere.
+//! guard under which another one went elsewhere and which was seen to hold for some input.
 //!
 //! Threads whose guards differ by what the host sets, as after `if (id.x >= n) return;`, are another matter: they part
 //! for some values of `n` only. Such values are looked for. If there are any, and others for which all threads stay, the
@@ -55,9 +55,20 @@ impl Machine<'_> {
             return;
         }
         let missing = self.all.without(state.active);
-        let parts = |here: usize, away: usize| {
+        // A guard that both have in common need not hold for any input.
+        let mut shared: Option<(Value, bool)> = None;
+        let mut may_hold = |guard: &Value| match &shared {
+            Some((known, holds)) if known == guard => *holds,
+            _ => {
+                let holds = self.terms.seen_to_hold(guard);
+                shared = Some((guard.clone(), holds));
+                holds
+            }
+        };
+        let mut parts = |here: usize, away: usize| {
             let guard = state.guard.at(here);
-            self.is_certain(guard) || (state.alive.contains(away) && guard == state.guard.at(away))
+            self.is_certain(guard)
+                || state.alive.contains(away) && guard == state.guard.at(away) && may_hold(guard)
         };
         let away: Vec<usize> = missing.threads().collect();
         let found = state

@@ -10,7 +10,7 @@ use shaderlint_hlsl::{
 };
 
 use crate::finding::Atomic;
-use crate::opaque::Unknown;
+use crate::opaque::{Unknown, status_argument};
 
 /// An upper bound on what running some statements reads and writes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,6 +19,8 @@ pub(crate) struct Effects {
     pub read: BTreeSet<LocalId>,
     pub written: BTreeSet<LocalId>,
     pub declared: BTreeSet<LocalId>,
+    /// Those that may stand for another resource afterwards.
+    pub rebound: BTreeSet<LocalId>,
     /// Groupshared arrays.
     pub shared_read: BTreeSet<GlobalId>,
     pub shared_written: BTreeSet<GlobalId>,
@@ -98,9 +100,17 @@ impl Effects {
         self.read.extend(&other.read);
         self.written.extend(&other.written);
         self.declared.extend(&other.declared);
+        self.rebound.extend(&other.rebound);
         self.add_globals(other);
         self.leaves |= other.leaves;
         self.jumps |= other.jumps;
+    }
+
+    /// Something is given to a place.
+    fn rebind(&mut self, place: &Expr) {
+        if let (ExprKind::Local(local), Type::Resource(..)) = (&place.kind, &place.ty) {
+            self.rebound.insert(*local);
+        }
     }
 
     fn call(&mut self, unknown: Option<Unknown>) {
@@ -259,6 +269,9 @@ impl EffectsCache {
             StmtKind::Switch { value, cases } => {
                 self.expression(shader, value, false, effects);
                 for case in cases {
+                    if let Some(label) = &case.label {
+                        self.expression(shader, label, false, effects);
+                    }
                     for statement in &case.body {
                         self.statement(shader, statement, effects);
                     }
@@ -334,6 +347,7 @@ impl EffectsCache {
             }
             ExprKind::Assign { target, value, op } => {
                 effects.device_observed |= op.is_some() && is_on_device(shader, target);
+                effects.rebind(target);
                 self.expression(shader, target, true, effects);
                 self.expression(shader, value, false, effects);
             }
@@ -356,9 +370,12 @@ impl EffectsCache {
             ExprKind::Call(function, arguments) => {
                 let callee = shader.functions.get(function.0 as usize);
                 for (index, argument) in arguments.iter().enumerate() {
-                    let written = callee.and_then(|f| f.parameters.get(index)).is_none_or(|p| {
-                        p.direction != Direction::In || matches!(argument.ty, Type::Resource(..))
-                    });
+                    let parameter = callee.and_then(|f| f.parameters.get(index));
+                    let is_out = parameter.is_none_or(|parameter| parameter.direction != Direction::In);
+                    if is_out {
+                        effects.rebind(argument);
+                    }
+                    let written = is_out || matches!(argument.ty, Type::Resource(..));
                     self.expression(shader, argument, written, effects);
                 }
                 let of_callee = self.of_function(shader, *function);
@@ -402,8 +419,10 @@ impl EffectsCache {
                 effects.device_observed |= is_writable(&object.ty) && !name.starts_with("Store");
                 effects.atomic |= Atomic::of_name(name).is_some();
                 self.expression(shader, object, writes, effects);
+                let status = status_argument(expr);
                 for argument in arguments {
-                    self.expression(shader, argument, writes, effects);
+                    let is_status = status.is_some_and(|status| std::ptr::eq(status, argument));
+                    self.expression(shader, argument, writes || is_status, effects);
                 }
             }
         }
@@ -487,7 +506,7 @@ fn moves_registers(intrinsic: Intrinsic) -> bool {
     )
 }
 
-fn is_writable(ty: &Type) -> bool {
+pub(crate) fn is_writable(ty: &Type) -> bool {
     match ty {
         Type::Resource(kind, _) => kind.is_writable(),
         Type::Array(element, _) => is_writable(element),

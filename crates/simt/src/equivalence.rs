@@ -266,7 +266,8 @@ fn trace(
     })
 }
 
-/// In byte-address buffers a word is told by its address, whichever part of a store it was.
+/// In byte-address buffers a word is told by its address, whichever part of a store it was. What is stored of other types
+/// is no component of its own ([`crate::layout::is_of_words`]).
 pub(crate) fn by_address(shader: &Shader, terms: &mut Terms, writes: &mut [Write]) {
     let bytes: Vec<Symbol> = (shader.globals.iter())
         .filter(|global| is_by_address(&global.ty))
@@ -276,7 +277,7 @@ pub(crate) fn by_address(shader: &Shader, terms: &mut Terms, writes: &mut [Write
         let is_word = write.component != 0 && write.component != u32::MAX;
         if is_word
             && bytes.contains(&write.resource)
-            && let [address] = &mut *write.index
+            && let [.., address] = &mut *write.index
         {
             let offset = Value::Known(4u32.wrapping_mul(write.component));
             *address = terms.combine(Operator::Add, address, &offset);

@@ -6,6 +6,7 @@ use crate::claim::Met;
 use crate::column::{Column, Mask};
 use crate::flow::Source;
 use crate::fold;
+use crate::layout::is_of_words;
 use crate::machine::{Frame, MAX_COMPONENTS, Machine, Run};
 use crate::place::Place;
 use crate::terms::Terms;
@@ -429,6 +430,11 @@ impl<'a> Machine<'a> {
                     return Self::stop("a resource argument that is not understood", argument.span);
                 };
                 frame.aliases.insert(parameter.local, resource);
+                if let (ExprKind::Local(local), true) = (&argument.kind, parameter.direction != Direction::In)
+                {
+                    // What it stands for afterwards is not followed.
+                    self.state.frame.aliases.remove(local);
+                }
                 values.push(None);
                 continue;
             }
@@ -530,11 +536,8 @@ impl<'a> Machine<'a> {
             return self.method_of_window(window, object, (name, arguments), expr);
         }
         let count = self.parts(&expr.ty).min(MAX_COMPONENTS);
-        let Some((resource, mut index)) = place.on_device() else {
-            return self.opaque(arguments, expr);
-        };
-        let Type::Resource(kind, _) = &object.ty else {
-            return self.opaque_with(index, arguments, expr);
+        let (Some((resource, mut index)), Type::Resource(kind, _)) = (place.on_device(), &object.ty) else {
+            return self.opaque_of(Some((object, place)), arguments, expr);
         };
         let by_address = matches!(
             kind,
@@ -543,13 +546,25 @@ impl<'a> Machine<'a> {
         match (name, arguments) {
             ("Load" | "Load2" | "Load3" | "Load4", [at]) if *kind != ResourceKind::Texture => {
                 index.extend(self.eval(at)?);
+                if by_address && !is_of_words(self.shader, &expr.ty) {
+                    // Not the words at that address: others lie there, in an order of their own.
+                    index.push(self.told_by_types([&expr.ty]));
+                }
                 Ok((0..count as u32)
                     .map(|component| self.load_device(resource, &index, component))
                     .collect())
             }
             ("Store" | "Store2" | "Store3" | "Store4", [at, value]) if by_address => {
                 index.extend(self.eval(at)?);
-                let value = self.eval(value)?;
+                let ty = &value.ty;
+                let mut value = self.eval(value)?;
+                if !is_of_words(self.shader, ty) {
+                    // Which bytes its components are is not followed: only the same store leaves the same.
+                    value.push(self.told_by_types([ty]));
+                    let all = self.as_one(&value);
+                    self.store_device(resource, &index, u32::MAX, &all);
+                    return Ok(Vec::new());
+                }
                 for (component, value) in (0u32..).zip(&value) {
                     self.store_device(resource, &index, component, value);
                 }
@@ -557,7 +572,7 @@ impl<'a> Machine<'a> {
             }
             _ if name.starts_with("Interlocked") && by_address => {
                 let Some((at, operands)) = arguments.split_first() else {
-                    return self.opaque_with(index, arguments, expr);
+                    return self.opaque_of(Some((object, place)), arguments, expr);
                 };
                 let at = self.eval(at)?;
                 if at.is_empty() {
@@ -595,7 +610,7 @@ impl<'a> Machine<'a> {
                     });
                     return Ok(self.atomic_results(count, source));
                 }
-                self.opaque_with(index, arguments, expr)
+                self.opaque_of(Some((object, place)), arguments, expr)
             }
         }
     }

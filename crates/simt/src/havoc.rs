@@ -1,22 +1,22 @@
 //! Statements that are not followed: what they may write becomes a term of all they may read.
 //!
 //! Sound because statements are a deterministic function of what they read: equal statements that read equal values
-//! leave equal values. Equal are those whose text is, with that of all functions, types and declarations it names. What
-//! other threads could have a part in (barriers, waves, groupshared reads) makes the values of *all* threads part of what
+//! leave equal values. Equal are those that mean the same ([`crate::meaning`]). What other threads could have a part in (barriers, waves, groupshared reads) makes the values of *all* threads part of what
 //! is read.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 use std::rc::Rc;
 
-use shaderlint_hlsl::{GlobalId, LocalId, Shader, Span, Stmt, Type};
+use shaderlint_hlsl::{GlobalId, LocalId, Span, Stmt, Type};
 
 use crate::column::Column;
 use crate::effects::Effects;
 use crate::history::Step;
 use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
+use crate::meaning::Meaning;
+use crate::place::holds_resource;
 use crate::terms::Symbol;
-use crate::transfer::ANY_RESOURCE;
+use crate::transfer::{ANY_RESOURCE, resource_name};
 use crate::value::{Op, Value};
 
 impl Machine<'_> {
@@ -37,7 +37,7 @@ impl Machine<'_> {
         {
             return Self::stop("a barrier that not every thread may reach", span);
         }
-        let text = self.meaning(&effects, span);
+        let (text, meaning) = self.meaning(statements, span);
         self.state.events += 1;
         self.happens(Step::Unfollowed);
         self.state.is_observed |= effects.device_observed || effects.calls_unknown;
@@ -46,26 +46,20 @@ impl Machine<'_> {
         } else {
             BTreeSet::new()
         };
-        let digests = self.digests(&effects, &reach);
+        let digests = self.digests(&effects, &meaning, &reach);
         if effects.loops {
             let threads = self.state.active.threads();
             let entered = threads.filter_map(|thread| Some((text, digests.get(thread)?.clone())));
             let entered: Vec<(Symbol, Value)> = entered.collect();
             Rc::make_mut(&mut self.state.unended).extend(entered);
         }
-        let names: Vec<(LocalId, Symbol)> = effects
-            .written
-            .iter()
-            .filter_map(|local| {
-                let name = &self.function()?.locals.get(local.0 as usize)?.name;
-                Some((*local, name.clone()))
-            })
-            .collect::<Vec<_>>()
-            .into_iter()
-            .map(|(local, name)| (local, self.terms.symbol(&name)))
-            .collect();
         let (active, all, lanes) = (self.state.active, self.all, self.lanes);
-        for (local, place) in names {
+        let written = |local: &&LocalId| effects.written.contains(local);
+        for (number, local) in (0usize..)
+            .zip(&meaning.locals)
+            .filter(|(_, local)| written(local))
+        {
+            let place = self.terms.symbol(&format!("${number}"));
             let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
             for component in 0..count {
                 let op = Op::Havoc {
@@ -78,6 +72,9 @@ impl Machine<'_> {
                     *column = column.overlay(&new, active, all, lanes);
                 }
             }
+        }
+        for local in &effects.rebound {
+            self.state.frame.aliases.remove(local);
         }
         for global in &effects.statics {
             let count = self.parts(&self.shader.globals[global.0 as usize].ty);
@@ -208,82 +205,23 @@ impl Machine<'_> {
         });
     }
 
-    /// The text of statements, and of all that it names outside of them: two with one text do the same.
-    fn meaning(&mut self, effects: &Effects, span: Span) -> Symbol {
-        let shader = self.shader;
+    /// What statements of the function at hand mean.
+    fn meaning(&mut self, statements: &[Stmt], span: Span) -> (Symbol, Rc<Meaning>) {
         let key = (self.state.frame.function, span);
         if let Some(known) = self.meanings.get(&key) {
-            return *known;
+            return known.clone();
         }
-        let mut effects = effects.clone();
-        let mut functions = effects.functions.clone();
-        functions.insert(key.0);
-        // A constant's value may name others.
-        let mut waiting: Vec<GlobalId> = effects.globals.iter().copied().collect();
-        while let Some(global) = waiting.pop() {
-            let declared = shader.globals.get(global.0 as usize);
-            let Some(init) = declared.and_then(|declared| declared.init.as_ref()) else {
-                continue;
-            };
-            let of_init = self.effects.of_expression(shader, init);
-            functions.extend(&of_init.functions);
-            waiting.extend(of_init.globals.difference(&effects.globals));
-            effects.globals.extend(&of_init.globals);
-        }
-        let mut text = String::from_utf8_lossy(span.slice(&shader.text)).into_owned();
-        let mut types: Vec<&Type> = Vec::new();
-        for id in functions {
-            let Some(function) = shader.functions.get(id.0 as usize) else {
-                continue;
-            };
-            let is_here = id == key.0;
-            if !is_here {
-                text.push('\n');
-                text.push_str(&String::from_utf8_lossy(function.span.slice(&shader.text)));
-            }
-            for (local, variable) in (0..).map(LocalId).zip(&function.locals) {
-                let is_named = [&effects.read, &effects.written, &effects.declared]
-                    .iter()
-                    .any(|locals| locals.contains(&local));
-                if !is_here || is_named {
-                    let _ = write!(text, "\n{}: {}", variable.name, type_name(shader, &variable.ty));
-                    types.push(&variable.ty);
-                }
-            }
-        }
-        for global in effects
-            .globals
-            .iter()
-            .filter_map(|id| shader.globals.get(id.0 as usize))
-        {
-            text.push('\n');
-            text.push_str(&String::from_utf8_lossy(global.span.slice(&shader.text)));
-            types.push(&global.ty);
-        }
-        let mut structs = BTreeSet::new();
-        while let Some(ty) = types.pop() {
-            match ty {
-                Type::Array(element, _) | Type::Resource(_, Some(element)) => types.push(element),
-                Type::Struct(id) if structs.insert(id.0) => {
-                    let Some(declared) = shader.structs.get(id.0 as usize) else {
-                        continue;
-                    };
-                    let _ = write!(text, "\n{} {{", declared.name);
-                    for field in &declared.fields {
-                        let _ = write!(text, "\n{}: {}", field.name, type_name(shader, &field.ty));
-                        types.push(&field.ty);
-                    }
-                }
-                _ => {}
-            }
-        }
-        let symbol = self.terms.symbol(&text);
-        self.meanings.insert(key, symbol);
-        symbol
+        let meaning = Meaning::of_statements(self.shader, key.0, statements);
+        let known = (self.terms.symbol(&meaning.text), Rc::new(meaning));
+        self.meanings.insert(key, known.clone());
+        known
     }
 
     /// One value a thread that stands for all it reads in statements of these effects.
-    fn digests(&mut self, effects: &Effects, reach: &BTreeSet<GlobalId>) -> Vec<Value> {
+    ///
+    /// Variables come in the order of their numbers in the text, and what may be of another order in another kernel comes
+    /// with its name.
+    fn digests(&mut self, effects: &Effects, meaning: &Meaning, reach: &BTreeSet<GlobalId>) -> Vec<Value> {
         let held = self.held(reach);
         let events = Value::Known(self.state.events);
         let history = Value::Known(self.state.history);
@@ -298,23 +236,43 @@ impl Machine<'_> {
             values.push(held.clone());
             values.push(Value::Known(thread as u32));
             values.push(self.state.guard.at(thread).clone());
-            for local in effects.read.iter().chain(&effects.written) {
-                for column in self
-                    .state
-                    .frame
-                    .locals
-                    .get(local.0 as usize)
-                    .into_iter()
-                    .flatten()
-                {
-                    values.push(column.at(thread).clone());
+            if meaning.is_partial {
+                values.push(self.terms.fresh());
+            }
+            for local in &meaning.locals {
+                let function = self.shader.functions.get(self.state.frame.function.0 as usize);
+                let Some(declared) = function.and_then(|function| function.locals.get(local.0 as usize))
+                else {
+                    continue;
+                };
+                if effects.declared.contains(local) && !declared.is_static {
+                    // It begins in there.
+                    continue;
                 }
+                if let Some((resource, index)) = self.state.frame.aliases.get(local) {
+                    let name = self.terms.symbol(resource_name(self.shader, *resource));
+                    values.push(Value::Known(name.0));
+                    values.extend(index.iter().map(|column| column.at(thread).clone()));
+                    continue;
+                }
+                if holds_resource(self.shader, &declared.ty) || !self.shader.is_known(&declared.ty) {
+                    // There is more to it than its components.
+                    values.push(self.terms.fresh());
+                }
+                let columns = self.state.frame.locals.get(local.0 as usize);
+                values.extend(
+                    columns
+                        .into_iter()
+                        .flatten()
+                        .map(|column| column.at(thread).clone()),
+                );
             }
-            for (resource, index) in self.state.frame.aliases.values() {
-                values.push(Value::Known(resource.0));
-                values.extend(index.iter().map(|column| column.at(thread).clone()));
-            }
-            for columns in self.state.statics.values() {
+            let named = meaning.globals.iter().chain(reach);
+            for (global, columns) in
+                named.filter_map(|global| Some((global, self.state.statics.get(global)?)))
+            {
+                let name = resource_name(self.shader, *global);
+                values.push(Value::Known(self.terms.symbol(name).0));
                 values.extend(columns.iter().map(|column| column.at(thread).clone()));
             }
         }
@@ -326,10 +284,13 @@ impl Machine<'_> {
             let mut everything = digests.clone();
             // Who is here takes part.
             everything.extend(active.threads().map(|thread| Value::Known(thread as u32)));
-            for array in &self.state.shared {
-                if effects.shared_read.contains(&array.global) {
-                    everything.extend(array.cells().iter().cloned());
-                }
+            let read = meaning
+                .globals
+                .iter()
+                .filter(|global| effects.shared_read.contains(global));
+            for global in read {
+                let array = self.state.shared.iter().find(|array| array.global == *global);
+                everything.extend(array.iter().flat_map(|array| array.cells()).cloned());
             }
             let everything = self.terms.apply(Op::Same, &everything);
             for (thread, digest) in digests.iter_mut().enumerate() {
@@ -339,17 +300,5 @@ impl Machine<'_> {
             }
         }
         digests
-    }
-}
-
-/// A type as text: two of one text are laid out alike, if the structs they name are.
-fn type_name(shader: &Shader, ty: &Type) -> String {
-    match ty {
-        Type::Struct(id) => {
-            (shader.structs.get(id.0 as usize)).map_or_else(String::new, |of| of.name.clone())
-        }
-        Type::Array(element, length) => format!("{}[{length}]", type_name(shader, element)),
-        Type::Resource(kind, Some(element)) => format!("{kind:?}<{}>", type_name(shader, element)),
-        ty => format!("{ty:?}"),
     }
 }

@@ -76,6 +76,20 @@ impl Layout {
     }
 }
 
+/// Whether a byte-address buffer holds a value of this type as one 32-bit word after the other, in the order of its
+/// components. Others have padding between them, are narrower or wider, or lie column by column.
+pub(crate) fn is_of_words(shader: &Shader, ty: &Type) -> bool {
+    match ty {
+        Type::Scalar(scalar) | Type::Vector(scalar, _) => scalar.is_word(),
+        Type::Array(element, _) => is_of_words(shader, element),
+        Type::Struct(id) => {
+            let declared = shader.structs.get(id.0 as usize);
+            declared.is_some_and(|of| of.fields.iter().all(|field| is_of_words(shader, &field.ty)))
+        }
+        Type::Matrix(..) | Type::Void | Type::Resource(..) | Type::Unknown => false,
+    }
+}
+
 fn add_scalars(shader: &Shader, ty: &Type, scalars: &mut Vec<Scalar>) -> Option<()> {
     let (scalar, count) = match ty {
         Type::Scalar(scalar) => (*scalar, 1),

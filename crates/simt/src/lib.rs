@@ -32,6 +32,7 @@ mod lanes;
 mod layout;
 mod leftover;
 mod machine;
+mod meaning;
 mod memory;
 mod missed;
 mod named;

@@ -25,6 +25,7 @@ use crate::finding::{Divergence, OutOfBounds, Race, Stop, Uninitialised};
 use crate::flow::Mark;
 use crate::history::{Ordered, Step};
 use crate::leftover::Leftovers;
+use crate::meaning::Meaning;
 use crate::memory::{Shared, Site};
 use crate::named::Named;
 use crate::probe::{Prober, Trail};
@@ -193,7 +194,9 @@ pub(crate) struct Machine<'a> {
     pub sites: Vec<Site>,
     pub constants: FxHashMap<GlobalId, Vec<Column>>,
     /// What statements that are not followed mean, by function and place.
-    pub meanings: FxHashMap<(FunctionId, Span), Symbol>,
+    pub meanings: FxHashMap<(FunctionId, Span), (Symbol, Rc<Meaning>)>,
+    /// The same of expressions that are not understood.
+    pub opaque_meanings: FxHashMap<*const Expr, Symbol>,
     pub budget: u64,
     /// Operands of `?:`, `&&` and `||` that it is in: whether these are evaluated depends on the language version.
     pub arms: u32,
@@ -322,6 +325,7 @@ impl<'a> Machine<'a> {
             sites: Vec::new(),
             constants: FxHashMap::default(),
             meanings: FxHashMap::default(),
+            opaque_meanings: FxHashMap::default(),
             budget,
             arms: 0,
             max_work: MAX_WORK,

@@ -2,14 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, GlobalId, Intrinsic, Scalar, Shader, Span, Storage, Type};
+use shaderlint_hlsl::{
+    BinaryOp, Expr, ExprKind, GlobalId, Intrinsic, ResourceKind, Scalar, Shader, Span, Storage, Type,
+};
 
 use crate::claim::FROM_HEAP;
 use crate::column::Column;
 use crate::fold;
 use crate::machine::{Machine, Run};
-use crate::place::{Place, Root};
+use crate::meaning::{Meaning, is_told};
+use crate::place::{Place, Root, holds_resource, is_resource};
 use crate::terms::Symbol;
+use crate::transfer::resource_name;
 use crate::value::{Op, Value};
 
 /// How the text of a conversion begins.
@@ -20,13 +24,17 @@ const MAX_COUNT: usize = 64;
 impl<'a> Machine<'a> {
     /// Something not understood: a term of its text and operands, which it may also have written to.
     pub fn opaque(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
-        self.opaque_with(Vec::new(), operands, expr)
+        self.opaque_of(None, operands, expr)
     }
 
-    /// The same, of some values besides the operands: which of an array of resources is meant.
-    pub fn opaque_with(
+    /// The same, of an object besides the operands, whose place was looked up already.
+    ///
+    /// Equal terms have to be equal values, so all that the text alone leaves open is an operand of the term: which
+    /// resource a parameter or variable stands for, and of which types the operands are. Where a resource is not followed
+    /// nothing is known of what it gives.
+    pub fn opaque_of(
         &mut self,
-        mut columns: Vec<Column>,
+        object: Option<(&'a Expr, Place)>,
         operands: &'a [Expr],
         expr: &'a Expr,
     ) -> Run<Vec<Column>> {
@@ -39,9 +47,20 @@ impl<'a> Machine<'a> {
         let is_marked = text.contains("NonUniformResourceIndex");
         let text = self.terms.symbol(&text);
         let (mut places, mut parts) = (Vec::new(), Vec::new());
+        let (mut columns, mut named) = (Vec::new(), Vec::new());
         // Of an operand more is there than is followed.
         let mut is_partly_known = false;
-        for operand in operands {
+        let object = object.map(|(object, place)| (object, Some(place)));
+        let known_read = match &expr.kind {
+            ExprKind::Method { name, .. } => is_read(name),
+            ExprKind::Intrinsic(intrinsic, arguments) => {
+                !(0..arguments.len()).any(|index| intrinsic.may_write(index))
+            }
+            _ => false,
+        };
+        let status = status_argument(expr);
+        let operands_alone = operands.iter().map(|operand| (operand, None));
+        for (operand, place) in object.into_iter().chain(operands_alone) {
             let is_place = matches!(
                 operand.kind,
                 ExprKind::Local(_)
@@ -50,10 +69,17 @@ impl<'a> Machine<'a> {
                     | ExprKind::Field(..)
                     | ExprKind::Swizzle(..)
             );
-            let place = self.place(operand)?;
-            if matches!(operand.ty, Type::Resource(..)) {
-                if let Some((_, index)) = place.on_device() {
-                    columns.extend(index);
+            let place = match place {
+                Some(place) => place,
+                None => self.place(operand)?,
+            };
+            if is_resource(&operand.ty) {
+                match place.on_device() {
+                    Some((resource, index)) => {
+                        named.push(self.terms.symbol(resource_name(self.shader, resource)));
+                        columns.extend(index);
+                    }
+                    None => is_partly_known = true,
                 }
                 continue;
             }
@@ -69,6 +95,7 @@ impl<'a> Machine<'a> {
                 }
                 _ => self.load(&place, operand.span),
             };
+            is_partly_known |= holds_resource(self.shader, &operand.ty);
             is_partly_known |= match &operand.ty {
                 _ if self.claims.is_some() => value.len() < self.parts(&operand.ty),
                 Type::Unknown => value.is_empty(),
@@ -80,17 +107,11 @@ impl<'a> Machine<'a> {
             if matches!(&operand.kind, ExprKind::Opaque(within) if !within.is_empty()) {
                 parts.push(operand);
             }
-            if is_place && !matches!(place.root, Root::Value(_) | Root::Uniform(_)) {
+            let may_be_written = !known_read || status.is_some_and(|status| std::ptr::eq(status, operand));
+            if is_place && may_be_written && !matches!(place.root, Root::Value(_) | Root::Uniform(_)) {
                 places.push((place, operand, tells));
             }
         }
-        let known_read = match &expr.kind {
-            ExprKind::Method { name, .. } => is_read(name),
-            ExprKind::Intrinsic(intrinsic, arguments) => {
-                !(0..arguments.len()).any(|index| intrinsic.may_write(index))
-            }
-            _ => false,
-        };
         if !known_read {
             // A barrier may hide behind an unknown name.
             self.state.epoch += 1;
@@ -107,13 +128,20 @@ impl<'a> Machine<'a> {
         }
         let call = Unknown::of(self.shader, expr).filter(|_| self.claims.is_none());
         let has_nothing = self.claims.is_some() && columns.is_empty();
+        let is_guess = matches!(expr.kind, ExprKind::Opaque(_));
+        if !is_guess || self.claims.is_none() && !is_name(self.shader, expr) {
+            named.push(self.operands_meaning(operands, expr));
+            is_partly_known |= !is_told(self.shader, expr);
+        }
+        let named = named.into_iter();
+        columns.extend(named.map(|Symbol(number)| Column::Uniform(Value::Known(number))));
         if has_nothing && is_name(self.shader, expr) {
             // Perhaps one for each thread, and another each time.
             self.state.events += 1;
             let event = Column::Uniform(Value::Known(self.state.events));
             let thread = Column::from_fn(self.lanes, |thread| Value::Known(thread as u32));
             let of = self.map_all(&[&thread, &event], |terms, values| terms.apply(Op::Same, values));
-            return Ok(self.opaque_of(text, &of, self.parts(&expr.ty).clamp(1, MAX_COUNT)));
+            return Ok(self.term_of(text, &of, self.parts(&expr.ty).clamp(1, MAX_COUNT)));
         }
         if (is_partly_known || has_nothing) && !self.is_heap(expr) {
             // Equal terms would say that what is not seen is equal too.
@@ -147,22 +175,21 @@ impl<'a> Machine<'a> {
                 }
                 _ => self.may_tell_threads(&all),
             };
-        let is_guess = matches!(expr.kind, ExprKind::Opaque(_));
         let is_of_name = || columns.first().is_some_and(|column| self.is_named(column));
         let value = if may_tell && is_guess && !is_of_name() {
             self.not_known(count)
         } else {
-            self.opaque_of(text, &all, count)
+            self.term_of(text, &all, count)
         };
-        if !known_read {
-            for (number, (place, operand, tells)) in places.into_iter().enumerate() {
-                if tells || may_tell {
-                    let changed = self.not_known(place.components.len());
-                    self.store(&place, &changed, operand.span)?;
-                } else {
-                    self.write_opaquely(text, number, &all, (&place, operand.span), is_guess)?;
-                }
+        for (number, (place, operand, tells)) in places.into_iter().enumerate() {
+            if tells || may_tell {
+                let changed = self.not_known(place.components.len());
+                self.store(&place, &changed, operand.span)?;
+            } else {
+                self.write_opaquely(text, number, &all, (&place, operand.span), is_guess)?;
             }
+        }
+        if !known_read {
             for part in parts {
                 self.assign_part(part, "", std::slice::from_ref(&all))?;
             }
@@ -189,9 +216,13 @@ impl<'a> Machine<'a> {
         let thread = Column::from_fn(self.lanes, |thread| Value::Known(thread as u32));
         let mut given = vec![all.clone(), thread, history, held, arms];
         let statics = self.state.statics.iter().filter(|(id, _)| reach.contains(id));
-        given.extend(statics.flat_map(|(_, columns)| columns.iter().cloned()));
+        for (id, columns) in statics {
+            let name = self.terms.symbol(resource_name(self.shader, *id));
+            given.push(Column::Uniform(Value::Known(name.0)));
+            given.extend(columns.iter().cloned());
+        }
         let given = self.as_one(&given);
-        for called in self.opaque_of(text, &given, 1) {
+        for called in self.term_of(text, &given, 1) {
             self.store_device(FROM_HEAP, &[], u32::MAX, &called);
         }
         self.state.is_observed = true;
@@ -233,6 +264,8 @@ impl<'a> Machine<'a> {
             .iter()
             .filter(|array| reach.contains(&array.global))
         {
+            let name = self.terms.symbol(resource_name(self.shader, array.global));
+            held.push(Value::Known(name.0));
             let is_settled = !array.is_written_in(self.state.interval_of(array));
             held.push(Value::Known(u32::from(is_settled)));
             held.extend(array.cells().iter().cloned());
@@ -336,17 +369,35 @@ impl<'a> Machine<'a> {
     fn named_in_heap(&mut self, name: &Expr) -> Vec<Column> {
         let text = String::from_utf8_lossy(name.span.slice(&self.shader.text)).into_owned();
         let text = self.terms.symbol(&text);
-        self.opaque_of(text, &Column::ZERO, 1)
+        self.term_of(text, &Column::ZERO, 1)
+    }
+
+    /// What is to be known of the operands besides their values.
+    fn operands_meaning(&mut self, operands: &[Expr], expr: &Expr) -> Symbol {
+        let key = std::ptr::from_ref(expr);
+        if let Some(known) = self.opaque_meanings.get(&key) {
+            return *known;
+        }
+        let meaning = Meaning::of_opaque(self.shader, expr, operands);
+        let meaning = self.terms.symbol(&meaning);
+        self.opaque_meanings.insert(key, meaning);
+        meaning
+    }
+
+    /// A number that tells these types from others, in whichever kernel.
+    pub fn told_by_types<'t>(&mut self, types: impl IntoIterator<Item = &'t Type>) -> Column {
+        let types = Meaning::of_types(self.shader, types);
+        Column::Uniform(Value::Known(self.terms.symbol(&types).0))
     }
 
     /// All values in one term: as often as there are results it would be too much to write them down.
-    fn as_one(&mut self, columns: &[Column]) -> Column {
+    pub fn as_one(&mut self, columns: &[Column]) -> Column {
         let arguments: Vec<&Column> = columns.iter().collect();
         self.map_all(&arguments, |terms, values| terms.apply(Op::Same, values))
     }
 
     /// The values of an expression of this text that is given `all`.
-    fn opaque_of(&mut self, text: Symbol, all: &Column, count: usize) -> Vec<Column> {
+    fn term_of(&mut self, text: Symbol, all: &Column, count: usize) -> Vec<Column> {
         (0..count)
             .map(|component| {
                 let op = Op::Opaque {
@@ -371,7 +422,7 @@ impl<'a> Machine<'a> {
         if self.claims.is_some() && is_guess {
             let text = format!("argument {argument} of {}", self.terms.name(text));
             let text = self.terms.symbol(&text);
-            let changed = self.opaque_of(text, all, place.components.len());
+            let changed = self.term_of(text, all, place.components.len());
             return self.store(place, &changed, span);
         }
         let argument = self.terms.symbol(&format!("argument {argument}"));
@@ -414,7 +465,7 @@ impl<'a> Machine<'a> {
             return self.not_known(count);
         }
         let text = self.terms.symbol(text);
-        self.opaque_of(text, &all, count)
+        self.term_of(text, &all, count)
     }
 
     /// What an operator makes of operands of which one is of a type that is not known.
@@ -515,6 +566,28 @@ pub(crate) fn is_read(name: &str) -> bool {
     ["Load", "Sample", "Gather"]
         .iter()
         .any(|read| name.starts_with(read))
+}
+
+/// The variable in which a load or sample leaves whether all of what it read is there: its last argument, "a variable to
+/// store the status" (learn.microsoft.com of `Load`, `Sample`, `Gather` and their kin), where there are as many.
+pub(crate) fn status_argument(expr: &Expr) -> Option<&Expr> {
+    let ExprKind::Method {
+        object,
+        name,
+        arguments,
+    } = &expr.kind
+    else {
+        return None;
+    };
+    let least = match &object.ty {
+        Type::Resource(ResourceKind::Texture, _) if name.starts_with("Load") => 3,
+        Type::Resource(..) if name.starts_with("Load") => 2,
+        Type::Resource(..) if name.starts_with("Gather") => 3,
+        Type::Resource(..) if name.starts_with("Sample") => 4,
+        _ => return None,
+    };
+    let last = arguments.last().filter(|_| arguments.len() >= least);
+    last.filter(|last| matches!(last.ty, Type::Scalar(Scalar::Uint | Scalar::Int)))
 }
 
 /// Whether an expression that is not understood is a name and no more.

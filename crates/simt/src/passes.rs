@@ -4,16 +4,23 @@
 //! each pass, though not known; one that begins as the thread's number and steps by what is the same for all keeps its
 //! distance from the others'. What data have a part in may be anything, for each thread. Of the rest nothing is known,
 //! not even whether it tells the threads apart.
+//!
+//! Alike is only what is known to be a function of what is alike: arithmetic, what all read at one place, and calls of
+//! functions that do no more than that. Data are what was read from memory, and what such functions give. Neither is what
+//! names lanes or counts, what is not understood, and `static` variables that the loop writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{
-    BinaryOp, Direction, Expr, ExprKind, LocalId, Loop, Stmt, StmtKind, Storage, statements,
+    BinaryOp, Direction, Expr, ExprKind, FunctionId, GlobalId, LocalId, Loop, Stmt, StmtKind, Storage, Type,
+    statements,
 };
 
 use crate::column::Column;
+use crate::effects::{Effects, is_writable};
 use crate::machine::Machine;
-use crate::opaque::is_read;
+use crate::opaque::{is_read, status_argument};
+use crate::place::holds_resource;
 
 /// What a variable holds in any pass, by thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,18 +48,19 @@ enum Comes {
 /// A change of a variable.
 struct Change<'a> {
     local: LocalId,
-    /// What is added to it; otherwise what it becomes. `None` for one more or less.
+    /// What is added to it; otherwise what it becomes, or what gives it that. `None` for one more or less.
     value: Option<&'a Expr>,
     adds: bool,
-    /// A value that is found or given from somewhere.
+    /// It is what an expression leaves in one of its operands.
     is_given: bool,
     comes: Comes,
 }
 
 struct Changes<'a, 'm> {
     machine: &'m Machine<'a>,
-    /// What the loop writes.
-    written: &'m BTreeSet<LocalId>,
+    /// What the loop does, and what each function does that it calls.
+    effects: &'m Effects,
+    callees: BTreeMap<FunctionId, Effects>,
     begun: &'m [Vec<Column>],
     all: Vec<Change<'a>>,
     /// Variables that hold data, as far as is known.
@@ -64,14 +72,19 @@ struct Changes<'a, 'm> {
 impl<'a> Machine<'a> {
     /// What the variables that a loop writes hold in any of its passes, given what they hold before the first.
     pub fn in_any_pass(
-        &self,
+        &mut self,
         l: &'a Loop,
-        written: &BTreeSet<LocalId>,
+        effects: &Effects,
         begun: &[Vec<Column>],
     ) -> BTreeMap<LocalId, Held> {
+        let functions = effects.functions.iter();
+        let callees = functions.map(|function| (*function, self.effects.of_function(self.shader, *function)));
+        let callees = callees.collect();
+        let written = &effects.written;
         let mut changes = Changes {
             machine: self,
-            written,
+            effects,
+            callees,
             begun,
             all: Vec::new(),
             data: BTreeSet::new(),
@@ -94,12 +107,16 @@ impl<'a> Machine<'a> {
             }
         }
         let held = |local: &LocalId| {
-            let mut of_it = changes.all.iter().filter(|change| change.local == *local);
+            let mut of_it = changes
+                .all
+                .iter()
+                .filter(|change| change.local == *local)
+                .peekable();
             if changes.alike.contains(local) {
                 Held::One
             } else if changes.data.contains(local) {
                 Held::Own
-            } else if of_it.all(|change| changes.is_step(change)) {
+            } else if of_it.peek().is_some() && of_it.all(|change| changes.is_step(change)) {
                 Held::Stepped
             } else {
                 Held::Untold
@@ -118,7 +135,7 @@ impl<'a> Changes<'a, '_> {
             if change.comes != Comes::All || !is_alike {
                 self.alike.remove(&change.local);
             }
-            let has_data = change.is_given || value.is_some_and(|value| self.has_data(value));
+            let has_data = value.is_some_and(|value| self.has_data(value));
             if change.comes == Comes::ByData || has_data && !is_alike {
                 self.data.insert(change.local);
             }
@@ -140,31 +157,139 @@ impl<'a> Changes<'a, '_> {
 
     /// Whether data have a part in a value.
     fn has_data(&self, value: &Expr) -> bool {
-        value.descendants().any(|part| match &part.kind {
-            ExprKind::Local(local) => self.data.contains(local) || self.holds_data(*local),
-            ExprKind::Global(global) => {
-                let declared = self.machine.shader.globals.get(global.0 as usize);
-                !declared.is_some_and(|of| matches!(of.storage, Storage::Uniform | Storage::Const))
+        // A list of what is left, for trees may be deep.
+        let mut left = vec![value];
+        while let Some(part) = left.pop() {
+            let has = match &part.kind {
+                ExprKind::Local(local) => self.data.contains(local) || self.holds_data(*local),
+                ExprKind::Global(global) => self.is_memory(*global),
+                ExprKind::Call(function, _) => {
+                    let callee = self.callees.get(function);
+                    callee.is_some_and(|callee| self.is_computed(*function, callee) && self.reads(callee))
+                }
+                _ => false,
+            };
+            if has {
+                return true;
             }
-            ExprKind::Call(..) | ExprKind::Method { .. } | ExprKind::Opaque(_) => true,
-            ExprKind::Intrinsic(intrinsic, _) => intrinsic.is_wave(),
-            _ => false,
+            match &part.kind {
+                // What an atomic finds may be one thread's number among the others.
+                ExprKind::Intrinsic(intrinsic, _) if intrinsic.is_atomic() => {}
+                ExprKind::Method {
+                    object,
+                    name,
+                    arguments,
+                } => {
+                    let is_element = is_read(name) || name == "Consume";
+                    left.extend(arguments);
+                    left.extend(Some(&**object).filter(|_| is_element));
+                }
+                _ => left.extend(part.children()),
+            }
+        }
+        false
+    }
+
+    /// Whether a value is the same for all threads.
+    fn is_alike(&self, value: &Expr) -> bool {
+        value.descendants().all(|part| match &part.kind {
+            ExprKind::Literal(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Ternary(..)
+            | ExprKind::Assign { .. }
+            | ExprKind::Step { .. }
+            | ExprKind::Index(..)
+            | ExprKind::Field(..)
+            | ExprKind::Swizzle(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Construct(_)
+            | ExprKind::Comma(..) => true,
+            ExprKind::Local(local) if holds_resource(self.machine.shader, &part.ty) => {
+                self.is_one_resource(*local)
+            }
+            ExprKind::Local(local) => {
+                self.alike.contains(local)
+                    || !self.effects.written.contains(local) && is_one(self.machine, self.held(*local))
+            }
+            ExprKind::Global(global) => self.is_alike_global(*global),
+            ExprKind::Call(function, _) => {
+                let callee = self.callees.get(function);
+                callee.is_some_and(|callee| {
+                    let mut named = callee.globals.iter();
+                    self.is_computed(*function, callee) && named.all(|global| self.is_alike_global(*global))
+                })
+            }
+            ExprKind::Intrinsic(intrinsic, _) => {
+                !(intrinsic.is_wave() || intrinsic.is_atomic() || intrinsic.is_group_barrier())
+            }
+            // Without a level of detail that neighbouring threads decide.
+            ExprKind::Method { object, name, .. } => {
+                let reads = ["Load", "Gather", "SampleLevel", "SampleGrad", "SampleCmpLevel"];
+                matches!(object.ty, Type::Resource(..)) && reads.iter().any(|read| name.starts_with(read))
+            }
+            ExprKind::Opaque(_) => false,
         })
     }
 
-    /// Whether a value is the same for all threads: what one finds somewhere, or a function gives, another does too.
-    fn is_alike(&self, value: &Expr) -> bool {
-        value.descendants().all(|part| match &part.kind {
-            ExprKind::Local(local) => {
-                self.alike.contains(local)
-                    || !self.written.contains(local) && is_one(self.machine, self.held(*local))
+    /// Whether what all find at one place of it is one value. Of what other groups may write to meanwhile that is not
+    /// known.
+    fn is_alike_global(&self, global: GlobalId) -> bool {
+        let declared = self.machine.shader.globals.get(global.0 as usize);
+        declared.is_some_and(|declared| match declared.storage {
+            Storage::Groupshared | Storage::Const | Storage::Uniform => true,
+            Storage::Static => {
+                let columns = self.machine.state.statics.get(&global);
+                !self.effects.statics.contains(&global)
+                    && columns.is_some_and(|columns| is_one(self.machine, columns))
             }
-            ExprKind::Global(global) => {
-                let statics = self.machine.state.statics.get(global);
-                statics.is_none_or(|columns| is_one(self.machine, columns))
+            Storage::Resource => !is_writable(&declared.ty),
+        })
+    }
+
+    /// Whether what is found in a variable is data.
+    fn is_memory(&self, global: GlobalId) -> bool {
+        let declared = self.machine.shader.globals.get(global.0 as usize);
+        declared.is_some_and(|declared| match declared.storage {
+            Storage::Const | Storage::Uniform => false,
+            Storage::Groupshared | Storage::Resource => true,
+            Storage::Static => {
+                let columns = self.machine.state.statics.get(&global).into_iter().flatten();
+                !self.effects.statics.contains(&global)
+                    && columns.into_iter().any(|column| self.machine.is_data(column))
             }
-            ExprKind::Intrinsic(intrinsic, _) => !intrinsic.is_wave(),
-            _ => true,
+        })
+    }
+
+    /// Whether a function gives what follows from its arguments and from what it reads, the same to all who ask alike.
+    fn is_computed(&self, function: FunctionId, callee: &Effects) -> bool {
+        let called = callee.functions.iter().chain([&function]);
+        let mut called = called.filter_map(|id| self.machine.shader.functions.get(id.0 as usize));
+        let keeps = called.any(|function| function.locals.iter().any(|local| local.is_static));
+        let exchanges = callee.atomic
+            || callee.handle_written
+            || callee.device_observed && !callee.device_written.is_empty()
+            || !callee.shared_written.is_empty();
+        let is_known = !callee.wave && !callee.calls_unknown && !callee.opaque;
+        is_known && !exchanges && !keeps && callee.statics.is_empty()
+    }
+
+    /// Whether a function reads from memory what is data.
+    fn reads(&self, callee: &Effects) -> bool {
+        let is_told = |global: &GlobalId| self.is_alike_global(*global) || self.is_memory(*global);
+        let mut named = callee.globals.iter();
+        named.clone().all(is_told) && named.any(|global| self.is_memory(*global))
+    }
+
+    /// Whether a variable stands for one resource in all passes and for all threads.
+    fn is_one_resource(&self, local: LocalId) -> bool {
+        let alias = self.machine.state.frame.aliases.get(&local);
+        let is_bound_here = self.effects.rebound.contains(&local) || self.effects.declared.contains(&local);
+        alias.is_some_and(|(resource, index)| {
+            let declared = self.machine.shader.globals.get(resource.0 as usize);
+            !is_bound_here
+                && declared.is_some_and(|declared| !is_writable(&declared.ty))
+                && is_one(self.machine, index)
         })
     }
 
@@ -239,12 +364,20 @@ impl<'a> Changes<'a, '_> {
                 for expr in l.condition.iter().chain(&l.step) {
                     self.expression(expr, inside);
                 }
+                if statements(body).any(leaves_all) {
+                    *comes = inside.max(Comes::Some);
+                }
             }
             StmtKind::Switch { value, cases } => {
                 self.expression(value, *comes);
                 let mut inside = self.under(*comes, value).max(Comes::Some);
                 for statement in cases.iter().flat_map(|case| &case.body) {
                     self.statement(statement, &mut inside);
+                }
+                // A `break` only leaves the switch.
+                let goes = |one: &Stmt| leaves(one) && !matches!(one.kind, StmtKind::Break);
+                if statements(std::slice::from_ref(statement)).any(goes) {
+                    *comes = inside;
                 }
             }
             StmtKind::Expr(expr) => self.expression(expr, *comes),
@@ -253,7 +386,8 @@ impl<'a> Changes<'a, '_> {
                     self.expression(value, *comes);
                 }
             }
-            StmtKind::Break | StmtKind::Continue | StmtKind::Discard | StmtKind::Opaque => {}
+            StmtKind::Opaque => *comes = (*comes).max(Comes::Some),
+            StmtKind::Break | StmtKind::Continue | StmtKind::Discard => {}
         }
     }
 
@@ -273,8 +407,15 @@ impl<'a> Changes<'a, '_> {
                 written.map(|(_, argument)| argument).collect()
             }
             ExprKind::Opaque(arguments) => arguments.iter().collect(),
-            ExprKind::Method { name, arguments, .. } if !is_read(name) => arguments.iter().collect(),
-            _ => Vec::new(),
+            ExprKind::Method {
+                object,
+                name,
+                arguments,
+            } if !is_read(name) => {
+                let object = Some(&**object).filter(|object| !matches!(object.ty, Type::Resource(..)));
+                object.into_iter().chain(arguments).collect()
+            }
+            _ => status_argument(call).into_iter().collect(),
         }
     }
 
@@ -305,7 +446,7 @@ impl<'a> Changes<'a, '_> {
                     let given = self.written_arguments(part).into_iter().filter_map(variable);
                     self.all.extend(given.map(|local| Change {
                         local,
-                        value: None,
+                        value: Some(part),
                         adds: false,
                         is_given: true,
                         comes,
@@ -364,4 +505,9 @@ fn leaves(statement: &Stmt) -> bool {
         statement.kind,
         StmtKind::Break | StmtKind::Continue | StmtKind::Return(_) | StmtKind::Discard | StmtKind::Opaque
     )
+}
+
+/// Whether threads may leave all loops around a statement.
+fn leaves_all(statement: &Stmt) -> bool {
+    leaves(statement) && !matches!(statement.kind, StmtKind::Break | StmtKind::Continue)
 }

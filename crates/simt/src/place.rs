@@ -1,6 +1,6 @@
 //! Places: what an expression names.
 
-use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Storage, Type};
+use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Storage, Type};
 
 use crate::claim::{FROM_HEAP, from_heap};
 use crate::column::Column;
@@ -392,7 +392,20 @@ impl Place {
     }
 }
 
-fn is_resource(ty: &Type) -> bool {
+/// Whether a part of what is of this type stands for a resource.
+pub(crate) fn holds_resource(shader: &Shader, ty: &Type) -> bool {
+    match ty {
+        Type::Resource(..) => true,
+        Type::Array(element, _) => holds_resource(shader, element),
+        Type::Struct(id) => {
+            let declared = shader.structs.get(id.0 as usize);
+            declared.is_some_and(|of| of.fields.iter().any(|field| holds_resource(shader, &field.ty)))
+        }
+        _ => false,
+    }
+}
+
+pub(crate) fn is_resource(ty: &Type) -> bool {
     match ty {
         Type::Resource(..) => true,
         Type::Array(element, _) => is_resource(element),

@@ -294,11 +294,14 @@ impl<'t> Sample<'t> {
             _ => None,
         };
         self.guessed |= input == Some(Input::Narrow);
-        if let (Some(Input::Bytes), Op::Load { component, .. }, [address]) =
-            (input, &mut op, words.as_mut_slice())
-        {
-            // One word, whichever of the loads it is part of.
-            *address = address.wrapping_add(4 * std::mem::take(component));
+        match (input, &mut op, words.as_mut_slice()) {
+            (Some(Input::Bytes), Op::Load { component, .. }, [address]) => {
+                // One word, whichever of the loads it is part of.
+                *address = address.wrapping_add(4 * std::mem::take(component));
+            }
+            // Of something that is no word, or in one of several buffers.
+            (Some(Input::Bytes), Op::Load { .. }, _) => self.guessed = true,
+            _ => {}
         }
         hash.0 ^= fingerprint(op);
         for word in words {

@@ -252,3 +252,12 @@ fn results_that_depend_on_the_waves() {
         "none"
     );
 }
+
+#[test]
+fn a_barrier_under_a_guard_that_never_holds_is_none() {
+    let body = |condition: &str| {
+        format!("uint mode = n & 3; if ({condition}) {{ if (gi < 5) SYNC; }} Out[id.x] = 1;")
+    };
+    assert_eq!(found("64, 1, 1", "", &body("mode > 3")), Vec::<String>::new());
+    assert_eq!(found("64, 1, 1", "", &body("mode > 2")).len(), 1);
+}
