@@ -19,6 +19,7 @@ use crate::difference::{Affine, Difference, difference};
 use crate::finding::{Operator, Race, Stop};
 use crate::history::Ordered;
 use crate::machine::{BUDGET, Machine, Write};
+use crate::steps::{Steps, are_served_alike};
 use crate::terms::{Symbol, Term, Terms};
 use crate::value::{Op, Value};
 use crate::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
@@ -155,6 +156,8 @@ struct Trace {
     unended: Rc<FxHashSet<(Symbol, Value)>>,
     /// Device memory that can be written was read.
     is_observed: bool,
+    /// Atomics on groupshared memory.
+    steps: Rc<Vec<Steps>>,
     presumes: bool,
 }
 
@@ -249,12 +252,14 @@ fn trace(
     }
     let presumes = machine.state.presumes || machine.state.assumed != Value::TRUE;
     let (is_observed, unended) = (machine.state.is_observed, machine.state.unended.clone());
+    let steps = machine.state.steps.clone();
     let mut writes = machine.state.writes.to_vec();
     by_address(shader, terms, &mut writes);
     Ok(Trace {
         writes,
         unended,
         is_observed,
+        steps,
         presumes,
     })
 }
@@ -338,6 +343,8 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Tr
         writes
     };
     let are_observed = expected.is_observed || got.is_observed;
+    let steps = [&expected.steps, &got.steps].map(|steps| steps.as_slice());
+    let entered: Vec<Value> = got.unended.iter().map(|(_, given)| given.clone()).collect();
     let (expected, got) = (per_thread(&expected.writes), per_thread(&got.writes));
     let equal = expected.len() == got.len()
         && expected.iter().zip(&got).all(|(a, b)| {
@@ -348,6 +355,10 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Tr
     if equal {
         if !are_ordered_alike(terms, are_observed, &expected, &got) {
             return Outcome::NotProved("other barriers order the accesses to device memory".to_owned());
+        }
+        if !are_served_alike(terms, steps, got.iter().flat_map(Write::values).chain(&entered)) {
+            let why = "other atomics are made meanwhile on what an atomic's result was found in";
+            return Outcome::NotProved(why.to_owned());
         }
         return rounded(terms, shader, &got);
     }

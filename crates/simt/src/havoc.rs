@@ -186,6 +186,7 @@ impl Machine<'_> {
             let returns = self
                 .function()
                 .map_or(0, |function| self.parts(&function.returns).min(MAX_COMPONENTS));
+            self.note_leftovers(&digests);
             self.state.frame.result = self.fresh_columns(returns);
             self.state.guard = Column::from_fn(lanes, |_| self.terms.fresh());
         }

@@ -71,10 +71,7 @@ pub(crate) fn withdraw_parts(
         return;
     }
     let of_write = |write: &Write| {
-        let values = write
-            .index
-            .iter()
-            .chain([&write.part, &write.guard, &write.value]);
+        let values = write.values();
         values.fold(0, |all, value| all | machine.terms.facts(value).counters)
     };
     let used = machine

@@ -29,6 +29,7 @@ use crate::memory::{Shared, Site};
 use crate::probe::{Prober, Trail};
 use crate::served::Served;
 use crate::shuffle::Ladders;
+use crate::steps::Steps;
 use crate::terms::{Symbol, Terms};
 use crate::undefined::Suspect;
 use crate::value::{Op, Value};
@@ -50,6 +51,13 @@ pub(crate) struct Write {
     pub ordered: Ordered,
 }
 
+impl Write {
+    /// Where, whether and what is written.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.index.iter().chain([&self.part, &self.guard, &self.value])
+    }
+}
+
 /// Everything a statement can change.
 #[derive(Clone)]
 pub(crate) struct State {
@@ -63,8 +71,11 @@ pub(crate) struct State {
     pub history: u32,
     /// Something was loaded from device memory that can be written, or found there.
     pub is_observed: bool,
-    /// Passed that order device memory without waiting.
+    /// Passed that order device memory without waiting, and that order groupshared memory.
     pub fences: u32,
+    pub shared_fences: u32,
+    /// Atomics on groupshared memory.
+    pub steps: Rc<Vec<Steps>>,
     /// Loops that were not seen to end: by what they mean, and all that a thread has at hand when it enters.
     pub unended: Rc<FxHashSet<(Symbol, Value)>>,
     pub active: Mask,
@@ -270,6 +281,8 @@ impl<'a> Machine<'a> {
             history: 0,
             is_observed: false,
             fences: 0,
+            shared_fences: 0,
+            steps: Rc::default(),
             unended: Rc::default(),
             active: all,
             alive: all,

@@ -505,7 +505,7 @@ impl Terms {
 }
 
 /// The atoms that a value is a term over.
-fn atoms(value: &Value) -> Vec<u32> {
+pub(crate) fn atoms(value: &Value) -> Vec<u32> {
     match value {
         Value::Known(_) => Vec::new(),
         Value::Run { start, end, .. } => (*start..*end).collect(),
