@@ -16,15 +16,21 @@ use crate::value::{Op, Value};
 impl<'a> Machine<'a> {
     /// `count` columns of what atomics returned: the order in which the device serves them is its own.
     pub fn atomic_results(&mut self, count: usize, source: Source) -> Vec<Column> {
-        (0..count)
-            .map(|_| self.atomic_result(source, None))
-            .collect()
+        let result = |_| {
+            let event = self.atomic_event();
+            self.atomic_result(event, source, None)
+        };
+        (0..count).map(result).collect()
     }
 
-    /// What each thread found by an atomic, which is the last of these steps if it is one on groupshared memory.
-    fn atomic_result(&mut self, source: Source, step: Option<&Value>) -> Column {
+    /// A number for an atomic of which it is told what it finds.
+    fn atomic_event(&mut self) -> u32 {
         self.state.events += 1;
-        let event = self.happens(Step::Atomic);
+        self.happens(Step::Atomic)
+    }
+
+    /// What each thread found by an atomic, which is this step if it is one on groupshared memory.
+    fn atomic_result(&mut self, event: u32, source: Source, step: Option<&Value>) -> Column {
         Column::from_fn(self.lanes, |thread| {
             let mut of = vec![Value::Known(thread as u32)];
             of.extend(step.cloned());
@@ -65,8 +71,11 @@ impl<'a> Machine<'a> {
             span: expr.span,
         });
         let number = self.state.shared.iter().position(|shared| shared.global == array);
-        // What is looked for in these runs does not depend on it.
-        let is_followed = self.claims.is_none() && !self.prober.is_probing();
+        let mut threads = self.state.active.threads();
+        let is_somewhere = number.is_some() && threads.any(|thread| base.at(thread).known().is_none());
+        // Of cells that are not known nothing is proved, only whether partial results were there is still asked.
+        let is_followed = self.keeps_steps && !(is_somewhere && self.leftovers.is_empty());
+        let event = if out.is_some() { self.atomic_event() } else { 0 };
         let step = number.filter(|_| is_followed).map(|number| {
             let made = Made {
                 name,
@@ -75,6 +84,7 @@ impl<'a> Machine<'a> {
                 base: &base,
                 component,
                 operands: &amount,
+                event,
             };
             self.atomic_step(&made)
         });
@@ -95,12 +105,12 @@ impl<'a> Machine<'a> {
         self.prober.accessed();
         let operator = number.and_then(|number| self.state.shared[number].combined_by(interval, operator));
         self.report.unproved |= number.is_some_and(|number| self.state.shared[number].is_blurred(interval));
-        let mut is_somewhere = false;
+        self.state.left += u32::from(step.is_some() && (operator.is_none() || is_somewhere));
+        let number_left = self.state.left;
         for thread in self.state.active.threads() {
             let Some(number) = number else { break };
             let (cells, tracks) = self.state.shared[number].open();
             let Some(cell) = base.at(thread).known().map(|base| base.saturating_add(component)) else {
-                is_somewhere = true;
                 continue;
             };
             let touch = touches.of(thread, self.state.guard.row());
@@ -120,7 +130,7 @@ impl<'a> Machine<'a> {
                     let amount = self.terms.select(guard, amount.at(thread), &nothing);
                     self.terms.combine(operator, slot, &amount)
                 }
-                (None, Some(step)) => self.terms.left_by(step, cell),
+                (None, Some(step)) => self.terms.left_by(step, number_left, cell),
                 (_, None) => self.terms.fresh(),
             };
             if let Some(conflict) = track.write(cell, interval, touch, false) {
@@ -133,7 +143,7 @@ impl<'a> Machine<'a> {
             let shared = &mut self.state.shared[number];
             for (cell, slot) in (0..).zip(shared.cells_mut()) {
                 *slot = match &step {
-                    Some(step) => self.terms.left_by(step, cell),
+                    Some(step) => self.terms.left_by(step, number_left, cell),
                     None => self.terms.fresh(),
                 };
             }
@@ -141,7 +151,7 @@ impl<'a> Machine<'a> {
             self.forget_reads(array, None);
             self.report.unproved = true;
         }
-        self.store_old_value(out, source, step.as_ref())
+        self.store_old_value(out, (event, source), step.as_ref())
     }
 
     /// An atomic on a component of a resource's element: with what names it, and the call.
@@ -182,7 +192,8 @@ impl<'a> Machine<'a> {
             place,
             span: expr.span,
         });
-        self.store_old_value(out, source, None)
+        let event = if out.is_some() { self.atomic_event() } else { 0 };
+        self.store_old_value(out, (event, source), None)
     }
 
     /// What the operation `name` does to a resource with `operand`: not what a store of the operand does.
@@ -196,13 +207,13 @@ impl<'a> Machine<'a> {
     fn store_old_value(
         &mut self,
         out: Option<&'a Expr>,
-        source: Source,
+        (event, source): (u32, Source),
         step: Option<&Value>,
     ) -> Run<Vec<Column>> {
         if out.is_none() {
             return Ok(Vec::new());
         }
-        let old = self.atomic_result(source, step);
+        let old = self.atomic_result(event, source, step);
         self.store_found(out, &[old])
     }
 

@@ -223,6 +223,7 @@ fn trace(
         .ok_or_else(unfit)?;
     let waves = Waves::new(group, wave_size, map);
     let mut machine = Machine::new(shader, terms, entry, waves, BUDGET).ok_or_else(unfit)?;
+    machine.keeps_steps = true;
     let stopped = machine.run();
     if let Some(access) = machine.report.out_of_bounds.first() {
         let array = &shader.globals[access.array.0 as usize];

@@ -65,6 +65,7 @@ pub(crate) fn withdraw_parts(
         Some((found.function, found.leftovers.clone(), Mark::new(mark)))
     });
     machine.leftovers = marked.collect();
+    machine.keeps_steps = true;
     let stopped = machine.run();
     *budget = machine.budget;
     if stopped.is_some() {

@@ -76,6 +76,8 @@ pub(crate) struct State {
     pub shared_fences: u32,
     /// Atomics on groupshared memory.
     pub steps: Rc<Vec<Steps>>,
+    /// Those of which the order in which they are served tells what they leave.
+    pub left: u32,
     /// Loops that were not seen to end: by what they mean, and all that a thread has at hand when it enters.
     pub unended: Rc<FxHashSet<(Symbol, Value)>>,
     pub active: Mask,
@@ -180,6 +182,9 @@ pub(crate) struct Machine<'a> {
     pub prober: Prober,
     /// Long loops in which the threads do nothing together are not followed to their end.
     pub skims: bool,
+    /// Its terms are compared with another run's, or asked for what they are made of: what atomics find and leave are
+    /// terms of all that has a part in it.
+    pub keeps_steps: bool,
     /// Set in a run for the claims alone.
     pub claims: Option<Claims>,
     /// Those of which something depends on partial results, by bit.
@@ -283,6 +288,7 @@ impl<'a> Machine<'a> {
             fences: 0,
             shared_fences: 0,
             steps: Rc::default(),
+            left: 0,
             unended: Rc::default(),
             active: all,
             alive: all,
@@ -309,6 +315,7 @@ impl<'a> Machine<'a> {
             effects: EffectsCache::default(),
             prober: Prober::default(),
             skims: false,
+            keeps_steps: false,
             leftovers: Vec::new(),
             used_leftovers: Cell::new(0),
             is_first_group: false,

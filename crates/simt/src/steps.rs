@@ -13,12 +13,13 @@
 //! - *Later atomics of the interval* are not part of a step, though another thread's may be served before it. So where what
 //!   an atomic found has a part in what two kernels write, the rest of its interval has to be equal too:
 //!   [`are_served_alike`].
-//! - *Atomics on other arrays, and plain accesses*, are ordered with these by barriers and fences alone. An interval's number
-//!   among those in which the array has atomics tells what came before the last barrier from what comes after; fences that
-//!   order groupshared memory are counted. Atomics whose results are told are also part of the history of device memory
-//!   ([`crate::history`]), in the order in which a thread makes them.
-//! - *Two steps of one kernel* are never one term: the arrays are numbered, in the order in which they have their first
-//!   atomic, so that a name does not matter.
+//! - *Atomics on other arrays, and plain accesses*, are ordered with these by barriers and fences alone. An interval's first
+//!   step has none before it; fences are counted. Atomics whose results are told are also part of the history of device
+//!   memory ([`crate::history`]), in the order in which a thread makes them.
+//! - *Two steps of one kernel may be one term*, as where a counter is reset and used again; what they find and leave may
+//!   differ. So what an atomic found has the number of the history with it, and so has its step; and what is left in a
+//!   cell has the number of the step among those of which the order tells what they leave. Steps whose results nobody is
+//!   told and that leave what every order does count in neither: other code may make others.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
@@ -52,6 +53,15 @@ pub(crate) struct Made<'m> {
     pub base: &'m Column,
     pub component: u32,
     pub operands: &'m [Column],
+    /// The number of the history with it, where what it finds is told; else 0.
+    pub event: u32,
+}
+
+impl Steps {
+    /// The last one, if it was in this interval.
+    fn in_interval(&self, interval: u32) -> Option<&Value> {
+        self.last.last().filter(|_| self.interval == interval)
+    }
 }
 
 impl Machine<'_> {
@@ -60,17 +70,17 @@ impl Machine<'_> {
         let shared = &self.state.shared[made.number];
         let (array, interval) = (shared.global, self.state.interval_of(shared));
         let known = self.state.steps.iter().position(|steps| steps.array == array);
-        let rank = known.unwrap_or(self.state.steps.len());
-        let of_array = self.state.steps.get(rank);
-        let before = of_array.filter(|steps| steps.interval == interval);
-        let mut of = match before.and_then(|steps| steps.last.last()) {
-            Some(before) => vec![before.clone()],
-            // A known number first: no other step begins so.
-            None => [rank, of_array.map_or(0, |steps| steps.last.len())]
-                .map(|number| Value::Known(number as u32))
-                .to_vec(),
-        };
-        of.extend([self.state.fences, self.state.shared_fences, made.component].map(Value::Known));
+        let before = known.and_then(|known| self.state.steps.get(known)?.in_interval(interval));
+        let mut of = vec![before.cloned().unwrap_or(Value::Known(0))];
+        of.extend(
+            [
+                made.event,
+                self.state.fences,
+                self.state.shared_fences,
+                made.component,
+            ]
+            .map(Value::Known),
+        );
         let active = self.state.active;
         of.push(Value::Known(self.lanes as u32));
         of.extend(active.words(self.lanes).map(Value::Known));
@@ -92,19 +102,22 @@ impl Machine<'_> {
         match touched {
             Some(touched) => {
                 let cells = touched.iter().map(|base| base.saturating_add(made.component));
-                of.extend(cells.filter_map(|cell| shared.cells().get(cell as usize)).cloned());
+                of.extend(
+                    cells
+                        .filter_map(|cell| shared.cells().get(cell as usize))
+                        .cloned(),
+                );
             }
             None => of.extend(shared.cells().iter().cloned()),
         }
         let text = self.terms.symbol(&format!("{} of {:?}", made.name, made.ty));
         let step = self.terms.apply(Op::Opaque { text, component: 0 }, &of);
         let all = Rc::make_mut(&mut self.state.steps);
-        match all.get_mut(rank) {
-            Some(steps) if steps.interval == interval => {
-                steps.last.pop();
-                steps.last.push(step.clone());
-            }
+        match known.and_then(|known| all.get_mut(known)) {
             Some(steps) => {
+                if steps.interval == interval {
+                    steps.last.pop();
+                }
                 steps.interval = interval;
                 steps.last.push(step.clone());
             }
@@ -119,10 +132,11 @@ impl Machine<'_> {
 }
 
 impl Terms {
-    /// What a step leaves in a cell.
-    pub fn left_by(&mut self, step: &Value, cell: u32) -> Value {
+    /// What a step leaves in a cell, which is the so many-th of which the order tells that.
+    pub fn left_by(&mut self, step: &Value, number: u32, cell: u32) -> Value {
         let text = self.symbol("what an atomic leaves");
-        self.apply(Op::Opaque { text, component: 0 }, &[Value::Known(cell), step.clone()])
+        let of = [cell, number].map(Value::Known).into_iter().chain([step.clone()]);
+        self.apply(Op::Opaque { text, component: 0 }, &of.collect::<Vec<_>>())
     }
 
     /// The steps up to these, of their intervals.

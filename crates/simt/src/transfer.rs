@@ -329,7 +329,9 @@ impl Machine<'_> {
                 }
                 continue;
             }
-            let unknown = active.threads().filter(|thread| place.base.at(*thread).known().is_none());
+            let unknown = active
+                .threads()
+                .filter(|thread| place.base.at(*thread).known().is_none());
             self.note_leftovers(unknown.flat_map(|thread| [place.base.at(thread), value.at(thread)]));
             for (index, column) in columns.iter_mut().enumerate() {
                 let old = column.clone();
@@ -414,7 +416,9 @@ impl Machine<'_> {
             cells.fill_with(|| self.terms.fresh());
             self.state.shared[number].blur(interval);
             self.forget_reads(global, None);
-            let given = given.into_iter().flat_map(|column| active.threads().map(|thread| column.at(thread)));
+            let given = given
+                .into_iter()
+                .flat_map(|column| active.threads().map(|thread| column.at(thread)));
             self.note_leftovers(given);
             unproved = true;
         }

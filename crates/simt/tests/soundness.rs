@@ -76,7 +76,13 @@ fn static_variables_of_functions_live_on() {
         let expected = format!("Out[gi] = {value};");
         assert!(compared([function, ""], [body, &expected]).0, "{body}");
     }
-    check_not_equal([kept; 2], ["if (Src[0] > 3) kept(1); Out[gi] = kept(4);", "Out[gi] = kept(4);"]);
+    check_not_equal(
+        [kept; 2],
+        [
+            "if (Src[0] > 3) kept(1); Out[gi] = kept(4);",
+            "Out[gi] = kept(4);",
+        ],
+    );
     // What a loop that is not followed calls depends on what was called before.
     let count = "for (uint i = 0; i < Src[0]; ++i) { if (Src[i] == 3) break; x += next(1); } Out[gi] = x;";
     let bodies = ["", "next(1);"].map(|before| format!("uint x = 0; {before} {count}"));
@@ -103,17 +109,41 @@ fn a_total_is_a_part_of_what_atomics_make_of_partial_results() {
         (0, "InterlockedAdd(g[gi], 1, o); Out[gi] = o;"),
         (0, "InterlockedExchange(g[gi], 1, o); Out[gi] = o;"),
         (0, "InterlockedMax(g[1], gi, o); Out[gi] = o;"),
-        (0, "InterlockedAdd(g[gi], 1); GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi];"),
-        (0, "if (Src[gi] > 3) InterlockedAdd(g[gi], 1); GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi];"),
-        (0, "InterlockedAdd(g[gi], 1); InterlockedMax(g[gi], 7); GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi];"),
-        (0, "InterlockedCompareStore(g[gi], 1, 2); GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi];"),
-        (0, "InterlockedAdd(g[Src[gi] & 63], 1); GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi];"),
-        (0, "InterlockedAdd(h[g[gi] & 63], 1); GroupMemoryBarrierWithGroupSync(); Out[gi] = h[gi];"),
+        (
+            0,
+            "InterlockedAdd(g[gi], 1); GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi];",
+        ),
+        (
+            0,
+            "if (Src[gi] > 3) InterlockedAdd(g[gi], 1); GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi];",
+        ),
+        (
+            0,
+            "InterlockedAdd(g[gi], 1); InterlockedMax(g[gi], 7); GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi];",
+        ),
+        (
+            0,
+            "InterlockedCompareStore(g[gi], 1, 2); GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi];",
+        ),
+        (
+            0,
+            "InterlockedAdd(g[Src[gi] & 63], 1); GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi];",
+        ),
+        (
+            0,
+            "InterlockedAdd(h[g[gi] & 63], 1); GroupMemoryBarrierWithGroupSync(); Out[gi] = h[gi];",
+        ),
         // Without atomics: where a partial result says which element is meant.
         (0, "Out[gi] = h[g[gi] & 63];"),
-        (0, "h[g[gi] & 63] = 1; GroupMemoryBarrierWithGroupSync(); Out[gi] = h[gi] + g[0];"),
+        (
+            0,
+            "h[g[gi] & 63] = 1; GroupMemoryBarrierWithGroupSync(); Out[gi] = h[gi] + g[0];",
+        ),
         (0, "uint l[4] = { 0, 0, 0, 0 }; l[g[gi] & 3] = 7; Out[gi] = l[0];"),
-        (0, "uint n = g[gi]; while (n > 3) { if (Src[n] == 7) return; n = Src[n]; } Out[gi] = g[0];"),
+        (
+            0,
+            "uint n = g[gi]; while (n > 3) { if (Src[n] == 7) return; n = Src[n]; } Out[gi] = g[0];",
+        ),
     ] {
         let all = rewritable("groupshared uint h[64];", &format!("{reduce} {rest}"));
         assert_eq!(all.len(), found, "{rest}");

@@ -15,6 +15,9 @@ use crate::tree::{Expr, ExprKind, FunctionId, Global, GlobalId, LocalId, Stmt, S
 use crate::types::Type;
 use crate::walk::{expressions, statements};
 
+/// Statements and expressions of functions that an initialiser calls of which it is asked what they do.
+const MAX_LOOKED_AT: usize = 4096;
+
 impl Lowering<'_> {
     /// Makes a global of a `static` variable, which is in scope already. `false` where it is not understood.
     ///
@@ -55,7 +58,7 @@ impl Lowering<'_> {
             }),
             (init, _) => init,
         };
-        let is_fixed = init.as_ref().is_none_or(|init| self.is_fixed(init, &mut BTreeSet::new()));
+        let is_fixed = init.as_ref().is_none_or(|init| self.is_fixed(init));
         let storage = if is_const && is_fixed {
             Storage::Const
         } else {
@@ -114,7 +117,10 @@ impl Lowering<'_> {
             assign(named(is_set, &Type::BOOL), bool_of(ExprKind::Literal(1))),
         ];
         out.push(statement(StmtKind::If {
-            condition: bool_of(ExprKind::Unary(UnaryOp::Not, Box::new(named(is_set, &Type::BOOL)))),
+            condition: bool_of(ExprKind::Unary(
+                UnaryOp::Not,
+                Box::new(named(is_set, &Type::BOOL)),
+            )),
             then: Box::new(statement(StmtKind::Block(first))),
             otherwise: None,
         }));
@@ -149,37 +155,61 @@ impl Lowering<'_> {
     }
 
     /// Whether an expression has one value throughout, wherever it is evaluated, and no effect.
-    fn is_fixed(&self, expr: &Expr, called: &mut BTreeSet<FunctionId>) -> bool {
-        expr.descendants()
-            .all(|part| !matches!(part.kind, ExprKind::Local(_)) && self.is_fixed_part(part, called))
+    fn is_fixed(&self, init: &Expr) -> bool {
+        let mut called = Vec::new();
+        let mut own = init.descendants();
+        let is_of_call = |part: &Expr| matches!(part.kind, ExprKind::Local(_));
+        if !own.all(|part| !is_of_call(part) && self.is_fixed_part(part, &mut called)) {
+            return false;
+        }
+        let mut seen = BTreeSet::new();
+        let mut looked_at = 0;
+        while let Some(id) = called.pop() {
+            let callee = self.shader.functions.get(id.0 as usize);
+            let Some(body) = callee.and_then(|callee| callee.body.as_deref()) else {
+                return false;
+            };
+            if !seen.insert(id) {
+                continue;
+            }
+            let mut is_short = || {
+                looked_at += 1;
+                looked_at <= MAX_LOOKED_AT
+            };
+            let is_read = |statement: &Stmt| !matches!(statement.kind, StmtKind::Opaque | StmtKind::Discard);
+            // The variables of a call are its own.
+            let is_fixed = statements(body).all(|statement| is_short() && is_read(statement))
+                && expressions(body).all(|part| is_short() && self.is_fixed_part(part, &mut called));
+            if !is_fixed {
+                return false;
+            }
+        }
+        true
     }
 
-    /// The same of what it does besides its operands, where variables of a call are its own.
-    fn is_fixed_part(&self, expr: &Expr, called: &mut BTreeSet<FunctionId>) -> bool {
+    /// The same of what it does besides its operands and the functions that it calls.
+    fn is_fixed_part(&self, expr: &Expr, called: &mut Vec<FunctionId>) -> bool {
         match &expr.kind {
-            ExprKind::Global(id) => self.shader.globals.get(id.0 as usize).is_some_and(|global| {
-                match global.storage {
+            ExprKind::Global(id) => {
+                let global = self.shader.globals.get(id.0 as usize);
+                global.is_some_and(|global| match global.storage {
                     Storage::Const | Storage::Uniform => true,
                     Storage::Resource => !is_writable(&global.ty),
                     Storage::Static | Storage::Groupshared => false,
-                }
-            }),
+                })
+            }
             ExprKind::Intrinsic(intrinsic, _) => {
                 let orders = matches!(
                     intrinsic,
-                    Intrinsic::AllMemoryBarrier | Intrinsic::DeviceMemoryBarrier | Intrinsic::GroupMemoryBarrier
+                    Intrinsic::AllMemoryBarrier
+                        | Intrinsic::DeviceMemoryBarrier
+                        | Intrinsic::GroupMemoryBarrier
                 );
                 !(intrinsic.is_wave() || intrinsic.is_group_barrier() || orders)
             }
             ExprKind::Call(id, _) => {
-                let callee = self.shader.functions.get(id.0 as usize);
-                let Some(body) = callee.and_then(|callee| callee.body.as_deref()) else {
-                    return false;
-                };
-                !called.insert(*id)
-                    || statements(body)
-                        .all(|statement| !matches!(statement.kind, StmtKind::Opaque | StmtKind::Discard))
-                        && expressions(body).all(|part| self.is_fixed_part(part, called))
+                called.push(*id);
+                true
             }
             ExprKind::Opaque(_) => false,
             _ => true,
