@@ -86,12 +86,11 @@ impl Machine<'_> {
         of.extend(active.words(self.lanes).map(Value::Known));
         let columns = [made.base, &self.state.guard].into_iter().chain(made.operands);
         for column in columns {
-            match column.uniform(active) {
-                Some(value) => of.extend([Value::TRUE, value.clone()]),
-                None => {
-                    of.push(Value::FALSE);
-                    of.extend(active.threads().map(|thread| column.at(thread).clone()));
-                }
+            if let Some(value) = column.uniform(active) {
+                of.extend([Value::TRUE, value.clone()]);
+            } else {
+                of.push(Value::FALSE);
+                of.extend(active.threads().map(|thread| column.at(thread).clone()));
             }
         }
         let bases = active.threads().map(|thread| made.base.at(thread).known());
