@@ -125,12 +125,7 @@ impl<'a> Printer<'a> {
                 let (name, ty) =
                     local.map_or(("?", &Type::Unknown), |local| (local.name.as_str(), &local.ty));
                 let ty = self.type_name(ty);
-                let fixed = if local.is_some_and(|local| local.is_static) {
-                    "static "
-                } else {
-                    ""
-                };
-                let _ = write!(self.out, "(let {fixed}{name} {ty}");
+                let _ = write!(self.out, "(let {name} {ty}");
                 if let Some(init) = init {
                     self.put(" ");
                     self.expr(init);

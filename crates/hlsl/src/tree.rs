@@ -206,8 +206,6 @@ pub struct Local {
     pub ty: Type,
     /// The declarator's name.
     pub span: Span,
-    /// `static` locals keep their value between calls; a `static const` one is a constant.
-    pub is_static: bool,
 }
 
 #[derive(Clone, Debug)]

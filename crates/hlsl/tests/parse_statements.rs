@@ -77,6 +77,7 @@ void f(uint n)
 }
 ",
         r"
+(const primes [static 0] uint[3] (new uint[3] 2u 3u 5u))
 (fn f void (n uint)
   (let a uint 1u)
   (let b uint)
@@ -90,7 +91,6 @@ void f(uint n)
         (break))))
   (let k uint 4u)
   (let d uint[5])
-  (let static primes uint[3] (new uint[3] 2u 3u 5u))
   (let v float3 (new float3 1.0f (as float a) 2.5f))
   (, (= a (= b 3u)) (= n 4u))
   (let g float3)
@@ -99,6 +99,54 @@ void f(uint n)
   ???
   (discard))
 ! this statement could not be read: if (n) uint inner = 3;
+",
+    );
+}
+
+#[test]
+fn static_variables_of_functions_are_globals() {
+    check(
+        r"
+cbuffer C { uint count; };
+uint twice(uint n) { uint r = n; r += n; return r; }
+uint f(uint n) {
+    const uint four = 4;
+    static uint calls, first = n, host = count, eight = 2 * four;
+    static const uint two = twice(1), own = n;
+    static const float2 pair[] = { float2(1, 2) };
+    { static uint calls; ++calls; }
+    return ++calls + first + host + eight + two + own + uint(pair[0].x);
+}
+",
+        "\
+(uniform count uint)
+(static calls [static 0] uint)
+(static first [static 1 is set] bool)
+(static first [static 1] uint)
+(static host [static 2] uint count)
+(static eight [static 3] uint 8u)
+(const two [static 4] uint (twice 1u))
+(static own [static 5 is set] bool)
+(static own [static 5] uint)
+(const pair [static 6] float2[1] (new float2[1] (new float2 1.0f 2.0f)))
+(static calls [static 7] uint)
+(fn twice uint (n uint)
+  (let r uint n)
+  (+= r n)
+  (return r))
+(fn f uint (n uint)
+  (let four uint 4u)
+  (if (! first [static 1 is set])
+    (block
+      (= first [static 1] n)
+      (= first [static 1 is set] true)))
+  (if (! own [static 5 is set])
+    (block
+      (= own [static 5] n)
+      (= own [static 5 is set] true)))
+  (block
+    (++x calls [static 7]))
+  (return (+ (+ (+ (+ (+ (+ (++x calls [static 0]) first [static 1]) host [static 2]) eight [static 3]) two [static 4]) own [static 5]) (as uint (.x (at pair [static 6] 0))))))
 ",
     );
 }

@@ -329,8 +329,7 @@ impl<'a> Scope<'a> {
             let mut parameters = parameters.map(|parameter| parameter.local);
             matches!(variable.ty, Type::Resource(..)) && parameters.any(|parameter| parameter == local)
         });
-        let is_kept = variable.is_some_and(|variable| !variable.is_static);
-        is_kept && !self.changing.contains(&local) && (is_one_resource || !self.is_repeated)
+        variable.is_some() && !self.changing.contains(&local) && (is_one_resource || !self.is_repeated)
     }
 
     /// A value that does not change, and has no effects.

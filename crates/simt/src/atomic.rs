@@ -10,22 +10,32 @@ use crate::fold;
 use crate::history::Step;
 use crate::machine::{Machine, Run};
 use crate::memory::Action;
+use crate::steps::Made;
 use crate::value::{Op, Value};
 
 impl<'a> Machine<'a> {
     /// `count` columns of what atomics returned: the order in which the device serves them is its own.
     pub fn atomic_results(&mut self, count: usize, source: Source) -> Vec<Column> {
-        let lanes = self.lanes;
-        (0..count)
-            .map(|_| {
-                self.state.events += 1;
-                let event = self.happens(Step::Atomic);
-                Column::from_fn(lanes, |thread| {
-                    self.terms
-                        .apply(Op::AtomicResult { event, source }, &[Value::Known(thread as u32)])
-                })
-            })
-            .collect()
+        let result = |_| {
+            let event = self.atomic_event();
+            self.atomic_result(event, source, None)
+        };
+        (0..count).map(result).collect()
+    }
+
+    /// A number for an atomic of which it is told what it finds.
+    fn atomic_event(&mut self) -> u32 {
+        self.state.events += 1;
+        self.happens(Step::Atomic)
+    }
+
+    /// What each thread found by an atomic, which is this step if it is one on groupshared memory.
+    fn atomic_result(&mut self, event: u32, source: Source, step: Option<&Value>) -> Column {
+        Column::from_fn(self.lanes, |thread| {
+            let mut of = vec![Value::Known(thread as u32)];
+            of.extend(step.cloned());
+            self.terms.apply(Op::AtomicResult { event, source }, &of)
+        })
     }
 
     pub fn atomic(&mut self, name: &str, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
@@ -60,6 +70,24 @@ impl<'a> Machine<'a> {
             place: target.span,
             span: expr.span,
         });
+        let number = self.state.shared.iter().position(|shared| shared.global == array);
+        let mut threads = self.state.active.threads();
+        let is_somewhere = number.is_some() && threads.any(|thread| base.at(thread).known().is_none());
+        // Of cells that are not known nothing is proved, only whether partial results were there is still asked.
+        let is_followed = self.keeps_steps && !(is_somewhere && self.leftovers.is_empty());
+        let event = if out.is_some() { self.atomic_event() } else { 0 };
+        let step = number.filter(|_| is_followed).map(|number| {
+            let made = Made {
+                name,
+                ty: &target.ty,
+                number,
+                base: &base,
+                component,
+                operands: &amount,
+                event,
+            };
+            self.atomic_step(&made)
+        });
         let amount = amount.first().cloned().unwrap_or(Column::ZERO);
         let mut operator = match (&target.ty, inputs) {
             (Type::Scalar(cell), [input]) if input.ty == target.ty => combining(name, *cell),
@@ -74,16 +102,15 @@ impl<'a> Machine<'a> {
         let mut touches = self.touches(site, false);
         touches.of_all.action = Action::Atomic;
         let interval = self.state.interval;
-        let number = self.state.shared.iter().position(|shared| shared.global == array);
         self.prober.accessed();
         let operator = number.and_then(|number| self.state.shared[number].combined_by(interval, operator));
         self.report.unproved |= number.is_some_and(|number| self.state.shared[number].is_blurred(interval));
-        let mut is_somewhere = false;
+        self.state.left += u32::from(step.is_some() && (operator.is_none() || is_somewhere));
+        let number_left = self.state.left;
         for thread in self.state.active.threads() {
             let Some(number) = number else { break };
             let (cells, tracks) = self.state.shared[number].open();
             let Some(cell) = base.at(thread).known().map(|base| base.saturating_add(component)) else {
-                is_somewhere = true;
                 continue;
             };
             let touch = touches.of(thread, self.state.guard.row());
@@ -92,9 +119,19 @@ impl<'a> Machine<'a> {
                 self.report.unproved = true;
                 continue;
             };
-            *slot = match operator {
-                Some(operator) if touch.definite => self.terms.combine(operator, slot, amount.at(thread)),
-                _ => self.terms.fresh(),
+            *slot = match (operator, &step) {
+                (Some(operator), _) if touch.definite => {
+                    self.terms.combine(operator, slot, amount.at(thread))
+                }
+                // Where it is not made it is as if it changed nothing.
+                (Some(operator), Some(_)) => {
+                    let nothing = Value::Known(operator.identity());
+                    let guard = self.state.guard.at(thread);
+                    let amount = self.terms.select(guard, amount.at(thread), &nothing);
+                    self.terms.combine(operator, slot, &amount)
+                }
+                (None, Some(step)) => self.terms.left_by(step, number_left, cell),
+                (_, None) => self.terms.fresh(),
             };
             if let Some(conflict) = track.write(cell, interval, touch, false) {
                 *slot = self.terms.fresh();
@@ -104,12 +141,17 @@ impl<'a> Machine<'a> {
         if let Some(number) = number.filter(|_| is_somewhere) {
             // Whichever thread came last, any cell may hold anything now: said once, not once a thread.
             let shared = &mut self.state.shared[number];
-            shared.cells_mut().fill_with(|| self.terms.fresh());
+            for (cell, slot) in (0..).zip(shared.cells_mut()) {
+                *slot = match &step {
+                    Some(step) => self.terms.left_by(step, number_left, cell),
+                    None => self.terms.fresh(),
+                };
+            }
             shared.blur(interval);
             self.forget_reads(array, None);
             self.report.unproved = true;
         }
-        self.store_old_value(out, source)
+        self.store_old_value(out, (event, source), step.as_ref())
     }
 
     /// An atomic on a component of a resource's element: with what names it, and the call.
@@ -131,8 +173,13 @@ impl<'a> Machine<'a> {
         }
         for operand in inputs {
             let value = self.eval(operand)?;
+            // The greatest of signed numbers is another.
+            let named = match name {
+                "InterlockedMin" | "InterlockedMax" => &format!("{name} of {:?}", operand.ty),
+                name => name,
+            };
             for value in &value {
-                let value = self.named(name, value);
+                let value = self.named(named, value);
                 self.store_device(resource, index, component, &value);
             }
             amount.extend(value);
@@ -145,7 +192,8 @@ impl<'a> Machine<'a> {
             place,
             span: expr.span,
         });
-        self.store_old_value(out, source)
+        let event = if out.is_some() { self.atomic_event() } else { 0 };
+        self.store_old_value(out, (event, source), None)
     }
 
     /// What the operation `name` does to a resource with `operand`: not what a store of the operand does.
@@ -156,12 +204,17 @@ impl<'a> Machine<'a> {
     }
 
     /// Stores a value that an atomic may have found into its out argument.
-    fn store_old_value(&mut self, out: Option<&'a Expr>, source: Source) -> Run<Vec<Column>> {
+    fn store_old_value(
+        &mut self,
+        out: Option<&'a Expr>,
+        (event, source): (u32, Source),
+        step: Option<&Value>,
+    ) -> Run<Vec<Column>> {
         if out.is_none() {
             return Ok(Vec::new());
         }
-        let old = self.atomic_results(1, source);
-        self.store_found(out, &old)
+        let old = self.atomic_result(event, source, step);
+        self.store_found(out, &[old])
     }
 
     /// Stores what an atomic found into its out argument.

@@ -36,6 +36,15 @@ impl Mask {
         }
     }
 
+    /// The first `lanes` threads as words, a bit each.
+    pub fn words(self, lanes: usize) -> impl Iterator<Item = u32> {
+        let words = self
+            .0
+            .into_iter()
+            .flat_map(|word| [word as u32, (word >> 32) as u32]);
+        words.take(lanes.div_ceil(32))
+    }
+
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(|word| *word == 0)
     }

@@ -19,6 +19,7 @@ use crate::difference::{Affine, Difference, difference};
 use crate::finding::{Operator, Race, Stop};
 use crate::history::Ordered;
 use crate::machine::{BUDGET, Machine, Write};
+use crate::steps::{Steps, are_served_alike};
 use crate::terms::{Symbol, Term, Terms};
 use crate::together::atoms;
 use crate::value::{Op, Value};
@@ -156,6 +157,8 @@ struct Trace {
     unended: Rc<FxHashSet<(Symbol, Value)>>,
     /// Device memory that can be written was read.
     is_observed: bool,
+    /// Atomics on groupshared memory.
+    steps: Rc<Vec<Steps>>,
     presumes: bool,
 }
 
@@ -227,6 +230,7 @@ fn trace(
         .ok_or_else(unfit)?;
     let waves = Waves::new(group, wave_size, map);
     let mut machine = Machine::new(shader, terms, entry, waves, BUDGET).ok_or_else(unfit)?;
+    machine.keeps_steps = true;
     let stopped = machine.run();
     if let Some(access) = machine.report.out_of_bounds.first() {
         let array = &shader.globals[access.array.0 as usize];
@@ -256,12 +260,14 @@ fn trace(
     }
     let presumes = machine.state.presumes || machine.state.assumed != Value::TRUE;
     let (is_observed, unended) = (machine.state.is_observed, machine.state.unended.clone());
+    let steps = machine.state.steps.clone();
     let mut writes = machine.state.writes.to_vec();
     by_address(shader, terms, &mut writes);
     Ok(Trace {
         writes,
         unended,
         is_observed,
+        steps,
         presumes,
     })
 }
@@ -346,6 +352,8 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Tr
         writes
     };
     let are_observed = expected.is_observed || got.is_observed;
+    let steps = [&expected.steps, &got.steps].map(|steps| steps.as_slice());
+    let entered: Vec<Value> = got.unended.iter().map(|(_, given)| given.clone()).collect();
     let (expected, got) = (per_thread(&expected.writes), per_thread(&got.writes));
     let equal = expected.len() == got.len()
         && expected.iter().zip(&got).all(|(a, b)| {
@@ -356,6 +364,10 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Tr
     if equal {
         if !are_ordered_alike(terms, are_observed, &expected, &got) {
             return Outcome::NotProved("other barriers order the accesses to device memory".to_owned());
+        }
+        if !are_served_alike(terms, steps, got.iter().flat_map(Write::values).chain(&entered)) {
+            let why = "other atomics are made meanwhile on what an atomic's result was found in";
+            return Outcome::NotProved(why.to_owned());
         }
         return rounded(terms, shader, &got);
     }

@@ -183,6 +183,7 @@ impl Machine<'_> {
             let returns = self
                 .function()
                 .map_or(0, |function| self.parts(&function.returns).min(MAX_COMPONENTS));
+            self.note_leftovers(&digests);
             self.state.frame.result = self.fresh_columns(returns);
             self.state.guard = Column::from_fn(lanes, |_| self.terms.fresh());
         }
@@ -245,7 +246,7 @@ impl Machine<'_> {
                 else {
                     continue;
                 };
-                if effects.declared.contains(local) && !declared.is_static {
+                if effects.declared.contains(local) {
                     // It begins in there.
                     continue;
                 }

@@ -135,6 +135,9 @@ impl<'a> Machine<'a> {
             intrinsic,
             Intrinsic::AllMemoryBarrier | Intrinsic::DeviceMemoryBarrier | Intrinsic::GroupMemoryBarrier
         ) {
+            if intrinsic != Intrinsic::DeviceMemoryBarrier {
+                self.state.shared_fences += 1;
+            }
             if intrinsic != Intrinsic::GroupMemoryBarrier {
                 self.state.fences += 1;
                 self.happens(Step::Fence);

@@ -65,16 +65,14 @@ pub(crate) fn withdraw_parts(
         Some((found.function, found.leftovers.clone(), Mark::new(mark)))
     });
     machine.leftovers = marked.collect();
+    machine.keeps_steps = true;
     let stopped = machine.run();
     *budget = machine.budget;
     if stopped.is_some() {
         return;
     }
     let of_write = |write: &Write| {
-        let values = write
-            .index
-            .iter()
-            .chain([&write.part, &write.guard, &write.value]);
+        let values = write.values();
         values.fold(0, |all, value| all | machine.terms.facts(value).counters)
     };
     let used = machine

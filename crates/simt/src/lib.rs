@@ -52,6 +52,7 @@ mod sample;
 mod served;
 mod shuffle;
 mod starts;
+mod steps;
 mod terms;
 mod together;
 mod transfer;

@@ -31,6 +31,7 @@ use crate::named::Named;
 use crate::probe::{Prober, Trail};
 use crate::served::Served;
 use crate::shuffle::Ladders;
+use crate::steps::Steps;
 use crate::terms::{Symbol, Terms};
 use crate::undefined::Suspect;
 use crate::value::{Op, Value};
@@ -52,6 +53,13 @@ pub(crate) struct Write {
     pub ordered: Ordered,
 }
 
+impl Write {
+    /// Where, whether and what is written.
+    pub fn values(&self) -> impl Iterator<Item = &Value> {
+        self.index.iter().chain([&self.part, &self.guard, &self.value])
+    }
+}
+
 /// Everything a statement can change.
 #[derive(Clone)]
 pub(crate) struct State {
@@ -65,8 +73,13 @@ pub(crate) struct State {
     pub history: u32,
     /// Something was loaded from device memory that can be written, or found there.
     pub is_observed: bool,
-    /// Passed that order device memory without waiting.
+    /// Passed that order device memory without waiting, and that order groupshared memory.
     pub fences: u32,
+    pub shared_fences: u32,
+    /// Atomics on groupshared memory.
+    pub steps: Rc<Vec<Steps>>,
+    /// Those of which the order in which they are served tells what they leave.
+    pub left: u32,
     /// Loops that were not seen to end: by what they mean, and all that a thread has at hand when it enters.
     pub unended: Rc<FxHashSet<(Symbol, Value)>>,
     pub active: Mask,
@@ -173,6 +186,9 @@ pub(crate) struct Machine<'a> {
     pub prober: Prober,
     /// Long loops in which the threads do nothing together are not followed to their end.
     pub skims: bool,
+    /// Its terms are compared with another run's, or asked for what they are made of: what atomics find and leave are
+    /// terms of all that has a part in it.
+    pub keeps_steps: bool,
     /// Set in a run for the claims alone.
     pub claims: Option<Claims>,
     /// Those of which something depends on partial results, by bit.
@@ -286,6 +302,9 @@ impl<'a> Machine<'a> {
             history: 0,
             is_observed: false,
             fences: 0,
+            shared_fences: 0,
+            steps: Rc::default(),
+            left: 0,
             unended: Rc::default(),
             active: all,
             alive: all,
@@ -313,6 +332,7 @@ impl<'a> Machine<'a> {
             effects: EffectsCache::default(),
             prober: Prober::default(),
             skims: false,
+            keeps_steps: false,
             leftovers: Vec::new(),
             used_leftovers: Cell::new(0),
             is_first_group: false,

@@ -267,7 +267,7 @@ impl<'s> Writer<'s> {
         let (number, is_new) = self.locals.of(local);
         let _ = write!(self.text, "${number}");
         if let Some(declared) = self.declared(local).filter(|_| is_new) {
-            self.put(if declared.is_static { ":static " } else { ":" });
+            self.put(":");
             self.ty(&declared.ty);
         }
     }

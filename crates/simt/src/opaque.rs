@@ -145,6 +145,12 @@ impl<'a> Machine<'a> {
         }
         if (is_partly_known || has_nothing) && !self.is_heap(expr) {
             // Equal terms would say that what is not seen is equal too.
+            let threads = || self.state.active.threads();
+            self.note_leftovers(
+                columns
+                    .iter()
+                    .flat_map(|column| threads().map(|thread| column.at(thread))),
+            );
             if let Some(Unknown { is_macro }) = call {
                 let given = self.not_known(1);
                 let given = self.as_one(&given);

@@ -165,7 +165,7 @@ impl<'a> Changes<'a, '_> {
                 ExprKind::Global(global) => self.is_memory(*global),
                 ExprKind::Call(function, _) => {
                     let callee = self.callees.get(function);
-                    callee.is_some_and(|callee| self.is_computed(*function, callee) && self.reads(callee))
+                    callee.is_some_and(|callee| Self::is_computed(callee) && self.reads(callee))
                 }
                 _ => false,
             };
@@ -217,7 +217,7 @@ impl<'a> Changes<'a, '_> {
                 let callee = self.callees.get(function);
                 callee.is_some_and(|callee| {
                     let mut named = callee.globals.iter();
-                    self.is_computed(*function, callee) && named.all(|global| self.is_alike_global(*global))
+                    Self::is_computed(callee) && named.all(|global| self.is_alike_global(*global))
                 })
             }
             ExprKind::Intrinsic(intrinsic, _) => {
@@ -262,16 +262,13 @@ impl<'a> Changes<'a, '_> {
     }
 
     /// Whether a function gives what follows from its arguments and from what it reads, the same to all who ask alike.
-    fn is_computed(&self, function: FunctionId, callee: &Effects) -> bool {
-        let called = callee.functions.iter().chain([&function]);
-        let mut called = called.filter_map(|id| self.machine.shader.functions.get(id.0 as usize));
-        let keeps = called.any(|function| function.locals.iter().any(|local| local.is_static));
+    fn is_computed(callee: &Effects) -> bool {
         let exchanges = callee.atomic
             || callee.handle_written
             || callee.device_observed && !callee.device_written.is_empty()
             || !callee.shared_written.is_empty();
         let is_known = !callee.wave && !callee.calls_unknown && !callee.opaque;
-        is_known && !exchanges && !keeps && callee.statics.is_empty()
+        is_known && !exchanges && callee.statics.is_empty()
     }
 
     /// Whether a function reads from memory what is data.

@@ -217,7 +217,7 @@ impl<'t> Sample<'t> {
         if let Op::GroupId(axis) = op {
             return self.group_word(*axis);
         }
-        if let (Op::AtomicResult { .. }, [Value::Known(thread)]) = (op, arguments) {
+        if let (Op::AtomicResult { .. }, [Value::Known(thread), ..]) = (op, arguments) {
             // Each thread finds another number: here in their order.
             self.guessed = true;
             hash.0 ^= fingerprint(*op);

@@ -152,6 +152,7 @@ impl Machine<'_> {
         let mut suspects = Vec::new();
         let remembers = self.remembers_reads();
         let touches = self.touches(site, on_device);
+        let index = base;
         let (base, guard) = (base.row(), self.state.guard.row());
         let (cells, tracks) = self.state.shared[number].open_to_read();
         let values = Column::from_fn(self.lanes, |thread| {
@@ -202,6 +203,7 @@ impl Machine<'_> {
         }
         if let Some(base) = anywhere {
             self.note_leftovers(self.state.shared[number].cells());
+            self.note_leftovers(active.threads().map(|thread| index.at(thread)));
             self.counts_by_group |= self.terms.is_of_group(&base);
             self.state.shared[number].blur(interval);
             unproved = true;
@@ -327,6 +329,10 @@ impl Machine<'_> {
                 }
                 continue;
             }
+            let unknown = active
+                .threads()
+                .filter(|thread| place.base.at(*thread).known().is_none());
+            self.note_leftovers(unknown.flat_map(|thread| [place.base.at(thread), value.at(thread)]));
             for (index, column) in columns.iter_mut().enumerate() {
                 let old = column.clone();
                 *column = Column::from_fn(lanes, |thread| {
@@ -372,6 +378,7 @@ impl Machine<'_> {
         let touches = self.touches(site, on_device);
         let mut is_outside = false;
         let mut outside = None;
+        let given = [base, value];
         let (base, value, guard) = (base.row(), value.row(), self.state.guard.row());
         let (cells, tracks) = self.state.shared[number].open();
         for thread in active.threads() {
@@ -409,6 +416,10 @@ impl Machine<'_> {
             cells.fill_with(|| self.terms.fresh());
             self.state.shared[number].blur(interval);
             self.forget_reads(global, None);
+            let given = given
+                .into_iter()
+                .flat_map(|column| active.threads().map(|thread| column.at(thread)));
+            self.note_leftovers(given);
             unproved = true;
         }
         if anywhere.is_some() || is_outside {

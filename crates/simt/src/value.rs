@@ -91,7 +91,8 @@ pub(crate) enum Op {
         component: u32,
         event: u32,
     },
-    /// The old value an atomic returned; arguments: thread.
+    /// The old value an atomic returned; arguments: thread, and on groupshared memory the step that it is
+    /// ([`crate::steps`]).
     AtomicResult {
         event: u32,
         source: Source,

@@ -682,6 +682,8 @@ fn an_address_of_one_name_in_two_namespaces_is_two() {
     let body = |other: &str| format!("uint x = P::at; if (gi & 1) x = {other}; InterlockedAdd(C[x], 1);");
     check(spaces, &body("P::at"), &["sum"]);
     check(spaces, &body("Q::at"), &[]);
+}
+
 /// How many additions are claims.
 fn added(globals: &str, body: &str) -> usize {
     let claims = claims(globals, body).into_iter();

@@ -64,6 +64,93 @@ fn rewritable(globals: &str, body: &str) -> Vec<bool> {
 }
 
 #[test]
+fn static_variables_of_functions_live_on() {
+    let next = "uint next(uint k) { static uint n = 0; n += k; return n; }";
+    let kept = "uint kept(uint k) { static uint n = k; return n; }";
+    let constant = "uint fixed(uint i) { static const uint n[2] = { 5, 6 }; return n[i & 1]; }";
+    for (function, body, value) in [
+        (next, "next(1); next(2); Out[gi] = next(4);", "7"),
+        (kept, "kept(Src[gi]); Out[gi] = kept(4);", "Src[gi]"),
+        (constant, "Out[gi] = fixed(gi);", "5 + (gi & 1)"),
+    ] {
+        let expected = format!("Out[gi] = {value};");
+        assert!(compared([function, ""], [body, &expected]).0, "{body}");
+    }
+    check_not_equal(
+        [kept; 2],
+        [
+            "if (Src[0] > 3) kept(1); Out[gi] = kept(4);",
+            "Out[gi] = kept(4);",
+        ],
+    );
+    // What a loop that is not followed calls depends on what was called before.
+    let count = "for (uint i = 0; i < Src[0]; ++i) { if (Src[i] == 3) break; x += next(1); } Out[gi] = x;";
+    let bodies = ["", "next(1);"].map(|before| format!("uint x = 0; {before} {count}"));
+    check_not_equal([next; 2], [&bodies[0], &bodies[1]]);
+    check_races(
+        &format!("groupshared uint two[128]; {next}"),
+        "two[next(64) - 64 + gi] = Src[gi]; uint v = two[next(64) - 64 + (gi ^ 1)]; Out[gi] = v;",
+        0,
+    );
+    let scan = "void scan(uint gi) { static uint s = 1; for (; s < 64; s <<= 1) { \
+        uint v = gi >= s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync(); \
+        g[gi] += v; GroupMemoryBarrierWithGroupSync(); } }";
+    let body = "g[gi] = Src[gi]; GroupMemoryBarrierWithGroupSync(); scan(gi); scan(gi); Out[gi] = g[gi];";
+    assert_eq!(rewritable(scan, body), [false; 1]);
+}
+
+#[test]
+fn a_total_is_a_part_of_what_atomics_make_of_partial_results() {
+    let reduce = "g[gi] = Src[gi]; h[gi] = 0; GroupMemoryBarrierWithGroupSync(); \
+        for (uint s = 32; s > 0; s >>= 1) { if (gi < s) g[gi] += g[gi + s]; GroupMemoryBarrierWithGroupSync(); } uint o = 0;";
+    for (found, rest) in [
+        (1, "if (gi == 0) { InterlockedAdd(g[0], 1, o); Out[0] = o; }"),
+        (1, "InterlockedAdd(h[gi], 1, o); Out[gi] = o + g[0];"),
+        (0, "InterlockedAdd(g[gi], 1, o); Out[gi] = o;"),
+        (0, "InterlockedExchange(g[gi], 1, o); Out[gi] = o;"),
+        (0, "InterlockedMax(g[1], gi, o); Out[gi] = o;"),
+        (
+            0,
+            "InterlockedAdd(g[gi], 1); GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi];",
+        ),
+        (
+            0,
+            "if (Src[gi] > 3) InterlockedAdd(g[gi], 1); GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi];",
+        ),
+        (
+            0,
+            "InterlockedAdd(g[gi], 1); InterlockedMax(g[gi], 7); GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi];",
+        ),
+        (
+            0,
+            "InterlockedCompareStore(g[gi], 1, 2); GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi];",
+        ),
+        (
+            0,
+            "InterlockedAdd(g[Src[gi] & 63], 1); GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi];",
+        ),
+        (
+            0,
+            "InterlockedAdd(h[g[gi] & 63], 1); GroupMemoryBarrierWithGroupSync(); Out[gi] = h[gi];",
+        ),
+        // Without atomics: where a partial result says which element is meant.
+        (0, "Out[gi] = h[g[gi] & 63];"),
+        (
+            0,
+            "h[g[gi] & 63] = 1; GroupMemoryBarrierWithGroupSync(); Out[gi] = h[gi] + g[0];",
+        ),
+        (0, "uint l[4] = { 0, 0, 0, 0 }; l[g[gi] & 3] = 7; Out[gi] = l[0];"),
+        (
+            0,
+            "uint n = g[gi]; while (n > 3) { if (Src[n] == 7) return; n = Src[n]; } Out[gi] = g[0];",
+        ),
+    ] {
+        let all = rewritable("groupshared uint h[64];", &format!("{reduce} {rest}"));
+        assert_eq!(all.len(), found, "{rest}");
+    }
+}
+
+#[test]
 fn a_barrier_that_orders_resources_is_not_replaced_where_it_shows() {
     let body = |barrier: &str, last: &str| {
         format!(

@@ -308,6 +308,12 @@ fn functions_copy_their_arguments() {
         "count(); r = count();",
         |_, _| 7,
     );
+    // Given its value where it is first reached, and then kept.
+    check_lane(
+        "uint once(uint a) { static uint n = a; static const uint m = a + 1; ++n; return n * 100 + m; }",
+        "once(3); r = once(7);",
+        |_, _| 504,
+    );
 }
 
 #[test]

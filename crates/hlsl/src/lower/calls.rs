@@ -140,7 +140,7 @@ impl<'a> Lowering<'a> {
         let key = &*packed;
         if let Some(&local) = self.body.scope.get(key) {
             let object = Expr {
-                kind: ExprKind::Local(local),
+                kind: self.local(local),
                 ty: self.local_type(local),
                 span: name_span,
             };

@@ -181,7 +181,13 @@ impl<'a> Lowering<'a> {
                 .as_ref()
                 .filter(|_| is_const)
                 .and_then(|init| self.evaluate(init));
-            let local = self.declare_local(declared.name, ty, declared.name_span, is_static);
+            let local = self.declare_local(declared.name, ty, declared.name_span);
+            if is_static {
+                if !self.static_local(local, init, is_const, span, out) {
+                    return false;
+                }
+                continue;
+            }
             if let Some(value) = value {
                 self.body.values.insert(local, value);
             }

@@ -152,7 +152,7 @@ impl Lowering<'_> {
             };
         }
         if let Some(&local) = self.body.scope.get(text) {
-            return expr(ExprKind::Local(local), self.local_type(local));
+            return expr(self.local(local), self.local_type(local));
         }
         if let Some((this, id)) = self.body.this
             && let object = expr(ExprKind::Local(this), Type::Struct(id))
@@ -191,7 +191,7 @@ impl Lowering<'_> {
             return expr(ExprKind::Literal(value.bits()), value.ty());
         }
         if let Some(&local) = self.body.ended.get(text) {
-            return expr(ExprKind::Local(local), self.local_type(local));
+            return expr(self.local(local), self.local_type(local));
         }
         if let Some(bits) = rays::constant(text) {
             return expr(ExprKind::Literal(bits), Type::UINT);

@@ -97,7 +97,7 @@ impl<'a> Lowering<'a> {
         };
         let mut parameters = Vec::new();
         if let Some(id) = method_of.filter(|_| !is_static) {
-            let local = self.declare_local(b"this", Type::Struct(id), name_span, false);
+            let local = self.declare_local(b"this", Type::Struct(id), name_span);
             self.body.this = Some((local, id));
             parameters.push(Parameter {
                 local,
@@ -262,7 +262,7 @@ impl<'a> Lowering<'a> {
                 return Some(None);
             }
             let span = self.span(node);
-            let local = self.declare_local(&[], ty, span, false);
+            let local = self.declare_local(&[], ty, span);
             return Some(Some(Parameter {
                 local,
                 direction: Direction::In,
@@ -282,7 +282,7 @@ impl<'a> Lowering<'a> {
             .copied()
             .unwrap_or(Direction::In);
         let semantic = self.semantic(declared.name_span);
-        let local = self.declare_local(declared.name, declared.ty, declared.name_span, false);
+        let local = self.declare_local(declared.name, declared.ty, declared.name_span);
         Some(Some(Parameter {
             local,
             direction,

@@ -16,6 +16,7 @@ mod names;
 mod parts;
 mod rays;
 mod statements;
+mod statics;
 mod structs;
 mod templates;
 mod typing;
@@ -87,6 +88,8 @@ struct Lowering<'a> {
     /// `using namespace`: the scope it stands in, and the namespace.
     used: Vec<(Name<'a>, Name<'a>)>,
     body: Body<'a>,
+    /// Variables of functions that became globals.
+    hidden: u32,
     depth: u32,
     too_deep: bool,
 }
@@ -101,6 +104,8 @@ struct Body<'a> {
     /// The same of types, each with the length of `undo` when it was declared.
     undo_types: Vec<(usize, Name<'a>, Option<Type>)>,
     values: FxHashMap<LocalId, Constant>,
+    /// The globals that `static` variables stand for.
+    statics: FxHashMap<LocalId, GlobalId>,
     this: Option<(LocalId, StructId)>,
     this_written: bool,
     returns: Option<Type>,
@@ -179,6 +184,7 @@ pub(crate) fn lower(text: &[u8], lexed: &Lexed, shader: Shader) -> (Shader, Vec<
         namespace: Cow::Borrowed(&[]),
         used: Vec::new(),
         body: Body::default(),
+        hidden: 0,
         depth: 0,
         too_deep: false,
     };
@@ -565,13 +571,12 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    pub(super) fn declare_local(&mut self, name: &'a [u8], ty: Type, span: Span, is_static: bool) -> LocalId {
+    pub(super) fn declare_local(&mut self, name: &'a [u8], ty: Type, span: Span) -> LocalId {
         let id = LocalId(u32::try_from(self.body.locals.len()).unwrap_or(u32::MAX));
         self.body.locals.push(Local {
             name: String::from_utf8_lossy(name).into_owned(),
             ty,
             span,
-            is_static,
         });
         let before = self.body.scope.insert(name, id);
         self.body.undo.push((name, before));

@@ -296,7 +296,7 @@ impl Lowering<'_> {
     /// times the loop is to execute". (FXC does that; for DXC it is a hint, and such a loop has no end, so that nothing
     /// that holds behind it is wrong there.) A variable counts them that no text can name.
     fn end_after(&mut self, parts: &mut Loop, passes: u32, span: Span) {
-        let counter = self.declare_local(b"[unroll]", Type::UINT, span, false);
+        let counter = self.declare_local(b"[unroll]", Type::UINT, span);
         let uint = |kind| Expr {
             kind,
             ty: Type::UINT,

@@ -308,31 +308,8 @@ impl<'a> Body<'_, 'a> {
         let Some(local) = self.source.locals.get(id.0 as usize) else {
             return Err(LowerError::unsupported("an unknown variable", span));
         };
-        let pointer = if local.is_static {
-            let key = (self.instance.function, id);
-            let variable = if let Some(variable) = self.unit.static_locals.get(&key) {
-                *variable
-            } else {
-                let ty = self.unit.value_type(&local.ty, local.span)?;
-                let variable = self.unit.module.global_variables.append(
-                    naga::GlobalVariable {
-                        name: Some(local.name.clone()),
-                        space: naga::AddressSpace::Private,
-                        binding: None,
-                        ty,
-                        init: None,
-                        memory_decorations: naga::MemoryDecorations::empty(),
-                    },
-                    naga::Span::UNDEFINED,
-                );
-                self.unit.static_locals.insert(key, variable);
-                variable
-            };
-            self.add(Expression::GlobalVariable(variable))
-        } else {
-            let ty = self.unit.value_type(&local.ty, local.span)?;
-            self.variable(Some(local.name.clone()), ty)
-        };
+        let ty = self.unit.value_type(&local.ty, local.span)?;
+        let pointer = self.variable(Some(local.name.clone()), ty);
         let place = Place::plain(pointer, simplify(&local.ty));
         self.set_local(id, place.clone());
         Ok(place)
@@ -342,23 +319,6 @@ impl<'a> Body<'_, 'a> {
         if let Some(slot) = self.locals.get_mut(id.0 as usize) {
             *slot = Some(place);
         }
-    }
-
-    /// Gives a `static` local its initial value, which has to be constant.
-    pub(super) fn initialise_static(&mut self, id: LocalId, init: &Expr) -> Result<(), LowerError> {
-        let place = self.local(id, init.span)?;
-        let bits = constant::fold(self.unit.shader, init).filter(|_| simplify(&init.ty) == place.ty);
-        let value = bits.and_then(|bits| self.unit.constant_expression(&place.ty, &bits, init.span));
-        let (Some(value), Some(variable)) =
-            (value, self.unit.static_locals.get(&(self.instance.function, id)))
-        else {
-            return Err(LowerError::unsupported(
-                "a static variable whose first value is not a constant",
-                init.span,
-            ));
-        };
-        self.unit.module.global_variables.get_mut(*variable).init = Some(value);
-        Ok(())
     }
 
     fn variable(&mut self, name: Option<String>, ty: Handle<naga::Type>) -> Value {

@@ -52,7 +52,6 @@ pub(super) struct Unit<'a> {
     pub(super) globals: BTreeMap<GlobalId, GlobalPlace>,
     pub(super) uniforms: Option<Handle<naga::GlobalVariable>>,
     pub(super) functions: BTreeMap<Instance, Callee>,
-    pub(super) static_locals: BTreeMap<(FunctionId, LocalId), Handle<naga::GlobalVariable>>,
     /// Mutable statics that the entry point has to initialise itself.
     pub(super) late_statics: Vec<GlobalId>,
     /// `WaveGetLaneIndex`, `WaveGetLaneCount` and `SV_GroupIndex`, set by the entry point for all its callees.
@@ -106,7 +105,6 @@ pub(super) fn lower_entry(
         globals: BTreeMap::new(),
         uniforms: None,
         functions: BTreeMap::new(),
-        static_locals: BTreeMap::new(),
         late_statics: Vec::new(),
         lane_index: None,
         lane_count: None,

@@ -53,9 +53,6 @@ impl Body<'_, '_> {
                 let Some(init) = init else {
                     return Ok(());
                 };
-                if variable.is_static {
-                    return self.initialise_static(*local, init);
-                }
                 let value = self.value_as(init, &variable.ty)?;
                 let place = self.local(*local, span)?;
                 self.store(&place, value, span)
