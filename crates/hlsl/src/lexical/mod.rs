@@ -94,6 +94,8 @@ struct Lexer<'a> {
     /// Names the text declares as types.
     types: FxHashSet<&'a [u8]>,
     templates: FxHashSet<&'a [u8]>,
+    /// Macros that no file at hand defines.
+    macros: FxHashSet<&'a [u8]>,
 }
 
 /// Runs the pass over a text below 4 GiB.
@@ -120,6 +122,7 @@ pub(crate) fn lex(text: &[u8]) -> Lexed {
         deep,
         types: FxHashSet::default(),
         templates: FxHashSet::default(),
+        macros: FxHashSet::default(),
     };
     lexer.collect_types();
     lexer.split();
