@@ -38,7 +38,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     }
     let effects = EffectsCache::default().of_function(shader, entry);
     if effects.atomic {
-        analysis.claims = claim::of_entry(shader, entry, group);
+        (analysis.claims, analysis.claims_stopped) = claim::of_entry(shader, entry, group);
     }
     if effects.reads_lanes() {
         analysis.wave_ladders = shuffle::of_entry(shader, entry, group);

@@ -39,6 +39,7 @@ mod opaque;
 mod operator;
 mod order;
 mod packing;
+mod parts;
 mod passes;
 mod place;
 mod probe;
