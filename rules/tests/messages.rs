@@ -128,7 +128,8 @@ fn a_race_that_another_ones_barrier_ends_says_so() {
 fn a_hidden_counter_moves_by_one() {
     let text = "AppendStructuredBuffer<uint> Out; [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex) { Out.Append(gi); }";
     let said = said(&lint(text.as_bytes()));
-    let reason = "no automatic fix: a hidden counter cannot be moved by more than one: it needs a counter of its own";
+    let reason =
+        "no automatic fix: a hidden counter cannot be moved by more than one: it needs a counter of its own";
     assert!(said.contains(reason), "{said}");
 }
 

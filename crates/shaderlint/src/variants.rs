@@ -11,8 +11,8 @@ mod union;
 use std::collections::{HashMap, HashSet};
 
 use shaderlint_hlsl::{
-    Configuration, Exploration, FileId, FileSpan, Function, Inactive, Includes, Origins, Preprocessed, Problem,
-    Shader, Sources, Span, Wanted, kernel_variants, preprocess, read_preprocessed,
+    Configuration, Exploration, FileId, FileSpan, Function, Inactive, Includes, Origins, Preprocessed,
+    Problem, Shader, Sources, Span, Wanted, kernel_variants, preprocess, read_preprocessed,
 };
 use shaderlint_linter::{Diagnostic, FileEdit, Report, Settings, check_shader};
 use shaderlint_rules::RULES;

@@ -104,11 +104,7 @@ pub(crate) struct Whereabouts {
 
 /// The claims of an entry point. Of code with wave intrinsics those that are there at every wave size: a leader of a wave
 /// of 4 is one of any wave. Also where the run had to stop early, if it is not known what was left.
-pub(crate) fn of_entry(
-    shader: &Shader,
-    entry: FunctionId,
-    group: [u32; 3],
-) -> (Vec<Claim>, Option<Stop>) {
+pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> (Vec<Claim>, Option<Stop>) {
     let mut claims: Vec<Claim> = Vec::new();
     let mut early = None;
     let mut budget = BUDGET;

@@ -732,7 +732,12 @@ void main(uint3 id : SV_DispatchThreadID, uint gi : SV_GroupIndex)
 
 #[test]
 fn a_large_group_is_looked_at_part_by_part() {
-    let of = |claims: Vec<Claim>| claims.iter().map(|claim| (claim.lanes, claim.found)).collect::<Vec<_>>();
+    let of = |claims: Vec<Claim>| {
+        claims
+            .iter()
+            .map(|claim| (claim.lanes, claim.found))
+            .collect::<Vec<_>>()
+    };
     for (edge, lanes) in [(4, 64), (8, 512)] {
         let append = surface(edge, "Found.Append(p);");
         assert_eq!(of(append), [(lanes, Found::Slot)]);

@@ -378,9 +378,7 @@ impl<'a> Lowering<'a> {
     /// A call of a static method, from where there is no object.
     fn call_static(&mut self, overloads: &[FunctionId], arguments: Vec<Expr>, span: Span) -> Expr {
         let overloads = overloads.iter().copied();
-        let own: Vec<FunctionId> = overloads
-            .filter(|id| self.static_methods.contains(id))
-            .collect();
+        let own: Vec<FunctionId> = overloads.filter(|id| self.static_methods.contains(id)).collect();
         match self.best_overload(&own, &arguments, 0) {
             Some(id) => self.call_function(id, arguments, span),
             None => opaque(arguments, self.shared_return(&own), span),
