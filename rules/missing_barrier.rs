@@ -28,6 +28,17 @@ const MAX_PLACES: usize = 4;
 /// Races of a kernel for which places are looked for.
 const MAX_RACES: usize = 8;
 
+/// Why there is no fix, where each place was tried in vain.
+pub(crate) const NO_PLACE: &str = "no one barrier was proved to end the race";
+
+/// What is proved of a fix after which nothing races.
+const ENDS_ALL: &str = "proved of the fix: with one barrier more, no two threads of the group race";
+
+/// Whether the fix ends the other races of its kernel too.
+pub(crate) fn ends_all(fix: &Fix) -> bool {
+    fix.proof.as_deref() == Some(ENDS_ALL)
+}
+
 /// A barrier that ends the races of one place; else why there is none.
 pub(crate) fn fix(context: &Context<'_>, races: &[&Race]) -> Result<Fix, &'static str> {
     let shader = context.shader;
@@ -46,7 +57,7 @@ pub(crate) fn fix(context: &Context<'_>, races: &[&Race]) -> Result<Fix, &'stati
     if Unit::of(shader).is_macro(BARRIER.as_bytes()) {
         return Err(MACRO_IN_FORM);
     }
-    barrier(context, races).ok_or("no one barrier was proved to end the race")
+    barrier(context, races).ok_or(NO_PLACE)
 }
 
 /// The barrier at the innermost place at which it is proved to end the races.
@@ -80,7 +91,7 @@ fn barrier(context: &Context<'_>, races: &[&Race]) -> Option<Fix> {
             }],
         };
         let proof = match ends_races(context, races, &fix, statement)? {
-            Ended::Proved => "proved of the fix: with one barrier more, no two threads of the group race",
+            Ended::Proved => ENDS_ALL,
             Ended::Found if is_passed_by_all => {
                 "found of the fix: with one barrier more, which every thread reaches, this race is gone and no other \
                  defect comes up"

@@ -36,6 +36,9 @@ pub(crate) struct Texts {
 pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
     let shader = context.shader;
     let parts = claim.parts.as_ref().ok_or_else(|| match claim.found {
+        _ if claim.operation.is_of_hidden_counter() => {
+            "a hidden counter cannot be moved by more than one: it needs a counter of its own".to_owned()
+        }
         Found::Otherwise => {
             "its old value decides something, or is used in a way that is not followed".to_owned()
         }

@@ -28,17 +28,33 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
         let line = before.split(|byte| *byte == b'\n').count();
         by_line.entry(line).or_default().push(race);
     }
-    findings.extend(by_line.values().filter_map(|races| {
-        let (race, others) = races.split_first()?;
+    let first = findings.len();
+    let mut in_vain = Vec::new();
+    for races in by_line.values() {
+        let Some((race, others)) = races.split_first() else {
+            continue;
+        };
         let mut finding = finding(context, race, others);
         if context.wants_fixes {
             match missing_barrier::fix(context, races) {
                 Ok(fix) => finding.fix = Some(fix),
+                Err(missing_barrier::NO_PLACE) => in_vain.push(findings.len()),
                 Err(reason) => finding.notes.push(format!("{NO_FIX}{reason}")),
             }
         }
-        Some(finding)
-    }));
+        findings.push(finding);
+    }
+    let ends_all = |finding: &&Finding| finding.fix.as_ref().is_some_and(missing_barrier::ends_all);
+    let ended = findings.iter().skip(first).find(ends_all);
+    let reason = match ended {
+        Some(other) => format!("the barrier that ends the {} ends this one too", other.message),
+        None => missing_barrier::NO_PLACE.to_owned(),
+    };
+    for finding in in_vain {
+        if let Some(finding) = findings.get_mut(finding) {
+            finding.notes.push(format!("{NO_FIX}{reason}"));
+        }
+    }
 }
 
 fn finding(context: &Context<'_>, race: &Race, others: &[&Race]) -> Finding {

@@ -104,6 +104,35 @@ fn one_barrier_is_enough_for_two_races() {
     assert_eq!((settled.fixed, settled.last.len()), (1, 0));
 }
 
+#[test]
+fn a_race_that_another_ones_barrier_ends_says_so() {
+    let text = format!(
+        "RWStructuredBuffer<uint> Out; groupshared uint r[64]; groupshared uint g[64];\n\
+         void store(uint i, uint v)\n{{\n    r[i] = v;\n    g[i] = v;\n}}\n\
+         [numthreads(32, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\n    store(gi, gi);\n    store(gi + 32, gi);\n    \
+         {BARRIER}\n    uint v = r[63 - gi] + g[63 - gi];\n    store(gi + 32, v);\n    {BARRIER}\n    Out[gi] = r[gi] + g[gi];\n}}\n"
+    );
+    let findings = lint(text.as_bytes());
+    let notes = findings.iter().map(|finding| finding.notes.join("\n"));
+    let ended = "no automatic fix: the barrier that ends the data race on r[32] ends this one too";
+    let has_fix = findings.iter().map(|finding| finding.fix.is_some());
+    assert_eq!(has_fix.collect::<Vec<_>>(), [true, false]);
+    assert_eq!(
+        notes.map(|notes| notes.contains(ended)).collect::<Vec<_>>(),
+        [false, true],
+        "{findings:#?}"
+    );
+}
+
+#[test]
+fn a_hidden_counter_moves_by_one() {
+    let text = "AppendStructuredBuffer<uint> Out; [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex) { Out.Append(gi); }";
+    let said = said(&lint(text.as_bytes()));
+    let reason =
+        "no automatic fix: a hidden counter cannot be moved by more than one: it needs a counter of its own";
+    assert!(said.contains(reason), "{said}");
+}
+
 /// The waves are counted by the group's size: so are their totals, whatever the length of the ladder's array.
 #[test]
 fn totals_are_as_many_as_the_waves_that_are_counted() {

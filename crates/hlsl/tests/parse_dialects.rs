@@ -44,6 +44,95 @@ uint use_it(Crate c) { c.init(1); c.width++; c.grow(c.lid); return c.area() + c.
 }
 
 #[test]
+fn static_methods_call_each_other_by_their_names() {
+    check(
+        r"
+uint high(uint v) { return v; }
+struct Base { static uint base(uint v) { return v; } };
+struct Bits : Base
+{
+    uint held;
+    static uint key(uint v) { return low(v) + high(v) + base(v) + own(); }
+    static uint low(uint v) { return v & 3; }
+    static uint high(uint v) { return v >> 2; }
+    uint own() { return held + key(held); }
+};
+",
+        r"
+(struct Base)
+(struct Bits (Base Base) (held uint))
+(fn high uint (v uint)
+  (return v))
+(fn Base::base uint (v uint)
+  (return v))
+(fn Bits::key uint (v uint)
+  (return (+ (+ (+ (Bits::low v) (Bits::high v)) (Base::base v)) (as uint (?)))))
+(fn Bits::low uint (v uint)
+  (return (& v 3u)))
+(fn Bits::high uint (v uint)
+  (return (>> v 2u)))
+(fn Bits::own uint (this Bits)
+  (return (+ (.held this) (Bits::key (.held this)))))
+! this expression is not understood: own()
+",
+    );
+}
+
+#[test]
+fn macros_of_headers_that_are_not_there() {
+    check(
+        r"
+CBUFFER_START(Params)
+float4 size;
+uint limit;
+CBUFFER_END
+
+Texture2D<float> depth;
+CBUFFER_START(More)
+uint more;
+CBUFFER_END
+UNITY_INSTANCING
+cbuffer Own { uint own; }
+Header_Begin
+static const uint four = 4;
+DECLARE_LIGHT(a, b)
+RWStructuredBuffer<Unknown> odd;
+CBUFFER_END
+[numthreads(4, 1, 1)]
+void main(uint i : SV_GroupIndex) { more; }
+Elsewhere
+named;
+ReturnType
+made(uint x) { return x; }
+unsigned
+int count;
+",
+        r"
+(uniform size float4)
+(uniform limit uint)
+(resource depth Texture<float>)
+(uniform more uint)
+(uniform own uint)
+(const four uint 4u)
+(resource odd RwStructuredBuffer<?>)
+(uniform named ?)
+(uniform count uint)
+(fn main void (i uint :SV_GroupIndex) [4 1 1]
+  more)
+(fn made ? (x uint)
+  (return x))
+! unknown macro: CBUFFER_START(Params)
+! unknown macro: CBUFFER_END
+! unknown macro: UNITY_INSTANCING
+! unknown macro: Header_Begin
+! unknown macro: DECLARE_LIGHT(a, b)
+! unknown name `Elsewhere`: Elsewhere
+! unknown name `ReturnType`: ReturnType
+",
+    );
+}
+
+#[test]
 fn interfaces_are_structs_without_fields() {
     check(
         r"

@@ -77,6 +77,36 @@ void f(float x, float y, uint u, int i, uint v[4])
 }
 
 #[test]
+fn calls_in_parentheses_are_no_casts() {
+    check(
+        r"
+ByteAddressBuffer words;
+struct S { static uint one() { return 1; } };
+uint f(uint x) { return x; }
+void g(uint a, uint b)
+{
+    uint c = (f(a)) + a * b;
+    uint d = (f(a)) - b, e = -(words.Load(a)) + a * b;
+    uint h = (S::one()) + a * (f(b)) + (f(f(a))) * b;
+}
+",
+        r"
+(struct S)
+(resource words ByteAddressBuffer)
+(fn S::one uint
+  (return 1u))
+(fn f uint (x uint)
+  (return x))
+(fn g void (a uint) (b uint)
+  (let c uint (+ (f a) (* a b)))
+  (let d uint (- (f a) b))
+  (let e uint (+ (neg (.Load words a)) (* a b)))
+  (let h uint (+ (+ (S::one) (* a (f b))) (* (f (f a)) b))))
+",
+    );
+}
+
+#[test]
 fn conversions() {
     check(
         r"

@@ -89,7 +89,12 @@ fn check_analyses(
             raw.extend(findings.into_iter().map(|finding| (rule, finding)));
         }
         report.work += analysis.work;
-        report.stops.extend(analysis.stopped.as_ref().map(|stop| Problem {
+        let of_claims = analysis.claims_stopped.as_ref();
+        let stops = analysis
+            .stopped
+            .iter()
+            .chain(of_claims.filter(|_| analysis.stopped.is_none()));
+        report.stops.extend(stops.map(|stop| Problem {
             message: stop.reason.clone(),
             place: shader.origins.locate(stop.span),
         }));

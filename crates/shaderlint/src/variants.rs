@@ -8,11 +8,11 @@ mod sizes;
 mod stray;
 mod union;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use shaderlint_hlsl::{
-    Configuration, Exploration, FileId, FileSpan, Inactive, Includes, Origins, Preprocessed, Problem, Shader,
-    Sources, Wanted, kernel_variants, preprocess, read_preprocessed,
+    Configuration, Exploration, FileId, FileSpan, Function, Inactive, Includes, Origins, Preprocessed,
+    Problem, Shader, Sources, Span, Wanted, kernel_variants, preprocess, read_preprocessed,
 };
 use shaderlint_linter::{Diagnostic, FileEdit, Report, Settings, check_shader};
 use shaderlint_rules::RULES;
@@ -50,6 +50,8 @@ pub(crate) struct Reading {
     problems: Vec<Problem>,
     report: Report,
     has_entry: bool,
+    /// Of one that is of some kernels: functions that none of them comes to, of which it says nothing.
+    aside: Vec<FileSpan>,
     /// What to define in further readings, where there are entry points of unknown size.
     sizes: Vec<Vec<Definition>>,
     /// How calls begin of the functions that are for the rules, and that nothing calls.
@@ -247,6 +249,7 @@ fn check(
     // Where there is nothing to find in what the entry points name, none of it is read.
     let is_unread = shader.functions.is_empty() && scan::names_entry(&shader.text);
     let has_entry = is_unread || shader.entry_points().next().is_some();
+    let aside = kernels.map_or_else(Vec::new, |_| aside(&shader));
     let mut report = check_shader(&shader, RULES, settings);
     if let Some(supposed) = supposed {
         stray::suppose(&mut report, &supposed);
@@ -258,11 +261,56 @@ fn check(
         problems,
         report,
         has_entry,
+        aside,
         sizes,
         uncalled,
         expanded: settings.edited.map(|_| (shader.text, shader.origins)),
         sources: shader.sources,
     }
+}
+
+/// The functions that no entry point comes to, where they stand in files. Whatever is named where it may be called from,
+/// or outside of functions, is come to.
+fn aside(shader: &Shader) -> Vec<FileSpan> {
+    let own_name = |name: &str| name.rsplit("::").next().unwrap_or(name).to_owned();
+    let mut by_name: HashMap<Vec<u8>, Vec<&Function>> = HashMap::new();
+    let mut come_to: Vec<&Function> = Vec::new();
+    let (mut seen, mut texts): (HashSet<Span>, Vec<Span>) = (HashSet::new(), Vec::new());
+    for function in &shader.functions {
+        let name = own_name(&function.name);
+        if function.group_size.is_some() || !name.bytes().all(is_part) {
+            come_to.push(function);
+        }
+        by_name.entry(name.into_bytes()).or_default().push(function);
+    }
+    texts.extend(shader.globals.iter().map(|global| global.span));
+    loop {
+        while let Some(function) = come_to.pop() {
+            if seen.insert(function.span) {
+                texts.push(function.span);
+            }
+        }
+        let Some(text) = texts.pop() else { break };
+        for word in text.slice(&shader.text).split(|byte| !is_part(*byte)) {
+            come_to.extend(by_name.remove(word).unwrap_or_default());
+        }
+    }
+    let place = |function: &Function| shader.origins.locate(function.span);
+    let (come_to, aside): (Vec<&Function>, Vec<&Function>) = shader
+        .functions
+        .iter()
+        .partition(|function| seen.contains(&function.span));
+    let come_to: Vec<FileSpan> = come_to.into_iter().filter_map(place).collect();
+    let meets = |a: &FileSpan, b: &FileSpan| a.file == b.file && a.start < b.end && b.start < a.end;
+    let places = aside.into_iter().filter_map(place);
+    // A function's text may be taken in twice, and be come to once.
+    places
+        .filter(|place| !come_to.iter().any(|other| meets(place, other)))
+        .collect()
+}
+
+fn is_part(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// How calls begin of the functions with something for the rules that are named nowhere but where they are defined.
@@ -278,8 +326,7 @@ fn uncalled(shader: &Shader) -> Vec<String> {
     if named.is_empty() {
         return Vec::new();
     }
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    for word in shader.text.split(|byte| !is_part(byte)) {
+    for word in shader.text.split(|byte| !is_part(*byte)) {
         if let Some(count) = named.get_mut(word) {
             *count += 1;
         }

@@ -476,6 +476,29 @@ a.compute:8:18: groupshared-race data race on g_Sum[1] (in kernel First)
 }
 
 #[test]
+fn what_one_kernel_is_compiled_with_is_nothing_to_another_ones_fix() {
+    // `Take` for `First` alone, or also for `Second`, which takes by one thread where `ONE` is defined.
+    let text = |second: &str| {
+        format!(
+            "#pragma kernel First\n#pragma kernel Second ONE
+RWStructuredBuffer<uint> Count; RWStructuredBuffer<uint> Out;
+void Take(uint id)\n{{\n    uint slot;\n    InterlockedAdd(Count[0], 1, slot);\n    Out[slot] = id;\n}}
+[numthreads(64, 1, 1)]\nvoid First(uint id : SV_DispatchThreadID)\n{{\n    Take(id);\n}}
+[numthreads(64, 1, 1)]\nvoid Second(uint id : SV_DispatchThreadID)\n{{\n{second}\n}}
+"
+        )
+    };
+    let aside = "#ifdef ONE\n    Out[id] = Unknown(id);\n#else\n    Out[id] = id;\n#endif";
+    let folder = Folder::new("kernel-aside").with("a.compute", text(aside));
+    let said = folder.printed(&[]);
+    assert!(said.contains("= fix: make one atomic for each wave"), "{said}");
+    let shared = "#ifdef ONE\n    if (id == 0)\n#endif\n        Take(id);";
+    let folder = Folder::new("kernel-shared").with("a.compute", text(shared));
+    let said = folder.printed(&[]);
+    assert!(!said.contains("= fix:"), "{said}");
+}
+
+#[test]
 fn a_file_that_names_its_kernels_has_what_its_engine_defines() {
     let header = "#if !defined(SHADER_API_D3D11) || UNITY_VERSION < 201800\n#define NO_COMPUTE\n#endif\n";
     let text = format!("#include \"platform.hlsl\"\n#ifndef NO_COMPUTE\n{RACE}#endif\n");

@@ -40,7 +40,7 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         return analysis;
     }
     if effects.atomic {
-        analysis.claims = claim::of_entry(shader, entry, group);
+        (analysis.claims, analysis.claims_stopped) = claim::of_entry(shader, entry, group);
     }
     if effects.reads_lanes() {
         analysis.wave_ladders = shuffle::of_entry(shader, entry, group);

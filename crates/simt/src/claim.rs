@@ -25,11 +25,12 @@ use crate::aggregate;
 use crate::bins;
 use crate::column::{Column, Mask};
 use crate::effects::Effects;
-use crate::finding::{Amount, Atomic, Cells, Claim, Found};
+use crate::finding::{Amount, Atomic, Cells, Claim, Found, Stop};
 use crate::flow::{Facts, Mark, Source};
 use crate::fold;
-use crate::machine::{BUDGET, Halt, LoopState, MAX_COMPONENTS, Machine, Run};
+use crate::machine::{BUDGET, Halt, LoopState, MAX_COMPONENTS, Machine, Run, TOO_MANY_STEPS};
 use crate::order::Order;
+use crate::parts;
 use crate::passes::Held;
 use crate::terms::Terms;
 use crate::value::Value;
@@ -65,6 +66,8 @@ pub(crate) struct Claims {
     /// Statements with an atomic in them were not looked at, in some pass or call.
     misses: bool,
     pub order: Order,
+    /// In runs of one part of the group after another ([`parts`]): the threads of those that ended, by atomic.
+    counted: Option<BTreeMap<Key, u32>>,
 }
 
 pub(crate) type Sites = BTreeMap<Key, Site>;
@@ -76,6 +79,8 @@ pub(crate) struct Site {
     is_spread: bool,
     /// It was also met with addresses that may differ, be they few.
     varies: bool,
+    /// In runs of parts: the one that it was met with.
+    address: Option<Vec<Value>>,
 }
 
 /// An atomic that the active threads are about to make.
@@ -98,25 +103,42 @@ pub(crate) struct Whereabouts {
 }
 
 /// The claims of an entry point. Of code with wave intrinsics those that are there at every wave size: a leader of a wave
-/// of 4 is one of any wave.
-pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Vec<Claim> {
+/// of 4 is one of any wave. Also where the run had to stop early, if it is not known what was left.
+pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> (Vec<Claim>, Option<Stop>) {
     let mut claims: Vec<Claim> = Vec::new();
+    let mut early = None;
     let mut budget = BUDGET;
     let mut terms = Terms::default();
     for (number, wave_size) in WAVE_SIZES.into_iter().enumerate() {
         terms.clear();
         let waves = Waves::new(group, wave_size, LaneMap::Linear);
         let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves, budget) else {
-            return claims;
+            return (claims, early);
         };
         machine.claims = Some(Claims::default());
         let stopped = machine.run();
+        // A pass that may be any ends with the steps, and nobody is told.
+        let stopped = stopped.or_else(|| {
+            let span = machine.is_exhausted().then_some(machine.function()?.name_span)?;
+            Some(Stop {
+                reason: TOO_MANY_STEPS.to_owned(),
+                span,
+            })
+        });
         budget = machine.budget;
         let uses_waves = machine.report.used_waves;
         let seen = machine.claims.take().unwrap_or_default();
         let seen = seen.finish((shader, entry), stopped.is_none());
         if number == 0 {
             claims = seen;
+            early = stopped;
+            if let Some(found) = early.as_ref().and_then(|_| parts::claims(shader, entry, group)) {
+                // Of those with other addresses less is known there.
+                claims.retain(|claim| found.iter().all(|other| other.span != claim.span));
+                claims.extend(found);
+                claims.sort_by_key(|claim| claim.span);
+                early = None;
+            }
         } else {
             let same = |a: &Claim, b: &Claim| {
                 (a.function, a.span, a.cells, a.found) == (b.function, b.span, b.cells, b.found)
@@ -133,7 +155,7 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> V
             break;
         }
     }
-    claims
+    (claims, early)
 }
 
 impl Atomic {
@@ -158,6 +180,24 @@ impl Atomic {
 }
 
 impl Claims {
+    /// Those of runs of one part of the group after another.
+    pub fn in_parts() -> Claims {
+        Claims {
+            counted: Some(BTreeMap::new()),
+            ..Claims::default()
+        }
+    }
+
+    /// A part's run has ended.
+    pub fn end_part(&mut self) {
+        let Some(counted) = &mut self.counted else { return };
+        for (key, site) in &mut self.sites {
+            if let Some(claim) = &mut site.claim {
+                *counted.entry(*key).or_default() += std::mem::take(&mut claim.lanes);
+            }
+        }
+    }
+
     /// To be given back to [`Machine::any_pass`].
     pub fn so_far(&self) -> Sites {
         self.sites.clone()
@@ -177,6 +217,8 @@ impl Claims {
             .filter_map(|(key, site)| {
                 let bit = self.mark(key).bit();
                 let mut claim = site.claim?;
+                let counted = self.counted.as_ref().and_then(|counted| counted.get(&key));
+                claim.lanes = counted.copied().unwrap_or(claim.lanes);
                 claim.found = match claim.operation {
                     Atomic::Append | Atomic::Consume => Found::Slot,
                     _ if self.slots.get() & bit != 0 => Found::Slot,
@@ -246,6 +288,14 @@ impl<'a> Machine<'a> {
             return source;
         };
         let site = claims.sites.entry(key).or_default();
+        if claims.counted.is_some() {
+            let known = met.address.iter().map(|column| column.uniform(active).cloned());
+            let known: Option<Vec<Value>> = known
+                .map(|value| value.filter(|value| value.known().is_some()))
+                .collect();
+            site.is_spread |= known.is_none() || site.address.is_some() && site.address != known;
+            site.address = known;
+        }
         let Some(cells) = cells else {
             site.is_spread = true;
             return source;
@@ -280,7 +330,11 @@ impl<'a> Machine<'a> {
         match amount.first().map(|column| column.uniform(active)) {
             None => Amount::Known(1),
             Some(Some(Value::Known(word))) => Amount::Known(word.cast_signed()),
-            Some(Some(_)) => Amount::Uniform,
+            // In runs of parts, of one of them.
+            Some(Some(_)) if self.claims.as_ref().is_none_or(|claims| claims.counted.is_none()) => {
+                Amount::Uniform
+            }
+            Some(Some(_)) => Amount::Varying,
             Some(None) => Amount::Varying,
         }
     }

@@ -29,6 +29,8 @@ pub struct Analysis {
     pub work: u64,
     /// Where the run had to stop early, and why. What was found before then still holds.
     pub stopped: Option<Stop>,
+    /// The same of the run for claims.
+    pub claims_stopped: Option<Stop>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -416,6 +418,17 @@ pub enum Atomic {
     Decrement,
     Append,
     Consume,
+}
+
+impl Atomic {
+    /// Whether it moves a counter that no address names, and that moves by one only.
+    #[must_use]
+    pub fn is_of_hidden_counter(self) -> bool {
+        matches!(
+            self,
+            Atomic::Increment | Atomic::Decrement | Atomic::Append | Atomic::Consume
+        )
+    }
 }
 
 /// Where the atomics of one step go.

@@ -41,6 +41,7 @@ mod opaque;
 mod operator;
 mod order;
 mod packing;
+mod parts;
 mod passes;
 mod pile;
 mod place;

@@ -158,6 +158,8 @@ pub(crate) struct Report {
     pub used_waves: bool,
 }
 
+/// Why a run without steps left does not go on.
+pub(crate) const TOO_MANY_STEPS: &str = "the run takes too many steps";
 /// Statements a run may execute, times threads: about a fifth of a second.
 pub(crate) const BUDGET: u64 = 8_000_000;
 /// Atoms a run may make, with their arguments: about 80 MB.
@@ -385,7 +387,7 @@ impl<'a> Machine<'a> {
 
     pub fn spend(&mut self, span: Span) -> Run<()> {
         if self.is_exhausted() {
-            return Self::stop("the run takes too many steps", span);
+            return Self::stop(TOO_MANY_STEPS, span);
         }
         self.budget = self.budget.saturating_sub(self.lanes.max(LEAST_STEPS) as u64);
         Ok(())

@@ -458,7 +458,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// `(T)x` becomes `~  x`; the parentheses around a plain name go, for they look like a cast.
+    /// `(T)x` becomes `~  x`; the parentheses around a plain name or a call go, for they look like a cast.
     fn edit_parenthesis(&mut self, walk: &mut Walk, index: usize) -> Option<usize> {
         let close = self.partner(index).filter(|&close| close < walk.end)?;
         let after_cast = index > walk.first && walk.cast_end == Some(index - 1);
@@ -536,7 +536,7 @@ impl Lexer<'_> {
         Some(index)
     }
 
-    /// Whether the tokens are a name or a literal with members and indices behind it, and nothing else.
+    /// Whether the tokens are a name or a literal with members, indices and calls behind it, and nothing else.
     fn is_postfix(&self, first: usize, end: usize) -> bool {
         let mut index = first;
         let starts = match self.token(index).map(|token| token.kind) {
@@ -546,7 +546,7 @@ impl Lexer<'_> {
         };
         index += 1;
         while starts && index < end {
-            if self.is(index, b'[') {
+            if self.is(index, b'[') || self.is(index, b'(') {
                 let Some(close) = self.partner(index) else {
                     return false;
                 };

@@ -3,6 +3,9 @@
 use super::{Item, ItemKind, Lexer, TemplateParameter, tokens, words};
 use crate::span::Span;
 
+/// How many unknown macros may stand in a row.
+const MAX_MACROS: usize = 8;
+
 /// A namespace or `cbuffer` that is open.
 struct Context {
     /// Index of the token that closes it; past the last one where nothing does.
@@ -36,6 +39,18 @@ impl Lexer<'_> {
                 }
                 self.blank_tokens(index, index + 1);
                 index += 1;
+                continue;
+            }
+            if let Some(end) = self.unknown_macro(index) {
+                let span = Span {
+                    start: self.start(index),
+                    end: self.end(end - 1),
+                };
+                if self.macros.insert(self.word(index)) {
+                    self.out.problems.push(("unknown macro", span));
+                }
+                self.add_item(index, end, ItemKind::Skipped, namespace);
+                index = end;
                 continue;
             }
             let mut head = index;
@@ -101,6 +116,49 @@ impl Lexer<'_> {
             self.add_item(index, end, kind, namespace);
             index = end;
         }
+    }
+
+    /// The end (excluded) of what can only be a macro that no file at hand defines: a name that is no type, with or
+    /// without arguments, on lines of its own before a declaration that needs nothing in front of it.
+    fn unknown_macro(&self, first: usize) -> Option<usize> {
+        let end = self.lone_name(first)?;
+        let mut next = end;
+        for _ in 0..MAX_MACROS {
+            if self.begins_declaration(next) {
+                return Some(end);
+            }
+            next = self.lone_name(next)?;
+        }
+        None
+    }
+
+    /// The end (excluded) of a name that is no type, with or without arguments, before a line's end.
+    fn lone_name(&self, index: usize) -> Option<usize> {
+        let word = self.word(index);
+        let is_type = self.is_type(word)
+            || words::is_template_type(word)
+            || self.templates.contains(word)
+            || matches!(word, b"unsigned" | b"signed" | b"short" | b"long");
+        if word.is_empty() || is_type || words::is_keyword(word) || words::is_modifier(word) {
+            return None;
+        }
+        let last = if self.is(index + 1, b'(') {
+            self.partner(index + 1)?
+        } else {
+            index
+        };
+        let between = self.end(last) as usize..self.start(last + 1) as usize;
+        self.text.get(between)?.contains(&b'\n').then_some(last + 1)
+    }
+
+    /// Whether a type, or a word that declares, and another word stand here.
+    fn begins_declaration(&self, index: usize) -> bool {
+        let end = if self.is(index + 1, b'<') {
+            self.template_end(index + 1, self.out.tokens.len())
+        } else {
+            Some(index)
+        };
+        !self.word(index).is_empty() && end.is_some_and(|end| !self.word(end + 1).is_empty())
     }
 
     /// The full name of a namespace, with its colons.

@@ -96,6 +96,8 @@ struct Lexer<'a> {
     /// Names the text declares as types.
     types: FxHashSet<&'a [u8]>,
     templates: FxHashSet<&'a [u8]>,
+    /// Macros that no file at hand defines.
+    macros: FxHashSet<&'a [u8]>,
 }
 
 /// Runs the pass over a text below 4 GiB.
@@ -131,6 +133,7 @@ pub(crate) fn lex_parts(text: &[u8], parts: &[Span]) -> Lexed {
         deep,
         types: FxHashSet::default(),
         templates: FxHashSet::default(),
+        macros: FxHashSet::default(),
     };
     lexer.collect_types();
     lexer.split();

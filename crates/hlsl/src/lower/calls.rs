@@ -136,6 +136,13 @@ impl<'a> Lowering<'a> {
         {
             return self.call_method(&found, object, arguments, span);
         }
+        if this.is_none()
+            && let Some(id) = self.body.owner
+            && let object = opaque(Vec::new(), Type::Struct(id), name_span)
+            && let Some((_, found)) = self.methods_of(&object, id, name)
+        {
+            return self.call_static(&found, arguments, span);
+        }
         let packed = packed(name);
         let key = &*packed;
         if let Some(&local) = self.body.scope.get(key) {
@@ -365,6 +372,16 @@ impl<'a> Lowering<'a> {
             kind: ExprKind::Call(id, converted),
             ty: returns,
             span,
+        }
+    }
+
+    /// A call of a static method, from where there is no object.
+    fn call_static(&mut self, overloads: &[FunctionId], arguments: Vec<Expr>, span: Span) -> Expr {
+        let overloads = overloads.iter().copied();
+        let own: Vec<FunctionId> = overloads.filter(|id| self.static_methods.contains(id)).collect();
+        match self.best_overload(&own, &arguments, 0) {
+            Some(id) => self.call_function(id, arguments, span),
+            None => opaque(arguments, self.shared_return(&own), span),
         }
     }
 

@@ -93,6 +93,7 @@ impl<'a> Lowering<'a> {
         name = operator_or(name);
         self.body = Body {
             returns: Some(returns.clone()),
+            owner: method_of,
             ..Body::default()
         };
         let mut parameters = Vec::new();

@@ -108,6 +108,8 @@ struct Body<'a> {
     statics: FxHashMap<LocalId, GlobalId>,
     this: Option<(LocalId, StructId)>,
     this_written: bool,
+    /// The struct whose method it is, be it a static one.
+    owner: Option<StructId>,
     returns: Option<Type>,
     /// Variables of `for` loops that ended: older compilers let them live on.
     ended: FxHashMap<&'a [u8], LocalId>,

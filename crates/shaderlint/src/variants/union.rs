@@ -105,6 +105,9 @@ fn moved(mut reading: Reading, sources: &mut Sources) -> Reading {
         file: ids.get(place.file.0 as usize).copied().unwrap_or(place.file),
         ..place
     };
+    for place in &mut reading.aside {
+        *place = moved(*place);
+    }
     let move_problem = |problem: &mut Problem| problem.place = problem.place.map(moved);
     for inactive in &mut reading.inactive {
         *inactive = Inactive {
@@ -171,19 +174,16 @@ fn keep_fixes_all_readings_agree_on(readings: &mut [Reading]) {
     }
 }
 
-/// Whether this reading takes in what the fix changes, without having come to it.
+/// Whether this reading takes in what the fix changes, and speaks of it, without having come to it.
 fn disagrees(reading: &Reading, finding: &Diagnostic) -> bool {
     let edits = finding.fix.iter().flat_map(|fix| &fix.edits);
     // What is only inserted stands beside code that is the same either way.
     let changed = edits
         .map(|edit| edit.place)
         .filter(|place| place.start < place.end);
-    let takes_in = |place: FileSpan| {
-        !reading
-            .inactive
-            .iter()
-            .any(|inactive| holds(inactive.region, place))
-    };
+    let left_out = reading.inactive.iter().map(|inactive| inactive.region);
+    let regions: Vec<FileSpan> = left_out.chain(reading.aside.iter().copied()).collect();
+    let takes_in = |place: FileSpan| !regions.iter().any(|region| holds(*region, place));
     let has_it = reading.report.findings.iter().any(|other| {
         other.rule == finding.rule && other.primary.place == finding.primary.place && other.fix == finding.fix
     });
