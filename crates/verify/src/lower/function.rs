@@ -1,13 +1,13 @@
 //! One function: parameters, locals, and the making of naga expressions.
 
 use naga::{BinaryOperator, BuiltIn, Expression, Handle, Statement};
-use shaderlint_hlsl::{Direction, Expr, Function, LocalId, Scalar, Span, Type};
+use shaderlint_hlsl::{Direction, Function, LocalId, Scalar, Span, Type};
 
+use super::LowerError;
 use super::module::{GlobalPlace, Unit, literal};
 use super::place::Place;
 use super::reach::Instance;
 use super::types::{Shape, simplify};
-use super::{LowerError, constant};
 
 pub(super) type Value = Handle<Expression>;
 

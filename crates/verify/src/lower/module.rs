@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
 use naga::{AddressSpace, Handle, StorageAccess, TypeInner};
-use shaderlint_hlsl::{FunctionId, Global, GlobalId, LocalId, ResourceKind, Shader, Span, Storage, Type};
+use shaderlint_hlsl::{FunctionId, Global, GlobalId, ResourceKind, Shader, Span, Storage, Type};
 
 use super::function::lower_function;
 use super::reach::{Instance, Reach, reach};
