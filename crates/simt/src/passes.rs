@@ -51,6 +51,8 @@ struct Change<'a> {
     /// What is added to it; otherwise what it becomes, or what gives it that. `None` for one more or less.
     value: Option<&'a Expr>,
     adds: bool,
+    /// The part of it that is changed, where not all is.
+    part: Option<&'a Expr>,
     /// It is what an expression leaves in one of its operands.
     is_given: bool,
     comes: Comes,
@@ -131,7 +133,12 @@ impl<'a> Changes<'a, '_> {
     fn settle(&mut self) {
         for change in &self.all {
             let value = change.value;
-            let is_alike = !change.is_given && value.is_none_or(|value| self.is_alike(value));
+            // A part of what is alike is one place.
+            let is_alike = !change.is_given
+                && value
+                    .into_iter()
+                    .chain(change.part)
+                    .all(|expr| self.is_alike(expr));
             if change.comes != Comes::All || !is_alike {
                 self.alike.remove(&change.local);
             }
@@ -321,6 +328,7 @@ impl<'a> Changes<'a, '_> {
                         local: *local,
                         value: Some(value),
                         adds: false,
+                        part: None,
                         is_given: false,
                         comes: *comes,
                     });
@@ -445,6 +453,7 @@ impl<'a> Changes<'a, '_> {
                         local,
                         value: Some(part),
                         adds: false,
+                        part: None,
                         is_given: true,
                         comes,
                     }));
@@ -458,8 +467,9 @@ impl<'a> Changes<'a, '_> {
                 local,
                 value,
                 adds: adds && is_whole,
+                part: (!is_whole).then_some(&**target),
                 is_given: false,
-                comes: if is_whole { comes } else { comes.max(Comes::Some) },
+                comes,
             });
         }
     }

@@ -135,3 +135,30 @@ fn what_a_parameter_stands_for_tells_an_address() {
         check(globals, &at(one), &["sum"]);
     }
 }
+
+#[test]
+fn a_part_of_what_is_alike_is_one_place() {
+    let claims = |change: &str| {
+        let loop_ = format!(
+            "uint p[4] = {{ 1, 2, 3, k }}; uint i = gi; do {{ InterlockedAdd(C[p[1]], 1); {change} i += 64; }} while (i < Src[id.x]);"
+        );
+        added("", &loop_)
+    };
+    for change in [
+        "p[1] = 0;",
+        "p[n] = k;",
+        "p[p[0]] = p[2];",
+        "p[1] += 2;",
+        "p[2]++;",
+    ] {
+        assert_eq!(claims(change), 1, "{change}");
+    }
+    for change in [
+        "p[1] = gi;",
+        "p[gi & 3] = 0;",
+        "if (gi == 3) p[1] = 5;",
+        "p[p[0]] = 0; p[0] = i;",
+    ] {
+        assert_eq!(claims(change), 0, "{change}");
+    }
+}
