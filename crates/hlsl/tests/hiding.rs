@@ -106,6 +106,7 @@ fn a_static_member_given_outside_its_struct() {
         "{ static uint v; }; } uint N::B::v = 2;",
     ] {
         let (init, problems) = value(given);
+        assert!(matches!(init, Some(ExprKind::Literal(2))), "{given}");
         assert_eq!(problems, [""; 0], "{given}");
     }
     let (init, problems) = value("{ static uint v; }; uint B::v; }");
