@@ -39,7 +39,7 @@ enum Item {
 /// What declares a name.
 pub(crate) struct Declared {
     pub span: Span,
-    /// The name is not in a namespace or a struct.
+    /// The name is all of it, not that of a method.
     pub is_whole_name: bool,
 }
 

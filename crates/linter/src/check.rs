@@ -89,12 +89,8 @@ fn check_analyses(
             raw.extend(findings.into_iter().map(|finding| (rule, finding)));
         }
         report.work += analysis.work;
-        let of_claims = analysis.claims_stopped.as_ref();
-        let stops = analysis
-            .stopped
-            .iter()
-            .chain(of_claims.filter(|_| analysis.stopped.is_none()));
-        report.stops.extend(stops.map(|stop| Problem {
+        let stop = analysis.stopped.as_ref().or(analysis.claims_stopped.as_ref());
+        report.stops.extend(stop.map(|stop| Problem {
             message: stop.reason.clone(),
             place: shader.origins.locate(stop.span),
         }));
@@ -210,7 +206,7 @@ fn keep_fixes_all_entries_agree_on(
         } else if holders.iter().any(is_instance) {
             finding.withdraw("this is a template, which may be used with other types");
         } else if holders.iter().any(|holder| has(&of_strays, *holder)) {
-            finding.withdraw("a function that no kernel calls uses this, too");
+            finding.withdraw("this is also used by a function that no kernel calls");
         }
     }
     let mut contested = Vec::new();

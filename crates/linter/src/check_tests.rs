@@ -193,15 +193,14 @@ fn a_fix_in_a_shared_function_needs_every_entry_point_to_agree() {
 
 #[test]
 fn a_fix_calls_no_intrinsic_whose_name_a_variable_has() {
-    let one = |text: &str| shader(text);
     let holder = [FunctionId(0)];
     let sum = "x = WaveActiveSum(1);";
     assert_eq!(
-        hidden(&one("void a(uint WaveActiveSum) {}"), &holder, sum),
+        hidden(&shader("void a(uint WaveActiveSum) {}"), &holder, sum),
         Some("WaveActiveSum")
     );
     assert_eq!(
-        hidden(&one("static uint WaveActiveSum; void a() {}"), &holder, sum),
+        hidden(&shader("static uint WaveActiveSum; void a() {}"), &holder, sum),
         Some("WaveActiveSum")
     );
     assert_eq!(

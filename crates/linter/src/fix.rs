@@ -12,7 +12,7 @@ pub const MAX_PASSES: usize = 100;
 /// The translation unit with edits made in its *expanded* text, and the entry point `entry` in it: what a proof of a
 /// fix is about. `None` where an edit lies outside the text, or the entry point is not there any more.
 ///
-/// No more of it is read than the entry point needs: a proof takes the same time in a file of any length. Where it calls
+/// No more of it is read than the entry point needs: what else a file has costs a proof next to nothing. Where it calls
 /// what is not there, all is.
 #[must_use]
 pub fn fixed_shader(shader: &Shader, entry: FunctionId, edits: &[Edit]) -> Option<(Shader, FunctionId)> {

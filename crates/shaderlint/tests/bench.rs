@@ -426,7 +426,7 @@ error: FOLDER/other.hlsl: No such file or directory (os error 2)
 "#]]
     );
     assert_data_eq!(
-        broken("uint Quads;", "uint Quads; texture"),
+        broken("uint Quads;", "uint Quads; texture *"),
         str![[r#"
 warning: unsupported: code that could not be understood
    ┌─ FOLDER/copy.hlsl:14:29

@@ -395,8 +395,15 @@ impl<'a> Machine<'a> {
     }
 
     /// Runs a pass of a loop that may be any of its passes, for its claims. Those that were met in the passes so far
-    /// count no more: what they showed holds for these passes only.
-    pub fn any_pass(&mut self, statement: &'a Stmt, l: &'a Loop, begun: &[Vec<Column>], so_far: Sites) {
+    /// count no more: what they showed holds for these passes only. Gives the variables that may tell the threads apart
+    /// after the loop.
+    pub fn any_pass(
+        &mut self,
+        statement: &'a Stmt,
+        l: &'a Loop,
+        begun: &[Vec<Column>],
+        so_far: Sites,
+    ) -> Vec<LocalId> {
         if let Some(claims) = &mut self.claims {
             let seen = std::mem::replace(&mut claims.sites, so_far);
             for (key, site) in seen {
@@ -410,11 +417,13 @@ impl<'a> Machine<'a> {
         let effects = self
             .effects
             .of_statements(self.shader, std::slice::from_ref(statement));
+        let held = self.in_any_pass(l, &effects, begun);
+        let untold = held.iter().filter(|(_, held)| **held == Held::Untold);
+        let untold = untold.map(|(local, _)| *local).collect();
         if !effects.atomic && !self.may_place_slots(&effects) {
-            return;
+            return untold;
         }
         let before = self.state.clone();
-        let held = self.in_any_pass(l, &effects, begun);
         self.forget(&effects, |machine, local| {
             // What becomes of a `static` variable is not looked at.
             let held = local.and_then(|local| held.get(&local));
@@ -445,16 +454,7 @@ impl<'a> Machine<'a> {
         if halted || aside.any(|expr| self.effects.of_expression(self.shader, expr).atomic) {
             self.miss_claims(&effects);
         }
-    }
-
-    /// The variables that may tell the threads apart after a loop that is not followed.
-    pub fn untold_after(&mut self, statement: &'a Stmt, l: &'a Loop, begun: &[Vec<Column>]) -> Vec<LocalId> {
-        let effects = self
-            .effects
-            .of_statements(self.shader, std::slice::from_ref(statement));
-        let held = self.in_any_pass(l, &effects, begun).into_iter();
-        let untold = held.filter(|(_, held)| *held == Held::Untold);
-        untold.map(|(local, _)| local).collect()
+        untold
     }
 
     pub fn leave_untold(&mut self, locals: &[LocalId]) {

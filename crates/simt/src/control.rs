@@ -178,8 +178,7 @@ impl<'a> Machine<'a> {
                     self.state.statics = statics;
                 }
                 let untold = claims.map_or_else(Vec::new, |(claims, begun)| {
-                    self.any_pass(statement, l, &begun, claims);
-                    self.untold_after(statement, l, &begun)
+                    self.any_pass(statement, l, &begun, claims)
                 });
                 self.havoc(std::slice::from_ref(statement), statement.span)?;
                 self.leave_untold(&untold);

@@ -265,7 +265,8 @@ pub(crate) fn cast(terms: &mut Terms, from: Scalar, to: Scalar, value: &Value) -
     }
     match (from, to, value) {
         (Int | Uint | Bool, Int | Uint, _) => value.clone(),
-        // Of the same value, but a sum of halves is rounded to a half, and has the form of a sum of floats.
+        // A half is the same number as a float. But a sum of halves is rounded to a half, and has the form of a sum of
+        // floats.
         (Half, Float, Value::Known(_)) => value.clone(),
         (Int | Uint, Bool, Value::Known(word)) => Value::Known(u32::from(*word != 0)),
         (Float, Bool, Value::Known(word)) => Value::Known(u32::from(f32::from_bits(*word) != 0.0)),

@@ -1,8 +1,8 @@
 //! Statements that are not followed: what they may write becomes a term of all they may read.
 //!
 //! Sound because statements are a deterministic function of what they read: equal statements that read equal values
-//! leave equal values. Equal are those that mean the same ([`crate::meaning`]). What other threads could have a part in (barriers, waves, groupshared reads) makes the values of *all* threads part of what
-//! is read.
+//! leave equal values. Equal are those that mean the same ([`crate::meaning`]). What other threads could have a part in
+//! (barriers, waves, groupshared reads) makes the values of *all* threads part of what is read.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;

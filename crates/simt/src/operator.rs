@@ -24,7 +24,7 @@ impl Operator {
         )
     }
 
-    /// The same of floats, of which one may be NaN.
+    /// Whether it is a minimum or maximum of floats, one of which may be NaN.
     pub(crate) fn is_float_extremum(self) -> bool {
         matches!(self, Operator::MinFloat | Operator::MaxFloat)
     }

@@ -2,7 +2,7 @@
 //!
 //! Each thread has one, which lives as long as the thread and gets its value when its declaration is first reached. One
 //! whose value is the same whenever it is asked for is a constant, or has it from the beginning; of any other a flag tells
-//! whether it has been given: so does DXC, and FXC takes literals alone. Statements that name one then name a global like
+//! whether it has been given. Statements that name one then name a global like
 //! any other, and all that is known of globals is known of it.
 
 use std::collections::BTreeSet;
