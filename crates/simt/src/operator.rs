@@ -24,11 +24,6 @@ impl Operator {
         )
     }
 
-    /// Whether it is a minimum or maximum of floats, one of which may be NaN.
-    pub(crate) fn is_float_extremum(self) -> bool {
-        matches!(self, Operator::MinFloat | Operator::MaxFloat)
-    }
-
     /// Whether it is an operation on values of this type, rather than on their bits read as another's.
     pub(crate) fn is_on(self, scalar: Scalar) -> bool {
         match self {

@@ -181,11 +181,6 @@ impl Terms {
             (Value::Known(x), Value::Known(y)) => return Value::Known(operator.fold(*x, *y)),
             (Value::Known(x), other) | (other, Value::Known(x)) => {
                 if operator.is_identity(*x) {
-                    if self.derivations.is_some() && operator.is_float_extremum() {
-                        // Of infinity and NaN HLSL takes infinity: bit for bit it is an operand like any other.
-                        let infinity = self.apply(Op::Same, &[Value::Known(*x)]);
-                        return self.combined(operator, &infinity, other);
-                    }
                     return other.clone();
                 }
                 if operator.absorbs(*x) {
