@@ -174,3 +174,21 @@ fn splices_outside_of_the_text_and_in_each_other_are_refused() {
     assert!(Edited::new(&shader, vec![splice(0, 3), splice(2, 4)]).is_none());
     assert!(Edited::new(&shader, vec![splice(0, 3), splice(3, 4)]).is_some());
 }
+
+/// What is not read takes no name from a variable that has none of its own.
+#[test]
+fn static_variables_are_called_the_same() {
+    let text = format!(
+        "float o() {{ static const float t[2] = {{ 1, 2 }}; return t[1]; }}\ngroupshared uint g[64];\n\
+         uint f(uint a) {{ static uint n; n += a; return n; }}\n{MAIN}"
+    );
+    let (whole, _) = parse(text.as_bytes().to_vec());
+    let edited = Edited::new(&whole, vec![splice(&text, "= 1", "= f(1)")]).expect("a splice in the text");
+    let part = edited.part(entry_of(&whole, "main")).expect("a part");
+    let statics = |shader: &Shader| -> Vec<String> {
+        let globals = shader.globals.iter().map(|global| global.name.clone());
+        globals.filter(|name| name.starts_with("n ")).collect()
+    };
+    assert_eq!(statics(&part), ["n [static 0 of f]"]);
+    assert_eq!(statics(&part), statics(&whole));
+}

@@ -182,9 +182,10 @@ fn keep_fixes_all_entries_agree_on(
         .collect();
     let has = |reached: &[bool], function: FunctionId| reached.get(function.0 as usize) == Some(&true);
     let functions = (0u32..).map(FunctionId).zip(&shader.functions);
-    let strays = functions.filter_map(|(id, _)| {
+    // A kernel that is looked at in another variant only has its say there.
+    let strays = functions.filter_map(|(id, function)| {
         let is_called = of_entries.iter().any(|(_, reached)| has(reached, id));
-        (!is_called).then_some(id)
+        (!is_called && function.group_size.is_none()).then_some(id)
     });
     let of_strays = reached(shader, strays);
     for (_, finding) in &mut *findings {

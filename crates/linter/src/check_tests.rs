@@ -187,8 +187,12 @@ fn a_fix_in_a_shared_function_needs_every_entry_point_to_agree() {
     };
     assert!(is_fixed(&with_helper(true), &[run(1, 64), run(2, 64)]));
     assert!(!is_fixed(&with_helper(true), &[run(1, 64), run(2, 128)]));
-    // One that is no entry point of a run may be one of another stage.
-    assert!(!is_fixed(&with_helper(true), &[run(1, 64)]));
+    // A function that is no kernel may be one of another stage. Kernels are looked at in some variant.
+    assert!(is_fixed(&with_helper(true), &[run(1, 64)]));
+    let helper = "void h() { old; } [numthreads(64, 1, 1)] void a() { h(); }";
+    assert!(is_fixed(&shader(helper), &[run(1, 64)]));
+    let pixels = format!("{helper} float4 p() : SV_Target {{ h(); return 0; }}");
+    assert!(!is_fixed(&shader(&pixels), &[run(1, 64)]));
 }
 
 #[test]
@@ -205,7 +209,7 @@ fn a_fix_calls_no_intrinsic_whose_name_a_variable_has() {
     );
     assert_eq!(
         hidden(
-            &one("void a(uint sum) {} void b(uint WaveActiveSum) {}"),
+            &shader("void a(uint sum) {} void b(uint WaveActiveSum) {}"),
             &holder,
             sum
         ),

@@ -265,6 +265,7 @@ impl<'a> Machine<'a> {
         if let Some(claims) = self.claims.as_mut().filter(|_| !is_one) {
             claims.sites.entry(key).or_default().varies = true;
         }
+        self.note_address(key, met.address);
         let amount = self.amount(met.amount);
         if amount == Amount::Known(0) && operation == Atomic::Add {
             // An atomic load: all find the same.
@@ -281,6 +282,10 @@ impl<'a> Machine<'a> {
         let site = self.claims.as_ref().and_then(|claims| claims.sites.get(&key));
         let is_known = site.is_some_and(|site| site.claim.is_some());
         if cells.is_some() && (lanes < MIN_LANES || !(is_known || self.several_of_a_wave())) {
+            if let Some(claims) = self.claims.as_mut().filter(|claims| claims.counted.is_some()) {
+                // Too few in this part: who they are among all is not known.
+                claims.sites.entry(key).or_default().is_spread = true;
+            }
             return source;
         }
         let is_certain = active == self.all && self.state.guard == Column::Uniform(Value::TRUE);
@@ -288,14 +293,6 @@ impl<'a> Machine<'a> {
             return source;
         };
         let site = claims.sites.entry(key).or_default();
-        if claims.counted.is_some() {
-            let known = met.address.iter().map(|column| column.uniform(active).cloned());
-            let known: Option<Vec<Value>> = known
-                .map(|value| value.filter(|value| value.known().is_some()))
-                .collect();
-            site.is_spread |= known.is_none() || site.address.is_some() && site.address != known;
-            site.address = known;
-        }
         let Some(cells) = cells else {
             site.is_spread = true;
             return source;
@@ -323,6 +320,22 @@ impl<'a> Machine<'a> {
             (Cells::One, cells) | (cells, Cells::One) => cells,
         };
         source
+    }
+
+    /// In runs of parts: the address of an atomic, whoever makes it and whatever it adds. Another one in another part is one
+    /// of many.
+    fn note_address(&mut self, key: Key, address: &[Column]) {
+        let active = self.state.active;
+        let Some(claims) = self.claims.as_mut().filter(|claims| claims.counted.is_some()) else {
+            return;
+        };
+        let known = address.iter().map(|column| column.uniform(active).cloned());
+        let known: Option<Vec<Value>> = known
+            .map(|value| value.filter(|value| value.known().is_some()))
+            .collect();
+        let site = claims.sites.entry(key).or_default();
+        site.is_spread |= known.is_none() || site.address.is_some() && site.address != known;
+        site.address = known;
     }
 
     fn amount(&self, amount: &[Column]) -> Amount {

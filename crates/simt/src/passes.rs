@@ -224,7 +224,10 @@ impl<'a> Changes<'a, '_> {
                 let callee = self.callees.get(function);
                 callee.is_some_and(|callee| {
                     let mut named = callee.globals.iter();
-                    Self::is_computed(callee) && named.all(|global| self.is_alike_global(*global))
+                    // What others may write to meanwhile need not have a name.
+                    Self::is_computed(callee)
+                        && !callee.device_observed
+                        && named.all(|global| self.is_alike_global(*global))
                 })
             }
             ExprKind::Intrinsic(intrinsic, _) => {

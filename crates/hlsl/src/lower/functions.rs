@@ -133,6 +133,7 @@ impl<'a> Lowering<'a> {
                 Some(end) if !name.starts_with(b"operator") => name.get(..end).unwrap_or(name),
                 _ => name,
             });
+        self.body.name = format!("{}{shown}", String::from_utf8_lossy(&self.namespace));
         let function = Function {
             name: shown,
             name_span,

@@ -88,8 +88,8 @@ struct Lowering<'a> {
     /// `using namespace`: the scope it stands in, and the namespace.
     used: Vec<(Name<'a>, Name<'a>)>,
     body: Body<'a>,
-    /// Variables of functions that became globals.
-    hidden: u32,
+    /// How many variables of functions became globals, by the functions' names.
+    hidden: FxHashMap<String, u32>,
     depth: u32,
     too_deep: bool,
 }
@@ -97,6 +97,8 @@ struct Lowering<'a> {
 /// The function being lowered.
 #[derive(Default)]
 struct Body<'a> {
+    /// Of the function.
+    name: String,
     locals: Vec<Local>,
     scope: FxHashMap<&'a [u8], LocalId>,
     /// What each name meant before it was declared again.
@@ -186,7 +188,7 @@ pub(crate) fn lower(text: &[u8], lexed: &Lexed, shader: Shader) -> (Shader, Vec<
         namespace: Cow::Borrowed(&[]),
         used: Vec::new(),
         body: Body::default(),
-        hidden: 0,
+        hidden: FxHashMap::default(),
         depth: 0,
         too_deep: false,
     };

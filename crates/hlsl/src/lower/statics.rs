@@ -64,10 +64,13 @@ impl Lowering<'_> {
         } else {
             Storage::Static
         };
-        let number = self.hidden;
-        self.hidden += 1;
+        // Counted by function: what else a text is read with makes no difference.
+        let function = self.body.name.clone();
+        let count = self.hidden.entry(function.clone()).or_default();
+        let number = *count;
+        *count += 1;
         let mut global = Global {
-            name: format!("{name} [static {number}]"),
+            name: format!("{name} [static {number} of {function}]"),
             ty: ty.clone(),
             storage,
             init: None,
@@ -84,7 +87,7 @@ impl Lowering<'_> {
         let Some(init) = init else { return false };
         let is_set = self.add_hidden(
             Global {
-                name: format!("{name} [static {number} is set]"),
+                name: format!("{name} [static {number} of {function}, is set]"),
                 ty: Type::BOOL,
                 ..global.clone()
             },

@@ -74,4 +74,13 @@ fn a_large_group_is_looked_at_part_by_part() {
     // A cell for each part is not one of all.
     let apart = surface(8, "InterlockedAdd(Count[gi / 64], 1, s); Out[s] = p;");
     assert_eq!(of(apart), []);
+    // Nor where few are in the second part, or add nothing in the first.
+    for atomic in [
+        "if (gi < 67) { InterlockedAdd(Count[gi < 64 ? 8 : 9], 1, s); Out[s] = p; }",
+        "if (gi >= 64 || gi % 4 == 0) { InterlockedAdd(Count[gi < 64 ? 8 : 9], 1, s); Out[s] = p; }",
+        "InterlockedAdd(Count[gi < 64 ? 8 : 9], gi < 64 ? 0 : 1, s); Out[s] = p;",
+        "if (gi >= 60 && gi < 66) { InterlockedAdd(Count[8], 1, s); Out[s] = p; }",
+    ] {
+        assert_eq!(of(surface(8, atomic)), [], "{atomic}");
+    }
 }
