@@ -77,7 +77,7 @@ void f(uint n)
 }
 ",
         r"
-(const primes [static 0] uint[3] (new uint[3] 2u 3u 5u))
+(const primes [static 0 of f] uint[3] (new uint[3] 2u 3u 5u))
 (fn f void (n uint)
   (let a uint 1u)
   (let b uint)
@@ -120,33 +120,33 @@ uint f(uint n) {
 ",
         "\
 (uniform count uint)
-(static calls [static 0] uint)
-(static first [static 1 is set] bool)
-(static first [static 1] uint)
-(static host [static 2] uint count)
-(static eight [static 3] uint 8u)
-(const two [static 4] uint (twice 1u))
-(static own [static 5 is set] bool)
-(static own [static 5] uint)
-(const pair [static 6] float2[1] (new float2[1] (new float2 1.0f 2.0f)))
-(static calls [static 7] uint)
+(static calls [static 0 of f] uint)
+(static first [static 1 of f, is set] bool)
+(static first [static 1 of f] uint)
+(static host [static 2 of f] uint count)
+(static eight [static 3 of f] uint 8u)
+(const two [static 4 of f] uint (twice 1u))
+(static own [static 5 of f, is set] bool)
+(static own [static 5 of f] uint)
+(const pair [static 6 of f] float2[1] (new float2[1] (new float2 1.0f 2.0f)))
+(static calls [static 7 of f] uint)
 (fn twice uint (n uint)
   (let r uint n)
   (+= r n)
   (return r))
 (fn f uint (n uint)
   (let four uint 4u)
-  (if (! first [static 1 is set])
+  (if (! first [static 1 of f, is set])
     (block
-      (= first [static 1] n)
-      (= first [static 1 is set] true)))
-  (if (! own [static 5 is set])
+      (= first [static 1 of f] n)
+      (= first [static 1 of f, is set] true)))
+  (if (! own [static 5 of f, is set])
     (block
-      (= own [static 5] n)
-      (= own [static 5 is set] true)))
+      (= own [static 5 of f] n)
+      (= own [static 5 of f, is set] true)))
   (block
-    (++x calls [static 7]))
-  (return (+ (+ (+ (+ (+ (+ (++x calls [static 0]) first [static 1]) host [static 2]) eight [static 3]) two [static 4]) own [static 5]) (as uint (.x (at pair [static 6] 0))))))
+    (++x calls [static 7 of f]))
+  (return (+ (+ (+ (+ (+ (+ (++x calls [static 0 of f]) first [static 1 of f]) host [static 2 of f]) eight [static 3 of f]) two [static 4 of f]) own [static 5 of f]) (as uint (.x (at pair [static 6 of f] 0))))))
 ",
     );
 }
