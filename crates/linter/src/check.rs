@@ -185,7 +185,7 @@ fn keep_fixes_all_entries_agree_on(
     // A kernel that is looked at in another variant only has its say there.
     let strays = functions.filter_map(|(id, function)| {
         let is_called = of_entries.iter().any(|(_, reached)| has(reached, id));
-        (!is_called && function.group_size.is_none()).then_some(id)
+        (!is_called && function.group_size_span == Span::default()).then_some(id)
     });
     let of_strays = reached(shader, strays);
     for (_, finding) in &mut *findings {
