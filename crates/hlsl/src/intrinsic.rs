@@ -161,6 +161,15 @@ impl Intrinsic {
         )
     }
 
+    /// Whether it orders accesses to memory, and nobody waits.
+    #[must_use]
+    pub fn is_memory_barrier(self) -> bool {
+        matches!(
+            self,
+            Intrinsic::AllMemoryBarrier | Intrinsic::DeviceMemoryBarrier | Intrinsic::GroupMemoryBarrier
+        )
+    }
+
     /// Whether the first argument is a place that is read and written atomically.
     #[must_use]
     pub fn is_atomic(self) -> bool {

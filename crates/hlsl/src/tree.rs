@@ -66,6 +66,20 @@ impl Shader {
         self.total(ty, |_| 1, 1)
     }
 
+    /// Whether `ty` is a resource, or a value of it has one in it.
+    #[must_use]
+    pub fn holds_resource(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Resource(..) => true,
+            Type::Array(element, _) => self.holds_resource(element),
+            Type::Struct(StructId(id)) => self
+                .structs
+                .get(*id as usize)
+                .is_some_and(|known| known.fields.iter().any(|field| self.holds_resource(&field.ty))),
+            _ => false,
+        }
+    }
+
     /// Whether `ty` is known, and the types of all its members are.
     #[must_use]
     pub fn is_known(&self, ty: &Type) -> bool {

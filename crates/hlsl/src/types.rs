@@ -124,6 +124,16 @@ impl Type {
         }
     }
 
+    /// Whether it is a resource that a shader may write through, or an array of such.
+    #[must_use]
+    pub fn is_writable(&self) -> bool {
+        match self {
+            Type::Resource(kind, _) => kind.is_writable(),
+            Type::Array(element, _) => element.is_writable(),
+            _ => false,
+        }
+    }
+
     /// The same shape over another component type; unchanged where there is none.
     #[must_use]
     pub fn with_scalar(&self, scalar: Scalar) -> Type {

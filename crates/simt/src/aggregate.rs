@@ -355,7 +355,10 @@ impl<'a> Scope<'a> {
             }
             ExprKind::Intrinsic(intrinsic, arguments) => {
                 let writes = (0..arguments.len()).any(|index| intrinsic.may_write(index));
-                !writes && !intrinsic.is_wave() && !intrinsic.is_group_barrier() && !is_fence(*intrinsic)
+                !writes
+                    && !intrinsic.is_wave()
+                    && !intrinsic.is_group_barrier()
+                    && !intrinsic.is_memory_barrier()
             }
             ExprKind::Method { name, .. } => name == "Load",
             _ => false,
@@ -370,13 +373,6 @@ fn is_read_only(ty: &Type) -> bool {
         Type::Array(element, _) => is_read_only(element),
         _ => false,
     }
-}
-
-fn is_fence(intrinsic: Intrinsic) -> bool {
-    matches!(
-        intrinsic,
-        Intrinsic::AllMemoryBarrier | Intrinsic::DeviceMemoryBarrier | Intrinsic::GroupMemoryBarrier
-    )
 }
 
 /// The functions that a run of `entry` may call, itself among them.
@@ -457,7 +453,7 @@ fn nobody_can_tell(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call
         .filter_map(|id| shader.functions.get(id.0 as usize)?.body.as_deref());
     let mut left: Vec<&Expr> = bodies.flat_map(roots_of).collect();
     while let Some(expr) = left.pop() {
-        if matches!(expr.kind, ExprKind::Intrinsic(intrinsic, _) if is_fence(intrinsic)) {
+        if matches!(expr.kind, ExprKind::Intrinsic(intrinsic, _) if intrinsic.is_memory_barrier()) {
             return false;
         }
         if matches!(expr.kind, ExprKind::Global(other) if other == root) && !is_shared {

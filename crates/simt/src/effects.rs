@@ -296,8 +296,8 @@ impl EffectsCache {
             ExprKind::Literal(_) => {}
             ExprKind::Local(local) => {
                 effects.read.insert(*local);
-                effects.device_observed |= is_writable(&expr.ty);
-                effects.handle_written |= written && is_writable(&expr.ty);
+                effects.device_observed |= expr.ty.is_writable();
+                effects.handle_written |= written && expr.ty.is_writable();
                 if written {
                     effects.written.insert(*local);
                 }
@@ -321,14 +321,14 @@ impl EffectsCache {
                     Some(Storage::Resource) if written => {
                         effects.device_written.insert(*global);
                     }
-                    Some(Storage::Resource) => effects.device_observed |= is_writable(&expr.ty),
+                    Some(Storage::Resource) => effects.device_observed |= expr.ty.is_writable(),
                     _ => {}
                 }
             }
             ExprKind::Field(a, _) | ExprKind::Swizzle(a, _) => {
                 // The member of a struct may be a resource.
-                effects.device_observed |= is_writable(&expr.ty);
-                effects.handle_written |= written && is_writable(&expr.ty);
+                effects.device_observed |= expr.ty.is_writable();
+                effects.handle_written |= written && expr.ty.is_writable();
                 self.expression(shader, a, written, effects);
             }
             ExprKind::Index(a, b) => {
@@ -416,7 +416,7 @@ impl EffectsCache {
             } => {
                 let writes =
                     !(name.starts_with("Load") || name.starts_with("Sample") || name.starts_with("Gather"));
-                effects.device_observed |= is_writable(&object.ty) && !name.starts_with("Store");
+                effects.device_observed |= object.ty.is_writable() && !name.starts_with("Store");
                 effects.atomic |= Atomic::of_name(name).is_some();
                 self.expression(shader, object, writes, effects);
                 let status = status_argument(expr);
@@ -504,14 +504,6 @@ fn moves_registers(intrinsic: Intrinsic) -> bool {
             | Intrinsic::QuadReadAcrossY
             | Intrinsic::QuadReadAcrossDiagonal
     )
-}
-
-pub(crate) fn is_writable(ty: &Type) -> bool {
-    match ty {
-        Type::Resource(kind, _) => kind.is_writable(),
-        Type::Array(element, _) => is_writable(element),
-        _ => false,
-    }
 }
 
 /// Whether a place lies in a resource.

@@ -14,7 +14,6 @@ use crate::effects::Effects;
 use crate::history::Step;
 use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
 use crate::meaning::Meaning;
-use crate::place::holds_resource;
 use crate::terms::Symbol;
 use crate::transfer::{ANY_RESOURCE, resource_name};
 use crate::value::{Op, Value};
@@ -256,7 +255,7 @@ impl Machine<'_> {
                     values.extend(index.iter().map(|column| column.at(thread).clone()));
                     continue;
                 }
-                if holds_resource(self.shader, &declared.ty) || !self.shader.is_known(&declared.ty) {
+                if self.shader.holds_resource(&declared.ty) || !self.shader.is_known(&declared.ty) {
                     // There is more to it than its components.
                     values.push(self.terms.fresh());
                 }

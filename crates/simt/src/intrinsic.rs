@@ -131,10 +131,7 @@ impl<'a> Machine<'a> {
         if intrinsic.is_atomic() {
             return self.atomic(intrinsic.name(), arguments, expr);
         }
-        if matches!(
-            intrinsic,
-            Intrinsic::AllMemoryBarrier | Intrinsic::DeviceMemoryBarrier | Intrinsic::GroupMemoryBarrier
-        ) {
+        if intrinsic.is_memory_barrier() {
             if intrinsic != Intrinsic::DeviceMemoryBarrier {
                 self.state.shared_fences += 1;
             }

@@ -11,7 +11,7 @@ use crate::column::Column;
 use crate::fold;
 use crate::machine::{Machine, Run};
 use crate::meaning::{Meaning, is_told};
-use crate::place::{Place, Root, holds_resource, is_resource};
+use crate::place::{Place, Root, is_resource};
 use crate::terms::Symbol;
 use crate::transfer::resource_name;
 use crate::value::{Op, Value};
@@ -95,7 +95,7 @@ impl<'a> Machine<'a> {
                 }
                 _ => self.load(&place, operand.span),
             };
-            is_partly_known |= holds_resource(self.shader, &operand.ty);
+            is_partly_known |= self.shader.holds_resource(&operand.ty);
             is_partly_known |= match &operand.ty {
                 _ if self.claims.is_some() => value.len() < self.parts(&operand.ty),
                 Type::Unknown => value.is_empty(),

@@ -17,10 +17,9 @@ use shaderlint_hlsl::{
 };
 
 use crate::column::Column;
-use crate::effects::{Effects, is_writable};
+use crate::effects::Effects;
 use crate::machine::Machine;
 use crate::opaque::{is_read, status_argument};
-use crate::place::holds_resource;
 
 /// What a variable holds in any pass, by thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,7 +211,7 @@ impl<'a> Changes<'a, '_> {
             | ExprKind::Cast(_)
             | ExprKind::Construct(_)
             | ExprKind::Comma(..) => true,
-            ExprKind::Local(local) if holds_resource(self.machine.shader, &part.ty) => {
+            ExprKind::Local(local) if self.machine.shader.holds_resource(&part.ty) => {
                 self.is_one_resource(*local)
             }
             ExprKind::Local(local) => {
@@ -253,7 +252,7 @@ impl<'a> Changes<'a, '_> {
                 !self.effects.statics.contains(&global)
                     && columns.is_some_and(|columns| is_one(self.machine, columns))
             }
-            Storage::Resource => !is_writable(&declared.ty),
+            Storage::Resource => !declared.ty.is_writable(),
         })
     }
 
@@ -295,7 +294,7 @@ impl<'a> Changes<'a, '_> {
         alias.is_some_and(|(resource, index)| {
             let declared = self.machine.shader.globals.get(resource.0 as usize);
             !is_bound_here
-                && declared.is_some_and(|declared| !is_writable(&declared.ty))
+                && declared.is_some_and(|declared| !declared.ty.is_writable())
                 && is_one(self.machine, index)
         })
     }

@@ -392,19 +392,6 @@ impl Place {
     }
 }
 
-/// Whether a part of what is of this type stands for a resource.
-pub(crate) fn holds_resource(shader: &Shader, ty: &Type) -> bool {
-    match ty {
-        Type::Resource(..) => true,
-        Type::Array(element, _) => holds_resource(shader, element),
-        Type::Struct(id) => {
-            let declared = shader.structs.get(id.0 as usize);
-            declared.is_some_and(|of| of.fields.iter().any(|field| holds_resource(shader, &field.ty)))
-        }
-        _ => false,
-    }
-}
-
 pub(crate) fn is_resource(ty: &Type) -> bool {
     match ty {
         Type::Resource(..) => true,

@@ -248,8 +248,7 @@ impl<'a> Lowering<'a> {
                 .as_ref()
                 .filter(|_| is_const && storage != Storage::Groupshared)
                 .and_then(|init| self.evaluate(init));
-            let id = GlobalId(u32::try_from(self.shader.globals.len()).unwrap_or(u32::MAX));
-            self.shader.globals.push(Global {
+            let global = Global {
                 name: String::from_utf8_lossy(&self.full_name(declared.name)).into_owned(),
                 ty,
                 storage,
@@ -257,10 +256,18 @@ impl<'a> Lowering<'a> {
                 span,
                 name_span: declared.name_span,
                 coherent: item.coherent,
-            });
-            self.global_values.push(value);
+            };
+            let id = self.add_global(global, value);
             self.globals.insert(self.full_name(declared.name), id);
         }
+    }
+
+    /// A global with its value, if that is known; no name leads to it yet.
+    pub(super) fn add_global(&mut self, global: Global, value: Option<Constant>) -> GlobalId {
+        let id = GlobalId(u32::try_from(self.shader.globals.len()).unwrap_or(u32::MAX));
+        self.shader.globals.push(global);
+        self.global_values.push(value);
+        id
     }
 
     /// What a static member holds whose value its struct does not tell. Opaque until [`Self::member_outside`] meets it,

@@ -2,14 +2,13 @@
 //!
 //! Each thread has one, which lives as long as the thread and gets its value when its declaration is first reached. One
 //! whose value is the same whenever it is asked for is a constant, or has it from the beginning; of any other a flag tells
-//! whether it has been given. Statements that name one then name a global like
-//! any other, and all that is known of globals is known of it.
+//! whether it has been given. Statements that name one then name a global like any other, and all that is known of globals
+//! is known of it.
 
 use std::collections::BTreeSet;
 
 use super::Lowering;
 use super::constants::Constant;
-use crate::Intrinsic;
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind, FunctionId, Global, GlobalId, LocalId, Stmt, StmtKind, Storage, UnaryOp};
 use crate::types::Type;
@@ -35,7 +34,7 @@ impl Lowering<'_> {
             return false;
         };
         let (name, name_span, ty) = (variable.name.clone(), variable.span, variable.ty.clone());
-        if !self.shader.is_known(&ty) || self.holds_resource(&ty) {
+        if !self.shader.is_known(&ty) || self.shader.holds_resource(&ty) {
             let is_of_call = |init: &Expr| {
                 let mut parts = init.descendants();
                 parts.any(|part| matches!(part.kind, ExprKind::Local(_)))
@@ -80,12 +79,12 @@ impl Lowering<'_> {
         };
         if is_fixed {
             global.init = init;
-            let id = self.add_hidden(global, value.filter(|_| is_const));
+            let id = self.add_global(global, value.filter(|_| is_const));
             self.body.statics.insert(local, id);
             return true;
         }
         let Some(init) = init else { return false };
-        let is_set = self.add_hidden(
+        let is_set = self.add_global(
             Global {
                 name: format!("{name} [static {number} of {function}, is set]"),
                 ty: Type::BOOL,
@@ -93,7 +92,7 @@ impl Lowering<'_> {
             },
             None,
         );
-        let id = self.add_hidden(global, None);
+        let id = self.add_global(global, None);
         self.body.statics.insert(local, id);
         let named = |id: GlobalId, ty: &Type| Expr {
             kind: ExprKind::Global(id),
@@ -130,31 +129,10 @@ impl Lowering<'_> {
         true
     }
 
-    /// A global that no name leads to.
-    fn add_hidden(&mut self, global: Global, value: Option<Constant>) -> GlobalId {
-        let id = GlobalId(u32::try_from(self.shader.globals.len()).unwrap_or(u32::MAX));
-        self.shader.globals.push(global);
-        self.global_values.push(value);
-        id
-    }
-
     /// The variable that a local is, or the global that it stands for.
     pub(super) fn local(&self, local: LocalId) -> ExprKind {
         let hidden = self.body.statics.get(&local);
         hidden.map_or(ExprKind::Local(local), |id| ExprKind::Global(*id))
-    }
-
-    fn holds_resource(&self, ty: &Type) -> bool {
-        match ty {
-            Type::Resource(..) => true,
-            Type::Array(element, _) => self.holds_resource(element),
-            Type::Struct(id) => self
-                .shader
-                .structs
-                .get(id.0 as usize)
-                .is_some_and(|of| of.fields.iter().any(|field| self.holds_resource(&field.ty))),
-            _ => false,
-        }
     }
 
     /// Whether an expression has one value throughout, wherever it is evaluated, and no effect.
@@ -197,18 +175,12 @@ impl Lowering<'_> {
                 let global = self.shader.globals.get(id.0 as usize);
                 global.is_some_and(|global| match global.storage {
                     Storage::Const | Storage::Uniform => true,
-                    Storage::Resource => !is_writable(&global.ty),
+                    Storage::Resource => !global.ty.is_writable(),
                     Storage::Static | Storage::Groupshared => false,
                 })
             }
             ExprKind::Intrinsic(intrinsic, _) => {
-                let orders = matches!(
-                    intrinsic,
-                    Intrinsic::AllMemoryBarrier
-                        | Intrinsic::DeviceMemoryBarrier
-                        | Intrinsic::GroupMemoryBarrier
-                );
-                !(intrinsic.is_wave() || intrinsic.is_group_barrier() || orders)
+                !(intrinsic.is_wave() || intrinsic.is_group_barrier() || intrinsic.is_memory_barrier())
             }
             ExprKind::Call(id, _) => {
                 called.push(*id);
@@ -217,13 +189,5 @@ impl Lowering<'_> {
             ExprKind::Opaque(_) => false,
             _ => true,
         }
-    }
-}
-
-fn is_writable(ty: &Type) -> bool {
-    match ty {
-        Type::Resource(kind, _) => kind.is_writable(),
-        Type::Array(element, _) => is_writable(element),
-        _ => false,
     }
 }

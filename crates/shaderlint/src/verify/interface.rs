@@ -1,7 +1,7 @@
 //! Whether a host could give two kernels the same: nothing else can be compared.
 
 use anyhow::{Result, bail};
-use shaderlint_hlsl::{FunctionId, Global, ResourceKind, Shader, Storage, Type};
+use shaderlint_hlsl::{FunctionId, Global, Shader, Storage, Type};
 use shaderlint_simt::WAVE_SIZES;
 
 use super::pair::{Pair, reachable_text};
@@ -68,10 +68,10 @@ pub(super) fn check(flagged: &Unit, other: &Unit, pair: &Pair) -> Result<()> {
     if let (Some(one), Some(_)) = (of_first.first(), of_second.first()) {
         return alone(&first, one, &second);
     }
-    if let Some(one) = of_first.iter().find(|global| is_writable(&global.ty)) {
+    if let Some(one) = of_first.iter().find(|global| global.ty.is_writable()) {
         return alone(&first, one, &second);
     }
-    if let Some(two) = of_second.iter().find(|global| is_writable(&global.ty)) {
+    if let Some(two) = of_second.iter().find(|global| global.ty.is_writable()) {
         return alone(&second, two, &first);
     }
     Ok(())
@@ -251,13 +251,5 @@ fn layout(shader: &Shader, ty: &Type) -> String {
         Type::Array(element, length) => format!("{}[{length}]", layout(shader, element)),
         Type::Resource(kind, Some(element)) => format!("{kind:?}<{}>", layout(shader, element)),
         ty => format!("{ty:?}"),
-    }
-}
-
-fn is_writable(ty: &Type) -> bool {
-    match ty {
-        Type::Resource(kind, _) => ResourceKind::is_writable(*kind),
-        Type::Array(element, _) => is_writable(element),
-        _ => false,
     }
 }
