@@ -25,7 +25,7 @@
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
-    Expr, ExprKind, Function, FunctionId, GlobalId, Intrinsic, LocalId, Scalar, Shader, Span, Stmt, StmtKind,
+    Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind,
     Storage, Type, UnaryOp, expressions,
 };
 

@@ -1,6 +1,6 @@
 //! Places: what an expression names.
 
-use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Storage, Type};
+use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Storage, Type};
 
 use crate::claim::{FROM_HEAP, from_heap};
 use crate::column::Column;

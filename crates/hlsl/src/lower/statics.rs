@@ -8,7 +8,6 @@
 use std::collections::BTreeSet;
 
 use super::Lowering;
-use super::constants::Constant;
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind, FunctionId, Global, GlobalId, LocalId, Stmt, StmtKind, Storage, UnaryOp};
 use crate::types::Type;
