@@ -122,9 +122,12 @@ pub(crate) fn holds_in_all(
         let text = file.and_then(|file| file.text.get(choice.start..choice.end));
         words(text.unwrap_or_default()).all(|word| {
             let is_shared = word == b"include" || (unit.declares(shader, word) && named.contains(word));
-            // The form may rest on a barrier around it.
-            let is_order = is_beside && (word == b"return" || word.windows(7).any(|part| part == b"Barrier"));
-            !is_shared && !is_order && !locals.contains(word)
+            // The form may rest on a barrier around it, and on the sizes of the group and its waves.
+            let is_order = word == b"return" || word.windows(7).any(|part| part == b"Barrier");
+            let is_size = [&b"numthreads"[..], b"WaveSize"]
+                .iter()
+                .any(|size| word.eq_ignore_ascii_case(size));
+            !is_shared && !(is_beside && (is_order || is_size)) && !locals.contains(word)
         })
     })
 }

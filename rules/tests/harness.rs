@@ -372,6 +372,22 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
             "    g[gi] = Src",
             "#if SWIZZLE\n    gi = gi ^ 1;\n#endif\n    g[gi] = Src",
         ),
+        // The size of the group is chosen, or the sizes of its waves.
+        with(
+            "",
+            "[numthreads(64, 1, 1)]",
+            "#ifdef BIG\n[numthreads(128, 1, 1)]\n#else\n[numthreads(64, 1, 1)]\n#endif",
+        ),
+        with(
+            "",
+            "[numthreads(64, 1, 1)]",
+            "#ifdef BIG\n[numthreads(128, 1, 1)]\n#endif\n#ifndef BIG\n[NumThreads(64, 1, 1)]\n#endif",
+        ),
+        with(
+            "",
+            "[numthreads(64, 1, 1)]",
+            "#ifndef SMALL\n[WaveSize(32)]\n#endif\n[numthreads(64, 1, 1)]",
+        ),
         // It reads what the fix does not leave.
         with("", end, &format!("#if DEBUG\n    Out[64] = g[0];\n#endif\n{end}")),
     ] {

@@ -6,6 +6,7 @@ use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Span, Type};
 
 use crate::column::Column;
 use crate::finding::{Access, Iteration, Race};
+use crate::host::Within;
 use crate::machine::Machine;
 use crate::memory::{Action, Conflict, Meeting, Pass, Site, Touch, Touches};
 use crate::value::{Op, Value};
@@ -128,8 +129,9 @@ impl Machine<'_> {
             return;
         }
         let conditional = match first.meets(second, &self.sites) {
-            Meeting::Certain => None,
-            Meeting::If(touch) => Some(touch),
+            Meeting::Certain => Vec::new(),
+            Meeting::If(touch) => vec![touch],
+            Meeting::IfBoth => vec![first, second],
             Meeting::NotCertain => return,
         };
         let access = |touch: Touch, is_write| {
@@ -155,38 +157,71 @@ impl Machine<'_> {
             given: Vec::new(),
         };
         let places = (array, race.first.span, race.second.span);
-        let guard = conditional.and_then(|touch| {
-            let site = self.sites.get(touch.site as usize)?;
-            Some((
-                site.guard.at(usize::from(touch.thread)).clone(),
-                site.condition?,
-                touch,
-            ))
-        });
-        if conditional.is_some() && guard.is_none() {
+        if (values.is_some() || !conditional.is_empty()) && !self.may_ask(places) {
             return;
         }
-        if values.is_some() || guard.is_some() {
-            let asked = self.report.asked.entry(places).or_default();
-            let is_answered = *asked >= MAX_ASKED || self.report.race_places.contains(&places);
-            *asked += 1;
-            if is_answered || self.is_exhausted() {
-                return;
+        let mut within = Within::default();
+        let condition = match conditional.as_slice() {
+            [] => None,
+            [touch] => {
+                let Some((guard, Some(span))) = self.guard_of(*touch) else {
+                    return;
+                };
+                race.condition = Some((span, u32::from(touch.thread)));
+                Some(guard)
             }
-            let condition = guard.as_ref().map(|(guard, ..)| guard);
-            let is_seen = match values {
-                Some([new, old]) => self
-                    .terms
-                    .seen_to_differ(new, old, conflict.first_writes, condition),
-                None => condition.is_none_or(|guard| self.terms.seen_to_hold(guard)),
-            };
-            if !is_seen {
-                return;
+            [one, other, ..] => {
+                let (Some((guard, span)), Some((guard_of_other, span_of_other))) =
+                    (self.guard_of(*one), self.guard_of(*other))
+                else {
+                    return;
+                };
+                let bounds = |conditions: &[&Value]| self.within_bounds(conditions);
+                let (given, inner) = match (self.is_of_the_host(&guard), self.is_of_the_host(&guard_of_other))
+                {
+                    (true, true) => (bounds(&[&guard, &guard_of_other]), None),
+                    (true, false) => (bounds(&[&guard]), Some((span_of_other, other))),
+                    (false, true) => (bounds(&[&guard_of_other]), Some((span, one))),
+                    (false, false) => (None, None),
+                };
+                let Some(given) = given else { return };
+                within = given;
+                if let Some((span, touch)) = inner {
+                    let Some(span) = span else { return };
+                    race.condition = Some((span, u32::from(touch.thread)));
+                }
+                Some(self.terms.and(&guard, &guard_of_other))
             }
+        };
+        let is_seen = match (values, &condition) {
+            (Some([new, old]), _) => {
+                let surely = conflict.first_writes;
+                self.terms
+                    .seen_to_differ(new, old, surely, condition.as_ref(), &within.atoms)
+            }
+            (None, Some(condition)) => self.terms.seen_to_hold(condition, &within.atoms),
+            (None, None) => true,
+        };
+        if !is_seen {
+            return;
         }
-        race.condition = guard.map(|(_, span, touch)| (span, u32::from(touch.thread)));
+        race.given = within.said;
         if self.report.race_places.insert(places) {
             self.report.races.push(race);
         }
+    }
+
+    /// Whether it may still be asked of accesses at these two places whether they race: each time takes its time.
+    fn may_ask(&mut self, places: (GlobalId, Span, Span)) -> bool {
+        let asked = self.report.asked.entry(places).or_default();
+        let is_answered = *asked >= MAX_ASKED || self.report.race_places.contains(&places);
+        *asked += 1;
+        !(is_answered || self.is_exhausted())
+    }
+
+    /// The condition under which an access happens, and the innermost one in the text.
+    fn guard_of(&self, touch: Touch) -> Option<(Value, Option<Span>)> {
+        let site = self.sites.get(touch.site as usize)?;
+        Some((site.guard.at(usize::from(touch.thread)).clone(), site.condition))
     }
 }

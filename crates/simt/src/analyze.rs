@@ -394,7 +394,7 @@ fn races_in_passes(
         let stopped = machine.run();
         let mut races = std::mem::take(&mut machine.report.races);
         for race in &mut races {
-            race.given.clone_from(&given);
+            race.given.splice(0..0, given.iter().cloned());
         }
         Some((races, stopped.is_none()))
     };

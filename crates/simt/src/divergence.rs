@@ -11,12 +11,13 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{ResourceKind, Scalar, Span, Type};
+use shaderlint_hlsl::Span;
 
 use crate::column::{Column, Mask};
 use crate::finding::{Divergence, HostValue};
+use crate::host::MANY;
 use crate::machine::Machine;
-use crate::terms::{Symbol, Term, Terms};
+use crate::terms::{Symbol, Terms};
 use crate::value::{Op, Value};
 
 /// A way that some threads went and others did not.
@@ -39,8 +40,6 @@ impl Parting {
 
 /// Values of the host that a condition is tried on have at most this many names.
 const MAX_UNKNOWNS: usize = 3;
-/// Operations within operations of a condition that is looked into.
-const MAX_DEPTH: u32 = 16;
 
 impl Machine<'_> {
     /// Whether a guard is known to hold, at least for some inputs.
@@ -60,7 +59,7 @@ impl Machine<'_> {
         let mut may_hold = |guard: &Value| match &shared {
             Some((known, holds)) if known == guard => *holds,
             _ => {
-                let holds = self.terms.seen_to_hold(guard);
+                let holds = self.terms.seen_to_hold(guard, &[]);
                 shared = Some((guard.clone(), holds));
                 holds
             }
@@ -143,49 +142,6 @@ struct Witness {
     given: Vec<(Symbol, u32, u32)>,
 }
 
-impl Machine<'_> {
-    /// What a component of something that the host sets is called, and its type.
-    pub fn host_name(&self, name: Symbol, component: u32) -> Option<(String, Scalar)> {
-        let mut name = self.terms.name(name).to_owned();
-        let global = self.shader.globals.iter().find(|global| global.name == name)?;
-        let (mut ty, mut component) = (&global.ty, component);
-        loop {
-            match ty {
-                Type::Resource(ResourceKind::ConstantBuffer, Some(element)) => ty = element,
-                Type::Array(element, _) => {
-                    let size = u32::try_from(self.shader.components(element)).ok()?.max(1);
-                    name = format!("{name}[{}]", component / size);
-                    (ty, component) = (element, component % size);
-                }
-                Type::Struct(id) => {
-                    let fields = &self.shader.structs.get(id.0 as usize)?.fields;
-                    let size = |ty: &Type| u32::try_from(self.shader.components(ty)).unwrap_or(u32::MAX);
-                    let field = fields.iter().find(|field| {
-                        let is_here = component < size(&field.ty);
-                        if !is_here {
-                            component -= size(&field.ty);
-                        }
-                        is_here
-                    })?;
-                    name = format!("{name}.{}", field.name);
-                    ty = &field.ty;
-                }
-                Type::Scalar(scalar) => return Some((name, *scalar)),
-                Type::Vector(scalar, _) => {
-                    let part = ["x", "y", "z", "w"].get(component as usize)?;
-                    return Some((format!("{name}.{part}"), *scalar));
-                }
-                Type::Matrix(scalar, _, columns) => {
-                    let columns = u32::from(*columns).max(1);
-                    let (row, column) = (component / columns, component % columns);
-                    return Some((format!("{name}[{row}][{column}]"), *scalar));
-                }
-                _ => return None,
-            }
-        }
-    }
-}
-
 impl Terms {
     /// Values of the host that hold the guards of some threads and not of others, in the first group, if there are others
     /// that hold all.
@@ -204,8 +160,8 @@ impl Terms {
         if unknowns.len() > MAX_UNKNOWNS {
             return None;
         }
-        // Small numbers that split the group along each axis, and one that no group of a test is as large as.
-        let mut words: Vec<u32> = vec![1 << 20, width / 2 + 1, height / 2 + 1, depth / 2 + 1, 0, 1];
+        // Small numbers that split the group along each axis, and more than there are.
+        let mut words: Vec<u32> = vec![MANY, width / 2 + 1, height / 2 + 1, depth / 2 + 1, 0, 1];
         words.extend(words.clone().into_iter().map(|word| (word as f32).to_bits()));
         let (mut parted, mut together) = (None, false);
         let choices = words.len().pow(unknowns.len() as u32);
@@ -252,48 +208,5 @@ impl Terms {
             }
         }
         None
-    }
-
-    /// Whether a value is made of what the host sets and nothing else that is not known. Collects the atoms in it.
-    fn is_of_the_host(&self, value: &Value, seen: &mut BTreeSet<u32>, depth: u32) -> bool {
-        let mut are = |start: u32, end: u32| {
-            (start..end).all(|atom| {
-                if !seen.insert(atom) {
-                    return true;
-                }
-                match self.term(atom) {
-                    Some(Term::Apply(Op::Uniform { .. }, arguments)) => arguments.is_empty(),
-                    Some(Term::Apply(Op::GroupId(_), _)) => true,
-                    Some(Term::Apply(
-                        Op::Same
-                        | Op::Offset
-                        | Op::Unary(..)
-                        | Op::Binary(..)
-                        | Op::Cast { .. }
-                        | Op::Select
-                        | Op::Intrinsic { .. },
-                        arguments,
-                    )) => {
-                        depth < MAX_DEPTH
-                            && arguments
-                                .iter()
-                                .all(|argument| self.is_of_the_host(argument, seen, depth + 1))
-                    }
-                    _ => false,
-                }
-            })
-        };
-        match value {
-            Value::Known(_) => true,
-            Value::Run { start, end, .. } => are(*start, *end),
-            Value::Sum(sum) => sum.parts.iter().all(|part| are(part.start, part.end)),
-        }
-    }
-
-    fn name_of(&self, atom: u32) -> Option<(Symbol, u32)> {
-        match self.term(atom)? {
-            Term::Apply(Op::Uniform { name, component }, _) => Some((*name, *component)),
-            _ => None,
-        }
     }
 }

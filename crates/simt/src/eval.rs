@@ -1,5 +1,7 @@
 //! Expressions: values of all active threads, and the places they are stored in.
 
+use std::borrow::Cow;
+
 use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, FunctionId, LocalId, ResourceKind, Scalar, Type};
 
 use crate::claim::Met;
@@ -392,6 +394,17 @@ impl<'a> Machine<'a> {
             return (0..count)
                 .map(|index| value.get(index).unwrap_or(&fill).clone())
                 .collect();
+        };
+        let value = match (from, to) {
+            // The upper left part stays.
+            (Type::Matrix(_, _, columns), Type::Matrix(_, _, kept)) if columns != kept => {
+                let rows = value.chunks(usize::from(*columns).max(1));
+                Cow::from(
+                    rows.flat_map(|row| row.iter().take(usize::from(*kept)).cloned())
+                        .collect::<Vec<_>>(),
+                )
+            }
+            _ => Cow::from(value),
         };
         let converted: Vec<Column> = value
             .iter()

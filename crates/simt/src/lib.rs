@@ -27,6 +27,7 @@ mod formula;
 mod halves;
 mod havoc;
 mod history;
+mod host;
 mod intrinsic;
 mod lanes;
 mod layout;

@@ -88,7 +88,7 @@ impl Touch {
             _ if one_guard => Meeting::Certain,
             (true, false) => Meeting::If(other),
             (false, true) => Meeting::If(self),
-            (false, false) => Meeting::NotCertain,
+            (false, false) => Meeting::IfBoth,
         }
     }
 }
@@ -99,6 +99,8 @@ pub(crate) enum Meeting {
     Certain,
     /// If this one does, the other does too.
     If(Touch),
+    /// Under conditions that are not the same.
+    IfBoth,
     NotCertain,
 }
 
@@ -299,14 +301,28 @@ impl Track {
     }
 }
 
-/// Keeps up to two touches by different threads; one that changed something replaces an idle one.
+/// Keeps up to two touches by different threads. Of two by one thread the one that meets more stays, with the condition
+/// under which that one happens: a write that leaves what was there, or an atomic, may be certain where another is not.
 fn remember(touches: &mut [Option<Touch>; 2], touch: Touch) {
     for slot in touches {
         match slot {
             Some(kept) if kept.thread != touch.thread => {}
             Some(kept) => {
-                if kept.action != touch.action {
-                    kept.action = Action::Plain;
+                match (kept.action, touch.action) {
+                    (own, other) if own == other => {
+                        if !kept.definite {
+                            *kept = touch;
+                        }
+                    }
+                    (Action::Plain, _) => {}
+                    (_, Action::Plain) => *kept = touch,
+                    // Each meets what the other does not.
+                    (Action::Atomic | Action::Idle, _) => {
+                        if !touch.definite {
+                            *kept = touch;
+                        }
+                        kept.action = Action::Plain;
+                    }
                 }
                 return;
             }

@@ -182,7 +182,7 @@ fn difference(terms: &Terms, runs: &[Run]) -> Option<WaveDependence> {
         let differing = expected
             .iter()
             .zip(results)
-            .find(|((_, (a, _)), (_, (b, _)))| a != b && terms.seen_to_differ(a, b, true, None));
+            .find(|((_, (a, _)), (_, (b, _)))| a != b && terms.seen_to_differ(a, b, true, None, &[]));
         differing.map(|((place, (expected, _)), (_, (got, thread)))| {
             (place.clone(), expected.clone(), got.clone(), *thread)
         })

@@ -48,13 +48,14 @@ impl Terms {
     /// the `(64 * group + thread) / 64` of two threads.
     ///
     /// If `surely`, only values that could be computed from inputs count; else what is not understood is an input too.
-    /// With a condition only inputs count for which it holds.
+    /// With a condition only inputs count for which it holds, and atoms that are given are what they are given as.
     pub(crate) fn seen_to_differ(
         &self,
         a: &Value,
         b: &Value,
         surely: bool,
         condition: Option<&Value>,
+        given: &[(u32, u32)],
     ) -> bool {
         if surely && (self.is_opaque(a) || self.is_opaque(b)) {
             return false;
@@ -63,6 +64,7 @@ impl Terms {
         for seed in 1..=tries {
             let mut sample = Sample::new(self, seed);
             sample.limit = MAX_VISITS;
+            sample.known.extend(given.iter().copied());
             if condition.is_some_and(|condition| !sample.holds(condition)) {
                 self.note_work(sample.visits);
                 continue;
@@ -92,11 +94,12 @@ impl Terms {
         }
     }
 
-    /// Whether inputs were seen for which a condition holds.
-    pub(crate) fn seen_to_hold(&self, condition: &Value) -> bool {
+    /// Whether inputs were seen for which a condition holds, where some atoms are given.
+    pub(crate) fn seen_to_hold(&self, condition: &Value, given: &[(u32, u32)]) -> bool {
         (1..=TRIES).any(|seed| {
             let mut sample = Sample::new(self, seed);
             sample.limit = MAX_VISITS;
+            sample.known.extend(given.iter().copied());
             let holds = sample.holds(condition);
             self.note_work(sample.visits);
             holds

@@ -689,6 +689,113 @@ fn a_race_under_a_condition_is_one_where_the_condition_can_hold() {
     );
 }
 
+#[test]
+fn a_race_within_bounds_of_the_host_is_one() {
+    let given = |body: &str| {
+        let globals =
+            "groupshared uint n; cbuffer C { uint Count; float2 Size; bool A; bool B; uint Leader; };";
+        let shader = shader(&kernel(globals, body));
+        let races = first_entry(&shader).races;
+        let given = races.iter().map(|race| {
+            let given = race.given.iter();
+            let given = given.map(|instance| format!("{} = {}", instance.bound, instance.value));
+            (race.index, given.collect::<Vec<_>>().join(", "))
+        });
+        given.collect::<Vec<_>>()
+    };
+    let at = |index: u32, text: &str| vec![(index, text.to_owned())];
+    let fill = "g[gi] = Src[dtid.x]; GroupMemoryBarrierWithGroupSync();";
+    let bound = |condition: &str| format!("{fill} if ({condition}) g[gi] += g[gi ^ 1]; Out[dtid.x] = g[gi];");
+    let in_first = "SV_GroupID = 0, Count = 64";
+    assert_eq!(
+        given(&format!(
+            "{fill} if (gi < 32 && dtid.x + 1 < Count) g[gi] += g[gi + 1]; Out[0] = n;"
+        )),
+        at(1, in_first)
+    );
+    assert_eq!(given(&bound("dtid.x < Count"))[0], (0, in_first.to_owned()));
+    assert_eq!(given(&bound("gi < Count"))[0], (0, "Count = 64".to_owned()));
+    assert_eq!(
+        given(&bound("dtid.x + 0.5 < Size.x"))[0],
+        (0, "SV_GroupID = 0, Size.x = 64".to_owned())
+    );
+    // What only one of them depends on besides holds for some inputs.
+    assert_eq!(
+        given(
+            "if (gi == 0 && dtid.x < Count) n = 0; if (dtid.x < Count && Src[dtid.x] > 5) InterlockedAdd(n, 1);"
+        ),
+        at(0, in_first)
+    );
+    // Of these the host may let hold one at a time, or none for so many threads.
+    for body in [
+        "if (A && gi == 0) n = 0; if (B) InterlockedAdd(n, 1);",
+        "if (gi == Leader) n = 0; if (gi + 1 == Leader) InterlockedAdd(n, 1);",
+        "if (dtid.x < Count && gi == 0) n = 0; if (dtid.x >= Count) InterlockedAdd(n, 1);",
+        "if (dtid.x < Count && gi == 0) n = 0; if (dtid.x < Leader) InterlockedAdd(n, 1);",
+        "if (Src[0] > 5 && gi == 0) n = 0; if (dtid.x < Count && Src[1] > 5) InterlockedAdd(n, 1);",
+        "if (dtid.x < Count && gi == 0) n = 0; if (dtid.x >= Count && Src[1] > 5) InterlockedAdd(n, 1);",
+    ] {
+        assert_eq!(given(body), [], "{body}");
+    }
+}
+
+/// What is certain is one access of a thread, the other may never happen.
+#[test]
+fn of_two_accesses_of_a_thread_each_has_its_condition() {
+    let globals = "cbuffer C { uint U; };";
+    let never = "if (U * U == 3) g[0] = 5;";
+    check_races(
+        globals,
+        &format!("if (gi == 0) {{ g[0] = 0; {never} }} if (gi == 1) Out[0] = g[0];"),
+        1,
+    );
+    let clear = "g[gi] = 0; GroupMemoryBarrierWithGroupSync();";
+    check_races(
+        globals,
+        &format!("{clear} if (gi == 0) {{ g[0] = 0; {never} }} if (gi == 1) Out[0] = g[0];"),
+        0,
+    );
+    check_races(
+        globals,
+        &format!(
+            "{clear} if (gi == 0) {{ InterlockedAdd(g[0], 1); {never} }} if (gi == 1) InterlockedAdd(g[0], 1);"
+        ),
+        0,
+    );
+    check_races(
+        globals,
+        &format!("{clear} if (gi == 0) {{ {never} g[0] = 7; }} if (gi == 1) Out[0] = g[0];"),
+        1,
+    );
+}
+
+/// What is not defined, or not as it seems, decides nothing.
+#[test]
+fn conversions_are_those_of_the_language() {
+    let outside = |body: &str| {
+        let shader = shader(&kernel("", body));
+        let analysis = first_entry(&shader);
+        assert_eq!(analysis.stopped, None, "{body}");
+        analysis.out_of_bounds.len()
+    };
+    // The upper left part of a matrix stays.
+    let part = "uint2x2 part = (uint2x2)uint2x3(1, 2, 3, 4, 5, 6);";
+    assert_eq!(
+        outside(&format!("{part} g[gi + (part[1][1] == 5 ? 0 : 64)] = 7;")),
+        0
+    );
+    assert_eq!(
+        outside(&format!("{part} g[gi + (part[1][0] == 4 ? 64 : 0)] = 7;")),
+        1
+    );
+    // The smallest int, and a number that is an int in some versions and none in others.
+    assert_eq!(outside("g[gi + ((int)gi > -2147483648 ? 0 : 64)] = 7;"), 0);
+    assert_eq!(outside("g[gi + ((int)gi > -2147483648 ? 64 : 0)] = 7;"), 1);
+    assert_eq!(outside("int i = gi; g[gi + (i < 2147483648 ? 64 : 0)] = 7;"), 0);
+    assert_eq!(outside("int i = gi; g[gi + (i < 2147483648 ? 0 : 64)] = 7;"), 0);
+    assert_eq!(outside("g[gi + (gi < 2147483648 ? 64 : 0)] = 7;"), 1);
+}
+
 /// As in the last levels of a pyramid, where lanes pass values on instead of waiting.
 #[test]
 fn a_value_passed_on_by_its_reader_has_been_read() {

@@ -227,8 +227,15 @@ impl Lowering<'_> {
     }
 
     /// The common type of two operands, literals taking the other's.
+    ///
+    /// None for a literal beyond the range of `int` that meets an `int`: up to HLSL 2021 it becomes one, with another value,
+    /// from 202x on the other becomes unsigned, or has 64 bits (DXC's `literal int`; HLSL specification, 5.1).
     pub(super) fn common_of(&self, a: &Expr, b: &Expr) -> Option<Type> {
         if let (Some(s), Some(t)) = (a.ty.scalar(), b.ty.scalar()) {
+            let is_large = |expr: &Expr, scalar| scalar == Scalar::Uint && self.is_free_literal(expr);
+            if is_large(a, s) && t == Scalar::Int || is_large(b, t) && s == Scalar::Int {
+                return None;
+            }
             let adapts = |literal: Scalar, other: Scalar| {
                 other != Scalar::Bool && (literal == Scalar::Int || literal.is_float() && other.is_float())
             };

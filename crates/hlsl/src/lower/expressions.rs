@@ -293,6 +293,20 @@ impl Lowering<'_> {
             }
             return opaque(vec![operand], Type::Unknown, span);
         }
+        if let (UnaryOp::Negate, ExprKind::Literal(bits)) = (op, &operand.kind)
+            && operand.ty == Type::UINT
+            && literals::is_free(self.source(operand.span))
+        {
+            // The smallest `int` is written so; what others are depends on the version.
+            return match bits {
+                0x8000_0000 => Expr {
+                    ty: Type::INT,
+                    span,
+                    ..operand
+                },
+                _ => opaque(vec![operand], Type::Unknown, span),
+            };
+        }
         let operand = match op {
             UnaryOp::Not => convert_scalar(operand, Scalar::Bool),
             UnaryOp::Negate | UnaryOp::Complement => {

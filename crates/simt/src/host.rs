@@ -1,0 +1,188 @@
+//! What the host sets: what it is called, and which conditions are on nothing else.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{ResourceKind, Scalar, Type};
+
+use crate::finding::Instance;
+use crate::machine::Machine;
+use crate::terms::{Symbol, Term, Terms};
+use crate::value::{Op, Value};
+
+/// Operations within operations of a condition that is looked into.
+const MAX_DEPTH: u32 = 16;
+
+/// More than any group has threads.
+pub(crate) const MANY: u32 = 1 << 20;
+
+/// What the host sets for all threads to be within bounds.
+#[derive(Default)]
+pub(crate) struct Within {
+    /// By atom.
+    pub atoms: Vec<(u32, u32)>,
+    /// As one would say it.
+    pub said: Vec<Instance>,
+}
+
+impl Machine<'_> {
+    /// What a component of something that the host sets is called, and its type.
+    pub fn host_name(&self, name: Symbol, component: u32) -> Option<(String, Scalar)> {
+        let mut name = self.terms.name(name).to_owned();
+        let global = self.shader.globals.iter().find(|global| global.name == name)?;
+        let (mut ty, mut component) = (&global.ty, component);
+        loop {
+            match ty {
+                Type::Resource(ResourceKind::ConstantBuffer, Some(element)) => ty = element,
+                Type::Array(element, _) => {
+                    let size = u32::try_from(self.shader.components(element)).ok()?.max(1);
+                    name = format!("{name}[{}]", component / size);
+                    (ty, component) = (element, component % size);
+                }
+                Type::Struct(id) => {
+                    let fields = &self.shader.structs.get(id.0 as usize)?.fields;
+                    let size = |ty: &Type| u32::try_from(self.shader.components(ty)).unwrap_or(u32::MAX);
+                    let field = fields.iter().find(|field| {
+                        let is_here = component < size(&field.ty);
+                        if !is_here {
+                            component -= size(&field.ty);
+                        }
+                        is_here
+                    })?;
+                    name = format!("{name}.{}", field.name);
+                    ty = &field.ty;
+                }
+                Type::Scalar(scalar) => return Some((name, *scalar)),
+                Type::Vector(scalar, _) => {
+                    let part = ["x", "y", "z", "w"].get(component as usize)?;
+                    return Some((format!("{name}.{part}"), *scalar));
+                }
+                Type::Matrix(scalar, _, columns) => {
+                    let columns = u32::from(*columns).max(1);
+                    let (row, column) = (component / columns, component % columns);
+                    return Some((format!("{name}[{row}][{column}]"), *scalar));
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    /// Whether a condition is on nothing but what the host sets.
+    pub fn is_of_the_host(&self, condition: &Value) -> bool {
+        self.terms.is_of_the_host(condition, &mut BTreeSet::new(), 0)
+    }
+
+    /// What the host sets for all threads to be within bounds, and whether these conditions hold then, in the first group:
+    /// `id.x < Count` and `id.x + 8 < Count` do for `Count` the number of threads.
+    ///
+    /// A host may well see to it that of two conditions only one holds at a time, so that they hold for some values is
+    /// not enough. But one that has a kernel work on `Count` elements has it work on as many as there are threads, too,
+    /// and on very many: conditions on nothing but the host that hold then are bounds. Only what all are made of is one,
+    /// so that of two flags neither is.
+    pub fn within_bounds(&self, conditions: &[&Value]) -> Option<Within> {
+        let mut atoms = BTreeSet::new();
+        let mut bounds: Option<Vec<(u32, (Symbol, u32))>> = None;
+        for condition in conditions {
+            let mut of_this = BTreeSet::new();
+            if !self.terms.is_of_the_host(condition, &mut of_this, 0) {
+                return None;
+            }
+            let named = of_this
+                .iter()
+                .filter_map(|atom| Some((*atom, self.terms.name_of(*atom)?)));
+            let named: Vec<(u32, (Symbol, u32))> = named.collect();
+            if named.is_empty() || bounds.as_ref().is_some_and(|known| *known != named) {
+                return None;
+            }
+            bounds = Some(named);
+            atoms.append(&mut of_this);
+        }
+        let bounds = bounds?;
+        let bounds: Option<Vec<(u32, String, Scalar)>> = bounds
+            .into_iter()
+            .map(|(atom, (name, component))| {
+                let (name, scalar) = self.host_name(name, component)?;
+                Some((atom, name, scalar))
+            })
+            .collect();
+        let bounds = bounds?;
+        let by_group: Vec<u32> = atoms
+            .into_iter()
+            .filter(|atom| matches!(self.terms.term(*atom), Some(Term::Apply(Op::GroupId(_), _))))
+            .collect();
+        let given = |number: u32| -> Option<Vec<(u32, u32)>> {
+            let word = |scalar: Scalar| match scalar {
+                Scalar::Int | Scalar::Uint => Some(number),
+                Scalar::Float => Some((number as f32).to_bits()),
+                _ => None,
+            };
+            let of_bounds = bounds
+                .iter()
+                .map(|(atom, _, scalar)| Some((*atom, word(*scalar)?)));
+            let of_group = by_group.iter().map(|atom| Some((*atom, 0)));
+            of_bounds.chain(of_group).collect()
+        };
+        let holds = |given: &[(u32, u32)]| {
+            conditions.iter().all(|condition| {
+                let word = self.terms.value_given(condition, given);
+                word.is_some_and(|word| word != 0)
+            })
+        };
+        let threads = self.lanes as u32;
+        let atoms = given(threads)?;
+        if !(holds(&atoms) && holds(&given(MANY)?)) {
+            return None;
+        }
+        let instance = |bound: String, value: u32| Instance { bound, value };
+        let group = (!by_group.is_empty()).then(|| instance("SV_GroupID".to_owned(), 0));
+        let bounds = bounds.into_iter().map(|(_, bound, _)| instance(bound, threads));
+        Some(Within {
+            atoms,
+            said: group.into_iter().chain(bounds).collect(),
+        })
+    }
+}
+
+impl Terms {
+    /// Whether a value is made of what the host sets and nothing else that is not known. Collects the atoms in it.
+    pub fn is_of_the_host(&self, value: &Value, seen: &mut BTreeSet<u32>, depth: u32) -> bool {
+        let mut are = |start: u32, end: u32| {
+            (start..end).all(|atom| {
+                if !seen.insert(atom) {
+                    return true;
+                }
+                match self.term(atom) {
+                    Some(Term::Apply(Op::Uniform { .. }, arguments)) => arguments.is_empty(),
+                    Some(Term::Apply(Op::GroupId(_), _)) => true,
+                    Some(Term::Apply(
+                        Op::Same
+                        | Op::Offset
+                        | Op::Unary(..)
+                        | Op::Binary(..)
+                        | Op::Cast { .. }
+                        | Op::Select
+                        | Op::Intrinsic { .. },
+                        arguments,
+                    )) => {
+                        depth < MAX_DEPTH
+                            && arguments
+                                .iter()
+                                .all(|argument| self.is_of_the_host(argument, seen, depth + 1))
+                    }
+                    _ => false,
+                }
+            })
+        };
+        match value {
+            Value::Known(_) => true,
+            Value::Run { start, end, .. } => are(*start, *end),
+            Value::Sum(sum) => sum.parts.iter().all(|part| are(part.start, part.end)),
+        }
+    }
+
+    pub fn name_of(&self, atom: u32) -> Option<(Symbol, u32)> {
+        match self.term(atom)? {
+            Term::Apply(Op::Uniform { name, component }, _) => Some((*name, *component)),
+            _ => None,
+        }
+    }
+}
