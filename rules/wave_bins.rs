@@ -9,6 +9,7 @@
 //! and share the first one's bin go by themselves, as in the form for one cell, and leave. It takes as many passes as
 //! bins occur; each pass is rid of one lane at least.
 
+use shaderlint_hlsl::Scalar;
 use shaderlint_linter::{Context, ShaderModel};
 use shaderlint_simt::{Claim, Operator, Quantity};
 
@@ -36,7 +37,8 @@ pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<(String, Shad
     if parts.operator != Operator::Add {
         return None;
     }
-    let is_counted = parts.quantity == Quantity::Figures;
+    // What is no integer is converted before it is added, not after.
+    let is_counted = parts.quantity == Quantity::Figures && matches!(parts.given, Scalar::Int | Scalar::Uint);
     let times = |count: &str| match amount.as_str() {
         "1" | "1u" | "1U" => count.to_owned(),
         figures => format!("{figures} * {count}"),
@@ -49,7 +51,7 @@ pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<(String, Shad
         format!("{object}{}({place}, {total});", parts.name)
     };
     let mut lines = vec![format!("uint {bin} = {key};")];
-    let own = if parts.quantity == Quantity::Expression {
+    let own = if !is_counted && parts.quantity != Quantity::Variable {
         let own = name("waveOwn");
         lines.push(format!("{ty} {own} = {amount};"));
         own

@@ -61,6 +61,7 @@ fn given(divergence: &Divergence) -> String {
         .map(|given| match given.scalar {
             Scalar::Float | Scalar::Half => format!("{} = {}", given.name, f32::from_bits(given.word)),
             Scalar::Int => format!("{} = {}", given.name, given.word.cast_signed()),
+            Scalar::Bool => format!("{} = {}", given.name, given.word != 0),
             _ => format!("{} = {}", given.name, given.word),
         })
         .collect();

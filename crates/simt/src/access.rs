@@ -176,15 +176,13 @@ impl Machine<'_> {
                 else {
                     return;
                 };
-                let bounds = |conditions: &[&Value]| self.within_bounds(conditions);
-                let (given, inner) = match (self.is_of_the_host(&guard), self.is_of_the_host(&guard_of_other))
-                {
-                    (true, true) => (bounds(&[&guard, &guard_of_other]), None),
-                    (true, false) => (bounds(&[&guard]), Some((span_of_other, other))),
-                    (false, true) => (bounds(&[&guard_of_other]), Some((span, one))),
-                    (false, false) => (None, None),
-                };
-                let Some(given) = given else { return };
+                // One may be such that all threads are within bounds, and the other any that holds for some inputs besides.
+                let found = self
+                    .within_bounds(&[&guard, &guard_of_other])
+                    .map(|given| (given, None))
+                    .or_else(|| Some((self.within_bounds(&[&guard])?, Some((span_of_other, other)))))
+                    .or_else(|| Some((self.within_bounds(&[&guard_of_other])?, Some((span, one)))));
+                let Some((given, inner)) = found else { return };
                 within = given;
                 if let Some((span, touch)) = inner {
                     let Some(span) = span else { return };

@@ -308,13 +308,34 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The index that tells which cell, where there is one.
+    /// The index that alone tells which cell, where there is one: all others are the same for all threads.
     fn index_of_cell(&self, expr: &'a Expr) -> Option<&'a Expr> {
-        match &expr.kind {
-            ExprKind::Index(base, index) => self.is_cell(base).then_some(index),
-            ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => self.index_of_cell(base),
-            _ => None,
-        }
+        let indices = indices(expr);
+        let mut telling = indices.iter().copied().filter(|index| !self.is_alike(index));
+        let (only, None) = (telling.next()?, telling.next()) else {
+            return None;
+        };
+        let is_steady = indices
+            .iter()
+            .all(|index| std::ptr::eq(*index, only) || self.is_steady(index));
+        (is_steady && self.is_cell(root(expr))).then_some(only)
+    }
+
+    /// Whether a value is made of what is the same for all threads, and of nothing else.
+    fn is_alike(&self, expr: &Expr) -> bool {
+        expr.descendants().all(|part| match &part.kind {
+            ExprKind::Literal(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Field(..)
+            | ExprKind::Swizzle(..) => true,
+            ExprKind::Global(global) => {
+                let global = self.shader.globals.get(global.0 as usize);
+                global.is_some_and(|global| matches!(global.storage, Storage::Uniform | Storage::Const))
+            }
+            _ => false,
+        })
     }
 
     fn is_steady_local(&self, local: LocalId) -> bool {
@@ -477,18 +498,23 @@ fn nobody_can_tell(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call
 
 /// The indices on the way from a cell to its root.
 fn indices(cell: &Expr) -> Vec<&Expr> {
-    let mut indices = Vec::new();
-    let mut expr = cell;
-    loop {
-        expr = match &expr.kind {
-            ExprKind::Index(base, index) => {
-                indices.push(&**index);
-                base
-            }
-            ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => base,
-            _ => return indices,
-        };
-    }
+    let indices = towards_root(cell).filter_map(|part| match &part.kind {
+        ExprKind::Index(_, index) => Some(&**index),
+        _ => None,
+    });
+    indices.collect()
+}
+
+/// What a cell is a part of, or of a part.
+fn root(cell: &Expr) -> &Expr {
+    towards_root(cell).last().unwrap_or(cell)
+}
+
+fn towards_root(cell: &Expr) -> impl Iterator<Item = &Expr> {
+    std::iter::successors(Some(cell), |part| match &part.kind {
+        ExprKind::Index(base, _) | ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => Some(base),
+        _ => None,
+    })
 }
 
 /// The expressions of statements that are part of no other.

@@ -249,7 +249,14 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
         &mut budget,
     );
     if counts_by_group && !seen.is_first_group && windows.is_empty() && analysis.collectives.is_empty() {
-        analysis.collectives = in_first_group(shader, entry, effects, group);
+        let of_first = in_first_group(shader, entry, effects, group);
+        analysis.collectives = of_first.collectives;
+        let known = std::mem::take(&mut analysis.races);
+        let news = of_first.races.into_iter();
+        analysis.races = news
+            .filter(|race| !known.iter().any(|known| is_same_race(known, race)))
+            .collect();
+        analysis.races.splice(0..0, known);
     }
     // Waves can differ in what they do with groupshared memory alone; and where one run that leaves nothing out takes
     // too long, so do those that would be compared.
@@ -259,9 +266,9 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
     }
 }
 
-/// The collectives of a kernel whose elements of groupshared memory are counted by `SV_DispatchThreadID`: of its first
-/// group, as others would find none of theirs in the array.
-fn in_first_group(shader: &Shader, entry: FunctionId, effects: &Effects, group: [u32; 3]) -> Vec<Collective> {
+/// What is found of a kernel whose elements of groupshared memory are counted by `SV_DispatchThreadID`, in its first
+/// group: others would find none of theirs in the array.
+fn in_first_group(shader: &Shader, entry: FunctionId, effects: &Effects, group: [u32; 3]) -> Analysis {
     let mut analysis = Analysis {
         group_size: group,
         ..Analysis::default()
@@ -279,7 +286,10 @@ fn in_first_group(shader: &Shader, entry: FunctionId, effects: &Effects, group: 
         found.instances.insert(0, first.clone());
         found.rewrite = None;
     }
-    analysis.collectives
+    for race in &mut analysis.races {
+        race.given.insert(0, first.clone());
+    }
+    analysis
 }
 
 fn is_same_race(a: &Race, b: &Race) -> bool {

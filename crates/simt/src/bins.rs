@@ -126,8 +126,17 @@ impl Terms {
             return None;
         };
         match (op, arguments) {
-            // The element of an array: its start, the index, its size and that of what comes before.
-            (Op::Offset, [_, index, ..]) => self.bins(index, depth),
+            // The element of an array: where the array starts, the index, its size and that of what comes before.
+            (Op::Offset, [base, index, Value::Known(size), Value::Known(start)]) => {
+                let bases = self.bins(base, depth)?;
+                let offsets: Bins = self
+                    .bins(index, depth)?
+                    .into_iter()
+                    .map(|index| index.wrapping_mul(*size).wrapping_add(*start))
+                    .collect();
+                let of_base = |base: u32| offsets.iter().map(move |offset| base.wrapping_add(*offset));
+                Some(bases.into_iter().flat_map(of_base).collect())
+            }
             (Op::Same, [value]) => self.bins(value, depth),
             (Op::Select, [_, a, b]) => {
                 let mut bins = self.bins(a, depth)?;

@@ -158,6 +158,8 @@ fn integer(terms: &Terms, value: &Value) -> Option<u32> {
         return None;
     };
     match op {
+        // No more than one.
+        Op::Binary(op, _) if op.is_comparison() => None,
         Op::Same | Op::Binary(_, Scalar::Int | Scalar::Uint) | Op::Unary(..) => {
             let mut unknown = arguments.iter().filter(|argument| argument.known().is_none());
             match (unknown.next(), unknown.next()) {

@@ -8,9 +8,9 @@ use crate::claim::Met;
 use crate::column::{Column, Mask};
 use crate::flow::Source;
 use crate::fold;
-use crate::layout::is_of_words;
+use crate::layout::{self, is_of_words};
 use crate::machine::{Frame, MAX_COMPONENTS, Machine, Run};
-use crate::place::Place;
+use crate::place::{Place, Root};
 use crate::terms::Terms;
 use crate::value::Value;
 
@@ -47,7 +47,11 @@ impl<'a> Machine<'a> {
                 .unwrap_or_default()),
             ExprKind::Global(_) | ExprKind::Index(..) | ExprKind::Field(..) | ExprKind::Swizzle(..) => {
                 let place = self.place(expr)?;
-                Ok(self.load(&place, expr.span))
+                let value = self.load(&place, expr.span);
+                Ok(match place.root {
+                    Root::Uniform(_) | Root::Device { .. } => self.with_truths(value, &expr.ty),
+                    _ => value,
+                })
             }
             ExprKind::Unary(op, operand) => {
                 let scalar = operand.ty.scalar().unwrap_or(Scalar::Uint);
@@ -376,6 +380,22 @@ impl<'a> Machine<'a> {
         }
     }
 
+    /// What was read of a resource or the host: any word that is read as a `bool` is 0 or 1 from there on.
+    fn with_truths(&mut self, mut value: Vec<Column>, ty: &Type) -> Vec<Column> {
+        if ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool) {
+            return value;
+        }
+        let scalars = layout::scalars(self.shader, ty).unwrap_or_default();
+        for (column, scalar) in value.iter_mut().zip(scalars) {
+            if scalar == Scalar::Bool {
+                *column = self.map([column], |m, word| {
+                    fold::cast(m.terms, Scalar::Uint, Scalar::Bool, word[0])
+                });
+            }
+        }
+        value
+    }
+
     /// Conversion between types, as [`ExprKind::Cast`] says.
     fn convert(&mut self, value: &[Column], from: &Type, to: &Type) -> Vec<Column> {
         if from == to {
@@ -563,9 +583,10 @@ impl<'a> Machine<'a> {
                     // Not the words at that address: others lie there, in an order of their own.
                     index.push(self.told_by_types([&expr.ty]));
                 }
-                Ok((0..count as u32)
+                let value = (0..count as u32)
                     .map(|component| self.load_device(resource, &index, component))
-                    .collect())
+                    .collect();
+                Ok(self.with_truths(value, &expr.ty))
             }
             ("Store" | "Store2" | "Store3" | "Store4", [at, value]) if by_address => {
                 index.extend(self.eval(at)?);

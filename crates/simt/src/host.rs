@@ -66,11 +66,6 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether a condition is on nothing but what the host sets.
-    pub fn is_of_the_host(&self, condition: &Value) -> bool {
-        self.terms.is_of_the_host(condition, &mut BTreeSet::new(), 0)
-    }
-
     /// What the host sets for all threads to be within bounds, and whether these conditions hold then, in the first group:
     /// `id.x < Count` and `id.x + 8 < Count` do for `Count` the number of threads.
     ///

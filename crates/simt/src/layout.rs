@@ -29,8 +29,7 @@ impl Layout {
             lengths.push(*length as usize);
             element = inner;
         }
-        let mut scalars = Vec::new();
-        add_scalars(shader, element, &mut scalars)?;
+        let scalars = scalars(shader, element)?;
         let axis = usize::from(axis).min(lengths.len().saturating_sub(1)) as u8;
         Some(Layout {
             scalars,
@@ -88,6 +87,13 @@ pub(crate) fn is_of_words(shader: &Shader, ty: &Type) -> bool {
         }
         Type::Matrix(..) | Type::Void | Type::Resource(..) | Type::Unknown => false,
     }
+}
+
+/// The scalar types of a value's components; `None` where one is not a scalar, or there are too many.
+pub(crate) fn scalars(shader: &Shader, ty: &Type) -> Option<Vec<Scalar>> {
+    let mut scalars = Vec::new();
+    add_scalars(shader, ty, &mut scalars)?;
+    Some(scalars)
 }
 
 fn add_scalars(shader: &Shader, ty: &Type, scalars: &mut Vec<Scalar>) -> Option<()> {

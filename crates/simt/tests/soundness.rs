@@ -726,17 +726,43 @@ fn a_race_within_bounds_of_the_host_is_one() {
         ),
         at(0, in_first)
     );
+    assert_eq!(
+        given(
+            "if (gi == 0 && dtid.x < Count) n = 0; if (dtid.x < Count && Leader > 5) InterlockedAdd(n, 1);"
+        ),
+        at(0, in_first)
+    );
     // Of these the host may let hold one at a time, or none for so many threads.
     for body in [
         "if (A && gi == 0) n = 0; if (B) InterlockedAdd(n, 1);",
         "if (gi == Leader) n = 0; if (gi + 1 == Leader) InterlockedAdd(n, 1);",
         "if (dtid.x < Count && gi == 0) n = 0; if (dtid.x >= Count) InterlockedAdd(n, 1);",
-        "if (dtid.x < Count && gi == 0) n = 0; if (dtid.x < Leader) InterlockedAdd(n, 1);",
         "if (Src[0] > 5 && gi == 0) n = 0; if (dtid.x < Count && Src[1] > 5) InterlockedAdd(n, 1);",
         "if (dtid.x < Count && gi == 0) n = 0; if (dtid.x >= Count && Src[1] > 5) InterlockedAdd(n, 1);",
     ] {
         assert_eq!(given(body), [], "{body}");
     }
+}
+
+/// Who counts groupshared elements by `SV_DispatchThreadID` means one group.
+#[test]
+fn a_race_of_the_first_group_is_one() {
+    let given = |body: &str| {
+        let shader = shader(&kernel("", body));
+        let races = first_entry(&shader).races;
+        let said =
+            |race: &shaderlint_simt::Race| (race.index, race.given[0].bound.clone(), race.given[0].value);
+        races.iter().map(said).collect::<Vec<_>>()
+    };
+    let ladder = |wait: &str| {
+        format!(
+            "uint sum = Src[dtid.x]; g[dtid.x] = sum; for (uint s = 1; s < 64; s <<= 1) {{
+             GroupMemoryBarrierWithGroupSync(); if (dtid.x >= s) sum += g[dtid.x - s]; {wait} g[dtid.x] = sum; }}
+             Out[dtid.x] = sum;"
+        )
+    };
+    assert_eq!(given(&ladder("")), [(1, "SV_GroupID".to_owned(), 0)]);
+    assert_eq!(given(&ladder("GroupMemoryBarrierWithGroupSync();")), []);
 }
 
 /// What is certain is one access of a thread, the other may never happen.
@@ -767,6 +793,31 @@ fn of_two_accesses_of_a_thread_each_has_its_condition() {
         &format!("{clear} if (gi == 0) {{ {never} g[0] = 7; }} if (gi == 1) Out[0] = g[0];"),
         1,
     );
+}
+
+#[test]
+fn a_bool_is_true_or_false() {
+    let globals =
+        "cbuffer C { bool B; bool3 Many; }; StructuredBuffer<bool> Flags; struct S { uint n; bool is; };
+                   StructuredBuffer<S> Some; ByteAddressBuffer Bytes;";
+    for flag in ["B", "Many.y", "Flags[3]", "Some[1].is", "Bytes.Load<bool>(4)"] {
+        let divergent = |condition: &str| {
+            let body = format!("if ({condition} && gi < 5) return; GroupMemoryBarrierWithGroupSync();");
+            let analysis = first_entry(&shader(&kernel(globals, &body)));
+            analysis.divergences.len()
+        };
+        assert_eq!(divergent(&format!("(uint){flag} > 1")), 0, "{flag}");
+        assert_eq!(divergent(&format!("{flag} && {flag} != true")), 0, "{flag}");
+        check_races(
+            globals,
+            &format!(
+                "for (uint i = 0; i < (uint){flag}; i++) {{ g[gi] = i; GroupMemoryBarrierWithGroupSync(); Out[dtid.x] = g[gi ^ 1]; }}"
+            ),
+            0,
+        );
+    }
+    let body = "if ((uint)B == 1 && gi < 5) return; GroupMemoryBarrierWithGroupSync();";
+    assert_eq!(first_entry(&shader(&kernel(globals, body))).divergences.len(), 1);
 }
 
 /// What is not defined, or not as it seems, decides nothing.

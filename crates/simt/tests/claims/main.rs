@@ -315,6 +315,42 @@ fn few_bins_are_counted() {
     );
 }
 
+/// Of two indices that differ by thread neither tells which cell.
+#[test]
+fn cells_in_rows_are_counted_whole() {
+    let bins = |globals: &str, place: &str| {
+        let claims = claims(globals, &format!("InterlockedAdd({place}, 1);"));
+        let told = claims.iter().filter_map(|claim| match claim.cells {
+            Cells::Few(bins) => Some((
+                bins,
+                claim.parts.as_ref().is_some_and(|parts| parts.index.is_some()),
+            )),
+            Cells::One => None,
+        });
+        told.collect::<Vec<_>>()
+    };
+    let rows = "groupshared uint rows[2][4]; groupshared uint2 pairs[4]; struct S { uint n[4]; }; \
+                groupshared S some[2]; RWStructuredBuffer<S> D; cbuffer Which { uint row; };";
+    for place in [
+        "rows[gi & 1][Src[id.x] & 3]",
+        "rows[Src[id.x] & 1][gi & 3]",
+        "pairs[Src[id.x] & 3][gi & 1]",
+        "some[gi & 1].n[Src[id.x] & 3]",
+        "D[gi & 1].n[Src[id.x] & 3]",
+    ] {
+        let told = bins(rows, place);
+        assert!(told.iter().all(|told| *told == (8, false)), "{place}: {told:?}");
+    }
+    assert_eq!(bins(rows, "rows[row][Src[id.x] & 3]"), [(8, true)]);
+    for place in ["rows[1][Src[id.x] & 3]", "some[1].n[Src[id.x] & 3]"] {
+        assert_eq!(bins(rows, place), [(4, true)], "{place}");
+    }
+    assert_eq!(
+        bins("groupshared uint rows[4][2];", "rows[Src[id.x] & 3][1]"),
+        [(4, true)]
+    );
+}
+
 #[test]
 fn every_spelling_counts() {
     let more = "RWByteAddressBuffer W; AppendStructuredBuffer<uint> A; ConsumeStructuredBuffer<uint> D;";
