@@ -225,6 +225,7 @@ impl<'a> Machine<'a> {
                 let value = self.condition(condition)?;
                 let (yes, no, maybe) = self.split(&value);
                 if !maybe.is_empty() {
+                    self.look_into_first_pass(l, &value);
                     if let Some(value) = value.uniform(self.state.active).cloned() {
                         self.note_bound(l, &value);
                     }

@@ -1,9 +1,9 @@
 //! Barriers that some threads of the group reach and others do not.
 //!
 //! A barrier within diverging control flow is undefined (MS docs of `GroupMemoryBarrierWithGroupSync`; FXC rejects it,
-//! DXC does not). A thread that is not active here went another way for certain: where a condition is not known, both
-//! arms are run by all whom it may concern. So it is enough that one active thread's guard is known to hold, or is the
-//! guard under which another one went elsewhere and which was seen to hold for some input.
+//! DXC does not). A thread that is not active here went another way for certain, whatever the inputs are: where a
+//! condition is not known, both arms are run by all whom it may concern. So it is enough that one active thread's guard is
+//! known to hold, or was seen to hold for some input.
 //!
 //! Threads whose guards differ by what the host sets, as after `if (id.x >= n) return;`, are another matter: they part
 //! for some values of `n` only. Such values are looked for. If there are any, and others for which all threads stay, the
@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::Span;
+use shaderlint_hlsl::{ExprKind, Loop, Span, Stmt, StmtKind};
 
 use crate::column::{Column, Mask};
 use crate::finding::{Divergence, HostValue};
@@ -38,6 +38,9 @@ impl Parting {
     }
 }
 
+/// Threads whose guards are tried.
+const MAX_ASKED: usize = 64;
+
 /// Values of the host that a condition is tried on have at most this many names.
 const MAX_UNKNOWNS: usize = 3;
 
@@ -53,28 +56,31 @@ impl Machine<'_> {
         if state.doubtful || self.prober.is_probing() {
             return;
         }
-        let missing = self.all.without(state.active);
-        // A guard that both have in common need not hold for any input.
-        let mut shared: Option<(Value, bool)> = None;
-        let mut may_hold = |guard: &Value| match &shared {
-            Some((known, holds)) if known == guard => *holds,
-            _ => {
-                let holds = self.terms.seen_to_hold(guard, &[]);
-                shared = Some((guard.clone(), holds));
-                holds
+        let Some(away) = self.all.without(state.active).threads().next() else {
+            return;
+        };
+        // Most have their guard in common.
+        let mut known: Option<(Value, bool)> = None;
+        let mut may_be_here = |here: &usize| {
+            let guard = state.guard.at(*here);
+            if self.is_certain(guard) {
+                return true;
+            }
+            match &known {
+                Some((known, holds)) if known == guard => *holds,
+                _ => {
+                    let holds = self.terms.seen_to_hold(guard, &[]);
+                    known = Some((guard.clone(), holds));
+                    holds
+                }
             }
         };
-        let mut parts = |here: usize, away: usize| {
-            let guard = state.guard.at(here);
-            self.is_certain(guard)
-                || state.alive.contains(away) && guard == state.guard.at(away) && may_hold(guard)
-        };
-        let away: Vec<usize> = missing.threads().collect();
         let found = state
             .active
             .threads()
-            .find_map(|here| Some((here, *away.iter().find(|away| parts(here, **away))?)));
-        if let Some((here, away)) = found {
+            .take(MAX_ASKED)
+            .find(|here| may_be_here(here));
+        if let Some(here) = found {
             self.report_divergence(span, here, away, Vec::new());
         }
     }
@@ -99,6 +105,68 @@ impl Machine<'_> {
         });
     }
 
+    /// Reports the first barrier of a loop that goes on while something of the host's holds, if some threads get there in
+    /// its first pass and others have left before: later passes are not followed.
+    pub fn look_into_first_pass(&mut self, l: &Loop, condition: &Column) {
+        let state = &self.state;
+        let is_first = state
+            .frame
+            .loops
+            .last()
+            .is_some_and(|innermost| innermost.number == 0);
+        let may_look = is_first && !state.doubtful && self.claims.is_none() && !self.prober.is_probing();
+        if !may_look || state.active != self.all || state.alive != self.all {
+            return;
+        }
+        let Some(span) = self.first_barrier(std::slice::from_ref(&l.body)) else {
+            return;
+        };
+        let guard = self.state.guard.clone();
+        let guards: Vec<Value> = (0..self.lanes)
+            .map(|thread| self.terms.and(guard.at(thread), condition.at(thread)))
+            .collect();
+        if let Some(witness) = self.terms.parting(&guards, self.group) {
+            self.report_parting(span, witness);
+        }
+    }
+
+    /// The barrier that every thread comes to that these statements are run by, before anything by which it could leave.
+    fn first_barrier(&mut self, statements: &[Stmt]) -> Option<Span> {
+        for statement in statements {
+            match &statement.kind {
+                StmtKind::Block(inner) => {
+                    if let Some(found) = self.first_barrier(inner) {
+                        return Some(found);
+                    }
+                }
+                StmtKind::Expr(expr) => {
+                    if let ExprKind::Intrinsic(intrinsic, _) = expr.kind
+                        && intrinsic.is_group_barrier()
+                    {
+                        return Some(expr.span);
+                    }
+                }
+                _ => {}
+            }
+            let effects = self
+                .effects
+                .of_statements(self.shader, std::slice::from_ref(statement));
+            if effects.leaves || effects.jumps || effects.opaque || effects.barrier || breaks(statement) {
+                return None;
+            }
+        }
+        None
+    }
+
+    fn report_parting(&mut self, span: Span, witness: Witness) {
+        let given = witness.given.into_iter().filter_map(|(name, component, word)| {
+            let (name, scalar) = self.host_name(name, component)?;
+            Some(HostValue { name, scalar, word })
+        });
+        let given = given.collect();
+        self.report_divergence(span, witness.here, witness.away, given);
+    }
+
     /// Goes on as if all threads were at the barrier, if they may be apart by what the host sets alone; and by anything
     /// where collectives are looked for, which are then said of groups that stay together. The guard under which they
     /// all are.
@@ -113,13 +181,7 @@ impl Machine<'_> {
         match self.terms.parting(&guards, self.group) {
             Some(witness) => {
                 if !self.state.doubtful {
-                    let given = witness.given.into_iter();
-                    let given = given.filter_map(|(name, component, word)| {
-                        let (name, scalar) = self.host_name(name, component)?;
-                        Some(HostValue { name, scalar, word })
-                    });
-                    let given = given.collect();
-                    self.report_divergence(span, witness.here, witness.away, given);
+                    self.report_parting(span, witness);
                 }
             }
             None if self.prober.enabled => {
@@ -132,6 +194,15 @@ impl Machine<'_> {
         self.state.guard = Column::Uniform(everyone.clone());
         self.state.assumed = everyone.clone();
         Some(everyone)
+    }
+}
+
+/// Whether a statement may end the loop that it stands in by itself.
+fn breaks(statement: &Stmt) -> bool {
+    match &statement.kind {
+        StmtKind::Break => true,
+        StmtKind::Loop(_) | StmtKind::Switch { .. } => false,
+        _ => statement.children().any(breaks),
     }
 }
 

@@ -577,8 +577,15 @@ impl<'a> Machine<'a> {
             ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer
         );
         match (name, arguments) {
-            ("Load" | "Load2" | "Load3" | "Load4", [at]) if *kind != ResourceKind::Texture => {
-                index.extend(self.eval(at)?);
+            ("Load" | "Load2" | "Load3" | "Load4", [at])
+                if *kind != ResourceKind::Texture || is_of_first_mip(at) =>
+            {
+                let mut at = self.eval(at)?;
+                if *kind == ResourceKind::Texture {
+                    // Which mip it is of: the same texel as by `[]`.
+                    at.pop();
+                }
+                index.extend(at);
                 if by_address && !is_of_words(self.shader, &expr.ty) {
                     // Not the words at that address: others lie there, in an order of their own.
                     index.push(self.told_by_types([&expr.ty]));
@@ -647,5 +654,17 @@ impl<'a> Machine<'a> {
                 self.opaque_of(Some((object, place)), arguments, expr)
             }
         }
+    }
+}
+
+/// Whether the last of some coordinates is written as 0.
+fn is_of_first_mip(coordinates: &Expr) -> bool {
+    match &coordinates.kind {
+        ExprKind::Cast(inner) => is_of_first_mip(inner),
+        ExprKind::Construct(parts) => parts.last().is_some_and(|mip| {
+            let is_one = matches!(mip.ty, Type::Scalar(Scalar::Int | Scalar::Uint));
+            is_one && matches!(mip.kind, ExprKind::Literal(0))
+        }),
+        _ => false,
     }
 }

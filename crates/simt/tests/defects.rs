@@ -96,6 +96,13 @@ fn barriers_that_some_threads_do_not_reach() {
     check("if (Src[gi] > 3) return; SYNC;", &[]);
     check("if (Src[gi] > 3) { SYNC; }", &[]);
     check("LEAVE(gi < 32); SYNC;", &[]);
+    // Those that others wait for went another way before.
+    check("if (gi < 32) { if (n > 3) SYNC; }", &["0 here, 32 not: gi < 32"]);
+    check(
+        "if (gi < 32) { if (Src[gi] > 3) SYNC; }",
+        &["0 here, 32 not: gi < 32"],
+    );
+    check("if (gi < 32) { if ((n & 3) > 3) SYNC; }", &[]);
 }
 
 #[test]
@@ -117,6 +124,25 @@ fn a_bound_of_the_host_may_part_the_group() {
     check("if (id.x >= n * 64) return; SYNC;", &[]);
     check("if (n % 64 != 0) return; if (id.x >= n) return; SYNC;", &[]);
     check("if (id.x >= Src[0]) return; SYNC;", &[]);
+    let tiles = |before: &str, head: &str, body: &str| {
+        format!("{before} for (uint t = 0; {head}; t += 64) {{ {body} }}")
+    };
+    let sum = "g[gi] = Src[t + gi]; SYNC; Out[gi] += g[63 - gi]; SYNC;";
+    let leave = "if (id.x >= n) return;";
+    check(&tiles(leave, "t < n", sum), &["0 here, 63 not: return; n = 33"]);
+    check(
+        &tiles(leave, "t < m", sum),
+        &["0 here, 63 not: return; n = 33 m = 1048576"],
+    );
+    check(&tiles("", "t < n", sum), &[]);
+    check(&tiles("", "id.x + t < n", sum), &["0 here, 63 not: ? n = 33"]);
+    check(&tiles("if (id.x >= n * 64) return;", "t < n", sum), &[]);
+    check(&tiles(leave, "t < Src[0]", sum), &[]);
+    check(
+        &tiles(leave, "t < n", &format!("if (Src[t] > 3) break; {sum}")),
+        &[],
+    );
+    check(&tiles(leave, "t < n", "if (t > 64) { SYNC; }"), &[]);
 }
 
 #[test]

@@ -820,6 +820,25 @@ fn a_bool_is_true_or_false() {
     assert_eq!(first_entry(&shader(&kernel(globals, body))).divergences.len(), 1);
 }
 
+#[test]
+fn a_texel_is_the_same_however_it_is_read() {
+    let globals = "Texture2D<uint> Map; groupshared uint last;";
+    check_races(globals, "last = Map.Load(int3(dtid.xy, 0)); Out[0] = last;", 2);
+    check_races(globals, "last = Map[dtid.xy]; Out[0] = last;", 2);
+    // Of another mip nothing is known; and one value is written by all.
+    check_races(
+        globals,
+        "last = Map.Load(int3(dtid.xy, Src[0])); Out[0] = last;",
+        0,
+    );
+    check_races(globals, "last = Map.Load(int3(gid.xy, 0));", 0);
+    check_races(
+        globals,
+        "if (gi > 1) return; last = gi == 0 ? Map[gid.xy] : Map.Load(uint3(gid.xy, 0));",
+        0,
+    );
+}
+
 /// What is not defined, or not as it seems, decides nothing.
 #[test]
 fn conversions_are_those_of_the_language() {
