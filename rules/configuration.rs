@@ -7,9 +7,9 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{FileSpan, Function, FunctionId, Shader, Span};
+use shaderlint_hlsl::{FileSpan, FunctionId, Shader, Span};
 
-use crate::unit::{Unit, words};
+use crate::unit::{Unit, without_comments, words};
 
 type Words<'a> = BTreeSet<&'a [u8]>;
 
@@ -24,12 +24,12 @@ pub(crate) fn holds_in_all(
     let Some(place) = shader.origins.locate(span) else {
         return false;
     };
-    let text = |place: FileSpan| {
+    let text_at = |place: FileSpan| {
         let file = shader.sources.get(place.file);
         file.and_then(|file| file.text.get(place.start as usize..place.end as usize))
             .unwrap_or_default()
     };
-    let text_of = |span: Span| shader.origins.locate(span).map_or(&[][..], text);
+    let text_of = |span: Span| shader.origins.locate(span).map_or(&[][..], text_at);
     let unit = Unit::of(shader);
 
     // What the texts at hand name, and what these names stand for in turn.
@@ -40,25 +40,50 @@ pub(crate) fn holds_in_all(
             left.extend([text_of(function.span), text_of(function.group_size_span)]);
         }
     }
+    let replaced: Words = words(text_of(span)).chain(words(form.as_bytes())).collect();
+    let holders = [entry, function].map(|holder| {
+        let holder = shader.functions.get(holder.0 as usize)?;
+        shader.origins.locate(holder.span)
+    });
+    let [Some(of_entry), Some(of_function)] = holders else {
+        return false;
+    };
+    let holders = [of_entry, of_function];
+    let is_holder = |place: &FileSpan| {
+        let is_in = |holder: &FileSpan| {
+            holder.file == place.file && place.start <= holder.start && holder.end <= place.end
+        };
+        holders.iter().any(is_in)
+    };
+    // Where what is named is declared: what chooses in there chooses what it is.
+    let mut declarations: Vec<FileSpan> = Vec::new();
+    let mut seen: BTreeSet<Span> = BTreeSet::new();
     let mut followed = Words::new();
     while let Some(text) = left.pop() {
         for word in words(text) {
             named.insert(word);
-            if followed.insert(word) {
-                left.extend(unit.bodies(shader, word));
-                let declared = unit.declared(shader, word).filter(|one| one.is_whole_name);
-                left.extend(declared.map(|one| text_of(one.span)));
+            if !followed.insert(word) {
+                continue;
+            }
+            left.extend(unit.bodies(shader, word));
+            let Some(declared) = shader.declaring(word) else {
+                return false;
+            };
+            let methods = unit.declared(shader, word).map(|one| one.span);
+            for span in declared.into_iter().chain(methods) {
+                if !seen.insert(span) {
+                    continue;
+                }
+                let Some(place) = shader.origins.locate(span) else {
+                    return false;
+                };
+                if !is_holder(&place) {
+                    declarations.push(place);
+                    left.push(text_at(place));
+                }
             }
         }
     }
-    // Where functions and variables are declared: what chooses in there chooses what they are.
-    let declarations = named.iter().flat_map(|name| unit.declared(shader, name));
-    let declarations = declarations.filter_map(|one| shader.origins.locate(one.span));
-    let mut declarations: Vec<FileSpan> = declarations.collect();
-    let holders = [entry, function].map(|holder| shader.functions.get(holder.0 as usize));
-    let holders: Vec<&Function> = holders.into_iter().flatten().collect();
-    let place_of = |holder: &&Function| shader.origins.locate(holder.span);
-    declarations.retain(|place| !holders.iter().filter_map(place_of).any(|holder| holder == *place));
     // Of what chooses in there more is asked below.
     let chosen = |place: FileSpan, at: usize| {
         let at = place.start as usize + at;
@@ -68,13 +93,13 @@ pub(crate) fn holds_in_all(
             .filter(|choice| choice.file == place.file.0 as usize);
         choices.any(|choice| (choice.start..choice.end).contains(&at))
     };
-    let unchosen = holders.iter().filter_map(place_of).map(|place| {
-        let text = text(place).iter().enumerate();
-        let kept = text.map(|(at, byte)| if chosen(place, at) { b' ' } else { *byte });
+    let unchosen = holders.iter().map(|place| {
+        let text = text_at(*place).iter().enumerate();
+        let kept = text.map(|(at, byte)| if chosen(*place, at) { b' ' } else { *byte });
         kept.collect::<Vec<u8>>()
     });
     let unchosen: Vec<Vec<u8>> = unchosen.collect();
-    let depends_on = declarations.iter().copied().chain([place]).map(text);
+    let depends_on = declarations.iter().copied().chain([place]).map(text_at);
     let mut depends_on = depends_on.chain(unchosen.iter().map(Vec::as_slice));
     let is_given = |text: &[u8]| unit.is_given_from_outside(shader, text);
     let mut bodies = named.iter().flat_map(|name| unit.bodies(shader, name));
@@ -83,51 +108,40 @@ pub(crate) fn holds_in_all(
     }
 
     unit.choices.iter().all(|choice| {
-        let holds = |place: FileSpan| {
+        let holds = |place: &FileSpan| {
             place.file.0 as usize == choice.file
                 && choice.start <= place.start as usize
                 && place.end as usize <= choice.end
         };
-        if choice.is_guard || holds(place) {
+        if choice.is_guard || holds(&place) {
             return true;
         }
         let is_within = |place: &FileSpan| {
             place.file.0 as usize == choice.file
                 && choice.start < place.end as usize
                 && (place.start as usize) < choice.end
-                && !holds(*place)
+                && !holds(place)
         };
-        let in_enum = || {
-            let around = unit.enums.iter().filter(|(file, range)| {
-                *file == choice.file && range.start < choice.start && choice.end <= range.end
-            });
-            let texts =
-                around.filter_map(|(file, range)| shader.sources.files.get(*file)?.text.get(range.clone()));
-            texts.flat_map(words).any(|word| named.contains(word))
-        };
-        if declarations.iter().any(is_within) || in_enum() {
-            return false;
-        }
-        // What chooses beside the replaced text may change a variable that is used there, or by which what it leaves is
-        // used later.
-        let around = holders
-            .iter()
-            .filter(|holder| place_of(holder).is_some_and(|place| is_within(&place)));
-        let is_beside = around.clone().next().is_some();
-        let locals: Words = around
-            .flat_map(|holder| &holder.locals)
-            .map(|local| local.name.as_bytes())
-            .collect();
         let file = shader.sources.files.get(choice.file);
         let text = file.and_then(|file| file.text.get(choice.start..choice.end));
-        words(text.unwrap_or_default()).all(|word| {
-            let is_shared = word == b"include" || (unit.declares(shader, word) && named.contains(word));
-            // The form may rest on a barrier around it, and on the sizes of the group and its waves.
-            let is_order = word == b"return" || word.windows(7).any(|part| part == b"Barrier");
-            let is_size = [&b"numthreads"[..], b"WaveSize"]
-                .iter()
-                .any(|size| word.eq_ignore_ascii_case(size));
-            !is_shared && !(is_beside && (is_order || is_size)) && !locals.contains(word)
+        let text = text.unwrap_or_default();
+        // What chooses beside the replaced text may change what comes there and how often, what becomes of what it
+        // leaves, and the sizes of the group and its waves.
+        if declarations.iter().any(is_within) || holders.iter().any(is_within) && has_code(text) {
+            return false;
+        }
+        words(text).all(|word| {
+            let is_declared = || shader.declaring(word).is_none_or(|declared| !declared.is_empty());
+            let is_shared = unit.declares(shader, word) && named.contains(word)
+                || replaced.contains(word) && is_declared();
+            word != b"include" && !is_shared
         })
     })
+}
+
+/// Whether there is more in a text than directives, each on one line.
+fn has_code(text: &[u8]) -> bool {
+    let text = without_comments(text);
+    let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    lines.any(|line| !line.is_empty() && (!line.starts_with(b"#") || line.ends_with(b"\\")))
 }

@@ -5,7 +5,6 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
-use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shaderlint_hlsl::{Shader, Span, Storage};
 
@@ -17,7 +16,6 @@ pub(crate) struct Unit {
     /// By name: each definition's text after it, parameters and all, in whatever arm it stands.
     macros: FxHashMap<Box<[u8]>, Vec<Place>>,
     pub choices: Vec<Choice>,
-    pub enums: Vec<Place>,
     /// Hashes of the words of all files.
     of_files: FxHashSet<u64>,
     /// By its hash: where one of the words of the expanded text stands.
@@ -65,7 +63,6 @@ impl Unit {
             let mut unit = Unit {
                 macros: macros(shader),
                 choices: choices(shader),
-                enums: Vec::new(),
                 of_files: FxHashSet::default(),
                 expanded: FxHashMap::default(),
                 types: FxHashSet::default(),
@@ -85,9 +82,8 @@ impl Unit {
     }
 
     fn note_words(&mut self, shader: &Shader) {
-        for (number, file) in shader.sources.files.iter().enumerate() {
+        for file in &shader.sources.files {
             self.of_files.extend(words(&file.text).map(hash));
-            self.enums.extend(enums(&file.text).map(|range| (number, range)));
         }
         let start_of_text = shader.text.as_ptr() as usize;
         for word in words(&shader.text) {
@@ -210,7 +206,8 @@ fn macros(shader: &Shader) -> FxHashMap<Box<[u8]>, Vec<Place>> {
     macros
 }
 
-fn without_comments(text: &[u8]) -> Vec<u8> {
+/// A text with a blank for each comment; line breaks at the ends of comments stay.
+pub(crate) fn without_comments(text: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((first, after)) = rest.split_first() {
@@ -290,14 +287,6 @@ fn choices(shader: &Shader) -> Vec<Choice> {
         }));
     }
     choices
-}
-
-/// The enumerations of a text: where each starts and ends.
-fn enums(text: &[u8]) -> impl Iterator<Item = Range<usize>> {
-    memmem::find_iter(text, "enum").filter_map(|start| {
-        let end = text.get(start..)?.iter().position(|byte| *byte == b'}')?;
-        Some(start..start + end)
-    })
 }
 
 /// The words of all `typedef` and `using`, among them the names they declare.

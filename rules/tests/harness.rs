@@ -340,7 +340,7 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
         let findings = check_shader(&shader, RULES, &Settings::default()).findings;
         assert_eq!(findings.len(), 1, "{text}");
         let fix = findings.into_iter().find_map(|finding| finding.fix);
-        fix.expect("every one has a fix").safety == Safety::Safe
+        fix.unwrap_or_else(|| panic!("no fix: {text}")).safety == Safety::Safe
     };
     // The textbook ladder with N for 64, and with something before or instead of parts of it.
     let sized = |before: &str| {
@@ -352,6 +352,8 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
     let array = "groupshared uint g[64];";
     let with = |before: &str, part: &str, instead: &str| ladder(before, array).replace(part, instead);
     let addition = "g[gi] += v;";
+    // Values in the member of a struct.
+    let held = |declared: &str| with(declared, addition, "V held; held.v = v; g[gi] += held.v;");
     let end = "    Out[gi] = g[gi];";
     let operators = "#if MAX\n#define OP(a, b) max(a, b)\n#else\n#define OP(a, b) ((a) + (b))\n#endif\n";
     let functions = operators
@@ -388,6 +390,28 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
             "[numthreads(64, 1, 1)]",
             "#ifndef SMALL\n[WaveSize(32)]\n#endif\n[numthreads(64, 1, 1)]",
         ),
+        // Anything in the kernel may change what comes to the ladder, and how often.
+        with("", end, &format!("#if DEBUG\n    Out[64] = 3;\n#endif\n{end}")),
+        with(
+            "",
+            "    for (uint s = 1",
+            "#ifdef TWICE\n    for (uint k = 0; k < 2; ++k)\n#endif\n    for (uint s = 1",
+        ),
+        with(
+            "",
+            "SV_GroupIndex) {",
+            "SV_GroupIndex) {\n    gi +=\n#ifdef X\n    1;\n#else\n    0;\n#endif",
+        ),
+        // What a type is is chosen.
+        held("#ifdef X\n#define T int\n#else\n#define T uint\n#endif\nstruct V { T v; };\n"),
+        held("struct V {\n#ifdef X\n    int v;\n#else\n    uint v;\n#endif\n};\n"),
+        held("#ifdef X\ntypedef int T;\n#else\ntypedef uint T;\n#endif\nstruct V { T v; };\n"),
+        held(
+            "#ifdef X\n#define BASE A\n#else\n#define BASE B\n#endif\nstruct A { int v; }; struct B { uint v; };\nstruct V : BASE {};\n",
+        ),
+        held(
+            "#ifdef X\n#define T int\n#else\n#define T uint\n#endif\ntemplate<typename S = T> struct W { S v; };\ntypedef W<> V;\n",
+        ),
         // It reads what the fix does not leave.
         with("", end, &format!("#if DEBUG\n    Out[64] = g[0];\n#endif\n{end}")),
     ] {
@@ -402,7 +426,8 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
         format!("#ifndef FILE\n#define FILE\n{}#endif\n", ladder("", array)),
         format!("#if NOTHING\n#else\n{}#endif\n", ladder("", array)),
         ladder("#if LIGHTS\nTexture2D Light;\n#endif\n", array),
-        with("", end, &format!("#if DEBUG\n    Out[64] = 3;\n#endif\n{end}")),
+        ladder("#if SIGNED\nstruct Pair { int a, b; };\n#endif\n", array),
+        with("", end, &format!("#if DEBUG\n// Nothing yet.\n#endif\n{end}")),
     ] {
         assert!(is_safe(&text, &[]), "{text}");
     }

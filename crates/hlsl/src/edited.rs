@@ -11,6 +11,8 @@
 //! The exception is what a call of something that is not in the text may reach: it may run what nobody is seen to
 //! call. Who asks for a part has to see to it that there is no such call, or to read the whole.
 
+use std::sync::Arc;
+
 use crate::lexical::{Inventory, lex, lex_parts};
 use crate::lower::{lower, parse};
 use crate::span::Span;
@@ -28,6 +30,20 @@ pub struct Edited<'a> {
     shader: &'a Shader,
     /// In order, none in another.
     splices: Vec<Splice>,
+}
+
+fn inventory(shader: &Shader) -> Arc<Option<Inventory>> {
+    shader.once(|shader| Inventory::of(&lex(&shader.text), &shader.text))
+}
+
+impl Shader {
+    /// Where in the expanded text the declarations at top level stand that may give a word its meaning: functions,
+    /// variables, types and what these declare. `None` where no declaration can be told from the next.
+    #[must_use]
+    pub fn declaring(&self, word: &[u8]) -> Option<Vec<Span>> {
+        let inventory = inventory(self);
+        Some(inventory.as_ref().as_ref()?.declaring(word).collect())
+    }
 }
 
 /// Text that grows, with the parts of it that are to be read.
@@ -111,9 +127,7 @@ impl<'a> Edited<'a> {
     #[must_use]
     pub fn part(&self, entry: FunctionId) -> Option<Shader> {
         let text = &self.shader.text;
-        let inventory = self
-            .shader
-            .once(|shader| Inventory::of(&lex(&shader.text), &shader.text));
+        let inventory = inventory(self.shader);
         let inventory = inventory.as_ref().as_ref()?;
         let entry = self.shader.functions.get(entry.0 as usize)?;
         let edited = self.splices.iter().map(|splice| splice.span);

@@ -124,14 +124,8 @@ impl Inventory {
         let mut seen: FxHashSet<u64> = FxHashSet::default();
         let mut name = |text: &[u8], open: &mut Vec<u32>| {
             for word in words(text).map(hash).filter(|word| seen.insert(*word)) {
-                let first = self.names.partition_point(|(name, _)| *name < word);
-                let named = self
-                    .names
-                    .iter()
-                    .skip(first)
-                    .take_while(|(name, _)| *name == word);
-                for (_, item) in named {
-                    need(*item, open);
+                for item in self.naming(word) {
+                    need(item, open);
                 }
             }
         };
@@ -149,6 +143,20 @@ impl Inventory {
             .into_iter()
             .filter_map(|item| self.items.get(item as usize).copied())
             .collect()
+    }
+
+    /// The items that may declare a word, and those of which nobody can tell what they declare.
+    pub fn declaring(&self, word: &[u8]) -> impl Iterator<Item = Span> {
+        let named = self.naming(hash(word)).chain(self.always.iter().copied());
+        named.filter_map(|item| self.items.get(item as usize).copied())
+    }
+
+    fn naming(&self, word: u64) -> impl Iterator<Item = u32> {
+        let first = self.names.partition_point(|(name, _)| *name < word);
+        let named = self.names.iter().skip(first);
+        named
+            .take_while(move |(name, _)| *name == word)
+            .map(|(_, item)| *item)
     }
 
     pub fn between(&self) -> &[Span] {

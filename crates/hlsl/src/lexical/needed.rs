@@ -193,9 +193,21 @@ pub(super) fn declared<'t>(
     } else {
         b"=[:({,;"
     };
+    // What a parameter of a template stands for by default is no value of what is declared.
+    let head = match item.kind {
+        ItemKind::Template => {
+            let mut open = 0i32;
+            let end = tokens.iter().position(|token| {
+                open += i32::from(token.is(b'<')) - i32::from(token.is(b'>'));
+                token.is(b'>') && open == 0
+            });
+            end.map_or(0, |end| end + 1)
+        }
+        _ => 0,
+    };
     let mut names = Vec::new();
     let (mut depth, mut is_value) = (0u32, false);
-    for (at, (token, word)) in tokens.iter().zip(words).enumerate() {
+    for (at, (token, word)) in tokens.iter().zip(words).enumerate().skip(head) {
         if token.is(b')') || token.is(b']') || token.is(b'}') {
             depth = depth.saturating_sub(1);
         } else if token.is(b'(') || token.is(b'[') || token.is(b'{') {
