@@ -182,6 +182,9 @@ impl<'a> Machine<'a> {
                 });
                 self.havoc(std::slice::from_ref(statement), statement.span)?;
                 self.leave_untold(&untold);
+                if self.may_wait(statement) {
+                    self.state.epoch += 1;
+                }
                 Ok(())
             }
             Err(halt) => {
@@ -197,6 +200,14 @@ impl<'a> Machine<'a> {
         let body = std::slice::from_ref(&l.body);
         let effects = self.effects.of_statements(self.shader, body);
         !effects.touches_shared() && !effects.barrier && !effects.leaves && !effects.opaque && !effects.wave
+    }
+
+    /// Whether a loop may go on until another thread has written something: what comes after it comes after that.
+    fn may_wait(&mut self, statement: &Stmt) -> bool {
+        let effects = self
+            .effects
+            .of_statements(self.shader, std::slice::from_ref(statement));
+        effects.atomic || effects.device_observed || effects.touches_shared() && !effects.barrier
     }
 
     /// Whether threads wait for each other in a loop.

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{ExprKind, Loop, Span, Stmt, StmtKind};
+use shaderlint_hlsl::{ExprKind, Loop, Scalar, Span, Stmt, StmtKind};
 
 use crate::column::{Column, Mask};
 use crate::finding::{Divergence, HostValue};
@@ -125,7 +125,7 @@ impl Machine<'_> {
         let guards: Vec<Value> = (0..self.lanes)
             .map(|thread| self.terms.and(guard.at(thread), condition.at(thread)))
             .collect();
-        if let Some(witness) = self.terms.parting(&guards, self.group) {
+        if let Some(witness) = self.parting(&guards) {
             self.report_parting(span, witness);
         }
     }
@@ -158,6 +158,11 @@ impl Machine<'_> {
         None
     }
 
+    fn parting(&self, guards: &[Value]) -> Option<Witness> {
+        let scalar_of = |name, component| self.host_name(name, component).map(|(_, scalar)| scalar);
+        self.terms.parting(guards, self.group, scalar_of)
+    }
+
     fn report_parting(&mut self, span: Span, witness: Witness) {
         let given = witness.given.into_iter().filter_map(|(name, component, word)| {
             let (name, scalar) = self.host_name(name, component)?;
@@ -178,7 +183,7 @@ impl Machine<'_> {
         let Column::Lanes(guards) = state.guard.clone() else {
             return None;
         };
-        match self.terms.parting(&guards, self.group) {
+        match self.parting(&guards) {
             Some(witness) => {
                 if !self.state.doubtful {
                     self.report_parting(span, witness);
@@ -216,7 +221,12 @@ struct Witness {
 impl Terms {
     /// Values of the host that hold the guards of some threads and not of others, in the first group, if there are others
     /// that hold all.
-    fn parting(&self, guards: &[Value], [width, height, depth]: [u32; 3]) -> Option<Witness> {
+    fn parting(
+        &self,
+        guards: &[Value],
+        [width, height, depth]: [u32; 3],
+        scalar_of: impl Fn(Symbol, u32) -> Option<Scalar>,
+    ) -> Option<Witness> {
         let mut seen = BTreeSet::new();
         if !guards
             .iter()
@@ -232,15 +242,28 @@ impl Terms {
             return None;
         }
         // Small numbers that split the group along each axis, and more than there are.
-        let mut words: Vec<u32> = vec![MANY, width / 2 + 1, height / 2 + 1, depth / 2 + 1, 0, 1];
-        words.extend(words.clone().into_iter().map(|word| (word as f32).to_bits()));
+        let numbers = [MANY, width / 2 + 1, height / 2 + 1, depth / 2 + 1, 0, 1];
+        let words = |scalar: Scalar| -> Option<Vec<u32>> {
+            Some(match scalar {
+                Scalar::Int | Scalar::Uint => numbers.to_vec(),
+                Scalar::Float => numbers.map(|number| (number as f32).to_bits()).to_vec(),
+                Scalar::Bool => vec![0, 1],
+                _ => return None,
+            })
+        };
+        let of_unknowns = unknowns.iter().map(|atom| {
+            let (name, component) = self.name_of(*atom)?;
+            words(scalar_of(name, component)?)
+        });
+        let of_unknowns: Vec<Vec<u32>> = of_unknowns.collect::<Option<_>>()?;
         let (mut parted, mut together) = (None, false);
-        let choices = words.len().pow(unknowns.len() as u32);
+        let choices: usize = of_unknowns.iter().map(Vec::len).product();
         for choice in 0..choices {
             let mut rest = choice;
             let given: Vec<(u32, u32)> = unknowns
                 .iter()
-                .map(|atom| {
+                .zip(&of_unknowns)
+                .map(|(atom, words)| {
                     let word = words[rest % words.len()];
                     rest /= words.len();
                     (*atom, word)

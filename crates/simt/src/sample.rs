@@ -63,6 +63,7 @@ impl Terms {
         let tries = if condition.is_some() { TRIES } else { 4 };
         for seed in 1..=tries {
             let mut sample = Sample::new(self, seed);
+            sample.strict = true;
             sample.limit = MAX_VISITS;
             sample.known.extend(given.iter().copied());
             if condition.is_some_and(|condition| !sample.holds(condition)) {
@@ -98,6 +99,7 @@ impl Terms {
     pub(crate) fn seen_to_hold(&self, condition: &Value, given: &[(u32, u32)]) -> bool {
         (1..=TRIES).any(|seed| {
             let mut sample = Sample::new(self, seed);
+            sample.strict = true;
             sample.limit = MAX_VISITS;
             sample.known.extend(given.iter().copied());
             let holds = sample.holds(condition);
@@ -109,6 +111,7 @@ impl Terms {
     /// The value where some atoms are given, in the first group; `None` if that does not decide it.
     pub(crate) fn value_given(&self, value: &Value, given: &[(u32, u32)]) -> Option<u32> {
         let mut sample = Sample::new(self, 0);
+        sample.strict = true;
         sample.known.extend(given.iter().copied());
         let word = sample.value(value);
         (!sample.guessed).then_some(word)
@@ -141,15 +144,15 @@ impl<'t> Sample<'t> {
     pub(crate) fn value(&mut self, value: &Value) -> u32 {
         let fold = |sample: &mut Self, operator: Operator, constant: u32, parts: &[Part]| {
             let mut total = constant;
+            let mut exactness = Exactness::of(operator);
+            exactness.add(constant, 1);
             for part in parts {
                 if sample.visits >= sample.limit {
                     break;
                 }
                 for atom in part.start..part.end {
                     let word = sample.atom(atom);
-                    if sample.strict && !operator.is_exact() && !is_small(word) {
-                        sample.guessed = true;
-                    }
+                    exactness.add(word, part.factor);
                     // Small whole numbers: float sums of them are exact in any order.
                     let word = if operator.is_exact() || sample.given.is_some() || sample.strict {
                         word
@@ -159,13 +162,14 @@ impl<'t> Sample<'t> {
                     match operator {
                         Operator::Add => total = total.wrapping_add(word.wrapping_mul(part.factor)),
                         _ => {
-                            for _ in 0..part.factor.min(4) {
+                            for _ in 0..part.factor.min(MAX_FACTOR) {
                                 total = operator.fold(total, word);
                             }
                         }
                     }
                 }
             }
+            sample.guessed |= sample.strict && !exactness.holds();
             total
         };
         match value {
@@ -333,10 +337,77 @@ impl<'t> Sample<'t> {
     }
 }
 
-/// Whether sums and products of a few such floats are exact.
-fn is_small(word: u32) -> bool {
-    let value = f32::from_bits(word);
-    value.abs() <= 65_536.0 && value.fract() == 0.0
+/// Whether a sum or a product of floats is exact whatever the order is in which it is made.
+///
+/// A sum is where all parts are multiples of one power of two and add up, by their magnitudes, to less than 2²⁴ times that;
+/// a product where the significant bits of all factors are no more than 24 together. Both as long as nothing comes near the
+/// ends of the range, where numbers are denormal or infinite.
+enum Exactness {
+    /// Whatever is put in.
+    Always,
+    Sum {
+        lowest: i32,
+        magnitude: f64,
+    },
+    Product {
+        bits: u32,
+        exponents: i64,
+    },
+    Lost,
+}
+
+/// Where floats are neither near the least nor near the greatest.
+const EXPONENTS: std::ops::RangeInclusive<i64> = -100..=100;
+
+/// As often as one part may stand in a sum of floats.
+const MAX_FACTOR: u32 = 4;
+
+impl Exactness {
+    fn of(operator: Operator) -> Exactness {
+        match operator {
+            Operator::FloatAdd => Exactness::Sum {
+                lowest: i32::MAX,
+                magnitude: 0.0,
+            },
+            Operator::FloatMul => Exactness::Product {
+                bits: 0,
+                exponents: 0,
+            },
+            _ => Exactness::Always,
+        }
+    }
+
+    fn add(&mut self, word: u32, times: u32) {
+        let value = f32::from_bits(word);
+        let (fraction, exponent) = (word & 0x007F_FFFF, i64::from(word >> 23 & 0xFF) - 127);
+        let is_usual = value == 0.0 || value.is_normal() && EXPONENTS.contains(&exponent);
+        let below = fraction.trailing_zeros().min(23);
+        *self = match *self {
+            Exactness::Always => Exactness::Always,
+            _ if !is_usual || times > MAX_FACTOR => Exactness::Lost,
+            Exactness::Sum { lowest, magnitude } if value != 0.0 => Exactness::Sum {
+                lowest: lowest.min(exponent as i32 - 23 + below as i32),
+                magnitude: magnitude + f64::from(value.abs()) * f64::from(times),
+            },
+            Exactness::Product { bits, exponents } if value != 0.0 => Exactness::Product {
+                bits: bits + (24 - below) * times,
+                exponents: exponents + exponent.abs() * i64::from(times),
+            },
+            Exactness::Lost => Exactness::Lost,
+            Exactness::Sum { lowest, magnitude } => Exactness::Sum { lowest, magnitude },
+            Exactness::Product { bits, exponents } => Exactness::Product { bits, exponents },
+        };
+    }
+
+    fn holds(&self) -> bool {
+        match *self {
+            Exactness::Always => true,
+            Exactness::Sum { lowest: i32::MAX, .. } => true,
+            Exactness::Sum { lowest, magnitude } => magnitude < f64::from(1 << 24) * 2f64.powi(lowest),
+            Exactness::Product { bits, exponents } => bits <= 24 && EXPONENTS.contains(&exponents),
+            Exactness::Lost => false,
+        }
+    }
 }
 
 fn fingerprint(op: Op) -> u64 {

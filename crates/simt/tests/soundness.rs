@@ -825,18 +825,86 @@ fn a_texel_is_the_same_however_it_is_read() {
     let globals = "Texture2D<uint> Map; groupshared uint last;";
     check_races(globals, "last = Map.Load(int3(dtid.xy, 0)); Out[0] = last;", 2);
     check_races(globals, "last = Map[dtid.xy]; Out[0] = last;", 2);
-    // Of another mip nothing is known; and one value is written by all.
-    check_races(
-        globals,
-        "last = Map.Load(int3(dtid.xy, Src[0])); Out[0] = last;",
-        0,
-    );
+    // One value is written by all.
     check_races(globals, "last = Map.Load(int3(gid.xy, 0));", 0);
     check_races(
         globals,
         "if (gi > 1) return; last = gi == 0 ? Map[gid.xy] : Map.Load(uint3(gid.xy, 0));",
         0,
     );
+}
+
+#[test]
+fn floats_are_computed_as_they_are_read() {
+    let globals =
+        "cbuffer C { float F; float2 P; }; StructuredBuffer<float> Floats; groupshared float f[64];";
+    let clear = "g[gi] = 0; f[gi] = 0; GroupMemoryBarrierWithGroupSync();";
+    // None of these ever holds.
+    for condition in [
+        "F > 0 && F * 0.5 > F",
+        "F * 0.5 != F / 2",
+        "F > 0 && F + 1 < F",
+        "P.x > 0 && P.y > 0 && P.x + P.y < P.x",
+        "F > 100 && F * 1.5 < 100",
+        "P.x * P.x + P.y * P.y < 4 && P.x > 3",
+        "Floats[0] > 0 && Floats[0] + 1 < Floats[0]",
+    ] {
+        check_races(
+            globals,
+            &format!("{clear} if (gi == 0) g[0] = 1; if ({condition}) Out[gi] = g[0];"),
+            0,
+        );
+        let body = format!("if ({condition} && gi < 5) return; GroupMemoryBarrierWithGroupSync();");
+        let analysis = first_entry(&shader(&kernel(globals, &body)));
+        assert_eq!(analysis.divergences.len(), 0, "{condition}");
+    }
+    check_races(
+        globals,
+        &format!("{clear} if (gi == 0) g[0] = 1; if (F + 1 > 3) Out[gi] = g[0];"),
+        1,
+    );
+    // Two threads write one value.
+    for (one, other) in [
+        ("Floats[0] / 4", "Floats[0] * 0.25"),
+        ("Floats[0] + Floats[1]", "Floats[0] - (-Floats[1])"),
+        ("-Floats[0]", "Floats[0] * -1"),
+        ("Floats[0] * 2 + Floats[0]", "3 * Floats[0]"),
+    ] {
+        check_races(
+            globals,
+            &format!("{clear} if (gi == 0) f[0] = {one}; if (gi == 1) f[0] = {other};"),
+            0,
+        );
+    }
+    check_races(
+        globals,
+        &format!("{clear} if (gi == 0) f[0] = Floats[0]; if (gi == 1) f[0] = Floats[0] + 1;"),
+        1,
+    );
+}
+
+/// A thread that waits until another one has written comes after it.
+#[test]
+fn who_waits_in_a_loop_comes_later() {
+    let globals = "groupshared uint flag; globallycoherent RWStructuredBuffer<uint> Flag;";
+    let write = "if (gi == 0) { g[0] = 1; GroupMemoryBarrier(); uint o; InterlockedExchange(flag, 1, o); }";
+    let read = "GroupMemoryBarrier(); Out[0] = g[0];";
+    for wait in [
+        "uint o = 0; while (o == 0) InterlockedAdd(flag, 0, o);",
+        "for (;;) { uint o; InterlockedAdd(flag, 0, o); if (o) break; }",
+        "uint o; do { InterlockedOr(flag, 0, o); } while (o == 0);",
+        "while (Flag[0] == 0) {}",
+    ] {
+        let body = format!(
+            "if (gi == 0) flag = 0; GroupMemoryBarrierWithGroupSync(); {write} if (gi == 32) {{ {wait} {read} }}"
+        );
+        check_races(globals, &body, 0);
+    }
+    let body = format!(
+        "if (gi == 0) flag = 0; GroupMemoryBarrierWithGroupSync(); {write}
+         if (gi == 32) {{ uint sum = 0; for (uint i = 0; i < Src[0]; i++) sum += Src[i]; {read} }}"
+    );
+    check_races(globals, &body, 1);
 }
 
 /// What is not defined, or not as it seems, decides nothing.
