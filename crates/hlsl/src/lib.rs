@@ -97,6 +97,7 @@ pub fn read_preprocessed(
     shader.origins = origins;
     shader.sources = unit.sources;
     shader.gaps = unit.gaps;
+    shader.is_refused = unit.is_refused;
     let before = problems.len();
     for problem in unread {
         let place = shader.origins.locate(problem.span);

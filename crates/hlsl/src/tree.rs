@@ -34,6 +34,8 @@ pub struct Shader {
     pub unread: Vec<String>,
     /// Where in the text files would stand that were not found, or not followed.
     pub gaps: Vec<u32>,
+    /// An `#error` stands in what is read: no compiler takes it as it is.
+    pub is_refused: bool,
     pub structs: Vec<Struct>,
     pub globals: Vec<Global>,
     pub functions: Vec<Function>,

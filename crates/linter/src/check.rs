@@ -6,7 +6,7 @@ use shaderlint_simt::{Analysis, analyze};
 use crate::finding::{At, Diagnostic, Finding};
 use crate::place;
 use crate::reach::reached;
-use crate::rule::{Context, Level, Rule, Settings, ShaderModel};
+use crate::rule::{Category, Context, Level, Rule, Settings, ShaderModel};
 use crate::suppress::{Allowed, OfFiles};
 
 /// D3D allows this many threads in a group (D3D11.3 functional spec, 18.6).
@@ -83,7 +83,10 @@ fn check_analyses(
             wants_fixes: true,
             is_stopped: settings.is_stopped,
         };
-        for rule in rules.iter().take_while(|_| !(settings.is_stopped)()) {
+        // What no compiler takes as it is has no defects when it runs.
+        let applies = |rule: &&Rule| !shader.is_refused || rule.category != Category::Correctness;
+        let rules = rules.iter().filter(applies);
+        for rule in rules.take_while(|_| !(settings.is_stopped)()) {
             let mut findings = Vec::new();
             (rule.check)(&context, &mut findings);
             raw.extend(findings.into_iter().map(|finding| (rule, finding)));

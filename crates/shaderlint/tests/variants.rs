@@ -17,6 +17,16 @@ fn racy_under(condition: &str) -> String {
     format!("{condition}\n{RACE}#endif\n")
 }
 
+/// What no compiler takes has no defects; as soon as it is taken it has.
+#[test]
+fn a_refused_configuration_has_no_defects() {
+    let text = format!("#ifndef PLATFORM\n#error no platform\n#endif\n{RACE}");
+    let refused = said("refused", &text, &[]);
+    assert!(refused.contains("nothing found in 1 file"), "{refused}");
+    let said = said("not-refused", &text, &["-D", "PLATFORM=1"]);
+    assert!(said.contains("groupshared-race"), "{said}");
+}
+
 #[test]
 fn each_declared_variant_is_read_and_a_place_is_said_once() {
     let text = RACE.replace("64", "SIZE");

@@ -341,6 +341,14 @@ impl<'a> Machine<'a> {
             let value = self.eval(value)?;
             return self.change_part(target, &operator, &value);
         }
+        // A variable that is all of the target is read by no side of it, and assigned last.
+        let is_read_in_target = !matches!(target.kind, ExprKind::Local(_));
+        if changes_what_is_read(target, value) || is_read_in_target && changes_what_is_read(value, target) {
+            return Self::stop(
+                "an assignment whose sides depend on which comes first",
+                target.span,
+            );
+        }
         let place = self.place(target)?;
         let Some(op) = op else {
             let mut kept = self.eval(value)?;
@@ -667,4 +675,18 @@ fn is_of_first_mip(coordinates: &Expr) -> bool {
         }),
         _ => false,
     }
+}
+
+/// Whether the one expression changes a variable that the other reads.
+fn changes_what_is_read(one: &Expr, other: &Expr) -> bool {
+    let is_read = |variable: LocalId| {
+        let is_of_it = |part: &Expr| matches!(part.kind, ExprKind::Local(local) if local == variable);
+        other.descendants().any(is_of_it)
+    };
+    one.descendants().any(|part| match &part.kind {
+        ExprKind::Assign { target, .. } | ExprKind::Step { target, .. } => {
+            matches!(target.kind, ExprKind::Local(local) if is_read(local))
+        }
+        _ => false,
+    })
 }

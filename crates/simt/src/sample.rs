@@ -386,7 +386,7 @@ impl Exactness {
             Exactness::Always => Exactness::Always,
             _ if !is_usual || times > MAX_FACTOR => Exactness::Lost,
             Exactness::Sum { lowest, magnitude } if value != 0.0 => Exactness::Sum {
-                lowest: lowest.min(exponent as i32 - 23 + below as i32),
+                lowest: lowest.min(exponent as i32 - 23 + below.cast_signed()),
                 magnitude: magnitude + f64::from(value.abs()) * f64::from(times),
             },
             Exactness::Product { bits, exponents } if value != 0.0 => Exactness::Product {

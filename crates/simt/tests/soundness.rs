@@ -834,6 +834,22 @@ fn a_texel_is_the_same_however_it_is_read() {
     );
 }
 
+/// HLSL does not say which side of an assignment comes first.
+#[test]
+fn no_order_is_made_up() {
+    let stopped = |body: &str| {
+        let body = format!(
+            "uint n = gi; g[gi] = gi; {body}; GroupMemoryBarrierWithGroupSync(); Out[dtid.x] = g[gi];"
+        );
+        first_entry(&shader(&kernel("", &body))).stopped.is_some()
+    };
+    assert!(stopped("g[n] = n = 3"));
+    assert!(stopped("g[n++] = n"));
+    assert!(!stopped("g[n++] = gi"));
+    assert!(!stopped("n = n++ + 1"));
+    assert!(!stopped("n = g[n++]"));
+}
+
 #[test]
 fn floats_are_computed_as_they_are_read() {
     let globals =

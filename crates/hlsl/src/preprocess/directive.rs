@@ -64,6 +64,7 @@ impl Unit<'_> {
                 let text = String::from_utf8_lossy(rest);
                 let place = source.place(line.hash, line.end);
                 self.problem(format!("`#error`: {}", text.trim()), Some(place));
+                self.is_refused = true;
             }
             // The last is a line marker, which gives a number.
             b"line" | b"warning" | b"ident" | [b'0'..=b'9', ..] => {}

@@ -60,6 +60,8 @@ pub struct Preprocessed {
     pub inactive: Vec<Inactive>,
     /// Where in the text files would stand that were not found, or not followed.
     pub gaps: Vec<u32>,
+    /// An `#error` stands in it.
+    pub is_refused: bool,
 }
 
 /// A region of a file that conditional compilation left out.

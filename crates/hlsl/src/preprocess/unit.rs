@@ -64,6 +64,7 @@ pub(super) struct Unit<'a> {
     pub bytes_read: usize,
     /// Where in the expanded text files would stand that are not read.
     pub gaps: Vec<u32>,
+    pub is_refused: bool,
     /// How far the expanded text was looked through for braces, and how many are open there.
     pub braces: (usize, u32),
     /// The regions left out, each with the index of its `#if` in `groups`.
@@ -107,6 +108,7 @@ impl<'a> Unit<'a> {
             inclusions: 0,
             bytes_read: 0,
             gaps: Vec::new(),
+            is_refused: false,
             braces: (0, 0),
             inactive: Vec::new(),
             groups: Vec::new(),
@@ -153,6 +155,7 @@ impl<'a> Unit<'a> {
             sources: self.sources,
             inactive,
             gaps: self.gaps,
+            is_refused: self.is_refused,
         };
         (preprocessed, self.problems)
     }
