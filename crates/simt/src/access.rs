@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Span, Type};
 
-use crate::column::Column;
+use crate::column::{Column, Mask};
 use crate::finding::{Access, Iteration, Race};
 use crate::host::Within;
 use crate::machine::Machine;
@@ -33,6 +33,7 @@ impl Machine<'_> {
             doubtful: self.state.doubtful,
             shared_guard,
             epoch: self.state.epoch,
+            waited: self.state.waited.and(self.state.active) != Mask::EMPTY,
             exchanges: self.state.exchanges,
             guard: self.state.guard.clone(),
             condition: self.uncertain_condition(),

@@ -1,10 +1,10 @@
 //! Branches, loops and switches over threads that may go different ways.
 
-use shaderlint_hlsl::{Case, Expr, LocalId, Loop, Span, Stmt, StmtKind};
+use shaderlint_hlsl::{Case, Expr, ExprKind, LocalId, Loop, Span, Stmt, StmtKind, Storage};
 
 use crate::claim::Claims;
 use crate::column::{Column, Mask};
-use crate::divergence::Parting;
+use crate::divergence::{Parting, breaks};
 use crate::machine::{BUDGET, Halt, LoopState, MAX_WORK, Machine, Run};
 use crate::terms::Terms;
 use crate::value::Value;
@@ -182,8 +182,8 @@ impl<'a> Machine<'a> {
                 });
                 self.havoc(std::slice::from_ref(statement), statement.span)?;
                 self.leave_untold(&untold);
-                if self.may_wait(statement) {
-                    self.state.epoch += 1;
+                if self.may_wait(statement, l) {
+                    self.state.waited = self.state.waited.or(self.state.active);
                 }
                 Ok(())
             }
@@ -202,12 +202,62 @@ impl<'a> Machine<'a> {
         !effects.touches_shared() && !effects.barrier && !effects.leaves && !effects.opaque && !effects.wave
     }
 
-    /// Whether a loop may go on until another thread has written something: what comes after it comes after that.
-    fn may_wait(&mut self, statement: &Stmt) -> bool {
+    /// Whether a loop may go on until another thread has written something. It does not where all that ends it is a count
+    /// of its own, compared with what no thread writes.
+    fn may_wait(&mut self, statement: &Stmt, l: &Loop) -> bool {
         let effects = self
             .effects
             .of_statements(self.shader, std::slice::from_ref(statement));
-        effects.atomic || effects.device_observed || effects.touches_shared() && !effects.barrier
+        let sees_others = effects.atomic || effects.device_observed || effects.touches_shared();
+        let ends_by_condition = !breaks(&l.body) && !effects.leaves && !effects.opaque;
+        sees_others && !(ends_by_condition && l.condition.as_ref().is_some_and(|ends| self.counts(l, ends)))
+    }
+
+    /// Whether a condition compares numbers, what the host sets, and variables that the loop changes by such alone.
+    fn counts(&self, l: &Loop, condition: &Expr) -> bool {
+        let is_settled = |expr: &Expr, variable: Option<LocalId>| {
+            expr.descendants().all(|part| match &part.kind {
+                ExprKind::Literal(_) | ExprKind::Unary(..) | ExprKind::Binary(..) | ExprKind::Cast(_) => true,
+                ExprKind::Field(..) | ExprKind::Swizzle(..) => true,
+                ExprKind::Local(local) => variable == Some(*local),
+                ExprKind::Global(global) => {
+                    let global = self.shader.globals.get(global.0 as usize);
+                    global.is_some_and(|global| matches!(global.storage, Storage::Uniform | Storage::Const))
+                }
+                _ => false,
+            })
+        };
+        let changes = |variable: LocalId, part: &Expr| match &part.kind {
+            ExprKind::Assign { target, value, .. } => {
+                root(target) == Some(variable)
+                    && !(matches!(target.kind, ExprKind::Local(_)) && is_settled(value, Some(variable)))
+            }
+            ExprKind::Call(_, arguments) | ExprKind::Intrinsic(_, arguments) => {
+                arguments.iter().any(|argument| root(argument) == Some(variable))
+            }
+            ExprKind::Method { arguments, .. } => {
+                arguments.iter().any(|argument| root(argument) == Some(variable))
+            }
+            ExprKind::Opaque(_) => true,
+            _ => false,
+        };
+        let mut left: Vec<&Stmt> = vec![&l.body];
+        let mut inside: Vec<&Expr> = l.step.iter().collect();
+        while let Some(statement) = left.pop() {
+            inside.extend(statement.expressions());
+            left.extend(statement.children());
+        }
+        let is_own = |variable: LocalId| {
+            let mut parts = inside.iter().flat_map(|expr| expr.descendants());
+            parts.all(|part| !changes(variable, part))
+        };
+        condition.descendants().all(|part| match &part.kind {
+            ExprKind::Local(variable) => is_own(*variable),
+            ExprKind::Literal(_) | ExprKind::Unary(..) | ExprKind::Binary(..) | ExprKind::Cast(_) => true,
+            ExprKind::Field(..) | ExprKind::Swizzle(..) => true,
+            ExprKind::Global(_) => is_settled(part, None),
+            _ => false,
+        })
     }
 
     /// Whether threads wait for each other in a loop.
@@ -369,9 +419,17 @@ impl<'a> Machine<'a> {
     }
 }
 
+/// The variable that a place is, or is a part of.
+fn root(place: &Expr) -> Option<LocalId> {
+    match &place.kind {
+        ExprKind::Local(local) => Some(*local),
+        ExprKind::Index(base, _) | ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => root(base),
+        _ => None,
+    }
+}
+
 /// The variable that counts a loop's passes: the one its step changes, or its first one declared.
 pub(crate) fn loop_variable(l: &Loop) -> Option<LocalId> {
-    use shaderlint_hlsl::ExprKind;
     fn target(expr: &Expr) -> Option<LocalId> {
         match &expr.kind {
             ExprKind::Assign { target, .. } | ExprKind::Step { target, .. } => match target.kind {

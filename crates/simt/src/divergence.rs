@@ -203,7 +203,7 @@ impl Machine<'_> {
 }
 
 /// Whether a statement may end the loop that it stands in by itself.
-fn breaks(statement: &Stmt) -> bool {
+pub(crate) fn breaks(statement: &Stmt) -> bool {
     match &statement.kind {
         StmtKind::Break => true,
         StmtKind::Loop(_) | StmtKind::Switch { .. } => false,

@@ -90,6 +90,8 @@ pub(crate) struct State {
     /// Barriers passed that order groupshared memory.
     pub interval: u32,
     pub epoch: u32,
+    /// Threads that may have waited for others in a loop since the last barrier.
+    pub waited: Mask,
     pub exchanges: u32,
     /// The guard at the last of these barriers.
     pub barrier_guard: Value,
@@ -313,6 +315,7 @@ impl<'a> Machine<'a> {
             guard: Column::Uniform(Value::TRUE),
             interval: 0,
             epoch: 0,
+            waited: Mask::EMPTY,
             exchanges: 0,
             barrier_guard: Value::TRUE,
             device_interval: 0,
@@ -701,6 +704,7 @@ impl<'a> Machine<'a> {
         }
         let state = &mut self.state;
         state.doubtful = state.presumes;
+        state.waited = Mask::EMPTY;
         if orders_device {
             state.device_interval += 1;
             state.device_guard = guard.clone();

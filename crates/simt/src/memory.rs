@@ -28,6 +28,8 @@ pub(crate) struct Site {
     pub shared_guard: Option<NonZeroU32>,
     /// Counts the points after which it is no longer certain that no barrier came between.
     pub epoch: u32,
+    /// One of those that take part may have waited for another thread to write something.
+    pub waited: bool,
     /// Counts the operations by which lanes of a wave hand each other values.
     pub exchanges: u32,
     /// By thread: the condition under which it takes part.
@@ -79,7 +81,9 @@ impl Touch {
         else {
             return Meeting::NotCertain;
         };
-        if here.doubtful || there.doubtful || here.epoch != there.epoch {
+        // Who has waited may come after all that the others do.
+        let waited = here.waited || there.waited;
+        if here.doubtful || there.doubtful || waited || here.epoch != there.epoch {
             return Meeting::NotCertain;
         }
         let one_guard = here.shared_guard.is_some() && here.shared_guard == there.shared_guard;

@@ -915,12 +915,16 @@ fn who_waits_in_a_loop_comes_later() {
             "if (gi == 0) flag = 0; GroupMemoryBarrierWithGroupSync(); {write} if (gi == 32) {{ {wait} {read} }}"
         );
         check_races(globals, &body, 0);
+        let reader_first = format!(
+            "if (gi == 0) flag = 0; GroupMemoryBarrierWithGroupSync(); if (gi == 32) {{ {wait} {read} }} {write}"
+        );
+        check_races(globals, &reader_first, 0);
     }
     let body = format!(
         "if (gi == 0) flag = 0; GroupMemoryBarrierWithGroupSync(); {write}
-         if (gi == 32) {{ uint sum = 0; for (uint i = 0; i < Src[0]; i++) sum += Src[i]; {read} }}"
+         if (gi == 32) {{ uint sum = 0; for (uint i = 0; i < many; i++) sum += Flag[i]; {read} }}"
     );
-    check_races(globals, &body, 1);
+    check_races(&format!("{globals} uint many;"), &body, 1);
 }
 
 /// What is not defined, or not as it seems, decides nothing.
