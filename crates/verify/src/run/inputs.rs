@@ -1,6 +1,6 @@
 //! What buffers hold before a run. Inputs go by name, so that two kernels with different bindings get the same.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, TryReserveError};
 
 use shaderlint_hlsl::Scalar;
 
@@ -64,6 +64,8 @@ pub struct Inputs {
     pub buffers: BTreeMap<String, Vec<u8>>,
     /// Words of each uniform, in order of offset, by name.
     pub uniforms: BTreeMap<String, Vec<u32>>,
+    /// Buffers that this machine has no memory for, with what allocating them said.
+    pub no_room: BTreeMap<String, String>,
 }
 
 /// Inputs for these kernels and a dispatch of `groups`: read-only buffers hold seeded words as the plan says, writable
@@ -84,8 +86,14 @@ pub fn make_inputs(kernels: &[&Lowered], groups: [u32; 3], plan: &InputPlan) -> 
                 }
             } else if !inputs.buffers.contains_key(&binding.name) {
                 let is_asked = asked.contains(&binding.binding);
-                let bytes = fill(binding, if is_asked { counted } else { threads }, plan);
-                inputs.buffers.insert(binding.name.clone(), bytes);
+                match fill(binding, if is_asked { counted } else { threads }, plan) {
+                    Ok(bytes) => {
+                        inputs.buffers.insert(binding.name.clone(), bytes);
+                    }
+                    Err(error) => {
+                        inputs.no_room.insert(binding.name.clone(), error.to_string());
+                    }
+                }
             }
         }
     }
@@ -168,7 +176,7 @@ pub(super) fn threads(kernel: &Lowered, groups: [u32; 3]) -> u64 {
         .fold(1u64, |product, n| product.saturating_mul(u64::from(*n)))
 }
 
-fn fill(binding: &Binding, threads: u64, plan: &InputPlan) -> Vec<u8> {
+fn fill(binding: &Binding, threads: u64, plan: &InputPlan) -> Result<Vec<u8>, TryReserveError> {
     let stride = binding.element.stride.max(4) as usize;
     let elements = match (&binding.kind, plan.lengths.get(&binding.name)) {
         (BindingKind::Counter, _) => 1,
@@ -177,21 +185,23 @@ fn fill(binding: &Binding, threads: u64, plan: &InputPlan) -> Vec<u8> {
     };
     // Beyond this the device refuses; the run says so.
     let elements = usize::try_from(elements.clamp(1, 1 << 28)).unwrap_or(1);
-    let mut words = vec![0u32; elements.saturating_mul(stride) / 4];
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(elements.saturating_mul(stride))?;
+    bytes.resize(elements.saturating_mul(stride), 0);
     if let Some(contents) = plan.contents.get(&binding.name).filter(|c| !c.is_empty()) {
         let mut contents = contents.iter().cycle();
-        each_word(binding, &mut words, |_, scalar| {
+        each_word(binding, &mut bytes, |_, scalar| {
             bits_of(contents.next().copied().unwrap_or(0.0), scalar)
         });
     } else if binding.kind == BindingKind::ReadOnlyStorage || is_read_at_its_edges(binding, plan) {
         let mut random = Random::new(plan.seed, &binding.name);
-        each_word(binding, &mut words, |_, scalar| {
+        each_word(binding, &mut bytes, |_, scalar| {
             value(plan.values, scalar, random.next())
         });
     } else if binding.kind == BindingKind::ReadWriteStorage && !binding.is_atomic {
-        each_word(binding, &mut words, poison);
+        each_word(binding, &mut bytes, poison);
     }
-    bytemuck::cast_slice(&words).to_vec()
+    Ok(bytes)
 }
 
 /// What a kernel works on in place gets edge values too. That a word is written or not shows in the other dispatches.
@@ -199,13 +209,14 @@ fn is_read_at_its_edges(binding: &Binding, plan: &InputPlan) -> bool {
     plan.values == Values::Edges && binding.kind == BindingKind::ReadWriteStorage && !binding.is_atomic
 }
 
-fn each_word(binding: &Binding, words: &mut [u32], mut value: impl FnMut(u32, Scalar) -> u32) {
-    let stride = (binding.element.stride.max(4) / 4) as usize;
+fn each_word(binding: &Binding, bytes: &mut [u8], mut value: impl FnMut(u32, Scalar) -> u32) {
+    let stride = binding.element.stride.max(4) as usize;
     let mut index = 0u32;
-    for element in words.chunks_mut(stride) {
+    for element in bytes.chunks_mut(stride) {
         for Word { offset, scalar } in &binding.element.words {
-            if let Some(word) = element.get_mut(*offset as usize / 4) {
-                *word = value(index, *scalar);
+            let start = *offset as usize;
+            if let Some(word) = element.get_mut(start..start.saturating_add(4)) {
+                word.copy_from_slice(&value(index, *scalar).to_le_bytes());
                 index = index.wrapping_add(1);
             }
         }
@@ -277,11 +288,12 @@ impl Inputs {
     /// Where there is nothing for it.
     pub fn bytes(&self, binding: &Binding) -> Result<std::borrow::Cow<'_, [u8]>, RunError> {
         let BindingKind::Uniform { members } = &binding.kind else {
-            return self
-                .buffers
-                .get(&binding.name)
-                .map(|bytes| bytes.as_slice().into())
-                .ok_or_else(|| RunError::Input(format!("nothing for `{}`", binding.name)));
+            let name = &binding.name;
+            return match (self.buffers.get(name), self.no_room.get(name)) {
+                (Some(bytes), _) => Ok(bytes.as_slice().into()),
+                (None, Some(why)) => Err(RunError::OutOfMemory(format!("no room for `{name}`: {why}"))),
+                (None, None) => Err(RunError::Input(format!("nothing for `{name}`"))),
+            };
         };
         let mut words = vec![0u32; (binding.element.stride.max(4) / 4) as usize];
         for member in members {
