@@ -1,6 +1,8 @@
 //! Expressions: values of all active threads, and the places they are stored in.
 
-use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, FunctionId, LocalId, ResourceKind, Scalar, Type};
+use shaderlint_hlsl::{
+    BinaryOp, Direction, Expr, ExprKind, FunctionId, LocalId, ResourceKind, Scalar, Shader, Type,
+};
 
 use crate::claim::Met;
 use crate::column::{Column, Mask};
@@ -554,6 +556,15 @@ impl<'a> Machine<'a> {
                     .map(|component| self.load_device(resource, &index, component))
                     .collect())
             }
+            ("Load", [at]) if is_first_level(self.shader, at) => {
+                // What a subscript reads.
+                let mut texel = self.eval(at)?;
+                texel.pop();
+                index.extend(texel);
+                Ok((0..count as u32)
+                    .map(|component| self.load_device(resource, &index, component))
+                    .collect())
+            }
             ("Store" | "Store2" | "Store3" | "Store4", [at, value]) if by_address => {
                 index.extend(self.eval(at)?);
                 let ty = &value.ty;
@@ -614,4 +625,18 @@ impl<'a> Machine<'a> {
             }
         }
     }
+}
+
+/// Whether the last component of a texel's place, its level, is written as 0. Which level that of a variable is is not
+/// known.
+fn is_first_level(shader: &Shader, at: &Expr) -> bool {
+    let within = at.uncast();
+    let ExprKind::Construct(parts) = &within.kind else {
+        return false;
+    };
+    let is_zero = |level: &Expr| matches!(level.uncast().kind, ExprKind::Literal(0));
+    // More than the level.
+    parts.len() > 1
+        && parts.last().is_some_and(is_zero)
+        && shader.components(&within.ty) == shader.components(&at.ty)
 }

@@ -121,7 +121,8 @@ fn written(
         .map(|inputs| {
             let is_unlike = &is_unlike;
             move |name: &str, index: &[u32], component: u32| {
-                if let Some(scalar) = texel(shader, name) {
+                let is_array = kernel.bindings.iter().any(|binding| binding.name == name);
+                if let Some(scalar) = texel(shader, name).filter(|_| !is_array) {
                     // One kernel reads what the other does not, or the same in another way.
                     is_unlike.set(is_unlike.get() || trial.flagged.replaced != trial.fixed.replaced);
                     return hashed(name, index, component, scalar);
@@ -252,16 +253,26 @@ pub fn given_word(
         return words.get(component as usize).copied();
     }
     let binding = kernel.bindings.iter().find(|binding| binding.name == name)?;
-    let start = word_index(shader, binding, index, component)?.checked_mul(4)?;
+    let start = word_index(shader, binding, inputs, index, component)?.checked_mul(4)?;
     let bytes = inputs.buffers.get(name)?.get(start..start.checked_add(4)?)?;
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
 /// Where in a buffer's words a component of an element is.
 #[must_use]
-pub fn word_index(shader: &Shader, binding: &Binding, index: &[u32], component: u32) -> Option<usize> {
-    let [index] = index else { return None };
-    let (index, component) = (*index as usize, component as usize);
+pub fn word_index(
+    shader: &Shader,
+    binding: &Binding,
+    inputs: &Inputs,
+    index: &[u32],
+    component: u32,
+) -> Option<usize> {
+    let index = match (binding.dimensions, index) {
+        (Some(_), coordinates) => inputs.texel(binding, coordinates)?,
+        (None, [index]) => *index as usize,
+        _ => return None,
+    };
+    let component = component as usize;
     if is_by_address(shader, binding) {
         return Some(index / 4 + component);
     }
