@@ -675,6 +675,53 @@ fn subtle_differences_are_seen() {
     }
 }
 
+/// By proof, interpreter and device alike: a component by its letter, a word of a byte-address buffer by its address.
+#[test]
+fn places_are_named_as_in_hlsl() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("places");
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let kernel = "StructuredBuffer<uint3> Src; RWStructuredBuffer<uint3> Dst; RWByteAddressBuffer Raw;
+[numthreads(64, 1, 1)]
+void Main(uint3 id : SV_DispatchThreadID) {
+    Dst[id.x] = Src[id.x].xyz;
+    Raw.Store2(id.x * 8, Src[id.x].xy);
+}
+";
+    let swizzled = kernel.replace("].xyz", "].xzz");
+    let moved = kernel.replace("id.x * 8, Src[id.x].xy", "id.x * 8, uint2(Src[id.x].x, 7)");
+    for (name, other, proof, interpreter, device) in [
+        (
+            "swizzled",
+            swizzled,
+            "differs at Dst[0].y (thread 0): expected Src[0].y, got Src[0].z",
+            "differs at Dst[0].y:",
+            "differs: Dst[",
+        ),
+        (
+            "moved",
+            moved,
+            "differs at Raw[4] (thread 0): expected Src[0].y, got 7",
+            "differs at Raw[4]:",
+            "differs: Raw[4] is 7, should be 0, in 1 group, where all inputs are 0",
+        ),
+    ] {
+        let files = [("a.hlsl", kernel), (name, other.as_str())].map(|(file, text)| {
+            let path = folder.join(file).with_extension("hlsl");
+            std::fs::write(&path, text).expect("the folder can be written to");
+            path.to_string_lossy().into_owned()
+        });
+        let said = unbroken(&verify(
+            &[&files[0], &files[1], "--no-timing"],
+            ("NODEVICE_SELECT", "1"),
+        ));
+        let heading = format!("Main (64×1×1) of {} against that of {}\n", files[0], files[1]);
+        assert!(said.contains(&heading), "{said}");
+        assert!(said.contains(proof), "{said}");
+        assert!(said.contains(interpreter), "{said}");
+        assert!(!has_adapter() || said.contains(device), "{said}");
+    }
+}
+
 /// A device sees it too.
 #[test]
 fn a_buffer_that_one_kernel_leaves_alone_is_compared() {

@@ -116,7 +116,7 @@ pub(crate) fn number(word: u32, is_float: bool) -> String {
 }
 
 /// A component after the first, as one writes it.
-fn part(component: u32) -> String {
+pub(crate) fn part(component: u32) -> String {
     match component {
         0 => String::new(),
         1..=3 => format!(".{}", ["x", "y", "z", "w"][component as usize]),

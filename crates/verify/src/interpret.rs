@@ -28,8 +28,9 @@ pub enum Interpretation {
     Differs {
         /// Which case of the trial.
         case: usize,
-        /// For instance `Out[64]`.
+        /// For instance `Out[64]`, of which this is the word.
         place: String,
+        component: u32,
         scalar: Scalar,
         /// Bit patterns; `None` where nothing is written.
         expected: Option<u32>,
@@ -128,7 +129,7 @@ fn written(
                     return hashed(name, index, component, scalar);
                 }
                 // Nothing is read beyond the end, as in HLSL.
-                given_word(shader, kernel, inputs, name, index, component).unwrap_or(0)
+                given_word(kernel, inputs, name, index, component).unwrap_or(0)
             }
         })
         .collect();
@@ -191,6 +192,7 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
             return Interpretation::Differs {
                 case: number,
                 place: format!("{name}[{}]", index.join("][")),
+                component: *component,
                 scalar,
                 expected: expected.first().copied(),
                 got: got.first().copied(),
@@ -242,7 +244,6 @@ fn scalar(kernel: &Lowered, name: &str, component: u32) -> Scalar {
 /// The word that a kernel reads there; `None` beyond the end, or where there is no such thing.
 #[must_use]
 pub fn given_word(
-    shader: &Shader,
     kernel: &Lowered,
     inputs: &Inputs,
     name: &str,
@@ -253,40 +254,23 @@ pub fn given_word(
         return words.get(component as usize).copied();
     }
     let binding = kernel.bindings.iter().find(|binding| binding.name == name)?;
-    let start = word_index(shader, binding, inputs, index, component)?.checked_mul(4)?;
+    let start = word_index(binding, inputs, index, component)?.checked_mul(4)?;
     let bytes = inputs.buffers.get(name)?.get(start..start.checked_add(4)?)?;
     Some(u32::from_le_bytes(bytes.try_into().ok()?))
 }
 
 /// Where in a buffer's words a component of an element is.
 #[must_use]
-pub fn word_index(
-    shader: &Shader,
-    binding: &Binding,
-    inputs: &Inputs,
-    index: &[u32],
-    component: u32,
-) -> Option<usize> {
+pub fn word_index(binding: &Binding, inputs: &Inputs, index: &[u32], component: u32) -> Option<usize> {
     let index = match (binding.dimensions, index) {
         (Some(_), coordinates) => inputs.texel(binding, coordinates)?,
         (None, [index]) => *index as usize,
         _ => return None,
     };
     let component = component as usize;
-    if is_by_address(shader, binding) {
+    if binding.is_by_address {
         return Some(index / 4 + component);
     }
     let offset = binding.element.words.get(component)?.offset as usize;
     Some(index * (binding.element.stride as usize / 4) + offset / 4)
-}
-
-fn is_by_address(shader: &Shader, binding: &Binding) -> bool {
-    let global = binding.global.and_then(|id| shader.globals.get(id.0 as usize));
-    matches!(
-        global.map(|global| &global.ty),
-        Some(Type::Resource(
-            ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer,
-            _
-        ))
-    )
 }

@@ -270,10 +270,13 @@ fn interpreted(files: &Files<'_>, pair: &Pair, runnable: &mut Runnable) -> Vec<I
             Interpretation::Differs {
                 case,
                 place,
+                component,
                 scalar,
                 expected,
                 got,
             } => {
+                let name = place.split('[').next().unwrap_or_default();
+                let part = part(trial, name, component);
                 let shown = |bits: Option<u32>| bits.map_or("nothing".to_owned(), |bits| word(scalar, bits));
                 let uniforms = trial
                     .cases
@@ -282,7 +285,7 @@ fn interpreted(files: &Files<'_>, pair: &Pair, runnable: &mut Runnable) -> Vec<I
                 let uniforms = uniforms.filter(|uniforms| !uniforms.is_empty());
                 let uniforms = uniforms.map_or(String::new(), |uniforms| format!(", with {uniforms}"));
                 let text = format!(
-                    "differs at {place}{uniforms}: expected {}, got {}",
+                    "differs at {place}{part}{uniforms}: expected {}, got {}",
                     shown(expected),
                     shown(got)
                 );
@@ -417,17 +420,21 @@ fn outcome(trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
 
 /// A word of a buffer, as HLSL would name it where the element may be a vector.
 fn place(trial: &Trial, name: &str, index: &[u64], word: u32) -> String {
+    let index: Vec<String> = index.iter().map(u64::to_string).collect();
+    format!("{name}[{}]{}", index.join("]["), part(trial, name, word))
+}
+
+/// A word of an element of the buffer, where that has several.
+fn part(trial: &Trial, name: &str, word: u32) -> String {
     let mut bindings = trial.flagged.bindings.iter().chain(&trial.fixed.bindings);
     let words = bindings
         .find(|binding| binding.name == name)
         .map_or(1, |binding| binding.element.words.len());
-    let component = match (words, ["x", "y", "z", "w"].get(word as usize)) {
+    match (words, ["x", "y", "z", "w"].get(word as usize)) {
         (0 | 1, _) => String::new(),
         (2..=4, Some(component)) => format!(".{component}"),
         _ => format!(", word {word}"),
-    };
-    let index: Vec<String> = index.iter().map(u64::to_string).collect();
-    format!("{name}[{}]{component}", index.join("]["))
+    }
 }
 
 /// Uniforms that are shown.

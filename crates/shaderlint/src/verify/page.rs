@@ -74,6 +74,7 @@ struct BrowserBinding {
     name: String,
     is_writable: bool,
     stride: u32,
+    is_by_address: bool,
     /// Offset in bytes, and whether it is a float.
     words: Vec<(u32, bool)>,
     /// It has more elements where there are more groups.
@@ -241,6 +242,7 @@ fn binding(trial: &Trial, binding: &Binding) -> BrowserBinding {
         name: binding.name.clone(),
         is_writable: binding.kind.is_writable(),
         stride: binding.element.stride.max(4),
+        is_by_address: binding.is_by_address,
         words: (binding.element.words.iter())
             .map(|word| (word.offset, word.scalar == Scalar::Float))
             .collect(),

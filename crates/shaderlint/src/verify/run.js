@@ -152,9 +152,9 @@ function alike(isFloat, a, b, distance) {
   return Number.isNaN(x) && Number.isNaN(y) || distance > 0 && Math.abs(x - y) <= distance;
 }
 
-// How HLSL names an element: by its index, or by the coordinates of a texel.
-function place(extents, index) {
-  if (!extents) return index;
+// How HLSL names an element: by its index, its address, or the coordinates of a texel.
+function place(binding, extents, index) {
+  if (!extents) return binding.is_by_address ? 4 * index : index;
   return extents.map((extent) => {
     const coordinate = index % extent;
     index = Math.floor(index / extent);
@@ -190,7 +190,7 @@ async function compareKernels(device, browser, flagged, suggested) {
           if (!alike(isFloat, word, found, distance)) {
             const shown = (bits) => bits === undefined ? "nothing" : isFloat ? asFloat(bits) : bits;
             return { outcome: "differs", words,
-              text: `${binding.name}[${place(one.extents[binding.name], index)}] is ${shown(found)}, should be ${shown(word)}, in the dispatch with ${one.about}` };
+              text: `${binding.name}[${place(binding, one.extents[binding.name], index)}] is ${shown(found)}, should be ${shown(word)}, in the dispatch with ${one.about}` };
           }
         }
       }

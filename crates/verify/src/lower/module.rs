@@ -513,6 +513,14 @@ impl Unit<'_> {
             Some(TextureUse::Array(dimensions)) => Some(*dimensions),
             _ => None,
         };
+        let declared = global.and_then(|global| self.shader.globals.get(global.0 as usize));
+        let is_by_address = matches!(
+            declared.map(|declared| &declared.ty),
+            Some(Type::Resource(
+                ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer,
+                _
+            ))
+        );
         let is_atomic = global.is_some_and(|global| self.reach.atomics.contains_key(&global));
         self.bindings.push(Binding {
             is_atomic: is_atomic || kind == BindingKind::Counter,
@@ -522,6 +530,7 @@ impl Unit<'_> {
             kind,
             element,
             global,
+            is_by_address,
             dimensions,
         });
         variable

@@ -324,11 +324,15 @@ fn poison(index: u32, scalar: Scalar) -> u32 {
 }
 
 impl Inputs {
-    /// How HLSL names an element: by its index, or by the coordinates of a texel.
+    /// How HLSL names an element: by its index, its address, or the coordinates of a texel.
     #[must_use]
     pub fn index(&self, binding: &Binding, element: u64) -> Vec<u64> {
         let Some(dimensions) = binding.dimensions else {
-            return vec![element];
+            return vec![if binding.is_by_address {
+                4 * element
+            } else {
+                element
+            }];
         };
         let size = self.texture_size(binding).unwrap_or([1; 3]);
         let mut rest = element;
