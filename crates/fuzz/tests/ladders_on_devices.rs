@@ -166,7 +166,7 @@ fn is_open(flagged: &Shader, trial: &Trial, case: &Case) -> bool {
     };
     let inputs = trial.inputs(case);
     let given = |name: &str, index: &[u32], component: u32| {
-        given_word(flagged, &trial.flagged, &inputs, name, index, component).unwrap_or(0)
+        given_word(&trial.flagged, &inputs, name, index, component).unwrap_or(0)
     };
     let groups: Vec<([u32; 3], &Given<'_>)> = (0..case.groups[0])
         .map(|x| ([x, 0, 0], &given as &Given<'_>))

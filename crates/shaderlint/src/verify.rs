@@ -27,10 +27,11 @@ use self::kernel_toml::Settings;
 use self::page::Page;
 use self::pair::{Pair, fixed_file, other_file};
 pub(crate) use self::progress::Progress;
-use crate::args::SourceArgs;
+use crate::args::{ColorChoice, SourceArgs};
 use crate::config::Projects;
 use crate::includes::Files as Sources;
 use crate::lint::{self, OneFile, Unit};
+use crate::terminal::Style;
 use crate::walk::{self, Asked};
 use crate::{Outcome, kernel, terminal, write};
 
@@ -286,10 +287,11 @@ impl Verification<'_> {
         let is_timed = !self.args.no_timing;
         let (evidence, trial) = gather(files, pair, &self.devices, settings, is_timed, &self.progress);
         if self.args.output_format == Format::Full {
+            let style = Style::of_stdout(ColorChoice::Auto);
             let text = if self.args.quiet {
-                format!("{}: {}\n", evidence.kernel, evidence.verdict.text)
+                text::one_line(&evidence, style)
             } else {
-                text::render(&evidence)
+                text::render(&evidence, style)
             };
             self.say(&text)?;
         }

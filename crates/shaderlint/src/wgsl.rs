@@ -34,6 +34,16 @@ pub(crate) fn run(args: &WgslArgs) -> Result<Outcome> {
             "{path}: `{name}` has no WGSL form; a hash of its arguments stands for it"
         ));
     }
+    for texture in lowered
+        .bindings
+        .iter()
+        .filter(|binding| binding.dimensions.is_some())
+    {
+        let name = &texture.name;
+        terminal::warn(&format!(
+            "{path}: `{name}` is a buffer of texels here, row after row, with `{name}_size` beside the uniforms"
+        ));
+    }
     terminal::print(shaderlint_verify::wgsl(&lowered, args.enable_subgroups)?.as_bytes())?;
     Ok(Outcome::Clean)
 }

@@ -288,25 +288,87 @@ error: no buffer and no uniform is called `cuont`; did you mean `Count`?
     );
 }
 
-/// A texture that is read is some function of the place.
+/// Another level of a texture than the first is some function of the place.
 #[test]
 fn what_is_replaced_is_said() {
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("texture.hlsl");
     let ladder = std::fs::read_to_string(root().join("fixtures/scan/ladder-64.hlsl")).expect("the fixture");
     let text = ladder
         .replace("StructuredBuffer<uint> Src;\nRW", "Texture2D<uint> Src;\nRW")
-        .replace("Src[id.x]", "Src.Load(int3(id.x, 0, 0))");
+        .replace("Src[id.x]", "Src.Load(int3(id.x, 0, 1))");
     std::fs::write(&file, text).expect("the folder can be written to");
     let said = verify(&[&file.to_string_lossy(), "--no-timing"], NO_ADAPTER);
     assert!(said.starts_with("0\n"), "{said}");
-    let remark = "  Load: without a WGSL form, and on both sides a hash of what it is given; times say nothing of it\n";
+    let remark = "  Src.Load: without a WGSL form, and on both sides a hash of what it is given; times say nothing of it\n";
     assert!(unbroken(&said).contains(remark), "{said}");
     let output = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
         .arg("wgsl")
         .arg(&file)
         .output();
     let warned = String::from_utf8_lossy(&output.expect("the program starts").stderr).into_owned();
-    assert!(warned.contains("`Load` has no WGSL form"), "{warned}");
+    assert!(warned.contains("`Src.Load` has no WGSL form"), "{warned}");
+}
+
+/// A ladder between textures, and what is wrong in one.
+#[test]
+fn textures_are_arrays() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("textures");
+    let _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let ladder = std::fs::read_to_string(root().join("fixtures/scan/ladder-64.hlsl")).expect("the fixture");
+    let text = ladder
+        .replace(
+            "StructuredBuffer<uint> Src;\nRWStructuredBuffer<uint> Out;",
+            "Texture2D<uint> Src;\nRWTexture2D<uint> Out;",
+        )
+        .replace("Src[id.x]", "Src.Load(int3(id.x, 2, 0))")
+        .replace("Out[id.x]", "Out[uint2(id.x, 1)]");
+    assert!(text.contains("RWTexture2D"), "{text}");
+    let write = |name: &str, text: &str| {
+        std::fs::write(folder.join(name), text).expect("the folder can be written to");
+        folder.join(name).to_string_lossy().into_owned()
+    };
+    let right = write("right.hlsl", &text);
+    // As a subscript, it is the same texel.
+    let subscript = write(
+        "subscript.hlsl",
+        &text.replace("Src.Load(int3(id.x, 2, 0))", "Src[uint2(id.x, 2)]"),
+    );
+    let wrong = write("wrong.hlsl", &text.replace("uint2(id.x, 1)", "uint2(id.x, 3)"));
+    let all = "waves of 4, 8, 16, 32, 64, 128";
+    let said = unbroken(&verify(&[&right, "--no-timing"], ("NODEVICE_SELECT", "1")));
+    assert!(said.starts_with("0\n"), "{said}");
+    assert!(
+        said.contains(&format!("interpreter  {all}: equal in 448 words written\n")),
+        "{said}"
+    );
+    let remark = "  Out, Src: run as a buffer of texels, row after row, and so not timed\n";
+    assert_eq!(said.matches(remark).count(), 1, "{said}");
+    assert!(!said.contains("hash"), "{said}");
+    assert!(
+        !has_adapter() || said.contains(" words alike in 4 cases, 747 of them written\n"),
+        "{said}"
+    );
+    let said = verify(&[&right, &subscript, "--no-timing"], NO_ADAPTER);
+    assert!(
+        said.starts_with("0\n") && said.contains("verdict      proved equal"),
+        "{said}"
+    );
+    let said = unbroken(&verify(
+        &[&right, &wrong, "--no-timing"],
+        ("NODEVICE_SELECT", "1"),
+    ));
+    assert!(said.starts_with("1\n"), "{said}");
+    if has_adapter() {
+        let texel = ": differs: Out[0][1] is left at ";
+        assert!(said.contains(texel), "{said}");
+    }
+    write("kernel.toml", "lengths = { Out = 64 }\n");
+    let said = verify(&[&right], NO_ADAPTER);
+    assert!(
+        said.contains("error: `Out` is a texture, which is as large as the dispatch\n"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -610,6 +672,53 @@ fn subtle_differences_are_seen() {
             said.starts_with("1 Main: NOT equivalent: ") && said.contains(expected),
             "{said}"
         );
+    }
+}
+
+/// By proof, interpreter and device alike: a component by its letter, a word of a byte-address buffer by its address.
+#[test]
+fn places_are_named_as_in_hlsl() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("places");
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let kernel = "StructuredBuffer<uint3> Src; RWStructuredBuffer<uint3> Dst; RWByteAddressBuffer Raw;
+[numthreads(64, 1, 1)]
+void Main(uint3 id : SV_DispatchThreadID) {
+    Dst[id.x] = Src[id.x].xyz;
+    Raw.Store2(id.x * 8, Src[id.x].xy);
+}
+";
+    let swizzled = kernel.replace("].xyz", "].xzz");
+    let moved = kernel.replace("id.x * 8, Src[id.x].xy", "id.x * 8, uint2(Src[id.x].x, 7)");
+    for (name, other, proof, interpreter, device) in [
+        (
+            "swizzled",
+            swizzled,
+            "differs at Dst[0].y (thread 0): expected Src[0].y, got Src[0].z",
+            "differs at Dst[0].y:",
+            "differs: Dst[",
+        ),
+        (
+            "moved",
+            moved,
+            "differs at Raw[4] (thread 0): expected Src[0].y, got 7",
+            "differs at Raw[4]:",
+            "differs: Raw[4] is 7, should be 0, in 1 group, where all inputs are 0",
+        ),
+    ] {
+        let files = [("a.hlsl", kernel), (name, other.as_str())].map(|(file, text)| {
+            let path = folder.join(file).with_extension("hlsl");
+            std::fs::write(&path, text).expect("the folder can be written to");
+            path.to_string_lossy().into_owned()
+        });
+        let said = unbroken(&verify(
+            &[&files[0], &files[1], "--no-timing"],
+            ("NODEVICE_SELECT", "1"),
+        ));
+        let heading = format!("Main (64×1×1) of {} against that of {}\n", files[0], files[1]);
+        assert!(said.contains(&heading), "{said}");
+        assert!(said.contains(proof), "{said}");
+        assert!(said.contains(interpreter), "{said}");
+        assert!(!has_adapter() || said.contains(device), "{said}");
     }
 }
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashSet;
 
 use crate::finding::Operator;
-use crate::formula::number;
+use crate::formula::{number, part};
 use crate::machine::Write;
 use crate::sample::Sample;
 use crate::terms::{Symbol, Term, Terms};
@@ -282,6 +282,12 @@ impl Terms {
         let index: Vec<String> = (write.index.iter())
             .map(|value| sample.value(value).to_string())
             .collect();
-        format!("{}[{}]", self.name(write.resource), index.join("]["))
+        let component = write.component.wrapping_add(sample.value(&write.part));
+        format!(
+            "{}[{}]{}",
+            self.name(write.resource),
+            index.join("]["),
+            part(component)
+        )
     }
 }

@@ -2,7 +2,9 @@
 
 use std::borrow::Cow;
 
-use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, FunctionId, LocalId, ResourceKind, Scalar, Type};
+use shaderlint_hlsl::{
+    BinaryOp, Direction, Expr, ExprKind, FunctionId, LocalId, ResourceKind, Scalar, Shader, Type,
+};
 
 use crate::claim::Met;
 use crate::column::{Column, Mask};
@@ -585,19 +587,22 @@ impl<'a> Machine<'a> {
             ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer
         );
         match (name, arguments) {
-            ("Load" | "Load2" | "Load3" | "Load4", [at])
-                if *kind != ResourceKind::Texture || is_of_first_mip(at) =>
-            {
-                let mut at = self.eval(at)?;
-                if *kind == ResourceKind::Texture {
-                    // Which mip it is of: the same texel as by `[]`.
-                    at.pop();
-                }
-                index.extend(at);
+            ("Load" | "Load2" | "Load3" | "Load4", [at]) if *kind != ResourceKind::Texture => {
+                index.extend(self.eval(at)?);
                 if by_address && !is_of_words(self.shader, &expr.ty) {
                     // Not the words at that address: others lie there, in an order of their own.
                     index.push(self.told_by_types([&expr.ty]));
                 }
+                let value = (0..count as u32)
+                    .map(|component| self.load_device(resource, &index, component))
+                    .collect();
+                Ok(self.with_truths(value, &expr.ty))
+            }
+            ("Load", [at]) if is_first_level(self.shader, at) => {
+                // What a subscript reads.
+                let mut texel = self.eval(at)?;
+                texel.pop();
+                index.extend(texel);
                 let value = (0..count as u32)
                     .map(|component| self.load_device(resource, &index, component))
                     .collect();
@@ -665,18 +670,6 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Whether the last of some coordinates is written as 0.
-fn is_of_first_mip(coordinates: &Expr) -> bool {
-    match &coordinates.kind {
-        ExprKind::Cast(inner) => is_of_first_mip(inner),
-        ExprKind::Construct(parts) => parts.last().is_some_and(|mip| {
-            let is_one = matches!(mip.ty, Type::Scalar(Scalar::Int | Scalar::Uint));
-            is_one && matches!(mip.kind, ExprKind::Literal(0))
-        }),
-        _ => false,
-    }
-}
-
 /// Whether the one expression changes a variable that the other reads.
 fn changes_what_is_read(one: &Expr, other: &Expr) -> bool {
     let is_read = |variable: LocalId| {
@@ -689,4 +682,18 @@ fn changes_what_is_read(one: &Expr, other: &Expr) -> bool {
         }
         _ => false,
     })
+}
+
+/// Whether the last component of a texel's place, its level, is written as 0. Which level that of a variable is is not
+/// known.
+fn is_first_level(shader: &Shader, at: &Expr) -> bool {
+    let within = at.uncast();
+    let ExprKind::Construct(parts) = &within.kind else {
+        return false;
+    };
+    let is_zero = |level: &Expr| matches!(level.uncast().kind, ExprKind::Literal(0));
+    // More than the level.
+    parts.len() > 1
+        && parts.last().is_some_and(is_zero)
+        && shader.components(&within.ty) == shader.components(&at.ty)
 }

@@ -66,12 +66,24 @@ impl Terms {
             | Op::VolatileLoad {
                 resource, component, ..
             } => {
-                let mut index = first.map(|index| sample.value(index)).unwrap_or_default();
+                // A load that may find something else each time has its thread as well.
+                let places = match op {
+                    Op::Load { .. } => arguments,
+                    _ => arguments.split_last().map_or(&[][..], |(_, places)| places),
+                };
+                let places = places.iter().filter(|place| !self.is_offset(place));
+                let mut index: Vec<u32> = places.map(|place| sample.value(place)).collect();
                 let mut component = *component;
-                if self.inputs.get(resource) == Some(&Input::Bytes) {
-                    index = index.wrapping_add(4 * std::mem::take(&mut component));
+                if let (Some(Input::Bytes), [address]) = (self.inputs.get(resource), index.as_mut_slice()) {
+                    *address = address.wrapping_add(4 * std::mem::take(&mut component));
                 }
-                format!("{}[{index}]{}", self.name(*resource), part(component))
+                let index: Vec<String> = index.iter().map(u32::to_string).collect();
+                format!(
+                    "{}[{}]{}",
+                    self.name(*resource),
+                    index.join("]["),
+                    part(component)
+                )
             }
             Op::Uniform { name, component } => format!("{}{}", self.name(*name), part(*component)),
             Op::GroupId(axis) => format!(
@@ -104,7 +116,7 @@ pub(crate) fn number(word: u32, is_float: bool) -> String {
 }
 
 /// A component after the first, as one writes it.
-fn part(component: u32) -> String {
+pub(crate) fn part(component: u32) -> String {
     match component {
         0 => String::new(),
         1..=3 => format!(".{}", ["x", "y", "z", "w"][component as usize]),

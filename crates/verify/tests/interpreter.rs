@@ -62,7 +62,7 @@ fn compare(shader: &Shader, entry: FunctionId, kernel: &Lowered, device: &Device
     let inputs = inputs(kernel);
     let outside = Cell::new(false);
     let given = |name: &str, index: &[u32], component: u32| {
-        let word = given_word(shader, kernel, &inputs, name, index, component);
+        let word = given_word(kernel, &inputs, name, index, component);
         outside.set(outside.get() || word.is_none());
         word.unwrap_or(0)
     };
@@ -76,7 +76,7 @@ fn compare(shader: &Shader, entry: FunctionId, kernel: &Lowered, device: &Device
         }
         for ((name, index, component), expected) in written {
             let binding = kernel.bindings.iter().find(|binding| binding.name == name);
-            let at = binding.and_then(|binding| word_index(shader, binding, &index, component));
+            let at = binding.and_then(|binding| word_index(binding, &inputs, &index, component));
             let got = at.and_then(|at| results.get(&name)?.get(at).copied());
             let Some(got) = got else {
                 return Err("it writes what there is not".into());

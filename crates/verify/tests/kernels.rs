@@ -416,14 +416,23 @@ fn textures_and_missing_functions_are_hashes_of_their_arguments() {
 float Weigh(float x, uint n);
 [numthreads(64, 1, 1)]
 void main(uint gi : SV_GroupIndex) {
-    float4 texel = Image.Load(int3(gi, 3, 0));
+    float4 texel = Image.Load(int3(gi, 3, 1));
     float4 sampled = Image.SampleLevel(Linear, float2(gi, 0.5), 0);
-    uint again = asuint(Image.Load(int3(gi, 3, 0)).y) == asuint(texel.y) ? 1 : 0;
-    Out[gi] = 2 * (asuint(texel.x) ^ asuint(texel.w) ^ asuint(sampled.z) ^ Other[uint2(gi, 1)] ^ asuint(Weigh(texel.x, gi))) + again;
+    uint again = asuint(Image.Load(int3(gi, 3, 1)).y) == asuint(texel.y) ? 1 : 0;
+    Out[gi] = 2 * (asuint(texel.x) ^ asuint(texel.w) ^ asuint(sampled.z) ^ Other[uint2(gi, 1)] ^ Other.Load(int3(gi, 1, 2)) ^ asuint(Weigh(texel.x, gi))) + again;
 }";
     let kernel = lowered(source);
     let names: Vec<&str> = kernel.replaced.iter().map(String::as_str).collect();
-    assert_eq!(names, ["Load", "Other[]", "SampleLevel", "Weigh"]);
+    assert_eq!(
+        names,
+        [
+            "Image.Load",
+            "Image.SampleLevel",
+            "Other.Load",
+            "Other[]",
+            "Weigh"
+        ]
+    );
     assert_eq!(kernel.bindings.len(), 1);
     check_out(source, &[], |_, out| {
         assert!(

@@ -71,7 +71,11 @@ fn what_the_kernel_cannot_take_is_told() {
     let textured = format!("Texture2D<uint> T; {textured}");
     assert_eq!(
         wrong_with(&textured, "n / 2", "n / 3"),
-        "\"Main\": `Main` uses Load, which a pipeline cannot give it"
+        "\"Main\": `Main` uses the texture `T`; pipelines have buffers only"
+    );
+    assert_eq!(
+        wrong_with(&textured.replace("x, 0, 0", "x, 0, 1"), "n / 2", "n / 3"),
+        "\"Main\": `Main` uses T.Load, which a pipeline cannot give it"
     );
     let textured = KERNEL.replace("In[id.x]", "In[id.x] + T[id.xy]");
     let textured = format!("Texture2D<uint> T; {textured}");

@@ -26,8 +26,8 @@ fn kernel(declarations: &str, body: &str) -> String {
 #[test]
 fn refusals_name_their_place() {
     check(
-        &kernel("RWTexture2D<float4> tex;", "tex[uint2(gi, 0)] = 1;"),
-        "unsupported",
+        &kernel("RWTexture2D<float4> tex[2];", "tex[1][uint2(gi, 0)] = 1;"),
+        "the array of resources `tex`",
         "tex",
     );
     check(&kernel("", "double d = 1; Out[gi] = (uint)d;"), "double", "");

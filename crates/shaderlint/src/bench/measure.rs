@@ -263,7 +263,7 @@ impl<'a> Measurement<'a> {
             rows.push(failed(system, &error));
             // What hangs or is lost takes its device with it; the next system gets a new one, which waits for what hangs
             // where both share the hardware.
-            if let RunError::Lost(_) | RunError::Timeout(_) = error {
+            if self.device.as_ref().is_ok_and(|device| !device.is_usable()) {
                 self.device = self.adapter.open();
                 let answer = self.device.as_ref().map_or(Ok(()), Device::answers);
                 if let Err(RunError::Timeout(_)) = answer {

@@ -152,6 +152,18 @@ fn runnable(
     trial.timed_inputs = plan;
     trial.unordered = unordered(&flagged.shader, pair.flagged);
     trial.depth = float_depth(&first);
+    let textures: BTreeSet<&str> = (first.bindings.iter().chain(&second.bindings))
+        .filter(|binding| binding.dimensions.is_some())
+        .map(|binding| binding.name.as_str())
+        .collect();
+    let is_timed = is_timed && textures.is_empty();
+    if !textures.is_empty() {
+        let names: Vec<&str> = textures.into_iter().collect();
+        remarks.push(format!(
+            "{}: run as a buffer of texels, row after row, and so not timed",
+            names.join(", ")
+        ));
+    }
     trial.is_untimed = !is_timed;
     let replaced: BTreeSet<&str> = (first.replaced.iter().chain(&second.replaced))
         .map(String::as_str)
@@ -258,10 +270,13 @@ fn interpreted(files: &Files<'_>, pair: &Pair, runnable: &mut Runnable) -> Vec<I
             Interpretation::Differs {
                 case,
                 place,
+                component,
                 scalar,
                 expected,
                 got,
             } => {
+                let name = place.split('[').next().unwrap_or_default();
+                let part = part(trial, name, component);
                 let shown = |bits: Option<u32>| bits.map_or("nothing".to_owned(), |bits| word(scalar, bits));
                 let uniforms = trial
                     .cases
@@ -270,7 +285,7 @@ fn interpreted(files: &Files<'_>, pair: &Pair, runnable: &mut Runnable) -> Vec<I
                 let uniforms = uniforms.filter(|uniforms| !uniforms.is_empty());
                 let uniforms = uniforms.map_or(String::new(), |uniforms| format!(", with {uniforms}"));
                 let text = format!(
-                    "differs at {place}{uniforms}: expected {}, got {}",
+                    "differs at {place}{part}{uniforms}: expected {}, got {}",
                     shown(expected),
                     shown(got)
                 );
@@ -347,7 +362,7 @@ fn outcome(trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
         || "the buffers have different lengths".to_owned(),
         |first| {
             let [got, expected] = [first.got, first.expected].map(|bits| word(first.scalar, bits));
-            let place = place(trial, &first.binding, first.element, first.word);
+            let place = place(trial, &first.binding, &first.index, first.word);
             if trial.unordered.contains(&first.binding) {
                 format!("{place} of the sorted elements is {got}, should be {expected}")
             } else if first.before == Some(first.expected) {
@@ -368,7 +383,7 @@ fn outcome(trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
             };
             let inputs: Vec<String> = (minimal.inputs.iter())
                 .map(|input| {
-                    let place = place(trial, &input.binding, input.element, input.word);
+                    let place = place(trial, &input.binding, &input.index, input.word);
                     format!("{place} = {}", word(input.scalar, input.bits))
                 })
                 .collect();
@@ -404,17 +419,22 @@ fn outcome(trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
 }
 
 /// A word of a buffer, as HLSL would name it where the element may be a vector.
-fn place(trial: &Trial, name: &str, element: u64, word: u32) -> String {
+fn place(trial: &Trial, name: &str, index: &[u64], word: u32) -> String {
+    let index: Vec<String> = index.iter().map(u64::to_string).collect();
+    format!("{name}[{}]{}", index.join("]["), part(trial, name, word))
+}
+
+/// A word of an element of the buffer, where that has several.
+fn part(trial: &Trial, name: &str, word: u32) -> String {
     let mut bindings = trial.flagged.bindings.iter().chain(&trial.fixed.bindings);
     let words = bindings
         .find(|binding| binding.name == name)
         .map_or(1, |binding| binding.element.words.len());
-    let component = match (words, ["x", "y", "z", "w"].get(word as usize)) {
+    match (words, ["x", "y", "z", "w"].get(word as usize)) {
         (0 | 1, _) => String::new(),
         (2..=4, Some(component)) => format!(".{component}"),
         _ => format!(", word {word}"),
-    };
-    format!("{name}[{element}]{component}")
+    }
 }
 
 /// Uniforms that are shown.
@@ -432,7 +452,7 @@ fn uniforms(trial: &Trial, case: &Case, groups: [u32; 3]) -> String {
         _ => None,
     });
     let mut shown: Vec<String> = Vec::new();
-    for member in members.flatten() {
+    for member in members.flatten().filter(|member| !member.is_size) {
         let words = inputs.uniforms.get(&member.name).into_iter().flatten();
         let words: Vec<String> = (member.words.iter().zip(words))
             .map(|(known, bits)| word(known.scalar, *bits))

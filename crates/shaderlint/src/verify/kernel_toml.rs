@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
-use shaderlint_hlsl::{Scalar, Shader};
+use shaderlint_hlsl::{ResourceKind, Scalar, Shader, Type};
 use toml::Spanned;
 
 use crate::config::{Misconfigured, misconfigured, text_of};
@@ -292,8 +292,27 @@ impl Table {
                 unknown: None,
             })
         });
-        unknown.chain(unfit).collect()
+        let textures = (shader.globals.iter()).filter(|global| is_texture(&global.ty));
+        let textures: Vec<&str> = textures.map(|global| global.name.as_str()).collect();
+        let of_texture = self.lengths.keys().filter_map(|name| {
+            let texture = textures
+                .contains(&name.get_ref().as_str())
+                .then_some(name.get_ref())?;
+            Some(Misfit {
+                message: format!("`{texture}` is a texture, which is as large as the dispatch"),
+                place: name.span(),
+                unknown: None,
+            })
+        });
+        unknown.chain(unfit).chain(of_texture).collect()
     }
+}
+
+fn is_texture(ty: &Type) -> bool {
+    matches!(
+        ty,
+        Type::Resource(ResourceKind::Texture | ResourceKind::RwTexture, _)
+    )
 }
 
 /// Why `name` cannot be set to `numbers`.

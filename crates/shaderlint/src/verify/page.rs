@@ -1,5 +1,6 @@
 //! What is known of kernels, as one page for a browser that needs nothing else: the reader's own device can run them.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use anyhow::{Context, Result};
@@ -56,6 +57,8 @@ struct Browser {
     depth: Option<u32>,
     /// Something is replaced by a hash, which as a float is below 2.
     has_hashes: bool,
+    /// Textures are buffers here, whose times say nothing.
+    is_untimed: bool,
 }
 
 #[derive(Serialize)]
@@ -71,6 +74,7 @@ struct BrowserBinding {
     name: String,
     is_writable: bool,
     stride: u32,
+    is_by_address: bool,
     /// Offset in bytes, and whether it is a float.
     words: Vec<(u32, bool)>,
     /// It has more elements where there are more groups.
@@ -86,6 +90,8 @@ struct BrowserCase {
     /// By kernel and binding, in base 64: what is there at first.
     flagged: Vec<String>,
     suggested: Vec<String>,
+    /// Of textures, by name: how many texels there are along each axis.
+    extents: BTreeMap<String, Vec<u32>>,
 }
 
 impl Page {
@@ -181,6 +187,7 @@ fn browser(trial: &Trial) -> Option<Browser> {
                 groups: case.groups,
                 flagged: bytes(&trial.flagged, inputs)?,
                 suggested: bytes(&trial.fixed, inputs)?,
+                extents: extents(trial, inputs),
             })
         })
         .collect();
@@ -193,7 +200,24 @@ fn browser(trial: &Trial) -> Option<Browser> {
         unordered: trial.unordered.iter().cloned().collect(),
         depth: trial.depth,
         has_hashes: !trial.flagged.replaced.is_empty(),
+        is_untimed: has_textures(trial),
     })
+}
+
+fn extents(trial: &Trial, inputs: &Inputs) -> BTreeMap<String, Vec<u32>> {
+    let bindings = trial.flagged.bindings.iter().chain(&trial.fixed.bindings);
+    bindings
+        .filter_map(|binding| {
+            let axes = usize::from(binding.dimensions?);
+            let size = inputs.texture_size(binding)?;
+            Some((binding.name.clone(), size.into_iter().take(axes).collect()))
+        })
+        .collect()
+}
+
+fn has_textures(trial: &Trial) -> bool {
+    let mut bindings = trial.flagged.bindings.iter().chain(&trial.fixed.bindings);
+    bindings.any(|binding| binding.dimensions.is_some())
 }
 
 fn binding(trial: &Trial, binding: &Binding) -> BrowserBinding {
@@ -218,6 +242,7 @@ fn binding(trial: &Trial, binding: &Binding) -> BrowserBinding {
         name: binding.name.clone(),
         is_writable: binding.kind.is_writable(),
         stride: binding.element.stride.max(4),
+        is_by_address: binding.is_by_address,
         words: (binding.element.words.iter())
             .map(|word| (word.offset, word.scalar == Scalar::Float))
             .collect(),

@@ -152,6 +152,16 @@ function alike(isFloat, a, b, distance) {
   return Number.isNaN(x) && Number.isNaN(y) || distance > 0 && Math.abs(x - y) <= distance;
 }
 
+// How HLSL names an element: by its index, its address, or the coordinates of a texel.
+function place(binding, extents, index) {
+  if (!extents) return binding.is_by_address ? 4 * index : index;
+  return extents.map((extent) => {
+    const coordinate = index % extent;
+    index = Math.floor(index / extent);
+    return coordinate;
+  }).join("][");
+}
+
 // Compares in every case. Says where they first differ.
 async function compareKernels(device, browser, flagged, suggested) {
   let [words, written] = [0, 0];
@@ -180,7 +190,7 @@ async function compareKernels(device, browser, flagged, suggested) {
           if (!alike(isFloat, word, found, distance)) {
             const shown = (bits) => bits === undefined ? "nothing" : isFloat ? asFloat(bits) : bits;
             return { outcome: "differs", words,
-              text: `${binding.name}[${index}] is ${shown(found)}, should be ${shown(word)}, in the dispatch with ${one.about}` };
+              text: `${binding.name}[${place(binding, one.extents[binding.name], index)}] is ${shown(found)}, should be ${shown(word)}, in the dispatch with ${one.about}` };
           }
         }
       }
@@ -327,7 +337,7 @@ async function runHere(browser, tell) {
     const row = { adapter: open.name, backend: "WebGPU, in this browser", driver: navigator.userAgent, waves: open.waves,
       is_here: true, kernel: null, ladder: null, ...compared };
     if (trouble) throw new CannotRun("The device refused: " + trouble);
-    if (row.outcome !== "alike") return row;
+    if (row.outcome !== "alike" || browser.is_untimed) return row;
     tell("Timing the kernels…");
     const groups = await fillingGroups(open, browser, flagged);
     const clock = open.hasTimestamps ? "" : ", by the clock: this browser has no timestamp queries";

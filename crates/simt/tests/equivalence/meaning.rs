@@ -41,6 +41,36 @@ fn what_a_parameter_stands_for_is_part_of_what_is_not_understood() {
     check_unequal(&first, &second);
 }
 
+/// The first level of a texture is what a subscript reads.
+#[test]
+fn a_load_of_the_first_level_is_a_subscript() {
+    let reading = |texel: &str| kernel("", TEXTURES, &format!("G[id.x] = {texel};"));
+    let subscript = reading("T[id.xy]");
+    for load in [
+        "T.Load(int3(id.xy, 0))",
+        "T.Load(uint3(id.x, id.y, 0))",
+        "T.mips[0][id.xy]",
+    ] {
+        assert_eq!(words(&runs_of([&subscript, &reading(load)])), "equal", "{load}");
+    }
+    for other in [
+        "T.Load(int3(id.xy, 1))",
+        "T.Load(int3(id.yx, 0))",
+        "T.Load(int3(id.xy, Count))",
+        "T.Load(id)",
+        "U.Load(int3(id.xy, 0))",
+    ] {
+        check_unequal(&subscript, &reading(other));
+    }
+    // Which level it is, is not known: nothing is said.
+    let of_any_level = runs_of([&subscript, &reading("T.Load(int3(id.xy, Count))")]);
+    assert!(
+        words(&of_any_level).starts_with("not proved"),
+        "{}",
+        words(&of_any_level)
+    );
+}
+
 #[test]
 fn what_a_variable_stands_for_is_part_of_what_is_not_understood() {
     let body = |text: &str| kernel("", TEXTURES, text);

@@ -53,6 +53,15 @@ impl Body<'_, '_> {
         arguments: &[Expr],
         span: Span,
     ) -> Result<(), LowerError> {
+        if let Some(condition) = place.inside {
+            let accept = self.nested(|body| body.atomic_on(name, &place.anywhere(), arguments, span))?;
+            self.push(Statement::If {
+                condition,
+                accept,
+                reject: naga::Block::new(),
+            });
+            return Ok(());
+        }
         if !matches!(place.ty, Type::Scalar(Scalar::Int | Scalar::Uint)) {
             return Err(LowerError::unsupported(
                 "an atomic that is not on an int or uint",

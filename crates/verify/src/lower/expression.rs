@@ -4,9 +4,9 @@ use naga::{Expression, Statement, SwizzleComponent};
 use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, FunctionId, Scalar, Span, Type};
 
 use super::function::{Body, Value};
-use super::hashed::is_read_texture;
 use super::module::GlobalPlace;
 use super::place::{Place, Target};
+use super::texture::is_read_texture;
 use super::types::{simplify, vector_size};
 use super::{LowerError, constant};
 
@@ -312,7 +312,7 @@ impl Body<'_, '_> {
     }
 
     fn index(&mut self, expr: &Expr, base: &Expr, index: &Expr) -> Result<Value, LowerError> {
-        if is_read_texture(&base.ty) {
+        if is_read_texture(&base.ty) && self.buffer(base).is_err() {
             let global = self.instance.global_of(self.source, base);
             let global = global.and_then(|id| self.unit.shader.globals.get(id.0 as usize));
             let name = format!("{}[]", global.map_or("", |global| global.name.as_str()));

@@ -1,6 +1,6 @@
 //! What has no WGSL form, as a hash of its arguments.
 //!
-//! A read of a texture, a call of a function whose body is nowhere, code that could not be understood: its value is some
+//! A sample of a texture, a call of a function whose body is nowhere, code that could not be understood: its value is some
 //! function of what it is given, the same in both kernels of a comparison. Any function will do, as long as it tells
 //! arguments apart; what kernels leave is then not what they would leave with the true one, and [`super::Lowered`] says
 //! which were replaced. What might write somewhere is not replaced.
@@ -94,9 +94,4 @@ impl Body<'_, '_> {
         let high = self.word_operation(BinaryOperator::ShiftRight, product, shift);
         self.word_operation(BinaryOperator::ExclusiveOr, product, high)
     }
-}
-
-/// A texture that is only read.
-pub(super) fn is_read_texture(ty: &Type) -> bool {
-    matches!(ty, Type::Resource(ResourceKind::Texture, _))
 }

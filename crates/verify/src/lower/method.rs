@@ -5,9 +5,9 @@ use shaderlint_hlsl::{Expr, Scalar, Span, Type};
 
 use super::LowerError;
 use super::function::{Body, Value};
-use super::hashed::is_read_texture;
 use super::module::Buffer;
 use super::place::Place;
+use super::texture::{is_read_texture, is_texture};
 use super::types::simplify;
 
 /// Most words that one byte-addressed access moves.
@@ -22,13 +22,36 @@ impl Body<'_, '_> {
         ty: &Type,
         span: Span,
     ) -> Result<Option<Value>, LowerError> {
+        if is_texture(&object.ty)
+            && let Ok(texture) = self.buffer(object)
+            && texture.dimensions.is_some()
+        {
+            match (name, arguments) {
+                ("Load", [at]) => {
+                    let place = self.texel(object, &texture, at, span)?;
+                    let value = self.load(&place, span)?;
+                    return self.convert(value, &place.ty, ty, span).map(Some);
+                }
+                ("GetDimensions", outs) => {
+                    self.texture_dimensions(object, outs, span)?;
+                    return Ok(None);
+                }
+                _ => {}
+            }
+        }
         if is_read_texture(&object.ty) {
             // The texture, then what it is read with.
             let read: Vec<&Expr> = std::iter::once(object).chain(arguments).collect();
             if name == "GetDimensions" {
-                return Err(LowerError::unsupported("the size of a texture", span));
+                return Err(LowerError::unsupported(
+                    "the size of a texture that is sampled, or of a level of it",
+                    span,
+                ));
             }
-            return self.hashed(name, &read, ty, span).map(Some);
+            let global = self.instance.global_of(self.source, object);
+            let global = global.and_then(|id| self.unit.shader.globals.get(id.0 as usize));
+            let name = format!("{}.{name}", global.map_or("", |global| global.name.as_str()));
+            return self.hashed(&name, &read, ty, span).map(Some);
         }
         let buffer = self.buffer(object)?;
         match (name, arguments) {

@@ -16,6 +16,7 @@ mod operator;
 mod place;
 mod reach;
 mod statement;
+mod texture;
 mod types;
 mod wave;
 
@@ -42,7 +43,7 @@ pub struct Lowered {
     pub bindings: Vec<Binding>,
     /// Whether the device needs subgroup operations.
     pub uses_subgroups: bool,
-    /// What was replaced by a hash of its arguments: reads of textures, functions without a body, code that could not be
+    /// What was replaced by a hash of its arguments: samples of textures, functions without a body, code that could not be
     /// understood.
     pub replaced: BTreeSet<String>,
 }
@@ -73,12 +74,16 @@ pub struct Binding {
     pub global: Option<GlobalId>,
     /// Whether some of its cells are accessed atomically.
     pub is_atomic: bool,
+    /// Its elements are words, and are named by the addresses of their first bytes.
+    pub is_by_address: bool,
+    /// Of a texture, the number of its dimensions: its texels lie row after row, as many as the uniform of its size says.
+    pub dimensions: Option<u8>,
 }
 
 /// How a kernel uses a buffer. All of them are storage buffers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BindingKind {
-    /// `StructuredBuffer`, `Buffer`, `ByteAddressBuffer`: an array of elements.
+    /// `StructuredBuffer`, `Buffer`, `ByteAddressBuffer`, a texture that is read texel by texel: an array of elements.
     ReadOnlyStorage,
     /// Their `RW` forms, and append and consume buffers.
     ReadWriteStorage,
@@ -110,6 +115,8 @@ pub struct UniformMember {
     pub global: GlobalId,
     /// Offsets are from the start of the buffer.
     pub words: Vec<Word>,
+    /// It is the width, height and depth of the texture `global`, which no host code sets.
+    pub is_size: bool,
 }
 
 /// The memory layout of one buffer element.

@@ -8,6 +8,7 @@ use shaderlint_hlsl::{FunctionId, Global, GlobalId, ResourceKind, Shader, Span, 
 
 use super::function::lower_function;
 use super::reach::{Instance, Reach, reach};
+use super::texture::{self, TextureUse};
 use super::types::{Shape, Types, naga_scalar, simplify, vector_size};
 use super::{Binding, BindingKind, Element, LowerError, Lowered, UniformMember, constant};
 
@@ -36,6 +37,18 @@ pub(super) struct Buffer {
     /// Addressed in bytes.
     pub(super) bytes: bool,
     pub(super) counter: Option<Handle<naga::GlobalVariable>>,
+    /// Of a texture.
+    pub(super) dimensions: Option<u8>,
+}
+
+/// What becomes a member of the struct of uniforms.
+pub(super) struct Uniform {
+    pub(super) id: GlobalId,
+    pub(super) name: String,
+    pub(super) ty: Type,
+    pub(super) span: Span,
+    /// It is the size of a texture.
+    pub(super) is_size: bool,
 }
 
 /// A function that has been lowered.
@@ -51,6 +64,8 @@ pub(super) struct Unit<'a> {
     pub(super) reach: Reach,
     pub(super) globals: BTreeMap<GlobalId, GlobalPlace>,
     pub(super) uniforms: Option<Handle<naga::GlobalVariable>>,
+    /// Which of them are the sizes of textures.
+    pub(super) sizes: BTreeMap<GlobalId, u32>,
     pub(super) functions: BTreeMap<Instance, Callee>,
     /// Mutable statics that the entry point has to initialise itself.
     pub(super) late_statics: Vec<GlobalId>,
@@ -104,6 +119,7 @@ pub(super) fn lower_entry(
         reach,
         globals: BTreeMap::new(),
         uniforms: None,
+        sizes: BTreeMap::new(),
         functions: BTreeMap::new(),
         late_statics: Vec::new(),
         lane_index: None,
@@ -189,15 +205,36 @@ impl Unit<'_> {
                 (Storage::Static, _) => self.private(id, global)?,
                 (Storage::Const, _) => self.constant(global)?,
                 (Storage::Uniform, ty) if !matches!(ty, Type::Resource(..)) => {
-                    uniforms.push((id, global, ty.clone()));
+                    uniforms.push(uniform(id, global, ty));
                     continue;
                 }
                 (_, Type::Resource(ResourceKind::ConstantBuffer, Some(element))) => {
-                    uniforms.push((id, global, Type::clone(element)));
+                    uniforms.push(uniform(id, global, element));
                     continue;
                 }
-                // Read through a hash of the place.
-                (_, Type::Resource(ResourceKind::Texture | ResourceKind::Sampler, _)) => continue,
+                (_, Type::Resource(kind @ (ResourceKind::Texture | ResourceKind::RwTexture), element)) => {
+                    match (kind, self.reach.textures.get(&id)) {
+                        (ResourceKind::Texture, Some(TextureUse::Array(_)))
+                            if texture::check_texels(shader, global).is_err() =>
+                        {
+                            continue;
+                        }
+                        (_, Some(TextureUse::Array(_))) => {
+                            texture::check_texels(shader, global)?;
+                            uniforms.push(texture::size(id, global));
+                            self.buffer(id, global, *kind, element.as_deref())?
+                        }
+                        // Read through a hash of the place.
+                        (ResourceKind::Texture, _) => continue,
+                        _ => {
+                            return Err(LowerError::unsupported(
+                                format_args!("the written texture `{}`, used in several ways", global.name),
+                                global.name_span,
+                            ));
+                        }
+                    }
+                }
+                (_, Type::Resource(ResourceKind::Sampler, _)) => continue,
                 (_, Type::Resource(kind, element)) => self.buffer(id, global, *kind, element.as_deref())?,
                 (Storage::Uniform | Storage::Resource, _) => {
                     return Err(LowerError::unsupported(
@@ -362,7 +399,9 @@ impl Unit<'_> {
                 | ResourceKind::AppendStructuredBuffer
                 | ResourceKind::ConsumeStructuredBuffer
                 | ResourceKind::Buffer
-                | ResourceKind::RwBuffer,
+                | ResourceKind::RwBuffer
+                | ResourceKind::Texture
+                | ResourceKind::RwTexture,
                 Some(element),
             ) => (false, simplify(element)),
             _ => {
@@ -417,12 +456,17 @@ impl Unit<'_> {
         } else {
             None
         };
+        let dimensions = match self.reach.textures.get(&id) {
+            Some(TextureUse::Array(dimensions)) => Some(*dimensions),
+            _ => None,
+        };
         Ok(GlobalPlace::Buffer(Buffer {
             variable,
             element,
             stride: packed,
             bytes,
             counter,
+            dimensions,
         }))
     }
 
@@ -465,6 +509,18 @@ impl Unit<'_> {
             },
             naga::Span::UNDEFINED,
         );
+        let dimensions = match global.and_then(|global| self.reach.textures.get(&global)) {
+            Some(TextureUse::Array(dimensions)) => Some(*dimensions),
+            _ => None,
+        };
+        let declared = global.and_then(|global| self.shader.globals.get(global.0 as usize));
+        let is_by_address = matches!(
+            declared.map(|declared| &declared.ty),
+            Some(Type::Resource(
+                ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer,
+                _
+            ))
+        );
         let is_atomic = global.is_some_and(|global| self.reach.atomics.contains_key(&global));
         self.bindings.push(Binding {
             is_atomic: is_atomic || kind == BindingKind::Counter,
@@ -474,13 +530,15 @@ impl Unit<'_> {
             kind,
             element,
             global,
+            is_by_address,
+            dimensions,
         });
         variable
     }
 
     /// One read-only storage buffer for every uniform: storage buffers have no 16-byte array stride.
-    fn uniforms(&mut self, uniforms: Vec<(GlobalId, &Global, Type)>) -> Result<(), LowerError> {
-        let Some(span) = uniforms.first().map(|(_, global, _)| global.name_span) else {
+    fn uniforms(&mut self, uniforms: Vec<Uniform>) -> Result<(), LowerError> {
+        let Some(span) = uniforms.first().map(|uniform| uniform.span) else {
             return Ok(());
         };
         let shape = Shape {
@@ -488,35 +546,39 @@ impl Unit<'_> {
             ..Shape::VALUE
         };
         let mut members = Vec::new();
-        for (_, global, ty) in &uniforms {
-            let naga_ty = self
-                .types
-                .naga_type(&mut self.module, ty, &shape, global.name_span)?;
-            members.push((Some(global.name.clone()), naga_ty));
+        for Uniform { name, ty, span, .. } in &uniforms {
+            let naga_ty = self.types.naga_type(&mut self.module, ty, &shape, *span)?;
+            members.push((Some(name.replace('.', "_")), naga_ty));
         }
         let inner = self.types.lay_out(&mut self.module, members, span)?;
         let TypeInner::Struct { members, span: size } = &inner else {
             return Err(LowerError::unsupported("these uniforms", span));
         };
         let (mut described, mut all) = (Vec::new(), Vec::new());
-        for (at, ((id, global, ty), member)) in (0u32..).zip(uniforms.into_iter().zip(members)) {
+        for (at, (uniform, member)) in (0u32..).zip(uniforms.into_iter().zip(members)) {
             let mut words = Vec::new();
-            self.types.words(
-                &self.module,
-                &ty,
-                member.ty,
-                member.offset,
-                &mut words,
-                global.name_span,
-            )?;
+            let Uniform {
+                id,
+                name,
+                ty,
+                span,
+                is_size,
+            } = uniform;
+            self.types
+                .words(&self.module, &ty, member.ty, member.offset, &mut words, span)?;
             all.extend_from_slice(&words);
             described.push(UniformMember {
-                name: global.name.clone(),
+                name,
                 ty: ty.clone(),
                 global: id,
                 words,
+                is_size,
             });
-            self.globals.insert(id, GlobalPlace::Uniform { member: at, ty });
+            if is_size {
+                self.sizes.insert(id, at);
+            } else {
+                self.globals.insert(id, GlobalPlace::Uniform { member: at, ty });
+            }
         }
         let element = Element {
             words: all,
@@ -588,10 +650,18 @@ impl Unit<'_> {
     }
 }
 
+fn uniform(id: GlobalId, global: &Global, ty: &Type) -> Uniform {
+    Uniform {
+        id,
+        name: global.name.clone(),
+        ty: ty.clone(),
+        span: global.name_span,
+        is_size: false,
+    }
+}
+
 fn resource_noun(ty: &Type) -> &'static str {
     match ty {
-        Type::Resource(ResourceKind::Texture, _) => "the texture",
-        Type::Resource(ResourceKind::RwTexture, _) => "the written texture",
         Type::Resource(ResourceKind::Sampler, _) => "the sampler",
         Type::Resource(ResourceKind::AccelerationStructure, _) => "the acceleration structure",
         Type::Array(..) => "the array of resources",

@@ -19,6 +19,8 @@ pub(super) struct Place {
     /// The HLSL type of the value, with one-component vectors as scalars.
     pub(super) ty: Type,
     pub(super) shape: Shape,
+    /// Of a texel, whether the texture has it. Others are 0, and are not written.
+    pub(super) inside: Option<Value>,
 }
 
 impl Place {
@@ -27,6 +29,17 @@ impl Place {
             pointer,
             ty,
             shape: Shape::VALUE,
+            inside: None,
+        }
+    }
+}
+
+impl Place {
+    /// The same, wherever it is.
+    pub(super) fn anywhere(&self) -> Place {
+        Place {
+            inside: None,
+            ..self.clone()
         }
     }
 }
@@ -80,6 +93,7 @@ impl Body<'_, '_> {
                         pointer: self.add(Expression::GlobalVariable(variable)),
                         ty,
                         shape: self.shape_of_global(*id, false),
+                        inside: None,
                     })
                 }
                 Some(GlobalPlace::Uniform { member, ty }) => {
@@ -94,6 +108,7 @@ impl Body<'_, '_> {
                             storage: true,
                             ..Shape::VALUE
                         },
+                        inside: None,
                     })
                 }
                 Some(GlobalPlace::Buffer(_)) => {
@@ -124,6 +139,9 @@ impl Body<'_, '_> {
                     expr.span,
                 ));
             }
+            if buffer.dimensions.is_some() {
+                return self.texel(base, &buffer, index, expr.span);
+            }
             let index = self.index_value(index)?;
             return self.element(base, &buffer, index);
         }
@@ -151,6 +169,7 @@ impl Body<'_, '_> {
             pointer,
             ty: simplify(&ty),
             shape: base.shape,
+            inside: base.inside,
         })
     }
 
@@ -193,6 +212,7 @@ impl Body<'_, '_> {
             pointer: self.add(Expression::Access { base, index }),
             ty: buffer.element.clone(),
             shape: self.shape_of_global(global, true),
+            inside: None,
         })
     }
 
@@ -204,6 +224,7 @@ impl Body<'_, '_> {
             }),
             ty: simplify(ty),
             shape: base.shape.field(field),
+            inside: base.inside,
         }
     }
 
@@ -238,6 +259,7 @@ impl Body<'_, '_> {
             pointer,
             ty: Type::Scalar(scalar),
             shape: base.shape.clone(),
+            inside: base.inside,
         })
     }
 
@@ -322,6 +344,15 @@ impl Body<'_, '_> {
 
     /// Reads a place as a value of its HLSL type.
     pub(super) fn load(&mut self, place: &Place, span: Span) -> Result<Value, LowerError> {
+        if let Some(condition) = place.inside {
+            let accept = self.load(&place.anywhere(), span)?;
+            let reject = self.zero(&place.ty, span)?;
+            return Ok(self.add(Expression::Select {
+                condition,
+                accept,
+                reject,
+            }));
+        }
         if self.unit.types.is_plain(&place.ty, &place.shape) {
             return Ok(self.add(Expression::Load {
                 pointer: place.pointer,
@@ -351,6 +382,15 @@ impl Body<'_, '_> {
 
     /// Writes a value of the place's HLSL type.
     pub(super) fn store(&mut self, place: &Place, value: Value, span: Span) -> Result<(), LowerError> {
+        if let Some(condition) = place.inside {
+            let accept = self.nested(|body| body.store(&place.anywhere(), value, span))?;
+            self.push(Statement::If {
+                condition,
+                accept,
+                reject: naga::Block::new(),
+            });
+            return Ok(());
+        }
         let mut value = value;
         if !self.unit.types.is_plain(&place.ty, &place.shape) {
             if let Some(parts) = self.parts(place, span)? {
@@ -392,6 +432,7 @@ impl Body<'_, '_> {
                         }),
                         ty: simplify(element),
                         shape: place.shape.clone(),
+                        inside: place.inside,
                     });
                 }
                 Ok(Some(parts))

@@ -7,6 +7,7 @@ use shaderlint_hlsl::{
 };
 
 use super::LowerError;
+use super::texture::{TextureUse, use_of};
 
 /// Most functions, counting one that is called with different resources once for each.
 const INSTANCES: usize = 512;
@@ -72,6 +73,7 @@ pub(super) struct Reach {
     pub(super) atomics: BTreeMap<GlobalId, FieldPaths>,
     /// Structured buffers whose hidden counter is used.
     pub(super) counters: BTreeSet<GlobalId>,
+    pub(super) textures: BTreeMap<GlobalId, TextureUse>,
     pub(super) uses_waves: bool,
     /// By `WaveGetLaneIndex` or `QuadReadLaneAt`.
     pub(super) uses_lane_index: bool,
@@ -179,6 +181,12 @@ impl<'a> Walk<'a> {
         instance: &Instance,
         function: &Function,
     ) -> Result<Option<&'a Expr>, LowerError> {
+        if let Some((texture, used)) = use_of(self.shader, expr)
+            && let Some(global) = instance.global_of(function, texture)
+        {
+            let known = self.reach.textures.entry(global).or_insert(used);
+            *known = known.and(used);
+        }
         match &expr.kind {
             ExprKind::Global(id) => {
                 let Some(global) = self.shader.globals.get(id.0 as usize) else {

@@ -67,6 +67,14 @@ impl Pipeline {
                         }
                     }
                 }
+                BindingKind::ReadOnlyStorage | BindingKind::ReadWriteStorage
+                    if binding.dimensions.is_some() =>
+                {
+                    return missing(format!(
+                        "`{entry}` uses the texture `{}`; pipelines have buffers only",
+                        binding.name
+                    ));
+                }
                 BindingKind::ReadOnlyStorage | BindingKind::ReadWriteStorage => {
                     let given = pass.bind.iter().find(|(name, _)| name.name == binding.name);
                     // Words of the pipeline's buffers are words of HLSL's elements, which lie side by side. WGSL puts

@@ -67,6 +67,10 @@ impl Adapter {
     /// # Errors
     /// [`RunError::NoDevice`] with the driver's reason.
     pub fn open(&self) -> Result<super::Device, RunError> {
-        guarded(|| super::Device::open(self))
+        guarded(|| super::Device::open(self)).map_err(|error| match error {
+            // It makes pipelines of its own at first, and stumbles where a driver refuses them.
+            RunError::Panicked(_) => RunError::NoDevice(error.to_string()),
+            error => error,
+        })
     }
 }

@@ -56,7 +56,8 @@ pub fn small_cases(kernels: &[&Lowered], given: &InputPlan) -> Vec<Case> {
         });
         members.flatten().any(|member| {
             let is_integer = |scalar| matches!(scalar, Scalar::Int | Scalar::Uint);
-            !given.uniforms.contains_key(&member.name)
+            !member.is_size
+                && !given.uniforms.contains_key(&member.name)
                 && member.words.iter().any(|word| is_integer(word.scalar))
         })
     };

@@ -59,8 +59,10 @@ impl Comparison {
 pub struct Difference {
     /// The binding's name.
     pub binding: String,
-    /// Index of the element in the buffer, and of the word in the element.
+    /// Index of the element in the buffer, and how HLSL names it: a texel by its coordinates.
     pub element: u64,
+    pub index: Vec<u64>,
+    /// Index of the word in the element.
     pub word: u32,
     pub scalar: Scalar,
     /// Bit patterns that the flagged and the fixed kernel left.
@@ -119,6 +121,7 @@ pub fn compare(
                     comparison.first = Some(Difference {
                         binding: binding.name.clone(),
                         element: count(index),
+                        index: inputs.index(binding, count(index)),
                         word: u32::try_from(at).unwrap_or(u32::MAX),
                         scalar: word.scalar,
                         expected: *a,

@@ -14,9 +14,16 @@ pub struct Device {
     pub(super) gpu: wgpu::Device,
     pub(super) queue: wgpu::Queue,
     /// What went wrong outside of any error scope.
-    trouble: Arc<Mutex<Option<RunError>>>,
+    trouble: Arc<Mutex<Option<Trouble>>>,
     /// Who wants to know what is being done.
     steps: Option<mpsc::Sender<&'static str>>,
+}
+
+#[derive(Debug)]
+struct Trouble {
+    error: RunError,
+    /// The device is of no use any more.
+    is_final: bool,
 }
 
 /// How careful the generated code is.
@@ -48,11 +55,19 @@ impl Device {
         let trouble = Arc::new(Mutex::new(None));
         let uncaptured = Arc::clone(&trouble);
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-            *uncaptured.lock().unwrap_or_else(PoisonError::into_inner) = Some(run_error(error));
+            let mut trouble = uncaptured.lock().unwrap_or_else(PoisonError::into_inner);
+            // That it is lost says more.
+            trouble.get_or_insert(Trouble {
+                error: run_error(error),
+                is_final: false,
+            });
         }));
         let lost = Arc::clone(&trouble);
         device.set_device_lost_callback(move |_, message| {
-            *lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(RunError::Lost(message));
+            *lost.lock().unwrap_or_else(PoisonError::into_inner) = Some(Trouble {
+                error: lost_because(message),
+                is_final: true,
+            });
         });
         Ok(Self {
             info: adapter.info.clone(),
@@ -103,16 +118,17 @@ impl Device {
 
     fn check(&self) -> Result<(), RunError> {
         let mut trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
-        match trouble.take() {
-            Some(error) => {
-                // A lost device stays lost.
-                if matches!(error, RunError::Lost(_)) {
-                    *trouble = Some(error.clone());
-                }
-                Err(error)
-            }
-            None => Ok(()),
+        match trouble.take_if(|trouble| !trouble.is_final) {
+            Some(Trouble { error, .. }) => Err(error),
+            None => trouble.as_ref().map_or(Ok(()), |lost| Err(lost.error.clone())),
         }
+    }
+
+    /// Whether more can be asked of it: it is not lost, and what it was given to do has ended.
+    #[must_use]
+    pub fn is_usable(&self) -> bool {
+        let trouble = self.trouble.lock().unwrap_or_else(PoisonError::into_inner);
+        !trouble.as_ref().is_some_and(|trouble| trouble.is_final)
     }
 
     /// Waits for everything submitted so far.
@@ -124,9 +140,12 @@ impl Device {
         match waited {
             Ok(_) => self.check(),
             Err(wgpu::PollError::Timeout) => {
-                // Closing a device waits for its work, which may never end: this one is left open.
-                std::mem::forget((self.gpu.clone(), self.queue.clone()));
-                Err(RunError::Timeout(PATIENCE_S))
+                let error = RunError::Timeout(PATIENCE_S);
+                *self.trouble.lock().unwrap_or_else(PoisonError::into_inner) = Some(Trouble {
+                    error: error.clone(),
+                    is_final: true,
+                });
+                Err(error)
             }
             Err(error) => Err(RunError::Refused(error.to_string())),
         }
@@ -135,7 +154,8 @@ impl Device {
     pub(super) fn buffer(&self, bytes: &[u8], usage: wgpu::BufferUsages) -> Result<wgpu::Buffer, RunError> {
         let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let buffer = self.empty_buffer(size, usage | wgpu::BufferUsages::COPY_DST)?;
-        self.scoped(|| self.queue.write_buffer(&buffer, 0, bytes))?;
+        self.scoped(|| self.queue.write_buffer(&buffer, 0, bytes))
+            .map_err(|error| no_room(error, size))?;
         Ok(buffer)
     }
 
@@ -153,6 +173,7 @@ impl Device {
                 mapped_at_creation: false,
             })
         })
+        .map_err(|error| no_room(error, size))
     }
 
     /// Whether a buffer may have so many bytes.
@@ -223,6 +244,11 @@ impl Device {
                     cache: None,
                 });
             (pipeline, bind_layout)
+        })
+        .map_err(|error| match error {
+            // It was not before.
+            RunError::Lost(why) => RunError::Refused(format!("its driver makes no pipeline of it: {why}")),
+            error => error,
         })
     }
 
@@ -306,6 +332,15 @@ impl Device {
     }
 }
 
+impl Drop for Device {
+    /// Closing a device waits for its work, which may never end: one that is of no use any more is left open.
+    fn drop(&mut self) {
+        if !self.is_usable() {
+            std::mem::forget((self.gpu.clone(), self.queue.clone()));
+        }
+    }
+}
+
 /// A module without bounds checks.
 #[expect(unsafe_code, reason = "wgpu offers modules without run-time checks only so")]
 fn unchecked_module(
@@ -328,6 +363,23 @@ fn run_error(error: wgpu::Error) -> RunError {
         wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
             RunError::Refused(in_one_line(&description))
         }
+    }
+}
+
+/// wgpu loses a device whose driver has no memory left, and tells by these words alone.
+fn lost_because(message: String) -> RunError {
+    if message.contains("Not enough memory") {
+        RunError::OutOfMemory(message)
+    } else {
+        RunError::Lost(message)
+    }
+}
+
+/// wgpu names the function that found no memory: what it was for says more.
+fn no_room(error: RunError, bytes: u64) -> RunError {
+    match error {
+        RunError::OutOfMemory(_) => RunError::OutOfMemory(format!("no room for a buffer of {bytes} bytes")),
+        error => error,
     }
 }
 

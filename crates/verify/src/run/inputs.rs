@@ -1,6 +1,6 @@
 //! What buffers hold before a run. Inputs go by name, so that two kernels with different bindings get the same.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, TryReserveError};
 
 use shaderlint_hlsl::Scalar;
 
@@ -64,6 +64,8 @@ pub struct Inputs {
     pub buffers: BTreeMap<String, Vec<u8>>,
     /// Words of each uniform, in order of offset, by name.
     pub uniforms: BTreeMap<String, Vec<u32>>,
+    /// Buffers that this machine has no memory for, with what allocating them said.
+    pub no_room: BTreeMap<String, String>,
 }
 
 /// Inputs for these kernels and a dispatch of `groups`: read-only buffers hold seeded words as the plan says, writable
@@ -79,17 +81,64 @@ pub fn make_inputs(kernels: &[&Lowered], groups: [u32; 3], plan: &InputPlan) -> 
         for binding in &kernel.bindings {
             if let BindingKind::Uniform { members } = &binding.kind {
                 for member in members {
-                    let words = uniform_words(member, counted, plan);
+                    let words = match dimensions(kernel, member) {
+                        Some(dimensions) => texture_size(kernel, groups, dimensions, plan.is_ragged).to_vec(),
+                        None => uniform_words(member, counted, plan),
+                    };
                     inputs.uniforms.entry(member.name.clone()).or_insert(words);
                 }
             } else if !inputs.buffers.contains_key(&binding.name) {
                 let is_asked = asked.contains(&binding.binding);
-                let bytes = fill(binding, if is_asked { counted } else { threads }, plan);
-                inputs.buffers.insert(binding.name.clone(), bytes);
+                let elements = match (binding.dimensions, is_asked) {
+                    (Some(dimensions), _) => texture_size(kernel, groups, dimensions, plan.is_ragged)
+                        .iter()
+                        .fold(1u64, |texels, extent| texels.saturating_mul(u64::from(*extent))),
+                    (None, true) => counted,
+                    (None, false) => threads,
+                };
+                match fill(binding, elements, plan) {
+                    Ok(bytes) => {
+                        inputs.buffers.insert(binding.name.clone(), bytes);
+                    }
+                    Err(error) => {
+                        inputs.no_room.insert(binding.name.clone(), error.to_string());
+                    }
+                }
             }
         }
     }
     inputs
+}
+
+/// Of the texture that this is the size of.
+fn dimensions(kernel: &Lowered, member: &UniformMember) -> Option<u8> {
+    let mut bindings = kernel.bindings.iter();
+    let texture = bindings.find(|binding| member.is_size && binding.global == Some(member.global));
+    texture.and_then(|texture| texture.dimensions)
+}
+
+/// Rows and columns of a texture that each group has at least, if it has as many threads: those of a row may be laid out
+/// as a square, and rows and columns may change places.
+const SIDE: u32 = 64;
+/// Slices that each group has at least.
+const SLICES: u32 = 4;
+
+/// The width, height and depth of a texture: what a dispatch can be expected to reach. Ragged ones end within a group.
+fn texture_size(kernel: &Lowered, groups: [u32; 3], dimensions: u8, is_ragged: bool) -> [u32; 3] {
+    let side = u32::try_from(group_threads(kernel)).unwrap_or(SIDE).min(SIDE);
+    let mut size = [1; 3];
+    let least = [side, side, SLICES];
+    let axes = size
+        .iter_mut()
+        .zip(groups)
+        .zip(kernel.group_size.into_iter().zip(least));
+    for ((extent, groups), (threads, least)) in axes.take(usize::from(dimensions)) {
+        *extent = groups.saturating_mul(threads.max(least));
+        if is_ragged {
+            *extent = extent.saturating_sub(threads / 3).max(1);
+        }
+    }
+    size
 }
 
 fn uniform_words(member: &UniformMember, threads: u64, plan: &InputPlan) -> Vec<u32> {
@@ -168,30 +217,33 @@ pub(super) fn threads(kernel: &Lowered, groups: [u32; 3]) -> u64 {
         .fold(1u64, |product, n| product.saturating_mul(u64::from(*n)))
 }
 
-fn fill(binding: &Binding, threads: u64, plan: &InputPlan) -> Vec<u8> {
+/// `elements` are as many as the dispatch calls for, if the plan says nothing else.
+fn fill(binding: &Binding, elements: u64, plan: &InputPlan) -> Result<Vec<u8>, TryReserveError> {
     let stride = binding.element.stride.max(4) as usize;
     let elements = match (&binding.kind, plan.lengths.get(&binding.name)) {
         (BindingKind::Counter, _) => 1,
         (_, Some(length)) => u64::from(*length),
-        (_, None) => threads.saturating_mul(u64::from(plan.elements_per_thread)),
+        (_, None) => elements.saturating_mul(u64::from(plan.elements_per_thread)),
     };
     // Beyond this the device refuses; the run says so.
     let elements = usize::try_from(elements.clamp(1, 1 << 28)).unwrap_or(1);
-    let mut words = vec![0u32; elements.saturating_mul(stride) / 4];
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(elements.saturating_mul(stride))?;
+    bytes.resize(elements.saturating_mul(stride), 0);
     if let Some(contents) = plan.contents.get(&binding.name).filter(|c| !c.is_empty()) {
         let mut contents = contents.iter().cycle();
-        each_word(binding, &mut words, |_, scalar| {
+        each_word(binding, &mut bytes, |_, scalar| {
             bits_of(contents.next().copied().unwrap_or(0.0), scalar)
         });
     } else if binding.kind == BindingKind::ReadOnlyStorage || is_read_at_its_edges(binding, plan) {
         let mut random = Random::new(plan.seed, &binding.name);
-        each_word(binding, &mut words, |_, scalar| {
+        each_word(binding, &mut bytes, |_, scalar| {
             value(plan.values, scalar, random.next())
         });
     } else if binding.kind == BindingKind::ReadWriteStorage && !binding.is_atomic {
-        each_word(binding, &mut words, poison);
+        each_word(binding, &mut bytes, poison);
     }
-    bytemuck::cast_slice(&words).to_vec()
+    Ok(bytes)
 }
 
 /// What a kernel works on in place gets edge values too. That a word is written or not shows in the other dispatches.
@@ -199,13 +251,14 @@ fn is_read_at_its_edges(binding: &Binding, plan: &InputPlan) -> bool {
     plan.values == Values::Edges && binding.kind == BindingKind::ReadWriteStorage && !binding.is_atomic
 }
 
-fn each_word(binding: &Binding, words: &mut [u32], mut value: impl FnMut(u32, Scalar) -> u32) {
-    let stride = (binding.element.stride.max(4) / 4) as usize;
+fn each_word(binding: &Binding, bytes: &mut [u8], mut value: impl FnMut(u32, Scalar) -> u32) {
+    let stride = binding.element.stride.max(4) as usize;
     let mut index = 0u32;
-    for element in words.chunks_mut(stride) {
+    for element in bytes.chunks_mut(stride) {
         for Word { offset, scalar } in &binding.element.words {
-            if let Some(word) = element.get_mut(*offset as usize / 4) {
-                *word = value(index, *scalar);
+            let start = *offset as usize;
+            if let Some(word) = element.get_mut(start..start.saturating_add(4)) {
+                word.copy_from_slice(&value(index, *scalar).to_le_bytes());
                 index = index.wrapping_add(1);
             }
         }
@@ -271,17 +324,63 @@ fn poison(index: u32, scalar: Scalar) -> u32 {
 }
 
 impl Inputs {
+    /// How HLSL names an element: by its index, its address, or the coordinates of a texel.
+    #[must_use]
+    pub fn index(&self, binding: &Binding, element: u64) -> Vec<u64> {
+        let Some(dimensions) = binding.dimensions else {
+            return vec![if binding.is_by_address {
+                4 * element
+            } else {
+                element
+            }];
+        };
+        let size = self.texture_size(binding).unwrap_or([1; 3]);
+        let mut rest = element;
+        let extents = size.into_iter().take(usize::from(dimensions));
+        extents
+            .map(|extent| {
+                let coordinate = rest % u64::from(extent.max(1));
+                rest /= u64::from(extent.max(1));
+                coordinate
+            })
+            .collect()
+    }
+
+    /// Which element of a texture's a texel is; `None` outside.
+    #[must_use]
+    pub fn texel(&self, binding: &Binding, coordinates: &[u32]) -> Option<usize> {
+        let size = self.texture_size(binding)?;
+        let mut element = 0usize;
+        for (coordinate, extent) in coordinates.iter().zip(size).rev() {
+            if *coordinate >= extent {
+                return None;
+            }
+            element = element
+                .checked_mul(extent as usize)?
+                .checked_add(*coordinate as usize)?;
+        }
+        (coordinates.len() == usize::from(binding.dimensions?)).then_some(element)
+    }
+
+    /// The width, height and depth of a texture.
+    #[must_use]
+    pub fn texture_size(&self, binding: &Binding) -> Option<[u32; 3]> {
+        let words = self.uniforms.get(&format!("{}.size", binding.name))?;
+        words.as_slice().try_into().ok()
+    }
+
     /// The bytes that `binding` starts with.
     ///
     /// # Errors
     /// Where there is nothing for it.
     pub fn bytes(&self, binding: &Binding) -> Result<std::borrow::Cow<'_, [u8]>, RunError> {
         let BindingKind::Uniform { members } = &binding.kind else {
-            return self
-                .buffers
-                .get(&binding.name)
-                .map(|bytes| bytes.as_slice().into())
-                .ok_or_else(|| RunError::Input(format!("nothing for `{}`", binding.name)));
+            let name = &binding.name;
+            return match (self.buffers.get(name), self.no_room.get(name)) {
+                (Some(bytes), _) => Ok(bytes.as_slice().into()),
+                (None, Some(why)) => Err(RunError::OutOfMemory(format!("no room for `{name}`: {why}"))),
+                (None, None) => Err(RunError::Input(format!("nothing for `{name}`"))),
+            };
         };
         let mut words = vec![0u32; (binding.element.stride.max(4) / 4) as usize];
         for member in members {

@@ -29,6 +29,8 @@ pub struct InputWord {
     /// The binding's name.
     pub binding: String,
     pub element: u64,
+    /// As in [`Difference::index`].
+    pub index: Vec<u64>,
     pub word: u32,
     pub scalar: Scalar,
     pub bits: u32,
@@ -117,6 +119,7 @@ fn words(bindings: &[Binding], inputs: &Inputs) -> Vec<InputWord> {
                     words.push(InputWord {
                         binding: binding.name.clone(),
                         element,
+                        index: inputs.index(binding, element),
                         word: number,
                         scalar: word.scalar,
                         bits,

@@ -43,8 +43,12 @@ pub enum RunError {
     OutOfMemory(String),
     #[error("the device was lost: {0}")]
     Lost(String),
-    #[error("not done after {0} s")]
+    /// The device goes on with it.
+    #[error("a dispatch was not done after {0} s, and was given up")]
     Timeout(u64),
+    /// Neither a dispatch nor anything else came to an end.
+    #[error("the driver was silent for {0} s, and was given up")]
+    Silent(u64),
     /// Beyond a limit of the adapter.
     #[error("too large for the adapter: {0}")]
     TooLarge(String),

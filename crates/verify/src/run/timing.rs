@@ -298,3 +298,31 @@ fn copy(@builtin(global_invocation_id) id: vec3<u32>) {{
         device.wait()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_within_the_spread_is_none() {
+        let of = |flagged: [f64; 3], fixed: [f64; 3]| Timing {
+            flagged: spread(flagged.to_vec()),
+            fixed: spread(fixed.to_vec()),
+            copy: Spread::default(),
+            plan: TimingPlan {
+                groups: 1,
+                dispatches: 1,
+                runs: 15,
+                warm_up: 3,
+            },
+            threads: 64,
+        };
+        let apart = of([4.0, 3.0, 5.0], [2.0, 1.0, 2.5]);
+        assert!(apart.is_measurable());
+        assert!((apart.speed_up() - 2.0).abs() < 1e-9);
+        assert!(of([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]).is_measurable());
+        // The slowest of one is as slow as the fastest of the other.
+        assert!(!of([4.0, 3.0, 5.0], [2.0, 1.0, 3.0]).is_measurable());
+        assert!(!of([4.0, 4.0, 4.0], [4.0, 4.0, 4.0]).is_measurable());
+    }
+}

@@ -218,7 +218,7 @@ fn timed(
 /// return from compiling a kernel, or one that does not end. `on_step` is told what is being done.
 ///
 /// # Errors
-/// As [`super::run`]; [`RunError::Timeout`] where the thread was given up. It goes on until the process ends.
+/// As [`super::run`]; [`RunError::Silent`] where the thread was given up. It goes on until the process ends.
 pub fn compare_and_time_watched(
     adapter: &Adapter,
     trial: &Arc<Trial>,
@@ -248,14 +248,14 @@ fn watched<T: Send + 'static>(
     loop {
         match said.recv_timeout(patience) {
             Ok(step) => on_step(step),
-            Err(mpsc::RecvTimeoutError::Timeout) => return Err(RunError::Timeout(silence_s)),
+            Err(mpsc::RecvTimeoutError::Timeout) => return Err(RunError::Silent(silence_s)),
             // The device is closed: the report is there, or follows at once.
             Err(mpsc::RecvTimeoutError::Disconnected) => break,
         }
     }
     let report = result
         .recv_timeout(patience)
-        .map_err(|_| RunError::Timeout(silence_s))?;
+        .map_err(|_| RunError::Silent(silence_s))?;
     // Drivers do not bear being closed while the process ends. It has nothing left to do but to close.
     let _ = worker.join();
     report
@@ -300,7 +300,7 @@ mod tests {
         };
         let start = std::time::Instant::now();
         let given_up = watched(1, hanging, &mut |step| heard.push(step.to_owned()));
-        assert_eq!(given_up, Err(RunError::Timeout(1)));
+        assert_eq!(given_up, Err(RunError::Silent(1)));
         assert_eq!(heard, ["compiling"]);
         assert!(start.elapsed() < Duration::from_secs(20));
         // The next is still tried.
