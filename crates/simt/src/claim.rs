@@ -641,26 +641,6 @@ impl<'a> Machine<'a> {
         }
         self.state.events += 1;
     }
-
-    /// A variable declared as a resource stands for what it is given.
-    pub fn alias(&mut self, local: LocalId, init: &'a Expr) -> Run<()> {
-        let named = init.uncast();
-        let place = self.place(named)?;
-        let resource = place.on_device().or_else(|| {
-            let variable = self.function().and_then(|f| f.locals.get(local.0 as usize));
-            let heap = match variable.map(|variable| &variable.ty) {
-                Some(Type::Resource(kind, _)) => from_heap(*kind),
-                _ => FROM_HEAP,
-            };
-            Some((heap, self.load(&place, named.span))).filter(|(_, which)| !which.is_empty())
-        });
-        if let Some(resource) = resource {
-            self.state.frame.aliases.insert(local, resource);
-        } else {
-            self.state.frame.aliases.remove(&local);
-        }
-        Ok(())
-    }
 }
 
 impl LoopState {

@@ -219,6 +219,8 @@ impl<'a> Changes<'a, '_> {
                     || !self.effects.written.contains(local) && is_one(self.machine, self.held(*local))
             }
             ExprKind::Global(global) => self.is_alike_global(*global),
+            // Of what it gives is no name at hand.
+            ExprKind::Call(..) if self.machine.shader.holds_resource(&part.ty) => false,
             ExprKind::Call(function, _) => {
                 let callee = self.callees.get(function);
                 callee.is_some_and(|callee| {

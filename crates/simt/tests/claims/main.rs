@@ -678,3 +678,47 @@ fn what_is_made_of_a_thread_s_number_is_no_data() {
         );
     }
 }
+
+/// A resource that a function gives is the one of its `return`: of the heap, a global, or what another function gives.
+#[test]
+fn what_a_function_gives_is_one_resource() {
+    let of_heap = "RWStructuredBuffer<uint> Get(uint i) { return ResourceDescriptorHeap[i]; }
+        RWByteAddressBuffer Bytes() { RWByteAddressBuffer b = ResourceDescriptorHeap[k + 1]; return b; }
+        RWStructuredBuffer<uint> Inner(uint i) { if (i == 2) return Get(i); return Get(i + 1); }
+        RWStructuredBuffer<uint> Table(uint i) { if (i == 0) return C; return Out; }
+        void Add(RWStructuredBuffer<uint> c, out uint s) { InterlockedAdd(c[0], 1, s); }
+        struct H { uint i; RWStructuredBuffer<uint> Get() { return ResourceDescriptorHeap[i]; } };
+        RWStructuredBuffer<uint> Of[8]; RWStructuredBuffer<uint> Nth(uint i) { return Of[i]; }";
+    let check = |claim: &str, expected: &[&str]| {
+        check(of_heap, &format!("uint s; {claim} Out[s] = 1;"), expected);
+    };
+    for one in [
+        "InterlockedAdd(Get(k)[0], 1, s);",
+        "InterlockedAdd(Get(3)[k], 1, s);",
+        "Bytes().InterlockedAdd(0, 1, s);",
+        "InterlockedAdd(Inner(2)[0], 1, s);",
+        "InterlockedAdd(Table(0)[0], 1, s);",
+        "InterlockedAdd(Nth(n)[0], 1, s);",
+        "RWStructuredBuffer<uint> c = Get(k); InterlockedAdd(c[0], 1, s);",
+        "Add(Get(k), s);",
+        "Add(ResourceDescriptorHeap[k], s);",
+        "H h; h.i = k; InterlockedAdd(h.Get()[0], 1, s);",
+    ] {
+        check(one, &["slot"]);
+    }
+    for any in [
+        "InterlockedAdd(Get(Src[id.x])[0], 1, s);",
+        "InterlockedAdd(Get(id.x)[0], 1, s);",
+        "InterlockedAdd(Get(0)[id.x], 1, s);",
+        "InterlockedAdd(Inner(k)[0], 1, s);",
+        "InterlockedAdd(Inner(id.x)[0], 1, s);",
+        "InterlockedAdd(Table(k)[0], 1, s);",
+        "InterlockedAdd(Table(id.x)[0], 1, s);",
+        "InterlockedAdd(Nth(id.x)[0], 1, s);",
+        "RWStructuredBuffer<uint> c = Get(gi); InterlockedAdd(c[0], 1, s);",
+        "Add(Get(id.x), s);",
+        "Add(Unknown(k), s);",
+    ] {
+        check(any, &[]);
+    }
+}
