@@ -420,7 +420,7 @@ impl<'a> Machine<'a> {
         if !self.state.frame.may_call() {
             return Self::stop("calls nested too deeply", expr.span);
         }
-        let mut frame = Frame::new(id, self.state.frame.depth + 1);
+        let mut frame = Frame::new(id, self.state.frame.depth + 1, self.state.guard.clone());
         let mut values: Vec<Option<Vec<Column>>> = Vec::new();
         let mut outs: Vec<(Place, LocalId, &'a Expr)> = Vec::new();
         for (parameter, argument) in function.parameters.iter().zip(arguments) {

@@ -115,6 +115,8 @@ pub(crate) struct Frame {
     /// Parameters and variables that stand for a resource, or for one of an array of them.
     pub aliases: BTreeMap<LocalId, Handle>,
     pub result: Vec<Column>,
+    /// The guard at its entry: who leaves under the same one has not left before.
+    pub entered: Column,
     pub depth: u32,
     pub loops: Vec<LoopState>,
 }
@@ -297,7 +299,7 @@ impl<'a> Machine<'a> {
         terms.note_inputs(shader, &named);
         let all = Mask::first(lanes);
         let state = State {
-            frame: Frame::new(function, 0),
+            frame: Frame::new(function, 0, Column::Uniform(Value::TRUE)),
             statics: BTreeMap::new(),
             shared,
             writes: Rc::default(),
@@ -629,21 +631,25 @@ impl<'a> Machine<'a> {
     pub fn leave(&mut self, value: &[Column], span: Span) {
         let (active, lanes) = (self.state.active, self.lanes);
         let guard = self.state.guard.clone();
+        let entered = self.state.frame.entered.clone();
         let old = std::mem::take(&mut self.state.frame.result);
         self.state.frame.result = value
             .iter()
             .enumerate()
             .map(|(component, new)| {
                 let old = old.get(component).unwrap_or(&Column::ZERO);
-                if active == self.all && guard == Column::Uniform(Value::TRUE) {
+                if active == self.all && guard == entered {
                     return new.clone();
                 }
                 Column::from_fn(lanes, |thread| {
                     if !active.contains(thread) {
-                        return old.at(thread).clone();
+                        old.at(thread).clone()
+                    } else if guard.at(thread) == entered.at(thread) {
+                        new.at(thread).clone()
+                    } else {
+                        self.terms
+                            .select(guard.at(thread), new.at(thread), old.at(thread))
                     }
-                    self.terms
-                        .select(guard.at(thread), new.at(thread), old.at(thread))
                 })
             })
             .collect();
@@ -735,12 +741,13 @@ impl State {
 }
 
 impl Frame {
-    pub fn new(id: FunctionId, depth: u32) -> Frame {
+    pub fn new(id: FunctionId, depth: u32, entered: Column) -> Frame {
         Frame {
             function: id,
             locals: Vec::new(),
             aliases: BTreeMap::new(),
             result: Vec::new(),
+            entered,
             depth,
             loops: Vec::new(),
         }

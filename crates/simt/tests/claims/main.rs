@@ -722,3 +722,17 @@ fn what_a_function_gives_is_one_resource() {
         check(any, &[]);
     }
 }
+
+/// Under a condition too a function gives what its only `return` says, and not something else where it does not hold.
+#[test]
+fn what_is_called_under_a_condition_gives_one_value() {
+    let globals = "uint At() { return k; } uint Which() { if (k > 3) return 1; return 2; }
+        RWStructuredBuffer<uint> Get() { return ResourceDescriptorHeap[k]; }";
+    let check = |cell: &str, expected: &[&str]| {
+        let body = format!("if (Src[id.x] > 3) {{ uint s; InterlockedAdd({cell}, 1, s); Out[s] = 1; }}");
+        check(globals, &body, expected);
+    };
+    check("C[At()]", &["slot"]);
+    check("Get()[0]", &["slot"]);
+    check("C[Src[At() + id.x]]", &[]);
+}
