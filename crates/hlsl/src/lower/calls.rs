@@ -94,24 +94,12 @@ impl<'a> Lowering<'a> {
 
     /// `object(arguments)`, or of something that cannot be called.
     fn call_object(&mut self, object: Expr, arguments: Vec<Expr>, span: Span) -> Expr {
-        if let Some((object, found)) = self.operator_methods(&object, b"operator()") {
+        if let Some((object, found)) = self.methods_of_held(&object, b"operator()") {
             return self.call_method(&found, object, arguments, span);
         }
         let mut operands = arguments;
         operands.push(object);
         opaque(operands, Type::Unknown, span)
-    }
-
-    /// The operator methods of an object of a struct.
-    pub(super) fn operator_methods(
-        &self,
-        object: &Expr,
-        name: &'static [u8],
-    ) -> Option<(Expr, Vec<FunctionId>)> {
-        match object.ty {
-            Type::Struct(id) => self.methods_of(object, id, name),
-            _ => None,
-        }
     }
 
     /// The first type in the `<…>` of a node.

@@ -34,12 +34,10 @@ impl<'a> Lowering<'a> {
         arguments: Vec<Expr>,
         span: Span,
     ) -> Expr {
+        if let Some((object, found)) = self.methods_of_held(&object, name) {
+            return self.call_method(&found, object, arguments, span);
+        }
         match object.ty.clone() {
-            Type::Struct(id) => {
-                if let Some((object, found)) = self.methods_of(&object, id, name) {
-                    return self.call_method(&found, object, arguments, span);
-                }
-            }
             Type::Resource(kind, element) => {
                 let element = element.map_or(Type::Unknown, |element| (*element).clone());
                 return self.resource_method(object, kind, &element, name, of, arguments, span);
