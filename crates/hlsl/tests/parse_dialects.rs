@@ -435,3 +435,68 @@ bool f(float3 at)
 ",
     );
 }
+
+#[test]
+fn what_templates_are_read_with_their_arguments_tell() {
+    check(
+        r"
+template <typename T> struct Buf { uint slot; };
+template <typename T, uint N> struct Row { T v[N]; };
+struct Named : Buf<float> { uint b; };
+template <typename T> uint slot_of(Buf<T> b, T v) { return b.slot + (uint)v; }
+template <typename T> T first(StructuredBuffer<T> b) { return b[0]; }
+template <typename T, uint N> uint count_of(Row<T, N> r) { return N; }
+template <typename T> T inner(StructuredBuffer<Buf<T> > b) { return (T)b[0].slot; }
+template <typename T> uint which(T a) { return 0; }
+template <typename T> uint which(Buf<T> a) { return 1; }
+StructuredBuffer<uint> u; StructuredBuffer<Buf<float> > bufs; Texture2D<float> t;
+void f(Buf<float> b, Named n, Row<uint, 3> r, uint x)
+{
+    x = slot_of(b, 2.0);
+    x = slot_of(n, 2.0);
+    x = count_of(r);
+    x = first(u);
+    float y = inner(bufs);
+    x = first(t);
+    x = count_of(b);
+    x = which(b);
+    x = which(x);
+}
+",
+        r"
+(struct Buf<float> (slot uint))
+(struct Named (Buf<float> Buf<float>) (b uint))
+(struct Row<uint, 3> (v uint[3]))
+(resource u StructuredBuffer<uint>)
+(resource bufs StructuredBuffer<Buf<float>>)
+(resource t Texture<float>)
+(fn f void (b Buf<float>) (n Named) (r Row<uint, 3>) (x uint)
+  (= x (slot_of b 2.0f))
+  (= x (slot_of (.Buf<float> n) 2.0f))
+  (= x (count_of r))
+  (= x (first u))
+  (let y float (inner bufs))
+  (= x (as uint (? t)))
+  (= x (as uint (? b)))
+  (= x (as uint (? b)))
+  (= x (which x)))
+(fn slot_of uint (b Buf<float>) (v float)
+  (return (+ (.slot b) (as uint v))))
+(fn count_of uint (r Row<uint, 3>)
+  (return 3u))
+(fn first uint (b StructuredBuffer<uint>)
+  (return (at b 0)))
+(fn inner float (b StructuredBuffer<Buf<float>>)
+  (return (as float (.slot (at b 0)))))
+(fn which uint (a Buf<float>)
+  (return 0u))
+(fn which uint (a Buf<float>)
+  (return 1u))
+(fn which uint (a uint)
+  (return 0u))
+! unknown name `first`: first
+! unknown name `count_of`: count_of
+! unknown name `which`: which
+",
+    );
+}

@@ -4,6 +4,7 @@ mod calls;
 mod constants;
 mod conversions;
 mod declarations;
+mod deduction;
 mod expressions;
 mod functions;
 mod gaps;
