@@ -116,7 +116,7 @@ uint f(uint b)
 uint g() { return 2; }
 ",
         r"
-(uniform a uint 1u)
+(unknown a uint 1u)
 (fn f uint (b uint)
   (? b)
   (= b 2u)

@@ -114,7 +114,7 @@ int count;
 (uniform more uint)
 (uniform own uint)
 (const four uint 4u)
-(resource odd RwStructuredBuffer<?>)
+(resource coherent odd RwStructuredBuffer<?>)
 (uniform named ?)
 (uniform count uint)
 (fn main void (i uint :SV_GroupIndex) [4 1 1]
@@ -497,6 +497,69 @@ void f(Buf<float> b, Named n, Row<uint, 3> r, uint x)
 ! unknown name `first`: first
 ! unknown name `count_of`: count_of
 ! unknown name `which`: which
+",
+    );
+}
+
+/// What it stands for may say who shares the variable, but not what is written out.
+#[test]
+fn a_macro_before_a_variable_may_be_its_storage_class() {
+    check(
+        r"
+STATIC_CONST
+uint limit = 64;
+SHARED float tile[64];
+LAYOUT(0)
+OTHER
+uint first, second;
+ALIGNED(16) uint third;
+COHERENT
+RWStructuredBuffer<uint> buffer;
+EXPORTED
+static const uint four = 4;
+EXPORTED static uint five = 5;
+EXPORTED
+groupshared uint six[4];
+EXPORTED
+cbuffer Own { uint own; }
+GLOBAL_CBUFFER_START(Params)
+uint a;
+CBUFFER_END
+uint b;
+DECLARE(x);
+uint c;
+PRIVATE_UINT d;
+Elsewhere e;
+cbuffer Known { PACKED_VALUES f; }
+",
+        r"
+(unknown limit uint 64u)
+(unknown tile float[64])
+(unknown first uint)
+(unknown second uint)
+(unknown third uint)
+(resource coherent buffer RwStructuredBuffer<uint>)
+(const four uint 4u)
+(static five uint 5u)
+(groupshared six uint[4])
+(uniform own uint)
+(uniform a uint)
+(uniform b uint)
+(uniform c uint)
+(unknown d ?)
+(uniform e ?)
+(uniform f ?)
+! unknown macro: STATIC_CONST
+! unknown macro: LAYOUT(0)
+! unknown macro: OTHER
+! unknown macro: COHERENT
+! unknown macro: EXPORTED
+! unknown macro: GLOBAL_CBUFFER_START(Params)
+! unknown macro: CBUFFER_END
+! this is no declaration: DECLARE(x);
+! unknown name `PRIVATE_UINT`: PRIVATE_UINT
+! unknown name `Elsewhere`: Elsewhere
+! unknown name `PACKED_VALUES`: PACKED_VALUES
 ",
     );
 }

@@ -350,7 +350,7 @@ impl<'a> Scope<'a> {
                 global.is_some_and(|global| match global.storage {
                     Storage::Uniform | Storage::Const => true,
                     Storage::Resource => is_read_only(&global.ty),
-                    Storage::Groupshared | Storage::Static => false,
+                    Storage::Groupshared | Storage::Static | Storage::Unknown => false,
                 })
             }
             ExprKind::Intrinsic(intrinsic, arguments) => {

@@ -325,6 +325,8 @@ impl EffectsCache {
                         effects.device_written.insert(*global);
                     }
                     Some(Storage::Resource) => effects.device_observed |= expr.ty.is_writable(),
+                    // Who sees that is not known.
+                    Some(Storage::Unknown) if written => effects.opaque = true,
                     _ => {}
                 }
             }

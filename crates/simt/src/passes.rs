@@ -255,6 +255,7 @@ impl<'a> Changes<'a, '_> {
                     && columns.is_some_and(|columns| is_one(self.machine, columns))
             }
             Storage::Resource => !declared.ty.is_writable(),
+            Storage::Unknown => false,
         })
     }
 
@@ -262,7 +263,7 @@ impl<'a> Changes<'a, '_> {
     fn is_memory(&self, global: GlobalId) -> bool {
         let declared = self.machine.shader.globals.get(global.0 as usize);
         declared.is_some_and(|declared| match declared.storage {
-            Storage::Const | Storage::Uniform => false,
+            Storage::Const | Storage::Uniform | Storage::Unknown => false,
             Storage::Groupshared | Storage::Resource => true,
             Storage::Static => {
                 let columns = self.machine.state.statics.get(&global).into_iter().flatten();

@@ -76,6 +76,8 @@ pub(crate) enum Root {
     Shared(GlobalId),
     /// A value of the host's.
     Uniform(GlobalId),
+    /// A variable of which it is not known whether threads share it: another value each time it is looked at.
+    Unknown,
     /// An element of a resource, or a part of it.
     Device {
         resource: GlobalId,
@@ -152,6 +154,7 @@ impl<'a> Machine<'a> {
                         return Ok(Place::of_value(place));
                     }
                     Storage::Uniform => Root::Uniform(*global),
+                    Storage::Unknown => Root::Unknown,
                 }))
             }
             ExprKind::Index(base, index) => {
@@ -309,7 +312,8 @@ impl<'a> Machine<'a> {
                 Storage::Groupshared => Some(Root::Shared(global)),
                 Storage::Static => Some(Root::Static(global)),
                 Storage::Uniform => Some(Root::Uniform(global)),
-                _ => None,
+                Storage::Unknown => Some(Root::Unknown),
+                Storage::Const | Storage::Resource => None,
             },
             _ => None,
         }

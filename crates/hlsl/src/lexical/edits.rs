@@ -191,7 +191,7 @@ impl Lexer<'_> {
             frame.label = true;
         }
         if words::is_macro_like(word) && self.at_statement(walk, index) && !self.is_type(word) {
-            if let Some(next) = self.edit_macro(walk, index) {
+            if let Some(next) = self.edit_macro(walk, index, item) {
                 return next;
             }
         } else if self.is(index + 1, b'(')
@@ -281,7 +281,7 @@ impl Lexer<'_> {
     }
 
     /// A macro left where a statement starts.
-    fn edit_macro(&mut self, walk: &mut Walk, index: usize) -> Option<usize> {
+    fn edit_macro(&mut self, walk: &mut Walk, index: usize, item: &mut Item) -> Option<usize> {
         let next = self.word(index + 1);
         if words::is_attributed_keyword(next) || next == b"else" {
             self.blank_tokens(index, index + 1);
@@ -297,6 +297,7 @@ impl Lexer<'_> {
         }
         if !next.is_empty() && index == walk.first && !self.word(index + 2).is_empty() {
             // `MACRO uint name`, at the top level.
+            item.after_macros.get_or_insert(item.span.start);
             self.blank_tokens(index, index + 1);
             walk.attribute_end = Some(index);
             return Some(index + 1);

@@ -11,6 +11,16 @@ struct Context {
     /// Index of the token that closes it; past the last one where nothing does.
     close: usize,
     namespace: u32,
+    is_buffer: bool,
+}
+
+/// Where an item stands.
+#[derive(Clone, Copy, Default)]
+struct Around {
+    namespace: u32,
+    is_buffer: bool,
+    /// Start of the unknown macros before it.
+    macros: Option<u32>,
 }
 
 impl Lexer<'_> {
@@ -19,10 +29,14 @@ impl Lexer<'_> {
         let count = self.out.tokens.len();
         let mut contexts: Vec<Context> = Vec::new();
         let mut index = 0;
+        let mut macros = None;
+        // Between macros that by their names open and close one.
+        let mut in_buffer = false;
         while index < count {
             let (close, namespace) = contexts
                 .last()
                 .map_or((usize::MAX, 0), |top| (top.close, top.namespace));
+            let is_buffer = in_buffer || contexts.last().is_some_and(|top| top.is_buffer);
             if index >= close {
                 contexts.pop();
                 self.blank_tokens(index, index + 1);
@@ -49,10 +63,17 @@ impl Lexer<'_> {
                 if self.macros.insert(self.word(index)) {
                     self.out.problems.push(("unknown macro", span));
                 }
-                self.add_item(index, end, ItemKind::Skipped, namespace);
+                self.add_item(index, end, ItemKind::Skipped, Around::default());
+                if let Some(opens) = words::bracket_of_buffer(self.word(index)) {
+                    in_buffer = opens;
+                    macros = None;
+                } else {
+                    macros.get_or_insert(span.start);
+                }
                 index = end;
                 continue;
             }
+            let macros_before = macros.take();
             let mut head = index;
             while self.is(head, b'[')
                 && let Some(close) = self.partner(head)
@@ -73,7 +94,7 @@ impl Lexer<'_> {
                     }
                     if self.is(next, b'{') && contexts.len() < 64 && name.len() < 1024 {
                         let namespace = self.add_namespace(name);
-                        contexts.push(self.open_context(index, next, namespace));
+                        contexts.push(self.open_context(index, next, (namespace, false)));
                         index = next + 1;
                         continue;
                     }
@@ -93,7 +114,7 @@ impl Lexer<'_> {
                         name.extend_from_slice(self.word(named));
                         name.extend_from_slice(b"::");
                         let namespace = self.add_namespace(name);
-                        contexts.push(self.open_context(index, next, namespace));
+                        contexts.push(self.open_context(index, next, (namespace, true)));
                         index = next + 1;
                         continue;
                     }
@@ -104,7 +125,7 @@ impl Lexer<'_> {
                         next += 1;
                     }
                     if self.is(next, b'{') && contexts.len() < 64 {
-                        contexts.push(self.open_context(index, next, namespace));
+                        contexts.push(self.open_context(index, next, (namespace, true)));
                         index = next + 1;
                         continue;
                     }
@@ -113,7 +134,15 @@ impl Lexer<'_> {
             }
             let (end, kind) = self.find_item(index, close.min(count));
             let end = end.max(index + 1).min(count);
-            self.add_item(index, end, kind, namespace);
+            let around = Around {
+                namespace,
+                is_buffer,
+                macros: macros_before,
+            };
+            self.add_item(index, end, kind, around);
+            if kind == ItemKind::Skipped && words::is_macro_like(self.word(index)) {
+                macros = macros_before.or(Some(self.start(index)));
+            }
             index = end;
         }
     }
@@ -173,15 +202,16 @@ impl Lexer<'_> {
     }
 
     /// Blanks a header up to its brace at `open`.
-    fn open_context(&mut self, first: usize, open: usize, namespace: u32) -> Context {
+    fn open_context(&mut self, first: usize, open: usize, (namespace, is_buffer): (u32, bool)) -> Context {
         self.blank_tokens(first, open + 1);
         Context {
             close: self.partner(open).unwrap_or(self.out.tokens.len()),
             namespace,
+            is_buffer,
         }
     }
 
-    fn add_item(&mut self, first: usize, end: usize, kind: ItemKind, namespace: u32) {
+    fn add_item(&mut self, first: usize, end: usize, kind: ItemKind, around: Around) {
         let span = Span {
             start: self.start(first),
             end: self.end(end - 1),
@@ -189,9 +219,11 @@ impl Lexer<'_> {
         let mut item = Item {
             kind,
             span,
-            namespace,
+            namespace: around.namespace,
+            in_buffer: around.is_buffer,
             groupshared: false,
             coherent: false,
+            after_macros: around.macros,
             numthreads: None,
             wave_size: None,
             too_deep: false,

@@ -18,6 +18,7 @@ use crate::tree::Direction;
 pub(crate) use inventory::Inventory;
 pub(crate) use needed::{WantedText, leave_out_unnamed};
 pub(crate) use tokens::{Token, TokenKind};
+pub(crate) use words::is_macro_like;
 
 /// Brackets nested deeper than this are not parsed.
 const MAX_NESTING: usize = 1000;
@@ -43,14 +44,28 @@ pub(crate) struct Item {
     pub span: Span,
     /// Index into [`Lexed::namespaces`].
     pub namespace: u32,
+    /// In a `cbuffer` or the like: all threads share it, and the host sets it.
+    pub in_buffer: bool,
     pub groupshared: bool,
     pub coherent: bool,
+    /// Where the macros begin that stand in front of it and that no file at hand defines: they may be part of it.
+    pub after_macros: Option<u32>,
     /// The whole attribute and its arguments.
     pub numthreads: Option<(Span, Span)>,
     pub wave_size: Option<Span>,
     pub too_deep: bool,
     /// What `template <…>` gives names to, in order.
     pub template: Vec<TemplateParameter>,
+}
+
+impl Item {
+    /// With the macros in front of it.
+    pub fn whole(&self) -> Span {
+        Span {
+            start: self.after_macros.unwrap_or(self.span.start),
+            end: self.span.end,
+        }
+    }
 }
 
 /// A type or a number that a template is written for.
