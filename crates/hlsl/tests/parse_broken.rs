@@ -124,6 +124,7 @@ uint g() { return 2; }
   (return b))
 (fn g uint
   (return 2u))
+! unknown macro: STATIC_CONST
 ! unknown macro: DECLARE_THING(x)
 ! unknown name `BEGIN_SCOPE`: BEGIN_SCOPE
 ! unknown name `END_SCOPE`: END_SCOPE

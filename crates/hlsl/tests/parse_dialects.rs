@@ -550,6 +550,7 @@ cbuffer Known { PACKED_VALUES f; }
 (uniform e ?)
 (uniform f ?)
 ! unknown macro: STATIC_CONST
+! unknown macro: SHARED
 ! unknown macro: LAYOUT(0)
 ! unknown macro: OTHER
 ! unknown macro: COHERENT
@@ -560,6 +561,85 @@ cbuffer Known { PACKED_VALUES f; }
 ! unknown name `PRIVATE_UINT`: PRIVATE_UINT
 ! unknown name `Elsewhere`: Elsewhere
 ! unknown name `PACKED_VALUES`: PACKED_VALUES
+",
+    );
+}
+
+/// They may be modifiers or whole members: nothing of the struct is taken for granted but the members that are seen.
+#[test]
+fn macros_among_members() {
+    check(
+        r"
+uint helper() { return 1; }
+struct S
+{
+    PADDED
+    uint a;
+    PADDED uint b;
+    DECLARE(x)
+    uint c;
+    uint get() { return a + helper(); }
+    FIELDS
+};
+struct T : S { uint own; uint sum() { return own + helper(); } };
+struct W { Missing m; uint a; };
+void use(T t, S s)
+{
+    uint v = s.get() + t.sum() + t.own + s.c;
+    S q = { 1, 2, 3 };
+    W w = { q, 2 };
+    v = sizeof(S) + sizeof(W);
+}
+",
+        r"
+(struct S ( ?) (a uint) ( ?) (b uint) ( ?) (c uint) ( ?))
+(struct T (S S) (own uint))
+(struct W (m ?) (a uint))
+(fn helper uint
+  (return 1u))
+(fn S::get uint (inout this S) extern)
+(fn T::sum uint (inout this T) extern)
+(fn use void (t T) (s S)
+  (let v uint (+ (+ (+ (S::get s) (T::sum t)) (.own t)) (.c s)))
+  (let q S (?S 1u 2u 3u))
+  (let w W (?W (as S q) 2))
+  (= v (+ (?uint) (?uint))))
+! unknown macro: PADDED
+! unknown macro: DECLARE(x)
+! unknown macro: FIELDS
+! unknown name `Missing`: Missing
+! this expression is not understood: { 1, 2, 3 }
+! this expression is not understood: { q, 2 }
+",
+    );
+}
+
+#[test]
+fn macros_before_a_kernel() {
+    check(
+        r"
+[numthreads(8, 8, 1)]
+ROOT
+void a() {}
+[numthreads(8, 8, 1)]
+ROOT(Layout)
+void b() {}
+FIRST SECOND [numthreads(8, 8, 1)] void c() {}
+FIRST SECOND uint d;
+FIRST SECOND(3) StructuredBuffer<uint> e;
+odd(3) uint f;
+",
+        r"
+(unknown d uint)
+(resource coherent e StructuredBuffer<uint>)
+(unknown f uint)
+(fn a void [8 8 1])
+(fn b void [8 8 1])
+(fn c void [8 8 1])
+! unknown macro: ROOT
+! unknown macro: FIRST
+! unknown macro: SECOND
+! this declaration could not be read: odd(3) uint f;
 ",
     );
 }

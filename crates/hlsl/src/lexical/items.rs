@@ -4,7 +4,7 @@ use super::{Item, ItemKind, Lexer, TemplateParameter, tokens, words};
 use crate::span::Span;
 
 /// How many unknown macros may stand in a row.
-const MAX_MACROS: usize = 8;
+pub(super) const MAX_MACROS: usize = 8;
 
 /// A namespace or `cbuffer` that is open.
 struct Context {
@@ -56,19 +56,13 @@ impl Lexer<'_> {
                 continue;
             }
             if let Some(end) = self.unknown_macro(index) {
-                let span = Span {
-                    start: self.start(index),
-                    end: self.end(end - 1),
-                };
-                if self.macros.insert(self.word(index)) {
-                    self.out.problems.push(("unknown macro", span));
-                }
+                self.tell_macro(index, end - 1);
                 self.add_item(index, end, ItemKind::Skipped, Around::default());
                 if let Some(opens) = words::bracket_of_buffer(self.word(index)) {
                     in_buffer = opens;
                     macros = None;
                 } else {
-                    macros.get_or_insert(span.start);
+                    macros.get_or_insert(self.start(index));
                 }
                 index = end;
                 continue;
@@ -147,6 +141,17 @@ impl Lexer<'_> {
         }
     }
 
+    /// Tells of a macro that no file at hand defines, once.
+    pub(super) fn tell_macro(&mut self, index: usize, last: usize) {
+        let span = Span {
+            start: self.start(index),
+            end: self.end(last),
+        };
+        if self.macros.insert(self.word(index)) {
+            self.out.problems.push(("unknown macro", span));
+        }
+    }
+
     /// The end (excluded) of what can only be a macro that no file at hand defines: a name that is no type, with or
     /// without arguments, on lines of its own before a declaration that needs nothing in front of it.
     fn unknown_macro(&self, first: usize) -> Option<usize> {
@@ -181,7 +186,7 @@ impl Lexer<'_> {
     }
 
     /// Whether a type, or a word that declares, and another word stand here.
-    fn begins_declaration(&self, index: usize) -> bool {
+    pub(super) fn begins_declaration(&self, index: usize) -> bool {
         let end = if self.is(index + 1, b'<') {
             self.template_end(index + 1, self.out.tokens.len())
         } else {
@@ -316,8 +321,8 @@ impl Lexer<'_> {
             match token.kind {
                 tokens::TokenKind::Punct(b'[') => {
                     if !attributes_only && self.is_numthreads(index) {
-                        let lone = index == first + 1 && words::is_macro_like(self.word(first));
-                        return (index, if lone { ItemKind::Skipped } else { kind });
+                        let alone = (first..index).all(|other| words::is_macro_like(self.word(other)));
+                        return (index, if alone { ItemKind::Skipped } else { kind });
                     }
                     index = self.partner(index).unwrap_or(index) + 1;
                     continue;
@@ -452,13 +457,13 @@ impl Lexer<'_> {
     /// Writes a semicolon into the white space behind a token, if there is any.
     pub(super) fn insert_semicolon(&mut self, index: usize) {
         let end = self.end(index);
-        if self
-            .out
-            .blank
-            .get(end as usize)
-            .is_some_and(u8::is_ascii_whitespace)
-        {
+        if self.blank_at(end) {
             self.put(end, b';');
         }
+    }
+
+    pub(super) fn blank_at(&self, offset: u32) -> bool {
+        let byte = self.out.blank.get(offset as usize);
+        byte.is_some_and(u8::is_ascii_whitespace)
     }
 }

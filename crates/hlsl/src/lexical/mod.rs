@@ -97,6 +97,8 @@ pub(crate) struct Lexed {
     pub attributes: FxHashMap<u32, u32>,
     /// Start of a loop → the arguments of its `[unroll]`.
     pub passes: FxHashMap<u32, Span>,
+    /// Starts of what macros became among the members of a struct: nobody knows what they declare.
+    pub hidden_members: FxHashSet<u32>,
     /// Start of an attribute's arguments → their edited text.
     pub kept: FxHashMap<u32, Vec<u8>>,
     pub problems: Vec<(&'static str, Span)>,
@@ -142,6 +144,7 @@ pub(crate) fn lex_parts(text: &[u8], parts: &[Span]) -> Lexed {
             casts: FxHashMap::default(),
             attributes: FxHashMap::default(),
             passes: FxHashMap::default(),
+            hidden_members: FxHashSet::default(),
             kept: FxHashMap::default(),
             problems: Vec::new(),
         },

@@ -143,7 +143,12 @@ impl<'a> Lowering<'a> {
         if declared.unsized_array
             && let Type::Array(element, 0) = &ty
         {
-            let count = self.count_components(init) / self.shader.components(element).max(1);
+            let of_one = self.shader.components(element).max(1);
+            let count = if self.shader.is_known(element) {
+                self.count_components(init) / of_one
+            } else {
+                0
+            };
             ty = array_of((**element).clone(), u32::try_from(count).unwrap_or(0));
         }
         let value = self.initializer(init, &ty);
@@ -208,8 +213,9 @@ impl<'a> Lowering<'a> {
             return;
         };
         let base = self.type_of_node(written);
-        // A type that is not known may be a macro that says more than a type.
+        // What could not be read may say it, and a type that is not known may be a macro that says more than a type.
         let may_hide_storage = item.after_macros.is_some()
+            || self.is_broken
             || base == Type::Unknown && !item.in_buffer && is_macro_like(self.node_source(written));
         let (is_static, is_const) = self.specifiers(node);
         let mut cursor = node.walk();

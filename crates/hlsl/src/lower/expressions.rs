@@ -454,7 +454,7 @@ impl Lowering<'_> {
         let words =
             (0..count.min(4096)).all(|index| self.component_scalar(&ty, index).is_some_and(Scalar::is_word));
         match u32::try_from(count.saturating_mul(4)) {
-            Ok(bytes) if words && count > 0 && count <= 4096 => Expr {
+            Ok(bytes) if words && count > 0 && count <= 4096 && self.shader.is_known(&ty) => Expr {
                 kind: ExprKind::Literal(bytes),
                 ty: Type::UINT,
                 span,
