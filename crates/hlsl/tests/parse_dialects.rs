@@ -449,6 +449,8 @@ template <typename T, uint N> uint count_of(Row<T, N> r) { return N; }
 template <typename T> T inner(StructuredBuffer<Buf<T> > b) { return (T)b[0].slot; }
 template <typename T> uint which(T a) { return 0; }
 template <typename T> uint which(Buf<T> a) { return 1; }
+template <typename T> T mixed(T a, T b, float x) { return a; }
+template <typename T> T mixed(T a, T b, float2 x) { return b; }
 StructuredBuffer<uint> u; StructuredBuffer<Buf<float> > bufs; Texture2D<float> t;
 void f(Buf<float> b, Named n, Row<uint, 3> r, uint x)
 {
@@ -461,6 +463,7 @@ void f(Buf<float> b, Named n, Row<uint, 3> r, uint x)
     x = count_of(b);
     x = which(b);
     x = which(x);
+    x = mixed(x, x, 2.0);
 }
 ",
         r"
@@ -479,7 +482,8 @@ void f(Buf<float> b, Named n, Row<uint, 3> r, uint x)
   (= x (as uint (? t)))
   (= x (as uint (? b)))
   (= x (as uint (? b)))
-  (= x (which x)))
+  (= x (which x))
+  (= x (mixed x x 2.0f)))
 (fn slot_of uint (b Buf<float>) (v float)
   (return (+ (.slot b) (as uint v))))
 (fn count_of uint (r Row<uint, 3>)
@@ -494,6 +498,10 @@ void f(Buf<float> b, Named n, Row<uint, 3> r, uint x)
   (return 1u))
 (fn which uint (a uint)
   (return 0u))
+(fn mixed uint (a uint) (b uint) (x float)
+  (return a))
+(fn mixed uint (a uint) (b uint) (x float2)
+  (return b))
 ! unknown name `first`: first
 ! unknown name `count_of`: count_of
 ! unknown name `which`: which
