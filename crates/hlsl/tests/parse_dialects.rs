@@ -591,6 +591,7 @@ struct S
 };
 struct T : S { uint own; uint sum() { return own + helper(); } };
 struct W { Missing m; uint a; };
+struct V { VEC4 POSITION; VEC4 colour, NORMAL; };
 void use(T t, S s)
 {
     uint v = s.get() + t.sum() + t.own + s.c;
@@ -603,6 +604,7 @@ void use(T t, S s)
 (struct S ( ?) (a uint) ( ?) (b uint) ( ?) (c uint) ( ?))
 (struct T (S S) (own uint))
 (struct W (m ?) (a uint))
+(struct V (POSITION ?) (colour ?) (NORMAL ?))
 (fn helper uint
   (return 1u))
 (fn S::get uint (inout this S) extern)
@@ -616,6 +618,7 @@ void use(T t, S s)
 ! unknown macro: DECLARE(x)
 ! unknown macro: FIELDS
 ! unknown name `Missing`: Missing
+! unknown name `VEC4`: VEC4
 ! this expression is not understood: { 1, 2, 3 }
 ! this expression is not understood: { q, 2 }
 ",

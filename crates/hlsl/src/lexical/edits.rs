@@ -272,8 +272,11 @@ impl Lexer<'_> {
     fn edit_member_macro(&mut self, walk: &mut Walk, index: usize, last: usize) -> Option<usize> {
         let (start, end) = (self.start(index), self.end(last));
         let has_room = end - start > 3 || self.blank_at(end);
-        let is_alone = self.is(last + 1, b'}') || self.begins_member(last + 1);
-        if !has_room || !is_alone || last + 1 >= walk.end {
+        let is_alone = last + 1 < walk.end
+            && self.leads_to(last + 1, |lexer, next| {
+                lexer.is(next, b'}') || lexer.begins_declaration(next)
+            });
+        if !has_room || !is_alone {
             return None;
         }
         self.tell_macro(index, last);
@@ -284,11 +287,6 @@ impl Lexer<'_> {
         self.out.hidden_members.insert(start);
         walk.attribute_end = Some(last);
         Some(last + 1)
-    }
-
-    /// Whether a member of a struct begins here: its type and its name, or another macro.
-    fn begins_member(&self, index: usize) -> bool {
-        words::is_macro_like(self.word(index)) || self.begins_declaration(index)
     }
 
     /// A template among a struct's members is taken out: what it is called with is not known here.
@@ -331,11 +329,11 @@ impl Lexer<'_> {
         arguments.and_then(|open| self.partner(open)).unwrap_or(index)
     }
 
-    /// Whether nothing but macros stands between here and a declaration.
-    fn leads_to_declaration(&self, index: usize) -> bool {
+    /// Whether nothing but macros stands between here and where `is_end` holds.
+    fn leads_to(&self, index: usize, is_end: impl Fn(&Self, usize) -> bool) -> bool {
         let mut next = index;
         for _ in 0..MAX_MACROS {
-            if self.begins_declaration(next) {
+            if is_end(self, next) {
                 return true;
             }
             if !words::is_macro_like(self.word(next)) {
@@ -362,7 +360,8 @@ impl Lexer<'_> {
             return Some(index + 1);
         }
         let last = self.end_of_macro(index);
-        if walk.frames.len() == 1 && last + 1 < walk.end && self.leads_to_declaration(last + 1) {
+        if walk.frames.len() == 1 && last + 1 < walk.end && self.leads_to(last + 1, Self::begins_declaration)
+        {
             // `MACRO uint name` and `[attribute] MACRO(x) void name()`, at the top level.
             item.after_macros.get_or_insert(item.span.start);
             self.tell_macro(index, last);
@@ -446,6 +445,9 @@ impl Lexer<'_> {
                 }
             }
             b'(' => {
+                if let Some(frame) = walk.frames.last_mut() {
+                    frame.names_struct = false;
+                }
                 if let Some(next) = self.edit_parenthesis(walk, index) {
                     return next;
                 }
