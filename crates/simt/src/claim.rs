@@ -611,8 +611,7 @@ impl<'a> Machine<'a> {
 
     /// The descriptor heap: one for all threads, though no operand says so.
     pub fn is_heap(&self, expr: &Expr) -> bool {
-        let text = expr.span.slice(&self.shader.text);
-        matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap")
+        is_heap(self.shader, expr)
     }
 
     /// Leaves `unknown` in all that statements of these effects may write.
@@ -641,6 +640,11 @@ impl<'a> Machine<'a> {
         }
         self.state.events += 1;
     }
+}
+
+pub(crate) fn is_heap(shader: &Shader, expr: &Expr) -> bool {
+    let text = expr.span.slice(&shader.text);
+    matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap")
 }
 
 impl LoopState {

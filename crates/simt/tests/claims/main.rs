@@ -736,3 +736,25 @@ fn what_is_called_under_a_condition_gives_one_value() {
     check("Get()[0]", &["slot"]);
     check("C[Src[At() + id.x]]", &[]);
 }
+
+/// Methods of what a constant buffer holds, template arguments told by a struct's, and macros nobody defines.
+#[test]
+fn what_is_read_of_real_shaders_is_followed() {
+    let globals = "struct Camera { float4 p; float Eye(float d) { return p.x / (d + p.y); } };
+        ConstantBuffer<Camera> camera; StructuredBuffer<float> D;
+        template<typename T> struct Buf { uint slot; };
+        struct P { Buf<uint> counter; };
+        ConstantBuffer<P> p;
+        template<typename T> void Claim(Buf<T> b, uint i, uint v, out uint s)
+        { RWStructuredBuffer<T> c = ResourceDescriptorHeap[b.slot]; InterlockedAdd(c[i], v, s); }
+        struct Counters { PADDED uint live; uint dead; };
+        RWStructuredBuffer<Counters> Both;";
+    for body in [
+        "uint s; if (D[id.x] > camera.Eye(0)) { InterlockedAdd(C[0], 1, s); Out[s] = 1; }",
+        "uint s; for (uint i = gi; i < n; i += 64) if (D[i] > camera.Eye(0)) { InterlockedAdd(C[0], 1, s); Out[s] = i; }",
+        "uint s; Claim(p.counter, 0, 1, s); Out[s] = 1;",
+        "uint s; InterlockedAdd(Both[0].live, 1, s); Out[s] = 1;",
+    ] {
+        check(globals, body, &["slot"]);
+    }
+}
