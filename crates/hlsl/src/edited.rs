@@ -181,8 +181,8 @@ impl<'a> Edited<'a> {
         let is_there = |item: &Span| {
             let found = lexed
                 .items
-                .binary_search_by_key(&item.start, |other| other.span.start);
-            found.is_ok_and(|at| lexed.items.get(at).is_some_and(|other| other.span == *item))
+                .binary_search_by_key(&item.end, |other| other.span.end);
+            found.is_ok_and(|at| lexed.items.get(at).is_some_and(|other| other.whole() == *item))
         };
         // Else something was held together by what is left out.
         if !untouched.iter().all(is_there) {

@@ -58,6 +58,7 @@ impl<'a> Printer<'a> {
                 Storage::Static => "static",
                 Storage::Uniform => "uniform",
                 Storage::Resource => "resource",
+                Storage::Unknown => "unknown",
             };
             let coherent = if global.coherent { " coherent" } else { "" };
             let ty = self.type_name(&global.ty);

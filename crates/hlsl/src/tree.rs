@@ -155,6 +155,8 @@ pub enum Storage {
     /// A member of a `cbuffer` or a plain global: the same for every thread of a dispatch, set by the host.
     Uniform,
     Resource,
+    /// Any of the above but a resource: it stands behind a macro that no file at hand defines, which may say which.
+    Unknown,
 }
 
 #[derive(Clone, Debug)]
@@ -167,7 +169,7 @@ pub struct Global {
     /// The whole declaration, to its semicolon.
     pub span: Span,
     pub name_span: Span,
-    /// `globallycoherent` was written.
+    /// `globallycoherent` was written, or may be what a macro stands for.
     pub coherent: bool,
 }
 

@@ -434,3 +434,34 @@ void main() { float a = Far(2.0, camera); Camera copy = camera; float b = Wide(c
 ",
     );
 }
+
+#[test]
+fn methods_of_what_a_constant_buffer_holds() {
+    check(
+        r"
+struct Base { float far; float Far() { return far; } };
+struct Camera : Base { float near; float Eye(float d) { return near + d + Far(); } float operator[](uint i) { return near; } };
+ConstantBuffer<Camera> camera;
+ConstantBuffer<Camera> several[2];
+void main() { float a = camera.Eye(1.0), b = several[1].Far(), c = camera[0], d = camera.Near(); }
+",
+        r"
+(struct Base (far float))
+(struct Camera (Base Base) (near float))
+(resource camera ConstantBuffer<Camera>)
+(resource several ConstantBuffer<Camera>[2])
+(fn Base::Far float (this Base)
+  (return (.far this)))
+(fn Camera::Eye float (this Camera) (d float)
+  (return (+ (+ (.near this) d) (Base::Far (.Base this)))))
+(fn Camera::operator[] float (this Camera) (i uint)
+  (return (.near this)))
+(fn main void
+  (let a float (Camera::Eye (new Camera (.Base camera) (.near camera)) 1.0f))
+  (let b float (Base::Far (.Base (new Camera (.Base (at several 1)) (.near (at several 1))))))
+  (let c float (Camera::operator[] (new Camera (.Base camera) (.near camera)) 0u))
+  (let d float (as float (? camera))))
+! this expression is not understood: camera.Near()
+",
+    );
+}

@@ -116,7 +116,7 @@ uint f(uint b)
 uint g() { return 2; }
 ",
         r"
-(uniform a uint 1u)
+(unknown a uint 1u)
 (fn f uint (b uint)
   (? b)
   (= b 2u)
@@ -124,6 +124,7 @@ uint g() { return 2; }
   (return b))
 (fn g uint
   (return 2u))
+! unknown macro: STATIC_CONST
 ! unknown macro: DECLARE_THING(x)
 ! unknown name `BEGIN_SCOPE`: BEGIN_SCOPE
 ! unknown name `END_SCOPE`: END_SCOPE

@@ -114,7 +114,7 @@ int count;
 (uniform more uint)
 (uniform own uint)
 (const four uint 4u)
-(resource odd RwStructuredBuffer<?>)
+(resource coherent odd RwStructuredBuffer<?>)
 (uniform named ?)
 (uniform count uint)
 (fn main void (i uint :SV_GroupIndex) [4 1 1]
@@ -432,6 +432,225 @@ bool f(float3 at)
   (loop () (?bool query) _
     (?void query))
   (return (&& (== (?uint query) 1u) (< (?float query) (.TMax ray)))))
+",
+    );
+}
+
+#[test]
+fn what_templates_are_read_with_their_arguments_tell() {
+    check(
+        r"
+template <typename T> struct Buf { uint slot; };
+template <typename T, uint N> struct Row { T v[N]; };
+struct Named : Buf<float> { uint b; };
+template <typename T> uint slot_of(Buf<T> b, T v) { return b.slot + (uint)v; }
+template <typename T> T first(StructuredBuffer<T> b) { return b[0]; }
+template <typename T, uint N> uint count_of(Row<T, N> r) { return N; }
+template <typename T> T inner(StructuredBuffer<Buf<T> > b) { return (T)b[0].slot; }
+template <typename T> uint which(T a) { return 0; }
+template <typename T> uint which(Buf<T> a) { return 1; }
+template <typename T> T mixed(T a, T b, float x) { return a; }
+template <typename T> T mixed(T a, T b, float2 x) { return b; }
+StructuredBuffer<uint> u; StructuredBuffer<Buf<float> > bufs; Texture2D<float> t;
+void f(Buf<float> b, Named n, Row<uint, 3> r, uint x)
+{
+    x = slot_of(b, 2.0);
+    x = slot_of(n, 2.0);
+    x = count_of(r);
+    x = first(u);
+    float y = inner(bufs);
+    x = first(t);
+    x = count_of(b);
+    x = which(b);
+    x = which(x);
+    x = mixed(x, x, 2.0);
+}
+",
+        r"
+(struct Buf<float> (slot uint))
+(struct Named (Buf<float> Buf<float>) (b uint))
+(struct Row<uint, 3> (v uint[3]))
+(resource u StructuredBuffer<uint>)
+(resource bufs StructuredBuffer<Buf<float>>)
+(resource t Texture<float>)
+(fn f void (b Buf<float>) (n Named) (r Row<uint, 3>) (x uint)
+  (= x (slot_of b 2.0f))
+  (= x (slot_of (.Buf<float> n) 2.0f))
+  (= x (count_of r))
+  (= x (first u))
+  (let y float (inner bufs))
+  (= x (as uint (? t)))
+  (= x (as uint (? b)))
+  (= x (as uint (? b)))
+  (= x (which x))
+  (= x (mixed x x 2.0f)))
+(fn slot_of uint (b Buf<float>) (v float)
+  (return (+ (.slot b) (as uint v))))
+(fn count_of uint (r Row<uint, 3>)
+  (return 3u))
+(fn first uint (b StructuredBuffer<uint>)
+  (return (at b 0)))
+(fn inner float (b StructuredBuffer<Buf<float>>)
+  (return (as float (.slot (at b 0)))))
+(fn which uint (a Buf<float>)
+  (return 0u))
+(fn which uint (a Buf<float>)
+  (return 1u))
+(fn which uint (a uint)
+  (return 0u))
+(fn mixed uint (a uint) (b uint) (x float)
+  (return a))
+(fn mixed uint (a uint) (b uint) (x float2)
+  (return b))
+! unknown name `first`: first
+! unknown name `count_of`: count_of
+! unknown name `which`: which
+",
+    );
+}
+
+/// What it stands for may say who shares the variable, but not what is written out.
+#[test]
+fn a_macro_before_a_variable_may_be_its_storage_class() {
+    check(
+        r"
+STATIC_CONST
+uint limit = 64;
+SHARED float tile[64];
+LAYOUT(0)
+OTHER
+uint first, second;
+ALIGNED(16) uint third;
+COHERENT
+RWStructuredBuffer<uint> buffer;
+EXPORTED
+static const uint four = 4;
+EXPORTED static uint five = 5;
+EXPORTED
+groupshared uint six[4];
+EXPORTED
+cbuffer Own { uint own; }
+GLOBAL_CBUFFER_START(Params)
+uint a;
+CBUFFER_END
+uint b;
+DECLARE(x);
+uint c;
+PRIVATE_UINT d;
+Elsewhere e;
+cbuffer Known { PACKED_VALUES f; }
+",
+        r"
+(unknown limit uint 64u)
+(unknown tile float[64])
+(unknown first uint)
+(unknown second uint)
+(unknown third uint)
+(resource coherent buffer RwStructuredBuffer<uint>)
+(const four uint 4u)
+(static five uint 5u)
+(groupshared six uint[4])
+(uniform own uint)
+(uniform a uint)
+(uniform b uint)
+(uniform c uint)
+(unknown d ?)
+(uniform e ?)
+(uniform f ?)
+! unknown macro: STATIC_CONST
+! unknown macro: SHARED
+! unknown macro: LAYOUT(0)
+! unknown macro: OTHER
+! unknown macro: COHERENT
+! unknown macro: EXPORTED
+! unknown macro: GLOBAL_CBUFFER_START(Params)
+! unknown macro: CBUFFER_END
+! this is no declaration: DECLARE(x);
+! unknown name `PRIVATE_UINT`: PRIVATE_UINT
+! unknown name `Elsewhere`: Elsewhere
+! unknown name `PACKED_VALUES`: PACKED_VALUES
+",
+    );
+}
+
+/// They may be modifiers or whole members: nothing of the struct is taken for granted but the members that are seen.
+#[test]
+fn macros_among_members() {
+    check(
+        r"
+uint helper() { return 1; }
+struct S
+{
+    PADDED
+    uint a;
+    PADDED uint b;
+    DECLARE(x)
+    uint c;
+    uint get() { return a + helper(); }
+    FIELDS
+};
+struct T : S { uint own; uint sum() { return own + helper(); } };
+struct W { Missing m; uint a; };
+struct V { VEC4 POSITION; VEC4 colour, NORMAL; };
+void use(T t, S s)
+{
+    uint v = s.get() + t.sum() + t.own + s.c;
+    S q = { 1, 2, 3 };
+    W w = { q, 2 };
+    v = sizeof(S) + sizeof(W);
+}
+",
+        r"
+(struct S ( ?) (a uint) ( ?) (b uint) ( ?) (c uint) ( ?))
+(struct T (S S) (own uint))
+(struct W (m ?) (a uint))
+(struct V (POSITION ?) (colour ?) (NORMAL ?))
+(fn helper uint
+  (return 1u))
+(fn S::get uint (inout this S) extern)
+(fn T::sum uint (inout this T) extern)
+(fn use void (t T) (s S)
+  (let v uint (+ (+ (+ (S::get s) (T::sum t)) (.own t)) (.c s)))
+  (let q S (?S 1u 2u 3u))
+  (let w W (?W (as S q) 2))
+  (= v (+ (?uint) (?uint))))
+! unknown macro: PADDED
+! unknown macro: DECLARE(x)
+! unknown macro: FIELDS
+! unknown name `Missing`: Missing
+! unknown name `VEC4`: VEC4
+! this expression is not understood: { 1, 2, 3 }
+! this expression is not understood: { q, 2 }
+",
+    );
+}
+
+#[test]
+fn macros_before_a_kernel() {
+    check(
+        r"
+[numthreads(8, 8, 1)]
+ROOT
+void a() {}
+[numthreads(8, 8, 1)]
+ROOT(Layout)
+void b() {}
+FIRST SECOND [numthreads(8, 8, 1)] void c() {}
+FIRST SECOND uint d;
+FIRST SECOND(3) StructuredBuffer<uint> e;
+odd(3) uint f;
+",
+        r"
+(unknown d uint)
+(resource coherent e StructuredBuffer<uint>)
+(unknown f uint)
+(fn a void [8 8 1])
+(fn b void [8 8 1])
+(fn c void [8 8 1])
+! unknown macro: ROOT
+! unknown macro: FIRST
+! unknown macro: SECOND
+! this declaration could not be read: odd(3) uint f;
 ",
     );
 }

@@ -30,6 +30,7 @@ use shaderlint_hlsl::{
 };
 
 use crate::atomic::combining;
+use crate::claim::is_heap;
 use crate::effects::EffectsCache;
 use crate::finding::{Cells, Claim, Found, Parts, Quantity};
 
@@ -150,6 +151,9 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Option
         array,
     })
 }
+
+/// Functions that call each other to give a resource.
+const MAX_CALLS: u32 = 4;
 
 /// Those that combine an operand with the cell.
 const ATOMICS: [&str; 4] = [
@@ -304,6 +308,11 @@ impl<'a> Scope<'a> {
             ExprKind::Local(local) => matches!(expr.ty, Type::Resource(..)) && self.is_steady_local(*local),
             ExprKind::Index(base, index) => self.is_cell(base) && self.is_steady(index),
             ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => self.is_cell(base),
+            ExprKind::Call(function, arguments) => {
+                matches!(expr.ty, Type::Resource(..))
+                    && gives_one(self.shader, *function, MAX_CALLS)
+                    && arguments.iter().all(|argument| self.is_steady(argument))
+            }
             _ => false,
         }
     }
@@ -371,7 +380,7 @@ impl<'a> Scope<'a> {
                 global.is_some_and(|global| match global.storage {
                     Storage::Uniform | Storage::Const => true,
                     Storage::Resource => is_read_only(&global.ty),
-                    Storage::Groupshared | Storage::Static => false,
+                    Storage::Groupshared | Storage::Static | Storage::Unknown => false,
                 })
             }
             ExprKind::Intrinsic(intrinsic, arguments) => {
@@ -394,6 +403,40 @@ fn is_read_only(ty: &Type) -> bool {
         Type::Array(element, _) => is_read_only(element),
         _ => false,
     }
+}
+
+/// Whether a function has no effects, and what it gives follows from its arguments and from what does not change.
+fn gives_one(shader: &Shader, function: FunctionId, calls: u32) -> bool {
+    let callee = shader.functions.get(function.0 as usize);
+    let Some(body) = callee.and_then(|callee| callee.body.as_deref()) else {
+        return false;
+    };
+    let is_plain =
+        |statement: &Stmt| matches!(statement.kind, StmtKind::Declare { .. } | StmtKind::Return(_));
+    let holds = |expr: &Expr| match &expr.kind {
+        ExprKind::Literal(_)
+        | ExprKind::Local(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Ternary(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Construct(_)
+        | ExprKind::Field(..)
+        | ExprKind::Swizzle(..) => true,
+        // Which one of several, but not what is in one that may be written to.
+        ExprKind::Index(base, _) => !matches!(&base.ty, Type::Resource(kind, _) if kind.is_writable()),
+        ExprKind::Global(global) => {
+            let storage = shader.globals.get(global.0 as usize).map(|global| global.storage);
+            matches!(
+                storage,
+                Some(Storage::Uniform | Storage::Const | Storage::Resource)
+            )
+        }
+        ExprKind::Call(inner, _) => calls > 0 && gives_one(shader, *inner, calls - 1),
+        ExprKind::Opaque(operands) => is_heap(shader, operands.first().map_or(expr, Expr::uncast)),
+        _ => false,
+    };
+    body.iter().all(is_plain) && expressions(body).all(holds)
 }
 
 /// The functions that a run of `entry` may call, itself among them.

@@ -611,8 +611,7 @@ impl<'a> Machine<'a> {
 
     /// The descriptor heap: one for all threads, though no operand says so.
     pub fn is_heap(&self, expr: &Expr) -> bool {
-        let text = expr.span.slice(&self.shader.text);
-        matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap")
+        is_heap(self.shader, expr)
     }
 
     /// Leaves `unknown` in all that statements of these effects may write.
@@ -641,26 +640,11 @@ impl<'a> Machine<'a> {
         }
         self.state.events += 1;
     }
+}
 
-    /// A variable declared as a resource stands for what it is given.
-    pub fn alias(&mut self, local: LocalId, init: &'a Expr) -> Run<()> {
-        let named = init.uncast();
-        let place = self.place(named)?;
-        let resource = place.on_device().or_else(|| {
-            let variable = self.function().and_then(|f| f.locals.get(local.0 as usize));
-            let heap = match variable.map(|variable| &variable.ty) {
-                Some(Type::Resource(kind, _)) => from_heap(*kind),
-                _ => FROM_HEAP,
-            };
-            Some((heap, self.load(&place, named.span))).filter(|(_, which)| !which.is_empty())
-        });
-        if let Some(resource) = resource {
-            self.state.frame.aliases.insert(local, resource);
-        } else {
-            self.state.frame.aliases.remove(&local);
-        }
-        Ok(())
-    }
+pub(crate) fn is_heap(shader: &Shader, expr: &Expr) -> bool {
+    let text = expr.span.slice(&shader.text);
+    matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap")
 }
 
 impl LoopState {

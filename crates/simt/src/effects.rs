@@ -292,12 +292,15 @@ impl EffectsCache {
 
     fn expression(&mut self, shader: &Shader, expr: &Expr, written: bool, effects: &mut Effects) {
         effects.call(Unknown::of(shader, expr));
+        // A variable, a member of a struct or what a function gives may stand for any resource.
+        if expr.ty.is_writable() && !matches!(expr.kind, ExprKind::Global(_) | ExprKind::Index(..)) {
+            effects.device_observed = true;
+            effects.handle_written |= written;
+        }
         match &expr.kind {
             ExprKind::Literal(_) => {}
             ExprKind::Local(local) => {
                 effects.read.insert(*local);
-                effects.device_observed |= expr.ty.is_writable();
-                effects.handle_written |= written && expr.ty.is_writable();
                 if written {
                     effects.written.insert(*local);
                 }
@@ -322,13 +325,12 @@ impl EffectsCache {
                         effects.device_written.insert(*global);
                     }
                     Some(Storage::Resource) => effects.device_observed |= expr.ty.is_writable(),
+                    // Who sees that is not known.
+                    Some(Storage::Unknown) if written => effects.opaque = true,
                     _ => {}
                 }
             }
             ExprKind::Field(a, _) | ExprKind::Swizzle(a, _) => {
-                // The member of a struct may be a resource.
-                effects.device_observed |= expr.ty.is_writable();
-                effects.handle_written |= written && expr.ty.is_writable();
                 self.expression(shader, a, written, effects);
             }
             ExprKind::Index(a, b) => {

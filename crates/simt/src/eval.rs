@@ -12,7 +12,7 @@ use crate::flow::Source;
 use crate::fold;
 use crate::layout::{self, is_of_words};
 use crate::machine::{Frame, MAX_COMPONENTS, Machine, Run};
-use crate::place::{Place, Root};
+use crate::place::{Place, Root, is_resource};
 use crate::terms::Terms;
 use crate::value::Value;
 
@@ -114,7 +114,11 @@ impl<'a> Machine<'a> {
                 components.resize(count, Column::ZERO);
                 Ok(components)
             }
-            ExprKind::Call(function, arguments) => self.call(*function, arguments, expr),
+            ExprKind::Call(function, arguments) => {
+                let given = self.call(*function, arguments, expr)?;
+                // A resource has no components.
+                Ok(if is_resource(&expr.ty) { Vec::new() } else { given })
+            }
             ExprKind::Intrinsic(intrinsic, arguments) => self.intrinsic(*intrinsic, arguments, expr),
             ExprKind::Method {
                 object,
@@ -447,7 +451,7 @@ impl<'a> Machine<'a> {
             .collect()
     }
 
-    fn call(&mut self, id: FunctionId, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
+    pub fn call(&mut self, id: FunctionId, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
         self.spend(expr.span)?;
         let shader = self.shader;
         let Some(function) = shader.functions.get(id.0 as usize) else {
@@ -459,20 +463,19 @@ impl<'a> Machine<'a> {
         if !self.state.frame.may_call() {
             return Self::stop("calls nested too deeply", expr.span);
         }
-        let mut frame = Frame::new(id, self.state.frame.depth + 1);
+        let mut frame = Frame::new(id, self.state.frame.depth + 1, self.state.guard.clone());
         let mut values: Vec<Option<Vec<Column>>> = Vec::new();
         let mut outs: Vec<(Place, LocalId, &'a Expr)> = Vec::new();
         for (parameter, argument) in function.parameters.iter().zip(arguments) {
-            let place = self.place(argument)?;
             let ty = function
                 .locals
                 .get(parameter.local.0 as usize)
                 .map(|local| &local.ty);
-            if matches!(ty, Some(Type::Resource(..))) {
-                let Some(resource) = place.on_device() else {
+            if let Some(ty @ Type::Resource(..)) = ty {
+                let Some(handle) = self.handle(argument, ty)? else {
                     return Self::stop("a resource argument that is not understood", argument.span);
                 };
-                frame.aliases.insert(parameter.local, resource);
+                frame.aliases.insert(parameter.local, handle);
                 if let (ExprKind::Local(local), true) = (&argument.kind, parameter.direction != Direction::In)
                 {
                     // What it stands for afterwards is not followed.
@@ -481,6 +484,7 @@ impl<'a> Machine<'a> {
                 values.push(None);
                 continue;
             }
+            let place = self.place(argument)?;
             if matches!(argument.ty, Type::Array(..)) && place.in_shared().is_some() {
                 return Self::stop("a groupshared array as an argument", argument.span);
             }

@@ -25,6 +25,7 @@ mod flow;
 mod fold;
 mod formula;
 mod halves;
+mod handle;
 mod havoc;
 mod history;
 mod host;

@@ -23,6 +23,7 @@ use crate::divergence::Parting;
 use crate::effects::EffectsCache;
 use crate::finding::{Divergence, OutOfBounds, Race, Stop, Uninitialised};
 use crate::flow::Mark;
+use crate::handle::Handle;
 use crate::history::{Ordered, Step};
 use crate::leftover::Leftovers;
 use crate::meaning::Meaning;
@@ -114,8 +115,10 @@ pub(crate) struct Frame {
     /// By local: its components.
     pub locals: Vec<Vec<Column>>,
     /// Parameters and variables that stand for a resource, or for one of an array of them.
-    pub aliases: BTreeMap<LocalId, (GlobalId, Vec<Column>)>,
+    pub aliases: BTreeMap<LocalId, Handle>,
     pub result: Vec<Column>,
+    /// The guard at its entry: who leaves under the same one has not left before.
+    pub entered: Column,
     pub depth: u32,
     pub loops: Vec<LoopState>,
 }
@@ -298,7 +301,7 @@ impl<'a> Machine<'a> {
         terms.note_inputs(shader, &named);
         let all = Mask::first(lanes);
         let state = State {
-            frame: Frame::new(function, 0),
+            frame: Frame::new(function, 0, Column::Uniform(Value::TRUE)),
             statics: BTreeMap::new(),
             shared,
             writes: Rc::default(),
@@ -437,16 +440,16 @@ impl<'a> Machine<'a> {
         self.spend(statement.span)?;
         match &statement.kind {
             StmtKind::Declare { local, init } => {
-                if let Some(init) = init.as_ref().filter(|_| self.is_resource(*local)) {
-                    return self.alias(*local, init);
+                let variable = self.function().and_then(|f| f.locals.get(local.0 as usize));
+                let ty = variable.map(|variable| &variable.ty);
+                if let (Some(init), Some(ty @ Type::Resource(..))) = (init, ty) {
+                    return self.alias(*local, init, ty);
                 }
                 let mut value = match init {
                     Some(init) => self.eval(init)?,
                     None => self.uninitialised(*local),
                 };
-                let variable = self.function().and_then(|f| f.locals.get(local.0 as usize));
-                let is_unknown = variable.is_some_and(|variable| variable.ty == Type::Unknown);
-                if let Some(init) = init.as_ref().filter(|_| is_unknown) {
+                if let Some(init) = init.as_ref().filter(|_| ty == Some(&Type::Unknown)) {
                     value = self.as_unknown(value, &init.ty);
                 }
                 let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
@@ -493,12 +496,14 @@ impl<'a> Machine<'a> {
             StmtKind::Return(value) => {
                 let value = match value {
                     Some(value) => {
-                        let result = self.eval(value)?;
-                        let function = self.function();
-                        if function.is_some_and(|function| function.returns == Type::Unknown) {
-                            self.as_unknown(result, &value.ty)
-                        } else {
-                            result
+                        let returns = self.function().map(|function| &function.returns);
+                        match returns {
+                            Some(ty @ Type::Resource(..)) => self.give_handle(value, ty)?,
+                            Some(Type::Unknown) => {
+                                let result = self.eval(value)?;
+                                self.as_unknown(result, &value.ty)
+                            }
+                            _ => self.eval(value)?,
                         }
                     }
                     None => Vec::new(),
@@ -543,12 +548,6 @@ impl<'a> Machine<'a> {
     fn meet_unknown(&mut self) {
         self.state.epoch += 1;
         self.state.doubtful = true;
-    }
-
-    /// Whether the variable stands for a resource.
-    fn is_resource(&self, local: LocalId) -> bool {
-        let variable = self.function().and_then(|f| f.locals.get(local.0 as usize));
-        variable.is_some_and(|variable| matches!(variable.ty, Type::Resource(..)))
     }
 
     fn is_of_unknown_type(&self, local: LocalId) -> bool {
@@ -635,21 +634,25 @@ impl<'a> Machine<'a> {
     pub fn leave(&mut self, value: &[Column], span: Span) {
         let (active, lanes) = (self.state.active, self.lanes);
         let guard = self.state.guard.clone();
+        let entered = self.state.frame.entered.clone();
         let old = std::mem::take(&mut self.state.frame.result);
         self.state.frame.result = value
             .iter()
             .enumerate()
             .map(|(component, new)| {
                 let old = old.get(component).unwrap_or(&Column::ZERO);
-                if active == self.all && guard == Column::Uniform(Value::TRUE) {
+                if active == self.all && guard == entered {
                     return new.clone();
                 }
                 Column::from_fn(lanes, |thread| {
                     if !active.contains(thread) {
-                        return old.at(thread).clone();
+                        old.at(thread).clone()
+                    } else if guard.at(thread) == entered.at(thread) {
+                        new.at(thread).clone()
+                    } else {
+                        self.terms
+                            .select(guard.at(thread), new.at(thread), old.at(thread))
                     }
-                    self.terms
-                        .select(guard.at(thread), new.at(thread), old.at(thread))
                 })
             })
             .collect();
@@ -742,12 +745,13 @@ impl State {
 }
 
 impl Frame {
-    pub fn new(id: FunctionId, depth: u32) -> Frame {
+    pub fn new(id: FunctionId, depth: u32, entered: Column) -> Frame {
         Frame {
             function: id,
             locals: Vec::new(),
             aliases: BTreeMap::new(),
             result: Vec::new(),
+            entered,
             depth,
             loops: Vec::new(),
         }

@@ -108,7 +108,10 @@ impl<'a> Machine<'a> {
                 parts.push(operand);
             }
             let may_be_written = !known_read || status.is_some_and(|status| std::ptr::eq(status, operand));
-            if is_place && may_be_written && !matches!(place.root, Root::Value(_) | Root::Uniform(_)) {
+            if is_place
+                && may_be_written
+                && !matches!(place.root, Root::Value(_) | Root::Uniform(_) | Root::Unknown)
+            {
                 places.push((place, operand, tells));
             }
         }

@@ -219,6 +219,8 @@ impl<'a> Changes<'a, '_> {
                     || !self.effects.written.contains(local) && is_one(self.machine, self.held(*local))
             }
             ExprKind::Global(global) => self.is_alike_global(*global),
+            // Of what it gives is no name at hand.
+            ExprKind::Call(..) if self.machine.shader.holds_resource(&part.ty) => false,
             ExprKind::Call(function, _) => {
                 let callee = self.callees.get(function);
                 callee.is_some_and(|callee| {
@@ -253,6 +255,7 @@ impl<'a> Changes<'a, '_> {
                     && columns.is_some_and(|columns| is_one(self.machine, columns))
             }
             Storage::Resource => !declared.ty.is_writable(),
+            Storage::Unknown => false,
         })
     }
 
@@ -260,7 +263,7 @@ impl<'a> Changes<'a, '_> {
     fn is_memory(&self, global: GlobalId) -> bool {
         let declared = self.machine.shader.globals.get(global.0 as usize);
         declared.is_some_and(|declared| match declared.storage {
-            Storage::Const | Storage::Uniform => false,
+            Storage::Const | Storage::Uniform | Storage::Unknown => false,
             Storage::Groupshared | Storage::Resource => true,
             Storage::Static => {
                 let columns = self.machine.state.statics.get(&global).into_iter().flatten();

@@ -2,7 +2,6 @@
 
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Storage, Type};
 
-use crate::claim::{FROM_HEAP, from_heap};
 use crate::column::Column;
 use crate::machine::{MAX_COMPONENTS, Machine, Run};
 use crate::value::{Op, Value};
@@ -77,6 +76,8 @@ pub(crate) enum Root {
     Shared(GlobalId),
     /// A value of the host's.
     Uniform(GlobalId),
+    /// A variable of which it is not known whether threads share it: another value each time it is looked at.
+    Unknown,
     /// An element of a resource, or a part of it.
     Device {
         resource: GlobalId,
@@ -153,6 +154,7 @@ impl<'a> Machine<'a> {
                         return Ok(Place::of_value(place));
                     }
                     Storage::Uniform => Root::Uniform(*global),
+                    Storage::Unknown => Root::Unknown,
                 }))
             }
             ExprKind::Index(base, index) => {
@@ -285,6 +287,9 @@ impl<'a> Machine<'a> {
                     ..place
                 })
             }
+            ExprKind::Call(..) | ExprKind::Cast(_) if matches!(expr.ty, Type::Resource(..)) => {
+                Ok(whole(self.root_of_handle(expr)?))
+            }
             _ => {
                 let value = self.eval(expr)?;
                 match &expr.ty {
@@ -294,28 +299,6 @@ impl<'a> Machine<'a> {
                     _ => Ok(Place::of_value(value)),
                 }
             }
-        }
-    }
-
-    /// A resource that a function gives or a struct holds. Which one is not followed: perhaps one for each thread, and
-    /// another each time. What is loaded from it is equal to nothing else, and it is none of the groupshared arrays.
-    fn some_resource(&mut self, ty: &Type) -> Root {
-        let mut resource = ty;
-        while let Type::Array(element, _) = resource {
-            resource = element;
-        }
-        let resource = match resource {
-            Type::Resource(kind, _) => from_heap(*kind),
-            _ => FROM_HEAP,
-        };
-        let index = if self.claims.is_some() {
-            self.untold()
-        } else {
-            Column::from_fn(self.lanes, |_| self.terms.fresh())
-        };
-        Root::Device {
-            resource,
-            index: vec![index],
         }
     }
 
@@ -329,7 +312,8 @@ impl<'a> Machine<'a> {
                 Storage::Groupshared => Some(Root::Shared(global)),
                 Storage::Static => Some(Root::Static(global)),
                 Storage::Uniform => Some(Root::Uniform(global)),
-                _ => None,
+                Storage::Unknown => Some(Root::Unknown),
+                Storage::Const | Storage::Resource => None,
             },
             _ => None,
         }

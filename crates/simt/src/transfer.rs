@@ -36,6 +36,10 @@ impl Machine<'_> {
                 self.gather_from(slot, place)
             }
             Root::Value(columns) => self.gather(columns, place),
+            Root::Unknown => {
+                self.uses_as_place(&place.base);
+                self.not_known(place.components.len())
+            }
             Root::Uniform(global) => {
                 let components = place.components.iter();
                 components
@@ -313,7 +317,7 @@ impl Machine<'_> {
                 }
                 Ok(())
             }
-            Root::Value(_) | Root::Uniform(_) => {
+            Root::Value(_) | Root::Uniform(_) | Root::Unknown => {
                 Self::stop("an assignment to something that is no place", span)
             }
         }

@@ -292,6 +292,36 @@ fn the_call_must_be_a_statement_on_one_cell() {
 }
 
 #[test]
+fn a_function_may_give_the_resource() {
+    let globals = "RWStructuredBuffer<uint> Get(uint i) { RWStructuredBuffer<uint> r = ResourceDescriptorHeap[i]; return r; }
+        RWByteAddressBuffer Bytes() { return ResourceDescriptorHeap[n]; }
+        struct H { uint i; RWStructuredBuffer<uint> Get() { return ResourceDescriptorHeap[i]; } };
+        RWStructuredBuffer<uint> Chosen() { return ResourceDescriptorHeap[Out[0]]; }
+        RWStructuredBuffer<uint> Counted(inout uint i) { return ResourceDescriptorHeap[i++]; }";
+    let claim =
+        |cell: &str| format!("if (Src[id.x] > 2) {{ uint s; InterlockedAdd({cell}, 1, s); Out[s] = gi; }}");
+    assert!(has_parts(globals, &claim("Get(k)[0]")));
+    assert!(has_parts(
+        globals,
+        &claim("Bytes(), 0").replace("InterlockedAdd(Bytes(), ", "Bytes().InterlockedAdd(")
+    ));
+    assert!(has_parts(
+        globals,
+        &format!("H h; h.i = k; {}", claim("h.Get()[0]"))
+    ));
+    assert!(!has_parts(globals, &claim("Chosen()[0]")));
+    assert!(!has_parts(
+        globals,
+        &format!("uint i = 0; {}", claim("Counted(i)[0]"))
+    ));
+    // Threads may be in different passes.
+    let looped = format!("for (uint i = 0; i < n; ++i) {{ {} }}", claim("Get(i)[0]"));
+    assert!(!has_parts(globals, &looped));
+    // What its own thread does to it may show.
+    assert!(!has_parts(globals, "InterlockedAdd(Get(k)[0], 1);"));
+}
+
+#[test]
 fn nobody_must_be_able_to_tell_when_a_sum_is_made() {
     let sum = "InterlockedAdd(cell, Src[gi]);";
     let on_device = "InterlockedAdd(C[0], Src[gi]);";

@@ -340,6 +340,64 @@ fn an_unknown_macro_before_a_statement_is_no_declaration() {
     );
 }
 
+/// It may say that each thread has one of its own, or that all share one: nothing rests on either.
+#[test]
+fn an_unknown_macro_before_a_variable_may_be_its_storage_class() {
+    for behind in [
+        "STORAGE uint v = 64;",
+        "STORAGE\nuint v = 64;",
+        "STORAGE(1)\nOTHER\nuint v = 64;",
+    ] {
+        check_races(behind, "g[0] = v;", 0);
+        check_races(behind, "g[0] = gi + v;", 0);
+        check_races(behind, "if (v < gi) g[0] = gi;", 0);
+        check_races(behind, "g[0] = gi;", 1);
+        for claim in [
+            "uint s; InterlockedAdd(Out[v], 1, s); Out[s] = 1;",
+            "uint s; v = gi; InterlockedAdd(Out[v], 1, s); Out[s] = 1;",
+        ] {
+            assert!(
+                first_entry(&shader(&kernel(behind, claim))).claims.is_empty(),
+                "{behind} {claim}"
+            );
+        }
+        let guarded = "if (v > 3) { GroupMemoryBarrierWithGroupSync(); } Out[dtid.x] = 1;";
+        let analysis = first_entry(&shader(&kernel(behind, guarded)));
+        assert!(analysis.divergences.is_empty(), "{behind}");
+        let by_thread = "if (gi < 32 && v > 3) { GroupMemoryBarrierWithGroupSync(); } Out[dtid.x] = 1;";
+        let analysis = first_entry(&shader(&kernel(behind, by_thread)));
+        assert!(analysis.divergences.is_empty(), "{behind}");
+        check_not_equal(
+            [behind; 2],
+            ["Out[dtid.x] = v;", "Out[dtid.x] = WaveReadLaneFirst(v);"],
+        );
+        assert_eq!(
+            rewritable(
+                behind,
+                &ladder_with("", "if (v > 0) GroupMemoryBarrierWithGroupSync();")
+            ),
+            [false; 0]
+        );
+    }
+    let shared = "STORAGE\nuint h[64];";
+    check_races(shared, "h[0] = gi; g[gi] = h[1];", 0);
+    check_not_equal(
+        [shared; 2],
+        [
+            "h[gi] = 1; Out[dtid.x] = h[gi];",
+            "h[gi] = 2; Out[dtid.x] = h[gi];",
+        ],
+    );
+    let again = "uint n = Src[gi]; for (uint i = 0; i < n; ++i) { h[gi] += i; }";
+    check_not_equal(
+        [shared; 2],
+        [
+            &format!("{again} Out[dtid.x] = h[gi];"),
+            &format!("{again} {again} Out[dtid.x] = h[gi];"),
+        ],
+    );
+}
+
 #[test]
 fn an_unknown_macro_may_let_threads_leave() {
     check_races("", "LEAVE_UNLESS(gi == 0); g[0] = gi;", 0);

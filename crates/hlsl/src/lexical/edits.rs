@@ -1,5 +1,6 @@
 //! What is taken out of one item, token by token.
 
+use super::items::MAX_MACROS;
 use super::{Item, ItemKind, Lexer, TokenKind, words};
 use crate::span::Span;
 use crate::tree::Direction;
@@ -18,6 +19,21 @@ struct Frame {
     direction: Option<Direction>,
     /// Statements stand in it.
     is_block: bool,
+    /// Members of a struct do.
+    has_members: bool,
+    /// The next brace opens the members of a struct.
+    names_struct: bool,
+}
+
+impl Frame {
+    /// The same bracket, as another statement begins in it.
+    fn next(&self) -> Frame {
+        Frame {
+            is_block: self.is_block,
+            has_members: self.has_members,
+            ..Frame::default()
+        }
+    }
 }
 
 /// State of the walk over one item.
@@ -190,8 +206,13 @@ impl Lexer<'_> {
         {
             frame.label = true;
         }
+        if matches!(word, b"struct" | b"class" | b"interface")
+            && let Some(frame) = walk.frames.last_mut()
+        {
+            frame.names_struct = true;
+        }
         if words::is_macro_like(word) && self.at_statement(walk, index) && !self.is_type(word) {
-            if let Some(next) = self.edit_macro(walk, index) {
+            if let Some(next) = self.edit_macro(walk, index, item) {
                 return next;
             }
         } else if self.is(index + 1, b'(')
@@ -246,6 +267,28 @@ impl Lexer<'_> {
         index + 1
     }
 
+    /// A macro among a struct's members, before another one or the last: perhaps a modifier, perhaps members of its own.
+    /// It becomes a member of no name.
+    fn edit_member_macro(&mut self, walk: &mut Walk, index: usize, last: usize) -> Option<usize> {
+        let (start, end) = (self.start(index), self.end(last));
+        let has_room = end - start > 3 || self.blank_at(end);
+        let is_alone = last + 1 < walk.end
+            && self.leads_to(last + 1, |lexer, next| {
+                lexer.is(next, b'}') || lexer.begins_declaration(next)
+            });
+        if !has_room || !is_alone {
+            return None;
+        }
+        self.tell_macro(index, last);
+        self.blank_tokens(index, last + 1);
+        for (offset, byte) in (start..).zip(*b"_ _;") {
+            self.put(offset, byte);
+        }
+        self.out.hidden_members.insert(start);
+        walk.attribute_end = Some(last);
+        Some(last + 1)
+    }
+
     /// A template among a struct's members is taken out: what it is called with is not known here.
     fn edit_member_template(&mut self, walk: &Walk, index: usize) -> usize {
         let mut end = index + 1;
@@ -280,8 +323,29 @@ impl Lexer<'_> {
         end
     }
 
+    /// The last token of a macro with its arguments, if it has any.
+    fn end_of_macro(&self, index: usize) -> usize {
+        let arguments = Some(index + 1).filter(|&open| self.is(open, b'('));
+        arguments.and_then(|open| self.partner(open)).unwrap_or(index)
+    }
+
+    /// Whether nothing but macros stands between here and where `is_end` holds.
+    fn leads_to(&self, index: usize, is_end: impl Fn(&Self, usize) -> bool) -> bool {
+        let mut next = index;
+        for _ in 0..MAX_MACROS {
+            if is_end(self, next) {
+                return true;
+            }
+            if !words::is_macro_like(self.word(next)) {
+                return false;
+            }
+            next = self.end_of_macro(next) + 1;
+        }
+        false
+    }
+
     /// A macro left where a statement starts.
-    fn edit_macro(&mut self, walk: &mut Walk, index: usize) -> Option<usize> {
+    fn edit_macro(&mut self, walk: &mut Walk, index: usize, item: &mut Item) -> Option<usize> {
         let next = self.word(index + 1);
         if words::is_attributed_keyword(next) || next == b"else" {
             self.blank_tokens(index, index + 1);
@@ -295,11 +359,18 @@ impl Lexer<'_> {
             );
             return Some(index + 1);
         }
-        if !next.is_empty() && index == walk.first && !self.word(index + 2).is_empty() {
-            // `MACRO uint name`, at the top level.
-            self.blank_tokens(index, index + 1);
-            walk.attribute_end = Some(index);
-            return Some(index + 1);
+        let last = self.end_of_macro(index);
+        if walk.frames.len() == 1 && last + 1 < walk.end && self.leads_to(last + 1, Self::begins_declaration)
+        {
+            // `MACRO uint name` and `[attribute] MACRO(x) void name()`, at the top level.
+            item.after_macros.get_or_insert(item.span.start);
+            self.tell_macro(index, last);
+            self.blank_tokens(index, last + 1);
+            walk.attribute_end = Some(last);
+            return Some(last + 1);
+        }
+        if walk.frames.last().is_some_and(|frame| frame.has_members) {
+            return self.edit_member_macro(walk, index, last);
         }
         let in_block = walk.frames.last().is_some_and(|frame| frame.is_block);
         let ends =
@@ -374,6 +445,9 @@ impl Lexer<'_> {
                 }
             }
             b'(' => {
+                if let Some(frame) = walk.frames.last_mut() {
+                    frame.names_struct = false;
+                }
                 if let Some(next) = self.edit_parenthesis(walk, index) {
                     return next;
                 }
@@ -393,11 +467,14 @@ impl Lexer<'_> {
                         || self.word(index - 1) == b"return"
                         || self.is(index - 1, b'{')
                             && !walk.frames.last().is_some_and(|frame| frame.is_block));
+                let mut has_members = false;
                 if let Some(frame) = walk.frames.last_mut() {
                     frame.questions = 0;
+                    has_members = !is_list && std::mem::take(&mut frame.names_struct);
                 }
                 walk.frames.push(Frame {
                     is_block: !is_list,
+                    has_members,
                     ..Frame::default()
                 });
             }
@@ -409,10 +486,7 @@ impl Lexer<'_> {
                 if punct == b'}'
                     && let Some(frame) = walk.frames.last_mut()
                 {
-                    *frame = Frame {
-                        is_block: frame.is_block,
-                        ..Frame::default()
-                    };
+                    *frame = frame.next();
                 }
             }
             b',' => {
@@ -423,10 +497,7 @@ impl Lexer<'_> {
             }
             b';' => {
                 if let Some(frame) = walk.frames.last_mut() {
-                    *frame = Frame {
-                        is_block: frame.is_block,
-                        ..Frame::default()
-                    };
+                    *frame = frame.next();
                 }
             }
             b'=' => {
@@ -574,10 +645,7 @@ impl Lexer<'_> {
             return index + 1;
         }
         if frame.label {
-            *frame = Frame {
-                is_block: frame.is_block,
-                ..Frame::default()
-            };
+            *frame = frame.next();
             return index + 1;
         }
         let name = frame.name;

@@ -71,7 +71,7 @@ impl Inventory {
                 continue;
             }
             let number = u32::try_from(inventory.items.len()).ok()?;
-            inventory.items.push(item.span);
+            inventory.items.push(item.whole());
             match declared(lexed, text, item, &functions) {
                 None => inventory.always.push(number),
                 Some(names) => inventory

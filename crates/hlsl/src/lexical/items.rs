@@ -4,13 +4,23 @@ use super::{Item, ItemKind, Lexer, TemplateParameter, tokens, words};
 use crate::span::Span;
 
 /// How many unknown macros may stand in a row.
-const MAX_MACROS: usize = 8;
+pub(super) const MAX_MACROS: usize = 8;
 
 /// A namespace or `cbuffer` that is open.
 struct Context {
     /// Index of the token that closes it; past the last one where nothing does.
     close: usize,
     namespace: u32,
+    is_buffer: bool,
+}
+
+/// Where an item stands.
+#[derive(Clone, Copy, Default)]
+struct Around {
+    namespace: u32,
+    is_buffer: bool,
+    /// Start of the unknown macros before it.
+    macros: Option<u32>,
 }
 
 impl Lexer<'_> {
@@ -19,10 +29,14 @@ impl Lexer<'_> {
         let count = self.out.tokens.len();
         let mut contexts: Vec<Context> = Vec::new();
         let mut index = 0;
+        let mut macros = None;
+        // Between macros that by their names open and close one.
+        let mut in_buffer = false;
         while index < count {
             let (close, namespace) = contexts
                 .last()
                 .map_or((usize::MAX, 0), |top| (top.close, top.namespace));
+            let is_buffer = in_buffer || contexts.last().is_some_and(|top| top.is_buffer);
             if index >= close {
                 contexts.pop();
                 self.blank_tokens(index, index + 1);
@@ -42,17 +56,18 @@ impl Lexer<'_> {
                 continue;
             }
             if let Some(end) = self.unknown_macro(index) {
-                let span = Span {
-                    start: self.start(index),
-                    end: self.end(end - 1),
-                };
-                if self.macros.insert(self.word(index)) {
-                    self.out.problems.push(("unknown macro", span));
+                self.tell_macro(index, end - 1);
+                self.add_item(index, end, ItemKind::Skipped, Around::default());
+                if let Some(opens) = words::bracket_of_buffer(self.word(index)) {
+                    in_buffer = opens;
+                    macros = None;
+                } else {
+                    macros.get_or_insert(self.start(index));
                 }
-                self.add_item(index, end, ItemKind::Skipped, namespace);
                 index = end;
                 continue;
             }
+            let macros_before = macros.take();
             let mut head = index;
             while self.is(head, b'[')
                 && let Some(close) = self.partner(head)
@@ -73,7 +88,7 @@ impl Lexer<'_> {
                     }
                     if self.is(next, b'{') && contexts.len() < 64 && name.len() < 1024 {
                         let namespace = self.add_namespace(name);
-                        contexts.push(self.open_context(index, next, namespace));
+                        contexts.push(self.open_context(index, next, (namespace, false)));
                         index = next + 1;
                         continue;
                     }
@@ -93,7 +108,7 @@ impl Lexer<'_> {
                         name.extend_from_slice(self.word(named));
                         name.extend_from_slice(b"::");
                         let namespace = self.add_namespace(name);
-                        contexts.push(self.open_context(index, next, namespace));
+                        contexts.push(self.open_context(index, next, (namespace, true)));
                         index = next + 1;
                         continue;
                     }
@@ -104,7 +119,7 @@ impl Lexer<'_> {
                         next += 1;
                     }
                     if self.is(next, b'{') && contexts.len() < 64 {
-                        contexts.push(self.open_context(index, next, namespace));
+                        contexts.push(self.open_context(index, next, (namespace, true)));
                         index = next + 1;
                         continue;
                     }
@@ -113,8 +128,27 @@ impl Lexer<'_> {
             }
             let (end, kind) = self.find_item(index, close.min(count));
             let end = end.max(index + 1).min(count);
-            self.add_item(index, end, kind, namespace);
+            let around = Around {
+                namespace,
+                is_buffer,
+                macros: macros_before,
+            };
+            self.add_item(index, end, kind, around);
+            if kind == ItemKind::Skipped && words::is_macro_like(self.word(index)) {
+                macros = macros_before.or(Some(self.start(index)));
+            }
             index = end;
+        }
+    }
+
+    /// Tells of a macro that no file at hand defines, once.
+    pub(super) fn tell_macro(&mut self, index: usize, last: usize) {
+        let span = Span {
+            start: self.start(index),
+            end: self.end(last),
+        };
+        if self.macros.insert(self.word(index)) {
+            self.out.problems.push(("unknown macro", span));
         }
     }
 
@@ -152,7 +186,7 @@ impl Lexer<'_> {
     }
 
     /// Whether a type, or a word that declares, and another word stand here.
-    fn begins_declaration(&self, index: usize) -> bool {
+    pub(super) fn begins_declaration(&self, index: usize) -> bool {
         let end = if self.is(index + 1, b'<') {
             self.template_end(index + 1, self.out.tokens.len())
         } else {
@@ -173,15 +207,16 @@ impl Lexer<'_> {
     }
 
     /// Blanks a header up to its brace at `open`.
-    fn open_context(&mut self, first: usize, open: usize, namespace: u32) -> Context {
+    fn open_context(&mut self, first: usize, open: usize, (namespace, is_buffer): (u32, bool)) -> Context {
         self.blank_tokens(first, open + 1);
         Context {
             close: self.partner(open).unwrap_or(self.out.tokens.len()),
             namespace,
+            is_buffer,
         }
     }
 
-    fn add_item(&mut self, first: usize, end: usize, kind: ItemKind, namespace: u32) {
+    fn add_item(&mut self, first: usize, end: usize, kind: ItemKind, around: Around) {
         let span = Span {
             start: self.start(first),
             end: self.end(end - 1),
@@ -189,9 +224,11 @@ impl Lexer<'_> {
         let mut item = Item {
             kind,
             span,
-            namespace,
+            namespace: around.namespace,
+            in_buffer: around.is_buffer,
             groupshared: false,
             coherent: false,
+            after_macros: around.macros,
             numthreads: None,
             wave_size: None,
             too_deep: false,
@@ -284,8 +321,8 @@ impl Lexer<'_> {
             match token.kind {
                 tokens::TokenKind::Punct(b'[') => {
                     if !attributes_only && self.is_numthreads(index) {
-                        let lone = index == first + 1 && words::is_macro_like(self.word(first));
-                        return (index, if lone { ItemKind::Skipped } else { kind });
+                        let alone = (first..index).all(|other| words::is_macro_like(self.word(other)));
+                        return (index, if alone { ItemKind::Skipped } else { kind });
                     }
                     index = self.partner(index).unwrap_or(index) + 1;
                     continue;
@@ -420,13 +457,13 @@ impl Lexer<'_> {
     /// Writes a semicolon into the white space behind a token, if there is any.
     pub(super) fn insert_semicolon(&mut self, index: usize) {
         let end = self.end(index);
-        if self
-            .out
-            .blank
-            .get(end as usize)
-            .is_some_and(u8::is_ascii_whitespace)
-        {
+        if self.blank_at(end) {
             self.put(end, b';');
         }
+    }
+
+    pub(super) fn blank_at(&self, offset: u32) -> bool {
+        let byte = self.out.blank.get(offset as usize);
+        byte.is_some_and(u8::is_ascii_whitespace)
     }
 }

@@ -18,6 +18,7 @@ use crate::tree::Direction;
 pub(crate) use inventory::Inventory;
 pub(crate) use needed::{WantedText, leave_out_unnamed};
 pub(crate) use tokens::{Token, TokenKind};
+pub(crate) use words::is_macro_like;
 
 /// Brackets nested deeper than this are not parsed.
 const MAX_NESTING: usize = 1000;
@@ -43,14 +44,28 @@ pub(crate) struct Item {
     pub span: Span,
     /// Index into [`Lexed::namespaces`].
     pub namespace: u32,
+    /// In a `cbuffer` or the like: all threads share it, and the host sets it.
+    pub in_buffer: bool,
     pub groupshared: bool,
     pub coherent: bool,
+    /// Where the macros begin that stand in front of it and that no file at hand defines: they may be part of it.
+    pub after_macros: Option<u32>,
     /// The whole attribute and its arguments.
     pub numthreads: Option<(Span, Span)>,
     pub wave_size: Option<Span>,
     pub too_deep: bool,
     /// What `template <…>` gives names to, in order.
     pub template: Vec<TemplateParameter>,
+}
+
+impl Item {
+    /// With the macros in front of it.
+    pub fn whole(&self) -> Span {
+        Span {
+            start: self.after_macros.unwrap_or(self.span.start),
+            end: self.span.end,
+        }
+    }
 }
 
 /// A type or a number that a template is written for.
@@ -82,6 +97,8 @@ pub(crate) struct Lexed {
     pub attributes: FxHashMap<u32, u32>,
     /// Start of a loop → the arguments of its `[unroll]`.
     pub passes: FxHashMap<u32, Span>,
+    /// Starts of what macros became among the members of a struct: nobody knows what they declare.
+    pub hidden_members: FxHashSet<u32>,
     /// Start of an attribute's arguments → their edited text.
     pub kept: FxHashMap<u32, Vec<u8>>,
     pub problems: Vec<(&'static str, Span)>,
@@ -127,6 +144,7 @@ pub(crate) fn lex_parts(text: &[u8], parts: &[Span]) -> Lexed {
             casts: FxHashMap::default(),
             attributes: FxHashMap::default(),
             passes: FxHashMap::default(),
+            hidden_members: FxHashSet::default(),
             kept: FxHashMap::default(),
             problems: Vec::new(),
         },

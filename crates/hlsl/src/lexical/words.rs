@@ -213,7 +213,7 @@ pub(super) fn is_keyword(word: &[u8]) -> bool {
 }
 
 /// A name that only a macro has: capitals, digits and underscores, three of them at least.
-pub(super) fn is_macro_like(word: &[u8]) -> bool {
+pub(crate) fn is_macro_like(word: &[u8]) -> bool {
     word.len() >= 3
         && word
             .iter()
@@ -227,4 +227,14 @@ pub(super) fn is_sampler(word: &[u8]) -> bool {
         word,
         b"SamplerState" | b"SamplerComparisonState" | b"Sampler" | b"sampler" | b"sampler2D"
     )
+}
+
+/// Whether a macro by its name opens a buffer of constants or closes it, as Unity's `CBUFFER_START` and `CBUFFER_END`: it
+/// is no part of what follows. `None` for any other.
+pub(super) fn bracket_of_buffer(word: &[u8]) -> Option<bool> {
+    if !word.windows(6).any(|part| part == b"BUFFER") {
+        return None;
+    }
+    let opens = word.ends_with(b"_START") || word.ends_with(b"_BEGIN");
+    (opens || word.ends_with(b"_END")).then_some(opens)
 }

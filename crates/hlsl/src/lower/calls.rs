@@ -94,24 +94,12 @@ impl<'a> Lowering<'a> {
 
     /// `object(arguments)`, or of something that cannot be called.
     fn call_object(&mut self, object: Expr, arguments: Vec<Expr>, span: Span) -> Expr {
-        if let Some((object, found)) = self.operator_methods(&object, b"operator()") {
+        if let Some((object, found)) = self.methods_of_held(&object, b"operator()") {
             return self.call_method(&found, object, arguments, span);
         }
         let mut operands = arguments;
         operands.push(object);
         opaque(operands, Type::Unknown, span)
-    }
-
-    /// The operator methods of an object of a struct.
-    pub(super) fn operator_methods(
-        &self,
-        object: &Expr,
-        name: &'static [u8],
-    ) -> Option<(Expr, Vec<FunctionId>)> {
-        match object.ty {
-            Type::Struct(id) => self.methods_of(object, id, name),
-            _ => None,
-        }
     }
 
     /// The first type in the `<…>` of a node.
@@ -293,43 +281,35 @@ impl<'a> Lowering<'a> {
     ) -> Option<FunctionId> {
         let mut best: Option<(u32, FunctionId)> = None;
         for &id in overloads {
-            let Some(function) = self.shader.functions.get(id.0 as usize) else {
-                continue;
-            };
-            let parameters = function.parameters.get(skip..).unwrap_or_default();
-            if arguments.len() > parameters.len()
-                || parameters
-                    .get(arguments.len()..)
-                    .unwrap_or_default()
-                    .iter()
-                    .any(|missing| missing.default.is_none())
+            if let Some(score) = self.conversions(id, arguments, skip)
+                && best.is_none_or(|(least, _)| score < least)
             {
-                continue;
-            }
-            let mut score = 0u32;
-            let mut fits = true;
-            for (parameter, argument) in parameters.iter().zip(arguments) {
-                let Some(local) = function.locals.get(parameter.local.0 as usize) else {
-                    continue;
-                };
-                let forward = self.distance(&argument.ty, &local.ty);
-                match forward {
-                    Some(step) => score = score.saturating_add(step),
-                    None => fits = false,
-                }
-                // What comes back into a struct that the parameter is a base of is that base.
-                if parameter.direction != Direction::In
-                    && !matches!(local.ty, Type::Struct(_))
-                    && distance(&local.ty, &argument.ty).is_none()
-                {
-                    fits = false;
-                }
-            }
-            if fits && best.is_none_or(|(least, _)| score < least) {
                 best = Some((score, id));
             }
         }
         best.map(|(_, id)| id)
+    }
+
+    /// How much the arguments are converted for a function; `None` where it does not take them.
+    pub(super) fn conversions(&self, id: FunctionId, arguments: &[Expr], skip: usize) -> Option<u32> {
+        let function = self.shader.functions.get(id.0 as usize)?;
+        let parameters = function.parameters.get(skip..).unwrap_or_default();
+        let mut missing = parameters.get(arguments.len()..)?.iter();
+        if missing.any(|missing| missing.default.is_none()) {
+            return None;
+        }
+        let mut score = 0u32;
+        for (parameter, argument) in parameters.iter().zip(arguments) {
+            let Some(local) = function.locals.get(parameter.local.0 as usize) else {
+                continue;
+            };
+            score = score.saturating_add(self.distance(&argument.ty, &local.ty)?);
+            // What comes back into a struct that the parameter is a base of is that base.
+            if parameter.direction != Direction::In && !matches!(local.ty, Type::Struct(_)) {
+                distance(&local.ty, &argument.ty)?;
+            }
+        }
+        Some(score)
     }
 
     /// A call of a known function: arguments converted, defaults filled in.

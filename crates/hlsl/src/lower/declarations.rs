@@ -7,7 +7,7 @@ use super::constants::Constant;
 use super::conversions::opaque;
 use super::parts::{Part, part};
 use super::typing::array_of;
-use crate::lexical::Item;
+use crate::lexical::{Item, is_macro_like};
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind, FunctionId, Global, GlobalId, LocalId, Stmt, StmtKind, Storage};
 use crate::types::{ResourceKind, Type};
@@ -143,7 +143,12 @@ impl<'a> Lowering<'a> {
         if declared.unsized_array
             && let Type::Array(element, 0) = &ty
         {
-            let count = self.count_components(init) / self.shader.components(element).max(1);
+            let of_one = self.shader.components(element).max(1);
+            let count = if self.shader.is_known(element) {
+                self.count_components(init) / of_one
+            } else {
+                0
+            };
             ty = array_of((**element).clone(), u32::try_from(count).unwrap_or(0));
         }
         let value = self.initializer(init, &ty);
@@ -204,10 +209,14 @@ impl<'a> Lowering<'a> {
     }
 
     pub(super) fn globals(&mut self, item: &Item, node: Node) {
-        let Some(base) = part(node, Part::Type) else {
+        let Some(written) = part(node, Part::Type) else {
             return;
         };
-        let base = self.type_of_node(base);
+        let base = self.type_of_node(written);
+        // What could not be read may say it, and a type that is not known may be a macro that says more than a type.
+        let may_hide_storage = item.after_macros.is_some()
+            || self.is_broken
+            || base == Type::Unknown && !item.in_buffer && is_macro_like(self.node_source(written));
         let (is_static, is_const) = self.specifiers(node);
         let mut cursor = node.walk();
         let declarators: Vec<Node> = node.children_by_field_name("declarator", &mut cursor).collect();
@@ -241,6 +250,8 @@ impl<'a> Lowering<'a> {
                 Storage::Const
             } else if is_static {
                 Storage::Static
+            } else if may_hide_storage {
+                Storage::Unknown
             } else {
                 Storage::Uniform
             };
@@ -255,7 +266,7 @@ impl<'a> Lowering<'a> {
                 init,
                 span,
                 name_span: declared.name_span,
-                coherent: item.coherent,
+                coherent: item.coherent || storage == Storage::Resource && may_hide_storage,
             };
             let id = self.add_global(global, value);
             self.globals.insert(self.full_name(declared.name), id);

@@ -222,7 +222,7 @@ impl Lowering<'_> {
             ty,
             span,
         };
-        if let Some((object, found)) = self.operator_methods(&left, operator_name(op)) {
+        if let Some((object, found)) = self.methods_of_held(&left, operator_name(op)) {
             return self.call_method(&found, object, vec![right], span);
         }
         if matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr) {
@@ -288,7 +288,7 @@ impl Lowering<'_> {
                 UnaryOp::Not => b"operator!",
                 UnaryOp::Complement => b"operator~",
             };
-            if let Some((object, found)) = self.operator_methods(&operand, name) {
+            if let Some((object, found)) = self.methods_of_held(&operand, name) {
                 return self.call_method(&found, object, Vec::new(), span);
             }
             return opaque(vec![operand], Type::Unknown, span);
@@ -468,7 +468,7 @@ impl Lowering<'_> {
         let words =
             (0..count.min(4096)).all(|index| self.component_scalar(&ty, index).is_some_and(Scalar::is_word));
         match u32::try_from(count.saturating_mul(4)) {
-            Ok(bytes) if words && count > 0 && count <= 4096 => Expr {
+            Ok(bytes) if words && count > 0 && count <= 4096 && self.shader.is_known(&ty) => Expr {
                 kind: ExprKind::Literal(bytes),
                 ty: Type::UINT,
                 span,

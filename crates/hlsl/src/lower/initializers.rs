@@ -57,14 +57,15 @@ impl Lowering<'_> {
         let wanted = self.shader.components(ty);
         let mut position = 0usize;
         let mut arguments = Vec::with_capacity(values.len());
-        let mut fits = wanted > 0;
+        // Which value is whose follows from the types of all.
+        let mut fits = wanted > 0 && self.shader.is_known(ty);
         for value in values {
+            fits &= self.shader.is_known(&value.ty);
             // One unknown value among known ones is most likely a scalar.
             let count = self.shader.components(&value.ty).max(1);
             let value = match self.component_scalar(ty, position) {
                 Some(scalar) if value.ty.scalar().is_some() || value.ty == Type::Unknown && wanted > 0 => {
                     if value.ty == Type::Unknown {
-                        fits = false;
                         value
                     } else {
                         convert_scalar(value, scalar)

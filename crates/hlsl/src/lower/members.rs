@@ -93,6 +93,20 @@ impl Lowering<'_> {
             .find_map(|(base, id)| self.methods_of(&base, id, name))
     }
 
+    /// The methods of a name that an object of a struct has, or what a constant buffer holds.
+    pub(super) fn methods_of_held(&self, object: &Expr, name: &[u8]) -> Option<(Expr, Vec<FunctionId>)> {
+        if let Type::Struct(id) = object.ty {
+            return self.methods_of(object, id, name);
+        }
+        let Some(held @ Type::Struct(id)) = Self::constant_buffer_element(&object.ty) else {
+            return None;
+        };
+        // A copy of all that it holds, if that has such a method at all.
+        self.methods_of(object, *id, name)?;
+        let copy = self.as_element(object.clone(), held);
+        (copy.ty == *held).then(|| self.methods_of(&copy, *id, name))?
+    }
+
     /// An object seen as the struct `wanted`, which it is or has for a base.
     pub(super) fn as_base(&self, object: &Expr, id: StructId, wanted: StructId) -> Option<Expr> {
         if id == wanted {
@@ -219,7 +233,7 @@ impl Lowering<'_> {
             return opaque(vec![object], Type::Unknown, span);
         };
         let index = self.expression(index);
-        if let Some((object, found)) = self.operator_methods(&object, b"operator[]") {
+        if let Some((object, found)) = self.methods_of_held(&object, b"operator[]") {
             return self.call_method(&found, object, vec![index], span);
         }
         let index = to_index(index);

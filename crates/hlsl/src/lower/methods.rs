@@ -34,17 +34,12 @@ impl<'a> Lowering<'a> {
         arguments: Vec<Expr>,
         span: Span,
     ) -> Expr {
-        match object.ty.clone() {
-            Type::Struct(id) => {
-                if let Some((object, found)) = self.methods_of(&object, id, name) {
-                    return self.call_method(&found, object, arguments, span);
-                }
-            }
-            Type::Resource(kind, element) => {
-                let element = element.map_or(Type::Unknown, |element| (*element).clone());
-                return self.resource_method(object, kind, &element, name, of, arguments, span);
-            }
-            _ => {}
+        if let Some((object, found)) = self.methods_of_held(&object, name) {
+            return self.call_method(&found, object, arguments, span);
+        }
+        if let Type::Resource(kind, element) = object.ty.clone() {
+            let element = element.map_or(Type::Unknown, |element| (*element).clone());
+            return self.resource_method(object, kind, &element, name, of, arguments, span);
         }
         self.note_write(&object);
         let mut operands = vec![object];

@@ -4,6 +4,7 @@ mod calls;
 mod constants;
 mod conversions;
 mod declarations;
+mod deduction;
 mod expressions;
 mod functions;
 mod gaps;
@@ -92,6 +93,8 @@ struct Lowering<'a> {
     hidden: FxHashMap<String, u32>,
     depth: u32,
     too_deep: bool,
+    /// Of the declaration at hand not all could be read.
+    is_broken: bool,
 }
 
 /// The function being lowered.
@@ -191,6 +194,7 @@ pub(crate) fn lower(text: &[u8], lexed: &Lexed, shader: Shader) -> (Shader, Vec<
         hidden: FxHashMap::default(),
         depth: 0,
         too_deep: false,
+        is_broken: false,
     };
     let Some(mut parser) = parser() else {
         lowering.problem("the grammar does not fit the parser", Span::default());
@@ -336,9 +340,11 @@ impl<'a> Lowering<'a> {
                 .named_children(&mut cursor)
                 .filter(|node| !node.has_error())
                 .collect();
+            self.is_broken = true;
             for node in nodes {
                 self.item(parser, item, node);
             }
+            self.is_broken = false;
             return;
         };
         let whole = root.filter(|root| root.named_child_count() == 1);

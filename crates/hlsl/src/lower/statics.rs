@@ -175,7 +175,7 @@ impl Lowering<'_> {
                 global.is_some_and(|global| match global.storage {
                     Storage::Const | Storage::Uniform => true,
                     Storage::Resource => !global.ty.is_writable(),
-                    Storage::Static | Storage::Groupshared => false,
+                    Storage::Static | Storage::Groupshared | Storage::Unknown => false,
                 })
             }
             ExprKind::Intrinsic(intrinsic, _) => {

@@ -150,9 +150,8 @@ impl<'a> Lowering<'a> {
                     known = false;
                     continue;
                 };
-                let is_empty = self.shader.components(&ty) == 0
-                    && !self.with_methods.contains(&id)
-                    && !self.has_scoped(id);
+                let is_empty =
+                    self.shader.parts(&ty) == 0 && !self.with_methods.contains(&id) && !self.has_scoped(id);
                 if let Some(base) = self.shader.structs.get(id.0 as usize)
                     && !is_empty
                 {
@@ -223,6 +222,9 @@ impl<'a> Lowering<'a> {
                 self.problem("this method could not be read", item.span);
             }
         }
+        if self.may_hide_names(id) {
+            return;
+        }
         for (item, method) in &items {
             if method.kind() == "function_definition"
                 && part(*method, Part::Declarator).is_some_and(|part| !part.has_error())
@@ -232,7 +234,28 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// Whether a struct may have members besides those that are seen, so that a name in its methods may mean another thing
+    /// than it seems to. Of these methods nothing is known.
+    fn may_hide_names(&self, id: StructId) -> bool {
+        let Some(declared) = self.shader.structs.get(id.0 as usize) else {
+            return true;
+        };
+        let bases = self.bases.get(&id).into_iter().flatten();
+        let mut bases = bases.filter_map(|&at| declared.fields.get(at as usize));
+        declared.fields.iter().any(|field| field.name.is_empty())
+            || bases.any(|base| matches!(base.ty, Type::Struct(base) if self.may_hide_names(base)))
+    }
+
     fn fields(&mut self, node: Node, fields: &mut Vec<Field>) {
+        if self.lexed.hidden_members.contains(&self.span(node).start) {
+            // What it declares may stand before all others, and be as long as it likes.
+            fields.push(Field {
+                name: String::new(),
+                ty: Type::Unknown,
+                semantic: None,
+            });
+            return;
+        }
         let Some(base) = part(node, Part::Type) else {
             return;
         };
@@ -272,8 +295,10 @@ impl<'a> Lowering<'a> {
             kind: ItemKind::Declaration,
             span: self.span(node),
             namespace: 0,
+            in_buffer: false,
             groupshared: false,
             coherent: false,
+            after_macros: None,
             numthreads: None,
             wave_size: None,
             too_deep: false,

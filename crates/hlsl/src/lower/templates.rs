@@ -140,7 +140,8 @@ impl<'a> Lowering<'a> {
         nodes.into_iter().map(of_node).collect()
     }
 
-    /// The instance of a template that takes these arguments, if there is a template and it can be told.
+    /// The instance of a template that takes these arguments, if there is a template and it can be told. Of several it is
+    /// the one that converts them least; which of several such is meant is not looked into.
     pub(super) fn instantiate(
         &mut self,
         name: &[u8],
@@ -148,9 +149,31 @@ impl<'a> Lowering<'a> {
         arguments: &[Expr],
     ) -> Option<FunctionId> {
         let items = self.resolve(&self.templates.functions, name)?;
-        items
-            .into_iter()
-            .find_map(|item| self.instance(item, explicit, arguments))
+        let mut best: Option<(u32, FunctionId)> = None;
+        let mut is_only = true;
+        for item in items {
+            let Some(id) = self.instance(item, explicit, arguments) else {
+                continue;
+            };
+            let conversions = self.conversions(id, arguments, 0)?;
+            match best {
+                Some((least, _)) if conversions > least => {}
+                Some((least, _)) if conversions == least => is_only = false,
+                _ => (best, is_only) = (Some((conversions, id)), true),
+            }
+        }
+        best.filter(|_| is_only).map(|(_, id)| id)
+    }
+
+    /// What the names of the template `name` stand for in a type, if that is one instance of it.
+    pub(super) fn instance_of(&self, name: &[u8], ty: &Type) -> Option<Vec<Binding>> {
+        let item = self.resolve(&self.templates.types, name)?;
+        let known = self.templates.type_instances.iter();
+        let mut known = known.filter(|((of, _), known)| *of == item.span.start && known == ty);
+        let ((_, bindings), _) = known.next()?;
+        known
+            .all(|((_, other), _)| other == bindings)
+            .then(|| bindings.clone())
     }
 
     /// The type that a template of one stands for with these arguments.
@@ -282,7 +305,10 @@ impl<'a> Lowering<'a> {
         let tree = self.parsed(item)?;
         let node = declared(&tree)?;
         let base = std::mem::replace(&mut self.base, i64::from(item.span.start));
+        let own = self.namespace_of(item);
+        let namespace = std::mem::replace(&mut self.namespace, own);
         let bindings = self.bindings(item, node, explicit, arguments);
+        self.namespace = namespace;
         self.base = base;
         let key = (item.span.start, bindings?);
         let mut instances = self.templates.instances.iter();
@@ -331,24 +357,24 @@ impl<'a> Lowering<'a> {
                 if is_literal(&argument) != literals {
                     continue;
                 }
-                let written = part(*parameter, Part::Type).map_or(&[][..], |ty| self.node_source(ty));
+                let Some(written) = part(*parameter, Part::Type).map(|ty| self.span(ty)) else {
+                    continue;
+                };
                 let declarator = part(*parameter, Part::Declarator);
                 let of = element_of(declarator, &argument.ty)?;
-                let Some((name, ty)) = deduced(written, of) else {
-                    continue;
-                };
-                let at = item.template.iter().position(|own| self.source(own.name) == name);
-                let Some(at) = at.filter(|&at| !given.get(at).copied().unwrap_or(true)) else {
-                    continue;
-                };
-                if ty == Type::Unknown {
-                    return None;
-                }
-                let ty = Some(Binding::Type(ty));
-                match bindings.get_mut(at) {
-                    Some(slot) if slot.is_none() => *slot = ty,
-                    Some(slot) if *slot != ty && !literals => return None,
-                    _ => {}
+                for (at, told) in self.deduced(item, written, of)? {
+                    if given.get(at).copied().unwrap_or(true) {
+                        continue;
+                    }
+                    if told == Binding::Type(Type::Unknown) {
+                        return None;
+                    }
+                    let told = Some(told);
+                    match bindings.get_mut(at) {
+                        Some(slot) if slot.is_none() => *slot = told,
+                        Some(slot) if *slot != told && !literals => return None,
+                        _ => {}
+                    }
                 }
             }
         }
@@ -395,16 +421,4 @@ fn element_of<'t>(declarator: Option<Node>, argument: &'t Type) -> Option<&'t Ty
         declarator = part(array, Part::Declarator);
     }
     Some(element)
-}
-
-/// The name of a type in a parameter written `T` or `vector<T, …>`, and what an argument says it is.
-fn deduced<'w>(written: &'w [u8], argument: &Type) -> Option<(&'w [u8], Type)> {
-    let written = written.trim_ascii();
-    let Some(inner) = written.strip_prefix(b"vector") else {
-        return Some((written, argument.clone()));
-    };
-    let inner = inner.trim_ascii_start().strip_prefix(b"<")?;
-    let end = inner.iter().position(|byte| *byte == b',')?;
-    let scalar = argument.scalar().map_or(Type::Unknown, Type::Scalar);
-    Some((inner.get(..end)?.trim_ascii(), scalar))
 }

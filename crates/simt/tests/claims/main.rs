@@ -714,3 +714,83 @@ fn what_is_made_of_a_thread_s_number_is_no_data() {
         );
     }
 }
+
+/// A resource that a function gives is the one of its `return`: of the heap, a global, or what another function gives.
+#[test]
+fn what_a_function_gives_is_one_resource() {
+    let of_heap = "RWStructuredBuffer<uint> Get(uint i) { return ResourceDescriptorHeap[i]; }
+        RWByteAddressBuffer Bytes() { RWByteAddressBuffer b = ResourceDescriptorHeap[k + 1]; return b; }
+        RWStructuredBuffer<uint> Inner(uint i) { if (i == 2) return Get(i); return Get(i + 1); }
+        RWStructuredBuffer<uint> Table(uint i) { if (i == 0) return C; return Out; }
+        void Add(RWStructuredBuffer<uint> c, out uint s) { InterlockedAdd(c[0], 1, s); }
+        struct H { uint i; RWStructuredBuffer<uint> Get() { return ResourceDescriptorHeap[i]; } };
+        RWStructuredBuffer<uint> Of[8]; RWStructuredBuffer<uint> Nth(uint i) { return Of[i]; }";
+    let check = |claim: &str, expected: &[&str]| {
+        check(of_heap, &format!("uint s; {claim} Out[s] = 1;"), expected);
+    };
+    for one in [
+        "InterlockedAdd(Get(k)[0], 1, s);",
+        "InterlockedAdd(Get(3)[k], 1, s);",
+        "Bytes().InterlockedAdd(0, 1, s);",
+        "InterlockedAdd(Inner(2)[0], 1, s);",
+        "InterlockedAdd(Table(0)[0], 1, s);",
+        "InterlockedAdd(Nth(n)[0], 1, s);",
+        "RWStructuredBuffer<uint> c = Get(k); InterlockedAdd(c[0], 1, s);",
+        "Add(Get(k), s);",
+        "Add(ResourceDescriptorHeap[k], s);",
+        "H h; h.i = k; InterlockedAdd(h.Get()[0], 1, s);",
+    ] {
+        check(one, &["slot"]);
+    }
+    for any in [
+        "InterlockedAdd(Get(Src[id.x])[0], 1, s);",
+        "InterlockedAdd(Get(id.x)[0], 1, s);",
+        "InterlockedAdd(Get(0)[id.x], 1, s);",
+        "InterlockedAdd(Inner(k)[0], 1, s);",
+        "InterlockedAdd(Inner(id.x)[0], 1, s);",
+        "InterlockedAdd(Table(k)[0], 1, s);",
+        "InterlockedAdd(Table(id.x)[0], 1, s);",
+        "InterlockedAdd(Nth(id.x)[0], 1, s);",
+        "RWStructuredBuffer<uint> c = Get(gi); InterlockedAdd(c[0], 1, s);",
+        "Add(Get(id.x), s);",
+        "Add(Unknown(k), s);",
+    ] {
+        check(any, &[]);
+    }
+}
+
+/// Under a condition too a function gives what its only `return` says, and not something else where it does not hold.
+#[test]
+fn what_is_called_under_a_condition_gives_one_value() {
+    let globals = "uint At() { return k; } uint Which() { if (k > 3) return 1; return 2; }
+        RWStructuredBuffer<uint> Get() { return ResourceDescriptorHeap[k]; }";
+    let check = |cell: &str, expected: &[&str]| {
+        let body = format!("if (Src[id.x] > 3) {{ uint s; InterlockedAdd({cell}, 1, s); Out[s] = 1; }}");
+        check(globals, &body, expected);
+    };
+    check("C[At()]", &["slot"]);
+    check("Get()[0]", &["slot"]);
+    check("C[Src[At() + id.x]]", &[]);
+}
+
+/// Methods of what a constant buffer holds, template arguments told by a struct's, and macros nobody defines.
+#[test]
+fn what_is_read_of_real_shaders_is_followed() {
+    let globals = "struct Camera { float4 p; float Eye(float d) { return p.x / (d + p.y); } };
+        ConstantBuffer<Camera> camera; StructuredBuffer<float> D;
+        template<typename T> struct Buf { uint slot; };
+        struct P { Buf<uint> counter; };
+        ConstantBuffer<P> p;
+        template<typename T> void Claim(Buf<T> b, uint i, uint v, out uint s)
+        { RWStructuredBuffer<T> c = ResourceDescriptorHeap[b.slot]; InterlockedAdd(c[i], v, s); }
+        struct Counters { PADDED uint live; uint dead; };
+        RWStructuredBuffer<Counters> Both;";
+    for body in [
+        "uint s; if (D[id.x] > camera.Eye(0)) { InterlockedAdd(C[0], 1, s); Out[s] = 1; }",
+        "uint s; for (uint i = gi; i < n; i += 64) if (D[i] > camera.Eye(0)) { InterlockedAdd(C[0], 1, s); Out[s] = i; }",
+        "uint s; Claim(p.counter, 0, 1, s); Out[s] = 1;",
+        "uint s; InterlockedAdd(Both[0].live, 1, s); Out[s] = 1;",
+    ] {
+        check(globals, body, &["slot"]);
+    }
+}

@@ -29,16 +29,80 @@ fn what_a_parameter_stands_for_is_part_of_what_is_not_understood() {
     let buffers = "float f(StructuredBuffer<uint> b) { uint n, s; b.GetDimensions(n, s); return n; }
         StructuredBuffer<uint> X2;";
     check_unequal(&written(buffers, "f(X)"), &written(buffers, "f(X2)"));
-    // An array of them, and one that a function gives, are not followed.
+    // An array of them is not followed.
     let arrays = "float f(Texture2D<float> t[4], float2 at) { return t[1].SampleLevel(A, at, 0); }";
     check_unequal(&written(arrays, "f(Ts, id.xy)"), &written(arrays, "f(Us, id.xy)"));
-    let given = "Texture2D<float> f(uint i) { if (i == 0) return T; return U; }";
-    let [first, second] = ["0", "1"].map(|which| {
-        let before = format!("{TEXTURES}{given}");
-        let body = format!("uint i = {which}; G[id.x] = f(i).SampleLevel(A, id.xy, 0);");
-        kernel("", &before, &body)
-    });
-    check_unequal(&first, &second);
+}
+
+/// One handle with the same arguments is one resource; two handles may be one or two.
+#[test]
+fn what_a_function_gives_is_told_by_its_arguments() {
+    let before = format!(
+        "{TEXTURES}Texture2D<float> f(uint i) {{ if (i == 0) return T; return U; }}
+        Texture2D<float> heap(uint i) {{ return ResourceDescriptorHeap[i]; }}
+        RWStructuredBuffer<float> Rw(uint i) {{ return ResourceDescriptorHeap[i]; }}
+        RWStructuredBuffer<float> Either(uint i) {{ if (i == 0) return Rw(1); return Rw(2); }}
+        struct H {{ uint i; Texture2D<float> Get() {{ return ResourceDescriptorHeap[i]; }} }};
+        void put(RWStructuredBuffer<float> to, uint at, float v) {{ to[at] = v; }}"
+    );
+    let body = |text: &str| kernel("", &before, text);
+    let of_count = |given: &str| format!("H a = {{ Count }}; H b = {{ Count + 1 }}; G[id.x] = {given};");
+    let same = [
+        [
+            of_count("a.Get().SampleLevel(A, id.xy, 0)"),
+            of_count("a.Get().SampleLevel(A, id.xy, 0)"),
+        ],
+        [of_count("a.Get()[id.xy]"), of_count("heap(Count)[id.xy]")],
+        [
+            "Rw(Count)[id.x] = 1;".to_owned(),
+            "put(Rw(Count), id.x, 1);".to_owned(),
+        ],
+        ["Rw(2)[id.x] = 1;".to_owned(), "Either(1)[id.x] = 1;".to_owned()],
+        [
+            "G[id.x] = f(0)[id.xy];".to_owned(),
+            "G[id.x] = T[id.xy];".to_owned(),
+        ],
+    ];
+    for [first, second] in same {
+        assert_eq!(
+            words(&runs_of([&body(&first), &body(&second)])),
+            "equal",
+            "{first} {second}"
+        );
+    }
+    let pairs = [
+        ["G[id.x] = f(0)[id.xy];", "G[id.x] = f(1)[id.xy];"],
+        [
+            "G[id.x] = f(0).SampleLevel(A, id.xy, 0);",
+            "G[id.x] = f(1).SampleLevel(A, id.xy, 0);",
+        ],
+        ["G[id.x] = f(Count)[id.xy];", "G[id.x] = f(Count + 1)[id.xy];"],
+        ["G[id.x] = heap(0)[id.xy];", "G[id.x] = heap(1)[id.xy];"],
+        ["G[id.x] = heap(id.x)[id.xy];", "G[id.x] = heap(id.y)[id.xy];"],
+        ["Rw(0)[id.x] = 1;", "Rw(1)[id.x] = 1;"],
+        [
+            "Rw(0)[id.x] = 1; Rw(1)[id.x] = 2;",
+            "Rw(1)[id.x] = 2; Rw(0)[id.x] = 1;",
+        ],
+        [
+            "Rw(0)[id.x] = 1; G[id.x] = Rw(1)[id.x];",
+            "G[id.x] = Rw(1)[id.x]; Rw(0)[id.x] = 1;",
+        ],
+        ["put(Rw(0), id.x, 1);", "put(Rw(1), id.x, 1);"],
+        ["Either(Count)[id.x] = 1;", "Either(Count + 1)[id.x] = 1;"],
+        [
+            "uint n = X[id.x]; for (uint i = 0; i < n; ++i) { Rw(0)[i] = 1; }",
+            "uint n = X[id.x]; for (uint i = 0; i < n; ++i) { Rw(1)[i] = 1; }",
+        ],
+    ];
+    for [first, second] in pairs {
+        check_unequal(&body(first), &body(second));
+    }
+    let [first, second] = ["a.Get()[id.xy]", "b.Get()[id.xy]"].map(of_count);
+    check_unequal(&body(&first), &body(&second));
+    // None of these is known to be another one.
+    let [first, second] = ["Rw(0)[id.x] = 1;", "Rw(1)[id.x] = 1;"].map(body);
+    assert!(words(&runs_of([&first, &second])).starts_with("not proved"));
 }
 
 /// The first level of a texture is what a subscript reads.

@@ -47,6 +47,7 @@ impl Compiler<'_> {
                         whole(Memory::Slots(first, count))
                     }
                     Storage::Static => return Err("a static variable".into()),
+                    Storage::Unknown => return Err("a variable of an unknown storage class".into()),
                 })
             }
             ExprKind::Index(base, index) => {

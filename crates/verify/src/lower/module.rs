@@ -204,6 +204,12 @@ impl Unit<'_> {
                 (Storage::Groupshared, _) => self.variable(id, global, AddressSpace::WorkGroup, None)?,
                 (Storage::Static, _) => self.private(id, global)?,
                 (Storage::Const, _) => self.constant(global)?,
+                (Storage::Unknown, _) => {
+                    return Err(LowerError::unsupported(
+                        format_args!("`{}`, behind a macro that is not known", global.name),
+                        global.name_span,
+                    ));
+                }
                 (Storage::Uniform, ty) if !matches!(ty, Type::Resource(..)) => {
                     uniforms.push(uniform(id, global, ty));
                     continue;

@@ -1,0 +1,125 @@
+//! What the names of a template stand for in a call, as the arguments tell.
+//!
+//! A parameter is held against the type of its argument from the outside in: `T` is that type, `StructuredBuffer<T>` has
+//! its element for `T`, and `S<T, N>` is the instance of the template `S` that the argument is, or has for a base. What
+//! does not tell is passed over, as C++ does; what tells two things is no match.
+
+use super::Lowering;
+use super::constants::Constant;
+use super::templates::Binding;
+use crate::lexical::Item;
+use crate::span::Span;
+use crate::type_names;
+use crate::types::Type;
+
+/// Template arguments inside of each other, and bases that are looked at.
+const MAX_DEPTH: u32 = 8;
+
+impl Lowering<'_> {
+    /// The names of a template that a parameter's written type tells of an argument: their numbers, and what they are.
+    /// `None` where the two do not go together.
+    pub(super) fn deduced(
+        &self,
+        item: &Item,
+        written: Span,
+        argument: &Type,
+    ) -> Option<Vec<(usize, Binding)>> {
+        let tokens = &self.lexed.tokens;
+        let first = tokens.partition_point(|token| token.start < written.start);
+        let end = tokens.partition_point(|token| token.start < written.end);
+        let mut told = Vec::new();
+        let argument = Binding::Type(argument.clone());
+        self.deduce(item, (first, end), &argument, &mut told, 0)?;
+        Some(told)
+    }
+
+    fn deduce(
+        &self,
+        item: &Item,
+        (first, end): (usize, usize),
+        argument: &Binding,
+        told: &mut Vec<(usize, Binding)>,
+        depth: u32,
+    ) -> Option<()> {
+        let tokens = self.lexed.tokens.get(first..end)?;
+        let (name, list) = tokens.split_first()?;
+        let word = name.word(self.text);
+        if list.is_empty() {
+            let own = item.template.iter().position(|own| self.source(own.name) == word);
+            told.extend(own.map(|own| (own, argument.clone())));
+            return Some(());
+        }
+        let Binding::Type(ty) = argument else {
+            return Some(());
+        };
+        let [open, .., close] = list else { return Some(()) };
+        if !open.is(b'<') || !close.is(b'>') || depth >= MAX_DEPTH {
+            // `S::T` and the like.
+            return Some(());
+        }
+        let written = self.written_arguments(first + 1, end - 1);
+        for (written, given) in written.into_iter().zip(self.arguments_of(word, ty)?) {
+            self.deduce(item, written, &given, told, depth + 1)?;
+        }
+        Some(())
+    }
+
+    /// What stands between the `<` at `open` and its `>` at `close`, as ranges of tokens.
+    fn written_arguments(&self, open: usize, close: usize) -> Vec<(usize, usize)> {
+        let (mut ranges, mut first, mut nested) = (Vec::new(), open + 1, 0usize);
+        for index in open + 1..=close {
+            let is = |punct| self.lexed.tokens.get(index).is_some_and(|token| token.is(punct));
+            if index == close || nested == 0 && is(b',') {
+                ranges.push((first, index));
+                first = index + 1;
+            } else if is(b'<') || is(b'(') {
+                nested += 1;
+            } else if is(b'>') || is(b')') {
+                nested = nested.saturating_sub(1);
+            }
+        }
+        ranges
+    }
+
+    /// What a type has in its `<…>`, seen as one that is written `name<…>`. `None` if it is none.
+    fn arguments_of(&self, name: &[u8], ty: &Type) -> Option<Vec<Binding>> {
+        let number = |count: u8| Binding::Number(Constant::Int(i32::from(count)));
+        match (name, ty) {
+            (b"vector", Type::Vector(scalar, count)) => {
+                Some(vec![Binding::Type(Type::Scalar(*scalar)), number(*count)])
+            }
+            // Becomes a vector.
+            (b"vector", Type::Scalar(_)) => Some(vec![Binding::Type(ty.clone())]),
+            (b"matrix", Type::Matrix(scalar, rows, columns)) => {
+                let element = Binding::Type(Type::Scalar(*scalar));
+                Some(vec![element, number(*rows), number(*columns)])
+            }
+            (_, Type::Resource(kind, Some(element))) => match type_names::resource(name, None) {
+                Some(Type::Resource(written, _)) if written == *kind => {
+                    Some(vec![Binding::Type((**element).clone())])
+                }
+                _ => None,
+            },
+            (_, Type::Struct(_)) => self.instance_arguments(name, ty, 0),
+            _ => None,
+        }
+    }
+
+    /// The same of a struct, which has to be an instance of the template `name`, or has to have one for a base.
+    fn instance_arguments(&self, name: &[u8], ty: &Type, depth: u32) -> Option<Vec<Binding>> {
+        let Type::Struct(id) = ty else { return None };
+        if let Some(bindings) = self.instance_of(name, ty) {
+            return Some(bindings);
+        }
+        if depth >= MAX_DEPTH {
+            return None;
+        }
+        let bases = self.bases.get(id)?;
+        let fields = &self.shader.structs.get(id.0 as usize)?.fields;
+        let mut of_bases = bases
+            .iter()
+            .filter_map(|&at| self.instance_arguments(name, &fields.get(at as usize)?.ty, depth + 1));
+        let only = of_bases.next()?;
+        of_bases.all(|other| other == only).then_some(only)
+    }
+}
