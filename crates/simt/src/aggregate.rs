@@ -25,8 +25,8 @@
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
-    Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind,
-    Storage, Type, UnaryOp, expressions,
+    Expr, ExprKind, Function, FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind, Storage,
+    Type, UnaryOp, expressions,
 };
 
 use crate::atomic::combining;
