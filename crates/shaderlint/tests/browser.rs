@@ -223,6 +223,50 @@ fn a_reader_runs_both_kernels_on_their_own_gpu() {
     browser.close();
 }
 
+/// A texture is a buffer in a browser too, and is not timed there.
+#[test]
+fn a_reader_compares_kernels_with_textures() {
+    let Some(program) = chromium() else { return };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("textured");
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let kernel = "Texture2D<uint> Src; RWTexture2D<uint> Dst;
+[numthreads(8, 8, 1)]
+void Main(uint3 id : SV_DispatchThreadID) { Dst[id.xy] = Src.Load(int3(id.yx, 0)) + 1; }
+";
+    let files = [
+        ("a.hlsl", kernel.to_owned()),
+        (
+            "same.hlsl",
+            kernel.replace("Src.Load(int3(id.yx, 0))", "Src[id.yx]"),
+        ),
+        ("other.hlsl", kernel.replace("id.yx", "id.xy")),
+    ];
+    let [first, same, other] = files.map(|(name, text)| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).expect("the folder can be written to");
+        path.to_string_lossy().into_owned()
+    });
+    let flags = [
+        "--enable-unsafe-webgpu",
+        "--use-webgpu-adapter=swiftshader",
+        "--mute-audio",
+    ];
+    let mut browser = Browser::start(program, &flags);
+    for (second, outcome) in [(same, "alike"), (other, "differs")] {
+        let page = report(&format!("textured-{outcome}.html"), &[&first, &second]);
+        browser.open(&page);
+        browser.value("document.querySelector('.run button').click()");
+        browser.wait(&format!("{STATUS} !== '' && !{STATUS}.endsWith('…')"));
+        assert_eq!(browser.value(STATUS), "Done: the last row is this device.");
+        let said = browser.value("document.querySelector('.here').innerText");
+        let said = said.as_str().unwrap_or_default();
+        assert!(said.contains(outcome), "{said}");
+        assert_eq!(said.contains("Dst[1][0] is "), outcome == "differs", "{said}");
+        assert_eq!(browser.value("document.querySelectorAll('.here svg').length"), 0);
+    }
+    browser.close();
+}
+
 #[test]
 fn without_webgpu_the_page_says_so() {
     let Some(program) = chromium() else { return };

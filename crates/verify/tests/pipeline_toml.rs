@@ -81,7 +81,7 @@ fn what_the_kernel_cannot_take_is_told() {
     let textured = format!("Texture2D<uint> T; {textured}");
     assert_eq!(
         wrong_with(&textured, "n / 2", "n / 3"),
-        "\"Main\": `Main` uses T[], which a pipeline cannot give it"
+        "\"Main\": `Main` uses the texture `T`; pipelines have buffers only"
     );
     let whole = KERNEL
         .replace(

@@ -65,8 +65,14 @@ fn float(text: &str) -> (Type, Option<u32>) {
     }
 }
 
-/// Whether a literal takes the type of what it meets: it has no suffix.
+/// Whether a literal takes the type of what it meets: it has no suffix. What a name stands for has a type.
 pub(super) fn is_free(text: &[u8]) -> bool {
+    if !text
+        .first()
+        .is_some_and(|first| first.is_ascii_digit() || *first == b'.')
+    {
+        return false;
+    }
     let hexadecimal = text.starts_with(b"0x") || text.starts_with(b"0X");
     match text.last() {
         None | Some(b'u' | b'U' | b'l' | b'L') => false,

@@ -4,8 +4,8 @@ use naga::{AtomicFunction, BinaryOperator, Expression, Statement};
 use shaderlint_hlsl::{Expr, Scalar, Span, Type};
 
 use super::LowerError;
+use super::binding::Buffer;
 use super::function::{Body, Value};
-use super::module::Buffer;
 use super::place::Place;
 use super::texture::{is_read_texture, is_texture};
 use super::types::simplify;

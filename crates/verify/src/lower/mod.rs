@@ -4,6 +4,7 @@
 //! every naga expression is emitted where it is made, so evaluation order is the text's order.
 
 mod atomic;
+mod binding;
 mod constant;
 mod convert;
 mod expression;

@@ -1,16 +1,17 @@
-//! The module around the functions: globals, constants, bindings, the entry point's validation.
+//! The module around the functions: globals, constants, the entry point's validation.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use naga::valid::{Capabilities, ValidationFlags, Validator};
-use naga::{AddressSpace, Handle, StorageAccess, TypeInner};
+use naga::{AddressSpace, Handle, TypeInner};
 use shaderlint_hlsl::{FunctionId, Global, GlobalId, ResourceKind, Shader, Span, Storage, Type};
 
+use super::binding::{Buffer, resource_noun, uniform};
 use super::function::lower_function;
 use super::reach::{Instance, Reach, reach};
 use super::texture::{self, TextureUse};
 use super::types::{Shape, Types, naga_scalar, simplify, vector_size};
-use super::{Binding, BindingKind, Element, LowerError, Lowered, UniformMember, constant};
+use super::{Binding, LowerError, Lowered, constant};
 
 /// Where a global went.
 #[derive(Clone, Debug)]
@@ -26,29 +27,6 @@ pub(super) enum GlobalPlace {
         ty: Type,
     },
     Buffer(Buffer),
-}
-
-#[derive(Clone, Debug)]
-pub(super) struct Buffer {
-    pub(super) variable: Handle<naga::GlobalVariable>,
-    pub(super) element: Type,
-    /// Bytes from one element to the next in HLSL, which leaves no gaps; WGSL does.
-    pub(super) stride: u32,
-    /// Addressed in bytes.
-    pub(super) bytes: bool,
-    pub(super) counter: Option<Handle<naga::GlobalVariable>>,
-    /// Of a texture.
-    pub(super) dimensions: Option<u8>,
-}
-
-/// What becomes a member of the struct of uniforms.
-pub(super) struct Uniform {
-    pub(super) id: GlobalId,
-    pub(super) name: String,
-    pub(super) ty: Type,
-    pub(super) span: Span,
-    /// It is the size of a texture.
-    pub(super) is_size: bool,
 }
 
 /// A function that has been lowered.
@@ -77,7 +55,7 @@ pub(super) struct Unit<'a> {
     pub(super) group_size: [u32; 3],
     pub(super) workgroup_size: [u32; 3],
     pub(super) repeat: Option<(Span, u32)>,
-    bindings: Vec<Binding>,
+    pub(super) bindings: Vec<Binding>,
     /// See [`Lowered::replaced`].
     pub(super) replaced: BTreeSet<String>,
 }
@@ -390,218 +368,6 @@ impl Unit<'_> {
         )
     }
 
-    fn buffer(
-        &mut self,
-        id: GlobalId,
-        global: &Global,
-        kind: ResourceKind,
-        element: Option<&Type>,
-    ) -> Result<GlobalPlace, LowerError> {
-        let (bytes, element) = match (kind, element) {
-            (ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer, _) => (true, Type::UINT),
-            (
-                ResourceKind::StructuredBuffer
-                | ResourceKind::RwStructuredBuffer
-                | ResourceKind::AppendStructuredBuffer
-                | ResourceKind::ConsumeStructuredBuffer
-                | ResourceKind::Buffer
-                | ResourceKind::RwBuffer
-                | ResourceKind::Texture
-                | ResourceKind::RwTexture,
-                Some(element),
-            ) => (false, simplify(element)),
-            _ => {
-                return Err(LowerError::unsupported(
-                    format_args!("{} `{}`", resource_noun(&global.ty), global.name),
-                    global.name_span,
-                ));
-            }
-        };
-        let shape = Shape {
-            storage: true,
-            atomic: self.reach.atomics.contains_key(&id).then_some(id),
-            path: Vec::new(),
-        };
-        let span = global.name_span;
-        let ty = self.types.naga_type(&mut self.module, &element, &shape, span)?;
-        let stride = self.types.stride(&self.module, ty, span)?;
-        let mut words = Vec::new();
-        self.types
-            .words(&self.module, &element, ty, 0, &mut words, span)?;
-        let packed = u32::try_from(words.len()).unwrap_or(u32::MAX).saturating_mul(4);
-        let array = self.array_of(ty, stride);
-        let kind = if kind.is_writable() {
-            BindingKind::ReadWriteStorage
-        } else {
-            BindingKind::ReadOnlyStorage
-        };
-        let variable = self.bind(
-            global.name.clone(),
-            kind,
-            array,
-            Element { words, stride },
-            Some(id),
-        );
-        let counter = if self.reach.counters.contains(&id) {
-            let ty = self.module.types.insert(
-                naga::Type {
-                    name: None,
-                    inner: TypeInner::Atomic(naga::Scalar::U32),
-                },
-                naga::Span::UNDEFINED,
-            );
-            let element = Element {
-                words: vec![super::Word {
-                    offset: 0,
-                    scalar: shaderlint_hlsl::Scalar::Uint,
-                }],
-                stride: 4,
-            };
-            let name = format!("{}.counter", global.name);
-            Some(self.bind(name, BindingKind::Counter, ty, element, Some(id)))
-        } else {
-            None
-        };
-        let dimensions = match self.reach.textures.get(&id) {
-            Some(TextureUse::Array(dimensions)) => Some(*dimensions),
-            _ => None,
-        };
-        Ok(GlobalPlace::Buffer(Buffer {
-            variable,
-            element,
-            stride: packed,
-            bytes,
-            counter,
-            dimensions,
-        }))
-    }
-
-    fn array_of(&mut self, base: Handle<naga::Type>, stride: u32) -> Handle<naga::Type> {
-        self.module.types.insert(
-            naga::Type {
-                name: None,
-                inner: TypeInner::Array {
-                    base,
-                    size: naga::ArraySize::Dynamic,
-                    stride,
-                },
-            },
-            naga::Span::UNDEFINED,
-        )
-    }
-
-    fn bind(
-        &mut self,
-        name: String,
-        kind: BindingKind,
-        ty: Handle<naga::Type>,
-        element: Element,
-        global: Option<GlobalId>,
-    ) -> Handle<naga::GlobalVariable> {
-        let binding = u32::try_from(self.bindings.len()).unwrap_or(u32::MAX);
-        let access = if kind.is_writable() {
-            StorageAccess::LOAD | StorageAccess::STORE
-        } else {
-            StorageAccess::LOAD
-        };
-        let variable = self.module.global_variables.append(
-            naga::GlobalVariable {
-                name: Some(name.replace('.', "_")),
-                space: AddressSpace::Storage { access },
-                binding: Some(naga::ResourceBinding { group: 0, binding }),
-                ty,
-                init: None,
-                memory_decorations: naga::MemoryDecorations::empty(),
-            },
-            naga::Span::UNDEFINED,
-        );
-        let dimensions = match global.and_then(|global| self.reach.textures.get(&global)) {
-            Some(TextureUse::Array(dimensions)) => Some(*dimensions),
-            _ => None,
-        };
-        let declared = global.and_then(|global| self.shader.globals.get(global.0 as usize));
-        let is_by_address = matches!(
-            declared.map(|declared| &declared.ty),
-            Some(Type::Resource(
-                ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer,
-                _
-            ))
-        );
-        let is_atomic = global.is_some_and(|global| self.reach.atomics.contains_key(&global));
-        self.bindings.push(Binding {
-            is_atomic: is_atomic || kind == BindingKind::Counter,
-            name,
-            group: 0,
-            binding,
-            kind,
-            element,
-            global,
-            is_by_address,
-            dimensions,
-        });
-        variable
-    }
-
-    /// One read-only storage buffer for every uniform: storage buffers have no 16-byte array stride.
-    fn uniforms(&mut self, uniforms: Vec<Uniform>) -> Result<(), LowerError> {
-        let Some(span) = uniforms.first().map(|uniform| uniform.span) else {
-            return Ok(());
-        };
-        let shape = Shape {
-            storage: true,
-            ..Shape::VALUE
-        };
-        let mut members = Vec::new();
-        for Uniform { name, ty, span, .. } in &uniforms {
-            let naga_ty = self.types.naga_type(&mut self.module, ty, &shape, *span)?;
-            members.push((Some(name.replace('.', "_")), naga_ty));
-        }
-        let inner = self.types.lay_out(&mut self.module, members, span)?;
-        let TypeInner::Struct { members, span: size } = &inner else {
-            return Err(LowerError::unsupported("these uniforms", span));
-        };
-        let (mut described, mut all) = (Vec::new(), Vec::new());
-        for (at, (uniform, member)) in (0u32..).zip(uniforms.into_iter().zip(members)) {
-            let mut words = Vec::new();
-            let Uniform {
-                id,
-                name,
-                ty,
-                span,
-                is_size,
-            } = uniform;
-            self.types
-                .words(&self.module, &ty, member.ty, member.offset, &mut words, span)?;
-            all.extend_from_slice(&words);
-            described.push(UniformMember {
-                name,
-                ty: ty.clone(),
-                global: id,
-                words,
-                is_size,
-            });
-            if is_size {
-                self.sizes.insert(id, at);
-            } else {
-                self.globals.insert(id, GlobalPlace::Uniform { member: at, ty });
-            }
-        }
-        let element = Element {
-            words: all,
-            stride: *size,
-        };
-        let ty = self.module.types.insert(
-            naga::Type {
-                name: Some("UniformsLayout".into()),
-                inner,
-            },
-            naga::Span::UNDEFINED,
-        );
-        let kind = BindingKind::Uniform { members: described };
-        self.uniforms = Some(self.bind("Uniforms".into(), kind, ty, element, None));
-        Ok(())
-    }
-
     fn lane_variables(&mut self) {
         let mut variable = |wanted: bool, name: &str| {
             wanted.then(|| {
@@ -653,25 +419,6 @@ impl Unit<'_> {
             .module
             .types
             .insert(naga::Type { name: None, inner }, naga::Span::UNDEFINED))
-    }
-}
-
-fn uniform(id: GlobalId, global: &Global, ty: &Type) -> Uniform {
-    Uniform {
-        id,
-        name: global.name.clone(),
-        ty: ty.clone(),
-        span: global.name_span,
-        is_size: false,
-    }
-}
-
-fn resource_noun(ty: &Type) -> &'static str {
-    match ty {
-        Type::Resource(ResourceKind::Sampler, _) => "the sampler",
-        Type::Resource(ResourceKind::AccelerationStructure, _) => "the acceleration structure",
-        Type::Array(..) => "the array of resources",
-        _ => "the resource",
     }
 }
 

@@ -4,9 +4,10 @@ use naga::{BinaryOperator, Expression, Statement};
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, Scalar, Span, Type};
 
 use super::LowerError;
+use super::binding::Buffer;
 use super::constant;
 use super::function::{Body, Value};
-use super::module::{Buffer, GlobalPlace};
+use super::module::GlobalPlace;
 use super::types::{Shape, simplify, vector_size};
 
 /// Most components that are converted one by one.

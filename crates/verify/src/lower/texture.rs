@@ -11,9 +11,9 @@ use naga::{BinaryOperator, Expression};
 use shaderlint_hlsl::{Expr, ExprKind, Global, GlobalId, ResourceKind, Scalar, Shader, Span, Type};
 
 use super::LowerError;
+use super::binding::{Buffer, Uniform};
 use super::constant;
 use super::function::{Body, Value};
-use super::module::{Buffer, Uniform};
 use super::place::Place;
 use super::types::simplify;
 
