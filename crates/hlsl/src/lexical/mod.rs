@@ -7,6 +7,7 @@
 mod edits;
 mod inventory;
 mod items;
+mod macros;
 mod needed;
 mod tokens;
 mod words;
