@@ -240,7 +240,7 @@ fn odd_input_is_no_disaster() {
         .with("7-utf16.hlsl", b"\xff\xfeg\0r\0")
         .with(
             "8-missing-include.hlsl",
-            format!("#include \"gone.hlsli\"\n#error no\n{RACE}"),
+            format!("#include \"gone.hlsli\"\n#unknown no\n{RACE}"),
         );
     let said = folder.said(&["--output-format", "concise", "."]);
     assert_data_eq!(
