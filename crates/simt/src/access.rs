@@ -177,12 +177,17 @@ impl Machine<'_> {
                 else {
                     return;
                 };
-                // One may be such that all threads are within bounds, and the other any that holds for some inputs besides.
+                // One may be such that all threads are within bounds, and the other that and more.
                 let found = self
                     .within_bounds(&[&guard, &guard_of_other])
                     .map(|given| (given, None))
-                    .or_else(|| Some((self.within_bounds(&[&guard])?, Some((span_of_other, other)))))
-                    .or_else(|| Some((self.within_bounds(&[&guard_of_other])?, Some((span, one)))));
+                    .or_else(|| {
+                        Some((
+                            self.within_bounds_of(&guard, &guard_of_other)?,
+                            Some((span_of_other, other)),
+                        ))
+                    })
+                    .or_else(|| Some((self.within_bounds_of(&guard_of_other, &guard)?, Some((span, one)))));
                 let Some((given, inner)) = found else { return };
                 within = given;
                 if let Some((span, touch)) = inner {

@@ -203,17 +203,22 @@ impl<'a> Machine<'a> {
     }
 
     /// Whether a loop may go on until another thread has written something. It does not where all that ends it is a count
-    /// of its own, compared with what no thread writes.
+    /// of its own, compared with what no thread writes, and nothing in it may wait.
     fn may_wait(&mut self, statement: &Stmt, l: &Loop) -> bool {
         let effects = self
             .effects
             .of_statements(self.shader, std::slice::from_ref(statement));
         let sees_others = effects.atomic || effects.device_observed || effects.touches_shared();
-        let ends_by_condition = !breaks(&l.body) && !effects.leaves && !effects.opaque;
-        sees_others && !(ends_by_condition && l.condition.as_ref().is_some_and(|ends| self.counts(l, ends)))
+        let inside = self
+            .effects
+            .of_statements(self.shader, std::slice::from_ref(&l.body));
+        let leaves = breaks(&l.body) || inside.leaves || inside.jumps || inside.opaque || inside.repeats;
+        let is_count = || l.condition.as_ref().is_some_and(|ends| self.counts(l, ends));
+        sees_others && (leaves || !is_count())
     }
 
-    /// Whether a condition compares numbers, what the host sets, and variables that the loop changes by such alone.
+    /// Whether a condition compares numbers, what the host sets, and variables that the loop changes by such alone, in
+    /// each pass.
     fn counts(&self, l: &Loop, condition: &Expr) -> bool {
         let is_settled = |expr: &Expr, variable: Option<LocalId>| {
             expr.descendants().all(|part| match &part.kind {
@@ -227,28 +232,45 @@ impl<'a> Machine<'a> {
                 _ => false,
             })
         };
+        let is_of = |place: &Expr, variable: LocalId| matches!(root(place).kind, ExprKind::Local(local) if local == variable);
         let changes = |variable: LocalId, part: &Expr| match &part.kind {
-            ExprKind::Assign { target, value, .. } => {
-                root(target) == Some(variable)
-                    && !(matches!(target.kind, ExprKind::Local(_)) && is_settled(value, Some(variable)))
-            }
+            ExprKind::Assign { target, .. } | ExprKind::Step { target, .. } => is_of(target, variable),
             ExprKind::Call(_, arguments) | ExprKind::Intrinsic(_, arguments) => {
-                arguments.iter().any(|argument| root(argument) == Some(variable))
+                arguments.iter().any(|argument| is_of(argument, variable))
             }
-            ExprKind::Method { arguments, .. } => {
-                arguments.iter().any(|argument| root(argument) == Some(variable))
-            }
+            ExprKind::Method { arguments, .. } => arguments.iter().any(|argument| is_of(argument, variable)),
             ExprKind::Opaque(_) => true,
             _ => false,
         };
-        let mut left: Vec<&Stmt> = vec![&l.body];
-        let mut inside: Vec<&Expr> = l.step.iter().collect();
+        let counts_up = |variable: LocalId, whole: &Expr| match &whole.kind {
+            ExprKind::Step { target, .. } => {
+                matches!(target.kind, ExprKind::Local(local) if local == variable)
+            }
+            ExprKind::Assign { target, value, .. } => {
+                matches!(target.kind, ExprKind::Local(local) if local == variable)
+                    && is_settled(value, Some(variable))
+            }
+            _ => false,
+        };
+        // What every pass comes to, and what is in the way of others.
+        let (mut always, mut left): (Vec<&Expr>, Vec<&Stmt>) = (l.step.iter().collect(), vec![&l.body]);
+        let mut inside: Vec<&Expr> = Vec::new();
         while let Some(statement) = left.pop() {
-            inside.extend(statement.expressions());
-            left.extend(statement.children());
+            match &statement.kind {
+                StmtKind::Block(inner) => left.extend(inner),
+                StmtKind::Expr(whole) => always.push(whole),
+                _ => {
+                    let mut nested = vec![statement];
+                    while let Some(statement) = nested.pop() {
+                        inside.extend(statement.expressions());
+                        nested.extend(statement.children());
+                    }
+                }
+            }
         }
         let is_own = |variable: LocalId| {
-            let mut parts = inside.iter().flat_map(|expr| expr.descendants());
+            let others = always.iter().filter(|whole| !counts_up(variable, whole));
+            let mut parts = others.chain(&inside).flat_map(|expr| expr.descendants());
             parts.all(|part| !changes(variable, part))
         };
         condition.descendants().all(|part| match &part.kind {
@@ -419,12 +441,11 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// The variable that a place is, or is a part of.
-fn root(place: &Expr) -> Option<LocalId> {
+/// What a place is, or is a part of.
+pub(crate) fn root(place: &Expr) -> &Expr {
     match &place.kind {
-        ExprKind::Local(local) => Some(*local),
         ExprKind::Index(base, _) | ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => root(base),
-        _ => None,
+        _ => place,
     }
 }
 

@@ -11,7 +11,7 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{ExprKind, Loop, Scalar, Span, Stmt, StmtKind};
+use shaderlint_hlsl::{Expr, ExprKind, Loop, Scalar, Span, Stmt, StmtKind};
 
 use crate::column::{Column, Mask};
 use crate::finding::{Divergence, HostValue};
@@ -148,10 +148,19 @@ impl Machine<'_> {
                 }
                 _ => {}
             }
+            // A macro that is not known may be anything.
+            let mut parts = statement.expressions().flat_map(Expr::descendants);
+            let is_unknown = parts.any(|part| matches!(part.kind, ExprKind::Opaque(_)));
             let effects = self
                 .effects
                 .of_statements(self.shader, std::slice::from_ref(statement));
-            if effects.leaves || effects.jumps || effects.opaque || effects.barrier || breaks(statement) {
+            if is_unknown
+                || effects.leaves
+                || effects.jumps
+                || effects.opaque
+                || effects.barrier
+                || breaks(statement)
+            {
                 return None;
             }
         }

@@ -3,11 +3,12 @@
 use std::borrow::Cow;
 
 use shaderlint_hlsl::{
-    BinaryOp, Direction, Expr, ExprKind, FunctionId, LocalId, ResourceKind, Scalar, Shader, Type,
+    BinaryOp, Direction, Expr, ExprKind, FunctionId, LocalId, ResourceKind, Scalar, Shader, Storage, Type,
 };
 
 use crate::claim::Met;
 use crate::column::{Column, Mask};
+use crate::control::root;
 use crate::flow::Source;
 use crate::fold;
 use crate::layout::{self, is_of_words};
@@ -347,9 +348,10 @@ impl<'a> Machine<'a> {
             let value = self.eval(value)?;
             return self.change_part(target, &operator, &value);
         }
-        // A variable that is all of the target is read by no side of it, and assigned last.
-        let is_read_in_target = !matches!(target.kind, ExprKind::Local(_));
-        if changes_what_is_read(target, value) || is_read_in_target && changes_what_is_read(value, target) {
+        // A variable that is all of the target is assigned last.
+        let is_a_part = !matches!(target.kind, ExprKind::Local(_) | ExprKind::Global(_));
+        if is_a_part && (self.changes_what_is_read(target, value) || self.changes_what_is_read(value, target))
+        {
             return Self::stop(
                 "an assignment whose sides depend on which comes first",
                 target.span,
@@ -384,6 +386,52 @@ impl<'a> Machine<'a> {
             self.notice(local, &new);
         }
         Ok(new)
+    }
+
+    /// Whether the one expression may change a variable that the other reads.
+    fn changes_what_is_read(&mut self, one: &'a Expr, other: &'a Expr) -> bool {
+        let mut changed: Vec<&Expr> = Vec::new();
+        let mut changes_statics = false;
+        for part in one.descendants() {
+            match &part.kind {
+                ExprKind::Assign { target, .. } | ExprKind::Step { target, .. } => changed.push(target),
+                ExprKind::Call(id, arguments) => {
+                    let function = self.shader.functions.get(id.0 as usize);
+                    let parameters = function.into_iter().flat_map(|function| &function.parameters);
+                    let written = parameters.zip(arguments);
+                    let written = written.filter(|(parameter, _)| parameter.direction != Direction::In);
+                    changed.extend(written.map(|(_, argument)| argument));
+                    changes_statics |= !self.effects.of_function(self.shader, *id).statics.is_empty();
+                }
+                ExprKind::Intrinsic(intrinsic, arguments) => {
+                    let written = arguments.iter().enumerate();
+                    let written = written.filter(|(index, _)| intrinsic.may_write(*index));
+                    changed.extend(written.map(|(_, argument)| argument));
+                }
+                ExprKind::Method { name, arguments, .. } if writes_arguments(name) => {
+                    changed.extend(arguments);
+                }
+                _ => {}
+            }
+        }
+        if changed.is_empty() && !changes_statics {
+            return false;
+        }
+        let roots: Vec<&ExprKind> = changed.into_iter().map(|place| &root(place).kind).collect();
+        other.descendants().any(|part| match &part.kind {
+            ExprKind::Local(local) => roots
+                .iter()
+                .any(|root| matches!(root, ExprKind::Local(of) if of == local)),
+            ExprKind::Global(global) => {
+                let declared = self.shader.globals.get(global.0 as usize);
+                let is_static = declared.is_some_and(|declared| declared.storage == Storage::Static);
+                let is_named = roots
+                    .iter()
+                    .any(|root| matches!(root, ExprKind::Global(of) if of == global));
+                is_static && (changes_statics || is_named)
+            }
+            _ => false,
+        })
     }
 
     /// An assignment to what is not understood. Of which type its value is, is not known either.
@@ -674,20 +722,6 @@ impl<'a> Machine<'a> {
     }
 }
 
-/// Whether the one expression changes a variable that the other reads.
-fn changes_what_is_read(one: &Expr, other: &Expr) -> bool {
-    let is_read = |variable: LocalId| {
-        let is_of_it = |part: &Expr| matches!(part.kind, ExprKind::Local(local) if local == variable);
-        other.descendants().any(is_of_it)
-    };
-    one.descendants().any(|part| match &part.kind {
-        ExprKind::Assign { target, .. } | ExprKind::Step { target, .. } => {
-            matches!(target.kind, ExprKind::Local(local) if is_read(local))
-        }
-        _ => false,
-    })
-}
-
 /// Whether the last component of a texel's place, its level, is written as 0. Which level that of a variable is is not
 /// known.
 fn is_first_level(shader: &Shader, at: &Expr) -> bool {
@@ -700,4 +734,9 @@ fn is_first_level(shader: &Shader, at: &Expr) -> bool {
     parts.len() > 1
         && parts.last().is_some_and(is_zero)
         && shader.components(&within.ty) == shader.components(&at.ty)
+}
+
+/// Whether a method leaves something in variables that it is given, but for the status of a load.
+fn writes_arguments(name: &str) -> bool {
+    name.starts_with("Interlocked") || name == "GetDimensions"
 }

@@ -12,6 +12,9 @@ use crate::value::{Op, Value};
 /// Operations within operations of a condition that is looked into.
 const MAX_DEPTH: u32 = 16;
 
+/// Atoms of a condition that are looked at.
+const MAX_LOOKED_AT: usize = 1024;
+
 /// More than any group has threads.
 pub(crate) const MANY: u32 = 1 << 20;
 
@@ -64,6 +67,15 @@ impl Machine<'_> {
                 _ => return None,
             }
         }
+    }
+
+    /// The same of a condition that holds within bounds, where another one depends on these too, and on more.
+    pub fn within_bounds_of(&self, condition: &Value, other: &Value) -> Option<Within> {
+        let within = self.within_bounds(&[condition])?;
+        let of_other = self.terms.host_values(other);
+        let mut bounds = within.atoms.iter().map(|(atom, _)| *atom);
+        let is_shared = bounds.all(|atom| self.terms.name_of(atom).is_none() || of_other.contains(&atom));
+        is_shared.then_some(within)
     }
 
     /// What the host sets for all threads to be within bounds, and whether these conditions hold then, in the first group:
@@ -138,6 +150,31 @@ impl Machine<'_> {
 }
 
 impl Terms {
+    /// The values of the host that a value is made of, as far as it is looked into.
+    fn host_values(&self, value: &Value) -> BTreeSet<u32> {
+        let mut found = BTreeSet::new();
+        let mut seen = BTreeSet::new();
+        let mut left = vec![value.clone()];
+        while let Some(value) = left.pop() {
+            let ranges: Vec<(u32, u32)> = match &value {
+                Value::Known(_) => Vec::new(),
+                Value::Run { start, end, .. } => vec![(*start, *end)],
+                Value::Sum(sum) => sum.parts.iter().map(|part| (part.start, part.end)).collect(),
+            };
+            for atom in ranges.into_iter().flat_map(|(start, end)| start..end) {
+                if seen.len() >= MAX_LOOKED_AT || !seen.insert(atom) {
+                    continue;
+                }
+                if self.name_of(atom).is_some() {
+                    found.insert(atom);
+                } else if let Some(Term::Apply(_, arguments)) = self.term(atom) {
+                    left.extend(arguments.iter().cloned());
+                }
+            }
+        }
+        found
+    }
+
     /// Whether a value is made of what the host sets and nothing else that is not known. Collects the atoms in it.
     pub fn is_of_the_host(&self, value: &Value, seen: &mut BTreeSet<u32>, depth: u32) -> bool {
         let mut are = |start: u32, end: u32| {

@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::{BinaryOp, Expr, Function, Intrinsic, Scalar, Type};
 
-use crate::column::Column;
+use crate::column::{Column, Mask};
 use crate::finding::Operator;
 use crate::flow::Source;
 use crate::fold;
@@ -153,6 +153,10 @@ impl<'a> Machine<'a> {
         }
         if intrinsic.is_wave() {
             self.report.used_waves = true;
+            if self.state.waited.and(self.state.active) != Mask::EMPTY {
+                // The others of its wave wait for it here.
+                self.state.waited = self.state.waited.or(self.state.active);
+            }
             self.state.exchanges += u32::from(!arguments.is_empty());
             for value in values.iter().flatten() {
                 self.uses(value);

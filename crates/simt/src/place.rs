@@ -145,6 +145,10 @@ impl<'a> Machine<'a> {
                 Ok(whole(match declared.storage {
                     Storage::Groupshared => Root::Shared(*global),
                     Storage::Static => Root::Static(*global),
+                    // A `static`, which stands for another one: whatever it was given last.
+                    Storage::Resource if declared.init.is_some() && self.claims.is_none() => {
+                        self.some_resource(&declared.ty)
+                    }
                     Storage::Resource => Root::Device {
                         resource: *global,
                         index: Vec::new(),

@@ -143,6 +143,7 @@ fn a_bound_of_the_host_may_part_the_group() {
         &[],
     );
     check(&tiles(leave, "t < n", "if (t > 64) { SYNC; }"), &[]);
+    check(&tiles(leave, "t < n", &format!("UNHEARD(t); {sum}")), &[]);
 }
 
 #[test]

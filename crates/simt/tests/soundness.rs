@@ -786,13 +786,15 @@ fn a_race_within_bounds_of_the_host_is_one() {
     );
     assert_eq!(
         given(
-            "if (gi == 0 && dtid.x < Count) n = 0; if (dtid.x < Count && Leader > 5) InterlockedAdd(n, 1);"
+            "if (gi == 0 && dtid.x < Count) n = 0; if (dtid.x < Count && Src[gi] > 7) InterlockedAdd(n, 1);"
         ),
         at(0, in_first)
     );
     // Of these the host may let hold one at a time, or none for so many threads.
     for body in [
         "if (A && gi == 0) n = 0; if (B) InterlockedAdd(n, 1);",
+        "if (Count) g[gi] = Src[gi]; if (Leader) Out[gi] = g[gi ^ 1];",
+        "if (Count > 0 && gi == 0) n = 0; if (Leader > 0 && Src[0] > 5) InterlockedAdd(n, 1);",
         "if (gi == Leader) n = 0; if (gi + 1 == Leader) InterlockedAdd(n, 1);",
         "if (dtid.x < Count && gi == 0) n = 0; if (dtid.x >= Count) InterlockedAdd(n, 1);",
         "if (Src[0] > 5 && gi == 0) n = 0; if (dtid.x < Count && Src[1] > 5) InterlockedAdd(n, 1);",
@@ -883,6 +885,25 @@ fn a_texel_is_the_same_however_it_is_read() {
     let globals = "Texture2D<uint> Map; groupshared uint last;";
     check_races(globals, "last = Map.Load(int3(dtid.xy, 0)); Out[0] = last;", 2);
     check_races(globals, "last = Map[dtid.xy]; Out[0] = last;", 2);
+    // As many numbers as there are dimensions.
+    let more = format!("{globals} Texture3D<uint> Deep; static StructuredBuffer<uint> same = Src;");
+    for (one, other) in [
+        ("Map[uint3(0, 0, 5)]", "Map[uint2(0, 0)]"),
+        ("Map[1]", "Map[uint2(1, 1)]"),
+        ("Src[uint2(1, 2)]", "Src[1]"),
+        ("same[3]", "Src[3]"),
+    ] {
+        check_races(
+            &more,
+            &format!("if (gi > 1) return; last = gi == 0 ? {one} : {other};"),
+            0,
+        );
+    }
+    check_races(
+        &more,
+        "if (gi > 1) return; last = gi == 0 ? Deep[uint3(0, 0, 5)] : Deep[uint3(0, 0, 0)];",
+        1,
+    );
     // One value is written by all.
     check_races(globals, "last = Map.Load(int3(gid.xy, 0));", 0);
     check_races(
@@ -895,15 +916,21 @@ fn a_texel_is_the_same_however_it_is_read() {
 /// HLSL does not say which side of an assignment comes first.
 #[test]
 fn no_order_is_made_up() {
+    let globals = "static uint st; uint next(inout uint n) { return ++n; } uint set() { st = 3; return 1; }
+                   uint twice(uint n) { return 2 * n; }";
     let stopped = |body: &str| {
         let body = format!(
             "uint n = gi; g[gi] = gi; {body}; GroupMemoryBarrierWithGroupSync(); Out[dtid.x] = g[gi];"
         );
-        first_entry(&shader(&kernel("", &body))).stopped.is_some()
+        first_entry(&shader(&kernel(globals, &body))).stopped.is_some()
     };
     assert!(stopped("g[n] = n = 3"));
     assert!(stopped("g[n++] = n"));
+    assert!(stopped("g[n] = next(n)"));
+    assert!(stopped("g[st] = set()"));
+    assert!(stopped("uint a[2] = { gi, gi }; g[a[1]] = a[1] = 3"));
     assert!(!stopped("g[n++] = gi"));
+    assert!(!stopped("g[twice(n)] = twice(n)"));
     assert!(!stopped("n = n++ + 1"));
     assert!(!stopped("n = g[n++]"));
 }
@@ -960,7 +987,8 @@ fn floats_are_computed_as_they_are_read() {
 /// A thread that waits until another one has written comes after it.
 #[test]
 fn who_waits_in_a_loop_comes_later() {
-    let globals = "groupshared uint flag; globallycoherent RWStructuredBuffer<uint> Flag;";
+    let globals = "groupshared uint flag; globallycoherent RWStructuredBuffer<uint> Flag; uint many;
+                   void Spin() { uint o = 0; while (o == 0) InterlockedAdd(flag, 0, o); }";
     let write = "if (gi == 0) { g[0] = 1; GroupMemoryBarrier(); uint o; InterlockedExchange(flag, 1, o); }";
     let read = "GroupMemoryBarrier(); Out[0] = g[0];";
     for wait in [
@@ -968,6 +996,11 @@ fn who_waits_in_a_loop_comes_later() {
         "for (;;) { uint o; InterlockedAdd(flag, 0, o); if (o) break; }",
         "uint o; do { InterlockedOr(flag, 0, o); } while (o == 0);",
         "while (Flag[0] == 0) {}",
+        "bool done = false; while (!done) { uint o; InterlockedAdd(flag, 0, o); if (o) done = true; }",
+        "uint i = 0; while (i < 1) { uint o; InterlockedAdd(flag, 0, o); if (o == 0) continue; i++; }",
+        "uint i = 0; while (i < 1) { uint o; InterlockedAdd(flag, 0, o); for (uint j = 0; j < o; j++) i++; }",
+        "for (uint i = 0; i <= many; i++) { uint o = 0; while (o == 0) InterlockedAdd(flag, 0, o); }",
+        "for (uint i = 0; i <= many; i++) Spin();",
     ] {
         let body = format!(
             "if (gi == 0) flag = 0; GroupMemoryBarrierWithGroupSync(); {write} if (gi == 32) {{ {wait} {read} }}"
@@ -982,7 +1015,13 @@ fn who_waits_in_a_loop_comes_later() {
         "if (gi == 0) flag = 0; GroupMemoryBarrierWithGroupSync(); {write}
          if (gi == 32) {{ uint sum = 0; for (uint i = 0; i < many; i++) sum += Flag[i]; {read} }}"
     );
-    check_races(&format!("{globals} uint many;"), &body, 1);
+    check_races(globals, &body, 1);
+    // Its wave waits with it.
+    let body = format!(
+        "if (gi == 0) flag = 0; GroupMemoryBarrierWithGroupSync(); {write}
+         if (gi == 32) Spin(); uint all = WaveActiveSum(1); if (gi == 33) {{ {read} }}"
+    );
+    check_races(globals, &body, 0);
 }
 
 /// What is not defined, or not as it seems, decides nothing.

@@ -298,8 +298,9 @@ impl Lowering<'_> {
             && literals::is_free(self.source(operand.span))
         {
             // The smallest `int` is written so; what others are depends on the version.
+            let is_decimal = !self.source(operand.span).starts_with(b"0");
             return match bits {
-                0x8000_0000 => Expr {
+                0x8000_0000 if is_decimal => Expr {
                     ty: Type::INT,
                     span,
                     ..operand

@@ -224,6 +224,34 @@ impl Lowering<'_> {
         })
     }
 
+    /// An index as its holder takes it: one number, or as many as a texture has dimensions. What is more is cut off, and
+    /// one number stands for all. Of a texture whose declaration does not tell it stays what it is.
+    fn fit_to(&self, holder: &Expr, index: Expr) -> Expr {
+        let Some(scalar) = index.ty.scalar() else {
+            return index;
+        };
+        let count = match (&holder.ty, &holder.kind) {
+            (
+                Type::Resource(ResourceKind::Texture | ResourceKind::RwTexture, _),
+                ExprKind::Global(global),
+            ) => {
+                let declared = self.shader.globals.get(global.0 as usize);
+                let text = declared.map_or(&[][..], |declared| self.source(declared.span));
+                let named = DIMENSIONS
+                    .iter()
+                    .find(|(name, _)| text.windows(name.len()).any(|word| word == name.as_bytes()));
+                let Some((_, count)) = named else { return index };
+                *count
+            }
+            (Type::Resource(ResourceKind::Texture | ResourceKind::RwTexture, _), _) => return index,
+            _ => 1,
+        };
+        match count {
+            1 => convert(index, &Type::Scalar(scalar)),
+            _ => convert(index, &Type::Vector(scalar, count)),
+        }
+    }
+
     pub(super) fn subscript(&mut self, node: Node, span: Span) -> Expr {
         if let Some(texel) = self.texel(node, span) {
             return texel;
@@ -236,7 +264,7 @@ impl Lowering<'_> {
         if let Some((object, found)) = self.methods_of_held(&object, b"operator[]") {
             return self.call_method(&found, object, vec![index], span);
         }
-        let index = to_index(index);
+        let index = self.fit_to(&object, to_index(index));
         let ty = match &object.ty {
             Type::Vector(scalar, _) => Type::Scalar(*scalar),
             Type::Matrix(scalar, _, columns) => Type::Vector(*scalar, *columns),
@@ -259,6 +287,17 @@ impl Lowering<'_> {
         }
     }
 }
+
+/// Dimensions of the textures of a type that is named so; of arrays of textures one more.
+const DIMENSIONS: [(&str, u8); 7] = [
+    ("Texture1DArray", 2),
+    ("Texture1D", 1),
+    ("Texture2DMSArray", 3),
+    ("Texture2DArray", 3),
+    ("Texture2DMS", 2),
+    ("Texture2D", 2),
+    ("Texture3D", 3),
+];
 
 fn ints(count: u8) -> Type {
     if count == 1 {
