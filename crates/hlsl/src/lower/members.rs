@@ -243,7 +243,9 @@ impl Lowering<'_> {
                 let Some((_, count)) = named else { return index };
                 *count
             }
-            (Type::Resource(ResourceKind::Texture | ResourceKind::RwTexture, _), _) => return index,
+            (Type::Resource(ResourceKind::Texture | ResourceKind::RwTexture, _) | Type::Unknown, _) => {
+                return index;
+            }
             _ => 1,
         };
         match count {
