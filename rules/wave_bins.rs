@@ -9,7 +9,6 @@
 //! and share the first one's bin go by themselves, as in the form for one cell, and leave. It takes as many passes as
 //! bins occur; each pass is rid of one lane at least.
 
-use shaderlint_hlsl::Scalar;
 use shaderlint_linter::{Context, ShaderModel};
 use shaderlint_simt::{Claim, Operator, Quantity};
 
@@ -38,7 +37,7 @@ pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<(String, Shad
         return None;
     }
     // What is no integer is converted before it is added, not after.
-    let is_counted = parts.quantity == Quantity::Figures && matches!(parts.given, Scalar::Int | Scalar::Uint);
+    let is_counted = parts.quantity == Quantity::Figures && is_integer(amount);
     let times = |count: &str| match amount.as_str() {
         "1" | "1u" | "1U" => count.to_owned(),
         figures => format!("{figures} * {count}"),
@@ -117,4 +116,15 @@ pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<(String, Shad
         "}".to_owned(),
     ]);
     Some((lines.join("\n"), ShaderModel::WAVES))
+}
+
+/// Whether figures are those of an integer.
+fn is_integer(figures: &str) -> bool {
+    let figures = figures.trim_start_matches(['-', '+', ' ']);
+    let number = figures.trim_end_matches(['u', 'U', 'l', 'L']);
+    let is_hexadecimal = number.strip_prefix("0x").or_else(|| number.strip_prefix("0X"));
+    match is_hexadecimal {
+        Some(digits) => digits.bytes().all(|digit| digit.is_ascii_hexdigit()),
+        None => !number.is_empty() && number.bytes().all(|digit| digit.is_ascii_digit()),
+    }
 }

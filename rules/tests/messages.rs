@@ -44,6 +44,32 @@ fn what_a_form_needs_is_said_and_not_what_is_compiled_for() {
     }
 }
 
+/// Code for few cells keeps the cell and the amount.
+#[test]
+fn code_for_bins_means_the_same() {
+    let said = |claim: &str| {
+        let text = format!(
+            "StructuredBuffer<uint> Keys; RWTexture2D<uint> Image; uint row; groupshared uint g[4]; groupshared uint rows[2][4];\n\
+             RWStructuredBuffer<uint> Out; [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\n    \
+             if (gi < 4)\n        g[gi] = rows[0][gi] = rows[1][gi] = 0;\n    {BARRIER}\n    {claim};\n    {BARRIER}\n    \
+             if (gi < 4)\n        Out[gi] = g[gi] + rows[0][gi] + rows[1][gi];\n}}\n"
+        );
+        said(&lint_for(text.as_bytes(), "6.6"))
+    };
+    let of_three = said("InterlockedAdd(g[Keys[gi] & 3], 3)");
+    assert!(of_three.contains("3 * waveCount"), "{of_three}");
+    let cut_off = said("InterlockedAdd(g[Keys[gi] & 3], 1.7)");
+    assert!(cut_off.contains("uint waveOwn = 1.7;"), "{cut_off}");
+    let first_index = said("InterlockedAdd(rows[Keys[gi] & 1][2], 1)");
+    assert!(first_index.contains("rows[waveBin][2]"), "{first_index}");
+    for none in [
+        "InterlockedAdd(rows[gi & 1][Keys[gi] & 3], 1)",
+        "InterlockedAdd(Image[uint2(Keys[gi] & 3, row)], 1)",
+    ] {
+        assert!(!said(none).contains("waveBin"), "{none}: {}", said(none));
+    }
+}
+
 #[test]
 fn three_elements_are_too_few_to_gain_anything() {
     let of = |count: u32, least: &str| {

@@ -324,6 +324,9 @@ impl<'a> Scope<'a> {
         let (only, None) = (telling.next()?, telling.next()) else {
             return None;
         };
+        if !matches!(only.ty, Type::Scalar(Scalar::Int | Scalar::Uint)) {
+            return None;
+        }
         let is_steady = indices
             .iter()
             .all(|index| std::ptr::eq(*index, only) || self.is_steady(index));

@@ -64,6 +64,8 @@ pub(crate) enum Action {
     Atomic,
     /// A write that left the cell's value as it was.
     Idle,
+    /// An atomic, and a write that left the value as it was, each with a condition of its own.
+    Mixed,
 }
 
 /// The accesses of all threads at one site.
@@ -83,7 +85,8 @@ impl Touch {
         };
         // Who has waited may come after all that the others do.
         let waited = here.waited || there.waited;
-        if here.doubtful || there.doubtful || waited || here.epoch != there.epoch {
+        let mixed = [self.action, other.action].contains(&Action::Mixed);
+        if here.doubtful || there.doubtful || waited || mixed || here.epoch != there.epoch {
             return Meeting::NotCertain;
         }
         let one_guard = here.shared_guard.is_some() && here.shared_guard == there.shared_guard;
@@ -238,7 +241,8 @@ impl Track {
     pub fn read(&mut self, cell: u32, interval: u32, touch: Touch) -> Option<Conflict> {
         self.enter(interval);
         let (least, greatest) = self.writers;
-        let may_have_written = self.agreed && (least..=greatest).contains(&touch.thread);
+        let is_among_writers = (least..=greatest).contains(&touch.thread);
+        let may_have_written = self.agreed && is_among_writers;
         let reads_its_own = may_have_written && !self.gaps;
         let conflict = self
             .writes
@@ -251,7 +255,8 @@ impl Track {
                 second: touch,
                 first_writes: true,
                 second_writes: false,
-                doubtful: may_have_written,
+                // Of writes under conditions it is not known whether they agree.
+                doubtful: may_have_written || is_among_writers && !touch.definite,
             });
         remember(&mut self.reads, touch);
         conflict
@@ -307,6 +312,7 @@ impl Track {
 
 /// Keeps up to two touches by different threads. Of two by one thread the one that meets more stays, with the condition
 /// under which that one happens: a write that leaves what was there, or an atomic, may be certain where another is not.
+/// Where neither meets all that the other does, nothing is certain of the two.
 fn remember(touches: &mut [Option<Touch>; 2], touch: Touch) {
     for slot in touches {
         match slot {
@@ -321,12 +327,7 @@ fn remember(touches: &mut [Option<Touch>; 2], touch: Touch) {
                     (Action::Plain, _) => {}
                     (_, Action::Plain) => *kept = touch,
                     // Each meets what the other does not.
-                    (Action::Atomic | Action::Idle, _) => {
-                        if !touch.definite {
-                            *kept = touch;
-                        }
-                        kept.action = Action::Plain;
-                    }
+                    _ => kept.action = Action::Mixed,
                 }
                 return;
             }

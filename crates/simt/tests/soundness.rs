@@ -804,6 +804,29 @@ fn a_race_within_bounds_of_the_host_is_one() {
     }
 }
 
+/// All write one value, and each reads after it wrote.
+#[test]
+fn one_value_is_written_under_a_bound_too() {
+    let globals = "cbuffer C { uint Count; uint U; };";
+    check_races(
+        globals,
+        "if (dtid.x >= Count) return; g[0] = U; Out[gi] = g[0];",
+        0,
+    );
+    check_races(globals, "if (dtid.x < Count) { g[0] = U; Out[gi] = g[0]; }", 0);
+    check_races(globals, "if (dtid.x < Count) { g[0] = gi; Out[gi] = g[0]; }", 1);
+    // An atomic beside a write that leaves what was there.
+    let clear = "g[gi] = 0; GroupMemoryBarrierWithGroupSync();";
+    check_races(
+        globals,
+        &format!(
+            "{clear} if (gi == 0) {{ if (U == 5) g[0] = 0; if (U == 6) InterlockedAdd(g[0], 1); }}
+             if (gi == 1 && U == 6) InterlockedAdd(g[0], 1);"
+        ),
+        0,
+    );
+}
+
 /// Who counts groupshared elements by `SV_DispatchThreadID` means one group.
 #[test]
 fn a_race_of_the_first_group_is_one() {
