@@ -7,7 +7,7 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{FileSpan, FunctionId, Shader, Span};
+use shaderlint_hlsl::{FileSpan, FunctionId, Intrinsic, Shader, Span};
 
 use crate::unit::{Unit, without_comments, words};
 
@@ -134,7 +134,7 @@ pub(crate) fn holds_in_all(
             let is_declared = || shader.declaring(word).is_none_or(|declared| !declared.is_empty());
             let is_shared = unit.declares(shader, word) && named.contains(word)
                 || replaced.contains(word) && is_declared();
-            word != b"include" && !is_shared
+            word != b"include" && !is_shared && !(named.contains(word) && declares_intrinsic(text, word))
         })
     })
 }
@@ -144,4 +144,17 @@ fn has_code(text: &[u8]) -> bool {
     let text = without_comments(text);
     let mut lines = text.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
     lines.any(|line| !line.is_empty() && (!line.starts_with(b"#") || line.ends_with(b"\\")))
+}
+
+/// Whether a word of a text may be an intrinsic's name that is declared there: it stands behind the name of a type.
+fn declares_intrinsic(text: &[u8], word: &[u8]) -> bool {
+    let is_intrinsic = std::str::from_utf8(word).is_ok_and(|name| Intrinsic::from_name(name).is_some());
+    let start = (word.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
+    let before = text.get(..start).unwrap_or_default().trim_ascii_end();
+    let last = before
+        .rsplit(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
+        .next();
+    let is_behind_type =
+        before.ends_with(b">") || last.is_some_and(|last| !matches!(last, b"" | b"return" | b"else"));
+    is_intrinsic && is_behind_type
 }

@@ -254,9 +254,13 @@ fn choices(shader: &Shader) -> Vec<Choice> {
         let mut open = Vec::new();
         for (number, (start, line)) in lines.iter().enumerate() {
             if line.starts_with(b"if") {
-                open.push((number, *start));
+                open.push((number, *start, false));
+            } else if line.starts_with(b"el") {
+                if let Some((.., has_other_arm)) = open.last_mut() {
+                    *has_other_arm = true;
+                }
             } else if line.starts_with(b"endif")
-                && let Some((opened_by, start_of_all)) = open.pop()
+                && let Some((opened_by, start_of_all, has_other_arm)) = open.pop()
             {
                 let after = source.text.get(*start..).unwrap_or_default();
                 let asked = lines[opened_by].1.strip_prefix(b"ifndef");
@@ -264,6 +268,7 @@ fn choices(shader: &Shader) -> Vec<Choice> {
                     .get(opened_by + 1)
                     .and_then(|(_, line)| line.strip_prefix(b"define"));
                 let is_guard = opened_by == 0
+                    && !has_other_arm
                     && number + 1 == lines.len()
                     && asked.map(<[u8]>::trim_ascii) == defined.map(<[u8]>::trim_ascii)
                     && asked.is_some();
@@ -279,7 +284,7 @@ fn choices(shader: &Shader) -> Vec<Choice> {
                 });
             }
         }
-        choices.extend(open.into_iter().map(|(_, start)| Choice {
+        choices.extend(open.into_iter().map(|(_, start, _)| Choice {
             file,
             start,
             end: source.text.len(),

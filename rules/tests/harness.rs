@@ -402,6 +402,13 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
             "SV_GroupIndex) {",
             "SV_GroupIndex) {\n    gi +=\n#ifdef X\n    1;\n#else\n    0;\n#endif",
         ),
+        // A guard has no other arm.
+        sized("#ifndef X\n#define X\n#define N 64\n#else\n#define N 32\n#endif"),
+        // An intrinsic is one in one configuration only.
+        ladder(
+            "#ifdef X\nuint WavePrefixSum(uint a) { return a; }\n#endif\n",
+            array,
+        ),
         // What a type is is chosen.
         held("#ifdef X\n#define T int\n#else\n#define T uint\n#endif\nstruct V { T v; };\n"),
         held("struct V {\n#ifdef X\n    int v;\n#else\n    uint v;\n#endif\n};\n"),
