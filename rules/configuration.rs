@@ -49,12 +49,6 @@ pub(crate) fn holds_in_all(
         return false;
     };
     let holders = [of_entry, of_function];
-    let is_holder = |place: &FileSpan| {
-        let is_in = |holder: &FileSpan| {
-            holder.file == place.file && place.start <= holder.start && holder.end <= place.end
-        };
-        holders.iter().any(is_in)
-    };
     // Where what is named is declared: what chooses in there chooses what it is.
     let mut declarations: Vec<FileSpan> = Vec::new();
     let mut seen: BTreeSet<Span> = BTreeSet::new();
@@ -77,7 +71,7 @@ pub(crate) fn holds_in_all(
                 let Some(place) = shader.origins.locate(span) else {
                     return false;
                 };
-                if !is_holder(&place) {
+                if !holders.contains(&place) {
                     declarations.push(place);
                     left.push(text_at(place));
                 }
@@ -102,8 +96,10 @@ pub(crate) fn holds_in_all(
     let depends_on = declarations.iter().copied().chain([place]).map(text_at);
     let mut depends_on = depends_on.chain(unchosen.iter().map(Vec::as_slice));
     let is_given = |text: &[u8]| unit.is_given_from_outside(shader, text);
+    // Names that are put together are in no text.
+    let is_unsure = |body: &[u8]| is_given(body) || body.windows(2).any(|pair| pair == b"##");
     let mut bodies = named.iter().flat_map(|name| unit.bodies(shader, name));
-    if depends_on.any(is_given) || unit.has_size_from_outside || bodies.any(is_given) {
+    if depends_on.any(is_given) || unit.has_size_from_outside || bodies.any(is_unsure) {
         return false;
     }
 

@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::ops::Range;
 use std::sync::Arc;
 
+use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shaderlint_hlsl::{Shader, Span, Storage};
 
@@ -206,6 +207,30 @@ fn macros(shader: &Shader) -> FxHashMap<Box<[u8]>, Vec<Place>> {
     macros
 }
 
+/// A text of the same length with blanks in the place of comments, in which line breaks stay.
+fn with_blank_comments(text: &[u8]) -> Vec<u8> {
+    let mut blank = text.to_vec();
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let length = if rest.starts_with(b"//") {
+            logical_line(rest).len()
+        } else if rest.starts_with(b"/*") {
+            let end = memmem::find(rest.get(2..).unwrap_or_default(), b"*/");
+            end.map_or(rest.len(), |end| end + 4)
+        } else {
+            at += 1;
+            continue;
+        };
+        for byte in blank.iter_mut().skip(at).take(length) {
+            if !matches!(byte, b'\n' | b'\r') {
+                *byte = b' ';
+            }
+        }
+        at += length;
+    }
+    blank
+}
+
 /// A text with a blank for each comment; line breaks at the ends of comments stay.
 pub(crate) fn without_comments(text: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(text.len());
@@ -250,7 +275,8 @@ fn directives(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
 fn choices(shader: &Shader) -> Vec<Choice> {
     let mut choices = Vec::new();
     for (file, source) in shader.sources.files.iter().enumerate() {
-        let lines: Vec<(usize, &[u8])> = directives(&source.text).collect();
+        let text = with_blank_comments(&source.text);
+        let lines: Vec<(usize, &[u8])> = directives(&text).collect();
         let mut open = Vec::new();
         for (number, (start, line)) in lines.iter().enumerate() {
             if line.starts_with(b"if") {

@@ -402,6 +402,22 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
             "SV_GroupIndex) {",
             "SV_GroupIndex) {\n    gi +=\n#ifdef X\n    1;\n#else\n    0;\n#endif",
         ),
+        // What the struct that holds the ladder inherits is chosen.
+        "#ifdef X\n#define BASE A\n#else\n#define BASE B\n#endif\nStructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;\n\
+         groupshared uint g[64];\nstruct A { uint steps() { return 32; } }; struct B { uint steps() { return 64; } };\n\
+         struct L : BASE {\nvoid scan(uint gi) {\n    for (uint s = 1; s < steps(); s <<= 1) {\n        uint v = gi >= s ? \
+         g[gi - s] : 0;\n        GroupMemoryBarrierWithGroupSync();\n        g[gi] += v;\n        \
+         GroupMemoryBarrierWithGroupSync();\n    }\n}\n};\n[numthreads(64, 1, 1)]\nvoid main(uint gi : SV_GroupIndex) {\n    \
+         g[gi] = Src[gi];\n    GroupMemoryBarrierWithGroupSync();\n    L all;\n    all.scan(gi);\n    Out[gi] = g[gi];\n}\n"
+            .to_owned(),
+        // Comments beside directives, and names that are put together.
+        sized("/**/ #ifdef X\n#define N 32\n#else\n#define N 64\n#endif"),
+        sized("#ifdef X\n/*\n#endif\n*/\n#define N 32\n#else\n#define N 64\n#endif"),
+        with(
+            "#define NAME(a, b) a##b\n#ifdef X\n#define COUNT 32\n#else\n#define COUNT 64\n#endif\n",
+            "s < 64",
+            "s < NAME(COU, NT)",
+        ),
         // A guard has no other arm.
         sized("#ifndef X\n#define X\n#define N 64\n#else\n#define N 32\n#endif"),
         // An intrinsic is one in one configuration only.
