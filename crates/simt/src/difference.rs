@@ -256,11 +256,7 @@ impl Terms {
         let mut seen = FxHashSet::default();
         let mut waiting = vec![value.clone()];
         while let Some(value) = waiting.pop() {
-            let atoms: Vec<u32> = match &value {
-                Value::Known(_) => Vec::new(),
-                Value::Run { start, end, .. } => (*start..*end).collect(),
-                Value::Sum(sum) => sum.parts.iter().flat_map(|part| part.start..part.end).collect(),
-            };
+            let atoms = value.atoms();
             for atom in atoms
                 .into_iter()
                 .filter(|atom| seen.insert(*atom))

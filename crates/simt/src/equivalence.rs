@@ -21,7 +21,6 @@ use crate::history::Ordered;
 use crate::machine::{BUDGET, Machine, Write};
 use crate::steps::{Steps, are_served_alike};
 use crate::terms::{Symbol, Term, Terms};
-use crate::together::atoms;
 use crate::value::{Op, Value};
 use crate::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
 
@@ -487,7 +486,7 @@ impl Terms {
             if operator.is_some_and(|operator| !operator.is_exact()) {
                 return true;
             }
-            for atom in atoms(value) {
+            for atom in value.atoms() {
                 if seen.insert(atom)
                     && let Some(Term::Apply(op, arguments)) = self.term(atom)
                     && !matches!(op, Op::Load { .. } | Op::VolatileLoad { .. })

@@ -156,12 +156,7 @@ impl Terms {
         let mut seen = BTreeSet::new();
         let mut left = vec![value.clone()];
         while let Some(value) = left.pop() {
-            let ranges: Vec<(u32, u32)> = match &value {
-                Value::Known(_) => Vec::new(),
-                Value::Run { start, end, .. } => vec![(*start, *end)],
-                Value::Sum(sum) => sum.parts.iter().map(|part| (part.start, part.end)).collect(),
-            };
-            for atom in ranges.into_iter().flat_map(|(start, end)| start..end) {
+            for atom in value.atoms() {
                 if seen.len() >= MAX_LOOKED_AT || !seen.insert(atom) {
                     continue;
                 }

@@ -7,6 +7,7 @@
 mod access;
 mod aggregate;
 mod analyze;
+mod assign;
 mod atomic;
 mod atoms;
 mod bins;

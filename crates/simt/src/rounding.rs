@@ -173,11 +173,7 @@ impl Search<'_> {
             if let Some(derivation) = derivations.of.get(&value) {
                 waiting.extend(derivation.operands.iter().cloned());
             }
-            let atoms: Vec<u32> = match &value {
-                Value::Known(_) => Vec::new(),
-                Value::Run { start, end, .. } => (*start..*end).collect(),
-                Value::Sum(sum) => sum.parts.iter().flat_map(|part| part.start..part.end).collect(),
-            };
+            let atoms = value.atoms();
             if let ([atom], Value::Run { .. }) = (atoms.as_slice(), &value) {
                 if let Some(Term::Apply(op, arguments)) = self.terms.term(*atom)
                     && !(self.by_sign && forgets_signs_of_zeros(op))

@@ -30,7 +30,6 @@ use shaderlint_hlsl::{GlobalId, Type};
 use crate::column::Column;
 use crate::machine::Machine;
 use crate::terms::{Term, Terms};
-use crate::together::atoms;
 use crate::value::{Op, Value};
 
 /// The steps on one array.
@@ -175,7 +174,7 @@ pub(crate) fn are_served_alike<'v>(
     let mut seen = FxHashSet::default();
     let mut waiting: Vec<Value> = values.cloned().collect();
     while let Some(value) = waiting.pop() {
-        for atom in atoms(&value) {
+        for atom in value.atoms() {
             let Some(Term::Apply(op, arguments)) = terms.term(atom).filter(|_| seen.insert(atom)) else {
                 continue;
             };

@@ -247,7 +247,7 @@ impl Terms {
             _ => return self.inputs_beside_names(value),
         };
         if !matches!(op, BinaryOp::Equal | BinaryOp::NotEqual) && self.is_variable_name(unclear) {
-            inputs.insert(fingerprint(&atoms(unclear)));
+            inputs.insert(fingerprint(&unclear.atoms()));
         }
         if inputs.is_empty() {
             return self.inputs_beside_names(value);
@@ -305,7 +305,7 @@ impl Terms {
     fn inputs_within(&self, value: &Value, search: &mut Search) -> Option<BTreeSet<u64>> {
         let mut inputs = BTreeSet::new();
         let mut seen = FxHashSet::default();
-        let mut waiting = atoms(value);
+        let mut waiting = value.atoms();
         while let Some(atom) = waiting.pop() {
             if !seen.insert(atom) {
                 continue;
@@ -367,7 +367,7 @@ impl Terms {
                     | Op::Binary(..)
                     | Op::Cast { .. }
                     | Op::Select
-                    | Op::Intrinsic { .. } => waiting.extend(arguments.iter().flat_map(atoms)),
+                    | Op::Intrinsic { .. } => waiting.extend(arguments.iter().flat_map(Value::atoms)),
                 },
             }
         }
@@ -417,7 +417,7 @@ impl Terms {
         }
         let mut whole = Shape::of_leaf(0);
         let mut prints = Vec::new();
-        for atom in atoms(value) {
+        for atom in value.atoms() {
             let of_atom = self.shape_of_atom(atom, depth)?;
             whole = whole.with(of_atom)?;
             prints.push(of_atom.print);
@@ -489,27 +489,18 @@ impl Terms {
     /// Whether among what a value was made of there is such a term.
     fn is_made_of(&self, value: &Value, is_such: impl Fn(&Term<'_>) -> bool) -> bool {
         let mut seen = FxHashSet::default();
-        let mut waiting = atoms(value);
+        let mut waiting = value.atoms();
         while let Some(atom) = waiting.pop() {
             if !seen.insert(atom) || seen.len() > MAX_ATOMS {
                 continue;
             }
             match self.term(atom) {
                 Some(term) if is_such(&term) => return true,
-                Some(Term::Apply(_, arguments)) => waiting.extend(arguments.iter().flat_map(atoms)),
+                Some(Term::Apply(_, arguments)) => waiting.extend(arguments.iter().flat_map(Value::atoms)),
                 _ => {}
             }
         }
         false
-    }
-}
-
-/// The atoms that a value is a term over.
-pub(crate) fn atoms(value: &Value) -> Vec<u32> {
-    match value {
-        Value::Known(_) => Vec::new(),
-        Value::Run { start, end, .. } => (*start..*end).collect(),
-        Value::Sum(sum) => sum.parts.iter().flat_map(|part| part.start..part.end).collect(),
     }
 }
 

@@ -146,6 +146,15 @@ impl Deref for Parts<'_> {
 }
 
 impl Value {
+    /// The atoms that it is a term over.
+    pub fn atoms(&self) -> Vec<u32> {
+        match self {
+            Value::Known(_) => Vec::new(),
+            Value::Run { start, end, .. } => (*start..*end).collect(),
+            Value::Sum(sum) => sum.parts.iter().flat_map(|part| part.start..part.end).collect(),
+        }
+    }
+
     pub const FALSE: Value = Value::Known(0);
     pub const TRUE: Value = Value::Known(1);
 
