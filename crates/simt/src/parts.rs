@@ -19,7 +19,7 @@ use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 /// Threads of a part: whole waves of any size but the largest, of which no more is asked than of others.
 const PART: usize = 64;
 /// Atoms that all parts together may make.
-const ALL_WORK: usize = MAX_WORK * 16;
+const ALL_WORK: usize = MAX_WORK * 4;
 
 /// The claims of an entry point, if every part runs to its end.
 pub(crate) fn claims(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Option<Vec<Claim>> {
@@ -34,7 +34,7 @@ pub(crate) fn claims(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> Opt
     for part in 0..parts {
         terms.clear();
         let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
-        let mut machine = Machine::new(shader, &mut terms, entry, waves, BUDGET * 4)?;
+        let mut machine = Machine::new(shader, &mut terms, entry, waves, BUDGET)?;
         let threads = Mask::first(((part + 1) * PART).min(lanes)).without(Mask::first(part * PART));
         machine.state.active = threads;
         machine.state.alive = threads;
