@@ -1,7 +1,7 @@
 //! Fixes: the fixed text reads as well as before, the finding is gone, and the kernels are proved equal once more, this
 //! time from the texts of the files.
 
-use shaderlint_hlsl::{FunctionId, NoIncludes, Problem, Shader, read};
+use shaderlint_hlsl::{ExprKind, FunctionId, NoIncludes, Problem, Shader, expressions, read};
 use shaderlint_linter::{
     Category, Diagnostic, Report, Safety, Settings, Verdict, apply, check_shader, settle,
 };
@@ -144,8 +144,12 @@ fn prove(before: &Shader, after: &Shader, finding: &Diagnostic) -> Result<(), St
                 Outcome::Equal => true,
                 // Of sums of floats no more is known of a kernel and itself.
                 Outcome::Reassociates => is_unsafe || matches!(with_itself.outcome, Outcome::Reassociates),
-                // It was like that before, and is not the one that the finding is about.
-                Outcome::NotProved(_) => matches!(with_itself.outcome, Outcome::NotProved(_)),
+                // It was like that before, and is not the one that the finding is about. What an unknown call may do to an
+                // array that is new is not known either.
+                Outcome::NotProved(_) => {
+                    matches!(with_itself.outcome, Outcome::NotProved(_))
+                        || calls_unknown(before, *old) && text(before, *old) == text(after, *new)
+                }
                 _ => false,
             };
             if !is_fine {
@@ -158,6 +162,20 @@ fn prove(before: &Shader, after: &Shader, finding: &Diagnostic) -> Result<(), St
         return Err("no kernel is proved equal".to_owned());
     }
     Ok(())
+}
+
+fn text(shader: &Shader, entry: FunctionId) -> &[u8] {
+    let function = shader.functions.get(entry.0 as usize);
+    function.map_or(&[], |function| function.span.slice(&shader.text))
+}
+
+/// Whether there is something in a kernel that is not understood.
+fn calls_unknown(shader: &Shader, entry: FunctionId) -> bool {
+    let body = shader
+        .functions
+        .get(entry.0 as usize)
+        .and_then(|function| function.body.as_deref());
+    expressions(body.unwrap_or_default()).any(|part| matches!(part.kind, ExprKind::Opaque(_)))
 }
 
 /// The lane maps that a fix has to hold under: a group of one row is packed in order by every implementation known.
