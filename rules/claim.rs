@@ -101,10 +101,24 @@ fn proof(claim: &Claim) -> String {
     } else {
         format!("up to {lanes} threads of the group make it, several of a wave among them")
     };
-    match claim.cells {
-        Cells::One => format!("proved: the address is the same for all active threads; {who}"),
-        Cells::Few(bins) => {
-            format!("proved: the address is one of {bins}; {who}")
-        }
+    let address = match claim.cells {
+        Cells::One => "the same for all active threads".to_owned(),
+        Cells::Few(bins) => format!("one of {bins}"),
+    };
+    match supposed(claim) {
+        Some(supposed) => format!("proved, if {supposed}: the address is {address}; {who}"),
+        None => format!("proved: the address is {address}; {who}"),
     }
+}
+
+/// What the proof rests on that no file at hand tells.
+fn supposed(claim: &Claim) -> Option<String> {
+    let names: Vec<String> = claim.supposed.iter().map(|name| format!("`{name}`")).collect();
+    let (last, others) = names.split_last()?;
+    Some(if others.is_empty() {
+        format!("{last}, which no file at hand declares, is the same for all threads")
+    } else {
+        let others = others.join(", ");
+        format!("{others} and {last}, which no file at hand declares, are the same for all threads")
+    })
 }

@@ -35,6 +35,13 @@ pub(crate) struct Texts {
 /// A form that is proved to do what the claim's call does on one cell; else why there is none.
 pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
     let shader = context.shader;
+    if let Some(name) = claim
+        .supposed
+        .first()
+        .filter(|_| !claim.operation.is_of_hidden_counter())
+    {
+        return Err(format!("no file at hand declares `{name}`"));
+    }
     let parts = claim.parts.as_ref().ok_or_else(|| match claim.found {
         _ if claim.operation.is_of_hidden_counter() => {
             "a hidden counter cannot be moved by more than one: it needs a counter of its own".to_owned()

@@ -180,3 +180,31 @@ fn totals_are_as_many_as_the_waves_that_are_counted() {
     assert_eq!(of("#define SIZE 32", "SIZE", "32"), "(SIZE + 3) / 4];");
     assert_eq!(of("", "32", "32"), "8];");
 }
+
+/// A header that is not there may declare a counter: what is then supposed is said, and nothing is changed.
+#[test]
+fn what_is_supposed_of_names_is_said() {
+    let said = |claim: &str| {
+        let text = format!(
+            "#include \"missing.h\"\nRWStructuredBuffer<uint> Out;\n[numthreads(64, 1, 1)]\n\
+             void main(uint gi : SV_GroupIndex)\n{{\n    uint s;\n    {claim};\n    Out[s] = gi;\n}}\n"
+        );
+        let findings = lint(text.as_bytes());
+        assert!(findings.iter().all(|finding| finding.fix.is_none()));
+        said(&findings)
+    };
+    assert_eq!(
+        said("InterlockedAdd(g_Dead[0], 1, s)"),
+        "atomic-slot-claim: 64 threads claim slots from `g_Dead[0]` one by one\n  \
+         proved, if `g_Dead`, which no file at hand declares, is the same for all threads: the address is the same for all \
+         active threads; all 64 threads of the group make it, whatever the inputs are\n  \
+         one lane can claim for its whole wave: WaveActiveCountBits says how much, WaveReadLaneFirst hands out where it \
+         starts, WavePrefixCountBits gives each lane its part\n  \
+         no automatic fix: no file at hand declares `g_Dead`"
+    );
+    let of_two = said("InterlockedAdd(g_Args[ALIVE], 1, s)");
+    assert!(
+        of_two.contains("proved, if `ALIVE` and `g_Args`, which no file at hand declares, are the same for all threads: the"),
+        "{of_two}"
+    );
+}

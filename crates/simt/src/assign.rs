@@ -5,6 +5,7 @@ use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, Storage, Type};
 use crate::column::Column;
 use crate::control::root;
 use crate::machine::{Machine, Run};
+use crate::place::is_resource;
 
 impl<'a> Machine<'a> {
     pub fn assign(&mut self, target: &'a Expr, op: Option<BinaryOp>, value: &'a Expr) -> Run<Vec<Column>> {
@@ -21,7 +22,14 @@ impl<'a> Machine<'a> {
         }
         // A variable that is all of the target is assigned last.
         let is_a_part = !matches!(target.kind, ExprKind::Local(_) | ExprKind::Global(_));
-        if is_a_part && (self.changes_what_is_read(target, value) || self.changes_what_is_read(value, target))
+        // Where it is, and of `x.a += …` what is there.
+        let of_target = if op.is_some() {
+            vec![target]
+        } else {
+            indices(target)
+        };
+        if is_a_part
+            && (self.changes_what_is_read(target, &[value]) || self.changes_what_is_read(value, &of_target))
         {
             return Self::stop(
                 "an assignment whose sides depend on which comes first",
@@ -59,8 +67,8 @@ impl<'a> Machine<'a> {
         Ok(new)
     }
 
-    /// Whether the one expression may change a variable that the other reads.
-    fn changes_what_is_read(&mut self, one: &'a Expr, other: &'a Expr) -> bool {
+    /// Whether the one expression may change a variable that the others read.
+    fn changes_what_is_read(&mut self, one: &'a Expr, others: &[&'a Expr]) -> bool {
         let mut changed: Vec<&Expr> = Vec::new();
         let mut changes_statics = false;
         for part in one.descendants() {
@@ -89,7 +97,8 @@ impl<'a> Machine<'a> {
             return false;
         }
         let roots: Vec<&ExprKind> = changed.into_iter().map(|place| &root(place).kind).collect();
-        other.descendants().any(|part| match &part.kind {
+        let mut read = others.iter().flat_map(|other| other.descendants());
+        read.any(|part| match &part.kind {
             ExprKind::Local(local) => roots
                 .iter()
                 .any(|root| matches!(root, ExprKind::Local(of) if of == local)),
@@ -109,8 +118,30 @@ impl<'a> Machine<'a> {
     pub fn change_part(&mut self, target: &'a Expr, operator: &str, value: &[Column]) -> Run<Vec<Column>> {
         match self.assign_part(target, operator, value)? {
             Some(()) => Ok(self.not_known(1)),
+            None if self.store_undeclared(target, value)? => Ok(self.not_known(1)),
             None => Self::stop("an assignment to something that is no place", target.span),
         }
+    }
+}
+
+/// What a place is looked up by besides the variable that it is a part of: `a[i].x = a[j].x = 0` are two parts of one, in
+/// whichever order they are written.
+fn indices(place: &Expr) -> Vec<&Expr> {
+    let mut indices = Vec::new();
+    let mut whole = place;
+    loop {
+        whole = match &whole.kind {
+            ExprKind::Index(base, index) => {
+                indices.push(&**index);
+                base
+            }
+            ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => base,
+            ExprKind::Local(_) | ExprKind::Global(_) if !is_resource(&whole.ty) => return indices,
+            _ => {
+                indices.push(whole);
+                return indices;
+            }
+        };
     }
 }
 

@@ -1,5 +1,7 @@
 //! Atomics: on cells of groupshared arrays, and on elements of resources.
 
+use std::collections::BTreeSet;
+
 use shaderlint_hlsl::{Expr, GlobalId, Intrinsic, Scalar, Span, Type};
 
 use crate::claim::Met;
@@ -12,6 +14,15 @@ use crate::machine::{Machine, Run};
 use crate::memory::Action;
 use crate::steps::Made;
 use crate::value::{Op, Value};
+
+/// What an atomic is made on that is not groupshared.
+pub(crate) struct Cell<'c> {
+    pub resource: GlobalId,
+    pub index: &'c [Column],
+    pub component: u32,
+    /// As of [`Met`].
+    pub supposed: &'c BTreeSet<String>,
+}
 
 impl<'a> Machine<'a> {
     /// `count` columns of what atomics returned: the order in which the device serves them is its own.
@@ -42,10 +53,15 @@ impl<'a> Machine<'a> {
         let Some((target, operands)) = arguments.split_first() else {
             return Self::stop("an atomic without a place", expr.span);
         };
-        let place = self.place(target)?;
+        let (place, supposed) = self.cell(target)?;
         if let Some((resource, index)) = place.on_device() {
-            let component = place.components.first().unwrap_or(0);
-            return self.atomic_on_device(name, (resource, &index, component), operands, (target.span, expr));
+            let cell = Cell {
+                resource,
+                index: &index,
+                component: place.components.first().unwrap_or(0),
+                supposed: &supposed,
+            };
+            return self.atomic_on_device(name, &cell, operands, (target.span, expr));
         }
         let Some((array, base)) = place.in_shared() else {
             return Self::stop("an atomic on something that is not shared", expr.span);
@@ -66,6 +82,7 @@ impl<'a> Machine<'a> {
             name,
             address: std::slice::from_ref(&base),
             amount: &amount,
+            supposed: &supposed,
             cells: Some(self.elements(array, &target.ty)),
             place: target.span,
             span: expr.span,
@@ -158,10 +175,16 @@ impl<'a> Machine<'a> {
     pub fn atomic_on_device(
         &mut self,
         name: &str,
-        (resource, index, component): (GlobalId, &[Column], u32),
+        cell: &Cell<'_>,
         operands: &'a [Expr],
         (place, expr): (Span, &Expr),
     ) -> Run<Vec<Column>> {
+        let &Cell {
+            resource,
+            index,
+            component,
+            supposed,
+        } = cell;
         let (inputs, out) = split_operands(name, operands);
         let mut amount = Vec::new();
         if self.served.is_some() {
@@ -188,12 +211,48 @@ impl<'a> Machine<'a> {
             name,
             address: index,
             amount: &amount,
+            supposed,
             cells: None,
             place,
             span: expr.span,
         });
         let event = if out.is_some() { self.atomic_event() } else { 0 };
         self.store_old_value(out, (event, source), None)
+    }
+
+    /// A counter's method, `Append` or `Consume`, that gives `count` components: what the device does, in an order of its
+    /// own.
+    pub fn count_on_device(
+        &mut self,
+        name: &str,
+        cell: &Cell<'_>,
+        arguments: &'a [Expr],
+        (place, expr): (Span, &Expr),
+        count: usize,
+    ) -> Run<Vec<Column>> {
+        if name == "Append" {
+            self.note_appended(cell.resource);
+        }
+        let mut all = Vec::new();
+        for argument in arguments {
+            all.extend(self.eval(argument)?);
+        }
+        for (component, value) in (0u32..).zip(&all) {
+            let value = self.named(name, value);
+            self.store_device(cell.resource, cell.index, component, &value);
+        }
+        let called = self.named(name, &Column::ZERO);
+        self.store_device(cell.resource, cell.index, cell.component, &called);
+        let source = self.meet_atomic(&Met {
+            name,
+            address: cell.index,
+            amount: &[],
+            supposed: cell.supposed,
+            cells: None,
+            place,
+            span: expr.span,
+        });
+        Ok(self.atomic_results(count, source))
     }
 
     /// What the operation `name` does to a resource with `operand`: not what a store of the operand does.

@@ -14,7 +14,7 @@
 //! (D3D11.3 functional spec 7.14.2), and threads that are at one place may come there one right after the other.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{
     BinaryOp, Case, Expr, FunctionId, GlobalId, LocalId, Loop, ResourceKind, Scalar, Shader, Span, Stmt,
@@ -66,6 +66,8 @@ pub(crate) struct Claims {
     /// Statements with an atomic in them were not looked at, in some pass or call.
     misses: bool,
     pub order: Order,
+    /// Where an atomic's cell is looked up: the names that no file declares in it ([`crate::undeclared`]).
+    pub supposed: Option<BTreeSet<String>>,
     /// In runs of one part of the group after another ([`parts`]): the threads of those that ended, by atomic.
     counted: Option<BTreeMap<Key, u32>>,
 }
@@ -89,6 +91,8 @@ pub(crate) struct Met<'m> {
     /// What tells the cell from others of its resource or array.
     pub address: &'m [Column],
     pub amount: &'m [Column],
+    /// What is taken for one thing in all threads, in its address.
+    pub supposed: &'m BTreeSet<String>,
     /// Elements of the groupshared array; `None` on the device.
     pub cells: Option<u32>,
     pub place: Span,
@@ -225,7 +229,8 @@ impl Claims {
                     _ if self.used.get() & bit != 0 || !is_complete || bit == 0 => Found::Otherwise,
                     _ => Found::Unused,
                 };
-                if is_all && !site.varies || matches!(claim.cells, Cells::Few(_)) {
+                let is_whole = claim.supposed.is_empty() && is_all && !site.varies;
+                if is_whole || matches!(claim.cells, Cells::Few(_)) {
                     claim.parts = aggregate::parts(shader, entry, &claim);
                 }
                 Some(claim)
@@ -308,8 +313,10 @@ impl<'a> Machine<'a> {
             place: met.place,
             span: met.span,
             function: key.0,
+            supposed: BTreeSet::new(),
             parts: None,
         });
+        claim.supposed.extend(met.supposed.iter().cloned());
         claim.lanes = claim.lanes.max(u32::try_from(lanes).unwrap_or(u32::MAX));
         claim.is_certain &= is_certain;
         if claim.amount != amount {

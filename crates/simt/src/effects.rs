@@ -11,6 +11,7 @@ use shaderlint_hlsl::{
 
 use crate::finding::Atomic;
 use crate::opaque::{Unknown, status_argument};
+use crate::undeclared::atomic_method;
 
 /// An upper bound on what running some statements reads and writes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -358,6 +359,7 @@ impl EffectsCache {
                 self.expression(shader, target, true, effects);
             }
             ExprKind::Opaque(arguments) => {
+                effects.atomic |= atomic_method(shader, expr).is_some();
                 for (number, argument) in arguments.iter().enumerate() {
                     // A part of the first operand, as far as it is a place.
                     let argument = if written && number == 0 {

@@ -1,12 +1,13 @@
 //! Expressions: values of all active threads, and the places they are stored in.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
     BinaryOp, Direction, Expr, ExprKind, FunctionId, LocalId, ResourceKind, Scalar, Shader, Type,
 };
 
-use crate::claim::Met;
+use crate::atomic::Cell;
 use crate::column::{Column, Mask};
 use crate::flow::Source;
 use crate::fold;
@@ -102,6 +103,9 @@ impl<'a> Machine<'a> {
                 Ok(if *prefix { new } else { old })
             }
             ExprKind::Cast(operand) => {
+                if let Some(value) = self.supposed(operand) {
+                    return Ok(value);
+                }
                 let value = self.eval(operand)?;
                 Ok(self.convert(&value, &operand.ty, &expr.ty))
             }
@@ -573,41 +577,32 @@ impl<'a> Machine<'a> {
                 let Some((at, operands)) = arguments.split_first() else {
                     return self.opaque_of(Some((object, place)), arguments, expr);
                 };
-                let at = self.eval(at)?;
+                let (at, supposed) =
+                    self.supposing((None, std::slice::from_ref(at)), |machine| machine.eval(at))?;
                 if at.is_empty() {
                     return Self::stop("an address that is not understood", expr.span);
                 }
                 index.extend(at);
-                self.atomic_on_device(name, (resource, &index, 0), operands, (object.span, expr))
+                let cell = Cell {
+                    resource,
+                    index: &index,
+                    component: 0,
+                    supposed: &supposed,
+                };
+                self.atomic_on_device(name, &cell, operands, (object.span, expr))
             }
             _ => {
                 if kind.is_writable() && !name.starts_with("Load") && name != "GetDimensions" {
                     if self.served.is_some() {
                         return Self::stop("a counter within an atomic", expr.span);
                     }
-                    if name == "Append" {
-                        self.note_appended(resource);
-                    }
-                    // Counters, Append and Consume: what the device does, in an order of its own.
-                    let mut all = Vec::new();
-                    for argument in arguments {
-                        all.extend(self.eval(argument)?);
-                    }
-                    for (component, value) in (0u32..).zip(&all) {
-                        let value = self.named(name, value);
-                        self.store_device(resource, &index, component, &value);
-                    }
-                    let called = self.named(name, &Column::ZERO);
-                    self.store_device(resource, &index, u32::MAX, &called);
-                    let source = self.meet_atomic(&Met {
-                        name,
-                        address: &index,
-                        amount: &[],
-                        cells: None,
-                        place: object.span,
-                        span: expr.span,
-                    });
-                    return Ok(self.atomic_results(count, source));
+                    let cell = Cell {
+                        resource,
+                        index: &index,
+                        component: u32::MAX,
+                        supposed: &BTreeSet::new(),
+                    };
+                    return self.count_on_device(name, &cell, arguments, (object.span, expr), count);
                 }
                 self.opaque_of(Some((object, place)), arguments, expr)
             }

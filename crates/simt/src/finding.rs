@@ -1,5 +1,7 @@
 //! What a run found out, in terms a rule can report.
 
+use std::collections::BTreeSet;
+
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Span};
 
 use crate::leftover::Leftovers;
@@ -361,6 +363,8 @@ pub struct Claim {
     pub span: Span,
     /// The function whose text holds `span`.
     pub function: FunctionId,
+    /// Names that no file declares, and that the address is the same by only if each is the same thing in all threads.
+    pub supposed: BTreeSet<String>,
     /// Set where one thread of a wave could make it for all, in place; of one of few cells, where it is a statement by
     /// itself.
     pub parts: Option<Parts>,

@@ -60,6 +60,7 @@ mod steps;
 mod terms;
 mod together;
 mod transfer;
+mod undeclared;
 mod undefined;
 mod value;
 mod wave;

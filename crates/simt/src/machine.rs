@@ -220,6 +220,8 @@ pub(crate) struct Machine<'a> {
     pub meanings: FxHashMap<(FunctionId, Span), (Symbol, Rc<Meaning>)>,
     /// The same of expressions that are not understood.
     pub opaque_meanings: FxHashMap<*const Expr, Symbol>,
+    /// Of names that mean nothing: whether a declaration that could not be read may be theirs.
+    pub undeclared: FxHashMap<&'a str, bool>,
     pub budget: u64,
     /// Operands of `?:`, `&&` and `||` that it is in: whether these are evaluated depends on the language version.
     pub arms: u32,
@@ -354,6 +356,7 @@ impl<'a> Machine<'a> {
             constants: FxHashMap::default(),
             meanings: FxHashMap::default(),
             opaque_meanings: FxHashMap::default(),
+            undeclared: FxHashMap::default(),
             budget,
             arms: 0,
             max_work: MAX_WORK,

@@ -19,11 +19,20 @@ use crate::value::{Op, Value};
 /// How the text of a conversion begins.
 pub(crate) const CONVERSION: &str = "as ";
 /// Components of a value that are told apart where it is not understood.
-const MAX_COUNT: usize = 64;
+pub(crate) const MAX_COUNT: usize = 64;
 
 impl<'a> Machine<'a> {
     /// Something not understood: a term of its text and operands, which it may also have written to.
     pub fn opaque(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
+        if let Some(value) = self.supposed(expr) {
+            return Ok(value);
+        }
+        if let Some(found) = self.undeclared_method(operands, expr)? {
+            return Ok(found);
+        }
+        if let Some(element) = self.undeclared_element(operands, expr)? {
+            return Ok(element);
+        }
         self.opaque_of(None, operands, expr)
     }
 
@@ -376,9 +385,15 @@ impl<'a> Machine<'a> {
     /// A name that is not known, by which a heap is indexed: one for all threads, since an index that is not has to be
     /// marked by `NonUniformResourceIndex` (HLSL specifications, INF-0003: dynamic resource binding).
     fn named_in_heap(&mut self, name: &Expr) -> Vec<Column> {
-        let text = String::from_utf8_lossy(name.span.slice(&self.shader.text)).into_owned();
+        vec![self.named_once(name)]
+    }
+
+    /// The value of a name that has one for all threads.
+    pub fn named_once(&mut self, name: &Expr) -> Column {
+        let text = String::from_utf8_lossy(name.span.slice(&self.shader.text));
         let text = self.terms.symbol(&text);
-        self.term_of(text, &Column::ZERO, 1)
+        let op = Op::Opaque { text, component: 0 };
+        self.map_all(&[&Column::ZERO], |terms, values| terms.apply(op, values))
     }
 
     /// What is to be known of the operands besides their values.

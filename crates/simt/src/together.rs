@@ -45,32 +45,13 @@ struct Search {
 #[derive(Clone, Copy)]
 pub(crate) struct Shape {
     print: u64,
-    /// Atoms that were looked at, each as often as it is named.
-    atoms: usize,
     /// Operations within operations.
     height: usize,
 }
 
 impl Shape {
     fn of_leaf(print: u64) -> Shape {
-        Shape {
-            print,
-            atoms: 0,
-            height: 0,
-        }
-    }
-
-    /// With another one beside it.
-    fn with(self, other: Shape) -> Result<Shape, Untold> {
-        let atoms = self.atoms + other.atoms;
-        if atoms > MAX_ATOMS {
-            return Err(Untold::Ever);
-        }
-        Ok(Shape {
-            atoms,
-            height: self.height.max(other.height),
-            ..self
-        })
+        Shape { print, height: 0 }
     }
 }
 
@@ -188,7 +169,7 @@ impl Terms {
                 }
                 _ if value.known().is_some() => {}
                 _ => {
-                    let understood = self.inputs_of(&value);
+                    let understood = self.inputs_of(&value).or_else(|| self.inputs_of_bound(&value));
                     let needs_own = understood.is_none();
                     conditions.push(Condition {
                         inputs: understood.or_else(|| self.inputs_of_part(&value, holds)),
@@ -215,6 +196,26 @@ impl Terms {
         search.depth -= 1;
         search.allows_names = allows_names;
         condition.is_none()
+    }
+
+    /// The inputs of a comparison with a number that was made of names alone and that one thread left for all, such as a
+    /// count in groupshared memory: whatever that is, it is the same one for whoever reads it, and as of all names less than
+    /// it, or more, are many.
+    fn inputs_of_bound(&self, value: &Value) -> Option<BTreeSet<u64>> {
+        let Some(Term::Apply(Op::Binary(op, _), [left, right])) = self.single(value) else {
+            return None;
+        };
+        if !op.is_comparison() || matches!(op, BinaryOp::Equal | BinaryOp::NotEqual) {
+            return None;
+        }
+        let (mut inputs, bound) = match (self.inputs_of(left), self.inputs_of(right)) {
+            (Some(inputs), None) => (inputs, right),
+            (None, Some(inputs)) => (inputs, left),
+            _ => return None,
+        };
+        inputs.extend(self.inputs_found(bound, true)?);
+        inputs.insert(fingerprint(&bound.atoms()));
+        Some(inputs)
     }
 
     /// The inputs of a comparison of which one side may tell one thread of a wave from the others, and the other may not.
@@ -332,10 +333,23 @@ impl Terms {
                     Op::Opaque { .. } if search.allows_names && self.is_variable_name(&Value::atom(atom)) => {
                     }
                     // What decides, and is no number.
-                    Op::Select | Op::Binary(BinaryOp::LogicalAnd | BinaryOp::LogicalOr, _)
+                    Op::Binary(BinaryOp::LogicalAnd | BinaryOp::LogicalOr, _)
                         if search.allows_names && arguments.iter().any(|one| self.is_variable_name(one)) =>
                     {
                         return None;
+                    }
+                    // By such a one it is chosen what it is: looked into in a second look.
+                    Op::Select
+                        if search.allows_names
+                            && (search.depth >= MAX_CHOICES
+                                && arguments.first().is_some_and(|one| self.is_variable_name(one))
+                                || arguments.iter().skip(1).any(|one| self.is_variable_name(one))) =>
+                    {
+                        return None;
+                    }
+                    // A conversion, or a function of numbers that are not known.
+                    Op::Opaque { text, .. } if search.allows_names && computes(self.name(*text)) => {
+                        waiting.extend(arguments.iter().flat_map(Value::atoms));
                     }
                     // What is not understood may choose a lane, of those whose numbers it gets.
                     Op::Opaque { text, .. } if self.may_choose(*text, arguments) => return None,
@@ -419,7 +433,7 @@ impl Terms {
         let mut prints = Vec::new();
         for atom in value.atoms() {
             let of_atom = self.shape_of_atom(atom, depth)?;
-            whole = whole.with(of_atom)?;
+            whole.height = whole.height.max(of_atom.height);
             prints.push(of_atom.print);
         }
         let constant = match value {
@@ -465,20 +479,16 @@ impl Terms {
                 let mut prints = Vec::with_capacity(arguments.len());
                 for argument in arguments {
                     let part = self.shape_within(argument, depth)?;
-                    whole = whole.with(part)?;
+                    whole.height = whole.height.max(part.height);
                     prints.push(part.print);
                 }
                 Shape {
                     print: fingerprint(&(op, prints)),
                     height: whole.height + 1,
-                    ..whole
                 }
             }
         };
-        shape.with(Shape {
-            atoms: 1,
-            ..Shape::of_leaf(0)
-        })
+        Ok(shape)
     }
 
     /// Whether this is an expression that is not understood and names lanes.
@@ -554,6 +564,16 @@ fn may_be_variable(text: &str) -> bool {
     text.starts_with(CONVERSION) || is_variable && !is_constant && !chooses(text) && !names_lanes(text)
 }
 
+/// Whether this is the text of a conversion, or of a call of `min` and its like.
+fn computes(text: &str) -> bool {
+    let called = text.split('(').next().unwrap_or_default().trim_end();
+    text.starts_with(CONVERSION)
+        || matches!(
+            called,
+            "min" | "max" | "clamp" | "saturate" | "abs" | "floor" | "ceil"
+        )
+}
+
 /// Whether this is the text of a call, of what it is named, that may choose a thread; or one that names lanes.
 fn may_name_one(text: &str) -> bool {
     names_lanes(text) || text.contains('(') && chooses(text)
@@ -614,20 +634,18 @@ mod tests {
     }
 
     #[test]
-    fn a_long_story_is_told_of_no_part_that_is_as_long() {
+    fn a_long_story_is_told_as_soon_as_a_short_one() {
         let mut terms = Terms::default();
-        let input = Value::atom(terms.inputs(1));
+        let input = terms.inputs(2);
         let op = Op::Binary(BinaryOp::Div, Scalar::Float);
-        let mut values = vec![input];
         // Each names the one before twice.
-        for _ in 0..20 {
-            let last = values[values.len() - 1].clone();
-            values.push(terms.apply(op, &[last.clone(), last]));
-        }
-        let is_told: Vec<bool> = values.iter().map(|value| terms.shape(value).is_some()).collect();
-        // 2^(n+1) - 1 atoms for the nth.
-        let most = (0..20).filter(|n| (2usize << n) - 1 <= MAX_ATOMS).count();
-        assert_eq!(is_told.iter().filter(|told| **told).count(), most);
-        assert!(is_told[most - 1] && !is_told[most]);
+        let long = |terms: &mut Terms, input| {
+            (0..MAX_DEPTH).fold(Value::atom(input), |last, _| {
+                terms.apply(op, &[last.clone(), last])
+            })
+        };
+        let (a, b) = (long(&mut terms, input), long(&mut terms, input + 1));
+        assert!(terms.shape(&a).is_some());
+        assert_eq!(terms.shape(&a), terms.shape(&b));
     }
 }

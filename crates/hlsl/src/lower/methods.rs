@@ -44,7 +44,8 @@ impl<'a> Lowering<'a> {
         self.note_write(&object);
         let mut operands = vec![object];
         operands.extend(arguments);
-        let result = query_method(name);
+        let is_counter = matches!(name, b"IncrementCounter" | b"DecrementCounter");
+        let result = query_method(name).or_else(|| is_counter.then_some(Type::UINT));
         if result.is_some() {
             self.told.insert(span);
         }

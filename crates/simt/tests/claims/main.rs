@@ -598,7 +598,7 @@ fn names_that_are_not_known_may_choose_a_thread() {
         check("", &format!("if ({condition}) {{ {claim} }}"), expected);
     }
     // Where it says which cell it is, that may be another one for each.
-    for cell in ["C[g_at]", "C[AT]", "C[g_at + 1]"] {
+    for cell in ["C[g_at]", "C[g_at + 1]", "C[AT + gi]", "C[LANE]"] {
         check(
             "",
             &format!("uint s; InterlockedAdd({cell}, 1, s); Out[s] = 1;"),
@@ -793,4 +793,80 @@ fn what_is_read_of_real_shaders_is_followed() {
     ] {
         check(globals, body, &["slot"]);
     }
+}
+
+/// What is on the device or groupshared is one for all threads, whatever header declares it. What it is supposed of is told.
+#[test]
+fn memory_that_no_file_declares_is_supposed_to_be_one() {
+    let supposed = |body: &str| {
+        let found = claims("", body);
+        let names = found
+            .iter()
+            .map(|claim| claim.supposed.iter().cloned().collect::<Vec<_>>().join(" "));
+        names.collect::<Vec<_>>()
+    };
+    for (atomic, names) in [
+        ("InterlockedAdd(g_dead[0], 1, s)", "g_dead"),
+        ("InterlockedAdd(g_dead, 1, s)", "g_dead"),
+        ("InterlockedAdd(g_args[COUNT].x, 1, s)", "COUNT g_args"),
+        (
+            "InterlockedAdd(g_args[Counter::Alive], 1, s)",
+            "Counter::Alive g_args",
+        ),
+        ("InterlockedAdd(C[AT], 1, s)", "AT"),
+        ("InterlockedAdd(C[kAlive + n], 1, s)", "kAlive"),
+        ("g_raw.InterlockedAdd(16, 1, s)", "g_raw"),
+        ("g_raw.InterlockedAdd(OFFSET, 1, s)", "OFFSET g_raw"),
+        ("s = g_list.IncrementCounter()", "g_list"),
+        ("C.GetDimensions(s, s); g_list.Append(s)", "g_list"),
+    ] {
+        assert_eq!(
+            supposed(&format!("uint s; {atomic}; Out[s] = gi;")),
+            [names],
+            "{atomic}"
+        );
+    }
+    for atomic in [
+        // An address that may be another for each thread: by what is known, or a `static` variable of a header.
+        "InterlockedAdd(g_dead[gi], 1, s)",
+        "InterlockedAdd(g_dead[Src[gi]], 1, s)",
+        "InterlockedAdd(g_dead[slot], 1, s)",
+        "InterlockedAdd(C[slot], 1, s)",
+        "InterlockedAdd(g_dead[Pick(gi)], 1, s)",
+        "InterlockedAdd(g_dead[Pick(COUNT)], 1, s)",
+        "InterlockedAdd(Pick(0), 1, s)",
+        "InterlockedAdd(Pick(0)[0], 1, s)",
+        "g_raw.InterlockedAdd(gi, 1, s)",
+        // Named for one thread, or perhaps declared where a declaration was not read.
+        "InterlockedAdd(g_perThread[0], 1, s)",
+        "InterlockedAdd(C[LANE], 1, s)",
+        "InterlockedAdd(C[THREAD_ID], 1, s)",
+        "RWBuffer<Odd<3>>> mine = Many[gi]; InterlockedAdd(mine[0], 1, s)",
+        // One thread of a wave.
+        "if (WaveIsFirstLane()) InterlockedAdd(g_dead[0], 1, s)",
+        "if (gi == 0) InterlockedAdd(g_dead[0], 1, s)",
+    ] {
+        assert_eq!(
+            supposed(&format!("uint s; {atomic}; Out[s] = gi;")),
+            [""; 0],
+            "{atomic}"
+        );
+    }
+    // An element of it is data, of a type of its own, and a store to it is a store.
+    check(
+        "",
+        "Odd one = g_ones[id.x]; one.age -= g_step; if (one.age > 0) { uint s; InterlockedAdd(g_dead[0], 1, s); g_dead[s] = gi; }",
+        &["slot"],
+    );
+    check(
+        "",
+        "if (gi == 0) cell = clamp(g_dead[0], 0, g_count); GroupMemoryBarrierWithGroupSync();
+         if (id.x < cell) { uint s; InterlockedAdd(g_dead[0], -1, s); Out[s] = gi; }",
+        &["slot"],
+    );
+    check(
+        "",
+        "if (g_ones[0] > 3) { uint s; InterlockedAdd(C[0], 1, s); Out[s] = gi; }",
+        &["slot"],
+    );
 }

@@ -269,6 +269,10 @@ fn no_order_is_made_up() {
     assert!(!stopped("g[twice(n)] = twice(n)"));
     assert!(!stopped("n = n++ + 1"));
     assert!(!stopped("n = g[n++]"));
+    // Two parts of one.
+    assert!(!stopped("uint a[2] = { gi, gi }; a[0] = a[1] = 3"));
+    assert!(!stopped("uint2 v = gi; v.x = v.y = n"));
+    assert!(stopped("uint a[2] = { gi, gi }; a[0] += a[0] = 3"));
 }
 
 #[test]

@@ -1,0 +1,316 @@
+//! Names in an atomic's place that no file at hand declares: buffers, variables and constants of a header that is not
+//! there.
+//!
+//! What such a name stands for is not known, so nothing is proved of it: it may be a macro whose text names a variable of
+//! the thread's own. What is proved is what holds *if* it is one thing in all threads, as buffers, their members and
+//! constants are, and the claim says of which names that is supposed. A name that a declaration which could not be read
+//! may declare is not among them.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{Expr, ExprKind, Shader};
+
+use crate::atomic::Cell;
+use crate::claim::FROM_HEAP;
+use crate::column::Column;
+use crate::finding::Atomic;
+use crate::machine::{Machine, Run};
+use crate::opaque::MAX_COUNT;
+use crate::place::{Components, Place, Root};
+
+impl<'a> Machine<'a> {
+    /// The place that an atomic is made on, and what was supposed of it.
+    pub fn cell(&mut self, target: &'a Expr) -> Run<(Place, BTreeSet<String>)> {
+        self.supposing((Some(target), &[]), |machine| {
+            let mut index = Vec::new();
+            if !machine.undeclared_cell(target, &mut index)? {
+                return machine.place(target);
+            }
+            let root = Root::Device {
+                resource: FROM_HEAP,
+                index,
+            };
+            Ok(Place {
+                root,
+                base: Column::ZERO,
+                components: Components::first_of(1),
+            })
+        })
+    }
+
+    /// What threads read from elements of something that no file declares and that is named like a variable: data, as of
+    /// any buffer. What all of them read may still be another one for each.
+    pub fn undeclared_element(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Option<Vec<Column>>> {
+        let [object, at] = operands else { return Ok(None) };
+        let is_element = self.claims.is_some()
+            && self.served.is_none()
+            && self.is_undeclared_variable(object)
+            && matches!(after(self.shader, object, expr), Some([b'[', ..]))
+            && at.descendants().all(looks_only);
+        if !is_element {
+            return Ok(None);
+        }
+        let at = self.eval(at)?;
+        let is_one = |column: &Column| column.uniform(self.state.active).is_some();
+        if at.iter().all(is_one) {
+            return Ok(None);
+        }
+        let mut index = vec![self.named_once(object)];
+        index.extend(at);
+        let count = self.parts(&expr.ty).clamp(1, MAX_COUNT) as u32;
+        let element = (0..count).map(|component| self.load_device(FROM_HEAP, &index, component));
+        Ok(Some(element.collect()))
+    }
+
+    /// Whether this is a name that no file declares and that is one of a variable: by custom those of macros have no small
+    /// letters.
+    fn is_undeclared_variable(&mut self, expr: &Expr) -> bool {
+        let Some(name) = self.undeclared_name(expr) else {
+            return false;
+        };
+        let is_variable = name.bytes().any(|byte| byte.is_ascii_lowercase()) && is_named_as_one(name);
+        is_variable && !self.may_be_declared(name)
+    }
+
+    /// Whether a declaration that could not be read may declare a name.
+    fn may_be_declared(&mut self, name: &'a str) -> bool {
+        let text = &self.shader.text;
+        let is_declared = || stands_as_declared(text, name.as_bytes());
+        *self.undeclared.entry(name).or_insert_with(is_declared)
+    }
+
+    /// Stores to an element that no file declares, of something that is named like a variable: a macro might change more.
+    /// Of what is stored nothing is ever read again, and a resource that is written to is looked at anew.
+    pub fn store_undeclared(&mut self, target: &'a Expr, value: &[Column]) -> Run<bool> {
+        let named_by = root(target);
+        if !self.is_undeclared_variable(named_by) {
+            return Ok(false);
+        }
+        let (index, _) = self.supposing((Some(named_by), &[]), |machine| {
+            let mut index = Vec::new();
+            let is_undeclared = machine.undeclared_cell(target, &mut index)?;
+            Ok(is_undeclared.then_some(index))
+        })?;
+        let Some(index) = index else { return Ok(false) };
+        for value in value {
+            self.store_device(FROM_HEAP, &index, 0, value);
+        }
+        Ok(true)
+    }
+
+    /// Looks something up in a run for claims as if the names that no file declares in a place, or in what says where it is,
+    /// were one thing each.
+    pub fn supposing<T>(
+        &mut self,
+        (place, indices): (Option<&Expr>, &[Expr]),
+        look_up: impl FnOnce(&mut Self) -> Run<T>,
+    ) -> Run<(T, BTreeSet<String>)> {
+        let mut names = BTreeSet::new();
+        let may_suppose = self.claims.is_some() && self.served.is_none();
+        let exprs = place.into_iter().chain(indices).enumerate();
+        let exprs = exprs.map(|(number, expr)| (expr, number == 0 && place.is_some()));
+        let mut exprs = exprs.take_while(|_| may_suppose);
+        if !exprs.all(|(expr, is_place)| self.undeclared_in(expr, is_place, &mut names)) {
+            names.clear();
+        }
+        let supposed = (!names.is_empty()).then(|| names.clone());
+        if let Some(claims) = &mut self.claims {
+            claims.supposed = supposed;
+        }
+        let found = look_up(self);
+        if let Some(claims) = &mut self.claims {
+            claims.supposed = None;
+        }
+        Ok((found?, names))
+    }
+
+    /// What a method gives that makes an atomic on an object that no file declares. `None` if it is none.
+    pub fn undeclared_method(&mut self, operands: &'a [Expr], expr: &'a Expr) -> Run<Option<Vec<Column>>> {
+        let Some((object, arguments)) = operands.split_first().filter(|_| self.claims.is_some()) else {
+            return Ok(None);
+        };
+        let Some(name) = atomic_method(self.shader, expr) else {
+            return Ok(None);
+        };
+        let by_address = name.starts_with("Interlocked");
+        let addresses = usize::from(by_address);
+        let Some((at, operands)) = arguments.split_at_checked(addresses) else {
+            return Ok(None);
+        };
+        let (cell, supposed) = self.supposing((Some(object), at), |machine| {
+            let mut index = Vec::new();
+            if !machine.undeclared_cell(object, &mut index)? {
+                return Ok(None);
+            }
+            for at in at {
+                index.extend(machine.eval(at)?);
+            }
+            Ok(Some(index))
+        })?;
+        let Some(index) = cell else { return Ok(None) };
+        let cell = Cell {
+            resource: FROM_HEAP,
+            index: &index,
+            component: 0,
+            supposed: &supposed,
+        };
+        if by_address {
+            return self
+                .atomic_on_device(name, &cell, operands, (object.span, expr))
+                .map(Some);
+        }
+        self.count_on_device(name, &cell, operands, (object.span, expr), 1)
+            .map(Some)
+    }
+
+    /// The one value of a name that no file declares, where it is supposed to have one.
+    pub fn supposed(&mut self, name: &Expr) -> Option<Vec<Column>> {
+        let supposed = self.claims.as_ref()?.supposed.as_ref()?;
+        let text = self.undeclared_name(name)?;
+        supposed.contains(text).then(|| vec![self.named_once(name)])
+    }
+
+    /// The text of a name, qualified or not, that means nothing.
+    fn undeclared_name(&self, expr: &Expr) -> Option<&'a str> {
+        let expr = expr.uncast();
+        let text = str::from_utf8(expr.span.slice(&self.shader.text)).ok()?;
+        let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b':';
+        let is_name = matches!(&expr.kind, ExprKind::Opaque(operands) if operands.is_empty())
+            && !self.is_heap(expr)
+            && !text.starts_with(|first: char| first.is_ascii_digit())
+            && !matches!(text, "" | "this")
+            && text.bytes().all(is_of_name);
+        is_name.then_some(text)
+    }
+
+    /// The names in an expression that no file declares. `false` where one of them may be another thing for each thread, or
+    /// where more than one place is looked up: what a name is supposed to be would be kept where nobody is told.
+    ///
+    /// What an atomic is made on is in memory. What says where may be a `static` variable, one a thread, but for constants.
+    fn undeclared_in(&mut self, expr: &Expr, is_place: bool, names: &mut BTreeSet<String>) -> bool {
+        if let Some(name) = self.undeclared_name(expr) {
+            names.insert(name.to_owned());
+            return (is_place || is_named_as_constant(name))
+                && is_named_as_one(name)
+                && !self.may_be_declared(name);
+        }
+        let expr = expr.uncast();
+        let is_part = matches!(&expr.kind, ExprKind::Opaque(parts) if is_place && !parts.is_empty());
+        let mut children = expr.children().enumerate();
+        looks_only(expr)
+            && children.all(|(number, child)| self.undeclared_in(child, is_part && number == 0, names))
+    }
+
+    /// Whether an expression names an element or a part of something that no file declares; with what tells which.
+    fn undeclared_cell(&mut self, expr: &'a Expr, index: &mut Vec<Column>) -> Run<bool> {
+        if self
+            .claims
+            .as_ref()
+            .is_none_or(|claims| claims.supposed.is_none())
+        {
+            return Ok(false);
+        }
+        if self.undeclared_name(expr).is_some() {
+            index.push(self.named_once(expr));
+            return Ok(true);
+        }
+        let expr = expr.uncast();
+        let ExprKind::Opaque(operands) = &expr.kind else {
+            return Ok(false);
+        };
+        let Some((object, indices)) = operands.split_first() else {
+            return Ok(false);
+        };
+        let is_part = matches!(after(self.shader, object, expr), Some([b'[' | b'.', ..]));
+        if !is_part || !self.undeclared_cell(object, index)? {
+            return Ok(false);
+        }
+        for at in indices {
+            let at = self.eval(at)?;
+            index.extend(at);
+        }
+        Ok(true)
+    }
+}
+
+/// The atomic that an expression is by its text: a method of an object of which nothing is known.
+pub(crate) fn atomic_method<'a>(shader: &'a Shader, expr: &Expr) -> Option<&'a str> {
+    let ExprKind::Opaque(operands) = &expr.kind else {
+        return None;
+    };
+    let called = after(shader, operands.first()?, expr)?.strip_prefix(b".")?;
+    let name = called.split(|byte| *byte == b'(').next()?;
+    let name = str::from_utf8(name.trim_ascii()).ok()?;
+    Atomic::of_name(name).is_some().then_some(name)
+}
+
+/// What follows an expression in one that it begins.
+fn after<'a>(shader: &'a Shader, first: &Expr, whole: &Expr) -> Option<&'a [u8]> {
+    let text = whole.span.slice(&shader.text);
+    let length = first.span.end.checked_sub(first.span.start)? as usize;
+    let begins = first.span.start == whole.span.start;
+    begins.then(|| text.get(length..).unwrap_or_default().trim_ascii_start())
+}
+
+/// What an element or a part that is not understood is one of.
+fn root(expr: &Expr) -> &Expr {
+    let mut root = expr.uncast();
+    while let ExprKind::Opaque(operands) = &root.kind
+        && let Some(object) = operands.first()
+    {
+        root = object.uncast();
+    }
+    root
+}
+
+/// Whether an expression looks up no more than its parts do, and changes nothing.
+fn looks_only(expr: &Expr) -> bool {
+    !matches!(
+        expr.kind,
+        ExprKind::Assign { .. }
+            | ExprKind::Step { .. }
+            | ExprKind::Call(..)
+            | ExprKind::Intrinsic(..)
+            | ExprKind::Method { .. }
+            | ExprKind::Comma(..)
+    )
+}
+
+/// Whether nothing in a name says that it is something of one thread.
+fn is_named_as_one(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let mut words = name.split(['_', ':']);
+    let names_threads = ["thread", "lane", "wave", "quad", "tid", "gid", "local"]
+        .iter()
+        .any(|word| name.contains(word));
+    !names_threads && !words.any(|word| matches!(word, "gi" | "id" | "i" | "idx" | "index" | "my" | "self"))
+}
+
+/// Whether a name is one of a constant by custom, or the member of something that is no variable.
+fn is_named_as_constant(name: &str) -> bool {
+    let is_prefixed =
+        name.starts_with('k') && name[1..].starts_with(|second: char| second.is_ascii_uppercase());
+    is_prefixed || name.contains("::") || !name.bytes().any(|byte| byte.is_ascii_lowercase())
+}
+
+/// Whether a name stands somewhere as what a declaration declares does: after a type, or after a parameter's macro.
+fn stands_as_declared(text: &[u8], name: &[u8]) -> bool {
+    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let mut at = 0;
+    while let Some(found) = text.get(at..).and_then(|rest| memchr::memmem::find(rest, name)) {
+        let (start, end) = (at + found, at + found + name.len());
+        at = end;
+        let before = text.get(..start).unwrap_or_default();
+        if before.last().is_some_and(is_of_name) || text.get(end).is_some_and(is_of_name) {
+            continue;
+        }
+        let before = before.trim_ascii_end();
+        if before
+            .last()
+            .is_some_and(|byte| is_of_name(byte) || matches!(byte, b'>' | b')' | b'&' | b'*'))
+        {
+            return true;
+        }
+    }
+    false
+}
