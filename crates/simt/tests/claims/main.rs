@@ -614,8 +614,11 @@ fn a_name_alone_names_one_of_the_heap() {
     for (index, expected) in [
         ("COUNTER_UAV", &["slot"][..]),
         ("g_counter", &["slot"]),
+        ("Pass.counters.counter", &["slot"]),
         ("NonUniformResourceIndex(g_counter)", &[]),
+        ("NonUniformResourceIndex(Pass.counter)", &[]),
         ("Counter()", &[]),
+        ("Counters().counter", &[]),
         ("Src[id.x]", &[]),
     ] {
         check(
@@ -624,6 +627,8 @@ fn a_name_alone_names_one_of_the_heap() {
             expected,
         );
     }
+    let of_own = "Odd own = Own(gi); RWByteAddressBuffer b = ResourceDescriptorHeap[own.counter];";
+    check("", &format!("{of_own} {claim}"), &[]);
 }
 
 /// Of what is chosen by something that may tell threads apart, data stays data if both are.
