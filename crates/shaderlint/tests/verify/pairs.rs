@@ -221,6 +221,36 @@ fn subtle_differences_are_seen() {
     }
 }
 
+/// Members by their names, and of what is computed in several steps what it is computed from.
+#[test]
+fn formulas_can_be_read() {
+    let globals =
+        "struct Pair { float2 At; uint Ids[3]; }; StructuredBuffer<Pair> P; StructuredBuffer<uint3> V;
+RWStructuredBuffer<uint> Y; cbuffer C { uint Count; uint2 Sizes; uint2x2 Turn; };";
+    let said = |a: &str, b: &str| {
+        let [a, b] = [a, b].map(|body| copying(globals, "", &format!("Y[id.x] = {body};")));
+        let said = of_two("formulas", [&a, &b], &[]);
+        let start = "1 Main: NOT equivalent: in waves of 4, differs at Y[0] (thread 0): ";
+        said.strip_prefix(start).map_or(said.clone(), str::to_owned)
+    };
+    assert_eq!(
+        said("P[id.x].Ids[1]", "P[id.x].Ids[2]"),
+        "expected P[0].Ids[1], got P[0].Ids[2]\n"
+    );
+    assert_eq!(
+        said("asuint(P[id.x].At.y)", "V[id.x].x + 1"),
+        "expected P[0].At.y, got V[0].x + 1\n"
+    );
+    assert_eq!(
+        said("Turn[1].x", "Turn._m01"),
+        "expected Turn[1][0], got Turn[0][1]\n"
+    );
+    assert_eq!(
+        said("(V[id.x].x >> Sizes.x) / (V[id.x].z | 1)", "Count"),
+        "expected a function of V[0].x, Sizes.x, V[0].z, got Count\n"
+    );
+}
+
 /// By proof, interpreter and device alike: a component by its letter, a word of a byte-address buffer by its address.
 #[test]
 fn places_are_named_as_in_hlsl() {
@@ -241,6 +271,13 @@ void Main(uint3 id : SV_DispatchThreadID) {
             swizzled,
             "differs at Dst[0].y (thread 0): expected Src[0].y, got Src[0].z",
             "differs at Dst[0].y:",
+            "differs: Dst[",
+        ),
+        (
+            "first",
+            kernel.replace("].xyz", "].yyz"),
+            "differs at Dst[0].x (thread 0): expected Src[0].x, got Src[0].y",
+            "differs at Dst[0].x:",
             "differs: Dst[",
         ),
         (
