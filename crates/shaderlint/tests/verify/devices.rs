@@ -1,6 +1,7 @@
 //! On the adapters there are.
 
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use shaderlint_hlsl::NoIncludes;
 use shaderlint_linter::{Settings, check_shader};
@@ -10,6 +11,24 @@ use snapbox::{assert_data_eq, str};
 
 use super::pairs::{BUFFERS, copying};
 use super::{NO_ADAPTER, has_adapter, root, unbroken, verify};
+
+/// Also where there is no session, as in a container.
+#[test]
+#[cfg(target_os = "linux")]
+fn drivers_are_not_heard() {
+    if !has_adapter() {
+        return;
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
+        .args(["verify", "fixtures/scan/ladder-64.hlsl", "--no-timing", "--quiet"])
+        .env_remove("XDG_RUNTIME_DIR")
+        .env_remove("NODEVICE_SELECT")
+        .current_dir(root())
+        .output()
+        .expect("the program starts");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+}
 
 /// WGSL has no lane ids in a group of several rows.
 #[test]
