@@ -40,7 +40,8 @@ use crate::{Outcome, kernel, report, terminal, write};
 #[derive(Debug, clap::Args)]
 #[command(after_help = "\
 A kernel.toml beside the file says what its kernels are given: `groups`, `set`,
-`lengths` and `contents`, for all of them or by entry point. More of it is in
+`lengths` and `contents`, for all of them or by entry point. What neither it nor
+--set says is sampled. More of it is in
 https://github.com/shaderlint/shaderlint/blob/main/docs/verification.md
 
 Exit status: 0 all is proved, 1 something is not, 2 could not do the job.")]
@@ -52,7 +53,7 @@ pub(crate) struct VerifyArgs {
     /// The entry point, where a file has several
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// A uniform, e.g. Count=100 or Scale=0.5,2 (else sampled)
+    /// Set a uniform, e.g. Count=100 or Scale=0.5,2
     #[arg(long, value_name = "NAME=VALUE", value_parser = kernel_toml::setting)]
     pub set: Vec<(String, Vec<f64>)>,
     /// Run on this adapter only (a part of its name)
@@ -61,7 +62,7 @@ pub(crate) struct VerifyArgs {
     /// Compare results only
     #[arg(long)]
     pub no_timing: bool,
-    /// Fail (exit 2) where no adapter could run the kernels
+    /// Fail (exit 2) if no adapter ran the kernels
     #[arg(long)]
     pub require_gpu: bool,
     /// How results are printed
@@ -78,7 +79,7 @@ pub(crate) struct VerifyArgs {
     /// Write a page for a browser
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
-    /// Measure what each evidence.json below the folder names
+    /// Rewrite each evidence.json below the folder
     #[arg(long, conflicts_with_all = ["other", "entry", "set", "no_timing", "report"])]
     pub evidence: bool,
     /// No progress, and a line for each kernel only

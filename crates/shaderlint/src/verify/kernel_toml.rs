@@ -261,18 +261,18 @@ pub(super) struct Why {
 }
 
 impl Why {
-    fn unknown(kind: &str, name: &str, known: &[&str]) -> Option<Why> {
-        Some(Why {
+    fn unknown(kind: &str, name: &str, known: &[&str]) -> Why {
+        Why {
             message: or_like(kind, name, known),
             is_unknown: true,
-        })
+        }
     }
 
-    fn unfit(message: String) -> Option<Why> {
-        Some(Why {
+    fn unfit(message: String) -> Why {
+        Why {
             message,
             is_unknown: false,
-        })
+        }
     }
 }
 
@@ -290,34 +290,31 @@ pub(super) fn unsettable(shader: &Shader, name: &str, numbers: &[f64]) -> Option
     let whole = variable(name);
     let Some((_, ty)) = uniforms.iter().find(|(known, _)| *known == whole) else {
         let names: Vec<&str> = uniforms.iter().map(|(known, _)| *known).collect();
-        return Why::unknown("uniform", whole, &names);
+        return Some(Why::unknown("uniform", whole, &names));
     };
     let count = shader.components(ty);
     if whole != name {
-        return Why::unfit(format!("`{whole}` is set as a whole, to {count} numbers"));
+        let message = format!("`{whole}` is set as a whole, to {count} numbers");
+        return Some(Why::unfit(message));
     }
     if count > 0 && numbers.len() > count {
         let given = numbers.len();
-        return Why::unfit(format!("`{name}` is set to {given} numbers and has {count}"));
+        let message = format!("`{name}` is set to {given} numbers and has {count}");
+        return Some(Why::unfit(message));
     }
     let is_whole = matches!(ty.scalar(), Some(Scalar::Int | Scalar::Uint));
     let fraction = numbers.iter().find(|number| is_whole && number.fract() != 0.0)?;
-    Why::unfit(format!("`{name}` is set to {fraction} and is of whole numbers"))
+    let message = format!("`{name}` is set to {fraction} and is of whole numbers");
+    Some(Why::unfit(message))
 }
 
 /// Why `name` cannot have a length.
 fn not_as_long(shader: &Shader, name: &str) -> Option<Why> {
-    let is_texture = |ty: &Type| {
-        matches!(
-            ty,
-            Type::Resource(ResourceKind::Texture | ResourceKind::RwTexture, _)
-        )
-    };
+    let is_texture = |ty: &Type| matches!(ty, Type::Resource(kind, _) if kind.is_texture());
     let mut globals = shader.globals.iter();
     if globals.any(|global| global.name == name && is_texture(&global.ty)) {
-        return Why::unfit(format!(
-            "`{name}` is a texture, which is as large as the dispatch"
-        ));
+        let message = format!("`{name}` is a texture, which is as large as the dispatch");
+        return Some(Why::unfit(message));
     }
     no_such_buffer(shader, name)
 }
@@ -335,7 +332,7 @@ fn no_such_buffer(shader: &Shader, name: &str) -> Option<Why> {
     if buffers.contains(&name) {
         return None;
     }
-    Why::unknown("buffer", name, &buffers)
+    Some(Why::unknown("buffer", name, &buffers))
 }
 
 /// The name up to a member's or an index.

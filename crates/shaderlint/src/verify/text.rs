@@ -138,7 +138,9 @@ fn proved(rows: &[MapRow]) -> Vec<(String, Vec<Words>)> {
         let is_expected = |row: &MapRow| row.is_expected && (maps.contains(&row.map) || maps == [EVERY_MAP]);
         if !rows.iter().any(is_expected) {
             // What is not to be expected is no matter.
-            words.iter_mut().for_each(|(_, color)| *color = PLAIN);
+            for (_, color) in &mut words {
+                *color = PLAIN;
+            }
         }
         (maps.join(",\n"), words)
     });
