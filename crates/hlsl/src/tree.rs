@@ -68,6 +68,17 @@ impl Shader {
         self.total(ty, |_| 1, 1)
     }
 
+    /// As [`Shader::component_name`], of what the global of this name holds or is.
+    #[must_use]
+    pub fn component_name_of(&self, global: &str, component: usize) -> Option<String> {
+        let global = self.globals.iter().find(|known| known.name == global)?;
+        let held = match &global.ty {
+            Type::Resource(_, Some(element)) => element,
+            ty => ty,
+        };
+        self.component_name(held, component)
+    }
+
     /// What names a component behind a value of `ty`, such as `.x`, `[1][0]` or `.Weights[2].y`; `None` where there is no
     /// such component.
     #[must_use]

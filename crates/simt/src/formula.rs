@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Scalar, Shader, Type};
+use shaderlint_hlsl::{Scalar, Shader};
 
 use crate::finding::Operator;
 use crate::sample::Sample;
@@ -169,12 +169,7 @@ pub(crate) fn number(word: u32, is_float: bool) -> String {
 
 /// A component of what the global of this name holds, as one writes it behind that.
 pub(crate) fn part(shader: &Shader, name: &str, component: u32) -> String {
-    let global = shader.globals.iter().find(|global| global.name == name);
-    let element = global.map(|global| match &global.ty {
-        Type::Resource(_, Some(element)) => element,
-        ty => ty,
-    });
-    let named = element.and_then(|element| shader.component_name(element, component as usize));
+    let named = shader.component_name_of(name, component as usize);
     named.unwrap_or_else(|| match component {
         0 => String::new(),
         more => format!(" (word {more})"),

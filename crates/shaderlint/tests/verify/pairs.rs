@@ -249,6 +249,15 @@ RWStructuredBuffer<uint> Y; cbuffer C { uint Count; uint2 Sizes; uint2x2 Turn; }
         said("(V[id.x].x >> Sizes.x) / (V[id.x].z | 1)", "Count"),
         "expected a function of V[0].x, Sizes.x, V[0].z, got Count\n"
     );
+    // What the interpreter finds, too.
+    let globals = globals.replace("RWStructuredBuffer<uint> Y", "RWStructuredBuffer<Pair> Y");
+    let bodies = ["id.x", "(Count / 64 - 1 - id.x / 64) * 64 + gi"];
+    let [a, b] = bodies.map(|index| copying(&globals, "", &format!("Y[{index}].Ids[1] = 1;")));
+    let said = of_two("formulas", [&a, &b], &[]);
+    assert!(
+        said.contains("interpreted in waves of 4, differs at Y[0].Ids[1]"),
+        "{said}"
+    );
 }
 
 /// By proof, interpreter and device alike: a component by its letter, a word of a byte-address buffer by its address.
