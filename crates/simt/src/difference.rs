@@ -83,7 +83,11 @@ pub(crate) fn difference(
                     scattered.insert(write.resource);
                     continue;
                 }
-                let index = index.iter().map(|index| index.word).collect();
+                let index: Vec<u32> = index.iter().map(|index| index.word).collect();
+                let resource = terms.inputs.get(&write.resource);
+                if resource.is_some_and(|resource| resource.is_beyond(&index)) {
+                    continue;
+                }
                 let place = (write.resource, write.component.wrapping_add(part.word), index);
                 at.entry(place).or_default()[which].push(Happening {
                     write,
