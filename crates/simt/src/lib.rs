@@ -77,6 +77,6 @@ pub use finding::{
     Shape, Stop, Uninitialised, WaveDependence, WaveEffect, WaveLadder,
 };
 pub use order::unordered;
-pub use sample::Given;
+pub use sample::{BUFFER_END, Given};
 pub use served::serves_alike;
 pub use wave::{LaneMap, WAVE_SIZES};

@@ -444,10 +444,10 @@ fn fingerprint(op: Op) -> u64 {
     hasher.finish()
 }
 
-/// More elements than any buffer has, and more bytes: D3D has no buffers of more than 2³¹ bytes.
-const BUFFER_END: u32 = 1 << 31;
+/// No buffer has as many elements or bytes before another one: D3D has none of more than 2³¹ bytes.
+pub const BUFFER_END: u32 = 1 << 31;
 
-/// More texels along an axis than any texture has in D3D.
+/// No texture has as many texels before another one along an axis, in D3D.
 const TEXTURE_END: u32 = 1 << 14;
 
 impl Input {
@@ -455,7 +455,8 @@ impl Input {
     /// formats, and is not written: all words that are made up for such reads may well be one, so that they are guessed.
     /// Two kernels are called different for nothing that lies there; for being equal nobody asks it.
     pub fn is_beyond(&self, index: &[u32]) -> bool {
-        self.end.is_some_and(|end| index.iter().any(|index| *index >= end))
+        self.end
+            .is_some_and(|end| index.iter().any(|index| *index >= end))
     }
 }
 
@@ -466,7 +467,9 @@ fn input(shader: &Shader, global: &Global) -> Option<Input> {
         text.windows(4).any(|word| word == b"norm")
     };
     let words = match &global.ty {
-        Type::Resource(ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer, _) => Words::Bytes,
+        Type::Resource(ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer, _) => {
+            Words::Bytes
+        }
         ty if has_scalars(shader, ty, |scalar| scalar == Scalar::Bool) || is_normalised() => Words::Narrow,
         ty if has_scalars(shader, ty, |scalar| scalar == Scalar::Float)
             && !has_scalars(shader, ty, |scalar| scalar != Scalar::Float) =>

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
-use shaderlint_simt::{LaneMap, WAVE_SIZES, Written, evaluate_groups};
+use shaderlint_simt::{BUFFER_END, LaneMap, WAVE_SIZES, Written, evaluate_groups};
 
 use crate::run::{Inputs, Random, Trial, compare::equal};
 use crate::{Binding, Lowered};
@@ -161,7 +161,8 @@ fn written(
 }
 
 /// Which group writes an element is no matter: what all groups write is compared. Not all of a large dispatch are run:
-/// what is not written by those that are may be written by another.
+/// what is not written by those that are may be written by another. Writes outside of what a kernel is given are none
+/// ([`is_outside`]).
 fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Interpretation {
     let mut words = 0;
     let mut is_open = false;
@@ -169,8 +170,16 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
     for (number, ((case, inputs), (expected, got))) in cases.zip(expected.iter().zip(got)).enumerate() {
         let tolerance = trial.tolerance(inputs);
         let is_whole = case.groups.iter().all(|count| *count <= GROUPS);
+        let is_inside = |place: &Place| {
+            let (name, index, component) = place;
+            let mut bindings = trial.flagged.bindings.iter().chain(&trial.fixed.bindings);
+            let binding = bindings.find(|binding| binding.name == *name);
+            let is_fixed = case.inputs.lengths.contains_key(name);
+            binding.is_none_or(|binding| !is_outside(binding, inputs, (index, *component), is_fixed))
+        };
         for (expected, got) in expected.iter().zip(got) {
-            words += expected.keys().chain(got.keys()).collect::<BTreeSet<_>>().len() as u64;
+            let written: BTreeSet<&Place> = expected.keys().chain(got.keys()).collect();
+            words += written.into_iter().filter(|place| is_inside(place)).count() as u64;
         }
         let mut places: BTreeMap<_, [BTreeSet<u32>; 2]> = BTreeMap::new();
         for (which, groups) in [expected, got].into_iter().enumerate() {
@@ -178,7 +187,8 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
                 places.entry(place).or_default()[which].insert(*word);
             }
         }
-        for ((name, index, component), [expected, got]) in places {
+        for (place, [expected, got]) in places.into_iter().filter(|(place, _)| is_inside(place)) {
+            let (name, index, component) = place;
             let scalar = scalar(&trial.flagged, name, *component);
             let alike = |a: &u32| got.iter().any(|b| equal(scalar, *a, *b, tolerance));
             if expected.iter().any(alike) {
@@ -204,6 +214,26 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
     } else {
         Interpretation::Equal { words }
     }
+}
+
+/// Resource, index and component, as in [`Written`].
+type Place = (String, Vec<u32>, u32);
+
+/// Whether what has this index and component lies outside of a resource, where nothing is written in HLSL.
+///
+/// A texture is as large as the kernel is told, a buffer as long as it is set to be. Any other buffer could have been longer:
+/// it goes on with zeros, as far as any does, so that what is written there, and read as 0, is what a host can see. No kernel
+/// that is followed asks for a length.
+fn is_outside(binding: &Binding, inputs: &Inputs, (index, component): (&[u32], u32), is_fixed: bool) -> bool {
+    if binding.dimensions.is_some() {
+        return inputs.texel(binding, index).is_none();
+    }
+    let words = inputs
+        .buffers
+        .get(&binding.name)
+        .map_or(0, |bytes| bytes.len() / 4);
+    let is_within = |word| word < words || !is_fixed && index.iter().all(|index| *index < BUFFER_END);
+    !word_index(binding, inputs, index, component).is_none_or(is_within)
 }
 
 /// What a texture's components are.

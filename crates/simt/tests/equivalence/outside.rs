@@ -14,13 +14,13 @@ const UNSEEN: &str = "not proved: the two write different terms that were not se
 #[test]
 fn a_read_outside_is_no_difference() {
     for [guarded, plain] in [
-        [
-            "Y[id.x] = id.x == 0 ? 0 : X[id.x - 1];",
-            "Y[id.x] = X[id.x - 1];",
-        ],
+        ["Y[id.x] = id.x == 0 ? 0 : X[id.x - 1];", "Y[id.x] = X[id.x - 1];"],
         ["Y[id.x] = 0;", "Y[id.x] = X[id.x + 0x80000000u];"],
         ["Z[id.x] = 0;", "Z[id.x] = Y[gi - 64];"],
-        ["Out.Store(4 * id.x, 0);", "Out.Store(4 * id.x, In.Load(4 * (gi - 64)));"],
+        [
+            "Out.Store(4 * id.x, 0);",
+            "Out.Store(4 * id.x, In.Load(4 * (gi - 64)));",
+        ],
         ["Y[id.x] = 0;", "Y[id.x] = T[uint2(100000, id.x)];"],
         ["Y[id.x] = 0;", "Y[id.x] = T[uint2(id.x, 16384)];"],
         ["Y[id.x] = 0;", "Y[id.x] = V[int3(id.xy, -1)];"],
@@ -43,9 +43,18 @@ fn a_read_outside_is_no_difference() {
 fn a_write_outside_is_no_difference() {
     for [guarded, plain] in [
         ["if (id.x > 0) Y[id.x - 1] = 5;", "Y[id.x - 1] = 5;"],
-        ["if (id.x > 0) U[id.xy - uint2(1, 0)] = 5;", "U[id.xy - uint2(1, 0)] = 5;"],
-        ["Y[id.x] = 1;", "Y[id.x] = 1; U[uint2(gi, 20000 + 1000 * g.x)] = 5;"],
-        ["Y[id.x] = 1;", "Y[id.x] = 1; if (g.x == 0) U[uint2(gi, 20000)] = 5;"],
+        [
+            "if (id.x > 0) U[id.xy - uint2(1, 0)] = 5;",
+            "U[id.xy - uint2(1, 0)] = 5;",
+        ],
+        [
+            "Y[id.x] = 1;",
+            "Y[id.x] = 1; U[uint2(gi, 20000 + 1000 * g.x)] = 5;",
+        ],
+        [
+            "Y[id.x] = 1;",
+            "Y[id.x] = 1; if (g.x == 0) U[uint2(gi, 20000)] = 5;",
+        ],
     ] {
         assert_eq!(said([guarded, plain]), UNSEEN, "{guarded} {plain}");
     }
@@ -75,7 +84,11 @@ fn what_is_inside_still_differs() {
             "Y[id.x] = X[id.x - 2];",
             "Y[2]: X[1] against X[0]",
         ),
-        ("Y[id.x] = 0;", "Y[id.x] = X[id.x + 1000000];", "Y[0]: 0 against X[1000000]"),
+        (
+            "Y[id.x] = 0;",
+            "Y[id.x] = X[id.x + 1000000];",
+            "Y[0]: 0 against X[1000000]",
+        ),
         (
             "Y[id.x] = 0;",
             "Y[id.x] = T[uint2(16383, id.x)];",

@@ -74,7 +74,8 @@ impl Body<'_, '_> {
                 let fun = AtomicFunction::Exchange { compare: None };
                 (fun, self.value_as(value, &place.ty)?, out.first())
             }
-            (Operation::CompareExchange, [compare, value, _]) | (Operation::CompareStore, [compare, value]) => {
+            (Operation::CompareExchange, [compare, value, _])
+            | (Operation::CompareStore, [compare, value]) => {
                 let compare = Some(self.value_as(compare, &place.ty)?);
                 let fun = AtomicFunction::Exchange { compare };
                 (fun, self.value_as(value, &place.ty)?, arguments.get(2))
