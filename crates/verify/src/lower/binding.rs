@@ -170,8 +170,10 @@ impl Unit<'_> {
             ))
         );
         let is_atomic = global.is_some_and(|global| self.reach.atomics.contains_key(&global));
+        let is_asked = global.is_some_and(|global| self.reach.asked.contains(&global));
         self.bindings.push(Binding {
             is_atomic: is_atomic || kind == BindingKind::Counter,
+            is_asked: is_asked && kind != BindingKind::Counter,
             name,
             group: 0,
             binding,
