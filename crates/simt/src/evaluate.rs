@@ -32,8 +32,8 @@ pub fn evaluate(
     evaluate_groups(shader, entry, wave_size, map, &[([0; 3], given)])?.pop()?
 }
 
-/// Whether a kernel was seen to end at a wave size, whatever it is given: what was run holds for any inputs, and no loop was
-/// left out of it.
+/// Whether a kernel was seen to end at a wave size, and to stay within its arrays and without races, whatever it is given:
+/// what was run holds for any inputs, and no loop was left out of it.
 #[must_use]
 pub fn ends(shader: &Shader, entry: FunctionId, wave_size: u32, map: LaneMap) -> bool {
     let function = shader.functions.get(entry.0 as usize);
@@ -46,7 +46,17 @@ pub fn ends(shader: &Shader, entry: FunctionId, wave_size: u32, map: LaneMap) ->
     let mut terms = Terms::default();
     let waves = Waves::new(group, wave_size, map);
     let machine = Machine::new(shader, &mut terms, entry, waves, BUDGET);
-    machine.is_some_and(|mut machine| machine.run().is_none() && machine.state.unended.is_empty())
+    machine.is_some_and(|mut machine| is_followed(&mut machine))
+}
+
+/// Runs a kernel to its end.
+fn is_followed(machine: &mut Machine<'_>) -> bool {
+    let stopped = machine.run();
+    let report = &machine.report;
+    stopped.is_none()
+        && machine.state.unended.is_empty()
+        && !report.unproved
+        && report.out_of_bounds.is_empty()
 }
 
 /// As [`evaluate`], of these groups, each by its `SV_GroupID` and with what it is given. The kernel is run once: what
@@ -70,10 +80,7 @@ pub fn evaluate_groups(
         Waves::new(group, wave_size, map),
         BUDGET,
     )?;
-    let stopped = machine.run();
-    let report = &machine.report;
-    let is_ended = machine.state.unended.is_empty();
-    if stopped.is_some() || !is_ended || report.unproved || !report.out_of_bounds.is_empty() {
+    if !is_followed(&mut machine) {
         return None;
     }
     let mut writes = machine.state.writes.to_vec();

@@ -40,7 +40,7 @@ pub enum Interpretation {
     NotFollowed,
 }
 
-/// Whether both kernels were seen to end whatever they are given, at every wave size that they allow.
+/// Whether both kernels were seen to end, within their arrays, whatever they are given, at every wave size that they allow.
 #[must_use]
 pub fn end(kernels: [(&Shader, FunctionId); 2]) -> bool {
     let sizes = WAVE_SIZES.into_iter();

@@ -137,7 +137,7 @@ void main(uint3 id : SV_DispatchThreadID) { A[id.xy] = B[id.xy]; C[id.xy] = 1; D
     );
     assert_eq!(
         sizes(false, true),
-        [[14, 6, 1], [13, 5, 1], [12, 6, 1], [11, 5, 4]]
+        [[14, 6, 1], [13, 5, 1], [12, 6, 1], [11, 5, 7]]
     );
 }
 

@@ -1,12 +1,12 @@
-//! What the interpreter says of writes outside of what kernels are given.
+//! What is said of reads and writes outside of what kernels are given.
 
 mod support;
 
 use shaderlint_simt::LaneMap;
 use shaderlint_verify::interpret::{Interpretation, interpret};
 use shaderlint_verify::lower;
-use shaderlint_verify::run::{Trial, cases};
-use support::shader;
+use shaderlint_verify::run::{Report, Trial, adapters, cases, compare_and_time};
+use support::{lowered, shader};
 
 const GLOBALS: &str =
     "Texture2D<uint> T; RWTexture2D<uint> U; RWStructuredBuffer<uint> Out, Given; StructuredBuffer<uint> In;";
@@ -70,6 +70,82 @@ fn what_is_written_inside_differs() {
                 panic!("{more}");
             };
             assert_eq!(at, place);
+        }
+    }
+}
+
+/// What each device showed of two bodies, with so many elements in `Out`.
+fn reports(bodies: [&str; 2], length: Option<u32>) -> Vec<Report> {
+    let [first, second] = bodies.map(|body| {
+        lowered(&format!(
+            "{GLOBALS} AppendStructuredBuffer<uint> List; RWByteAddressBuffer Bytes;
+[numthreads(64, 1, 1)] void main(uint3 id : SV_DispatchThreadID, uint gi : SV_GroupIndex) {{ {body} }}"
+        ))
+    });
+    let mut trial = Trial::new(&first, &second);
+    trial.is_untimed = true;
+    trial.unordered.insert("List".into());
+    let mut plan = trial.timed_inputs.clone();
+    plan.lengths
+        .extend(length.map(|length| ("Out".to_owned(), length)));
+    trial.cases = cases(&plan, None);
+    let compared = adapters()
+        .into_iter()
+        .map(|adapter| compare_and_time(&adapter, &trial));
+    compared.map(|report| report.expect("it runs")).collect()
+}
+
+/// Of a buffer that is as long as the harness takes it to be, and of none else.
+#[test]
+fn what_only_longer_buffers_decide_is_no_difference() {
+    let through = "Out[2 * id.x] = id.x; Out[2 * id.x + 1] = In[id.x]; Given[id.x] = Out[2 * id.x] + Out[2 * id.x + 1];";
+    let known = "Out[2 * id.x] = id.x; Out[2 * id.x + 1] = In[id.x]; Given[id.x] = In[id.x] + id.x;";
+    let bytes = "Bytes.Store3(12 * id.x, uint3(1, 2, id.x)); Out[id.x] = Bytes.Load(12 * id.x + 8);";
+    let known_bytes = "Bytes.Store3(12 * id.x, uint3(1, 2, id.x)); Out[id.x] = id.x;";
+    for (bodies, name) in [
+        ([through, known], "Out"),
+        ([known, through], "Out"),
+        ([bytes, known_bytes], "Bytes"),
+        // A texture that is wide enough for whatever is written may be too narrow.
+        (
+            [
+                "U[2 * id.xy] = 1; Out[id.x] = U[2 * id.xy];",
+                "U[2 * id.xy] = 1; Out[id.x] = 1;",
+            ],
+            "U",
+        ),
+    ] {
+        for report in reports(bodies, None) {
+            assert!(!report.is_difference() && !report.is_match(), "{report:?}");
+            assert_eq!(report.short.iter().collect::<Vec<_>>(), [name], "{bodies:?}");
+        }
+    }
+    // It is long enough, or it is known how long it is.
+    for report in reports([through, known], Some(1000)) {
+        assert!(report.is_match(), "{report:?}");
+    }
+    for report in reports([through, known], Some(192)) {
+        assert!(report.is_difference(), "{report:?}");
+    }
+}
+
+#[test]
+fn what_longer_buffers_do_not_decide_is_a_difference() {
+    for bodies in [
+        ["Out[2 * id.x] = id.x;", "Out[2 * id.x] = id.x + 1;"],
+        // The length is asked for.
+        [
+            "uint n, size; Out.GetDimensions(n, size); Out[id.x] = n;",
+            "uint n, size; Out.GetDimensions(n, size); Out[id.x] = min(n, 64);",
+        ],
+        // In a list that is too short it is chance which elements find room.
+        ["List.Append(id.x); List.Append(id.x);", "List.Append(id.x);"],
+    ] {
+        for report in reports(bodies, None) {
+            assert!(
+                report.is_difference() && report.short.is_empty(),
+                "{bodies:?} {report:?}"
+            );
         }
     }
 }

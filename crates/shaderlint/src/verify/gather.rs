@@ -152,7 +152,7 @@ fn runnable(
             let mut about: Vec<&str> = more.iter().map(|case| case.about).collect();
             about.dedup();
             remarks.push(format!(
-                "not run with {}: it is not known whether the kernels end then",
+                "not run with {}: it is not known whether the kernels end then, and stay in their arrays",
                 about.join(" or ")
             ));
         }

@@ -46,8 +46,8 @@ pub fn cases(given: &InputPlan, groups: Option<[u32; 3]>) -> Vec<Case> {
 /// Dispatches with other uniforms than counts, one group each: small numbers, as only some mode or flag does what it does,
 /// and sampled ones; none where all of the kernels' uniforms are given. And one whose textures end among what is reached.
 ///
-/// A kernel may be meant for other numbers and never end with these: they are only for kernels that end whatever they are
-/// given ([`crate::interpret::end`]).
+/// A kernel may be meant for other numbers, and never end with these or leave its arrays: they are only for kernels that do
+/// neither, whatever they are given ([`crate::interpret::end`]). Two that are equal are so with all of these numbers then.
 #[must_use]
 pub fn more_cases(kernels: &[&Lowered], given: &InputPlan) -> Vec<Case> {
     let bindings = || kernels.iter().flat_map(|kernel| &kernel.bindings);
