@@ -57,7 +57,7 @@ impl<'f> Uses<'f> {
         };
         let mut waiting = vec![&function.body];
         while let Some(block) = waiting.pop() {
-            for statement in block.iter() {
+            for statement in block {
                 waiting.extend(uses.note(statement));
             }
         }

@@ -66,8 +66,8 @@ pub fn more_cases(kernels: &[&Lowered], given: &InputPlan) -> Vec<Case> {
         });
     };
     let plan = |numbers: Numbers, values: Values| InputPlan {
-        numbers,
         values,
+        numbers,
         ..given.clone()
     };
     if has_free {

@@ -204,17 +204,22 @@ impl Kernels<'_> {
         let ample = with(guessed.clone());
         match compare(&ample) {
             _ if guessed.is_empty() => {}
-            Some(comparison) if comparison.differing == 0 => {
-                // Not by chance.
-                if !report.is_unstable && !are_alike(case) && are_alike(&ample) {
-                    let mut alone = guessed.iter().map(|name| BTreeSet::from([name.clone()]));
-                    let one = alone.find(|one| are_alike(&with(one.clone())));
-                    report.short = one.unwrap_or(guessed);
-                }
+            // Not by chance.
+            Some(comparison)
+                if comparison.differing == 0
+                    && !report.is_unstable
+                    && !are_alike(case)
+                    && are_alike(&ample) =>
+            {
+                let mut alone = guessed.iter().map(|name| BTreeSet::from([name.clone()]));
+                let one = alone.find(|one| are_alike(&with(one.clone())));
+                report.short = one.unwrap_or(guessed);
             }
             // In a list that is too short it is chance which elements find room.
             Some(comparison)
-                if report.is_unstable && !self.is_unstable(trial, &trial.inputs(&ample), ample.groups)? =>
+                if comparison.differing > 0
+                    && report.is_unstable
+                    && !self.is_unstable(trial, &trial.inputs(&ample), ample.groups)? =>
             {
                 report.is_unstable = false;
                 report.comparisons.pop();
