@@ -18,9 +18,10 @@ fn said(bodies: [&str; 2]) -> Interpretation {
             "{GLOBALS} [numthreads(8, 8, 1)] void main(uint3 id : SV_DispatchThreadID, uint gi : SV_GroupIndex) {{ {body} }}"
         ))
     });
-    let entries = [&first, &second].map(|shader| shader.entry_points().next().unwrap().0);
+    let entries = [&first, &second].map(|shader| shader.entry_points().next().expect("an entry point").0);
     let [a, b] = [(&first, entries[0]), (&second, entries[1])];
-    let mut trial = Trial::new(&lower(a.0, a.1).unwrap(), &lower(b.0, b.1).unwrap());
+    let lowered_of = |(shader, entry)| lower(shader, entry).expect("it has a WGSL form");
+    let mut trial = Trial::new(&lowered_of(a), &lowered_of(b));
     let mut plan = trial.timed_inputs.clone();
     plan.lengths.insert("Given".into(), 100);
     trial.cases = cases(&plan, None);
