@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
 use shaderlint_simt::{BUFFER_END, LaneMap, WAVE_SIZES, Written, ends, evaluate_groups};
 
-use crate::run::{Inputs, Random, Trial, compare::equal};
+use crate::run::{Case, Inputs, Random, Trial, compare::equal};
 use crate::{Binding, Lowered};
 
 /// Groups of each case that are interpreted.
@@ -90,6 +90,32 @@ pub fn interpret(
         }
     }
     interpreted
+}
+
+/// The places to which groups of a case write unlike words, as far as the kernel is followed: whichever comes last decides
+/// what is left there, on the same device in one run and another.
+#[must_use]
+pub fn contested(kernel: (&Shader, FunctionId), trial: &Trial, case: &Case) -> BTreeSet<Place> {
+    let mut one = trial.clone();
+    one.cases = vec![case.clone()];
+    let Some(size) = WAVE_SIZES.into_iter().find(|size| allows(kernel, *size)) else {
+        return BTreeSet::new();
+    };
+    let left = written(
+        kernel,
+        &trial.flagged,
+        &one,
+        &[one.inputs(case)],
+        size,
+        LaneMap::Linear,
+    );
+    let groups = left.and_then(|mut cases| cases.pop()?).unwrap_or_default();
+    let mut words: BTreeMap<Place, BTreeSet<u32>> = BTreeMap::new();
+    for (place, word) in groups.into_iter().flatten() {
+        words.entry(place).or_default().insert(word);
+    }
+    let contested = words.into_iter().filter(|(_, words)| words.len() > 1);
+    contested.map(|(place, _)| place).collect()
 }
 
 /// By case, what each of its groups writes; `None` where that is not followed.
@@ -209,7 +235,7 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
 }
 
 /// Resource, index and component, as in [`Written`].
-type Place = (String, Vec<u32>, u32);
+pub type Place = (String, Vec<u32>, u32);
 
 /// Whether what has this index and component lies outside of a resource, where nothing is written in HLSL.
 ///

@@ -15,6 +15,8 @@ use crate::{BindingKind, Lowered};
 /// Runs after which a kernel that left the same each time is taken to do so, and seconds after which that is asked of fewer.
 const AGAIN: u32 = 32;
 const AGAIN_AT_LEAST: u32 = 2;
+/// Runs of both kernels of which one has to show what was seen to differ.
+const AGAIN_COMPARED: u32 = 4;
 const AGAIN_S: u64 = 5;
 
 /// Seconds that an adapter may be silent for: longer than any one run may take.
@@ -104,7 +106,8 @@ pub struct Report {
     pub waves: Option<Waves>,
     /// One for each case of the trial, up to the first that differs.
     pub comparisons: Vec<Comparison>,
-    /// The flagged kernel itself did not leave the same twice where the two differ: nothing is known of the fix.
+    /// The flagged kernel itself did not leave the same twice where the two differ, or they were not seen to differ again:
+    /// nothing is known of the fix.
     pub is_unstable: bool,
     /// Buffers and textures that only have to be larger for the kernels to leave the same: nobody said how large they are.
     pub short: BTreeSet<String>,
@@ -200,6 +203,8 @@ impl Kernels<'_> {
         // That there is no room for more, say, takes nothing from what was seen.
         let compare = |case: &Case| self.compare(trial, &trial.inputs(case), case.groups).ok();
         let are_alike = |case: &Case| compare(case).is_some_and(|comparison| comparison.differing == 0);
+        // As the first run of a kernel takes longer than others, groups come in an order then in which they never come again.
+        report.is_unstable |= (0..AGAIN_COMPARED).all(|_| are_alike(case));
         let guessed = trial.guessed_lengths(case);
         let ample = with(guessed.clone());
         match compare(&ample) {
