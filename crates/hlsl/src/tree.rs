@@ -68,6 +68,54 @@ impl Shader {
         self.total(ty, |_| 1, 1)
     }
 
+    /// As [`Shader::component_name`], of what the global of this name holds or is.
+    #[must_use]
+    pub fn component_name_of(&self, global: &str, component: usize) -> Option<String> {
+        let global = self.globals.iter().find(|known| known.name == global)?;
+        let held = match &global.ty {
+            Type::Resource(_, Some(element)) => element,
+            ty => ty,
+        };
+        self.component_name(held, component)
+    }
+
+    /// What names a component behind a value of `ty`, such as `.x`, `[1][0]` or `.Weights[2].y`; `None` where there is no
+    /// such component.
+    #[must_use]
+    pub fn component_name(&self, ty: &Type, component: usize) -> Option<String> {
+        match ty {
+            Type::Scalar(_) | Type::Vector(_, 1) if component == 0 => Some(String::new()),
+            Type::Vector(_, n) if component < usize::from(*n) => {
+                let letter = ["x", "y", "z", "w"].get(component)?;
+                Some(format!(".{letter}"))
+            }
+            Type::Matrix(_, rows, columns) => {
+                let columns = usize::from(*columns);
+                let row = component.checked_div(columns)?;
+                (row < usize::from(*rows)).then(|| format!("[{row}][{}]", component % columns))
+            }
+            Type::Struct(StructId(id)) => {
+                let mut within = component;
+                for field in &self.structs.get(*id as usize)?.fields {
+                    let own = self.components(&field.ty);
+                    if within < own {
+                        let name = self.component_name(&field.ty, within)?;
+                        return Some(format!(".{}{name}", field.name));
+                    }
+                    within -= own;
+                }
+                None
+            }
+            Type::Array(element, length) => {
+                let each = self.components(element);
+                let index = component.checked_div(each)?;
+                let name = self.component_name(element, component % each)?;
+                (index < *length as usize).then(|| format!("[{index}]{name}"))
+            }
+            _ => None,
+        }
+    }
+
     /// Whether `ty` is a resource, or a value of it has one in it.
     #[must_use]
     pub fn holds_resource(&self, ty: &Type) -> bool {

@@ -77,6 +77,20 @@ pub enum ResourceKind {
 }
 
 impl ResourceKind {
+    /// Whether its words are told by their addresses in bytes.
+    #[must_use]
+    pub fn is_by_address(self) -> bool {
+        matches!(
+            self,
+            ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer
+        )
+    }
+
+    #[must_use]
+    pub fn is_texture(self) -> bool {
+        matches!(self, ResourceKind::Texture | ResourceKind::RwTexture)
+    }
+
     /// Whether a shader may write through it.
     #[must_use]
     pub fn is_writable(self) -> bool {

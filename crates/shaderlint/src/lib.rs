@@ -11,6 +11,8 @@ mod baseline;
 mod bench;
 mod changed;
 mod config;
+#[cfg(all(feature = "gpu", target_os = "linux"))]
+mod drivers;
 mod encoding;
 mod explain;
 #[doc(hidden)]
@@ -74,6 +76,13 @@ const STACK_SIZE: usize = 256 << 20;
 #[must_use]
 pub fn main() -> ExitCode {
     let args = args::Args::parse();
+    #[cfg(all(feature = "gpu", target_os = "linux"))]
+    if matches!(
+        args.command,
+        Some(args::Command::Verify(_) | args::Command::Bench(_))
+    ) {
+        drivers::hush();
+    }
     panics::keep_quiet();
     match on_deep_stacks(|| panics::as_error("internal error, please report", || dispatch(args))) {
         Ok(outcome) => outcome.into(),

@@ -14,9 +14,10 @@ mod proof;
 mod record;
 mod text;
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use clap::ValueEnum;
 use serde::Serialize;
 use shaderlint_verify::run::{Adapter, adapters};
@@ -32,11 +33,18 @@ use crate::config::Projects;
 use crate::includes::Files as Sources;
 use crate::lint::{self, OneFile, Unit};
 use crate::terminal::Style;
-use crate::walk::{self, Asked};
-use crate::{Outcome, kernel, terminal, write};
+use crate::walk::{self, Asked, Input};
+use crate::{Outcome, kernel, report, terminal, write};
 
 /// Arguments of `shaderlint verify`.
 #[derive(Debug, clap::Args)]
+#[command(after_help = "\
+A kernel.toml beside the file says what its kernels are given: `groups`, `set`,
+`lengths` and `contents`, for all of them or by entry point. What neither it nor
+--set says is sampled. More of it is in
+https://github.com/shaderlint/shaderlint/blob/main/docs/verification.md
+
+Exit status: 0 all is proved, 1 something is not, 2 could not do the job.")]
 pub(crate) struct VerifyArgs {
     /// An HLSL file, or a folder of them
     pub path: PathBuf,
@@ -45,7 +53,7 @@ pub(crate) struct VerifyArgs {
     /// The entry point, where a file has several
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
-    /// What a uniform is, e.g. Count=100; else it is sampled
+    /// Set a uniform, e.g. Count=100 or Scale=0.5,2
     #[arg(long, value_name = "NAME=VALUE", value_parser = kernel_toml::setting)]
     pub set: Vec<(String, Vec<f64>)>,
     /// Run on this adapter only (a part of its name)
@@ -54,7 +62,7 @@ pub(crate) struct VerifyArgs {
     /// Compare results only
     #[arg(long)]
     pub no_timing: bool,
-    /// Fail (exit 2) where no adapter could run the kernels
+    /// Fail (exit 2) if no adapter ran the kernels
     #[arg(long)]
     pub require_gpu: bool,
     /// How results are printed
@@ -71,7 +79,7 @@ pub(crate) struct VerifyArgs {
     /// Write a page for a browser
     #[arg(long, value_name = "FILE.html")]
     pub report: Option<PathBuf>,
-    /// Measure what each evidence.json below the folder names, and write it there
+    /// Rewrite each evidence.json below the folder
     #[arg(long, conflicts_with_all = ["other", "entry", "set", "no_timing", "report"])]
     pub evidence: bool,
     /// No progress, and a line for each kernel only
@@ -96,14 +104,12 @@ struct Output<'a> {
 }
 
 pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
-    let devices = chosen(args.adapter.as_deref())?;
     if let Some(path) = &args.report {
         write::is_writable(path)?;
     }
     if args.evidence {
-        ensure!(!devices.is_empty(), "there is no adapter to measure on");
         let progress = Progress::new(args.quiet);
-        let all_alike = record::record(&args.path, &args.source, &devices, &progress);
+        let all_alike = record::record(&args.path, &args.source, args.adapter.as_deref(), &progress);
         progress.clear();
         return Ok(if all_alike? {
             Outcome::Clean
@@ -113,7 +119,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
     }
     let mut verification = Verification {
         args,
-        devices,
+        devices: OnceCell::new(),
         progress: Progress::new(args.quiet),
         known: Vec::new(),
         page: Page::default(),
@@ -146,7 +152,8 @@ pub(crate) fn chosen(name: Option<&str>) -> Result<Vec<Adapter>> {
 /// A run of the program.
 struct Verification<'a> {
     args: &'a VerifyArgs,
-    devices: Vec<Adapter>,
+    /// The adapters, once there is something to run.
+    devices: OnceCell<Vec<Adapter>>,
     progress: Progress,
     known: Vec<Evidence>,
     page: Page,
@@ -168,13 +175,7 @@ impl Verification<'_> {
             return self.two_files(&args.path, other);
         }
         if !args.path.is_dir() {
-            let found = self.one_file(&args.path)?;
-            if found == 0 {
-                let nothing = format!("{}: no kernel has a finding with a fix\n", args.path.display());
-                self.say(&nothing)?;
-                self.say_unread()?;
-            }
-            return Ok(());
+            return self.one_file(&args.path);
         }
         let mut projects = Projects::new(&args.source);
         let mut is_shader = |path: &Path| match projects.of(path) {
@@ -188,55 +189,65 @@ impl Verification<'_> {
             terminal::complain(&problem);
             self.could_not = true;
         }
-        let (mut files, mut found) = (0, 0);
-        for input in inputs
-            .iter()
-            .filter(|input| lint::may_have_entry(&sources, &input.path))
-        {
-            files += 1;
-            match self.one_file(&input.path) {
-                Ok(pairs) => found += pairs,
+        let has_kernel = |input: &&Input| lint::may_have_entry(&sources, &input.path);
+        let inputs: Vec<&Input> = inputs.iter().filter(has_kernel).collect();
+        ensure!(
+            !inputs.is_empty(),
+            "{}: no file has a kernel",
+            args.path.display()
+        );
+        // An adapter that there is not is told once.
+        self.devices()?;
+        for input in &inputs {
+            if let Err(error) = self.one_file(&input.path) {
                 // The others are still looked at.
-                Err(error) => {
-                    self.progress.clear();
-                    terminal::complain(&format!("{error:#}"));
-                    self.could_not = true;
-                }
+                self.progress.aside(|| report::failure(&error));
+                self.could_not = true;
             }
         }
-        if found == 0 {
+        if self.known.is_empty() {
+            let files = match inputs.len() {
+                1 => "1 file".to_owned(),
+                more => format!("{more} files"),
+            };
             let folder = args.path.display();
             self.say(&format!(
-                "{folder}: no kernel has a finding with a fix, in {files} files\n"
+                "{folder}: no kernel has a finding with a fix, in {files}\n"
             ))?;
+            self.could_not |= self.unread == inputs.len();
         }
-        self.say_unread()?;
-        ensure!(files > 0, "{}: no file has a kernel", args.path.display());
-        Ok(())
+        self.say_unread()
     }
 
-    /// How many kernels of the file have a fix.
-    fn one_file(&mut self, path: &Path) -> Result<usize> {
+    fn devices(&self) -> Result<&[Adapter]> {
+        if let Some(known) = self.devices.get() {
+            return Ok(known);
+        }
+        let chosen = chosen(self.args.adapter.as_deref())?;
+        Ok(self.devices.get_or_init(|| chosen))
+    }
+
+    fn one_file(&mut self, path: &Path) -> Result<()> {
         let args = self.args;
         let file = OneFile::read(path, &args.source)?;
         let flagged = file.unit(&file.text);
         let is_one = !args.path.is_dir();
         self.unread += usize::from(!flagged.problems.is_empty());
-        if is_one && flagged.shader.entry_points().next().is_none() {
-            self.say_unread()?;
-            bail!(
-                "{}: no function has a [numthreads] attribute that could be read",
-                path.display()
-            );
-        }
-        if let (Some(wanted), true) = (&args.entry, is_one) {
-            kernel::entry(&flagged.shader, kernel::path(&flagged), Some(wanted))?;
-        }
         if is_one {
-            self.settings_are_of(&flagged)?;
+            self.is_as_asked(&flagged)
+                .map_err(|error| self.as_read(&[&flagged], error))?;
         }
         let settings = Settings::of_file(path, &flagged.shader, &args.set)?;
         let (fixed, fixed_text, pairs) = fixed_file(args.entry.as_deref(), &file, &flagged);
+        if is_one && pairs.is_empty() {
+            let nothing = "no kernel has a finding with a fix";
+            // What is not found may be where it could not be read.
+            ensure!(
+                flagged.problems.is_empty(),
+                self.as_read(&[&flagged], anyhow!(nothing))
+            );
+            return self.say(&format!("{}: {nothing}\n", path.display()));
+        }
         if !is_one && !pairs.is_empty() && args.output_format == Format::Full {
             self.say(&format!("{}\n", path.display()))?;
         }
@@ -249,7 +260,24 @@ impl Verification<'_> {
         for pair in &pairs {
             self.one_pair(&files, pair, &settings)?;
         }
-        Ok(pairs.len())
+        if is_one {
+            self.tell_unread(&[&flagged])
+        } else {
+            Ok(())
+        }
+    }
+
+    /// The entry point and the uniforms that the command line names are there.
+    fn is_as_asked(&self, unit: &Unit) -> Result<()> {
+        let path = kernel::path(unit);
+        ensure!(
+            unit.shader.entry_points().next().is_some(),
+            "{path}: no function has a [numthreads] attribute that could be read"
+        );
+        if self.args.entry.is_some() {
+            kernel::entry(&unit.shader, path, self.args.entry.as_deref())?;
+        }
+        self.settings_are_of(unit)
     }
 
     fn two_files(&mut self, first: &Path, second: &Path) -> Result<()> {
@@ -260,9 +288,15 @@ impl Verification<'_> {
             Ok((file, unit))
         };
         let ((file, flagged), (other_text, other)) = (read(first)?, read(second)?);
-        self.settings_are_of(&flagged)?;
-        let pair = other_file(args.entry.as_deref(), &flagged, &other)?;
-        interface::check(&flagged, &other, &pair)?;
+        let units = [&flagged, &other];
+        self.unread += units.iter().filter(|unit| !unit.problems.is_empty()).count();
+        let pair = || -> Result<Pair> {
+            self.settings_are_of(&flagged)?;
+            let pair = other_file(args.entry.as_deref(), &flagged, &other)?;
+            interface::check(&flagged, &other, &pair)?;
+            Ok(pair)
+        };
+        let pair = pair().map_err(|error| self.as_read(&units, error))?;
         let settings = Settings::of_file(first, &flagged.shader, &args.set)?;
         let files = Files {
             flagged: &flagged,
@@ -270,14 +304,48 @@ impl Verification<'_> {
             flagged_text: &file.text,
             fixed_text: &other_text.text,
         };
-        self.one_pair(&files, &pair, &settings)
+        self.one_pair(&files, &pair, &settings)?;
+        self.tell_unread(&units)
+    }
+
+    /// What is wrong with files as they were read. Where that was not in full, this is why, and is told first.
+    fn as_read(&self, units: &[&Unit], error: Error) -> Error {
+        let unread = units.iter().filter(|unit| !unit.problems.is_empty());
+        let names: Vec<&str> = unread.map(|unit| kernel::path(unit)).collect();
+        if names.is_empty() {
+            return error;
+        }
+        self.show_problems(units);
+        anyhow!(
+            "{} not read in full; as far as it was, {error:#}",
+            names.join(" and ")
+        )
+    }
+
+    /// What could not be read of files that were asked for by name: at its place, if it may be why something is not
+    /// proved.
+    fn tell_unread(&self, units: &[&Unit]) -> Result<()> {
+        if self.is_all_proved() {
+            return self.say_unread();
+        }
+        self.show_problems(units);
+        Ok(())
+    }
+
+    fn show_problems(&self, units: &[&Unit]) {
+        self.progress
+            .aside(|| units.iter().for_each(|unit| report::problems(unit)));
+    }
+
+    fn is_all_proved(&self) -> bool {
+        self.known.iter().all(|one| one.verdict.kind.is_equivalent())
     }
 
     /// Whether what is set can be.
     fn settings_are_of(&self, unit: &Unit) -> Result<()> {
         for (name, numbers) in &self.args.set {
             if let Some(why) = kernel_toml::unsettable(&unit.shader, name, numbers) {
-                bail!("--set {name}: {}: {why}", kernel::path(unit));
+                bail!("--set {name}: {}: {}", kernel::path(unit), why.message);
             }
         }
         Ok(())
@@ -285,7 +353,8 @@ impl Verification<'_> {
 
     fn one_pair(&mut self, files: &Files<'_>, pair: &Pair, settings: &Settings) -> Result<()> {
         let is_timed = !self.args.no_timing;
-        let (evidence, trial) = gather(files, pair, &self.devices, settings, is_timed, &self.progress);
+        let devices = self.devices()?;
+        let (evidence, trial) = gather(files, pair, devices, settings, is_timed, &self.progress);
         if self.args.output_format == Format::Full {
             let style = Style::of_stdout(ColorChoice::Auto);
             let text = if self.args.quiet {
@@ -332,14 +401,14 @@ impl Verification<'_> {
             text.push(b'\n');
             terminal::print(&text)?;
         }
+        let could_run = self.known.iter().all(Evidence::was_run);
+        let (is_all_proved, could_not) = (self.is_all_proved(), self.could_not);
         if let Some(path) = &args.report {
             std::fs::write(path, self.page.html()?).with_context(|| path.display().to_string())?;
         }
-        let is_equal = self.known.iter().all(|one| one.verdict.kind.is_equivalent());
-        let could_run = self.known.iter().all(Evidence::was_run);
-        Ok(if !is_equal {
+        Ok(if !is_all_proved {
             Outcome::Findings
-        } else if self.could_not || (args.require_gpu && !could_run) {
+        } else if could_not || (args.require_gpu && !could_run) {
             Outcome::Failure
         } else {
             Outcome::Clean

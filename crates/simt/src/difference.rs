@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashSet;
+use shaderlint_hlsl::Shader;
 
 use crate::finding::Operator;
 use crate::formula::{number, part};
@@ -60,6 +61,7 @@ pub(crate) struct Affine {
 
 pub(crate) fn difference(
     terms: &Terms,
+    shader: &Shader,
     expected: &[Write],
     got: &[Write],
     is_float: &dyn Fn(&Write) -> bool,
@@ -127,9 +129,9 @@ pub(crate) fn difference(
             && let Some(any) = a.or(b)
         {
             let is_float = is_float(any.write);
-            let [expected, got] = told(terms, [a, b], is_float);
+            let [expected, got] = told(terms, shader, [a, b], is_float);
             return Some(Difference {
-                place: terms.place_name(any.write),
+                place: terms.place_name(shader, any.write),
                 thread: u32::from(thread),
                 expected,
                 got,
@@ -159,11 +161,11 @@ fn last<'h, 'w>(happenings: &'h [Happening<'w>]) -> Option<Vec<&'h Happening<'w>
 }
 
 /// What both write, as formulas; where these read alike, with the words of the inputs that were tried.
-fn told(terms: &Terms, of: [Option<&Happening<'_>>; 2], is_float: bool) -> [String; 2] {
+fn told(terms: &Terms, shader: &Shader, of: [Option<&Happening<'_>>; 2], is_float: bool) -> [String; 2] {
     let formula = |one: Option<&Happening<'_>>| {
         one.map_or_else(
             || "nothing".to_owned(),
-            |one| terms.formula(&one.write.value, is_float),
+            |one| terms.formula(shader, &one.write.value, is_float),
         )
     };
     let formulas = of.map(formula);
@@ -277,17 +279,13 @@ impl Terms {
     }
 
     /// For instance `Out[0]`, in the first group.
-    fn place_name(&self, write: &Write) -> String {
+    fn place_name(&self, shader: &Shader, write: &Write) -> String {
         let mut sample = Sample::new(self, 0);
         let index: Vec<String> = (write.index.iter())
             .map(|value| sample.value(value).to_string())
             .collect();
         let component = write.component.wrapping_add(sample.value(&write.part));
-        format!(
-            "{}[{}]{}",
-            self.name(write.resource),
-            index.join("]["),
-            part(component)
-        )
+        let name = self.name(write.resource);
+        format!("{name}[{}]{}", index.join("]["), part(shader, name, component))
     }
 }

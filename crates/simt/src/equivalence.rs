@@ -371,7 +371,7 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Tr
         return rounded(terms, shader, &got);
     }
     let is_float = |write: &Write| is_float(shader, terms, write);
-    match difference(terms, &expected, &got, &is_float) {
+    match difference(terms, shader, &expected, &got, &is_float) {
         Some(difference) => Outcome::Differs(difference),
         None => Outcome::NotProved("the two write different terms that were not seen to differ".to_owned()),
     }

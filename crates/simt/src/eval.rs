@@ -531,10 +531,7 @@ impl<'a> Machine<'a> {
         let (Some((resource, mut index)), Type::Resource(kind, _)) = (place.on_device(), &object.ty) else {
             return self.opaque_of(Some((object, place)), arguments, expr);
         };
-        let by_address = matches!(
-            kind,
-            ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer
-        );
+        let by_address = kind.is_by_address();
         match (name, arguments) {
             ("Load" | "Load2" | "Load3" | "Load4", [at]) if *kind != ResourceKind::Texture => {
                 index.extend(self.eval(at)?);

@@ -1,6 +1,8 @@
 //! Terms as people read them: in the first group.
 
-use shaderlint_hlsl::Scalar;
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{Scalar, Shader};
 
 use crate::finding::Operator;
 use crate::sample::Sample;
@@ -9,10 +11,10 @@ use crate::value::{Op, Value};
 
 impl Terms {
     /// A value as a formula of the kernel's inputs, in the first group.
-    pub(crate) fn formula(&self, value: &Value, is_float: bool) -> String {
+    pub(crate) fn formula(&self, shader: &Shader, value: &Value, is_float: bool) -> String {
         let parts = match value {
             Value::Known(word) => return number(*word, is_float),
-            Value::Run { operator, start, end } => return self.run_formula(*operator, *start, *end),
+            Value::Run { operator, start, end } => return self.run_formula(shader, *operator, *start, *end),
             Value::Sum(sum) => sum,
         };
         let sign = operator_sign(parts.operator);
@@ -21,7 +23,7 @@ impl Terms {
             .iter()
             .take(4)
             .map(|part| {
-                let run = self.run_formula(parts.operator, part.start, part.end);
+                let run = self.run_formula(shader, parts.operator, part.start, part.end);
                 match part.factor {
                     1 => run,
                     u32::MAX => format!("-({run})"),
@@ -38,24 +40,24 @@ impl Terms {
         pieces.join(sign)
     }
 
-    fn run_formula(&self, operator: Operator, start: u32, end: u32) -> String {
+    fn run_formula(&self, shader: &Shader, operator: Operator, start: u32, end: u32) -> String {
         let sign = operator_sign(operator);
         match end - start {
-            1 => self.atom_formula(start),
+            1 => self.atom_formula(shader, start),
             2 => format!(
                 "{}{sign}{}",
-                self.atom_formula(start),
-                self.atom_formula(start + 1)
+                self.atom_formula(shader, start),
+                self.atom_formula(shader, start + 1)
             ),
             _ => format!(
                 "{}{sign}…{sign}{}",
-                self.atom_formula(start),
-                self.atom_formula(end - 1)
+                self.atom_formula(shader, start),
+                self.atom_formula(shader, end - 1)
             ),
         }
     }
 
-    fn atom_formula(&self, atom: u32) -> String {
+    fn atom_formula(&self, shader: &Shader, atom: u32) -> String {
         let Some(Term::Apply(op, arguments)) = self.term(atom) else {
             return "an undefined value".to_owned();
         };
@@ -79,14 +81,13 @@ impl Terms {
                     *address = address.wrapping_add(4 * std::mem::take(&mut component));
                 }
                 let index: Vec<String> = index.iter().map(u32::to_string).collect();
-                format!(
-                    "{}[{}]{}",
-                    self.name(*resource),
-                    index.join("]["),
-                    part(component)
-                )
+                let name = self.name(*resource);
+                format!("{name}[{}]{}", index.join("]["), part(shader, name, component))
             }
-            Op::Uniform { name, component } => format!("{}{}", self.name(*name), part(*component)),
+            Op::Uniform { name, component } => {
+                let name = self.name(*name);
+                format!("{name}{}", part(shader, name, *component))
+            }
             Op::GroupId(axis) => format!(
                 "SV_GroupID.{}",
                 ["x", "y", "z"].get(usize::from(*axis)).unwrap_or(&"x")
@@ -98,13 +99,64 @@ impl Terms {
             Op::Cast {
                 to: Scalar::Float, ..
             }
-            | Op::Same => first.map(|value| self.formula(value, false)).unwrap_or_default(),
-            _ => format!(
-                "a function of {}",
-                first.map(|value| self.formula(value, false)).unwrap_or_default()
-            ),
+            | Op::Same => first
+                .map(|value| self.formula(shader, value, false))
+                .unwrap_or_default(),
+            Op::AtomicResult { .. } => "what an atomic found".to_owned(),
+            _ => self.function_of(shader, arguments),
         }
     }
+
+    /// What a term is made of, where it is no sum of it.
+    fn function_of(&self, shader: &Shader, arguments: &[Value]) -> String {
+        let mut seen = BTreeSet::new();
+        let mut waiting: Vec<u32> = arguments.iter().rev().flat_map(Value::atoms).collect();
+        let mut inputs: Vec<String> = Vec::new();
+        while let Some(atom) = waiting.pop() {
+            if !seen.insert(atom) {
+                continue;
+            }
+            match self.term(atom) {
+                Some(Term::Apply(op, arguments)) if is_made(*op) => {
+                    waiting.extend(arguments.iter().rev().flat_map(Value::atoms));
+                }
+                _ => {
+                    let input = self.atom_formula(shader, atom);
+                    if inputs.contains(&input) {
+                        continue;
+                    }
+                    if inputs.len() == SHOWN {
+                        inputs.push("…".to_owned());
+                        break;
+                    }
+                    inputs.push(input);
+                }
+            }
+        }
+        match inputs.as_slice() {
+            [] => "some value".to_owned(),
+            inputs => format!("a function of {}", inputs.join(", ")),
+        }
+    }
+}
+
+/// Inputs of a function that are shown.
+const SHOWN: usize = 3;
+
+/// Made of its arguments, rather than something that the kernel is given or finds.
+fn is_made(op: Op) -> bool {
+    matches!(
+        op,
+        Op::Same
+            | Op::Offset
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Cast { .. }
+            | Op::Select
+            | Op::Intrinsic { .. }
+            | Op::Free { .. }
+            | Op::Havoc { .. }
+    )
 }
 
 /// A word as the number it is.
@@ -116,13 +168,13 @@ pub(crate) fn number(word: u32, is_float: bool) -> String {
     }
 }
 
-/// A component after the first, as one writes it.
-pub(crate) fn part(component: u32) -> String {
-    match component {
+/// A component of what the global of this name holds, as one writes it behind that.
+pub(crate) fn part(shader: &Shader, name: &str, component: u32) -> String {
+    let named = shader.component_name_of(name, component as usize);
+    named.unwrap_or_else(|| match component {
         0 => String::new(),
-        1..=3 => format!(".{}", ["x", "y", "z", "w"][component as usize]),
-        more => format!(".{more}"),
-    }
+        more => format!(" (word {more})"),
+    })
 }
 
 fn operator_sign(operator: Operator) -> &'static str {

@@ -15,6 +15,7 @@ use std::rc::Rc;
 use shaderlint_hlsl::{FunctionId, Shader};
 
 use crate::finding::{OutOfBounds, Race, WaveDependence, WaveEffect};
+use crate::formula::part;
 use crate::machine::{Machine, Report, Write};
 use crate::terms::{Symbol, Terms};
 use crate::value::Value;
@@ -93,7 +94,7 @@ pub(crate) fn dependence(
     }
     let mut found = outside(&runs).or_else(|| race(&runs));
     if has_barrier {
-        found = found.or_else(|| difference(&terms, &runs));
+        found = found.or_else(|| difference(&terms, shader, &runs));
     }
     found
 }
@@ -152,7 +153,7 @@ fn race(runs: &[Run]) -> Option<WaveDependence> {
     })
 }
 
-fn difference(terms: &Terms, runs: &[Run]) -> Option<WaveDependence> {
+fn difference(terms: &Terms, shader: &Shader, runs: &[Run]) -> Option<WaveDependence> {
     let proved: Vec<(&Run, &Results)> = runs
         .iter()
         .filter_map(|run| Some((run, run.results.as_deref()?)))
@@ -194,13 +195,14 @@ fn difference(terms: &Terms, runs: &[Run]) -> Option<WaveDependence> {
         .filter(|(_, results)| seen(results).is_some())
         .map(|(run, _)| *run)
         .collect();
-    let ((resource, _, index), expected, got, thread) = seen(breaking.first()?.results.as_ref()?)?;
+    let ((resource, component, index), expected, got, thread) = seen(breaking.first()?.results.as_ref()?)?;
     let index: Vec<String> = index.iter().map(u32::to_string).collect();
+    let name = terms.name(resource);
     let effect = WaveEffect::Differs {
-        place: format!("{}[{}]", terms.name(resource), index.join("][")),
+        place: format!("{name}[{}]{}", index.join("]["), part(shader, name, component)),
         thread: u32::from(thread),
-        expected: terms.formula(&expected, false),
-        got: terms.formula(&got, false),
+        expected: terms.formula(shader, &expected, false),
+        got: terms.formula(shader, &got, false),
     };
     of_runs(runs, &breaking, sound, effect)
 }

@@ -8,7 +8,6 @@ mod support;
 
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use shaderlint_hlsl::{FunctionId, NoIncludes, Scalar, Shader};
 use shaderlint_simt::{LaneMap, evaluate};
@@ -137,16 +136,11 @@ fn compare_all() {
 
 #[test]
 fn the_engine_computes_what_devices_do() {
-    if std::env::var_os("LP_NATIVE_VECTOR_WIDTH").is_some() {
+    if std::env::var_os(support::WIDTH).is_some() {
         return compare_all();
     }
-    for width in ["128", "256", "512"] {
-        let this = std::env::current_exe().expect("the test knows its program");
-        let output = Command::new(this)
-            .args(["--exact", NAME, "--nocapture"])
-            .env("LP_NATIVE_VECTOR_WIDTH", width)
-            .output()
-            .expect("the test starts");
+    for (width, mut again) in support::at_each_width(NAME) {
+        let output = again.output().expect("the test starts");
         let said = String::from_utf8_lossy(&output.stderr);
         eprintln!("{width} bits: {said}");
         let out = String::from_utf8_lossy(&output.stdout);

@@ -6,7 +6,6 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::path::Path;
-use std::process::Command;
 
 use shaderlint_hlsl::{FunctionId, Shader};
 use shaderlint_simt::{LaneMap, Outcome, compare, unordered};
@@ -254,8 +253,8 @@ fn by_interpreter(flagged: &str, fixed: &str) -> String {
     }))
 }
 
-/// What devices show of each, a line each.
-fn by_devices() -> String {
+/// What devices show of each, a line each. Lavapipe's waves are of so many bits.
+fn by_devices(width: &str) -> String {
     let mut lines = String::new();
     for Planted {
         about,
@@ -268,6 +267,9 @@ fn by_devices() -> String {
         for (kernel, is_right) in [(&fixed, true), (&wrong, false)] {
             for (adapter, report) in compare_and_time_everywhere(&trial(&flagged, kernel)) {
                 let report = report.unwrap_or_else(|error| panic!("{about} on {}: {error}", adapter.name));
+                if let (Some(waves), true) = (&report.waves, adapter.name.starts_with(LAVAPIPE)) {
+                    assert_eq!((32 * waves.min).to_string(), width, "{about}");
+                }
                 if is_right {
                     assert!(
                         report.is_match(),
@@ -292,23 +294,21 @@ fn by_devices() -> String {
     lines
 }
 
+/// What Mesa's device in software calls itself.
+const LAVAPIPE: &str = "llvmpipe";
+
 const NAME: &str = "every_planted_fix_is_caught";
 
 /// Mesa's lavapipe takes its wave size from the environment when it starts, so the test starts itself anew for each.
 #[test]
 fn every_planted_fix_is_caught() {
-    if std::env::var_os("LP_NATIVE_VECTOR_WIDTH").is_some() {
-        eprint!("{}", by_devices());
+    if let Ok(width) = std::env::var(support::WIDTH) {
+        eprint!("{}", by_devices(&width));
         return;
     }
     let mut devices = Vec::new();
-    for width in ["128", "256", "512"] {
-        let this = std::env::current_exe().expect("the test knows its program");
-        let output = Command::new(this)
-            .args(["--exact", NAME, "--nocapture"])
-            .env("LP_NATIVE_VECTOR_WIDTH", width)
-            .output()
-            .expect("the test starts");
+    for (width, mut again) in support::at_each_width(NAME) {
+        let output = again.output().expect("the test starts");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{width} bits: {said}");
         devices.push(said);
@@ -360,7 +360,7 @@ fn every_planted_fix_is_caught() {
     let page = std::fs::read_to_string(page).expect("the page is there");
     if support::devices()
         .iter()
-        .all(|device| device.info.name.starts_with("llvmpipe"))
+        .all(|device| device.info.name.starts_with(LAVAPIPE))
     {
         assert!(
             page.contains(&table),

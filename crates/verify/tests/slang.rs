@@ -21,9 +21,6 @@ use support::devices;
 
 const NAME: &str = "our_wgsl_does_what_slangs_does";
 
-/// The wave size of lavapipe, in bits of 32-bit lanes.
-const WIDTH: &str = "LP_NATIVE_VECTOR_WIDTH";
-
 /// More folders with kernels.
 const FOLDER: &str = "SHADERLINT_SLANG";
 
@@ -254,7 +251,7 @@ fn compare_all(folder: &Path) {
 #[ignore = "needs slangpy"]
 fn our_wgsl_does_what_slangs_does() {
     let written = Path::new(env!("CARGO_TARGET_TMPDIR")).join("slang");
-    if std::env::var_os(WIDTH).is_some() {
+    if std::env::var_os(support::WIDTH).is_some() {
         return compare_all(&written);
     }
     let _ = std::fs::remove_dir_all(&written);
@@ -278,13 +275,8 @@ fn our_wgsl_does_what_slangs_does() {
     }
     assert!(output.status.success());
     let mut is_alike = true;
-    for width in ["128", "256", "512"] {
-        let this = std::env::current_exe().expect("the test knows its program");
-        let output = Command::new(this)
-            .args(["--exact", NAME, "--ignored", "--nocapture"])
-            .env(WIDTH, width)
-            .output()
-            .expect("the test starts");
+    for (width, mut again) in support::at_each_width(NAME) {
+        let output = again.output().expect("the test starts");
         let said = String::from_utf8_lossy(&output.stderr);
         eprintln!("{width} bits: {said}");
         is_alike &= output.status.success();

@@ -63,8 +63,8 @@ impl<'a> Lowering<'a> {
         arguments: Vec<Expr>,
         span: Span,
     ) -> Expr {
-        let bytes = matches!(kind, Kind::ByteAddressBuffer | Kind::RwByteAddressBuffer);
-        let texture = matches!(kind, Kind::Texture | Kind::RwTexture);
+        let bytes = kind.is_by_address();
+        let texture = kind.is_texture();
         // Result, the types its arguments are converted to, and how many of them at most.
         let (ty, parameters): (Type, Vec<Type>) = match name {
             b"GetDimensions" => (Type::Void, Vec::new()),

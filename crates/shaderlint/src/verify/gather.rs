@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use anyhow::{Result, anyhow};
-use shaderlint_hlsl::Scalar;
+use shaderlint_hlsl::{Scalar, Shader};
 use shaderlint_simt::unordered;
 use shaderlint_verify::interpret::{self, Interpretation};
 use shaderlint_verify::run::{
@@ -69,7 +69,12 @@ pub(super) fn gather(
                     progress.step(&pair.name, &format!("{}: {step}", adapter.info.name));
                 });
                 let report = report.map(|report| settled(files, pair, &for_devices, report));
-                devices.push(device_row(&adapter.info, &for_devices, report));
+                devices.push(device_row(
+                    &files.flagged.shader,
+                    &adapter.info,
+                    &for_devices,
+                    report,
+                ));
             }
             trial = Some(for_devices);
         }
@@ -256,7 +261,7 @@ fn interpreted(files: &Files<'_>, pair: &Pair, trial: &Trial) -> Vec<Interpreted
                 got,
             } => {
                 let name = place.split('[').next().unwrap_or_default();
-                let part = part(trial, name, component);
+                let part = part(&files.flagged.shader, name, component);
                 let shown = |bits: Option<u32>| bits.map_or("nothing".to_owned(), |bits| word(scalar, bits));
                 let uniforms = trial
                     .cases
@@ -300,7 +305,12 @@ fn settled(files: &Files<'_>, pair: &Pair, trial: &Trial, mut report: Report) ->
     report
 }
 
-fn device_row(adapter: &AdapterInfo, trial: &Trial, report: Result<Report, RunError>) -> DeviceRow {
+fn device_row(
+    shader: &Shader,
+    adapter: &AdapterInfo,
+    trial: &Trial,
+    report: Result<Report, RunError>,
+) -> DeviceRow {
     let mut row = DeviceRow {
         adapter: adapter.name.clone(),
         backend: adapter.backend.clone(),
@@ -328,11 +338,11 @@ fn device_row(adapter: &AdapterInfo, trial: &Trial, report: Result<Report, RunEr
     row.ladder = report
         .ladder
         .map(|timing| times(format!("ladder ×{PASSES}"), &timing));
-    (row.outcome, row.text) = outcome(trial, &report);
+    (row.outcome, row.text) = outcome(shader, trial, &report);
     row
 }
 
-fn outcome(trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
+fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
     let Some((case, comparison)) =
         (trial.cases.iter().zip(&report.comparisons)).find(|(_, comparison)| comparison.differing > 0)
     else {
@@ -360,7 +370,7 @@ fn outcome(trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
         || "the buffers have different lengths".to_owned(),
         |first| {
             let [got, expected] = [first.got, first.expected].map(|bits| word(first.scalar, bits));
-            let place = place(trial, &first.binding, &first.index, first.word);
+            let place = place(shader, &first.binding, &first.index, first.word);
             if trial.unordered.contains(&first.binding) {
                 format!("{place} of the sorted elements is {got}, should be {expected}")
             } else if first.before == Some(first.expected) {
@@ -381,7 +391,7 @@ fn outcome(trial: &Trial, report: &Report) -> (DeviceOutcome, String) {
             };
             let inputs: Vec<String> = (minimal.inputs.iter())
                 .map(|input| {
-                    let place = place(trial, &input.binding, &input.index, input.word);
+                    let place = place(shader, &input.binding, &input.index, input.word);
                     format!("{place} = {}", word(input.scalar, input.bits))
                 })
                 .collect();
@@ -443,23 +453,19 @@ fn sizes(trial: &Trial, case: &Case, names: &BTreeSet<String>) -> String {
     sizes.join(" and ")
 }
 
-/// A word of a buffer, as HLSL would name it where the element may be a vector.
-fn place(trial: &Trial, name: &str, index: &[u64], word: u32) -> String {
+/// A word of a buffer, as HLSL names it.
+fn place(shader: &Shader, name: &str, index: &[u64], word: u32) -> String {
     let index: Vec<String> = index.iter().map(u64::to_string).collect();
-    format!("{name}[{}]{}", index.join("]["), part(trial, name, word))
+    format!("{name}[{}]{}", index.join("]["), part(shader, name, word))
 }
 
 /// A word of an element of the buffer, where that has several.
-fn part(trial: &Trial, name: &str, word: u32) -> String {
-    let mut bindings = trial.flagged.bindings.iter().chain(&trial.fixed.bindings);
-    let words = bindings
-        .find(|binding| binding.name == name)
-        .map_or(1, |binding| binding.element.words.len());
-    match (words, ["x", "y", "z", "w"].get(word as usize)) {
-        (0 | 1, _) => String::new(),
-        (2..=4, Some(component)) => format!(".{component}"),
-        _ => format!(", word {word}"),
-    }
+fn part(shader: &Shader, name: &str, word: u32) -> String {
+    let named = shader.component_name_of(name, word as usize);
+    named.unwrap_or_else(|| match word {
+        0 => String::new(),
+        more => format!(", word {more}"),
+    })
 }
 
 /// Uniforms that are shown.

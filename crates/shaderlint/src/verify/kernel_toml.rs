@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
-use shaderlint_hlsl::{ResourceKind, Scalar, Shader, Type};
+use shaderlint_hlsl::{ResourceKind, Scalar, Shader, Storage, Type};
 use toml::Spanned;
 
 use crate::config::{Misconfigured, misconfigured, text_of};
@@ -42,51 +42,18 @@ pub(super) struct Given {
 /// By a name, which is at a place of the text.
 type Named<T> = BTreeMap<Spanned<String>, T>;
 
-/// A [`Given`] as it is written, or what stands in its place for all kernels.
+/// A `kernel.toml`, or what stands in it for one entry point.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-struct Table {
-    groups: Option<Spanned<[u32; 3]>>,
-    #[serde(deserialize_with = "numbers")]
-    set: Named<Vec<f64>>,
-    lengths: Named<Spanned<u32>>,
-    #[serde(deserialize_with = "numbers")]
-    contents: Named<Vec<f64>>,
-}
-
-/// A `kernel.toml`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(from = "Written")]
 pub(crate) struct KernelToml {
-    all: Table,
-    /// By entry point, over what is for all.
-    entry: Named<Table>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-struct Written {
     groups: Option<Spanned<[u32; 3]>>,
     #[serde(deserialize_with = "numbers")]
     set: Named<Vec<f64>>,
     lengths: Named<Spanned<u32>>,
     #[serde(deserialize_with = "numbers")]
     contents: Named<Vec<f64>>,
-    entry: Named<Table>,
-}
-
-impl From<Written> for KernelToml {
-    fn from(written: Written) -> KernelToml {
-        KernelToml {
-            all: Table {
-                groups: written.groups,
-                set: written.set,
-                lengths: written.lengths,
-                contents: written.contents,
-            },
-            entry: written.entry,
-        }
-    }
+    /// By entry point, over what is for all. These have no further ones.
+    entry: Named<KernelToml>,
 }
 
 /// One component or several.
@@ -150,7 +117,7 @@ impl Settings {
     /// What the kernel of this name is given.
     pub fn of(&self, entry: &str) -> Given {
         let mut given = Given::default();
-        given.add(&self.file.all);
+        given.add(&self.file);
         let own = self.file.entry.iter().find(|(name, _)| *name.get_ref() == entry);
         if let Some((_, own)) = own {
             given.add(own);
@@ -161,17 +128,14 @@ impl Settings {
 }
 
 impl Given {
-    fn add(&mut self, table: &Table) {
+    fn add(&mut self, table: &KernelToml) {
         fn plain<T: Clone>(named: &Named<T>) -> impl Iterator<Item = (String, T)> {
             named
                 .iter()
                 .map(|(name, value)| (name.get_ref().clone(), value.clone()))
         }
-        self.groups = table
-            .groups
-            .as_ref()
-            .map(|groups| *groups.get_ref())
-            .or(self.groups);
+        let groups = table.groups.as_ref().map(|groups| *groups.get_ref());
+        self.groups = groups.or(self.groups);
         self.set.extend(plain(&table.set));
         let lengths = plain(&table.lengths).map(|(name, length)| (name, *length.get_ref()));
         self.lengths.extend(lengths);
@@ -202,14 +166,17 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<KernelToml> {
     let wrong = |place: Range<usize>, message: String| misconfigured(path, text, place, message);
     let file: KernelToml = toml::from_str(text)
         .map_err(|error| wrong(error.span().unwrap_or(0..0), error.message().to_owned()))?;
-    for table in file.entry.values().chain([&file.all]) {
+    for table in file.entry.values().chain([&file]) {
         check_ranges(table, &wrong)?;
     }
-    Ok(file)
+    match file.entry.values().find_map(|own| own.entry.keys().next()) {
+        Some(name) => Err(wrong(name.span(), "an entry point has no entry points".to_owned()).into()),
+        None => Ok(file),
+    }
 }
 
 fn check_ranges(
-    table: &Table,
+    table: &KernelToml,
     wrong: &dyn Fn(Range<usize>, String) -> Misconfigured,
 ) -> Result<(), Misconfigured> {
     let is_out =
@@ -240,20 +207,16 @@ impl KernelToml {
             .map(|(_, function)| function.name.as_str())
             .collect();
         let is_left_alone = |misfit: &Misfit| misfit.unknown.as_deref().is_some_and(is_elsewhere);
-        let mut misfits = self.all.misfits(shader);
+        let mut misfits = self.own_misfits(shader);
         misfits.retain(|misfit| !is_left_alone(misfit));
         for (name, table) in &self.entry {
             let place = name.span();
             let name = name.get_ref().as_str();
             if entries.contains(&name) {
-                misfits.extend(table.misfits(shader));
+                misfits.extend(table.own_misfits(shader));
             } else if !is_elsewhere(name) {
                 misfits.push(Misfit {
-                    message: or_like(
-                        format!("no kernel beside this file is called `{name}`"),
-                        name,
-                        entries.iter().copied(),
-                    ),
+                    message: or_like("kernel beside this file", name, &entries),
                     unknown: Some(name.to_owned()),
                     place,
                 });
@@ -261,6 +224,24 @@ impl KernelToml {
         }
         let first = misfits.into_iter().min_by_key(|misfit| misfit.place.start);
         first.map(|misfit| (misfit.place, misfit.message))
+    }
+
+    /// Of what stands here, and not in an entry point's own.
+    fn own_misfits(&self, shader: &Shader) -> Vec<Misfit> {
+        let of_set =
+            (self.set.iter()).map(|(name, numbers)| (name, unsettable(shader, name.get_ref(), numbers)));
+        let of_lengths = (self.lengths.keys()).map(|name| (name, not_as_long(shader, name.get_ref())));
+        let of_contents = (self.contents.keys()).map(|name| (name, no_such_buffer(shader, name.get_ref())));
+        let all = of_set.chain(of_lengths).chain(of_contents);
+        let misfits = all.filter_map(|(name, why)| {
+            let why = why?;
+            Some(Misfit {
+                place: name.span(),
+                unknown: why.is_unknown.then(|| variable(name.get_ref()).to_owned()),
+                message: why.message,
+            })
+        });
+        misfits.collect()
     }
 }
 
@@ -272,52 +253,86 @@ struct Misfit {
     unknown: Option<String>,
 }
 
-impl Table {
-    fn misfits(&self, shader: &Shader) -> Vec<Misfit> {
-        let names = (self.set.keys())
-            .chain(self.lengths.keys())
-            .chain(self.contents.keys());
-        let unknown = names.filter_map(|name| {
-            let message = no_such_name(shader, name.get_ref())?;
-            Some(Misfit {
-                message,
-                place: name.span(),
-                unknown: Some(variable(name.get_ref()).to_owned()),
-            })
-        });
-        let unfit = self.set.iter().filter_map(|(name, numbers)| {
-            Some(Misfit {
-                message: unfit(shader, name.get_ref(), numbers)?,
-                place: name.span(),
-                unknown: None,
-            })
-        });
-        let textures = (shader.globals.iter()).filter(|global| is_texture(&global.ty));
-        let textures: Vec<&str> = textures.map(|global| global.name.as_str()).collect();
-        let of_texture = self.lengths.keys().filter_map(|name| {
-            let texture = textures
-                .contains(&name.get_ref().as_str())
-                .then_some(name.get_ref())?;
-            Some(Misfit {
-                message: format!("`{texture}` is a texture, which is as large as the dispatch"),
-                place: name.span(),
-                unknown: None,
-            })
-        });
-        unknown.chain(unfit).chain(of_texture).collect()
+/// Why something cannot be given.
+pub(super) struct Why {
+    pub message: String,
+    /// There is nothing of the name.
+    is_unknown: bool,
+}
+
+impl Why {
+    fn unknown(kind: &str, name: &str, known: &[&str]) -> Why {
+        Why {
+            message: or_like(kind, name, known),
+            is_unknown: true,
+        }
+    }
+
+    fn unfit(message: String) -> Why {
+        Why {
+            message,
+            is_unknown: false,
+        }
     }
 }
 
-fn is_texture(ty: &Type) -> bool {
-    matches!(
-        ty,
-        Type::Resource(ResourceKind::Texture | ResourceKind::RwTexture, _)
-    )
+/// Why `name` cannot be set to `numbers`.
+pub(super) fn unsettable(shader: &Shader, name: &str, numbers: &[f64]) -> Option<Why> {
+    let uniforms = shader.globals.iter().filter_map(|global| {
+        let ty = match (&global.ty, global.storage) {
+            (Type::Resource(ResourceKind::ConstantBuffer, element), _) => element.as_deref(),
+            (ty, Storage::Uniform | Storage::Unknown) => Some(ty),
+            _ => None,
+        };
+        Some((global.name.as_str(), ty?))
+    });
+    let uniforms: Vec<(&str, &Type)> = uniforms.collect();
+    let whole = variable(name);
+    let Some((_, ty)) = uniforms.iter().find(|(known, _)| *known == whole) else {
+        let names: Vec<&str> = uniforms.iter().map(|(known, _)| *known).collect();
+        return Some(Why::unknown("uniform", whole, &names));
+    };
+    let count = shader.components(ty);
+    if whole != name {
+        let message = format!("`{whole}` is set as a whole, to {count} numbers");
+        return Some(Why::unfit(message));
+    }
+    if count > 0 && numbers.len() > count {
+        let given = numbers.len();
+        let message = format!("`{name}` is set to {given} numbers and has {count}");
+        return Some(Why::unfit(message));
+    }
+    let is_whole = matches!(ty.scalar(), Some(Scalar::Int | Scalar::Uint));
+    let fraction = numbers.iter().find(|number| is_whole && number.fract() != 0.0)?;
+    let message = format!("`{name}` is set to {fraction} and is of whole numbers");
+    Some(Why::unfit(message))
 }
 
-/// Why `name` cannot be set to `numbers`.
-pub(super) fn unsettable(shader: &Shader, name: &str, numbers: &[f64]) -> Option<String> {
-    no_such_name(shader, name).or_else(|| unfit(shader, name, numbers))
+/// Why `name` cannot have a length.
+fn not_as_long(shader: &Shader, name: &str) -> Option<Why> {
+    let is_texture = |ty: &Type| matches!(ty, Type::Resource(kind, _) if kind.is_texture());
+    let mut globals = shader.globals.iter();
+    if globals.any(|global| global.name == name && is_texture(&global.ty)) {
+        let message = format!("`{name}` is a texture, which is as large as the dispatch");
+        return Some(Why::unfit(message));
+    }
+    no_such_buffer(shader, name)
+}
+
+fn no_such_buffer(shader: &Shader, name: &str) -> Option<Why> {
+    let is_buffer = |ty: &Type| match ty {
+        Type::Resource(kind, _) => !matches!(
+            kind,
+            ResourceKind::ConstantBuffer | ResourceKind::Sampler | ResourceKind::AccelerationStructure
+        ),
+        _ => false,
+    };
+    let buffers = shader.globals.iter().filter(|global| is_buffer(&global.ty));
+    let buffers: Vec<&str> = buffers.map(|global| global.name.as_str()).collect();
+    if buffers.contains(&name) {
+        return None;
+    }
+    Some(Why::unknown("buffer", name, &buffers))
 }
 
 /// The name up to a member's or an index.
@@ -325,40 +340,22 @@ fn variable(name: &str) -> &str {
     name.split(['.', '[']).next().unwrap_or(name)
 }
 
-fn no_such_name(shader: &Shader, name: &str) -> Option<String> {
-    let variable = variable(name);
-    let names = || shader.globals.iter().map(|global| global.name.as_str());
-    let is_there = names().any(|known| known == variable);
-    (!is_there).then(|| {
-        or_like(
-            format!("no buffer and no uniform is called `{variable}`"),
-            variable,
-            names(),
-        )
-    })
-}
+/// Names that are listed.
+const LISTED: usize = 8;
 
-/// What was said, and what may have been meant.
-fn or_like<'a>(said: String, name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    match most_like(name, known) {
-        Some(meant) => format!("{said}; did you mean `{meant}`?"),
-        None => said,
+/// That there is nothing of this name, and what may have been meant.
+fn or_like(kind: &str, name: &str, known: &[&str]) -> String {
+    let mut listed = known.iter().take(LISTED).copied().collect::<Vec<_>>().join(", ");
+    if known.len() > LISTED {
+        listed = format!("{listed} and {} more", known.len() - LISTED);
     }
-}
-
-/// Why a uniform cannot be these numbers. Of a member it is not known here of what type it is.
-fn unfit(shader: &Shader, name: &str, numbers: &[f64]) -> Option<String> {
-    let global = shader.globals.iter().find(|global| global.name == name)?;
-    let count = shader.components(&global.ty);
-    if count > 0 && numbers.len() > count {
-        return Some(format!(
-            "`{name}` is set to {} numbers and has {count}",
-            numbers.len()
-        ));
-    }
-    let is_whole = matches!(global.ty.scalar(), Some(Scalar::Int | Scalar::Uint));
-    let fraction = numbers.iter().find(|number| is_whole && number.fract() != 0.0)?;
-    Some(format!("`{name}` is set to {fraction} and is of whole numbers"))
+    let instead = match (most_like(name, known.iter().copied()), known) {
+        (_, []) => ": there is none at all".to_owned(),
+        (Some(only), [_]) => format!("; did you mean `{only}`?"),
+        (Some(meant), _) => format!("; did you mean `{meant}`? There are {listed}"),
+        (None, _) => format!("; there are {listed}"),
+    };
+    format!("no {kind} is called `{name}`{instead}")
 }
 
 /// Parses `NAME=VALUE[,VALUE]…`.
@@ -438,20 +435,32 @@ RWStructuredBuffer<uint> Out;\n[numthreads(4, 1, 1)] void Main(uint i : SV_Group
     fn what_no_kernel_has_is_told_at_its_place() {
         let said = |text: &str| misfit(text, &["Other", "Size"]).unwrap_or_default();
         assert_eq!(
+            said("set = { Out = 1 }"),
+            "Out: no uniform is called `Out`; did you mean `Count`? There are Count, Scale"
+        );
+        assert_eq!(
+            said("lengths = { Count = 1 }"),
+            "Count: no buffer is called `Count`; did you mean `Out`? There are Source, Out"
+        );
+        assert_eq!(
+            said("set = { \"Scale.x\" = 1 }"),
+            "\"Scale.x\": `Scale` is set as a whole, to 2 numbers"
+        );
+        assert_eq!(
             said("groups = [1, 1, 1]\n[entry.Mian]\nset = { Nope = 1 }"),
             "Mian: no kernel beside this file is called `Mian`; did you mean `Main`?"
         );
         assert_eq!(
             said("set = { Cuont = 1 }\n[entry.Mian]"),
-            "Cuont: no buffer and no uniform is called `Cuont`; did you mean `Count`?"
+            "Cuont: no uniform is called `Cuont`; did you mean `Count`? There are Count, Scale"
         );
         assert_eq!(
             said("[entry.Main]\nlengths = { Size = 4 }"),
-            "Size: no buffer and no uniform is called `Size`"
+            "Size: no buffer is called `Size`; there are Source, Out"
         );
         assert_eq!(
             said("contents = { source = [1] }"),
-            "source: no buffer and no uniform is called `source`; did you mean `Source`?"
+            "source: no buffer is called `source`; did you mean `Source`? There are Source, Out"
         );
         assert_eq!(
             said("[entry.Main]\nset = { Scale = [1, 2, 3] }"),
@@ -478,6 +487,10 @@ RWStructuredBuffer<uint> Out;\n[numthreads(4, 1, 1)] void Main(uint i : SV_Group
         assert_eq!(
             said("[entry.A]\ngroups = [1, 0, 1]"),
             "[1, 0, 1]: `groups` are three numbers from 1 to 1024"
+        );
+        assert_eq!(
+            said("[entry.A]\n[entry.A.entry.B]"),
+            "B: an entry point has no entry points"
         );
         assert_eq!(
             said("lengths = { Out = 0 }"),

@@ -14,8 +14,6 @@ impl Progress {
         let is_ci = std::env::var_os("CI").is_some();
         if is_quiet || is_ci || !std::io::stderr().is_terminal() {
             bar.set_draw_target(ProgressDrawTarget::hidden());
-        } else {
-            bar.enable_steady_tick(Duration::from_millis(120));
         }
         if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}: {msg} {elapsed}") {
             bar.set_style(style);
@@ -26,11 +24,20 @@ impl Progress {
     pub fn step(&self, kernel: &str, step: &str) {
         self.0.set_prefix(kernel.to_owned());
         self.0.set_message(step.to_owned());
+        // Before the first step there is nothing to show.
+        if !self.0.is_hidden() {
+            self.0.enable_steady_tick(Duration::from_millis(120));
+        }
     }
 
     /// Writes to standard output while no line is there.
     pub fn print(&self, text: &str) -> anyhow::Result<()> {
-        self.0.suspend(|| crate::terminal::print(text.as_bytes()))
+        self.aside(|| crate::terminal::print(text.as_bytes()))
+    }
+
+    /// Something that may write to the terminal, while no line is there.
+    pub fn aside<T>(&self, job: impl FnOnce() -> T) -> T {
+        self.0.suspend(job)
     }
 
     pub fn clear(&self) {

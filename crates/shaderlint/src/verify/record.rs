@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use serde::{Deserialize, Serialize};
 use shaderlint_verify::run::Adapter;
 
+use super::chosen;
 use super::evidence::{DeviceOutcome, DeviceRow, Evidence};
 use super::gather::{Files, gather};
 use super::kernel_toml::Settings;
@@ -57,12 +58,12 @@ struct Row {
     copy_ms: f64,
 }
 
-/// Measures every kernel that an `evidence.json` below `folder` names. Rows of other devices stay. Returns whether all
+/// Measures every kernel that an `evidence.json` below `folder` names, on the adapters of this name. Rows of other devices stay. Returns whether all
 /// kernels with a fix were found alike.
 pub(super) fn record(
     folder: &Path,
     source: &SourceArgs,
-    adapters: &[Adapter],
+    adapter: Option<&str>,
     progress: &Progress,
 ) -> Result<bool> {
     let mut files: Vec<PathBuf> = crate::walk::tree(folder)
@@ -70,6 +71,8 @@ pub(super) fn record(
         .collect();
     files.sort();
     ensure!(!files.is_empty(), "{}: no {FILE} below it", folder.display());
+    let adapters = chosen(adapter)?;
+    ensure!(!adapters.is_empty(), "there is no adapter to measure on");
     let mut all_alike = true;
     for path in files {
         let shown = path.display().to_string();
@@ -80,7 +83,7 @@ pub(super) fn record(
         let mut rows = Vec::new();
         for kernel in &recorded.kernels {
             for group in &recorded.groups {
-                let evidence = measure(&beside.join(kernel), *group, source, adapters, progress)?;
+                let evidence = measure(&beside.join(kernel), *group, source, &adapters, progress)?;
                 for one in evidence {
                     all_alike &= one.verdict.kind.is_equivalent();
                     rows.extend(

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::evidence::{Cell, DeviceOutcome, DeviceRow, Evidence, Interpreted, Times, VerdictKind};
+use super::evidence::{Cell, DeviceOutcome, DeviceRow, Evidence, Interpreted, MapRow, Times, VerdictKind};
 use crate::report::{WIDTH, wrap};
 use crate::terminal::Style;
 
@@ -12,26 +12,25 @@ const BAD: &str = "31";
 const DOUBT: &str = "33";
 const PLAIN: &str = "";
 
+/// Words, and their color.
+type Words = (String, &'static str);
+
 /// All of it, the verdict last.
 pub(super) fn render(evidence: &Evidence, style: Style) -> String {
     let mut text = paint("1", &heading(evidence), style);
     text.push('\n');
-    let mut line = |label: &str, words: &str, color: &str| {
-        text.push_str(&labelled(label, words, color, style));
-    };
+    let line = |label: &str, words: &str, color| labelled(label, &[(words.to_owned(), color)], style);
     if let Some(atomics) = evidence.proof.atomics {
-        line("atomics", atomics, PLAIN);
+        text.push_str(&line("atomics", atomics, PLAIN));
     }
-    for row in &evidence.proof.maps {
-        // What is not to be expected is no matter.
-        let color = |color| if row.is_expected { color } else { PLAIN };
-        for (number, (words, of_kind)) in outcomes(&row.cells).iter().enumerate() {
-            line(if number == 0 { row.map } else { "" }, words, color(of_kind));
-        }
+    for (label, words) in proved(&evidence.proof.maps) {
+        text.push_str(&labelled(&label, &words, style));
     }
-    for (number, (words, color)) in interpreted(&evidence.interpreter).iter().enumerate() {
-        line(if number == 0 { "interpreter" } else { "" }, words, color);
-    }
+    text.push_str(&labelled(
+        "interpreter",
+        &interpreted(&evidence.interpreter),
+        style,
+    ));
     for row in &evidence.devices {
         let (words, times) = device(row);
         let color = match row.outcome {
@@ -39,14 +38,14 @@ pub(super) fn render(evidence: &Evidence, style: Style) -> String {
             DeviceOutcome::Differs => BAD,
             _ => DOUBT,
         };
-        text.push_str(&labelled("device", &words, color, style));
+        text.push_str(&line("device", &words, color));
         text.push_str(&times);
     }
     for remark in &evidence.remarks {
         let _ = writeln!(text, "  {}", wrap(remark, WIDTH - 4).replace('\n', "\n    "));
     }
     let color = color_of(evidence.verdict.kind);
-    text.push_str(&labelled("verdict", &evidence.verdict.text, color, style));
+    text.push_str(&line("verdict", &evidence.verdict.text, color));
     text
 }
 
@@ -88,77 +87,132 @@ fn paint(color: &str, words: &str, style: Style) -> String {
 /// Columns before the words.
 const INDENT: usize = 15;
 
-/// A line, and the lines it takes more.
-fn labelled(label: &str, words: &str, color: &str, style: Style) -> String {
-    let words = paint(color, &wrap(words, WIDTH - INDENT), style);
-    let words = words.replace('\n', &format!("\n{}", " ".repeat(INDENT)));
-    format!("  {label:<12} {words}\n")
-}
-
-/// One line for each kind of outcome: the wave sizes that have it, and the first of them as an example.
-fn outcomes(cells: &[Cell]) -> Vec<(String, &'static str)> {
-    let mut kinds: Vec<Vec<&Cell>> = Vec::new();
-    for cell in cells {
-        match kinds.iter_mut().find(|known| known[0].outcome == cell.outcome) {
-            Some(known) => known.push(cell),
-            None => kinds.push(vec![cell]),
+/// A label and what is said beside it. Either may take several lines; nothing is said of nothing.
+fn labelled(label: &str, words: &[Words], style: Style) -> String {
+    if words.is_empty() {
+        return String::new();
+    }
+    let words: Vec<String> = (words.iter())
+        .map(|(words, color)| paint(color, &wrap(words, WIDTH - INDENT), style))
+        .collect();
+    let words = words.join("\n");
+    let (mut labels, mut words) = (label.lines(), words.lines());
+    let mut text = String::new();
+    loop {
+        match (labels.next(), words.next()) {
+            (None, None) => return text,
+            (label, None) => {
+                let _ = writeln!(text, "  {}", label.unwrap_or_default());
+            }
+            (label, Some(words)) => {
+                let _ = writeln!(text, "  {:<12} {words}", label.unwrap_or_default());
+            }
         }
     }
-    let lines = kinds.into_iter().map(|cells| {
-        let sizes: Vec<String> = cells.iter().map(|cell| cell.wave_size.to_string()).collect();
-        let first = if sizes.len() > 1 && !cells[0].outcome.is_equal() {
-            format!(" (at {})", sizes[0])
+}
+
+/// What stands for all maps that are shown, where all show the same.
+const EVERY_MAP: &str = "every map";
+
+/// The maps of the same words, in the order of the first of each.
+fn alike<'a>(rows: impl Iterator<Item = (&'a str, Vec<Words>)>) -> Vec<(Vec<&'a str>, Vec<Words>)> {
+    let mut known: Vec<(Vec<&str>, Vec<Words>)> = Vec::new();
+    for (map, words) in rows {
+        match known.iter_mut().find(|(_, known)| *known == words) {
+            Some((maps, _)) => maps.push(map),
+            None => known.push((vec![map], words)),
+        }
+    }
+    if let [(maps, _)] = known.as_mut_slice()
+        && maps.len() > 1
+    {
+        *maps = vec![EVERY_MAP];
+    }
+    known
+}
+
+/// What is proved of each map.
+fn proved(rows: &[MapRow]) -> Vec<(String, Vec<Words>)> {
+    let maps = alike(rows.iter().map(|row| (row.map, outcomes(&row.cells))));
+    let labelled = maps.into_iter().map(|(maps, mut words)| {
+        let is_expected = |row: &MapRow| row.is_expected && (maps.contains(&row.map) || maps == [EVERY_MAP]);
+        if !rows.iter().any(is_expected) {
+            // What is not to be expected is no matter.
+            for (_, color) in &mut words {
+                *color = PLAIN;
+            }
+        }
+        (maps.join(",\n"), words)
+    });
+    labelled.collect()
+}
+
+/// What is said at one wave size, and of what kind it is.
+struct Said<'a, K> {
+    kind: K,
+    wave_size: u32,
+    text: &'a str,
+    color: &'static str,
+}
+
+/// A line for each kind: the wave sizes that have it, and what is said of the first of them.
+fn by_kind<'a, K: PartialEq>(all: impl Iterator<Item = Said<'a, K>>) -> Vec<Words> {
+    let mut kinds: Vec<Vec<Said<K>>> = Vec::new();
+    for one in all {
+        match kinds.iter_mut().find(|known| known[0].kind == one.kind) {
+            Some(known) => known.push(one),
+            None => kinds.push(vec![one]),
+        }
+    }
+    let lines = kinds.into_iter().map(|of_kind| {
+        let first = &of_kind[0];
+        let sizes: Vec<String> = of_kind.iter().map(|one| one.wave_size.to_string()).collect();
+        let at = if of_kind.iter().any(|one| one.text != first.text) {
+            format!(" (at {})", first.wave_size)
         } else {
             String::new()
         };
-        let color = match cells[0].outcome {
-            outcome if outcome.is_equal() => PLAIN,
-            outcome if outcome.is_different() => BAD,
-            _ => DOUBT,
-        };
-        (
-            format!("waves of {}: {}{first}", sizes.join(", "), cells[0].text),
-            color,
-        )
+        let words = format!("waves of {}: {}{at}", sizes.join(", "), first.text);
+        (words, first.color)
     });
     lines.collect()
 }
 
-/// As [`outcomes`]; maps that show the same share their lines.
-fn interpreted(runs: &[Interpreted]) -> Vec<(String, &'static str)> {
-    type Lines = Vec<(String, &'static str)>;
-    let mut maps: Vec<(Vec<&str>, Lines)> = Vec::new();
-    for of_map in runs.chunk_by(|a, b| a.map == b.map) {
-        let mut kinds: Vec<(&Interpreted, Vec<String>)> = Vec::new();
-        for run in of_map {
-            let size = run.wave_size.to_string();
-            match kinds.iter_mut().find(|(known, _)| known.text == run.text) {
-                Some((_, sizes)) => sizes.push(size),
-                None => kinds.push((run, vec![size])),
-            }
-        }
-        let words = |(run, sizes): (&Interpreted, Vec<String>)| {
-            let color = match run.is_equal {
+fn outcomes(cells: &[Cell]) -> Vec<Words> {
+    by_kind(cells.iter().map(|cell| Said {
+        kind: cell.outcome,
+        wave_size: cell.wave_size,
+        text: &cell.text,
+        color: match cell.outcome {
+            outcome if outcome.is_equal() => PLAIN,
+            outcome if outcome.is_different() => BAD,
+            _ => DOUBT,
+        },
+    }))
+}
+
+/// As of the proof, with the maps where there are others than the linear one.
+fn interpreted(runs: &[Interpreted]) -> Vec<Words> {
+    let rows = runs.chunk_by(|a, b| a.map == b.map).map(|of_map| {
+        let words = by_kind(of_map.iter().map(|run| Said {
+            kind: run.is_equal,
+            wave_size: run.wave_size,
+            text: &run.text,
+            color: match run.is_equal {
                 Some(true) => PLAIN,
                 Some(false) => BAD,
                 None => DOUBT,
-            };
-            (format!("waves of {}: {}", sizes.join(", "), run.text), color)
-        };
-        let lines: Lines = kinds.into_iter().map(words).collect();
-        match maps.iter_mut().find(|(_, known)| *known == lines) {
-            Some((names, _)) => names.push(of_map[0].map),
-            None => maps.push((vec![of_map[0].map], lines)),
-        }
-    }
-    let lines = maps.into_iter().flat_map(|(names, lines)| {
-        let packing = match names.as_slice() {
+            },
+        }));
+        (of_map[0].map, words)
+    });
+    let lines = alike(rows).into_iter().flat_map(|(maps, words)| {
+        let packing = match maps.as_slice() {
             ["linear"] => String::new(),
-            names => format!("{}, ", names.join(", ")),
+            maps => format!("{}, ", maps.join(", ")),
         };
-        lines
-            .into_iter()
-            .map(move |(line, color)| (format!("{packing}{line}"), color))
+        let lines = words.into_iter();
+        lines.map(move |(words, color)| (format!("{packing}{words}"), color))
     });
     lines.collect()
 }
@@ -226,13 +280,15 @@ fn cells(times: &Times) -> [String; 5] {
 
 #[cfg(test)]
 mod tests {
+    use super::super::evidence::CellOutcome;
     use super::*;
 
     #[test]
     fn words_hang_behind_their_label() {
-        let words = "NOT equivalent: in waves of 4, out of bounds: thread 8 writes g_WaveTotal[2], past its 2 elements";
+        let words = |words: &str, color| [(words.to_owned(), color)];
+        let verdict = "NOT equivalent: in waves of 4, out of bounds: thread 8 writes g_WaveTotal[2], past its 2 elements";
         assert_eq!(
-            labelled("verdict", words, BAD, Style::default()),
+            labelled("verdict", &words(verdict, BAD), Style::default()),
             "  verdict      NOT equivalent: in waves of 4, out of bounds: thread 8 writes
                g_WaveTotal[2], past its 2 elements\n"
         );
@@ -241,13 +297,64 @@ mod tests {
             has_links: false,
         };
         assert_eq!(
-            labelled("verdict", words, BAD, colored),
+            labelled("verdict", &words(verdict, BAD), colored),
             "  verdict      \x1b[31mNOT equivalent: in waves of 4, out of bounds: thread 8 writes\x1b[0m
                \x1b[31mg_WaveTotal[2], past its 2 elements\x1b[0m\n"
         );
         assert_eq!(
-            labelled("linear", "equal", PLAIN, colored),
+            labelled("linear", &words("equal", PLAIN), colored),
             "  linear       equal\n"
+        );
+    }
+
+    #[test]
+    fn maps_that_show_the_same_are_told_once() {
+        let row = |map, outcomes: [CellOutcome; 2]| MapRow {
+            map,
+            is_expected: map == "linear",
+            cells: (outcomes.into_iter().zip([4, 8]))
+                .map(|(outcome, wave_size)| Cell {
+                    wave_size,
+                    outcome,
+                    text: if outcome.is_equal() {
+                        "equal".to_owned()
+                    } else {
+                        format!("differs at {wave_size}")
+                    },
+                })
+                .collect(),
+        };
+        let (same, other) = ([CellOutcome::Equal; 2], [CellOutcome::Differs; 2]);
+        let shown = |rows: &[MapRow]| {
+            let lines = proved(rows).into_iter();
+            lines
+                .map(|(label, words)| labelled(&label, &words, Style::default()))
+                .collect::<String>()
+        };
+        assert_eq!(
+            shown(&[row("linear", same), row("ragged", same)]),
+            "  every map    waves of 4, 8: equal\n"
+        );
+        let mixed = [
+            row("linear", same),
+            row("row by row", other),
+            row("2×2 quads", same),
+            row("ragged", other),
+        ];
+        assert_eq!(
+            shown(&mixed),
+            "  linear,      waves of 4, 8: equal
+  2×2 quads
+  row by row,  waves of 4, 8: differs at 4 (at 4)
+  ragged\n"
+        );
+        let colors: Vec<&str> = proved(&mixed).iter().map(|(_, words)| words[0].1).collect();
+        assert_eq!(colors, [PLAIN, PLAIN], "what is not to be expected is no matter");
+        let differs = [row("linear", other), row("ragged", other)];
+        assert_eq!(proved(&differs)[0].1[0].1, BAD);
+        assert_eq!(
+            shown(&[row("linear", other)]),
+            "  linear       waves of 4, 8: differs at 4 (at 4)\n"
         );
     }
 }

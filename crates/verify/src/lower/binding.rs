@@ -4,7 +4,6 @@ use naga::{AddressSpace, Handle, StorageAccess, TypeInner};
 use shaderlint_hlsl::{Global, GlobalId, ResourceKind, Span, Type};
 
 use super::module::{GlobalPlace, Unit};
-use super::texture::TextureUse;
 use super::types::{Shape, simplify};
 use super::{Binding, BindingKind, Element, LowerError, UniformMember};
 
@@ -39,8 +38,9 @@ impl Unit<'_> {
         kind: ResourceKind,
         element: Option<&Type>,
     ) -> Result<GlobalPlace, LowerError> {
-        let (bytes, element) = match (kind, element) {
-            (ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer, _) => (true, Type::UINT),
+        let bytes = kind.is_by_address();
+        let element = match (kind, element) {
+            _ if bytes => Type::UINT,
             (
                 ResourceKind::StructuredBuffer
                 | ResourceKind::RwStructuredBuffer
@@ -51,7 +51,7 @@ impl Unit<'_> {
                 | ResourceKind::Texture
                 | ResourceKind::RwTexture,
                 Some(element),
-            ) => (false, simplify(element)),
+            ) => simplify(element),
             _ => {
                 return Err(LowerError::unsupported(
                     format_args!("{} `{}`", resource_noun(&global.ty), global.name),
@@ -71,7 +71,11 @@ impl Unit<'_> {
         self.types
             .words(&self.module, &element, ty, 0, &mut words, span)?;
         let packed = u32::try_from(words.len()).unwrap_or(u32::MAX).saturating_mul(4);
-        let array = self.array_of(ty, stride);
+        let array = self.unnamed(TypeInner::Array {
+            base: ty,
+            size: naga::ArraySize::Dynamic,
+            stride,
+        });
         let kind = if kind.is_writable() {
             BindingKind::ReadWriteStorage
         } else {
@@ -85,13 +89,7 @@ impl Unit<'_> {
             Some(id),
         );
         let counter = if self.reach.counters.contains(&id) {
-            let ty = self.module.types.insert(
-                naga::Type {
-                    name: None,
-                    inner: TypeInner::Atomic(naga::Scalar::U32),
-                },
-                naga::Span::UNDEFINED,
-            );
+            let ty = self.unnamed(TypeInner::Atomic(naga::Scalar::U32));
             let element = Element {
                 words: vec![super::Word {
                     offset: 0,
@@ -104,32 +102,19 @@ impl Unit<'_> {
         } else {
             None
         };
-        let dimensions = match self.reach.textures.get(&id) {
-            Some(TextureUse::Array(dimensions)) => Some(*dimensions),
-            _ => None,
-        };
         Ok(GlobalPlace::Buffer(Buffer {
             variable,
             element,
             stride: packed,
             bytes,
             counter,
-            dimensions,
+            dimensions: self.reach.dimensions(id),
         }))
     }
 
-    fn array_of(&mut self, base: Handle<naga::Type>, stride: u32) -> Handle<naga::Type> {
-        self.module.types.insert(
-            naga::Type {
-                name: None,
-                inner: TypeInner::Array {
-                    base,
-                    size: naga::ArraySize::Dynamic,
-                    stride,
-                },
-            },
-            naga::Span::UNDEFINED,
-        )
+    fn unnamed(&mut self, inner: TypeInner) -> Handle<naga::Type> {
+        let ty = naga::Type { name: None, inner };
+        self.module.types.insert(ty, naga::Span::UNDEFINED)
     }
 
     fn bind(
@@ -157,18 +142,9 @@ impl Unit<'_> {
             },
             naga::Span::UNDEFINED,
         );
-        let dimensions = match global.and_then(|global| self.reach.textures.get(&global)) {
-            Some(TextureUse::Array(dimensions)) => Some(*dimensions),
-            _ => None,
-        };
         let declared = global.and_then(|global| self.shader.globals.get(global.0 as usize));
-        let is_by_address = matches!(
-            declared.map(|declared| &declared.ty),
-            Some(Type::Resource(
-                ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer,
-                _
-            ))
-        );
+        let is_by_address = declared
+            .is_some_and(|global| matches!(global.ty, Type::Resource(kind, _) if kind.is_by_address()));
         let is_atomic = global.is_some_and(|global| self.reach.atomics.contains_key(&global));
         let is_asked = global.is_some_and(|global| self.reach.asked.contains(&global));
         self.bindings.push(Binding {
@@ -181,7 +157,7 @@ impl Unit<'_> {
             element,
             global,
             is_by_address,
-            dimensions,
+            dimensions: global.and_then(|global| self.reach.dimensions(global)),
         });
         variable
     }

@@ -111,6 +111,16 @@ struct Walk<'a> {
     seen: BTreeSet<Instance>,
 }
 
+impl Reach {
+    /// Of a texture that is an array.
+    pub(super) fn dimensions(&self, global: GlobalId) -> Option<u8> {
+        match self.textures.get(&global)? {
+            TextureUse::Array(dimensions) => Some(*dimensions),
+            TextureUse::Other => None,
+        }
+    }
+}
+
 impl<'a> Walk<'a> {
     fn function(&mut self, instance: Instance, from: Span) -> Result<(), LowerError> {
         let shader = self.shader;

@@ -33,10 +33,7 @@ impl TextureUse {
 }
 
 pub(super) fn is_texture(ty: &Type) -> bool {
-    matches!(
-        ty,
-        Type::Resource(ResourceKind::Texture | ResourceKind::RwTexture, _)
-    )
+    matches!(ty, Type::Resource(kind, _) if kind.is_texture())
 }
 
 /// A texture that is only read.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stderr, reason = "tests fail and speak")]
 
 use std::collections::BTreeMap;
+use std::process::Command;
 
 use shaderlint_hlsl::{Shader, Span};
 use shaderlint_verify::pipeline::{Linked, Pipeline, PipelineError};
@@ -77,6 +78,20 @@ pub fn devices() -> Vec<Device> {
         eprintln!("skipped: no adapter");
     }
     found.iter().map(|adapter| adapter.open().unwrap()).collect()
+}
+
+/// From which Mesa's lavapipe takes its wave size when it starts, in bits of 32-bit lanes.
+pub const WIDTH: &str = "LP_NATIVE_VECTOR_WIDTH";
+
+/// The test `name` of this program, to be started with each wave size of lavapipe.
+pub fn at_each_width(name: &str) -> impl Iterator<Item = (&'static str, Command)> {
+    ["128", "256", "512"].into_iter().map(move |width| {
+        let mut command = Command::new(std::env::current_exe().expect("the test knows its program"));
+        command.args(["--exact", name, "--include-ignored", "--nocapture"]);
+        // A kernel in Mesa's cache has the width it was compiled for, whatever is asked for now.
+        command.env(WIDTH, width).env("MESA_SHADER_CACHE_DISABLE", "true");
+        (width, command)
+    })
 }
 
 /// Words of each writable buffer after a run on `device`.

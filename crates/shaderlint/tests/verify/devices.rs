@@ -1,0 +1,229 @@
+//! On the adapters there are.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use shaderlint_hlsl::NoIncludes;
+use shaderlint_linter::{Settings, check_shader};
+use shaderlint_rules::RULES;
+use shaderlint_verify::run::{Trial, compare_and_time_everywhere};
+use snapbox::{assert_data_eq, str};
+
+use super::pairs::{BUFFERS, copying};
+use super::{NO_ADAPTER, has_adapter, root, unbroken, verify};
+
+/// Also where there is no session, as in a container.
+#[test]
+#[cfg(target_os = "linux")]
+fn drivers_are_not_heard() {
+    if !has_adapter() {
+        return;
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
+        .args(["verify", "fixtures/scan/ladder-64.hlsl", "--no-timing", "--quiet"])
+        .env_remove("XDG_RUNTIME_DIR")
+        .env_remove("NODEVICE_SELECT")
+        .current_dir(root())
+        .output()
+        .expect("the program starts");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "");
+    assert_eq!(output.status.code(), Some(0));
+}
+
+/// WGSL has no lane ids in a group of several rows.
+#[test]
+fn a_group_that_is_flattened_is_said_to_be() {
+    if !has_adapter() {
+        return;
+    }
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lane-ids.hlsl");
+    let kernel = "RWStructuredBuffer<uint> Out;
+[numthreads(8, 8, 1)]
+void main(uint gi : SV_GroupIndex) { Out[gi] = WaveReadLaneAt(gi, WaveGetLaneIndex()); }
+";
+    std::fs::write(&file, kernel).expect("the folder can be written to");
+    let file = file.to_string_lossy();
+    let said = verify(&[&file, &file, "--no-timing"], ("LP_NATIVE_VECTOR_WIDTH", "128"));
+    assert!(said.starts_with("0\n"), "{said}");
+    let remark = "  main uses lane ids: its group of 8×8×1 ran as one row of 64 threads\n";
+    assert_eq!(said.matches(remark).count(), 1, "{said}");
+}
+
+#[test]
+fn a_fix_is_timed_beside_a_copy() {
+    if !has_adapter() {
+        return;
+    }
+    assert_data_eq!(
+        verify(&["fixtures/scan/ladder-64.hlsl"], ("NODEVICE_SELECT", "1")),
+        str![[r#"
+0
+ScanByLadder (64×1×1) against its fix
+...
+  device       [..], waves of [..] words alike in
+               4 cases, 768 of them written
+    timed       flagged [..] fixed [..] copy [..] ratio
+    kernel      [..] ms [..] ms [..] ms [..]
+    ladder ×64  [..] ms [..] ms [..] ms [..]
+...
+"#]]
+    );
+}
+
+#[test]
+fn an_adapter_is_chosen_by_name() {
+    let file = "fixtures/scan/ladder-64.hlsl";
+    assert_data_eq!(
+        verify(&[file, "--adapter", "Nope"], NO_ADAPTER),
+        "2\nerror: no adapter is called `Nope`: there is none at all\n"
+    );
+}
+
+#[test]
+fn a_difference_is_made_small() {
+    if !has_adapter() {
+        return;
+    }
+    let files = [
+        "fixtures/scan/ladder-64.hlsl",
+        "fixtures/scan/ladder-64-published-replacement.hlsl",
+    ];
+    let said = verify(&files, ("NODEVICE_SELECT", "1"));
+    assert!(said.starts_with("1\n"), "{said}");
+    let whole = unbroken(&said);
+    let shown = whole
+        .lines()
+        .find(|line| line.contains(", in 1 group, where all inputs are 0 but Src["));
+    let shown = shown.unwrap_or_else(|| panic!("{said}"));
+    assert_eq!(shown.matches(" = ").count(), 1, "one word is enough: {shown}");
+}
+
+/// Every fix of every fixture, at waves of 4, 8 and 16 lanes where the adapter is Mesa's.
+#[test]
+fn every_offered_fix_is_equal_on_the_adapters() {
+    if !has_adapter() {
+        return;
+    }
+    let scans = ["hillis-steele-scan", "blelloch-scan", "hand-rolled-scan"];
+    let others = ["hand-rolled-reduction", "atomic-slot-claim", "single-cell-atomic"];
+    let folders = scans.into_iter().chain(others);
+    let mut files: Vec<PathBuf> = folders
+        .map(|rule| root().join("fixtures/rules").join(rule))
+        .chain([root().join("fixtures/kernels")])
+        .flat_map(|folder| std::fs::read_dir(folder).expect("the fixtures are there"))
+        .map(|entry| entry.expect("a fixture can be listed").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "hlsl"))
+        .collect();
+    files.sort();
+    let mut verified = 0;
+    for path in files {
+        for width in ["128", "256", "512"] {
+            let file = path.to_string_lossy();
+            let said = verify(&[&file, "--no-timing"], ("LP_NATIVE_VECTOR_WIDTH", width));
+            assert!(said.starts_with("0\n"), "{file} at {width} bits: {said}");
+            let kernels = said
+                .lines()
+                .filter(|line| line.contains("against its fix"))
+                .count();
+            let equal = unbroken(&said).matches(" words alike in ").count();
+            assert!(equal >= kernels, "{file} at {width} bits: {said}");
+            verified += equal;
+        }
+    }
+    assert!(verified > 30, "{verified}");
+}
+
+/// The code that is shown for atomics on few cells, put in their places.
+#[test]
+fn code_for_bins_is_equal_on_the_adapters() {
+    if !has_adapter() {
+        return;
+    }
+    let text = "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Counts; RWStructuredBuffer<uint> Lists;
+RWByteAddressBuffer Words; groupshared uint g_Kinds[6];
+[numthreads(64, 1, 1)]
+void main(uint gi : SV_GroupIndex)
+{
+    if (gi < 6) { g_Kinds[gi] = 0; }
+    GroupMemoryBarrierWithGroupSync();
+    uint own = Src[gi];
+    if (own > 100)
+    {
+        InterlockedAdd(g_Kinds[own % 6], 1);
+        uint slot;
+        InterlockedAdd(Counts[own & 3], 2, slot);
+        Lists[128 * (own & 3) + slot] = own;
+        Words.InterlockedAdd(4 * (own & 7), own & 15);
+    }
+    GroupMemoryBarrierWithGroupSync();
+    if (gi < 6) { Counts[8 + gi] = g_Kinds[gi]; }
+}
+";
+    let read = |text: &str| shaderlint_hlsl::read("test.hlsl", text.as_bytes(), &[], &NoIncludes).0;
+    let flagged = read(text);
+    let findings = check_shader(&flagged, RULES, &Settings::default()).findings;
+    let mut better = text.to_owned();
+    for finding in findings.iter().rev() {
+        assert_eq!(finding.rule, "small-bin-atomic");
+        let code = finding.notes.iter().find_map(|note| note.strip_prefix("help: "));
+        let (_, code) = code.and_then(|code| code.split_once('\n')).expect("code");
+        let (start, end) = (
+            finding.primary.place.start as usize,
+            finding.primary.place.end as usize,
+        );
+        better.replace_range(start..=end, &format!("{{\n{code}\n}}"));
+    }
+    assert_eq!(
+        better.matches("WaveReadLaneFirst(waveBin)").count(),
+        3,
+        "{better}"
+    );
+    let entry = |text: &str| {
+        let shader = read(text);
+        let (id, _) = shader.entry_points().next().expect("an entry point");
+        let unordered = shaderlint_simt::unordered(&shader, id);
+        (
+            shaderlint_verify::lower(&shader, id).expect("a kernel that can be lowered"),
+            unordered,
+        )
+    };
+    let ((flagged, unordered), (better, _)) = (entry(text), entry(&better));
+    let mut trial = Trial::new(&flagged, &better);
+    trial.cases.truncate(1);
+    trial.cases[0].groups = [1, 1, 1];
+    trial.cases[0].inputs.lengths.insert("Lists".into(), 512);
+    trial.unordered = unordered;
+    trial.is_untimed = true;
+    for (_, report) in compare_and_time_everywhere(&trial) {
+        let report = report.expect("a run");
+        assert!(report.is_match(), "{:?}", report.comparisons);
+    }
+}
+
+/// A device sees it too.
+#[test]
+fn a_buffer_that_one_kernel_leaves_alone_is_compared() {
+    if !has_adapter() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("extra");
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let files = [
+        ("a.hlsl", "Y[id.x] = 1;"),
+        ("b.hlsl", "Y[id.x] = 1; InterlockedAdd(Z[0], 1);"),
+    ];
+    let files = files.map(|(file, body)| {
+        let path = folder.join(file);
+        let kernel = copying(&format!("{BUFFERS} RWStructuredBuffer<uint> Z;"), "", body);
+        std::fs::write(&path, kernel).expect("the folder can be written to");
+        path.to_string_lossy().into_owned()
+    });
+    let said = unbroken(&verify(
+        &[&files[0], &files[1], "--no-timing"],
+        ("NODEVICE_SELECT", "1"),
+    ));
+    assert!(
+        said.contains(": differs: Z[0] is 64, should be left at 0, in 1 group, "),
+        "{said}"
+    );
+}

@@ -1,0 +1,315 @@
+//! Two kernels, each of its own file.
+
+use std::path::Path;
+use std::process::Command;
+
+use snapbox::{assert_data_eq, str};
+
+use super::{NO_ADAPTER, has_adapter, unbroken, verify};
+
+/// What is said, without a device, of two files with these texts.
+fn of_two(name: &str, texts: [&str; 2], more: &[&str]) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    for (file, text) in ["a.hlsl", "b.hlsl"].into_iter().zip(texts) {
+        std::fs::write(folder.join(file), text).expect("the folder can be written to");
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
+        .args(["verify", "a.hlsl", "b.hlsl", "--quiet", "--no-timing"])
+        .args(more)
+        .env(NO_ADAPTER.0, NO_ADAPTER.1)
+        .current_dir(folder)
+        .output()
+        .expect("the program starts");
+    let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    format!("{} {out}{err}", output.status.code().unwrap_or(-1))
+}
+
+pub fn copying(globals: &str, attributes: &str, body: &str) -> String {
+    format!(
+        "{globals}\n{attributes}[numthreads(64, 1, 1)]\nvoid Main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID) {{ {body} }}\n"
+    )
+}
+
+pub const BUFFERS: &str =
+    "StructuredBuffer<uint> X; RWStructuredBuffer<uint> Y; cbuffer C { uint Count; uint Mode; };";
+
+#[test]
+fn kernels_of_two_interfaces_are_not_compared() {
+    let kernel = copying(BUFFERS, "", "Y[id.x] = X[id.x] + Count + Mode;");
+    let other = |from: &str, to: &str| {
+        let other = kernel.replace(from, to);
+        assert_ne!(other, kernel, "{from}");
+        of_two("interfaces", [&kernel, &other], &[])
+    };
+    let registers = |a: &str, b: &str| {
+        let texts =
+            [a, b].map(|register| kernel.replace("<uint> X", &format!("<uint> X : register({register})")));
+        of_two("interfaces", [&texts[0], &texts[1]], &[])
+    };
+    let cases = [
+        (
+            other("StructuredBuffer<uint> X", "StructuredBuffer<float> X"),
+            "`X` is `StructuredBuffer<uint> X` in a.hlsl, and `StructuredBuffer<float> X` in b.hlsl",
+        ),
+        (
+            other("StructuredBuffer<uint> X", "Buffer<uint> X"),
+            "`X` is `StructuredBuffer<uint> X` in a.hlsl, and `Buffer<uint> X` in b.hlsl",
+        ),
+        (
+            other("numthreads(64", "numthreads(128"),
+            "the group is 64×1×1 in a.hlsl, and 128×1×1 in b.hlsl",
+        ),
+        (
+            other("uint Count; uint Mode;", "uint Mode; uint Count;"),
+            "of the members that host code sets, the order is first `Count` in a.hlsl, and first `Mode` in b.hlsl",
+        ),
+        (
+            other("uint Count; uint Mode;", "uint Count; float4 Wide; uint Mode;"),
+            "what comes before `Mode` in its constant buffer is Scalar(Uint) in a.hlsl, and Scalar(Uint), Vector(Float, 4) in b.hlsl",
+        ),
+        (
+            other("Y", "Q"),
+            "`RWStructuredBuffer<uint> Y` in a.hlsl, and b.hlsl has no `Y`",
+        ),
+        (
+            registers("t0", "t1"),
+            "`X` is `StructuredBuffer<uint> X : register(t0)` in a.hlsl, and `StructuredBuffer<uint> X : register(t1)` in b.hlsl",
+        ),
+        (
+            of_two(
+                "interfaces",
+                [
+                    &kernel.replace("[numthreads", "[WaveSize(32)] [numthreads"),
+                    &kernel.replace("[numthreads", "[WaveSize(64)] [numthreads"),
+                ],
+                &[],
+            ),
+            "the size of waves is [WaveSize(32, 32)] in a.hlsl, and [WaveSize(64, 64)] in b.hlsl",
+        ),
+    ];
+    for (said, expected) in cases {
+        assert_eq!(
+            said,
+            format!("2 error: these are kernels of two interfaces: {expected}\n")
+        );
+    }
+    // What is declared and not used is no matter, nor is what a kernel no longer needs.
+    assert!(
+        other(
+            "StructuredBuffer<uint> X;",
+            "StructuredBuffer<uint> X; StructuredBuffer<float> Z;"
+        )
+        .starts_with("0 ")
+    );
+    assert!(registers("t0", "t0, space0").starts_with("0 "));
+}
+
+/// What is missing may be where the file could not be read.
+#[test]
+fn what_is_not_read_is_told_at_its_place() {
+    let kernel = copying(BUFFERS, "", "Y[id.x] = X[id.x] + Count + Mode;");
+    let cut = kernel.replace("RWStructuredBuffer<uint> Y;", "RWStructuredBuffer<uint Y;");
+    assert_data_eq!(
+        of_two("unread-pairs", [&kernel, &cut], &[]),
+        str![[r#"
+2 warning: this declaration could not be read
+  ┌─ b.hlsl:1:27
+  │
+1 │ StructuredBuffer<uint> X; RWStructuredBuffer<uint Y; cbuffer C { uint Count; uint Mode; };
+  │                           ^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+warning: unknown name `Y`
+  ┌─ b.hlsl:3:70
+  │
+3 │ void Main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID) { Y[id.x] = X[id.x] + Count + Mode; }
+  │                                                                      ^
+
+error: b.hlsl not read in full; as far as it was, these are kernels of two interfaces: `RWStructuredBuffer<uint> Y` in a.hlsl, and b.hlsl has no `Y`
+
+"#]]
+    );
+    let broken = kernel.replace("+ Mode", "+ (Mode");
+    assert_data_eq!(
+        of_two("unread-pairs", [&kernel, &broken], &[]),
+        str![[r#"
+1 Main: not proved and not run
+warning: this statement could not be read
+  ┌─ b.hlsl:3:70
+  │
+3 │ void Main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID) { Y[id.x] = X[id.x] + Count + (Mode; }
+  │                                                                      ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+
+
+"#]]
+    );
+}
+
+#[test]
+fn what_is_proved_is_what_is_said() {
+    let copy = copying(BUFFERS, "", "Y[id.x] = X[id.x];");
+    let verdict = |bodies: [&str; 2], attribute: &str| {
+        let [a, b] =
+            bodies.map(|body| copying(&format!("groupshared uint s[64]; {BUFFERS}"), attribute, body));
+        of_two("verdicts", [&a, &b], &[])
+    };
+    let all = "under every lane map tried";
+    assert_eq!(
+        of_two(
+            "verdicts",
+            [&copy, &copying(BUFFERS, "", "while (true) {} Y[id.x] = X[id.x];")],
+            &[]
+        ),
+        "1 Main: not proved and not run\n"
+    );
+    assert_eq!(
+        verdict(
+            ["Y[id.x] = WaveGetLaneCount();", "Y[id.x] = 32;"],
+            "[WaveSize(32)] "
+        ),
+        format!("0 Main: proved equal in waves of 32, all that both allow {all}\n")
+    );
+    let early =
+        "if (id.x >= Count) return; s[gi] = X[id.x]; GroupMemoryBarrierWithGroupSync(); Y[id.x] = s[gi];";
+    assert_eq!(
+        verdict([early, early], ""),
+        format!("0 Main: proved equal at every wave size {all}, where every thread reaches the barriers\n")
+    );
+    // One group after the other writes an element, where `Count` is that of the threads.
+    assert_eq!(
+        verdict(
+            ["Y[id.x] = 1;", "Y[(Count / 64 - 1 - id.x / 64) * 64 + gi] = 1;"],
+            ""
+        ),
+        "1 Main: NOT equivalent: interpreted in waves of 4, differs at Y[0], with Count = 2: expected 1, got nothing\n"
+    );
+}
+
+/// A mode that is no count, an element past a count, a buffer that one kernel alone writes, a texture: each is seen, and
+/// said with what it takes.
+#[test]
+fn subtle_differences_are_seen() {
+    let globals = format!("{BUFFERS} RWStructuredBuffer<uint> Z; Texture2D<uint> T;");
+    let cases = [
+        (
+            ["Y[id.x] = Mode == 3 ? 1 : X[id.x];", "Y[id.x] = X[id.x];"],
+            "differs at Y[0], with Mode = 3: expected 1, got ",
+        ),
+        (
+            [
+                "if (id.x < Count) Y[id.x] = 1;",
+                "if (id.x <= Count) Y[id.x] = 1;",
+            ],
+            "differs at Y[2], with Count = 2: expected nothing, got 1",
+        ),
+        (
+            ["Y[id.x] = 1;", "Y[id.x] = 1; Z[id.x] = 2;"],
+            "expected nothing, got 2",
+        ),
+        (
+            ["Y[id.x] = T[uint2(gi, 0)];", "Y[id.x] = T[uint2(0, gi)];"],
+            "differs at Y[1] (thread 1): expected T[",
+        ),
+    ];
+    for (bodies, expected) in cases {
+        let [a, b] = bodies.map(|body| copying(&globals, "", body));
+        let said = of_two("subtle", [&a, &b], &[]);
+        assert!(
+            said.starts_with("1 Main: NOT equivalent: ") && said.contains(expected),
+            "{said}"
+        );
+    }
+}
+
+/// Members by their names, and of what is computed in several steps what it is computed from.
+#[test]
+fn formulas_can_be_read() {
+    let globals =
+        "struct Pair { float2 At; uint Ids[3]; }; StructuredBuffer<Pair> P; StructuredBuffer<uint3> V;
+RWStructuredBuffer<uint> Y; cbuffer C { uint Count; uint2 Sizes; uint2x2 Turn; };";
+    let said = |a: &str, b: &str| {
+        let [a, b] = [a, b].map(|body| copying(globals, "", &format!("Y[id.x] = {body};")));
+        let said = of_two("formulas", [&a, &b], &[]);
+        let start = "1 Main: NOT equivalent: in waves of 4, differs at Y[0] (thread 0): ";
+        said.strip_prefix(start).map_or(said.clone(), str::to_owned)
+    };
+    assert_eq!(
+        said("P[id.x].Ids[1]", "P[id.x].Ids[2]"),
+        "expected P[0].Ids[1], got P[0].Ids[2]\n"
+    );
+    assert_eq!(
+        said("asuint(P[id.x].At.y)", "V[id.x].x + 1"),
+        "expected P[0].At.y, got V[0].x + 1\n"
+    );
+    assert_eq!(
+        said("Turn[1].x", "Turn._m01"),
+        "expected Turn[1][0], got Turn[0][1]\n"
+    );
+    assert_eq!(
+        said("(V[id.x].x >> Sizes.x) / (V[id.x].z | 1)", "Count"),
+        "expected a function of V[0].x, Sizes.x, V[0].z, got Count\n"
+    );
+    // What the interpreter finds, too.
+    let globals = globals.replace("RWStructuredBuffer<uint> Y", "RWStructuredBuffer<Pair> Y");
+    let bodies = ["id.x", "(Count / 64 - 1 - id.x / 64) * 64 + gi"];
+    let [a, b] = bodies.map(|index| copying(&globals, "", &format!("Y[{index}].Ids[1] = 1;")));
+    let said = of_two("formulas", [&a, &b], &[]);
+    assert!(
+        said.contains("interpreted in waves of 4, differs at Y[0].Ids[1]"),
+        "{said}"
+    );
+}
+
+/// By proof, interpreter and device alike: a component by its letter, a word of a byte-address buffer by its address.
+#[test]
+fn places_are_named_as_in_hlsl() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("places");
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    let kernel = "StructuredBuffer<uint3> Src; RWStructuredBuffer<uint3> Dst; RWByteAddressBuffer Raw;
+[numthreads(64, 1, 1)]
+void Main(uint3 id : SV_DispatchThreadID) {
+    Dst[id.x] = Src[id.x].xyz;
+    Raw.Store2(id.x * 8, Src[id.x].xy);
+}
+";
+    let swizzled = kernel.replace("].xyz", "].xzz");
+    let moved = kernel.replace("id.x * 8, Src[id.x].xy", "id.x * 8, uint2(Src[id.x].x, 7)");
+    for (name, other, proof, interpreter, device) in [
+        (
+            "swizzled",
+            swizzled,
+            "differs at Dst[0].y (thread 0): expected Src[0].y, got Src[0].z",
+            "differs at Dst[0].y:",
+            "differs: Dst[",
+        ),
+        (
+            "first",
+            kernel.replace("].xyz", "].yyz"),
+            "differs at Dst[0].x (thread 0): expected Src[0].x, got Src[0].y",
+            "differs at Dst[0].x:",
+            "differs: Dst[",
+        ),
+        (
+            "moved",
+            moved,
+            "differs at Raw[4] (thread 0): expected Src[0].y, got 7",
+            "differs at Raw[4]:",
+            "differs: Raw[4] is 7, should be 0, in 1 group, where all inputs are 0",
+        ),
+    ] {
+        let files = [("a.hlsl", kernel), (name, other.as_str())].map(|(file, text)| {
+            let path = folder.join(file).with_extension("hlsl");
+            std::fs::write(&path, text).expect("the folder can be written to");
+            path.to_string_lossy().into_owned()
+        });
+        let said = unbroken(&verify(
+            &[&files[0], &files[1], "--no-timing"],
+            ("NODEVICE_SELECT", "1"),
+        ));
+        let heading = format!("Main (64×1×1) of {} against that of {}\n", files[0], files[1]);
+        assert!(said.contains(&heading), "{said}");
+        assert!(said.contains(proof), "{said}");
+        assert!(said.contains(interpreter), "{said}");
+        assert!(!has_adapter() || said.contains(device), "{said}");
+    }
+}
