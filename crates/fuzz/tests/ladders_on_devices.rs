@@ -171,7 +171,8 @@ fn is_open(flagged: &Shader, trial: &Trial, case: &Case) -> bool {
     let groups: Vec<([u32; 3], &Given<'_>)> = (0..case.groups[0])
         .map(|x| ([x, 0, 0], &given as &Given<'_>))
         .collect();
-    let Some(written) = evaluate_groups(flagged, entry, 4, LaneMap::Linear, &groups) else {
+    let written = evaluate_groups(flagged, entry, 4, LaneMap::Linear, &groups);
+    let Some(written) = written.and_then(|groups| groups.into_iter().collect::<Option<Vec<_>>>()) else {
         return trial.unordered.is_empty();
     };
     let mut places = BTreeMap::new();

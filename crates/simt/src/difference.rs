@@ -3,7 +3,7 @@
 //! Both are evaluated on random inputs, in one group. A place differs where none of the words that may be left in it by
 //! one kernel is one that may be left by the other: where several threads write to it between two barriers, each may be
 //! the last. Only what is computed exactly counts, and floats that are far apart; and of a place that one kernel does not
-//! write, that no other group of it does.
+//! write, that no other group of it does. Nothing counts that lies beyond the end of every resource, which D3D does not write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -85,7 +85,11 @@ pub(crate) fn difference(
                     scattered.insert(write.resource);
                     continue;
                 }
-                let index = index.iter().map(|index| index.word).collect();
+                let index: Vec<u32> = index.iter().map(|index| index.word).collect();
+                let resource = terms.inputs.get(&write.resource);
+                if resource.is_some_and(|resource| resource.is_beyond(&index)) {
+                    continue;
+                }
                 let place = (write.resource, write.component.wrapping_add(part.word), index);
                 at.entry(place).or_default()[which].push(Happening {
                     write,

@@ -29,11 +29,39 @@ pub fn evaluate(
     map: LaneMap,
     given: &Given<'_>,
 ) -> Option<Written> {
-    evaluate_groups(shader, entry, wave_size, map, &[([0; 3], given)])?.pop()
+    evaluate_groups(shader, entry, wave_size, map, &[([0; 3], given)])?.pop()?
+}
+
+/// Whether a kernel was seen to end at a wave size, and to stay within its arrays and without races, whatever it is given:
+/// what was run holds for any inputs, and no loop was left out of it.
+#[must_use]
+pub fn ends(shader: &Shader, entry: FunctionId, wave_size: u32, map: LaneMap) -> bool {
+    let function = shader.functions.get(entry.0 as usize);
+    let Some(group) = function
+        .and_then(|function| function.group_size)
+        .filter(|group| is_group(*group))
+    else {
+        return false;
+    };
+    let mut terms = Terms::default();
+    let waves = Waves::new(group, wave_size, map);
+    let machine = Machine::new(shader, &mut terms, entry, waves, BUDGET);
+    machine.is_some_and(|mut machine| is_followed(&mut machine))
+}
+
+/// Runs a kernel to its end.
+fn is_followed(machine: &mut Machine<'_>) -> bool {
+    let stopped = machine.run();
+    let report = &machine.report;
+    stopped.is_none()
+        && machine.state.unended.is_empty()
+        && !report.unproved
+        && report.out_of_bounds.is_empty()
 }
 
 /// As [`evaluate`], of these groups, each by its `SV_GroupID` and with what it is given. The kernel is run once: what
-/// threads do is a function of the group and the inputs.
+/// threads do is a function of the group and the inputs. `None` for the groups for which it is not known what they leave, and
+/// for all if that is so for any.
 #[must_use]
 pub fn evaluate_groups(
     shader: &Shader,
@@ -41,7 +69,7 @@ pub fn evaluate_groups(
     wave_size: u32,
     map: LaneMap,
     groups: &[([u32; 3], &Given<'_>)],
-) -> Option<Vec<Written>> {
+) -> Option<Vec<Option<Written>>> {
     let group = shader.functions.get(entry.0 as usize)?.group_size;
     let group = group.filter(|group| is_group(*group))?;
     let mut terms = Terms::default();
@@ -52,10 +80,7 @@ pub fn evaluate_groups(
         Waves::new(group, wave_size, map),
         BUDGET,
     )?;
-    let stopped = machine.run();
-    let report = &machine.report;
-    let is_ended = machine.state.unended.is_empty();
-    if stopped.is_some() || !is_ended || report.unproved || !report.out_of_bounds.is_empty() {
+    if !is_followed(&mut machine) {
         return None;
     }
     let mut writes = machine.state.writes.to_vec();
@@ -92,5 +117,5 @@ pub fn evaluate_groups(
         }
         (!sample.guessed).then_some(written)
     };
-    groups.iter().map(of_group).collect()
+    Some(groups.iter().map(of_group).collect())
 }

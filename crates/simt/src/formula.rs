@@ -6,7 +6,7 @@ use shaderlint_hlsl::{Scalar, Shader};
 
 use crate::finding::Operator;
 use crate::sample::Sample;
-use crate::terms::{Input, Term, Terms};
+use crate::terms::{Term, Terms, Words};
 use crate::value::{Op, Value};
 
 impl Terms {
@@ -76,7 +76,8 @@ impl Terms {
                 let places = places.iter().filter(|place| !self.is_offset(place));
                 let mut index: Vec<u32> = places.map(|place| sample.value(place)).collect();
                 let mut component = *component;
-                if let (Some(Input::Bytes), [address]) = (self.inputs.get(resource), index.as_mut_slice()) {
+                let words = self.inputs.get(resource).map(|input| input.words);
+                if let (Some(Words::Bytes), [address]) = (words, index.as_mut_slice()) {
                     *address = address.wrapping_add(4 * std::mem::take(&mut component));
                 }
                 let index: Vec<String> = index.iter().map(u32::to_string).collect();

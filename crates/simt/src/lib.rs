@@ -70,13 +70,13 @@ pub use analyze::analyze;
 pub use difference::Difference;
 pub use effects::calls_unknown;
 pub use equivalence::{Outcome, WaveRun, compare, proved_of_itself};
-pub use evaluate::{Written, evaluate, evaluate_groups};
+pub use evaluate::{Written, ends, evaluate, evaluate_groups};
 pub use finding::{
     Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Half,
     Holders, HostValue, Instance, Iteration, Kind, Operator, OutOfBounds, Parts, Quantity, Race, Rewrite,
     Shape, Stop, Uninitialised, WaveDependence, WaveEffect, WaveLadder,
 };
 pub use order::unordered;
-pub use sample::Given;
+pub use sample::{BUFFER_END, Given};
 pub use served::serves_alike;
 pub use wave::{LaneMap, WAVE_SIZES};

@@ -5,7 +5,7 @@ use shaderlint_hlsl::{BinaryOp, Global, GlobalId, ResourceKind, Scalar, Shader, 
 
 use crate::finding::Operator;
 use crate::fold;
-use crate::terms::{Input, Term, Terms};
+use crate::terms::{Input, Term, Terms, Words};
 use crate::value::{Op, Part, Value};
 use crate::wave::SplitMix;
 
@@ -235,6 +235,20 @@ impl<'t> Sample<'t> {
             return 0;
         }
         self.depth += 1;
+        // What is not chosen decides nothing: what is guarded may be guessed, or outside.
+        let chosen = match (op, arguments) {
+            (Op::Select, [condition, a, b]) => {
+                let is_first = self.value(condition) != 0;
+                Some(self.value(if is_first { a } else { b }))
+            }
+            (Op::Binary(BinaryOp::LogicalAnd, _), [a, b]) => Some(self.both_or_either(a, b, false)),
+            (Op::Binary(BinaryOp::LogicalOr, _), [a, b]) => Some(self.both_or_either(a, b, true)),
+            _ => None,
+        };
+        if let Some(chosen) = chosen {
+            self.depth -= 1;
+            return chosen;
+        }
         let mut words: Vec<u32> = arguments.iter().map(|argument| self.value(argument)).collect();
         self.depth -= 1;
         let known: Vec<Value> = words.iter().copied().map(Value::Known).collect();
@@ -253,10 +267,7 @@ impl<'t> Sample<'t> {
                 let offset = index.wrapping_mul(*size).wrapping_add(*start).wrapping_add(*base);
                 Some(Value::Known(offset))
             }
-            (Op::Select, [condition, a, b]) => Some(scratch.select(condition, a, b)),
             (Op::Unary(op, scalar), [value]) => Some(fold::unary(&mut scratch, *op, *scalar, value)),
-            (Op::Binary(BinaryOp::LogicalAnd, _), [a, b]) => Some(scratch.and(a, b)),
-            (Op::Binary(BinaryOp::LogicalOr, _), [a, b]) => Some(scratch.or(a, b)),
             (Op::Binary(op, scalar), [a, b]) => Some(fold::binary(&mut scratch, *op, *scalar, a, b)),
             (Op::Cast { from, to }, [value]) => Some(fold::cast(&mut scratch, *from, *to, value)),
             (
@@ -300,14 +311,15 @@ impl<'t> Sample<'t> {
             | Op::Uniform { name, .. } => self.terms.inputs.get(&name).copied(),
             _ => None,
         };
-        self.guessed |= input == Some(Input::Narrow);
-        match (input, &mut op, words.as_mut_slice()) {
-            (Some(Input::Bytes), Op::Load { component, .. }, [address]) => {
+        let of_words = input.map_or(Words::Any, |input| input.words);
+        self.guessed |= of_words == Words::Narrow || input.is_some_and(|input| input.is_beyond(&words));
+        match (of_words, &mut op, words.as_mut_slice()) {
+            (Words::Bytes, Op::Load { component, .. }, [address]) => {
                 // One word, whichever of the loads it is part of.
                 *address = address.wrapping_add(4 * std::mem::take(component));
             }
             // Of something that is no word, or in one of several buffers.
-            (Some(Input::Bytes), Op::Load { .. }, _) => self.guessed = true,
+            (Words::Bytes, Op::Load { .. }, _) => self.guessed = true,
             _ => {}
         }
         hash.0 ^= fingerprint(op);
@@ -315,10 +327,25 @@ impl<'t> Sample<'t> {
             hash.0 = hash.next() ^ u64::from(word);
         }
         let word = (hash.next() >> 32) as u32;
-        if self.strict && input == Some(Input::Floats) {
+        if self.strict && of_words == Words::Floats {
             return ((word % 63) as f32 - 31.0).to_bits();
         }
         word
+    }
+
+    /// `a || b` if `is_either`, else `a && b`. Where one of them alone decides it, the other may be guessed.
+    fn both_or_either(&mut self, a: &Value, b: &Value, is_either: bool) -> u32 {
+        let before = std::mem::take(&mut self.guessed);
+        let [a, b] = [a, b].map(|value| {
+            let word = self.value(value);
+            (word, std::mem::take(&mut self.guessed))
+        });
+        let decides = |(word, is_guessed): (u32, bool)| !is_guessed && (word != 0) == is_either;
+        self.guessed = before || !decides(a) && !decides(b) && (a.1 || b.1);
+        match (a.0, is_either) {
+            (0, true) | (1.., false) => b.0,
+            (word, _) => word,
+        }
     }
 
     /// A component of the number of the group that is looked at.
@@ -417,26 +444,46 @@ fn fingerprint(op: Op) -> u64 {
     hasher.finish()
 }
 
+/// No buffer has as many elements or bytes before another one: D3D has none of more than 2³¹ bytes.
+pub const BUFFER_END: u32 = 1 << 31;
+
+/// No texture has as many texels before another one along an axis, in D3D.
+const TEXTURE_END: u32 = 1 << 14;
+
+impl Input {
+    /// Whether what has this index is beyond the end of the resource. It is read as 0 then, in most components of most
+    /// formats, and is not written: all words that are made up for such reads may well be one, so that they are guessed.
+    /// Two kernels are called different for nothing that lies there; for being equal nobody asks it.
+    pub fn is_beyond(&self, index: &[u32]) -> bool {
+        self.end
+            .is_some_and(|end| index.iter().any(|index| *index >= end))
+    }
+}
+
 /// What samples have to know of a global.
 fn input(shader: &Shader, global: &Global) -> Option<Input> {
     let is_normalised = || {
         let text = global.span.slice(&shader.text);
         text.windows(4).any(|word| word == b"norm")
     };
-    match &global.ty {
+    let words = match &global.ty {
         Type::Resource(ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer, _) => {
-            Some(Input::Bytes)
+            Words::Bytes
         }
-        ty if has_scalars(shader, ty, |scalar| scalar == Scalar::Bool) || is_normalised() => {
-            Some(Input::Narrow)
-        }
+        ty if has_scalars(shader, ty, |scalar| scalar == Scalar::Bool) || is_normalised() => Words::Narrow,
         ty if has_scalars(shader, ty, |scalar| scalar == Scalar::Float)
             && !has_scalars(shader, ty, |scalar| scalar != Scalar::Float) =>
         {
-            Some(Input::Floats)
+            Words::Floats
         }
+        _ => Words::Any,
+    };
+    let end = match &global.ty {
+        Type::Resource(ResourceKind::Texture | ResourceKind::RwTexture, _) => Some(TEXTURE_END),
+        Type::Resource(..) => Some(BUFFER_END),
         _ => None,
-    }
+    };
+    (words != Words::Any || end.is_some()).then_some(Input { words, end })
 }
 
 fn has_scalars(shader: &Shader, ty: &Type, is_one: fn(Scalar) -> bool) -> bool {

@@ -69,7 +69,7 @@ pub(crate) struct Terms {
     pub halved: Vec<Halved>,
     /// By atom: how it was made of data, where that was asked for.
     pub shapes: RefCell<FxHashMap<u32, Result<Shape, Untold>>>,
-    /// Inputs of which not every word is a value of its own, by their names.
+    /// Inputs, by their names.
     pub inputs: FxHashMap<Symbol, Input>,
     /// What has happened to device memory, by the last step.
     pub moments: FxHashMap<Moment, u32>,
@@ -79,12 +79,20 @@ pub(crate) struct Terms {
 
 /// What is to be known of an input for samples of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Input {
-    /// It is not any word: a bool, or between 0 and 1.
+pub(crate) struct Input {
+    pub words: Words,
+    /// No index into it is within it that is as large, however large it is made.
+    pub end: Option<u32>,
+}
+
+/// What the words of an input are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Words {
+    Any,
+    /// Not any word: a bool, or between 0 and 1.
     Narrow,
-    /// Its words are told by their addresses in bytes.
+    /// Told by their addresses in bytes.
     Bytes,
-    /// All its words are floats.
     Floats,
 }
 

@@ -5,9 +5,9 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
-use shaderlint_simt::{LaneMap, WAVE_SIZES, Written, evaluate_groups};
+use shaderlint_simt::{BUFFER_END, LaneMap, WAVE_SIZES, Written, ends, evaluate_groups};
 
-use crate::run::{Inputs, Random, Trial, compare::equal};
+use crate::run::{Case, Inputs, Random, Trial, compare::equal};
 use crate::{Binding, Lowered};
 
 /// Groups of each case that are interpreted.
@@ -40,29 +40,21 @@ pub enum Interpretation {
     NotFollowed,
 }
 
-impl Interpretation {
-    /// Of cases that come after so many others.
-    #[must_use]
-    pub fn after(mut self, cases: usize) -> Interpretation {
-        if let Interpretation::Differs { case, .. } = &mut self {
-            *case += cases;
-        }
-        self
-    }
+/// Whether both kernels were seen to end, within their arrays, whatever they are given, at every wave size that they allow.
+#[must_use]
+pub fn end(kernels: [(&Shader, FunctionId); 2]) -> bool {
+    let sizes = WAVE_SIZES.into_iter();
+    kernels.into_iter().all(|(shader, entry)| {
+        let mut sizes = sizes.clone().filter(|size| allows((shader, entry), *size));
+        sizes.all(|size| ends(shader, entry, size, LaneMap::Linear))
+    })
+}
 
-    /// Of all cases, from what some showed and what others did.
-    #[must_use]
-    pub fn and(self, other: Interpretation) -> Interpretation {
-        match (self, other) {
-            (Interpretation::Equal { words }, Interpretation::Equal { words: more }) => {
-                Interpretation::Equal { words: words + more }
-            }
-            (differs @ Interpretation::Differs { .. }, _) | (_, differs @ Interpretation::Differs { .. }) => {
-                differs
-            }
-            _ => Interpretation::NotFollowed,
-        }
-    }
+/// Whether a kernel may be run in waves of this size.
+fn allows((shader, entry): (&Shader, FunctionId), size: u32) -> bool {
+    let function = shader.functions.get(entry.0 as usize);
+    let allowed = function.and_then(|function| function.wave_size);
+    allowed.is_none_or(|(least, most)| (least..=most).contains(&size))
 }
 
 /// Runs the first and the last group of each case of the trial through both kernels, at every wave size that both allow, under these
@@ -75,11 +67,6 @@ pub fn interpret(
     maps: &[LaneMap],
 ) -> Vec<Interpreted> {
     let inputs: Vec<Inputs> = trial.cases.iter().map(|case| trial.inputs(case)).collect();
-    let allows = |(shader, entry): (&Shader, FunctionId), size: u32| {
-        let function = shader.functions.get(entry.0 as usize);
-        let allowed = function.and_then(|function| function.wave_size);
-        allowed.is_none_or(|(least, most)| (least..=most).contains(&size))
-    };
     // What there is no memory for is not read as zeros.
     let is_whole = inputs.iter().all(|inputs| inputs.no_room.is_empty());
     let mut interpreted = Vec::new();
@@ -105,8 +92,34 @@ pub fn interpret(
     interpreted
 }
 
-/// By case, what each of its groups writes.
-type Left = Vec<Vec<Written>>;
+/// The places to which groups of a case write unlike words, as far as the kernel is followed: whichever comes last decides
+/// what is left there, on the same device in one run and another.
+#[must_use]
+pub fn contested(kernel: (&Shader, FunctionId), trial: &Trial, case: &Case) -> BTreeSet<Place> {
+    let mut one = trial.clone();
+    one.cases = vec![case.clone()];
+    let Some(size) = WAVE_SIZES.into_iter().find(|size| allows(kernel, *size)) else {
+        return BTreeSet::new();
+    };
+    let left = written(
+        kernel,
+        &trial.flagged,
+        &one,
+        &[one.inputs(case)],
+        size,
+        LaneMap::Linear,
+    );
+    let groups = left.and_then(|mut cases| cases.pop()?).unwrap_or_default();
+    let mut words: BTreeMap<Place, BTreeSet<u32>> = BTreeMap::new();
+    for (place, word) in groups.into_iter().flatten() {
+        words.entry(place).or_default().insert(word);
+    }
+    let contested = words.into_iter().filter(|(_, words)| words.len() > 1);
+    contested.map(|(place, _)| place).collect()
+}
+
+/// By case, what each of its groups writes; `None` where that is not followed.
+type Left = Vec<Option<Vec<Written>>>;
 
 fn written(
     (shader, entry): (&Shader, FunctionId),
@@ -161,16 +174,30 @@ fn written(
 }
 
 /// Which group writes an element is no matter: what all groups write is compared. Not all of a large dispatch are run:
-/// what is not written by those that are may be written by another.
+/// what is not written by those that are may be written by another. Of cases that are extra those that are not followed are
+/// left out; of others not one may be, unless a difference was seen in another. Writes outside of what a kernel is given are none
+/// ([`is_outside`]).
 fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Interpretation {
     let mut words = 0;
     let mut is_open = false;
     let cases = trial.cases.iter().zip(inputs);
-    for (number, ((case, inputs), (expected, got))) in cases.zip(expected.iter().zip(got)).enumerate() {
+    for (number, ((case, inputs), left)) in cases.zip(expected.iter().zip(got)).enumerate() {
+        let (Some(expected), Some(got)) = left else {
+            is_open |= !case.is_extra;
+            continue;
+        };
         let tolerance = trial.tolerance(inputs);
         let is_whole = case.groups.iter().all(|count| *count <= GROUPS);
+        let is_inside = |place: &Place| {
+            let (name, index, component) = place;
+            let mut bindings = trial.flagged.bindings.iter().chain(&trial.fixed.bindings);
+            let binding = bindings.find(|binding| binding.name == *name);
+            let is_fixed = case.inputs.lengths.contains_key(name);
+            binding.is_none_or(|binding| !is_outside(binding, inputs, (index, *component), is_fixed))
+        };
         for (expected, got) in expected.iter().zip(got) {
-            words += expected.keys().chain(got.keys()).collect::<BTreeSet<_>>().len() as u64;
+            let written: BTreeSet<&Place> = expected.keys().chain(got.keys()).collect();
+            words += written.into_iter().filter(|place| is_inside(place)).count() as u64;
         }
         let mut places: BTreeMap<_, [BTreeSet<u32>; 2]> = BTreeMap::new();
         for (which, groups) in [expected, got].into_iter().enumerate() {
@@ -178,7 +205,8 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
                 places.entry(place).or_default()[which].insert(*word);
             }
         }
-        for ((name, index, component), [expected, got]) in places {
+        for (place, [expected, got]) in places.into_iter().filter(|(place, _)| is_inside(place)) {
+            let (name, index, component) = place;
             let scalar = scalar(&trial.flagged, name, *component);
             let alike = |a: &u32| got.iter().any(|b| equal(scalar, *a, *b, tolerance));
             if expected.iter().any(alike) {
@@ -204,6 +232,26 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
     } else {
         Interpretation::Equal { words }
     }
+}
+
+/// Resource, index and component, as in [`Written`].
+pub type Place = (String, Vec<u32>, u32);
+
+/// Whether what has this index and component lies outside of a resource, where nothing is written in HLSL.
+///
+/// A texture is as large as the kernel is told, a buffer as long as it is set to be. Any other buffer could have been longer:
+/// it goes on with zeros, as far as any does, so that what is written there, and read as 0, is what a host can see. No kernel
+/// that is followed asks for a length.
+fn is_outside(binding: &Binding, inputs: &Inputs, (index, component): (&[u32], u32), is_fixed: bool) -> bool {
+    if binding.dimensions.is_some() {
+        return inputs.texel(binding, index).is_none();
+    }
+    let words = inputs
+        .buffers
+        .get(&binding.name)
+        .map_or(0, |bytes| bytes.len() / 4);
+    let is_within = |word| word < words || !is_fixed && index.iter().all(|index| *index < BUFFER_END);
+    !word_index(binding, inputs, index, component).is_none_or(is_within)
 }
 
 /// What a texture's components are.

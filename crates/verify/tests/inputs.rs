@@ -5,7 +5,7 @@ mod support;
 use std::collections::BTreeSet;
 
 use shaderlint_verify::Lowered;
-use shaderlint_verify::run::{InputPlan, Inputs, Trial, Values, cases, make_inputs, small_cases};
+use shaderlint_verify::run::{Case, InputPlan, Inputs, Trial, Values, cases, make_inputs, more_cases};
 use support::{devices, lowered, words};
 
 fn kernel() -> Lowered {
@@ -55,13 +55,139 @@ fn several_groups_and_one_and_a_count_that_does_not_divide() {
         inputs.uniforms["Count"][0]
     });
     assert_eq!(counts.collect::<Vec<u32>>(), [192, 64, 192, 299]);
-    // What may be a mode or a flag is each of 0 to 3.
-    let small = small_cases(&[&kernel()], &InputPlan::default());
-    let modes: BTreeSet<u32> = small
-        .iter()
-        .map(|case| make_inputs(&[&kernel()], case.groups, &case.inputs).uniforms["Flags"][2])
+}
+
+/// The words of a uniform in each of the extra cases.
+fn uniform(cases: &[Case], name: &str, word: usize) -> Vec<u32> {
+    let of_case = |case: &Case| make_inputs(&[&kernel()], case.groups, &case.inputs).uniforms[name][word];
+    cases.iter().map(of_case).collect()
+}
+
+#[test]
+fn uniforms_are_small_and_sampled() {
+    let more = more_cases(&[&kernel()], &InputPlan::default());
+    let about: Vec<&str> = more.iter().map(|case| case.about).collect();
+    let expected = [["small uniforms"; 4].as_slice(), &["sampled uniforms"; 6]].concat();
+    assert_eq!(about[..10], expected);
+    assert_eq!(about[10..], ["textures that end within the group"]);
+    assert!(more.iter().all(|case| case.is_extra && case.groups == [1, 1, 1]));
+    let (small, sampled) = (&more[..4], &more[4..10]);
+    // What may be a mode or a flag is each of 0 to 3, a bool each of the two as often.
+    for word in 0..3 {
+        let modes: BTreeSet<u32> = uniform(small, "Flags", word).into_iter().collect();
+        assert_eq!(modes, BTreeSet::from([0, 1, 2, 3]));
+    }
+    assert_eq!(uniform(small, "IsOn", 0).iter().sum::<u32>(), 2);
+    let on: BTreeSet<u32> = uniform(sampled, "IsOn", 0).into_iter().collect();
+    assert_eq!(on, BTreeSet::from([0, 1]));
+    let integers: Vec<i32> = (0..3)
+        .flat_map(|word| uniform(sampled, "Flags", word))
+        .map(u32::cast_signed)
         .collect();
-    assert_eq!(modes, BTreeSet::from([0, 1, 2, 3]));
+    assert!(
+        integers.iter().any(|x| *x < 0) && integers.contains(&64),
+        "{integers:?}"
+    );
+    assert!(integers.iter().any(|x| *x > 64), "{integers:?}");
+    let scales: Vec<f32> = uniform(sampled, "Scale", 0)
+        .into_iter()
+        .map(f32::from_bits)
+        .collect();
+    assert!(
+        scales.iter().any(|x| *x <= 0.0) && scales.iter().any(|x| x.fract() != 0.0),
+        "{scales:?}"
+    );
+    // Sums are exact where these are large.
+    for (case, scale) in sampled.iter().zip(scales) {
+        assert!(case.inputs.values == Values::Few || scale.abs() < 2.0, "{scale}");
+    }
+    // What is given is given, and calls for no other case.
+    let mut given = InputPlan::default();
+    for name in ["Count", "Scale", "Flags", "IsOn"] {
+        given.uniforms.insert(name.into(), vec![5.0]);
+    }
+    let more = more_cases(&[&kernel()], &given);
+    assert_eq!(more.len(), 1);
+    assert_eq!(uniform(&more, "Count", 0), [5]);
+}
+
+/// Each has a size of its own, none of which a group divides.
+#[test]
+fn textures_have_sizes_of_their_own() {
+    let kernel = lowered(
+        "Texture2D<uint> B; RWTexture2D<uint> A, C; RWTexture3D<uint> D; [numthreads(8, 8, 1)]
+void main(uint3 id : SV_DispatchThreadID) { A[id.xy] = B[id.xy]; C[id.xy] = 1; D[id] = 2; }",
+    );
+    let sizes = |is_ragged: bool, is_tight: bool| {
+        let plan = InputPlan {
+            is_ragged,
+            is_tight,
+            ..InputPlan::default()
+        };
+        let inputs = make_inputs(&[&kernel], [2, 1, 1], &plan);
+        ["A.size", "B.size", "C.size", "D.size"].map(|name| inputs.uniforms[name].clone())
+    };
+    assert_eq!(
+        sizes(false, false),
+        [[128, 64, 1], [128, 64, 1], [128, 64, 1], [128, 64, 4]]
+    );
+    assert_eq!(
+        sizes(true, false),
+        [[126, 62, 1], [125, 61, 1], [124, 60, 1], [123, 59, 3]]
+    );
+    assert_eq!(
+        sizes(false, true),
+        [[14, 6, 1], [13, 5, 1], [12, 6, 1], [11, 5, 7]]
+    );
+}
+
+/// Words are in cells of which nothing is made that is found there; in others zeros.
+#[test]
+fn cells_begin_with_words_where_no_kernel_looks() {
+    let blind = "RWStructuredBuffer<uint> Bins; RWTexture2D<uint> Texels; [numthreads(64, 1, 1)]
+void main(uint gi : SV_GroupIndex) { uint o, unused; InterlockedAdd(Bins[gi & 3], 1); InterlockedMax(Texels[uint2(gi, 0)], gi, unused); }";
+    let start = |sources: [&str; 2], values: Values, is_ragged: bool| {
+        let kernels = sources.map(lowered);
+        let plan = InputPlan {
+            values,
+            is_ragged,
+            ..InputPlan::default()
+        };
+        let inputs = make_inputs(&[&kernels[0], &kernels[1]], [1, 1, 1], &plan);
+        ["Bins", "Texels"].map(|name| words(&inputs.buffers[name]).iter().any(|word| *word != 0))
+    };
+    for (values, is_ragged, expected) in [
+        (Values::Any, false, false),
+        (Values::Few, false, false),
+        (Values::Edges, false, true),
+        (Values::Any, true, true),
+    ] {
+        assert_eq!(start([blind, blind], values, is_ragged), [expected; 2]);
+    }
+    for (old, new) in [
+        // A slot is claimed, a cell is read, what is left depends on the order.
+        (
+            "InterlockedAdd(Bins[gi & 3], 1)",
+            "InterlockedAdd(Bins[gi & 3], 1, o); Bins[o] = 1",
+        ),
+        (
+            "InterlockedAdd(Bins[gi & 3], 1)",
+            "InterlockedAdd(Bins[gi & 3], 1, o); if (o > 5) Texels[uint2(0, 0)] = 1",
+        ),
+        (
+            "InterlockedAdd(Bins[gi & 3], 1)",
+            "InterlockedAdd(Bins[gi & 3], 1); o = Bins[0]",
+        ),
+        (
+            "InterlockedAdd(Bins[gi & 3], 1)",
+            "InterlockedExchange(Bins[gi & 3], 1, o)",
+        ),
+    ] {
+        let other = blind.replace(old, new);
+        for sources in [[blind, &other], [&other, blind]] {
+            assert_eq!(start(sources, Values::Edges, false), [false, true], "{new}");
+        }
+    }
 }
 
 #[test]

@@ -177,7 +177,7 @@ pub(super) enum DeviceOutcome {
     Differs,
     /// Nothing was written in any case: the comparison says nothing.
     NothingWritten,
-    /// The flagged kernel does not leave the same twice.
+    /// The flagged kernel may not leave the same twice.
     Unstable,
     /// What differs may be stand-ins for other functions of other arguments.
     NotComparable,

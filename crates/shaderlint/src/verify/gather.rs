@@ -6,10 +6,10 @@ use std::sync::Arc;
 use anyhow::{Result, anyhow};
 use shaderlint_hlsl::{Scalar, Shader};
 use shaderlint_simt::unordered;
-use shaderlint_verify::interpret::{Interpretation, Interpreted as Run, interpret};
+use shaderlint_verify::interpret::{self, Interpretation};
 use shaderlint_verify::run::{
     Adapter, AdapterInfo, Case, InputPlan, Report, RunError, Spread, Timing, Trial, cases,
-    compare_and_time_watched, float_depth, small_cases,
+    compare_and_time_watched, float_depth, more_cases,
 };
 use shaderlint_verify::{BindingKind, LowerError, Lowered, lower, lower_repeated};
 
@@ -30,8 +30,6 @@ pub(super) const PASSES: u32 = 64;
 /// Both kernels of a pair, for devices.
 struct Runnable {
     trial: Trial,
-    /// Cases for devices only where the interpreter follows the kernels in them.
-    small: Vec<Case>,
     remarks: Vec<String>,
 }
 
@@ -58,9 +56,9 @@ pub(super) fn gather(
     let runnable = runnable(files, pair, settings, is_timed, proof.presumes_barriers);
     let (mut interpreter, mut devices, mut remarks, mut trial) = (Vec::new(), Vec::new(), Vec::new(), None);
     match runnable {
-        Ok(mut runnable) => {
+        Ok(runnable) => {
             progress.step(&pair.name, "interpreting");
-            interpreter = interpreted(files, pair, &mut runnable);
+            interpreter = interpreted(files, pair, &runnable.trial);
             if adapters.is_empty() {
                 remarks.push("no GPU adapter: nothing was run".to_owned());
             }
@@ -70,6 +68,7 @@ pub(super) fn gather(
                 let report = compare_and_time_watched(adapter, &for_devices, &mut |step| {
                     progress.step(&pair.name, &format!("{}: {step}", adapter.info.name));
                 });
+                let report = report.map(|report| settled(files, pair, &for_devices, report));
                 devices.push(device_row(
                     &files.flagged.shader,
                     &adapter.info,
@@ -144,15 +143,25 @@ fn runnable(
     };
     let mut trial = Trial::new(&first, &second);
     trial.cases = cases(&plan, given.groups);
-    let mut small = small_cases(&[&first, &second], &plan);
+    let more = more_cases(&[&first, &second], &plan);
     if presumes_barriers {
-        small.clear();
         // With as many elements as threads, none is beyond the last.
         trial.cases.retain(|case| !case.inputs.is_ragged);
         remarks.push(
             "not run with counts that do not divide the group: not every thread may reach the barriers then"
                 .to_owned(),
         );
+    } else if !more.is_empty() {
+        if interpret::end([(&flagged.shader, pair.flagged), (&fixed.shader, pair.fixed)]) {
+            trial.cases.extend(more);
+        } else {
+            let mut about: Vec<&str> = more.iter().map(|case| case.about).collect();
+            about.dedup();
+            remarks.push(format!(
+                "not run with {}: it is not known whether the kernels end then, and stay in their arrays",
+                about.join(" or ")
+            ));
+        }
     }
     trial.timed_inputs = plan;
     trial.unordered = unordered(&flagged.shader, pair.flagged);
@@ -193,11 +202,7 @@ fn runnable(
             Err(why) => remarks.push(format!("the ladder alone is not timed: {why}")),
         }
     }
-    Ok(Runnable {
-        trial,
-        small,
-        remarks,
-    })
+    Ok(Runnable { trial, remarks })
 }
 
 /// Both kernels with what differs repeated.
@@ -232,42 +237,17 @@ fn at_place(unit: &Unit, LowerError { message, span }: &LowerError) -> String {
     format!("{place}: {message}")
 }
 
-/// Interprets the cases of the trial and the small ones; these are the trial's too, then, if they were followed.
-fn interpreted(files: &Files<'_>, pair: &Pair, runnable: &mut Runnable) -> Vec<Interpreted> {
+/// Interprets the cases of the trial.
+fn interpreted(files: &Files<'_>, pair: &Pair, trial: &Trial) -> Vec<Interpreted> {
     // What is not proved of other maps is no matter in a group of one row.
     let maps = proof::maps(pair.has_rows());
     let maps = maps.get(..if pair.has_rows() { maps.len() } else { 1 });
-    let interpret = |trial: &Trial| {
-        interpret(
-            (&files.flagged.shader, pair.flagged),
-            (&files.fixed.shader, pair.fixed),
-            trial,
-            maps.unwrap_or_default(),
-        )
-    };
-    let mut runs = interpret(&runnable.trial);
-    if !runnable.small.is_empty() {
-        let before = std::mem::replace(&mut runnable.trial.cases, std::mem::take(&mut runnable.small));
-        let more = interpret(&runnable.trial);
-        let small = std::mem::replace(&mut runnable.trial.cases, before);
-        let is_followed = |run: &Run| run.outcome != Interpretation::NotFollowed;
-        if !more.is_empty() && more.iter().all(is_followed) {
-            let known = runnable.trial.cases.len();
-            runs = (runs.into_iter().zip(more))
-                .map(|(run, more)| Run {
-                    outcome: run.outcome.and(more.outcome.after(known)),
-                    ..run
-                })
-                .collect();
-            runnable.trial.cases.extend(small);
-        } else {
-            runnable.remarks.push(
-                "not run with small integers in constant buffers: it is not known whether the kernels end then"
-                    .to_owned(),
-            );
-        }
-    }
-    let trial = &runnable.trial;
+    let runs = interpret::interpret(
+        (&files.flagged.shader, pair.flagged),
+        (&files.fixed.shader, pair.fixed),
+        trial,
+        maps.unwrap_or_default(),
+    );
     let lines = runs.into_iter().map(|run| {
         let (is_equal, text) = match run.outcome {
             Interpretation::Equal { words } => (Some(true), format!("equal in {words} words written")),
@@ -305,6 +285,24 @@ fn interpreted(files: &Files<'_>, pair: &Pair, runnable: &mut Runnable) -> Vec<I
         }
     });
     lines.collect()
+}
+
+/// What differs where groups of the flagged kernel write unlike words is no difference of the fix, though it may seem so each
+/// time: some order of the groups is the usual one on a device. One group alone has none.
+fn settled(files: &Files<'_>, pair: &Pair, trial: &Trial, mut report: Report) -> Report {
+    let is_of_groups =
+        (report.minimal.as_ref()).is_none_or(|minimal| minimal.groups.iter().product::<u32>() > 1);
+    let compared = trial.cases.iter().zip(&report.comparisons);
+    let mut differing = compared.filter_map(|(case, comparison)| Some((case, comparison.first.as_ref()?)));
+    if let Some((case, first)) = differing.next().filter(|_| is_of_groups) {
+        let kernel = (&files.flagged.shader, pair.flagged);
+        report.is_unstable |=
+            (interpret::contested(kernel, trial, case).iter()).any(|(name, index, component)| {
+                let index = index.iter().copied().map(u64::from);
+                *name == first.binding && index.eq(first.index.iter().copied()) && *component == first.word
+            });
+    }
+    report
 }
 
 fn device_row(
@@ -416,8 +414,13 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
         None => text = format!("{text}, in the dispatch with {}", case.about),
     }
     if report.is_unstable {
-        let text = format!("the flagged kernel does not leave the same twice: {text}");
+        let text = format!("what is left may be another in each run: {text}");
         return (DeviceOutcome::Unstable, text);
+    }
+    if !report.short.is_empty() {
+        let sizes = sizes(trial, case, &report.short);
+        let text = format!("not comparable, as they leave the same with {sizes}: {text}");
+        return (DeviceOutcome::NotComparable, text);
     }
     let [a, b] = [&trial.flagged, &trial.fixed].map(|kernel| &kernel.replaced);
     if let Some(name) = a.symmetric_difference(b).next() {
@@ -426,6 +429,28 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
         return (DeviceOutcome::NotComparable, text);
     }
     (DeviceOutcome::Differs, text)
+}
+
+/// How large these buffers and textures would have to be.
+fn sizes(trial: &Trial, case: &Case, names: &BTreeSet<String>) -> String {
+    let inputs = trial.inputs(case);
+    let bindings = || trial.flagged.bindings.iter().chain(&trial.fixed.bindings);
+    let named = |name: &String| bindings().find(|binding| binding.name == *name);
+    let sizes: Vec<String> = (names.iter())
+        .filter_map(named)
+        .map(|binding| {
+            let name = &binding.name;
+            let Some(size) = inputs.texture_size(binding) else {
+                let bytes = inputs.buffers.get(name).map_or(0, Vec::len);
+                let elements = bytes / binding.element.stride.max(4) as usize;
+                return format!("more elements in {name} than {elements} (`lengths` in kernel.toml)");
+            };
+            let size = size.iter().take(usize::from(binding.dimensions.unwrap_or(3)));
+            let size: Vec<String> = size.map(u32::to_string).collect();
+            format!("a larger {name} than {}", size.join("×"))
+        })
+        .collect();
+    sizes.join(" and ")
 }
 
 /// A word of a buffer, as HLSL names it.

@@ -227,6 +227,7 @@ fn binding(trial: &Trial, binding: &Binding) -> BrowserBinding {
             about: "",
             groups: [x, 1, 1],
             inputs: trial.timed_inputs.clone(),
+            is_extra: false,
         });
         inputs
             .bytes(binding)

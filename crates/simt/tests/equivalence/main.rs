@@ -2,6 +2,7 @@
 
 mod atomics;
 mod meaning;
+mod outside;
 
 use shaderlint_hlsl::Shader;
 use shaderlint_simt::{LaneMap, Outcome, WaveRun, compare};

@@ -46,6 +46,10 @@ impl Body<'_, '_> {
     }
 
     /// The atomic of this name on `place`, with the arguments that follow the place in HLSL.
+    ///
+    /// Outside of a texture it changes nothing, and its arguments are computed all the same. What it finds there D3D leaves
+    /// undefined (D3D11.3 functional spec, `imm_atomic_*`): it is 0, in whichever kernel. So a kernel that makes something
+    /// of it is never found to differ from itself, or from one that puts a 0 in its place, which is one of what it may do.
     pub(super) fn atomic_on(
         &mut self,
         name: &str,
@@ -53,15 +57,6 @@ impl Body<'_, '_> {
         arguments: &[Expr],
         span: Span,
     ) -> Result<(), LowerError> {
-        if let Some(condition) = place.inside {
-            let accept = self.nested(|body| body.atomic_on(name, &place.anywhere(), arguments, span))?;
-            self.push(Statement::If {
-                condition,
-                accept,
-                reject: naga::Block::new(),
-            });
-            return Ok(());
-        }
         if !matches!(place.ty, Type::Scalar(Scalar::Int | Scalar::Uint)) {
             return Err(LowerError::unsupported(
                 "an atomic that is not on an int or uint",
@@ -71,95 +66,105 @@ impl Body<'_, '_> {
         let Some(operation) = operation(name) else {
             return Err(LowerError::unsupported(format_args!("`{name}`"), span));
         };
-        match (operation, arguments) {
+        let (fun, value, out) = match (operation, arguments) {
             (Operation::Simple(fun), [value, out @ ..]) if out.len() <= 1 => {
-                let value = self.value_as(value, &place.ty)?;
-                let result = if out.is_empty() {
-                    None
-                } else {
-                    Some(self.old_value(&place.ty, span)?)
-                };
-                self.push(Statement::Atomic {
-                    pointer: place.pointer,
-                    fun,
-                    value,
-                    result,
-                });
-                self.give_back(out, result, &place.ty, span)
+                (fun, self.value_as(value, &place.ty)?, out.first())
             }
             (Operation::Exchange, [value, out @ ..]) if out.len() <= 1 => {
-                let value = self.value_as(value, &place.ty)?;
-                let result = self.old_value(&place.ty, span)?;
-                self.push(Statement::Atomic {
-                    pointer: place.pointer,
-                    fun: AtomicFunction::Exchange { compare: None },
-                    value,
-                    result: Some(result),
-                });
-                self.give_back(out, Some(result), &place.ty, span)
+                let fun = AtomicFunction::Exchange { compare: None };
+                (fun, self.value_as(value, &place.ty)?, out.first())
             }
-            (Operation::CompareExchange, [compare, value, out]) => {
-                let old = self.compare_exchange(place, compare, value)?;
-                self.give_back(std::slice::from_ref(out), Some(old), &place.ty, span)
+            (Operation::CompareExchange, [compare, value, _])
+            | (Operation::CompareStore, [compare, value]) => {
+                let compare = Some(self.value_as(compare, &place.ty)?);
+                let fun = AtomicFunction::Exchange { compare };
+                (fun, self.value_as(value, &place.ty)?, arguments.get(2))
             }
-            (Operation::CompareStore, [compare, value]) => {
-                self.compare_exchange(place, compare, value)?;
-                Ok(())
+            _ => {
+                return Err(LowerError::unsupported(
+                    format_args!("`{name}` with this many arguments"),
+                    span,
+                ));
             }
-            _ => Err(LowerError::unsupported(
-                format_args!("`{name}` with this many arguments"),
-                span,
-            )),
-        }
-    }
-
-    fn compare_exchange(&mut self, place: &Place, compare: &Expr, value: &Expr) -> Result<Value, LowerError> {
-        let compare = self.value_as(compare, &place.ty)?;
-        let value = self.value_as(value, &place.ty)?;
-        let scalar = if place.ty == Type::INT {
-            naga::Scalar::I32
-        } else {
-            naga::Scalar::U32
         };
-        let ty = self
-            .unit
-            .module
-            .generate_predeclared_type(naga::PredeclaredType::AtomicCompareExchangeWeakResult(scalar));
-        let result = self.add_result(Expression::AtomicResult { ty, comparison: true });
-        self.push(Statement::Atomic {
-            pointer: place.pointer,
-            fun: AtomicFunction::Exchange {
-                compare: Some(compare),
-            },
-            value,
-            result: Some(result),
-        });
-        Ok(self.add(Expression::AccessIndex {
-            base: result,
-            index: 0,
-        }))
-    }
-
-    fn old_value(&mut self, ty: &Type, span: Span) -> Result<Value, LowerError> {
-        let ty = self.unit.value_type(ty, span)?;
-        Ok(self.add_result(Expression::AtomicResult {
-            ty,
-            comparison: false,
-        }))
-    }
-
-    fn give_back(
-        &mut self,
-        out: &[Expr],
-        old: Option<Value>,
-        ty: &Type,
-        span: Span,
-    ) -> Result<(), LowerError> {
-        if let (Some(out), Some(old)) = (out.first(), old) {
+        let found = self.found(place, fun, value, out.is_some(), span)?;
+        if let (Some(out), Some(found)) = (out, found) {
             let target = self.target(out)?;
-            let old = self.convert(old, ty, &out.ty, span)?;
-            self.store_target(&target, old, span)?;
+            let found = self.convert(found, &place.ty, &out.ty, span)?;
+            self.store_target(&target, found, span)?;
         }
         Ok(())
+    }
+
+    /// Makes an atomic, if its place is inside, and gives what was there if that `is_wanted`.
+    fn found(
+        &mut self,
+        place: &Place,
+        fun: AtomicFunction,
+        value: Value,
+        is_wanted: bool,
+        span: Span,
+    ) -> Result<Option<Value>, LowerError> {
+        let Some(condition) = place.inside else {
+            return self.atomic(place, fun, value, is_wanted, span);
+        };
+        let kept = if is_wanted {
+            let kept = self.temporary(&place.ty, span)?;
+            // Each time: a variable begins as 0 once.
+            let nothing = self.zero(&place.ty, span)?;
+            self.store(&kept, nothing, span)?;
+            Some(kept)
+        } else {
+            None
+        };
+        let accept = self.nested(|body| {
+            let found = body.atomic(place, fun, value, is_wanted, span)?;
+            match (&kept, found) {
+                (Some(kept), Some(found)) => body.store(kept, found, span),
+                _ => Ok(()),
+            }
+        })?;
+        self.push(Statement::If {
+            condition,
+            accept,
+            reject: naga::Block::new(),
+        });
+        kept.map(|kept| self.load(&kept, span)).transpose()
+    }
+
+    fn atomic(
+        &mut self,
+        place: &Place,
+        fun: AtomicFunction,
+        value: Value,
+        is_wanted: bool,
+        span: Span,
+    ) -> Result<Option<Value>, LowerError> {
+        let comparison = matches!(fun, AtomicFunction::Exchange { compare: Some(_) });
+        let ty = match (&place.ty, comparison) {
+            (ty, false) => self.unit.value_type(ty, span)?,
+            (ty, true) => {
+                let scalar = if *ty == Type::INT {
+                    naga::Scalar::I32
+                } else {
+                    naga::Scalar::U32
+                };
+                let result = naga::PredeclaredType::AtomicCompareExchangeWeakResult(scalar);
+                self.unit.module.generate_predeclared_type(result)
+            }
+        };
+        // An exchange always has a result.
+        let result = (is_wanted || matches!(fun, AtomicFunction::Exchange { .. }))
+            .then(|| self.add_result(Expression::AtomicResult { ty, comparison }));
+        self.push(Statement::Atomic {
+            pointer: place.pointer,
+            fun,
+            value,
+            result,
+        });
+        Ok(match result.filter(|_| is_wanted) {
+            Some(base) if comparison => Some(self.add(Expression::AccessIndex { base, index: 0 })),
+            found => found,
+        })
     }
 }

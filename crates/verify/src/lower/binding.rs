@@ -146,8 +146,10 @@ impl Unit<'_> {
         let is_by_address = declared
             .is_some_and(|global| matches!(global.ty, Type::Resource(kind, _) if kind.is_by_address()));
         let is_atomic = global.is_some_and(|global| self.reach.atomics.contains_key(&global));
+        let is_asked = global.is_some_and(|global| self.reach.asked.contains(&global));
         self.bindings.push(Binding {
             is_atomic: is_atomic || kind == BindingKind::Counter,
+            is_asked: is_asked && kind != BindingKind::Counter,
             name,
             group: 0,
             binding,

@@ -75,6 +75,8 @@ pub struct Binding {
     pub global: Option<GlobalId>,
     /// Whether some of its cells are accessed atomically.
     pub is_atomic: bool,
+    /// Whether the kernel asks how long it is, or how large.
+    pub is_asked: bool,
     /// Its elements are words, and are named by the addresses of their first bytes.
     pub is_by_address: bool,
     /// Of a texture, the number of its dimensions: its texels lie row after row, as many as the uniform of its size says.

@@ -74,6 +74,8 @@ pub(super) struct Reach {
     /// Structured buffers whose hidden counter is used.
     pub(super) counters: BTreeSet<GlobalId>,
     pub(super) textures: BTreeMap<GlobalId, TextureUse>,
+    /// Resources whose length or size is asked for.
+    pub(super) asked: BTreeSet<GlobalId>,
     pub(super) uses_waves: bool,
     /// By `WaveGetLaneIndex` or `QuadReadLaneAt`.
     pub(super) uses_lane_index: bool,
@@ -236,6 +238,9 @@ impl<'a> Walk<'a> {
                 if let Some(global) = instance.global_of(function, object) {
                     if name.starts_with("Interlocked") {
                         self.reach.atomics.entry(global).or_default().insert(Vec::new());
+                    }
+                    if name == "GetDimensions" {
+                        self.reach.asked.insert(global);
                     }
                     if matches!(
                         name.as_str(),

@@ -1,10 +1,8 @@
 //! The dispatches that two kernels are compared over.
 
-use shaderlint_hlsl::Scalar;
-
 use super::inputs::SMALL;
-use super::{InputPlan, Values};
-use crate::{BindingKind, Lowered};
+use super::{InputPlan, Numbers, Values};
+use crate::{BindingKind, Lowered, UniformMember};
 
 /// One dispatch of both kernels, and what it reads.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,6 +11,8 @@ pub struct Case {
     pub about: &'static str,
     pub groups: [u32; 3],
     pub inputs: InputPlan,
+    /// It is run beside the others if the kernels were seen to end ([`more_cases`]).
+    pub is_extra: bool,
 }
 
 /// Several groups and one, words of all kinds, and counts that are no multiple of the group's size. What `given` sets is
@@ -28,6 +28,7 @@ pub fn cases(given: &InputPlan, groups: Option<[u32; 3]>) -> Vec<Case> {
         about,
         groups: groups.unwrap_or(dispatch),
         inputs,
+        is_extra: false,
     };
     // In x alone: kernels of rows often name their groups by x only, and groups that write the same cells race.
     vec![
@@ -42,35 +43,53 @@ pub fn cases(given: &InputPlan, groups: Option<[u32; 3]>) -> Vec<Case> {
     ]
 }
 
-/// One group for each small number that integer uniforms are besides the count: what only some mode or flag does. None
-/// where all of the kernels' integer uniforms are given.
+/// Dispatches with other uniforms than counts, one group each: small numbers, as only some mode or flag does what it does,
+/// and sampled ones; none where all of the kernels' uniforms are given. And one whose textures end among what is reached.
 ///
-/// A kernel may be meant for other numbers and never end with these: only what the interpreter followed to its end is for
-/// devices.
+/// A kernel may be meant for other numbers, and never end with these or leave its arrays: they are only for kernels that do
+/// neither, whatever they are given ([`crate::interpret::end`]). Two that are equal are so with all of these numbers then.
 #[must_use]
-pub fn small_cases(kernels: &[&Lowered], given: &InputPlan) -> Vec<Case> {
-    let is_free = |kernel: &&Lowered| {
-        let members = kernel.bindings.iter().filter_map(|binding| match &binding.kind {
-            BindingKind::Uniform { members } => Some(members),
-            _ => None,
+pub fn more_cases(kernels: &[&Lowered], given: &InputPlan) -> Vec<Case> {
+    let bindings = || kernels.iter().flat_map(|kernel| &kernel.bindings);
+    let is_free = |member: &UniformMember| !member.is_size && !given.uniforms.contains_key(&member.name);
+    let has_free = bindings().any(|binding| match &binding.kind {
+        BindingKind::Uniform { members } => members.iter().any(is_free),
+        _ => false,
+    });
+    let mut cases = Vec::new();
+    let mut add = |about: &'static str, inputs: InputPlan| {
+        cases.push(Case {
+            about,
+            groups: [1, 1, 1],
+            inputs,
+            is_extra: true,
         });
-        members.flatten().any(|member| {
-            let is_integer = |scalar| matches!(scalar, Scalar::Int | Scalar::Uint);
-            !member.is_size
-                && !given.uniforms.contains_key(&member.name)
-                && member.words.iter().any(|word| is_integer(word.scalar))
-        })
     };
-    if !kernels.iter().any(is_free) {
-        return Vec::new();
+    let plan = |numbers: Numbers, values: Values| InputPlan {
+        values,
+        numbers,
+        ..given.clone()
+    };
+    if has_free {
+        for more in 0..SMALL {
+            let inputs = plan(Numbers::Small(more), Values::Any);
+            add("small uniforms", inputs);
+        }
+        for number in 0..SAMPLED {
+            let values = if number % 2 == 0 { Values::Few } else { Values::Any };
+            let inputs = plan(Numbers::Sampled(number), values);
+            add("sampled uniforms", inputs);
+        }
     }
-    let case = |small: u32| Case {
-        about: "small integers in constant buffers",
-        groups: [1, 1, 1],
-        inputs: InputPlan {
-            small: Some(small),
+    if bindings().any(|binding| binding.dimensions.is_some()) {
+        let inputs = InputPlan {
+            is_tight: true,
             ..given.clone()
-        },
-    };
-    (0..SMALL).map(case).collect()
+        };
+        add("textures that end within the group", inputs);
+    }
+    cases
 }
+
+/// Dispatches with sampled uniforms.
+const SAMPLED: u32 = 6;

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, TryReserveError};
 use shaderlint_hlsl::Scalar;
 
 use super::RunError;
+use super::blind::blind_cells;
 use crate::{Binding, BindingKind, Lowered, UniformMember, Word};
 
 /// Which words a kernel reads where nothing else is said. A `bool` is 0 or 1 in all of them.
@@ -20,23 +21,40 @@ pub enum Values {
     Few,
 }
 
+/// What uniforms are where nothing else is said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Numbers {
+    /// Integers are the number of threads of the dispatch, floats lie between 1 and 2, a `bool` is true: loops up to an
+    /// integer end, and what is divided or multiplied by a float remains what it is, more or less.
+    #[default]
+    Counts,
+    /// Integers are 0 to 3, so much on from where each begins: in plans from 0 to 3 each is each of them, and each `bool`
+    /// twice true and twice false. Floats as above.
+    Small(u32),
+    /// Another choice for each number: integers that are 0, negative, near the number of threads, at the ends of the range or
+    /// any; floats that are 0, negative and fractions, larger ones too where buffers hold few values, so that sums stay
+    /// exact; and a `bool` is either.
+    Sampled(u32),
+}
+
 /// How to fill what kernels read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InputPlan {
     pub seed: u64,
     pub values: Values,
     /// Integer uniforms, and the lengths of buffers that a kernel asks for, are no multiple of the group's size: the
-    /// dispatch's threads less a third of a group.
+    /// dispatch's threads less a third of a group. Textures are no multiple of it either, and each has a size of its own.
     pub is_ragged: bool,
-    /// Integer uniforms are 0 to 3 instead, this much on from where each begins: in plans from 0 to 3 each uniform is
-    /// each of them.
-    pub small: Option<u32>,
+    /// Textures, each of a size of its own, end among what the dispatch's threads reach.
+    pub is_tight: bool,
+    pub numbers: Numbers,
+    /// Buffers and textures by name that are larger by far than the dispatch calls for.
+    pub ample: BTreeSet<String>,
     /// Elements of a buffer for each thread of the dispatch.
     pub elements_per_thread: u32,
     /// Lengths in elements of buffers that should have another length, by name.
     pub lengths: BTreeMap<String, u32>,
-    /// Words of uniforms by name, repeated where there are fewer than the uniform has. An integer uniform that is not
-    /// here is the number of threads of the dispatch, or small; a float lies between 1 and 2, a bool is true.
+    /// Words of uniforms by name, repeated where there are fewer than the uniform has; instead of `numbers`.
     pub uniforms: BTreeMap<String, Vec<f64>>,
     /// What a buffer holds at first, by name: its components in order, repeated up to the buffer's length.
     pub contents: BTreeMap<String, Vec<f64>>,
@@ -48,7 +66,9 @@ impl Default for InputPlan {
             seed: 0x5eed,
             values: Values::Any,
             is_ragged: false,
-            small: None,
+            is_tight: false,
+            numbers: Numbers::Counts,
+            ample: BTreeSet::new(),
             elements_per_thread: 1,
             lengths: BTreeMap::new(),
             uniforms: BTreeMap::new(),
@@ -69,34 +89,62 @@ pub struct Inputs {
 }
 
 /// Inputs for these kernels and a dispatch of `groups`: read-only buffers hold seeded words as the plan says, writable
-/// ones a pattern that tells each word apart, or edge values where these are asked for, and those with atomic cells zeros.
+/// ones a pattern that tells each word apart, or edge values where these are asked for. Those with atomic cells hold zeros;
+/// but where both kernels are blind to them ([`blind_cells`]), words as the plan says among edge values and ragged counts.
 #[must_use]
 pub fn make_inputs(kernels: &[&Lowered], groups: [u32; 3], plan: &InputPlan) -> Inputs {
     let mut inputs = Inputs::default();
+    let of_all = || kernels.iter().flat_map(|kernel| &kernel.bindings);
+    let textures: BTreeSet<&str> = of_all()
+        .filter(|binding| binding.dimensions.is_some())
+        .map(|binding| binding.name.as_str())
+        .collect();
+    let blind: Vec<BTreeSet<u32>> = kernels.iter().map(|kernel| blind_cells(kernel)).collect();
     for kernel in kernels {
         let threads = threads(kernel, groups);
         let ragged = threads.saturating_sub(group_threads(kernel) / 3).max(1);
         let counted = if plan.is_ragged { ragged } else { threads };
-        let asked = asked_lengths(kernel);
+        let size_of = |binding: &Binding| {
+            let rank = textures.range(..binding.name.as_str()).count();
+            let rank = u32::try_from(rank).unwrap_or(u32::MAX);
+            Some(texture_size(
+                kernel,
+                groups,
+                (&binding.name, binding.dimensions?),
+                rank,
+                plan,
+            ))
+        };
         for binding in &kernel.bindings {
             if let BindingKind::Uniform { members } = &binding.kind {
                 for member in members {
-                    let words = match dimensions(kernel, member) {
-                        Some(dimensions) => texture_size(kernel, groups, dimensions, plan.is_ragged).to_vec(),
+                    let words = match texture_of(kernel, member).and_then(size_of) {
+                        Some(size) => size.to_vec(),
                         None => uniform_words(member, counted, plan),
                     };
                     inputs.uniforms.entry(member.name.clone()).or_insert(words);
                 }
             } else if !inputs.buffers.contains_key(&binding.name) {
-                let is_asked = asked.contains(&binding.binding);
-                let elements = match (binding.dimensions, is_asked) {
-                    (Some(dimensions), _) => texture_size(kernel, groups, dimensions, plan.is_ragged)
+                let elements = match size_of(binding) {
+                    Some(size) => size
                         .iter()
                         .fold(1u64, |texels, extent| texels.saturating_mul(u64::from(*extent))),
-                    (None, true) => counted,
-                    (None, false) => threads,
+                    None if binding.is_asked => counted,
+                    None if plan.ample.contains(&binding.name) => ample(threads, binding),
+                    None => threads,
                 };
-                match fill(binding, elements, plan) {
+                let cells = match of_all().any(|one| one.name == binding.name && one.is_atomic) {
+                    false => Cells::None,
+                    true if (kernels.iter().zip(&blind)).all(|(kernel, blind)| {
+                        let mut same = kernel.bindings.iter().filter(|one| one.name == binding.name);
+                        same.all(|one| blind.contains(&one.binding))
+                    }) =>
+                    {
+                        Cells::Blind
+                    }
+                    true => Cells::Seen,
+                };
+                match fill(binding, elements, cells, plan) {
                     Ok(bytes) => {
                         inputs.buffers.insert(binding.name.clone(), bytes);
                     }
@@ -110,11 +158,29 @@ pub fn make_inputs(kernels: &[&Lowered], groups: [u32; 3], plan: &InputPlan) -> 
     inputs
 }
 
-/// Of the texture that this is the size of.
-fn dimensions(kernel: &Lowered, member: &UniformMember) -> Option<u8> {
+/// What atomics do to a buffer.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cells {
+    None,
+    /// No kernel looks at what they make of it.
+    Blind,
+    Seen,
+}
+
+/// As many times the elements that a dispatch calls for are ample: for matrices that are stored word by word.
+const AMPLE: u64 = 16;
+/// Bytes that no buffer is made longer than for that.
+const AMPLE_BYTES: u64 = 1 << 26;
+
+fn ample(elements: u64, binding: &Binding) -> u64 {
+    let most = AMPLE_BYTES / u64::from(binding.element.stride.max(4));
+    elements.saturating_mul(AMPLE).min(most).max(elements)
+}
+
+/// The texture that this is the size of.
+fn texture_of<'k>(kernel: &'k Lowered, member: &UniformMember) -> Option<&'k Binding> {
     let mut bindings = kernel.bindings.iter();
-    let texture = bindings.find(|binding| member.is_size && binding.global == Some(member.global));
-    texture.and_then(|texture| texture.dimensions)
+    bindings.find(|binding| member.is_size && binding.global == Some(member.global))
 }
 
 /// Rows and columns of a texture that each group has at least, if it has as many threads: those of a row may be laid out
@@ -123,8 +189,23 @@ const SIDE: u32 = 64;
 /// Slices that each group has at least.
 const SLICES: u32 = 4;
 
-/// The width, height and depth of a texture: what a dispatch can be expected to reach. Ragged ones end within a group.
-fn texture_size(kernel: &Lowered, groups: [u32; 3], dimensions: u8, is_ragged: bool) -> [u32; 3] {
+/// Texels along an axis that no texture is made larger than to be ample.
+const WIDEST: u32 = 1 << 11;
+/// Columns, rows or slices along an axis that a group has one thread of, where textures are tight.
+const TIGHT: u32 = 8;
+
+/// The width, height and depth of a texture: what a dispatch can be expected to reach, and twice that where it is ample.
+///
+/// Those that are ragged end within a group, and those that are tight among what the threads reach if they are laid out as
+/// they are numbered: each by a third of a group and as much more as there are textures before it in order of names. What is
+/// outside is read as 0 and not written, in both kernels alike.
+fn texture_size(
+    kernel: &Lowered,
+    groups: [u32; 3],
+    (name, dimensions): (&String, u8),
+    rank: u32,
+    plan: &InputPlan,
+) -> [u32; 3] {
     let side = u32::try_from(group_threads(kernel)).unwrap_or(SIDE).min(SIDE);
     let mut size = [1; 3];
     let least = [side, side, SLICES];
@@ -133,9 +214,22 @@ fn texture_size(kernel: &Lowered, groups: [u32; 3], dimensions: u8, is_ragged: b
         .zip(groups)
         .zip(kernel.group_size.into_iter().zip(least));
     for ((extent, groups), (threads, least)) in axes.take(usize::from(dimensions)) {
+        let reached = groups.saturating_mul(threads);
         *extent = groups.saturating_mul(threads.max(least));
-        if is_ragged {
-            *extent = extent.saturating_sub(threads / 3).max(1);
+        if plan.ample.contains(name) {
+            *extent = extent.saturating_mul(2).min(WIDEST).max(*extent);
+            continue;
+        }
+        if plan.is_tight {
+            *extent = if reached > 1 { reached } else { TIGHT };
+        }
+        if plan.is_ragged || plan.is_tight {
+            let least = (threads / 3).max(1);
+            let most = (*extent / 2).max(least + 1);
+            *extent = extent.saturating_sub(least + rank % (most - least)).max(1);
+            if threads > 1 && *extent > 1 && extent.is_multiple_of(threads) {
+                *extent -= 1;
+            }
         }
     }
     size
@@ -146,23 +240,65 @@ fn uniform_words(member: &UniformMember, threads: u64, plan: &InputPlan) -> Vec<
         .uniforms
         .get(&member.name)
         .filter(|numbers| !numbers.is_empty());
-    let mut random = Random::new(plan.seed, &member.name);
-    let first = Random::new(plan.seed, &member.name).next();
+    let threads = u32::try_from(threads).unwrap_or(u32::MAX);
+    let seed = match plan.numbers {
+        Numbers::Sampled(number) => plan.seed.wrapping_add(u64::from(number) + 1),
+        _ => plan.seed,
+    };
+    let mut random = Random::new(seed, &member.name);
+    let first = Random::new(seed, &member.name).next();
     let words = member.words.iter().enumerate();
     words
         .map(|(at, word)| {
             let bits = random.next();
-            match given.and_then(|numbers| numbers.get(at % numbers.len())) {
-                Some(number) => bits_of(*number, word.scalar),
-                None => match word.scalar {
-                    Scalar::Bool => 1,
-                    Scalar::Float => 0x3f80_0000 | (bits >> 9),
-                    _ if let Some(more) = plan.small => first.wrapping_add(more) % SMALL,
-                    _ => u32::try_from(threads).unwrap_or(u32::MAX),
-                },
+            if let Some(number) = given.and_then(|numbers| numbers.get(at % numbers.len())) {
+                return bits_of(*number, word.scalar);
+            }
+            let small = |more: u32| first.wrapping_add(more) % SMALL;
+            match (plan.numbers, word.scalar) {
+                (Numbers::Sampled(_), Scalar::Bool) => bits & 1,
+                (Numbers::Sampled(_), Scalar::Float) => sampled_float(plan.values, bits),
+                (Numbers::Sampled(_), _) => sampled_integer(threads, bits),
+                (_, Scalar::Float) => 0x3f80_0000 | (bits >> 9),
+                // One bit of the two, or whether they are unlike.
+                (Numbers::Small(more), Scalar::Bool) => {
+                    (small(more) & (1 + first / SMALL % 3)).count_ones() & 1
+                }
+                (Numbers::Small(more), _) => small(more),
+                (Numbers::Counts, Scalar::Bool) => 1,
+                (Numbers::Counts, _) => threads,
             }
         })
         .collect()
+}
+
+fn sampled_integer(threads: u32, bits: u32) -> u32 {
+    let any = bits >> 4;
+    match bits % 12 {
+        0 | 1 => threads,
+        2 => threads.wrapping_add(1),
+        3 => threads / 2,
+        4 => 0,
+        5 => u32::MAX,
+        6 => any % 256,
+        7 => (any % 256).wrapping_neg(),
+        8 => 0x7fff_ffff,
+        9 => 0x8000_0000,
+        10 => any % 0x1_0000,
+        _ => any.wrapping_mul(0x9e37_79b9),
+    }
+}
+
+/// Beside few values sums and products with these are exact. Beside others nothing becomes greater than with a number
+/// between 1 and 2, for which the tolerance of sums has room.
+fn sampled_float(values: Values, bits: u32) -> u32 {
+    const FEW: [f32; 8] = [0.0, -1.0, 0.5, -0.25, 2.0, -4.0, 16.0, 1024.0];
+    const ANY: [f32; 8] = [0.0, -1.0, 0.5, -0.25, 1.0, -1.75, 0.015_625, -0.875];
+    let list = if values == Values::Few { FEW } else { ANY };
+    list.get(bits as usize % list.len())
+        .copied()
+        .unwrap_or(0.0)
+        .to_bits()
 }
 
 /// Whole numbers from 0 that an integer uniform is tried as: modes and flags are seldom more.
@@ -183,31 +319,6 @@ fn group_threads(kernel: &Lowered) -> u64 {
     threads(kernel, [1, 1, 1])
 }
 
-/// The bindings whose length the kernel asks for: it can then be expected to stay within it. Others are given an
-/// element for each thread whatever the count, as an access past a buffer's end is another one on each device.
-pub(super) fn asked_lengths(kernel: &Lowered) -> BTreeSet<u32> {
-    let module = &kernel.module;
-    let functions = module.functions.iter().map(|(_, function)| function);
-    let entries = module.entry_points.iter().map(|entry| &entry.function);
-    let mut asked = BTreeSet::new();
-    for function in functions.chain(entries) {
-        for (_, expression) in function.expressions.iter() {
-            let naga::Expression::ArrayLength(pointer) = expression else {
-                continue;
-            };
-            // A buffer that is one array, or a struct around it.
-            let mut pointer = &function.expressions[*pointer];
-            while let naga::Expression::AccessIndex { base, .. } = pointer {
-                pointer = &function.expressions[*base];
-            }
-            if let naga::Expression::GlobalVariable(variable) = pointer {
-                asked.extend(module.global_variables[*variable].binding.map(|at| at.binding));
-            }
-        }
-    }
-    asked
-}
-
 /// Number of threads of a dispatch.
 pub(super) fn threads(kernel: &Lowered, groups: [u32; 3]) -> u64 {
     kernel
@@ -218,7 +329,12 @@ pub(super) fn threads(kernel: &Lowered, groups: [u32; 3]) -> u64 {
 }
 
 /// `elements` are as many as the dispatch calls for, if the plan says nothing else.
-fn fill(binding: &Binding, elements: u64, plan: &InputPlan) -> Result<Vec<u8>, TryReserveError> {
+fn fill(
+    binding: &Binding,
+    elements: u64,
+    cells: Cells,
+    plan: &InputPlan,
+) -> Result<Vec<u8>, TryReserveError> {
     let stride = binding.element.stride.max(4) as usize;
     let elements = match (&binding.kind, plan.lengths.get(&binding.name)) {
         (BindingKind::Counter, _) => 1,
@@ -235,20 +351,27 @@ fn fill(binding: &Binding, elements: u64, plan: &InputPlan) -> Result<Vec<u8>, T
         each_word(binding, &mut bytes, |_, scalar| {
             bits_of(contents.next().copied().unwrap_or(0.0), scalar)
         });
-    } else if binding.kind == BindingKind::ReadOnlyStorage || is_read_at_its_edges(binding, plan) {
+    } else if binding.kind == BindingKind::ReadOnlyStorage || is_filled(binding, cells, plan) {
         let mut random = Random::new(plan.seed, &binding.name);
         each_word(binding, &mut bytes, |_, scalar| {
             value(plan.values, scalar, random.next())
         });
-    } else if binding.kind == BindingKind::ReadWriteStorage && !binding.is_atomic {
+    } else if binding.kind == BindingKind::ReadWriteStorage && cells == Cells::None {
         each_word(binding, &mut bytes, poison);
     }
     Ok(bytes)
 }
 
-/// What a kernel works on in place gets edge values too. That a word is written or not shows in the other dispatches.
-fn is_read_at_its_edges(binding: &Binding, plan: &InputPlan) -> bool {
-    plan.values == Values::Edges && binding.kind == BindingKind::ReadWriteStorage && !binding.is_atomic
+/// What a kernel works on in place gets edge values too, and what it changes blindly those of the ragged dispatch. That a
+/// word is written or not shows in the other dispatches.
+fn is_filled(binding: &Binding, cells: Cells, plan: &InputPlan) -> bool {
+    let is_edge = plan.values == Values::Edges;
+    binding.kind == BindingKind::ReadWriteStorage
+        && match cells {
+            Cells::None => is_edge,
+            Cells::Blind => is_edge || plan.is_ragged,
+            Cells::Seen => false,
+        }
 }
 
 fn each_word(binding: &Binding, bytes: &mut [u8], mut value: impl FnMut(u32, Scalar) -> u32) {

@@ -4,6 +4,7 @@
 //! What no device can show is left to the proof.
 
 mod adapter;
+mod blind;
 mod cases;
 pub(crate) mod compare;
 mod device;
@@ -15,11 +16,11 @@ mod trial;
 mod waves;
 
 pub use adapter::{Adapter, AdapterInfo, adapters};
-pub use cases::{Case, cases, small_cases};
+pub use cases::{Case, cases, more_cases};
 pub use compare::{Comparison, Difference, Tolerance, compare, float_depth, magnitude};
 pub use device::{Compiled, Device, Mode, Outputs, run};
 pub(crate) use inputs::Random;
-pub use inputs::{InputPlan, Inputs, Values, bits_of, make_inputs};
+pub use inputs::{InputPlan, Inputs, Numbers, Values, bits_of, make_inputs};
 pub use minimal::{InputWord, Minimal};
 pub use pipeline::{Data, Mismatch, Overrun, Ready, Steps, sample_words};
 pub use timing::{Spread, Timing, TimingPlan, time};

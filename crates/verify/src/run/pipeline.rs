@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::device::{Device, Mode};
-use super::inputs::{Random, asked_lengths};
+use super::inputs::Random;
 use super::timing::{Stopwatch, spread};
 use super::{RunError, Spread, guarded};
 use crate::pipeline::{Computes, Linked, Plan};
@@ -236,11 +236,11 @@ impl Ready<'_> {
         guarded(|| {
             let mut compiled = Vec::new();
             for kernel in &self.linked.kernels {
-                compiled.push((device.compile(kernel, mode)?, asked_lengths(kernel), kernel));
+                compiled.push((device.compile(kernel, mode)?, kernel));
             }
             let mut steps = Vec::new();
             for (dispatch, constants) in self.plan.dispatches.iter().zip(&self.constants) {
-                let Some((compiled, asked, kernel)) = compiled.get(dispatch.kernel) else {
+                let Some((compiled, kernel)) = compiled.get(dispatch.kernel) else {
                     continue;
                 };
                 let mut bound = Vec::new();
@@ -248,7 +248,7 @@ impl Ready<'_> {
                     let buffer = match at {
                         Some(at) => self.buffers.get(*at).map(|buffer| {
                             let words = self.plan.buffers.get(*at).map_or(0, |planned| planned.words);
-                            let bytes = if asked.contains(&binding.binding) {
+                            let bytes = if binding.is_asked {
                                 // Nothing shorter than an element can be bound.
                                 (words * 4).max(u64::from(binding.element.stride))
                             } else {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::minimal::{Minimal, minimise};
 use super::{
@@ -10,7 +10,14 @@ use super::{
     Timing, TimingPlan, Tolerance, Waves, adapters, cases, compare, guarded, magnitude, make_inputs,
     probe_waves, time,
 };
-use crate::Lowered;
+use crate::{BindingKind, Lowered};
+
+/// Runs after which a kernel that left the same each time is taken to do so, and seconds after which that is asked of fewer.
+const AGAIN: u32 = 32;
+const AGAIN_AT_LEAST: u32 = 2;
+/// Runs of both kernels of which one has to show what was seen to differ.
+const AGAIN_COMPARED: u32 = 4;
+const AGAIN_S: u64 = 5;
 
 /// Seconds that an adapter may be silent for: longer than any one run may take.
 const SILENCE_S: u64 = 3 * super::PATIENCE_S;
@@ -71,6 +78,18 @@ impl Trial {
         }
     }
 
+    /// The buffers and textures of which nothing says how large they are.
+    fn guessed_lengths(&self, case: &Case) -> BTreeSet<String> {
+        let all = || self.flagged.bindings.iter().chain(&self.fixed.bindings);
+        let is_array =
+            |kind: &BindingKind| matches!(kind, BindingKind::ReadOnlyStorage | BindingKind::ReadWriteStorage);
+        all()
+            .filter(|binding| is_array(&binding.kind) && !case.inputs.lengths.contains_key(&binding.name))
+            .filter(|binding| !all().any(|other| other.name == binding.name && other.is_asked))
+            .map(|binding| binding.name.clone())
+            .collect()
+    }
+
     /// Compares what the kernels left.
     pub(super) fn compare(&self, inputs: &Inputs, flagged: &Outputs, fixed: &Outputs) -> Comparison {
         let tolerance = self.tolerance(inputs);
@@ -87,8 +106,11 @@ pub struct Report {
     pub waves: Option<Waves>,
     /// One for each case of the trial, up to the first that differs.
     pub comparisons: Vec<Comparison>,
-    /// The flagged kernel itself did not leave the same twice where the two differ: nothing is known of the fix.
+    /// The flagged kernel itself did not leave the same twice where the two differ, or they were not seen to differ again:
+    /// nothing is known of the fix.
     pub is_unstable: bool,
+    /// Buffers and textures that only have to be larger for the kernels to leave the same: nobody said how large they are.
+    pub short: BTreeSet<String>,
     /// The smallest dispatch found that shows a difference.
     pub minimal: Option<Minimal>,
     /// Of the whole kernels; `None` where the outputs differ, or where the adapter cannot take times.
@@ -106,10 +128,12 @@ impl Report {
             && all.iter().any(|comparison| comparison.written > 0)
     }
 
-    /// The kernels were seen to differ, and the flagged one does not differ from itself.
+    /// The kernels were seen to differ, the flagged one does not differ from itself, and it is not for want of elements.
     #[must_use]
     pub fn is_difference(&self) -> bool {
-        !self.is_unstable && self.comparisons.iter().any(|comparison| comparison.differing > 0)
+        !self.is_unstable
+            && self.short.is_empty()
+            && self.comparisons.iter().any(|comparison| comparison.differing > 0)
     }
 
     /// Words compared in all cases.
@@ -138,16 +162,83 @@ impl Kernels<'_> {
         Ok(trial.compare(inputs, &flagged, &fixed))
     }
 
-    /// Whether the flagged kernel leaves something else each time.
+    /// Whether the flagged kernel leaves something else each time. Groups that write to one place seldom come in another
+    /// order.
     fn is_unstable(&self, trial: &Trial, inputs: &Inputs, groups: [u32; 3]) -> Result<bool, RunError> {
+        let start = Instant::now();
         let first = self.flagged.run(self.device, inputs, groups)?;
-        for _ in 0..2 {
+        for run in 0..AGAIN {
+            if run >= AGAIN_AT_LEAST && start.elapsed() > Duration::from_secs(AGAIN_S) {
+                break;
+            }
             let again = self.flagged.run(self.device, inputs, groups)?;
             if trial.compare(inputs, &first, &again).differing > 0 {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Finds out why the kernels differ in a case, which is the last one of the report.
+    ///
+    /// What lies beyond the end of a buffer is read as 0 and not written, so that of two kernels that are equal in buffers
+    /// as long as a host makes them one may read what it wrote and the other what it knows to be there. How long they are is
+    /// a guess here, unless it is set or the kernel asks: so the kernels are run again with more elements. Where they leave
+    /// the same then, they are said to be neither different nor equal.
+    fn explain(
+        &self,
+        trial: &Trial,
+        case: &Case,
+        inputs: &Inputs,
+        report: &mut Report,
+    ) -> Result<(), RunError> {
+        report.is_unstable = self.is_unstable(trial, inputs, case.groups)?;
+        let with = |ample: BTreeSet<String>| Case {
+            inputs: InputPlan {
+                ample,
+                ..case.inputs.clone()
+            },
+            ..case.clone()
+        };
+        // That there is no room for more, say, takes nothing from what was seen.
+        let compare = |case: &Case| self.compare(trial, &trial.inputs(case), case.groups).ok();
+        let are_alike = |case: &Case| compare(case).is_some_and(|comparison| comparison.differing == 0);
+        // As the first run of a kernel takes longer than others, groups come in an order then in which they never come again.
+        report.is_unstable |= (0..AGAIN_COMPARED).all(|_| are_alike(case));
+        let guessed = trial.guessed_lengths(case);
+        let ample = with(guessed.clone());
+        match compare(&ample) {
+            _ if guessed.is_empty() => {}
+            // Not by chance.
+            Some(comparison)
+                if comparison.differing == 0
+                    && !report.is_unstable
+                    && !are_alike(case)
+                    && are_alike(&ample) =>
+            {
+                let mut alone = guessed.iter().map(|name| BTreeSet::from([name.clone()]));
+                let one = alone.find(|one| are_alike(&with(one.clone())));
+                report.short = one.unwrap_or(guessed);
+            }
+            // In a list that is too short it is chance which elements find room.
+            Some(comparison)
+                if comparison.differing > 0
+                    && report.is_unstable
+                    && !self.is_unstable(trial, &trial.inputs(&ample), ample.groups)? =>
+            {
+                report.is_unstable = false;
+                report.comparisons.pop();
+                report.comparisons.push(comparison);
+                report.minimal = minimise(self, trial, &ample).unwrap_or_default();
+                return Ok(());
+            }
+            _ => {}
+        }
+        if !report.is_unstable {
+            // That less of it hangs, say, takes nothing from what was seen.
+            report.minimal = minimise(self, trial, case).unwrap_or_default();
+        }
+        Ok(())
     }
 }
 
@@ -175,6 +266,7 @@ fn compare_and_time_on(device: &Device, trial: &Trial) -> Result<Report, RunErro
         waves,
         comparisons: Vec::new(),
         is_unstable: false,
+        short: BTreeSet::new(),
         minimal: None,
         timing: None,
         ladder: None,
@@ -185,11 +277,7 @@ fn compare_and_time_on(device: &Device, trial: &Trial) -> Result<Report, RunErro
         let differs = comparison.differing > 0;
         report.comparisons.push(comparison);
         if differs {
-            report.is_unstable = kernels.is_unstable(trial, &inputs, case.groups)?;
-            if !report.is_unstable {
-                // That less of it hangs, say, takes nothing from what was seen.
-                report.minimal = minimise(&kernels, trial, case).unwrap_or_default();
-            }
+            kernels.explain(trial, case, &inputs, &mut report)?;
             return Ok(report);
         }
     }

@@ -1,0 +1,64 @@
+//! What `shaderlint verify` says of what it had to guess: how long buffers are, and what uniforms may be.
+#![cfg(feature = "gpu")]
+
+use std::path::Path;
+use std::process::Command;
+
+const GLOBALS: &str =
+    "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out, Pairs; cbuffer C { uint Count; bool IsOn; };
+[numthreads(64, 1, 1)] void main(uint3 id : SV_DispatchThreadID)";
+
+/// What is said of two bodies, with broken lines made whole, in a folder of this name with this `kernel.toml`.
+fn said(name: &str, bodies: [&str; 2], toml: &str) -> String {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("the folder can be made");
+    std::fs::write(folder.join("kernel.toml"), toml).expect("the folder can be written to");
+    for (name, body) in ["a.hlsl", "b.hlsl"].into_iter().zip(bodies) {
+        let text = format!("{GLOBALS}\n{{\n    {body}\n}}\n");
+        std::fs::write(folder.join(name), text).expect("the folder can be written to");
+    }
+    let output = Command::new(env!("CARGO_BIN_EXE_shaderlint"))
+        .args(["verify", "a.hlsl", "b.hlsl", "--no-timing"])
+        .current_dir(&folder)
+        .output()
+        .expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    said.replace(&format!("\n{}", " ".repeat(15)), " ")
+        .replace("\n    ", " ")
+}
+
+#[test]
+fn buffers_that_are_too_short_are_named() {
+    let through = "Pairs[2 * id.x] = id.x; Pairs[2 * id.x + 1] = Src[id.x]; Out[id.x] = Pairs[2 * id.x] + Pairs[2 * id.x + 1];";
+    let known = "Pairs[2 * id.x] = id.x; Pairs[2 * id.x + 1] = Src[id.x]; Out[id.x] = Src[id.x] + id.x;";
+    let short = said("short", [through, known], "");
+    let has_adapter = !short.contains("no GPU adapter");
+    let text = "not comparable, as they leave the same with more elements in Pairs than 192 (`lengths` in kernel.toml): Out[32] is 32, should be 0";
+    assert!(!has_adapter || short.contains(text), "{short}");
+    assert!(!short.contains("NOT equivalent"), "{short}");
+    let long = said("long", [through, known], "lengths = { Pairs = 1000 }");
+    assert!(!has_adapter || long.contains(" words alike in "), "{long}");
+    let set = said("set", [through, known], "lengths = { Pairs = 64 }");
+    assert!(!has_adapter || set.contains("NOT equivalent"), "{set}");
+}
+
+#[test]
+fn uniforms_are_varied_where_the_kernels_end() {
+    let on = said(
+        "on",
+        ["Out[id.x] = IsOn ? Src[id.x] : 1;", "Out[id.x] = Src[id.x];"],
+        "",
+    );
+    assert!(
+        on.contains("differs at Out[0], with IsOn = 0: expected 1, got "),
+        "{on}"
+    );
+    let negative = said("negative", ["Out[id.x] = (int)Count < 0;", "Out[id.x] = 0;"], "");
+    assert!(negative.contains("NOT equivalent"), "{negative}");
+    // It may never end.
+    let endless = "uint x = 0; for (uint i = 0; i != Count; i += 2) x += Src[i]; Out[id.x] = x;";
+    let other = "uint x = 0; for (uint i = 0; i != Count; i += 2) { x += Src[i]; } Out[id.x] = x + 0;";
+    let remark = "  not run with small uniforms or sampled uniforms: it is not known whether the kernels end then, and stay in their arrays\n";
+    let endless = said("endless", [endless, other], "");
+    assert!(endless.contains(remark), "{endless}");
+}
