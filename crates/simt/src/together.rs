@@ -28,7 +28,7 @@ const SAMPLES: u64 = 24;
 /// Atoms of a condition that are looked at.
 const MAX_ATOMS: usize = 4096;
 /// Operations within operations that are followed.
-const MAX_DEPTH: usize = 64;
+const MAX_DEPTH: usize = 256;
 /// Choices within choices that are followed.
 const MAX_CHOICES: usize = 8;
 
