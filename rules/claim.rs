@@ -116,9 +116,11 @@ fn supposed(claim: &Claim) -> Option<String> {
     let names: Vec<String> = claim.supposed.iter().map(|name| format!("`{name}`")).collect();
     let (last, others) = names.split_last()?;
     Some(if others.is_empty() {
-        format!("{last}, which no file at hand declares, is the same for all threads")
+        format!("{last}, which no file at hand declares, is the same memory or constant for all threads")
     } else {
         let others = others.join(", ");
-        format!("{others} and {last}, which no file at hand declares, are the same for all threads")
+        format!(
+            "{others} and {last}, which no file at hand declares, are the same memory or constants for all threads"
+        )
     })
 }

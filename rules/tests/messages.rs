@@ -196,7 +196,7 @@ fn what_is_supposed_of_names_is_said() {
     assert_eq!(
         said("InterlockedAdd(g_Dead[0], 1, s)"),
         "atomic-slot-claim: 64 threads claim slots from `g_Dead[0]` one by one\n  \
-         proved, if `g_Dead`, which no file at hand declares, is the same for all threads: the address is the same for all \
+         proved, if `g_Dead`, which no file at hand declares, is the same memory or constant for all threads: the address is the same for all \
          active threads; all 64 threads of the group make it, whatever the inputs are\n  \
          one lane can claim for its whole wave: WaveActiveCountBits says how much, WaveReadLaneFirst hands out where it \
          starts, WavePrefixCountBits gives each lane its part\n  \
@@ -204,7 +204,7 @@ fn what_is_supposed_of_names_is_said() {
     );
     let of_two = said("InterlockedAdd(g_Args[ALIVE], 1, s)");
     assert!(
-        of_two.contains("proved, if `ALIVE` and `g_Args`, which no file at hand declares, are the same for all threads: the"),
+        of_two.contains("proved, if `ALIVE` and `g_Args`, which no file at hand declares, are the same memory or constants for all threads: the"),
         "{of_two}"
     );
 }

@@ -12,6 +12,7 @@ use crate::fold;
 use crate::history::Step;
 use crate::machine::{Machine, Run};
 use crate::memory::Action;
+use crate::place::Root;
 use crate::steps::Made;
 use crate::value::{Op, Value};
 
@@ -280,6 +281,12 @@ impl<'a> Machine<'a> {
     fn store_found(&mut self, out: Option<&'a Expr>, old: &[Column]) -> Run<Vec<Column>> {
         if let Some(out) = out {
             let place = self.place(out)?;
+            if matches!(place.root, Root::Value(_) | Root::Unknown) {
+                // What becomes of it there is not seen.
+                for old in old {
+                    self.uses(old);
+                }
+            }
             self.store(&place, old, out.span)?;
         }
         Ok(Vec::new())

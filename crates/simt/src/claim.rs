@@ -68,6 +68,8 @@ pub(crate) struct Claims {
     pub order: Order,
     /// Where an atomic's cell is looked up: the names that no file declares in it ([`crate::undeclared`]).
     pub supposed: Option<BTreeSet<String>>,
+    /// Of such names those to which something was stored.
+    pub stored: BTreeSet<String>,
     /// In runs of one part of the group after another ([`parts`]): the threads of those that ended, by atomic.
     counted: Option<BTreeMap<Key, u32>>,
 }

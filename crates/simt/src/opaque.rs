@@ -99,7 +99,11 @@ impl<'a> Machine<'a> {
                 );
             }
             let value = match operands.first() {
-                Some(heap) if self.is_heap(heap) && is_path(self.shader, operand) && !is_marked => {
+                Some(heap)
+                    if self.is_heap(heap)
+                        && !is_marked
+                        && (self.is_heap(operand) || self.is_index_of_heap(operand)) =>
+                {
                     self.named_in_heap(operand)
                 }
                 _ => self.load(&place, operand.span),
@@ -382,8 +386,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// A name that is not known, or a member of one, by which a heap is indexed: one for all threads, since an index that is not has to be
-    /// marked by `NonUniformResourceIndex` (HLSL specifications, INF-0003: dynamic resource binding).
+    /// The index of a heap, by its text.
     fn named_in_heap(&mut self, name: &Expr) -> Vec<Column> {
         vec![self.named_once(name)]
     }
@@ -622,18 +625,4 @@ fn is_name(shader: &Shader, expr: &Expr) -> bool {
         && text
             .iter()
             .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-}
-
-/// The same, or a member of that.
-fn is_path(shader: &Shader, expr: &Expr) -> bool {
-    let text = expr.span.slice(&shader.text);
-    let is_of_path = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.');
-    match &expr.uncast().kind {
-        ExprKind::Opaque(operands) => match operands.as_slice() {
-            [] => is_name(shader, expr),
-            [object] => text.iter().all(is_of_path) && is_path(shader, object),
-            _ => false,
-        },
-        _ => false,
-    }
 }

@@ -198,9 +198,8 @@ impl Terms {
         condition.is_none()
     }
 
-    /// The inputs of a comparison with a number that was made of names alone and that one thread left for all, such as a
-    /// count in groupshared memory: whatever that is, it is the same one for whoever reads it, and as of all names less than
-    /// it, or more, are many.
+    /// The inputs of a comparison with a name, such as that of a count which one thread left in groupshared memory: whatever
+    /// that is, it is the same one for whoever reads it, and as of all names less than it, or more, are many.
     fn inputs_of_bound(&self, value: &Value) -> Option<BTreeSet<u64>> {
         let Some(Term::Apply(Op::Binary(op, _), [left, right])) = self.single(value) else {
             return None;
@@ -213,9 +212,8 @@ impl Terms {
             (None, Some(inputs)) => (inputs, left),
             _ => return None,
         };
-        inputs.extend(self.inputs_found(bound, true)?);
         inputs.insert(fingerprint(&bound.atoms()));
-        Some(inputs)
+        self.is_variable_name(bound).then_some(inputs)
     }
 
     /// The inputs of a comparison of which one side may tell one thread of a wave from the others, and the other may not.
@@ -346,10 +344,6 @@ impl Terms {
                                 || arguments.iter().skip(1).any(|one| self.is_variable_name(one))) =>
                     {
                         return None;
-                    }
-                    // A conversion, or a function of numbers that are not known.
-                    Op::Opaque { text, .. } if search.allows_names && computes(self.name(*text)) => {
-                        waiting.extend(arguments.iter().flat_map(Value::atoms));
                     }
                     // What is not understood may choose a lane, of those whose numbers it gets.
                     Op::Opaque { text, .. } if self.may_choose(*text, arguments) => return None,
@@ -564,30 +558,20 @@ fn may_be_variable(text: &str) -> bool {
     text.starts_with(CONVERSION) || is_variable && !is_constant && !chooses(text) && !names_lanes(text)
 }
 
-/// Whether this is the text of a conversion, or of a call of `min` and its like.
-fn computes(text: &str) -> bool {
-    let called = text.split('(').next().unwrap_or_default().trim_end();
-    text.starts_with(CONVERSION)
-        || matches!(
-            called,
-            "min" | "max" | "clamp" | "saturate" | "abs" | "floor" | "ceil"
-        )
-}
-
 /// Whether this is the text of a call, of what it is named, that may choose a thread; or one that names lanes.
 fn may_name_one(text: &str) -> bool {
     names_lanes(text) || text.contains('(') && chooses(text)
 }
 
 /// Whether something is named for choosing a thread.
-fn chooses(text: &str) -> bool {
+pub(crate) fn chooses(text: &str) -> bool {
     let text = text.to_ascii_lowercase();
     ["leader", "first", "last", "elect", "once", "ballot", "master"]
         .iter()
         .any(|word| text.contains(word))
 }
 
-fn names_lanes(text: &str) -> bool {
+pub(crate) fn names_lanes(text: &str) -> bool {
     let is_of_plane = |at: usize| text.get(..at).is_some_and(|before| before.ends_with(['p', 'P']));
     ["Wave", "Lane", "Quad", "lane", "wave"]
         .iter()

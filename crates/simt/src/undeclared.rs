@@ -13,10 +13,15 @@ use shaderlint_hlsl::{Expr, ExprKind, Shader};
 use crate::atomic::Cell;
 use crate::claim::FROM_HEAP;
 use crate::column::Column;
+use crate::control;
 use crate::finding::Atomic;
 use crate::machine::{Machine, Run};
 use crate::opaque::MAX_COUNT;
 use crate::place::{Components, Place, Root};
+use crate::together::{chooses, names_lanes};
+
+/// Characters of a statement that are looked at.
+const MAX_CALL: usize = 1000;
 
 impl<'a> Machine<'a> {
     /// The place that an atomic is made on, and what was supposed of it.
@@ -46,6 +51,7 @@ impl<'a> Machine<'a> {
             && self.served.is_none()
             && self.is_undeclared_variable(object)
             && matches!(after(self.shader, object, expr), Some([b'[', ..]))
+            && !self.is_stored_to(object)
             && at.descendants().all(looks_only);
         if !is_element {
             return Ok(None);
@@ -68,15 +74,37 @@ impl<'a> Machine<'a> {
         let Some(name) = self.undeclared_name(expr) else {
             return false;
         };
-        let is_variable = name.bytes().any(|byte| byte.is_ascii_lowercase()) && is_named_as_one(name);
-        is_variable && !self.may_be_declared(name)
+        !is_named_as_constant(name) && !chooses(name) && !names_lanes(name) && self.is_one(name)
     }
 
-    /// Whether a declaration that could not be read may declare a name.
-    fn may_be_declared(&mut self, name: &'a str) -> bool {
+    /// Whether threads may find there what they left themselves.
+    fn is_stored_to(&self, object: &Expr) -> bool {
+        let name = self.undeclared_name(object);
+        let stored = self.claims.as_ref().map(|claims| &claims.stored);
+        name.zip(stored)
+            .is_some_and(|(name, stored)| stored.contains(name))
+    }
+
+    /// Whether nothing in the text says that a name is something of each thread's own: what it is called, a declaration
+    /// that could not be read and may be its own, or something that is given to it.
+    fn is_one(&mut self, name: &'a str) -> bool {
         let text = &self.shader.text;
-        let is_declared = || stands_as_declared(text, name.as_bytes());
-        *self.undeclared.entry(name).or_insert_with(is_declared)
+        let is_one =
+            || is_named_as_one(name) && !uses(text, name.as_bytes()).any(|used| used.may_tell_threads());
+        *self.undeclared.entry(name).or_insert_with(is_one)
+    }
+
+    /// Whether a heap is indexed by a name that no file declares, or by a member of one: the same for all threads, since an
+    /// index that is not has to be marked by `NonUniformResourceIndex` (HLSL specifications, INF-0003: dynamic resource
+    /// binding), and nothing in the text gives it a value, which may be marked.
+    pub fn is_index_of_heap(&mut self, index: &Expr) -> bool {
+        let is_path = |text: &str| {
+            text.bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'))
+        };
+        let text = str::from_utf8(index.span.slice(&self.shader.text)).unwrap_or_default();
+        let name = self.undeclared_name(root(index));
+        is_path(text) && name.is_some_and(|name| self.is_one(name))
     }
 
     /// Stores to an element that no file declares, of something that is named like a variable: a macro might change more.
@@ -92,6 +120,10 @@ impl<'a> Machine<'a> {
             Ok(is_undeclared.then_some(index))
         })?;
         let Some(index) = index else { return Ok(false) };
+        let name = self.undeclared_name(named_by).map(str::to_owned);
+        if let Some(claims) = &mut self.claims {
+            claims.stored.extend(name);
+        }
         for value in value {
             self.store_device(FROM_HEAP, &index, 0, value);
         }
@@ -133,6 +165,14 @@ impl<'a> Machine<'a> {
             return Ok(None);
         };
         let by_address = name.starts_with("Interlocked");
+        let expected = match name {
+            "Append" => 1..=1,
+            _ if by_address => 2..=3,
+            _ => 0..=0,
+        };
+        if !expected.contains(&arguments.len()) {
+            return Ok(None);
+        }
         let addresses = usize::from(by_address);
         let Some((at, operands)) = arguments.split_at_checked(addresses) else {
             return Ok(None);
@@ -154,13 +194,20 @@ impl<'a> Machine<'a> {
             component: 0,
             supposed: &supposed,
         };
-        if by_address {
-            return self
-                .atomic_on_device(name, &cell, operands, (object.span, expr))
-                .map(Some);
+        let given = if by_address {
+            self.atomic_on_device(name, &cell, operands, (object.span, expr))?
+        } else {
+            self.count_on_device(name, &cell, operands, (object.span, expr), 1)?
+        };
+        // Of another object the method may leave something in what it is given.
+        for argument in arguments.iter().take(2) {
+            let place = self.place(root_of_place(argument))?;
+            if matches!(place.root, Root::Local(_) | Root::Static(_) | Root::Shared(_)) {
+                let changed = self.not_known(place.components.len());
+                self.store(&place, &changed, argument.span)?;
+            }
         }
-        self.count_on_device(name, &cell, operands, (object.span, expr), 1)
-            .map(Some)
+        Ok(Some(given))
     }
 
     /// The one value of a name that no file declares, where it is supposed to have one.
@@ -190,9 +237,7 @@ impl<'a> Machine<'a> {
     fn undeclared_in(&mut self, expr: &Expr, is_place: bool, names: &mut BTreeSet<String>) -> bool {
         if let Some(name) = self.undeclared_name(expr) {
             names.insert(name.to_owned());
-            return (is_place || is_named_as_constant(name))
-                && is_named_as_one(name)
-                && !self.may_be_declared(name);
+            return (is_place || is_named_as_constant(name)) && self.is_one(name);
         }
         let expr = expr.uncast();
         let is_part = matches!(&expr.kind, ExprKind::Opaque(parts) if is_place && !parts.is_empty());
@@ -252,6 +297,11 @@ fn after<'a>(shader: &'a Shader, first: &Expr, whole: &Expr) -> Option<&'a [u8]>
     begins.then(|| text.get(length..).unwrap_or_default().trim_ascii_start())
 }
 
+/// What an argument is, or is a part of.
+fn root_of_place(argument: &Expr) -> &Expr {
+    control::root(argument.uncast())
+}
+
 /// What an element or a part that is not understood is one of.
 fn root(expr: &Expr) -> &Expr {
     let mut root = expr.uncast();
@@ -280,10 +330,25 @@ fn looks_only(expr: &Expr) -> bool {
 fn is_named_as_one(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     let mut words = name.split(['_', ':']);
-    let names_threads = ["thread", "lane", "wave", "quad", "tid", "gid", "local"]
-        .iter()
-        .any(|word| name.contains(word));
-    !names_threads && !words.any(|word| matches!(word, "gi" | "id" | "i" | "idx" | "index" | "my" | "self"))
+    let names_threads = [
+        "thread",
+        "lane",
+        "wave",
+        "quad",
+        "tid",
+        "gid",
+        "local",
+        "invocation",
+        "pixel",
+        "uniform",
+    ]
+    .iter()
+    .any(|word| name.contains(word));
+    let own = [
+        "gi", "id", "i", "j", "idx", "index", "kidx", "kindex", "my", "mine", "self", "slot", "bin", "item",
+        "rank", "hash", "random", "per",
+    ];
+    !names_threads && !words.any(|word| own.contains(&word))
 }
 
 /// Whether a name is one of a constant by custom, or the member of something that is no variable.
@@ -293,24 +358,86 @@ fn is_named_as_constant(name: &str) -> bool {
     is_prefixed || name.contains("::") || !name.bytes().any(|byte| byte.is_ascii_lowercase())
 }
 
-/// Whether a name stands somewhere as what a declaration declares does: after a type, or after a parameter's macro.
-fn stands_as_declared(text: &[u8], name: &[u8]) -> bool {
-    let is_of_name = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let mut at = 0;
-    while let Some(found) = text.get(at..).and_then(|rest| memchr::memmem::find(rest, name)) {
-        let (start, end) = (at + found, at + found + name.len());
-        at = end;
-        let before = text.get(..start).unwrap_or_default();
-        if before.last().is_some_and(is_of_name) || text.get(end).is_some_and(is_of_name) {
-            continue;
-        }
-        let before = before.trim_ascii_end();
-        if before
-            .last()
-            .is_some_and(|byte| is_of_name(byte) || matches!(byte, b'>' | b')' | b'&' | b'*'))
-        {
+/// A place in the text where a name stands.
+struct Used<'t> {
+    before: &'t [u8],
+    after: &'t [u8],
+}
+
+fn uses<'t>(text: &'t [u8], name: &'t [u8]) -> impl Iterator<Item = Used<'t>> {
+    let places = memchr::memmem::find_iter(text, name);
+    places.filter_map(move |start| {
+        let (before, after) = (text.get(..start)?, text.get(start + name.len()..)?);
+        let is_whole = !before.last().copied().is_some_and(is_of_name)
+            && !after.first().copied().is_some_and(is_of_name);
+        is_whole.then(|| Used {
+            before: before.trim_ascii_end(),
+            after: after.trim_ascii_start(),
+        })
+    })
+}
+
+impl Used<'_> {
+    fn may_tell_threads(&self) -> bool {
+        self.stands_as_declared() || self.is_assigned() || self.is_given_to_macro()
+    }
+
+    /// After a type, a parameter's macro or another variable.
+    fn stands_as_declared(&self) -> bool {
+        let is_next = self.before.ends_with(b",") && matches!(self.after, [b';', ..] | [b'=', _, ..]);
+        let last = self.before.last();
+        is_next
+            || last.is_some_and(|byte| is_of_name(*byte) || matches!(byte, b'>' | b')' | b']' | b'&' | b'*'))
+    }
+
+    /// As a whole or in one of its members.
+    fn is_assigned(&self) -> bool {
+        if self.before.ends_with(b"++") || self.before.ends_with(b"--") {
             return true;
         }
+        let mut after = self.after;
+        while let [b'.', member @ ..] = after {
+            let member = member.trim_ascii_start();
+            let length = member.iter().take_while(|byte| is_of_name(**byte)).count();
+            after = member.get(length..).unwrap_or_default().trim_ascii_start();
+        }
+        match after {
+            [b'=', second, ..] => *second != b'=',
+            [b'+', b'+' | b'=', ..] | [b'-', b'-' | b'=', ..] => true,
+            [b'*' | b'/' | b'%' | b'&' | b'|' | b'^', b'=', ..] => true,
+            [b'<', b'<', b'=', ..] | [b'>', b'>', b'=', ..] => true,
+            _ => false,
+        }
     }
-    false
+
+    /// In a call of what is no function by custom: it has no small letters, and may declare what it is given, or have it
+    /// done by one thread.
+    fn is_given_to_macro(&self) -> bool {
+        let mut depth = 0;
+        for (at, byte) in self.before.iter().enumerate().rev().take(MAX_CALL) {
+            match byte {
+                b')' => depth += 1,
+                b'(' if depth > 0 => depth -= 1,
+                b'(' => {
+                    let called = self.before.get(..at).unwrap_or_default().trim_ascii_end();
+                    let name = called.iter().rev().take_while(|byte| is_of_name(**byte));
+                    let (mut letters, mut small) = (0, 0);
+                    for byte in name {
+                        letters += u32::from(byte.is_ascii_alphabetic());
+                        small += u32::from(byte.is_ascii_lowercase());
+                    }
+                    if letters > 0 && small == 0 {
+                        return true;
+                    }
+                }
+                b';' | b'{' | b'}' => return false,
+                _ => {}
+            }
+        }
+        false
+    }
+}
+
+fn is_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }

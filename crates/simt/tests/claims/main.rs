@@ -627,8 +627,15 @@ fn a_name_alone_names_one_of_the_heap() {
             expected,
         );
     }
-    let of_own = "Odd own = Own(gi); RWByteAddressBuffer b = ResourceDescriptorHeap[own.counter];";
-    check("", &format!("{of_own} {claim}"), &[]);
+    for of_own in [
+        "Odd own = Own(gi); RWByteAddressBuffer b = ResourceDescriptorHeap[own.counter];",
+        // The mark is on the value.
+        "Own.at = NonUniformResourceIndex(gi); RWByteAddressBuffer b = ResourceDescriptorHeap[Own.at];",
+        "AT = NonUniformResourceIndex(gi); RWByteAddressBuffer b = ResourceDescriptorHeap[AT];",
+        "RWByteAddressBuffer b = ResourceDescriptorHeap[perThread.at];",
+    ] {
+        check("", &format!("{of_own} {claim}"), &[]);
+    }
 }
 
 /// Of what is chosen by something that may tell threads apart, data stays data if both are.
@@ -857,6 +864,53 @@ fn memory_that_no_file_declares_is_supposed_to_be_one() {
             "{atomic}"
         );
     }
+    // Given to a macro, or by its name, or something that is another method than that of a buffer.
+    for body in [
+        "AT = gi; InterlockedAdd(C[AT], 1, s)",
+        "AT += gi; InterlockedAdd(C[AT], 1, s)",
+        "++AT; InterlockedAdd(C[AT], 1, s)",
+        "g_d.buf = Many[gi]; g_d.buf.Append(3)",
+        "Odd<Pair<uint>> a, mine = Bufs(gi); InterlockedAdd(mine[0], 1, s)",
+        "LEADER_ONLY(g_list.Append(gi))",
+        "FIRST(InterlockedAdd(g_dead[0], 1, s))",
+        "g_list.Append(gi, 3, s)",
+        "g_list.Append()",
+        "g_list.Consume(gi)",
+        "g_list.IncrementCounter(gi)",
+        "g_raw.InterlockedAdd(0)",
+        "g_raw.InterlockedAdd(0, 1, s, s)",
+    ] {
+        assert_eq!(
+            supposed(&format!("uint s; {body}; Out[s] = gi;")),
+            [""; 0],
+            "{body}"
+        );
+    }
+    // What such a method is given may be something else afterwards.
+    for call in [
+        "g_q.Append(k)",
+        "g_q.Append(gi, k)",
+        "g_q.InterlockedAdd(k, 1, s)",
+        "g_q.InterlockedAdd(0, 1, s, k)",
+    ] {
+        let own = format!("uint s; uint k = 3; {call}; InterlockedAdd(C[k], 1, s); Out[s] = 1;");
+        let found = claims("", &own);
+        assert!(found.iter().all(|claim| !claim.supposed.is_empty()), "{call}");
+    }
+    for condition in [
+        "g_isLeader[gi]",
+        "kOneHot[gi]",
+        "g_firstOf[gi] == 1",
+        "gi < min(g_n, 1)",
+        "gi < clamp(g_n, 0, 1)",
+        "gi < (g_n & 1)",
+        "g_tmp[gi] == 0",
+    ] {
+        let body = format!(
+            "g_tmp[gi] = gi; if ({condition}) {{ uint s; InterlockedAdd(C[0], 1, s); Out[s] = gi; }}"
+        );
+        check("", &body, &[]);
+    }
     // An element of it is data, of a type of its own, and a store to it is a store.
     check(
         "",
@@ -865,7 +919,7 @@ fn memory_that_no_file_declares_is_supposed_to_be_one() {
     );
     check(
         "",
-        "if (gi == 0) cell = clamp(g_dead[0], 0, g_count); GroupMemoryBarrierWithGroupSync();
+        "if (gi == 0) cell = g_dead[0]; GroupMemoryBarrierWithGroupSync();
          if (id.x < cell) { uint s; InterlockedAdd(g_dead[0], -1, s); Out[s] = gi; }",
         &["slot"],
     );
