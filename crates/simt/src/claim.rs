@@ -70,6 +70,8 @@ pub(crate) struct Claims {
     pub supposed: Option<BTreeSet<String>>,
     /// Of such names those to which something was stored.
     pub stored: BTreeSet<String>,
+    /// Something is looked up that is given to a macro of which nothing is known.
+    pub in_macro: bool,
     /// In runs of one part of the group after another ([`parts`]): the threads of those that ended, by atomic.
     counted: Option<BTreeMap<Key, u32>>,
 }
@@ -269,6 +271,10 @@ impl<'a> Machine<'a> {
         let Some(operation) = operation else {
             return source;
         };
+        if let Some(claims) = self.claims.as_mut().filter(|claims| claims.in_macro) {
+            claims.sites.entry(key).or_default().is_spread = true;
+            return source;
+        }
         if let Some(claims) = self.claims.as_mut().filter(|_| !is_one) {
             claims.sites.entry(key).or_default().varies = true;
         }

@@ -33,7 +33,19 @@ impl<'a> Machine<'a> {
         if let Some(element) = self.undeclared_element(operands, expr)? {
             return Ok(element);
         }
-        self.opaque_of(None, operands, expr)
+        // Perhaps one thread of a wave does what such a macro is given.
+        let is_macro = Unknown::of(self.shader, expr).is_some_and(|unknown| unknown.is_macro);
+        let before = self.claims.as_ref().is_some_and(|claims| claims.in_macro);
+        self.set_in_macro(before || is_macro);
+        let given = self.opaque_of(None, operands, expr);
+        self.set_in_macro(before);
+        given
+    }
+
+    fn set_in_macro(&mut self, in_macro: bool) {
+        if let Some(claims) = &mut self.claims {
+            claims.in_macro = in_macro;
+        }
     }
 
     /// The same, of an object besides the operands, whose place was looked up already.
@@ -508,6 +520,10 @@ impl<'a> Machine<'a> {
         let mut columns = Vec::new();
         let mut whole = target;
         while let ExprKind::Opaque(operands) = &whole.uncast().kind {
+            // What a call gives is no place: what it may change it has changed, and it is not made again.
+            if Unknown::of(self.shader, whole.uncast()).is_some() {
+                return Ok(None);
+            }
             let Some((object, indices)) = operands.split_first() else {
                 return Ok(None);
             };

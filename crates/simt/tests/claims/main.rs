@@ -886,6 +886,12 @@ fn memory_that_no_file_declares_is_supposed_to_be_one() {
             "{body}"
         );
     }
+    for body in [
+        "LEADER_ONLY(InterlockedAdd(C[0], 1))",
+        "ONCE(gi, InterlockedAdd(C[0], 1, s))",
+    ] {
+        check("", &format!("uint s; {body};"), &[]);
+    }
     // What such a method is given may be something else afterwards.
     for call in [
         "g_q.Append(k)",
@@ -928,4 +934,11 @@ fn memory_that_no_file_declares_is_supposed_to_be_one() {
         "if (g_ones[0] > 3) { uint s; InterlockedAdd(C[0], 1, s); Out[s] = gi; }",
         &["slot"],
     );
+}
+
+/// Each call once, however many stand around it.
+#[test]
+fn calls_within_calls_are_looked_at_once() {
+    let nested = (0..200).fold("0".to_owned(), |inner, _| format!("g_a.Foo({inner})"));
+    check("", &format!("{nested}; InterlockedAdd(C[0], 1);"), &["sum"]);
 }
