@@ -98,10 +98,7 @@ impl<'a> Machine<'a> {
     /// index that is not has to be marked by `NonUniformResourceIndex` (HLSL specifications, INF-0003: dynamic resource
     /// binding), and nothing in the text gives it a value, which may be marked.
     pub fn is_index_of_heap(&mut self, index: &Expr) -> bool {
-        let is_path = |text: &str| {
-            text.bytes()
-                .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'))
-        };
+        let is_path = |text: &str| text.bytes().all(|byte| is_of_name(byte) || byte == b'.');
         let text = str::from_utf8(index.span.slice(&self.shader.text)).unwrap_or_default();
         let name = self.undeclared_name(root(index));
         is_path(text) && name.is_some_and(|name| self.is_one(name))
@@ -201,7 +198,12 @@ impl<'a> Machine<'a> {
         };
         // Of another object the method may leave something in what it is given.
         for argument in arguments.iter().take(2) {
-            let place = self.place(root_of_place(argument))?;
+            let variable = control::root(argument.uncast());
+            if !matches!(variable.kind, ExprKind::Local(_) | ExprKind::Global(_)) {
+                // A value, which was looked up already.
+                continue;
+            }
+            let place = self.place(variable)?;
             if matches!(place.root, Root::Local(_) | Root::Static(_) | Root::Shared(_)) {
                 let changed = self.not_known(place.components.len());
                 self.store(&place, &changed, argument.span)?;
@@ -221,12 +223,11 @@ impl<'a> Machine<'a> {
     fn undeclared_name(&self, expr: &Expr) -> Option<&'a str> {
         let expr = expr.uncast();
         let text = str::from_utf8(expr.span.slice(&self.shader.text)).ok()?;
-        let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b':';
         let is_name = matches!(&expr.kind, ExprKind::Opaque(operands) if operands.is_empty())
             && !self.is_heap(expr)
             && !text.starts_with(|first: char| first.is_ascii_digit())
             && !matches!(text, "" | "this")
-            && text.bytes().all(is_of_name);
+            && text.bytes().all(|byte| is_of_name(byte) || byte == b':');
         is_name.then_some(text)
     }
 
@@ -295,11 +296,6 @@ fn after<'a>(shader: &'a Shader, first: &Expr, whole: &Expr) -> Option<&'a [u8]>
     let length = first.span.end.checked_sub(first.span.start)? as usize;
     let begins = first.span.start == whole.span.start;
     begins.then(|| text.get(length..).unwrap_or_default().trim_ascii_start())
-}
-
-/// What an argument is, or is a part of.
-fn root_of_place(argument: &Expr) -> &Expr {
-    control::root(argument.uncast())
 }
 
 /// What an element or a part that is not understood is one of.
