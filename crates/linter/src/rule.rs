@@ -173,11 +173,16 @@ impl ShaderModel {
     /// The first with `[WaveSize]` (`HLSL_SM_6_6_WaveSize.md`).
     pub const WAVE_SIZE: ShaderModel = ShaderModel { major: 6, minor: 6 };
 
+    /// The model that a file names by `#pragma target`.
+    #[must_use]
+    pub fn named_in(text: &[u8]) -> Option<ShaderModel> {
+        text.split(|byte| *byte == b'\n').find_map(pragma_target)
+    }
+
     /// The model a file asks for: by `#pragma target`, `[WaveSize]` or the wave intrinsics it uses; else 6.0.
     #[must_use]
     pub fn of(shader: &Shader) -> ShaderModel {
         let text = shader.sources.files.first().map_or(&[][..], |file| &file.text);
-        let stated = text.split(|byte| *byte == b'\n').find_map(pragma_target);
         let names = |word: &[u8]| shader.text.windows(word.len()).any(|window| window == word);
         let used = if shader
             .functions
@@ -192,7 +197,7 @@ impl ShaderModel {
         } else {
             None
         };
-        stated.max(used).unwrap_or(Self::WAVES)
+        Self::named_in(text).max(used).unwrap_or(Self::WAVES)
     }
 }
 

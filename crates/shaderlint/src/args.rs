@@ -81,9 +81,6 @@ pub(crate) struct CheckArgs {
     pub files: FileArgs,
     #[command(flatten)]
     pub source: SourceArgs,
-    /// Shader model, e.g. cs_6_6; below cs_6_0 only defects
-    #[arg(long, value_name = "PROFILE", value_parser = profile, help_heading = READING)]
-    pub profile: Option<ShaderModel>,
     #[command(flatten, next_help_heading = "Rules")]
     pub rules: RuleArgs,
     #[command(flatten)]
@@ -121,11 +118,9 @@ pub(crate) struct FileArgs {
     pub show_settings: Option<PathBuf>,
 }
 
-const READING: &str = "Reading";
-
 /// How source files become translation units.
 #[derive(Clone, Debug, Default, ClapArgs)]
-#[command(next_help_heading = READING)]
+#[command(next_help_heading = "Reading")]
 pub(crate) struct SourceArgs {
     /// Define a macro (as 1 without a value)
     #[arg(short = 'D', long = "define", value_name = "NAME[=VALUE]", value_parser = definition)]
@@ -133,6 +128,9 @@ pub(crate) struct SourceArgs {
     /// Folder in which to look for included files
     #[arg(short = 'I', long = "include", value_name = "DIR")]
     pub include_dirs: Vec<PathBuf>,
+    /// Shader model compiled for, e.g. cs_6_6
+    #[arg(long, value_name = "PROFILE", value_parser = profile)]
+    pub profile: Option<ShaderModel>,
     /// Configuration in place of those found
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use ignore::gitignore::Gitignore;
-use shaderlint_hlsl::{SourceFile, unity_defines};
+use shaderlint_hlsl::{SourceFile, predefined, unity_defines};
 use shaderlint_linter::ShaderModel;
 
 pub(crate) use levels::{LevelSettings, RuleArgs, RuleId};
@@ -36,6 +36,8 @@ pub(crate) struct Project {
     /// The folder of the farthest of them: the tree in which stray headers are looked up.
     pub root: Option<PathBuf>,
     pub profile: Option<ShaderModel>,
+    /// That is of the command line, or the editor: in other runs it may be another one.
+    pub is_profile_of_run: bool,
     pub defines: Vec<Definition>,
     pub include_dirs: Vec<PathBuf>,
     /// What an include path may begin with, and the folder that stands for it.
@@ -62,9 +64,14 @@ pub(crate) struct Variant {
 }
 
 impl Project {
-    /// What is defined before a file of this text is read: what its engine defines, unless the project says otherwise.
+    /// What is defined before a file of this text is read: what its compiler and its engine define, unless the project says
+    /// otherwise.
     pub fn defines_of(&self, text: &[u8]) -> Vec<Definition> {
-        overlaid(&unity_defines(text, &self.defines), &self.defines)
+        let model = self.profile.or_else(|| ShaderModel::named_in(text));
+        let model = model.unwrap_or(ShaderModel::WAVES);
+        let of_compiler = predefined(model.major, model.minor);
+        let of_engine = unity_defines(text, &self.defines);
+        overlaid(&overlaid(&of_compiler, &of_engine), &self.defines)
     }
 
     /// The folders in which headers are wherever these are.
@@ -191,6 +198,8 @@ impl<'a> Projects<'a> {
     }
 
     fn command_line_wins(&self, project: &mut Project) {
+        project.is_profile_of_run = self.args.profile.is_some();
+        project.profile = self.args.profile.or(project.profile);
         project.defines = overlaid(&project.defines, &self.args.defines);
         project.include_dirs = [&self.args.include_dirs[..], &project.include_dirs].concat();
     }

@@ -38,7 +38,6 @@ pub fn reports(bytes: &[u8]) -> Result<Vec<(&'static str, Vec<u8>)>> {
     let options = Options {
         files: files.into(),
         project_of: Arc::new(|_| Ok(Arc::default())),
-        profile: None,
         rules: RuleArgs::default(),
         fix: None,
         baseline: None,

@@ -106,7 +106,7 @@ fn look(
     }
     let level = |rule: &Rule, path: &str| options.level(&project, rule, path);
     let settings = Settings {
-        shader_model: options.profile.or(project.profile),
+        shader_model: project.profile,
         level: &level,
         is_stopped: &|| options.stop.is_set(),
         edited: Some(is_it),

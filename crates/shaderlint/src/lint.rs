@@ -43,9 +43,7 @@ pub(crate) struct Options {
     pub files: Arc<Files>,
     /// What holds for a file that nobody asked for.
     pub project_of: ProjectOf,
-    /// The shader model that the command line asks for.
-    pub profile: Option<ShaderModel>,
-    /// The rules that it asks for.
+    /// The rules that the command line asks for.
     pub rules: RuleArgs,
     /// Whether and how far fixes are made.
     pub fix: Option<FixMode>,
@@ -80,7 +78,6 @@ impl Options {
         Options {
             files: Arc::clone(&self.files),
             project_of: Arc::clone(&self.project_of),
-            profile: self.profile,
             rules: self.rules.clone(),
             fix,
             baseline: self.baseline.clone(),
@@ -101,9 +98,8 @@ impl Options {
     /// Whether all that `rule` could find in the file `path` is told. Under an older shader model than the file is
     /// written for, some wave forms are not spoken of.
     pub fn looks_for(&self, project: &Project, rule: &Rule, path: &str) -> bool {
-        let is_older = self
-            .profile
-            .is_some_and(|model| model < ShaderModel::MULTI_PREFIX);
+        let profile = project.profile.filter(|_| project.is_profile_of_run);
+        let is_older = profile.is_some_and(|model| model < ShaderModel::MULTI_PREFIX);
         self.level(project, rule, path) != Level::Off && !(is_older && rule.category == Category::Perf)
     }
 }
@@ -309,7 +305,7 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
         return looked;
     }
     let settings = Settings {
-        shader_model: options.profile.or(project.profile),
+        shader_model: project.profile,
         level: &level,
         is_stopped: &|| options.stop.is_set(),
         edited: None,

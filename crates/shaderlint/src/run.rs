@@ -105,7 +105,6 @@ pub(crate) fn job(args: &CheckArgs, stdin: Option<&(&Path, Vec<u8>)>) -> Result<
     let options = Options {
         files: files.into(),
         project_of: Arc::new(project_of),
-        profile: args.profile,
         rules: args.rules.clone(),
         fix: (args.fixes.fix || args.fixes.diff).then_some(FixMode {
             unsafe_too: args.fixes.unsafe_fixes,

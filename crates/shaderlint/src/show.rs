@@ -44,7 +44,7 @@ fn describe(args: &CheckArgs, project: &Project, file: &Path) -> String {
             .map(|path| if path.is_empty() { ".".to_owned() } else { path })
             .collect()
     };
-    let profile = args.profile.or(project.profile);
+    let profile = project.profile;
     let excluded = if project.excludes(file) {
         vec![
             if args.files.force_exclude {

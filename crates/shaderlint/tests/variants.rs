@@ -746,3 +746,46 @@ fn what_a_fix_rests_on_is_the_same_everywhere() {
     let said = folder.said(&["--output-format", "concise", "-D", "LEVEL=0", "a.hlsl"]);
     assert!(!said.contains(safe) && said.contains("1 finding"), "{said}");
 }
+
+/// What a compiler defines by itself is no choice of a build: of two branches only the one is there.
+#[test]
+fn what_the_compiler_defines_is_not_tried_out() {
+    let file = |condition: &str| format!("#if {condition}\n{RACE}#else\n{LADDER}#endif\n");
+    let rules_of = |test: &str, condition: &str, arguments: &[&str]| {
+        let said = said(test, &file(condition), arguments);
+        let names = ["groupshared-race", "hillis-steele-scan"];
+        names.map(|name| said.contains(&format!(" {name} ")))
+    };
+    let (of_dxc, of_fxc) = ([true, false], [false, true]);
+    for (number, condition) in [
+        "defined(__hlsl_dx_compiler)",
+        "__SHADER_TARGET_MAJOR >= 6",
+        "__SHADER_TARGET_MAJOR == 6 && __SHADER_TARGET_MINOR < 6 || __SHADER_TARGET_MINOR == 7",
+        "__HLSL_VERSION >= 2021",
+        "__SHADER_TARGET_STAGE == __SHADER_STAGE_COMPUTE && __SHADER_STAGE_COMPUTE == 5",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let test = format!("of-compiler-{number}");
+        assert_eq!(rules_of(&test, condition, &[]), of_dxc, "{condition}");
+        let newer = ["--profile", "cs_6_7"];
+        assert_eq!(rules_of(&test, condition, &newer), of_dxc, "{condition}");
+    }
+    let minor = "__SHADER_TARGET_MINOR >= 5";
+    assert_eq!(rules_of("minor", minor, &[]), of_fxc);
+    assert_eq!(rules_of("minor-given", minor, &["--profile", "cs_6_5"]), of_dxc);
+    // FXC has none of them, and no wave intrinsics either.
+    let none = [false, false];
+    for (test, condition) in [
+        ("old", "defined(__hlsl_dx_compiler)"),
+        ("old-major", "__SHADER_TARGET_MAJOR >= 6"),
+    ] {
+        assert_eq!(rules_of(test, condition, &["--profile", "cs_5_1"]), none);
+    }
+    let asked = format!("#pragma target 5.0\n{}", file("!defined(__hlsl_dx_compiler)"));
+    assert!(said("asked", &asked, &[]).contains(" groupshared-race "));
+    // Whoever builds may say otherwise.
+    let defined = ["-D", "__HLSL_VERSION=2018"];
+    assert_eq!(rules_of("defined", "__HLSL_VERSION >= 2021", &defined), of_fxc);
+}

@@ -9,7 +9,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 
-use crate::preprocess::{Branch, Inactive, Preprocessed};
+use crate::preprocess::{Branch, Inactive, Preprocessed, is_predefined};
 use crate::span::{FileId, FileSpan, Problem, Sources};
 use condition::{Change, Changes, both, ways};
 
@@ -161,6 +161,9 @@ fn region(unit: &Preprocessed, inactive: &Inactive, defines: &[Definition]) -> R
 fn applied(defines: &[Definition], changes: &[Change]) -> Option<Vec<Definition>> {
     let mut changed = defines.to_vec();
     for change in changes {
+        if is_predefined(change.name()) {
+            continue;
+        }
         let known = changed.iter().position(|(name, _)| name == change.name());
         match (change, known) {
             (Change::Have(name), None) => changed.push((name.clone(), "1".to_owned())),

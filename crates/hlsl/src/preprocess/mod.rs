@@ -17,6 +17,7 @@ mod lex;
 mod macros;
 mod names;
 mod origins;
+mod predefined;
 mod text;
 mod unit;
 
@@ -25,6 +26,8 @@ use crate::span::{FileSpan, Problem, Sources};
 
 pub use kernels::{KernelVariant, kernel_variants, unity_defines};
 pub use origins::Origins;
+pub(crate) use predefined::is_predefined;
+pub use predefined::predefined;
 pub use text::decode;
 
 /// How deep `#include` nests.

@@ -159,6 +159,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Project> {
         files: vec![path.to_owned()],
         root: Some(folder.to_owned()),
         profile: file.profile,
+        is_profile_of_run: false,
         defines: defines.0,
         include_dirs: include_dirs
             .into_iter()

@@ -53,6 +53,7 @@ impl Settings {
                 .filter_map(|text| definition(text).ok())
                 .collect(),
             include_dirs: self.include_dirs.iter().map(|path| root.join(path)).collect(),
+            profile: self.shader_model().ok().flatten(),
             config: self.config.as_ref().map(|path| root.join(path)),
             isolated: false,
         }

@@ -25,7 +25,6 @@ pub(super) fn options(folders: &[PathBuf], settings: &Settings) -> Options {
     Options {
         files: Arc::new(Files::within(folders)),
         project_of: Arc::new(project_of),
-        profile: settings.shader_model().ok().flatten(),
         rules: RuleArgs::default(),
         fix: None,
         baseline: None,

@@ -1,0 +1,53 @@
+//! What the compiler defines by itself.
+
+/// What DXC defines for a compute shader of shader model `major`.`minor`: the language is HLSL 2021, its default since 1.8.
+/// For models before 6.0, which FXC compiles, it is nothing (DirectXShaderCompiler's wiki, "Predefined Version Macros";
+/// `__hlsl_dx_compiler` is what tells the two apart).
+#[must_use]
+pub fn predefined(major: u8, minor: u8) -> Vec<(String, String)> {
+    if major < 6 {
+        return Vec::new();
+    }
+    let model = [
+        ("__SHADER_TARGET_MAJOR", major),
+        ("__SHADER_TARGET_MINOR", minor),
+        (TARGET_STAGE, COMPUTE),
+    ];
+    let model = model.map(|(name, value)| (name, u32::from(value)));
+    let all = model.into_iter().chain(STAGES).chain(COMPILER);
+    all.map(|(name, value)| (name.to_owned(), value.to_string()))
+        .collect()
+}
+
+/// Whether a name is one of those, or of those of another model: no build sets it. The stage may be another one, where
+/// there are kernels for several.
+pub(crate) fn is_predefined(name: &str) -> bool {
+    name != TARGET_STAGE
+        && (["__SHADER_TARGET_", "__SHADER_STAGE_", "__DXC_VERSION_"]
+            .iter()
+            .any(|prefix| name.starts_with(prefix))
+            || COMPILER.iter().any(|(known, _)| *known == name))
+}
+
+const TARGET_STAGE: &str = "__SHADER_TARGET_STAGE";
+const COMPUTE: u8 = 5;
+
+/// The numbers are those of `DXIL::ShaderKind`.
+const STAGES: [(&str, u32); 9] = [
+    ("__SHADER_STAGE_PIXEL", 0),
+    ("__SHADER_STAGE_VERTEX", 1),
+    ("__SHADER_STAGE_GEOMETRY", 2),
+    ("__SHADER_STAGE_HULL", 3),
+    ("__SHADER_STAGE_DOMAIN", 4),
+    ("__SHADER_STAGE_COMPUTE", COMPUTE as u32),
+    ("__SHADER_STAGE_LIBRARY", 6),
+    ("__SHADER_STAGE_MESH", 13),
+    ("__SHADER_STAGE_AMPLIFICATION", 14),
+];
+
+const COMPILER: [(&str, u32); 4] = [
+    ("__hlsl_dx_compiler", 1),
+    ("__HLSL_VERSION", 2021),
+    ("__DXC_VERSION_MAJOR", 1),
+    ("__DXC_VERSION_MINOR", 8),
+];
