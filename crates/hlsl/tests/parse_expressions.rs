@@ -393,3 +393,60 @@ void f(uint i, inout uint old)
 ",
     );
 }
+
+/// Compilers compute with them in 64 bits. Where that comes to something else it is not known what is meant.
+#[test]
+fn literals_are_computed_where_64_bits_say_the_same() {
+    check(
+        r"
+void f(uint u, float x)
+{
+    u = 1 << 31;
+    u = (1 << 31) >> 31;
+    u = 1u << 31 >> 31;
+    u = 0xFFFFFFFF + 1;
+    u = (0xFFFFFFFF + 1) / 2;
+    u = 0xFFFFFFFF + 1 > 0;
+    u = 0xFFFFFFFFu + 1 > 0;
+    u = 1 << 40;
+    u = ~0;
+    u = -1 > 0;
+    x = 1.0 / 3.0;
+    x = 2147483648 * 2 * 1.0;
+    x = 0.1 + 0.2 == 0.3;
+    x = 0.1f + 0.2f == 0.3f;
+    u = 2.3 * 100;
+    u = (uint)(2.3f * 100);
+    u = (uint)(2.5 * 100);
+}
+",
+        r"
+(fn f void (u uint) (x float)
+  (= u (as uint (<< 1 31)))
+  (= u (as uint (?int (<< 1 31) 31)))
+  (= u (>> (<< 1u 31u) 31u))
+  (= u (as uint (? 4294967295u 1)))
+  (= u (as uint (/ (as int (? 4294967295u 1)) 2)))
+  (= u (as uint (> (as int (? 4294967295u 1)) 0)))
+  (= u (as uint (> (+ 4294967295u 1u) 0u)))
+  (= u (as uint (?int 1 40)))
+  (= u (as uint (~ 0)))
+  (= u (as uint (> (neg 1) 0)))
+  (= x (/ 1.0f 3.0f))
+  (= x (* (as float (? 2147483648u 2)) 1.0f))
+  (= x (as float (?bool (+ 0.1f 0.2f) 0.3f)))
+  (= x (as float (== (+ 0.1f 0.2f) 0.3f)))
+  (= u (?uint (* 2.3f 100.0f)))
+  (= u (as uint (* 2.3f 100.0f)))
+  (= u (as uint (* 2.5f 100.0f))))
+! this expression is not understood: (1 << 31) >> 31
+! this expression is not understood: 0xFFFFFFFF + 1
+! this expression is not understood: 0xFFFFFFFF + 1
+! this expression is not understood: 0xFFFFFFFF + 1
+! this expression is not understood: 1 << 40
+! this expression is not understood: 2147483648 * 2
+! this expression is not understood: 0.1 + 0.2 == 0.3
+! this expression is not understood: 2.3 * 100
+",
+    );
+}

@@ -110,8 +110,8 @@ macro_rules! integers {
     };
 }
 
-fn compare<T: PartialOrd>(op: BinaryOp, a: &T, b: &T) -> Option<Constant> {
-    Some(Constant::Bool(match op {
+pub(super) fn compare<T: PartialOrd>(op: BinaryOp, a: &T, b: &T) -> Option<bool> {
+    Some(match op {
         BinaryOp::Less => a < b,
         BinaryOp::LessEqual => a <= b,
         BinaryOp::Greater => a > b,
@@ -119,7 +119,7 @@ fn compare<T: PartialOrd>(op: BinaryOp, a: &T, b: &T) -> Option<Constant> {
         BinaryOp::Equal => a == b,
         BinaryOp::NotEqual => a != b,
         _ => return None,
-    }))
+    })
 }
 
 fn binary(op: BinaryOp, a: Constant, b: Constant) -> Option<Constant> {
@@ -127,24 +127,24 @@ fn binary(op: BinaryOp, a: Constant, b: Constant) -> Option<Constant> {
         (Constant::Int(a), Constant::Int(b)) => match op {
             BinaryOp::Shl => Some(Constant::Int(a.wrapping_shl(b.cast_unsigned()))),
             BinaryOp::Shr => Some(Constant::Int(a.wrapping_shr(b.cast_unsigned()))),
-            _ => compare(op, &a, &b).or_else(|| integers!(op, a, b, Constant::Int)),
+            _ => integers!(op, a, b, Constant::Int).or_else(|| compare(op, &a, &b).map(Constant::Bool)),
         },
         (Constant::Uint(a), Constant::Uint(b)) => match op {
             BinaryOp::Shl => Some(Constant::Uint(a.wrapping_shl(b))),
             BinaryOp::Shr => Some(Constant::Uint(a.wrapping_shr(b))),
-            _ => compare(op, &a, &b).or_else(|| integers!(op, a, b, Constant::Uint)),
+            _ => integers!(op, a, b, Constant::Uint).or_else(|| compare(op, &a, &b).map(Constant::Bool)),
         },
         (Constant::Float(a), Constant::Float(b)) => match op {
             BinaryOp::Add => Some(Constant::Float(a + b)),
             BinaryOp::Sub => Some(Constant::Float(a - b)),
             BinaryOp::Mul => Some(Constant::Float(a * b)),
             BinaryOp::Div => Some(Constant::Float(a / b)),
-            _ => compare(op, &a, &b),
+            _ => compare(op, &a, &b).map(Constant::Bool),
         },
         (Constant::Bool(a), Constant::Bool(b)) => match op {
             BinaryOp::LogicalAnd => Some(Constant::Bool(a && b)),
             BinaryOp::LogicalOr => Some(Constant::Bool(a || b)),
-            _ => compare(op, &a, &b),
+            _ => compare(op, &a, &b).map(Constant::Bool),
         },
         _ => None,
     }

@@ -210,7 +210,10 @@ impl Lowering<'_> {
         let right = self.part_expression(node, Part::Right);
         let op = part(node, Part::Operator).and_then(|op| binary_op(self.node_source(op)));
         match op {
-            Some(op) => self.binary(op, left, right, span),
+            Some(op) => {
+                let whole = self.binary(op, left, right, span);
+                self.narrow(whole)
+            }
             None => opaque(vec![left, right], Type::Unknown, span),
         }
     }

@@ -175,6 +175,7 @@ impl Lowering<'_> {
 
     /// Converts an expression to a type, a struct also to one of its bases, a constant buffer to what it holds.
     pub(super) fn fit(&self, expr: Expr, to: &Type) -> Expr {
+        let expr = self.narrow_to(expr, to);
         convert(self.to_base(self.as_element(expr, to), to), to)
     }
 

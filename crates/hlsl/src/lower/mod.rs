@@ -21,6 +21,7 @@ mod statics;
 mod structs;
 mod templates;
 mod typing;
+mod wide;
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;

@@ -68,7 +68,11 @@ pub(super) fn fixed_file(entry: Option<&str>, file: &OneFile, flagged: &Unit) ->
     let path = kernel::path(flagged);
     // A kernel that is wrong has no meaning to compare with.
     let is_right = |finding: &Diagnostic| finding.category == Category::Perf;
-    let check = |text: &[u8]| check_shader(&file.unit(text).shader, RULES, &Settings::default()).findings;
+    let settings = Settings {
+        shader_model: file.project.profile,
+        ..Settings::default()
+    };
+    let check = |text: &[u8]| check_shader(&file.unit(text).shader, RULES, &settings).findings;
     let look = |text: &[u8]| check(text).into_iter().filter(is_right).collect::<Vec<_>>();
     let is_refined = |finding: &Diagnostic| finding.verdict == Verdict::Refines;
     let refines = Cell::new(false);

@@ -1,0 +1,137 @@
+//! Literals without a suffix, which compilers compute with in 64 bits.
+//!
+//! DXC gives such a literal a type of its own (`literal int`, `literal float`) until it meets a variable: an expression of
+//! literals alone is computed in 64 bits and converted then. The tree has 32 bits. Most operations come to the same in
+//! both; where one does not, it is not known what is meant.
+
+use super::Lowering;
+use super::constants::{Constant, compare};
+use super::conversions::opaque;
+use super::literals;
+use crate::tree::{BinaryOp, Expr, ExprKind, UnaryOp};
+use crate::types::{Scalar, Type};
+
+/// The value of literals in 64 bits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Wide {
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+}
+
+/// Roundings by which a sum or a product of `float`s may be off.
+const TOLERANCE: f64 = 1e-5;
+
+impl Lowering<'_> {
+    /// An operation, if it comes to the same in 32 bits and in 64.
+    pub(super) fn narrow(&self, expr: Expr) -> Expr {
+        if self.is_narrow(&expr) {
+            return expr;
+        }
+        match expr.kind {
+            ExprKind::Binary(_, left, right) => opaque(vec![*left, *right], expr.ty, expr.span),
+            kind => Expr { kind, ..expr },
+        }
+    }
+
+    /// A value that is to be of type `to`, if it is the same whether it is rounded to 32 bits before or not.
+    pub(super) fn narrow_to(&self, expr: Expr, to: &Type) -> Expr {
+        let is_integer = to
+            .scalar()
+            .is_some_and(|scalar| matches!(scalar, Scalar::Int | Scalar::Uint));
+        match (self.wide(&expr), self.evaluate(&expr)) {
+            (Some(Wide::Float(wide)), Some(Constant::Float(value)))
+                if is_integer && wide.trunc() != f64::from(value).trunc() =>
+            {
+                let span = expr.span;
+                opaque(vec![expr], to.clone(), span)
+            }
+            _ => expr,
+        }
+    }
+
+    fn is_narrow(&self, expr: &Expr) -> bool {
+        let Some(wide) = self.wide(expr) else { return true };
+        match (wide, self.evaluate(expr)) {
+            (Wide::Int(wide), Some(value @ (Constant::Int(_) | Constant::Uint(_)))) => {
+                wide & 0xFFFF_FFFF == i64::from(value.bits())
+            }
+            (Wide::Bool(wide), Some(Constant::Bool(value))) => wide == value,
+            (Wide::Float(wide), Some(Constant::Float(value))) => {
+                let value = f64::from(value);
+                wide == value
+                    || (wide - value).abs() <= TOLERANCE * wide.abs()
+                    || wide.is_nan() && value.is_nan()
+            }
+            _ => false,
+        }
+    }
+
+    /// The value of an expression that is made of literals without a suffix.
+    fn wide(&self, expr: &Expr) -> Option<Wide> {
+        match &expr.kind {
+            ExprKind::Literal(bits) => {
+                let text = self.source(expr.span);
+                let is_free = literals::is_free(text);
+                match Constant::of(*bits, expr.ty.scalar()?)? {
+                    _ if !is_free => None,
+                    Constant::Int(value) => Some(Wide::Int(i64::from(value))),
+                    Constant::Uint(value) => Some(Wide::Int(i64::from(value))),
+                    Constant::Float(_) => str::from_utf8(text).ok()?.parse().ok().map(Wide::Float),
+                    Constant::Bool(_) => None,
+                }
+            }
+            // A conversion that nobody wrote.
+            ExprKind::Cast(inner) if inner.span == expr.span => {
+                let value = self.wide(inner)?;
+                match (value, expr.ty.scalar()?) {
+                    #[expect(clippy::cast_precision_loss, reason = "HLSL's conversion is this")]
+                    (Wide::Int(value), Scalar::Float) => Some(Wide::Float(value as f64)),
+                    (Wide::Int(_), Scalar::Int | Scalar::Uint) | (Wide::Float(_), Scalar::Float) => {
+                        Some(value)
+                    }
+                    _ => None,
+                }
+            }
+            ExprKind::Unary(op, operand) => match (op, self.wide(operand)?) {
+                (UnaryOp::Negate, Wide::Int(value)) => Some(Wide::Int(value.wrapping_neg())),
+                (UnaryOp::Negate, Wide::Float(value)) => Some(Wide::Float(-value)),
+                (UnaryOp::Complement, Wide::Int(value)) => Some(Wide::Int(!value)),
+                _ => None,
+            },
+            ExprKind::Binary(op, left, right) => match (self.wide(left)?, self.wide(right)?) {
+                (Wide::Int(a), Wide::Int(b)) => of_integers(*op, a, b),
+                (Wide::Float(a), Wide::Float(b)) => of_floats(*op, a, b),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+fn of_integers(op: BinaryOp, a: i64, b: i64) -> Option<Wide> {
+    let count = || b.cast_unsigned() as u32;
+    Some(Wide::Int(match op {
+        BinaryOp::Add => a.wrapping_add(b),
+        BinaryOp::Sub => a.wrapping_sub(b),
+        BinaryOp::Mul => a.wrapping_mul(b),
+        BinaryOp::Div => a.checked_div(b)?,
+        BinaryOp::Mod => a.checked_rem(b)?,
+        BinaryOp::Shl => a.wrapping_shl(count()),
+        BinaryOp::Shr => a.wrapping_shr(count()),
+        BinaryOp::And => a & b,
+        BinaryOp::Or => a | b,
+        BinaryOp::Xor => a ^ b,
+        _ => return compare(op, &a, &b).map(Wide::Bool),
+    }))
+}
+
+fn of_floats(op: BinaryOp, a: f64, b: f64) -> Option<Wide> {
+    Some(Wide::Float(match op {
+        BinaryOp::Add => a + b,
+        BinaryOp::Sub => a - b,
+        BinaryOp::Mul => a * b,
+        BinaryOp::Div => a / b,
+        _ => return compare(op, &a, &b).map(Wide::Bool),
+    }))
+}
