@@ -180,16 +180,7 @@ impl Terms {
                 match self.term(atom) {
                     Some(Term::Apply(Op::Uniform { .. }, arguments)) => arguments.is_empty(),
                     Some(Term::Apply(Op::GroupId(_), _)) => true,
-                    Some(Term::Apply(
-                        Op::Same
-                        | Op::Offset
-                        | Op::Unary(..)
-                        | Op::Binary(..)
-                        | Op::Cast { .. }
-                        | Op::Select
-                        | Op::Intrinsic { .. },
-                        arguments,
-                    )) => {
+                    Some(Term::Apply(op, arguments)) if op.is_arithmetic() => {
                         depth < MAX_DEPTH
                             && arguments
                                 .iter()

@@ -369,13 +369,8 @@ impl Terms {
                         }
                         inputs.extend(both);
                     }
-                    Op::Same
-                    | Op::Offset
-                    | Op::Unary(..)
-                    | Op::Binary(..)
-                    | Op::Cast { .. }
-                    | Op::Select
-                    | Op::Intrinsic { .. } => waiting.extend(arguments.iter().flat_map(Value::atoms)),
+                    op if op.is_arithmetic() => waiting.extend(arguments.iter().flat_map(Value::atoms)),
+                    _ => return None,
                 },
             }
         }

@@ -128,6 +128,30 @@ pub(crate) enum Op {
     },
 }
 
+impl Op {
+    /// Whether it is a function of its arguments and of nothing else, rather than something that a kernel is given or finds.
+    pub fn is_arithmetic(self) -> bool {
+        match self {
+            Op::Same
+            | Op::Offset
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Cast { .. }
+            | Op::Select
+            | Op::Intrinsic { .. } => true,
+            Op::Load { .. }
+            | Op::VolatileLoad { .. }
+            | Op::AtomicResult { .. }
+            | Op::Uniform { .. }
+            | Op::GroupId(_)
+            | Op::Uninitialised { .. }
+            | Op::Free { .. }
+            | Op::Opaque { .. }
+            | Op::Havoc { .. } => false,
+        }
+    }
+}
+
 /// The runs of a value: its own, or the one that it is.
 pub(crate) enum Parts<'v> {
     One([Part; 1]),
