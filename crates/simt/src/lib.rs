@@ -15,6 +15,7 @@ mod bounds;
 mod claim;
 mod column;
 mod control;
+mod custom;
 mod difference;
 mod divergence;
 mod effects;

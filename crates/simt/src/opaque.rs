@@ -8,6 +8,7 @@ use shaderlint_hlsl::{
 
 use crate::claim::FROM_HEAP;
 use crate::column::Column;
+use crate::custom::{is_named_as_macro, is_of_name};
 use crate::fold;
 use crate::machine::{Machine, Run};
 use crate::meaning::{Meaning, is_told};
@@ -571,7 +572,7 @@ impl<'a> Machine<'a> {
 /// A call of something that is not there.
 #[derive(Clone, Copy)]
 pub(crate) struct Unknown {
-    /// By custom the name of a macro has no small letters, and that of a function has.
+    /// By custom ([`crate::custom`]).
     pub is_macro: bool,
 }
 
@@ -599,7 +600,7 @@ impl Unknown {
 
     fn by_name(name: &[u8]) -> Unknown {
         Unknown {
-            is_macro: !name.iter().any(u8::is_ascii_lowercase),
+            is_macro: is_named_as_macro(name),
         }
     }
 }
@@ -638,7 +639,5 @@ fn is_name(shader: &Shader, expr: &Expr) -> bool {
     let expr = expr.uncast();
     let text = expr.span.slice(&shader.text);
     matches!(&expr.kind, ExprKind::Opaque(operands) if operands.is_empty())
-        && text
-            .iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        && text.iter().copied().all(is_of_name)
 }

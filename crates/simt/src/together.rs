@@ -14,6 +14,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashSet, FxHasher};
 use shaderlint_hlsl::{BinaryOp, UnaryOp};
 
+use crate::custom::{is_variable, may_name_one};
 use crate::flow::Source;
 use crate::machine::Machine;
 use crate::opaque::CONVERSION;
@@ -267,11 +268,17 @@ impl Terms {
                 _ => return false,
             };
             match op {
-                Op::Opaque { text, .. } if !may_be_variable(self.name(*text)) => return false,
+                Op::Opaque { text, .. } if !self.may_be_variable(*text) => return false,
                 Op::Opaque { .. } | Op::Same | Op::Cast { .. } => value = inner,
                 _ => return false,
             }
         }
+    }
+
+    /// Whether this is the text of a conversion, or of a variable.
+    fn may_be_variable(&self, text: Symbol) -> bool {
+        let text = self.name(text);
+        text.starts_with(CONVERSION) || is_variable(text)
     }
 
     /// What a value depends on that is no arithmetic. `None` if that may tell one thread of a wave from the others.
@@ -539,38 +546,6 @@ fn inputs_of(conditions: &[Condition]) -> BTreeSet<u64> {
 /// Whether what an operation gives was read, or left by statements that were not followed.
 fn is_data(op: &Op) -> bool {
     matches!(op, Op::Load { .. } | Op::VolatileLoad { .. } | Op::Havoc { .. })
-}
-
-/// Whether this is the text of a conversion, or of a variable or a member of one: constants have no small letters. One
-/// that is named for choosing a thread may do so.
-fn may_be_variable(text: &str) -> bool {
-    let first = text.split(['.', '[']).next().unwrap_or_default();
-    let is_path = text
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || b"_.[]".contains(&byte));
-    let is_variable = is_path && first.bytes().any(|byte| byte.is_ascii_lowercase());
-    let is_constant = first.starts_with('k') && first[1..].starts_with(|c: char| c.is_ascii_uppercase());
-    text.starts_with(CONVERSION) || is_variable && !is_constant && !chooses(text) && !names_lanes(text)
-}
-
-/// Whether this is the text of a call, of what it is named, that may choose a thread; or one that names lanes.
-fn may_name_one(text: &str) -> bool {
-    names_lanes(text) || text.contains('(') && chooses(text)
-}
-
-/// Whether something is named for choosing a thread.
-pub(crate) fn chooses(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    ["leader", "first", "last", "elect", "once", "ballot", "master"]
-        .iter()
-        .any(|word| text.contains(word))
-}
-
-pub(crate) fn names_lanes(text: &str) -> bool {
-    let is_of_plane = |at: usize| text.get(..at).is_some_and(|before| before.ends_with(['p', 'P']));
-    ["Wave", "Lane", "Quad", "lane", "wave"]
-        .iter()
-        .any(|word| text.match_indices(word).any(|(at, _)| !is_of_plane(at)))
 }
 
 fn fingerprint(value: &impl Hash) -> u64 {
