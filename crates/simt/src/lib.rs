@@ -55,6 +55,7 @@ mod rounding;
 mod row;
 mod sample;
 mod served;
+mod shape;
 mod shuffle;
 mod starts;
 mod steps;

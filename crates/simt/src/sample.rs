@@ -5,7 +5,7 @@ use shaderlint_hlsl::{BinaryOp, Global, GlobalId, Scalar, Shader, Type};
 
 use crate::finding::Operator;
 use crate::fold;
-use crate::terms::{Input, Term, Terms, Words};
+use crate::terms::{Input, Term, Terms, Words, fingerprint};
 use crate::value::{Op, Part, Value};
 use crate::wave::SplitMix;
 
@@ -232,7 +232,7 @@ impl<'t> Sample<'t> {
         if let (Op::AtomicResult { .. }, [Value::Known(thread), ..]) = (op, arguments) {
             // Each thread finds another number: here in their order.
             self.guessed = true;
-            hash.0 ^= fingerprint(*op);
+            hash.0 ^= fingerprint(op);
             return (hash.next() >> 32) as u32 % 16 + thread;
         }
         if self.depth > 200 {
@@ -327,7 +327,7 @@ impl<'t> Sample<'t> {
             (Words::Bytes, Op::Load { .. }, _) => self.guessed = true,
             _ => {}
         }
-        hash.0 ^= fingerprint(op);
+        hash.0 ^= fingerprint(&op);
         for word in words {
             hash.0 = hash.next() ^ u64::from(word);
         }
@@ -360,7 +360,7 @@ impl<'t> Sample<'t> {
         }
         // Few groups, as there are: a sum with it wraps around in no kernel that works.
         let mut hash = self.hash();
-        hash.0 ^= fingerprint(Op::GroupId(axis));
+        hash.0 ^= fingerprint(&Op::GroupId(axis));
         (hash.next() >> 32) as u32 % 1000
     }
 
@@ -440,13 +440,6 @@ impl Exactness {
             Exactness::Lost => false,
         }
     }
-}
-
-fn fingerprint(op: Op) -> u64 {
-    use std::hash::{Hash, Hasher};
-    let mut hasher = rustc_hash::FxHasher::default();
-    op.hash(&mut hasher);
-    hasher.finish()
 }
 
 /// No buffer has as many elements or bytes before another one: D3D has none of more than 2³¹ bytes.

@@ -1,7 +1,7 @@
 //! The atoms of a run: what each stands for, so that the same operation on equal operands is the same atom.
 
 use std::cell::{Cell, RefCell};
-use std::hash::BuildHasher as _;
+use std::hash::{BuildHasher as _, Hash};
 
 use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -12,7 +12,7 @@ use crate::halves::Halved;
 use crate::history::Moment;
 use crate::pile::Pile;
 use crate::rounding::Derivations;
-use crate::together::{Shape, Untold};
+use crate::shape::{Shape, Untold};
 use crate::value::{Op, Value};
 
 /// What an atom stands for.
@@ -329,6 +329,11 @@ impl Terms {
             _ => None,
         }
     }
+}
+
+/// A number that, as good as always, tells this from others.
+pub(crate) fn fingerprint(value: &impl Hash) -> u64 {
+    FxBuildHasher.hash_one(value)
 }
 
 fn arguments<'t>(all: &'t Pile<Value>, atom: &Atom) -> &'t [Value] {
