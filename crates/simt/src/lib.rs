@@ -58,6 +58,7 @@ mod served;
 mod shape;
 mod shuffle;
 mod starts;
+mod statement;
 mod steps;
 mod terms;
 mod together;
