@@ -14,6 +14,16 @@ use crate::value::{Op, Value};
 /// Pairs of values written at the same two places that are compared.
 const MAX_ASKED: u32 = 64;
 
+/// Under which two accesses happen.
+#[derive(Default)]
+struct Condition {
+    guard: Option<Value>,
+    /// The one that is told: the innermost in the text, of which thread.
+    said: Option<(Span, u32)>,
+    /// What the host is supposed to set.
+    within: Within,
+}
+
 impl Machine<'_> {
     /// A new site for an access at `span`, in the current pass of the innermost loop.
     pub fn site(&mut self, span: Span) -> u32 {
@@ -119,9 +129,8 @@ impl Machine<'_> {
 
     /// Two threads met on a cell: a race to report where both accesses are certain, else only no proof.
     ///
-    /// The values are what a write leaves and what it found there. A write of what is there already changes nothing for
-    /// anybody; and two writes whose values are not understood may well be of one value. Whether they were seen to differ
-    /// is asked only where that decides, and of two places only so often: values that are not, are not each time.
+    /// The values are what a write leaves and what it found there. Whether they differ is asked only where that decides,
+    /// and of two places only so often: values that were not seen to are not each time.
     pub fn conflict(&mut self, array: GlobalId, conflict: Conflict, values: Option<&[Value; 2]>) {
         self.report.unproved = true;
         self.forget_reads(array, Some(conflict.cell));
@@ -147,71 +156,81 @@ impl Machine<'_> {
                 span,
             }
         };
-        let mut race = Race {
-            array,
-            index: self.element_of(array, conflict.cell),
-            first: access(first, conflict.first_writes),
-            second: access(second, conflict.second_writes),
-            interval: self.state.interval,
-            iteration: self.iteration_at(second.site),
-            condition: None,
-            given: Vec::new(),
-        };
-        let places = (array, race.first.span, race.second.span);
+        let first_access = access(first, conflict.first_writes);
+        let second_access = access(second, conflict.second_writes);
+        let places = (array, first_access.span, second_access.span);
         if (values.is_some() || !conditional.is_empty()) && !self.may_ask(places) {
             return;
         }
-        let mut within = Within::default();
-        let condition = match conditional.as_slice() {
-            [] => None,
-            [touch] => {
-                let Some((guard, Some(span))) = self.guard_of(*touch) else {
-                    return;
-                };
-                race.condition = Some((span, u32::from(touch.thread)));
-                Some(guard)
-            }
-            [one, other, ..] => {
-                let (Some((guard, span)), Some((guard_of_other, span_of_other))) =
-                    (self.guard_of(*one), self.guard_of(*other))
-                else {
-                    return;
-                };
-                // One may be such that all threads are within bounds, and the other that and more.
-                let found = self
-                    .within_bounds(&[&guard, &guard_of_other])
-                    .map(|given| (given, None))
-                    .or_else(|| {
-                        Some((
-                            self.within_bounds_of(&guard, &guard_of_other)?,
-                            Some((span_of_other, other)),
-                        ))
-                    })
-                    .or_else(|| Some((self.within_bounds_of(&guard_of_other, &guard)?, Some((span, one)))));
-                let Some((given, inner)) = found else { return };
-                within = given;
-                if let Some((span, touch)) = inner {
-                    let Some(span) = span else { return };
-                    race.condition = Some((span, u32::from(touch.thread)));
-                }
-                Some(self.terms.and(&guard, &guard_of_other))
-            }
+        let Some(condition) = self.condition_of(&conditional) else {
+            return;
         };
-        let is_seen = match (values, &condition) {
-            (Some([new, old]), _) => {
-                let surely = conflict.first_writes;
-                self.terms
-                    .seen_to_differ(new, old, surely, condition.as_ref(), &within.atoms)
-            }
-            (None, Some(condition)) => self.terms.seen_to_hold(condition, &within.atoms),
-            (None, None) => true,
-        };
-        if !is_seen {
+        if !self.is_seen_to_race(&condition, values, conflict.first_writes) {
             return;
         }
-        race.given = within.said;
         if self.report.race_places.insert(places) {
+            let race = Race {
+                array,
+                index: self.element_of(array, conflict.cell),
+                first: first_access,
+                second: second_access,
+                interval: self.state.interval,
+                iteration: self.iteration_at(second.site),
+                condition: condition.said,
+                given: condition.within.said,
+            };
             self.report.races.push(race);
+        }
+    }
+
+    /// The condition under which these accesses happen, of two threads at the most. `None` where one is not known, or
+    /// where nothing says that both may hold at a time.
+    fn condition_of(&mut self, conditional: &[Touch]) -> Option<Condition> {
+        let said = |span: Option<Span>, touch: &Touch| Some((span?, u32::from(touch.thread)));
+        match conditional {
+            [] => Some(Condition::default()),
+            [touch] => {
+                let (guard, span) = self.guard_of(*touch)?;
+                Some(Condition {
+                    guard: Some(guard),
+                    said: Some(said(span, touch)?),
+                    within: Within::default(),
+                })
+            }
+            [one, other, ..] => {
+                let (guard, span) = self.guard_of(*one)?;
+                let (guard_of_other, span_of_other) = self.guard_of(*other)?;
+                // One may be such that all threads are within bounds, and the other that and more.
+                let (within, said) = if let Some(within) = self.within_bounds(&[&guard, &guard_of_other]) {
+                    (within, None)
+                } else if let Some(within) = self.within_bounds_of(&guard, &guard_of_other) {
+                    (within, Some(said(span_of_other, other)?))
+                } else {
+                    let within = self.within_bounds_of(&guard_of_other, &guard)?;
+                    (within, Some(said(span, one)?))
+                };
+                Some(Condition {
+                    guard: Some(self.terms.and(&guard, &guard_of_other)),
+                    said,
+                    within,
+                })
+            }
+        }
+    }
+
+    /// Whether there are inputs for which the condition holds and the two accesses are a race: a write of what is there
+    /// already changes nothing for anybody, and two writes whose values are not understood may well be of one value.
+    fn is_seen_to_race(
+        &self,
+        condition: &Condition,
+        values: Option<&[Value; 2]>,
+        are_both_writes: bool,
+    ) -> bool {
+        let (guard, given) = (condition.guard.as_ref(), &condition.within.atoms);
+        match (values, guard) {
+            (Some([new, old]), _) => self.terms.seen_to_differ(new, old, are_both_writes, guard, given),
+            (None, Some(guard)) => self.terms.seen_to_hold(guard, given),
+            (None, None) => true,
         }
     }
 

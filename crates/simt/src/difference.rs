@@ -71,8 +71,7 @@ pub(crate) fn difference(
         return None;
     }
     for seed in SEEDS {
-        let mut sample = Sample::new(terms, seed);
-        sample.strict = true;
+        let mut sample = Sample::possible(terms, seed, &[]);
         // Of which it is not known where they are written to.
         let mut scattered = BTreeSet::new();
         let mut at = Happenings::new();

@@ -15,6 +15,7 @@ use std::rc::Rc;
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
 
+use crate::custom::is_of_name;
 use crate::difference::{Affine, Difference, difference};
 use crate::finding::{Operator, Race, Stop};
 use crate::history::Ordered;
@@ -206,9 +207,8 @@ fn compare_at(
 /// Whether the keyword is anywhere in the text, for whichever variable.
 fn names_precise(shader: &Shader) -> bool {
     struct Names(bool);
-    let is_word = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
     let names = shader.once(|shader| {
-        let mut words = shader.text.split(|byte| !is_word(*byte));
+        let mut words = shader.text.split(|byte| !is_of_name(*byte));
         Names(words.any(|word| word == b"precise"))
     });
     names.0

@@ -143,20 +143,9 @@ impl Terms {
 /// Inputs of a function that are shown.
 const SHOWN: usize = 3;
 
-/// Made of its arguments, rather than something that the kernel is given or finds.
+/// Whether what it is made of says more than it would itself: arithmetic, and what has no name for people.
 fn is_made(op: Op) -> bool {
-    matches!(
-        op,
-        Op::Same
-            | Op::Offset
-            | Op::Unary(..)
-            | Op::Binary(..)
-            | Op::Cast { .. }
-            | Op::Select
-            | Op::Intrinsic { .. }
-            | Op::Free { .. }
-            | Op::Havoc { .. }
-    )
+    op.is_arithmetic() || matches!(op, Op::Free { .. } | Op::Havoc { .. })
 }
 
 /// A word as the number it is.

@@ -172,38 +172,22 @@ impl Terms {
 
     /// Whether a value is made of what the host sets and nothing else that is not known. Collects the atoms in it.
     pub fn is_of_the_host(&self, value: &Value, seen: &mut BTreeSet<u32>, depth: u32) -> bool {
-        let mut are = |start: u32, end: u32| {
-            (start..end).all(|atom| {
-                if !seen.insert(atom) {
-                    return true;
+        value.runs().flatten().all(|atom| {
+            if !seen.insert(atom) {
+                return true;
+            }
+            match self.term(atom) {
+                Some(Term::Apply(Op::Uniform { .. }, arguments)) => arguments.is_empty(),
+                Some(Term::Apply(Op::GroupId(_), _)) => true,
+                Some(Term::Apply(op, arguments)) if op.is_arithmetic() => {
+                    depth < MAX_DEPTH
+                        && arguments
+                            .iter()
+                            .all(|argument| self.is_of_the_host(argument, seen, depth + 1))
                 }
-                match self.term(atom) {
-                    Some(Term::Apply(Op::Uniform { .. }, arguments)) => arguments.is_empty(),
-                    Some(Term::Apply(Op::GroupId(_), _)) => true,
-                    Some(Term::Apply(
-                        Op::Same
-                        | Op::Offset
-                        | Op::Unary(..)
-                        | Op::Binary(..)
-                        | Op::Cast { .. }
-                        | Op::Select
-                        | Op::Intrinsic { .. },
-                        arguments,
-                    )) => {
-                        depth < MAX_DEPTH
-                            && arguments
-                                .iter()
-                                .all(|argument| self.is_of_the_host(argument, seen, depth + 1))
-                    }
-                    _ => false,
-                }
-            })
-        };
-        match value {
-            Value::Known(_) => true,
-            Value::Run { start, end, .. } => are(*start, *end),
-            Value::Sum(sum) => sum.parts.iter().all(|part| are(part.start, part.end)),
-        }
+                _ => false,
+            }
+        })
     }
 
     pub fn name_of(&self, atom: u32) -> Option<(Symbol, u32)> {

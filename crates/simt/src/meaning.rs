@@ -16,6 +16,8 @@ use shaderlint_hlsl::{
     StructId, Type,
 };
 
+use crate::custom::is_of_name;
+
 /// A text, and what it names of what is around it.
 #[derive(Debug, Default)]
 pub(crate) struct Meaning {
@@ -218,9 +220,7 @@ impl<'s> Writer<'s> {
     /// The functions of which it is not known which one an expression calls.
     fn overloads(&mut self, expr: &Expr) {
         let text = expr.span.slice(&self.shader.text);
-        let end = text
-            .iter()
-            .position(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_'));
+        let end = text.iter().position(|byte| !is_of_name(*byte));
         let name = text.get(..end.unwrap_or_default()).unwrap_or_default();
         let functions = (0..).map(FunctionId).zip(&self.shader.functions);
         for (id, _) in functions.filter(|(_, function)| function.name.as_bytes() == name) {

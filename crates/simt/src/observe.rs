@@ -248,15 +248,8 @@ impl Machine<'_> {
     /// began, so what is an operation on atoms is its own.
     fn carries_payload(&self, rows: &[(Elements, Scalar, Cow<'_, [Value]>)]) -> bool {
         let is_operation = |atom: u32| matches!(self.terms.term(atom), Some(Term::Apply(_, [_, ..])));
-        let mut values = rows.iter().flat_map(|(_, _, row)| row.iter());
-        values.any(|value| match value {
-            Value::Known(_) => false,
-            Value::Run { start, end, .. } => (*start..*end).any(is_operation),
-            Value::Sum(sum) => sum
-                .parts
-                .iter()
-                .any(|part| (part.start..part.end).any(is_operation)),
-        })
+        let values = rows.iter().flat_map(|(_, _, row)| row.iter());
+        values.flat_map(Value::runs).flatten().any(is_operation)
     }
 
     /// The scan that a window begins with. A resource has no end that the kernel tells: a ladder may run past that of its
@@ -538,15 +531,7 @@ fn spread_scan(atoms: &Atoms, place: &Elements, row: &[Value], lanes: u32) -> Op
     for (index, cell) in (0u32..).zip(row) {
         let is_own = atoms.is_untouched(*global, component, index, cell);
         let atoms = if is_own { &mut own } else { &mut used };
-        match cell {
-            Value::Known(_) => {}
-            Value::Run { start, end, .. } => atoms.extend(*start..*end),
-            Value::Sum(sum) => {
-                for part in &sum.parts {
-                    atoms.extend(part.start..part.end);
-                }
-            }
-        }
+        atoms.extend(cell.runs().flatten());
     }
     let ranks: Vec<u32> = used.into_iter().collect();
     let input = atoms.array_of(&ranks)?;

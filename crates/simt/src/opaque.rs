@@ -8,16 +8,16 @@ use shaderlint_hlsl::{
 
 use crate::claim::FROM_HEAP;
 use crate::column::Column;
+use crate::custom::{is_named_as_macro, is_of_name};
 use crate::fold;
 use crate::machine::{Machine, Run};
 use crate::meaning::{Meaning, is_told};
 use crate::place::{Place, Root, is_resource};
+use crate::shape::CONVERSION;
 use crate::terms::Symbol;
 use crate::transfer::resource_name;
 use crate::value::{Op, Value};
 
-/// How the text of a conversion begins.
-pub(crate) const CONVERSION: &str = "as ";
 /// Components of a value that are told apart where it is not understood.
 pub(crate) const MAX_COUNT: usize = 64;
 
@@ -362,32 +362,6 @@ impl<'a> Machine<'a> {
             .collect()
     }
 
-    /// Whether values may be one for one thread and another for the next without any data in them.
-    fn may_tell_threads(&self, column: &Column) -> bool {
-        let is_one = column
-            .uniform(self.state.active)
-            .is_some_and(|value| !self.terms.is_guessed(value));
-        !is_one && !self.is_data(column)
-    }
-
-    /// Whether each thread's value was made of data in the same way. What was made in another way for one thread, such as
-    /// of its number, may tell it from the others whatever the data are.
-    pub fn is_data(&self, column: &Column) -> bool {
-        let mut first = None;
-        let mut active = self.state.active.threads();
-        active.all(|thread| {
-            let value = column.at(thread);
-            let shape = self.terms.shape(value).filter(|_| self.terms.has_data(value));
-            shape.is_some() && *first.get_or_insert(shape) == shape
-        })
-    }
-
-    /// Whether these are the values of a variable whose name is not known.
-    fn is_named(&self, column: &Column) -> bool {
-        let mut active = self.state.active.threads();
-        active.all(|thread| self.terms.is_variable_name(column.at(thread)))
-    }
-
     /// Number of values that one of `ty` is followed by. One of a type that is not known is followed in a run for claims
     /// only: elsewhere equal terms would say that two such values are equal, of whatever types they are.
     pub fn parts(&self, ty: &Type) -> usize {
@@ -571,7 +545,7 @@ impl<'a> Machine<'a> {
 /// A call of something that is not there.
 #[derive(Clone, Copy)]
 pub(crate) struct Unknown {
-    /// By custom the name of a macro has no small letters, and that of a function has.
+    /// By custom ([`crate::custom`]).
     pub is_macro: bool,
 }
 
@@ -599,7 +573,7 @@ impl Unknown {
 
     fn by_name(name: &[u8]) -> Unknown {
         Unknown {
-            is_macro: !name.iter().any(u8::is_ascii_lowercase),
+            is_macro: is_named_as_macro(name),
         }
     }
 }
@@ -638,7 +612,5 @@ fn is_name(shader: &Shader, expr: &Expr) -> bool {
     let expr = expr.uncast();
     let text = expr.span.slice(&shader.text);
     matches!(&expr.kind, ExprKind::Opaque(operands) if operands.is_empty())
-        && text
-            .iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        && text.iter().copied().all(is_of_name)
 }

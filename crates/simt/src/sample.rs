@@ -1,11 +1,11 @@
 //! Terms evaluated: on random inputs, or on given ones.
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use shaderlint_hlsl::{BinaryOp, Global, GlobalId, ResourceKind, Scalar, Shader, Type};
+use shaderlint_hlsl::{BinaryOp, Global, GlobalId, Scalar, Shader, Type};
 
 use crate::finding::Operator;
 use crate::fold;
-use crate::terms::{Input, Term, Terms, Words};
+use crate::terms::{Input, Term, Terms, Words, fingerprint};
 use crate::value::{Op, Part, Value};
 use crate::wave::SplitMix;
 
@@ -34,7 +34,7 @@ pub(crate) struct Sample<'t> {
     stand_ins: FxHashSet<u32>,
     /// What is not guessed is computed as kernels do, for inputs that could be: floats are small whole numbers wherever
     /// they are read.
-    pub strict: bool,
+    strict: bool,
     /// What is not known of any pass of a loop is less than 64.
     pub has_few_passes: bool,
     /// What the kernel is given, where that is not at random.
@@ -61,11 +61,7 @@ impl Terms {
             return false;
         }
         let tries = if condition.is_some() { TRIES } else { 4 };
-        for seed in 1..=tries {
-            let mut sample = Sample::new(self, seed);
-            sample.strict = true;
-            sample.limit = MAX_VISITS;
-            sample.known.extend(given.iter().copied());
+        for mut sample in self.possible_samples(tries, given) {
             if condition.is_some_and(|condition| !sample.holds(condition)) {
                 self.note_work(sample.visits);
                 continue;
@@ -82,9 +78,7 @@ impl Terms {
         }
         false
     }
-}
 
-impl Terms {
     /// Notes which of these globals of a shader are not any words at all.
     pub(crate) fn note_inputs(&mut self, shader: &Shader, named: &[GlobalId]) {
         for global in named.iter().filter_map(|id| shader.globals.get(id.0 as usize)) {
@@ -97,11 +91,7 @@ impl Terms {
 
     /// Whether inputs were seen for which a condition holds, where some atoms are given.
     pub(crate) fn seen_to_hold(&self, condition: &Value, given: &[(u32, u32)]) -> bool {
-        (1..=TRIES).any(|seed| {
-            let mut sample = Sample::new(self, seed);
-            sample.strict = true;
-            sample.limit = MAX_VISITS;
-            sample.known.extend(given.iter().copied());
+        self.possible_samples(TRIES, given).any(|mut sample| {
             let holds = sample.holds(condition);
             self.note_work(sample.visits);
             holds
@@ -110,11 +100,18 @@ impl Terms {
 
     /// The value where some atoms are given, in the first group; `None` if that does not decide it.
     pub(crate) fn value_given(&self, value: &Value, given: &[(u32, u32)]) -> Option<u32> {
-        let mut sample = Sample::new(self, 0);
-        sample.strict = true;
-        sample.known.extend(given.iter().copied());
+        let mut sample = Sample::possible(self, 0, given);
         let word = sample.value(value);
         (!sample.guessed).then_some(word)
+    }
+
+    /// Random inputs that could be, each looked into no further than a question that is asked often may be.
+    fn possible_samples(&self, tries: u64, given: &[(u32, u32)]) -> impl Iterator<Item = Sample<'_>> {
+        (1..=tries).map(|seed| {
+            let mut sample = Sample::possible(self, seed, given);
+            sample.limit = MAX_VISITS;
+            sample
+        })
     }
 }
 
@@ -134,6 +131,14 @@ impl<'t> Sample<'t> {
             visits: 0,
             limit: usize::MAX,
         }
+    }
+
+    /// Of inputs that could be, with some atoms given.
+    pub(crate) fn possible(terms: &'t Terms, seed: u64, given: &[(u32, u32)]) -> Sample<'t> {
+        let mut sample = Sample::new(terms, seed);
+        sample.strict = true;
+        sample.known.extend(given.iter().copied());
+        sample
     }
 
     /// Whether a condition that is understood holds.
@@ -227,7 +232,7 @@ impl<'t> Sample<'t> {
         if let (Op::AtomicResult { .. }, [Value::Known(thread), ..]) = (op, arguments) {
             // Each thread finds another number: here in their order.
             self.guessed = true;
-            hash.0 ^= fingerprint(*op);
+            hash.0 ^= fingerprint(op);
             return (hash.next() >> 32) as u32 % 16 + thread;
         }
         if self.depth > 200 {
@@ -322,7 +327,7 @@ impl<'t> Sample<'t> {
             (Words::Bytes, Op::Load { .. }, _) => self.guessed = true,
             _ => {}
         }
-        hash.0 ^= fingerprint(op);
+        hash.0 ^= fingerprint(&op);
         for word in words {
             hash.0 = hash.next() ^ u64::from(word);
         }
@@ -355,7 +360,7 @@ impl<'t> Sample<'t> {
         }
         // Few groups, as there are: a sum with it wraps around in no kernel that works.
         let mut hash = self.hash();
-        hash.0 ^= fingerprint(Op::GroupId(axis));
+        hash.0 ^= fingerprint(&Op::GroupId(axis));
         (hash.next() >> 32) as u32 % 1000
     }
 
@@ -437,13 +442,6 @@ impl Exactness {
     }
 }
 
-fn fingerprint(op: Op) -> u64 {
-    use std::hash::{Hash, Hasher};
-    let mut hasher = rustc_hash::FxHasher::default();
-    op.hash(&mut hasher);
-    hasher.finish()
-}
-
 /// No buffer has as many elements or bytes before another one: D3D has none of more than 2³¹ bytes.
 pub const BUFFER_END: u32 = 1 << 31;
 
@@ -467,9 +465,7 @@ fn input(shader: &Shader, global: &Global) -> Option<Input> {
         text.windows(4).any(|word| word == b"norm")
     };
     let words = match &global.ty {
-        Type::Resource(ResourceKind::ByteAddressBuffer | ResourceKind::RwByteAddressBuffer, _) => {
-            Words::Bytes
-        }
+        Type::Resource(kind, _) if kind.is_by_address() => Words::Bytes,
         ty if has_scalars(shader, ty, |scalar| scalar == Scalar::Bool) || is_normalised() => Words::Narrow,
         ty if has_scalars(shader, ty, |scalar| scalar == Scalar::Float)
             && !has_scalars(shader, ty, |scalar| scalar != Scalar::Float) =>
@@ -479,7 +475,7 @@ fn input(shader: &Shader, global: &Global) -> Option<Input> {
         _ => Words::Any,
     };
     let end = match &global.ty {
-        Type::Resource(ResourceKind::Texture | ResourceKind::RwTexture, _) => Some(TEXTURE_END),
+        Type::Resource(kind, _) if kind.is_texture() => Some(TEXTURE_END),
         Type::Resource(..) => Some(BUFFER_END),
         _ => None,
     };

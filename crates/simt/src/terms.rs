@@ -1,7 +1,7 @@
 //! The atoms of a run: what each stands for, so that the same operation on equal operands is the same atom.
 
 use std::cell::{Cell, RefCell};
-use std::hash::BuildHasher as _;
+use std::hash::{BuildHasher as _, Hash};
 
 use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
@@ -12,7 +12,7 @@ use crate::halves::Halved;
 use crate::history::Moment;
 use crate::pile::Pile;
 use crate::rounding::Derivations;
-use crate::together::{Shape, Untold};
+use crate::shape::{Shape, Untold};
 use crate::value::{Op, Value};
 
 /// What an atom stands for.
@@ -275,20 +275,13 @@ impl Terms {
 
     /// Whether a place that is not known has the group's number in it: as a part of a sum, or of an element's index.
     pub fn is_of_group(&self, value: &Value) -> bool {
-        let is_group = |start: u32, end: u32| {
-            (start..end).any(|atom| match self.term(atom) {
-                Some(Term::Apply(Op::GroupId(_), _)) => true,
-                Some(Term::Apply(Op::Offset | Op::Same, [base, index, ..])) => {
-                    self.is_of_group(index) || self.is_of_group(base)
-                }
-                _ => false,
-            })
-        };
-        match value {
-            Value::Known(_) => false,
-            Value::Run { start, end, .. } => is_group(*start, *end),
-            Value::Sum(sum) => sum.parts.iter().any(|part| is_group(part.start, part.end)),
-        }
+        value.runs().flatten().any(|atom| match self.term(atom) {
+            Some(Term::Apply(Op::GroupId(_), _)) => true,
+            Some(Term::Apply(Op::Offset | Op::Same, [base, index, ..])) => {
+                self.is_of_group(index) || self.is_of_group(base)
+            }
+            _ => false,
+        })
     }
 
     /// What the value depends on.
@@ -310,18 +303,11 @@ impl Terms {
     /// Known but for the group's number and members of `cbuffer`s: what tells threads apart, rather than what they work
     /// on.
     pub fn is_place(&self, value: &Value) -> bool {
-        let are_of_group = |start: u32, end: u32| {
-            (start..end).all(|atom| match self.term(atom) {
-                Some(Term::Apply(Op::GroupId(_), _)) => true,
-                Some(Term::Apply(Op::Uniform { .. }, arguments)) => arguments.is_empty(),
-                _ => false,
-            })
-        };
-        match value {
-            Value::Known(_) => true,
-            Value::Run { start, end, .. } => are_of_group(*start, *end),
-            Value::Sum(sum) => sum.parts.iter().all(|part| are_of_group(part.start, part.end)),
-        }
+        value.runs().flatten().all(|atom| match self.term(atom) {
+            Some(Term::Apply(Op::GroupId(_), _)) => true,
+            Some(Term::Apply(Op::Uniform { .. }, arguments)) => arguments.is_empty(),
+            _ => false,
+        })
     }
 
     /// Whether it is a number of components rather than an index.
@@ -343,6 +329,11 @@ impl Terms {
             _ => None,
         }
     }
+}
+
+/// A number that, as good as always, tells this from others.
+pub(crate) fn fingerprint(value: &impl Hash) -> u64 {
+    FxBuildHasher.hash_one(value)
 }
 
 fn arguments<'t>(all: &'t Pile<Value>, atom: &Atom) -> &'t [Value] {

@@ -9,26 +9,22 @@
 //! conditions on them hold.
 
 use std::collections::BTreeSet;
-use std::hash::{Hash, Hasher};
 
-use rustc_hash::{FxHashSet, FxHasher};
+use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{BinaryOp, UnaryOp};
 
+use crate::custom::may_name_one;
 use crate::flow::Source;
 use crate::machine::Machine;
-use crate::opaque::CONVERSION;
 use crate::sample::Sample;
-use crate::terms::{Symbol, Term, Terms};
+use crate::shape::MAX_ATOMS;
+use crate::terms::{Symbol, Term, Terms, fingerprint};
 use crate::value::{Op, Value};
 
 /// Pairs of threads that are tried.
 const MAX_PAIRS: usize = 24;
 /// Inputs that are sampled for each.
 const SAMPLES: u64 = 24;
-/// Atoms of a condition that are looked at.
-const MAX_ATOMS: usize = 4096;
-/// Operations within operations that are followed.
-const MAX_DEPTH: usize = 256;
 /// Choices within choices that are followed.
 const MAX_CHOICES: usize = 8;
 
@@ -39,29 +35,6 @@ struct Search {
     /// Choices around.
     depth: usize,
     allows_names: bool,
-}
-
-/// How something was made of data.
-#[derive(Clone, Copy)]
-pub(crate) struct Shape {
-    print: u64,
-    /// Operations within operations.
-    height: usize,
-}
-
-impl Shape {
-    fn of_leaf(print: u64) -> Shape {
-        Shape { print, height: 0 }
-    }
-}
-
-/// Why it is not told how something was made.
-#[derive(Clone, Copy)]
-pub(crate) enum Untold {
-    /// It is a part of something that is too deep.
-    FromHere,
-    /// Wherever it is asked from.
-    Ever,
 }
 
 /// A condition of a guard.
@@ -254,26 +227,6 @@ impl Terms {
         Some(inputs)
     }
 
-    /// Whether a value is that of a name that is not known, of a variable as it is written, or of a member of one.
-    pub fn is_variable_name(&self, value: &Value) -> bool {
-        let mut value = value;
-        loop {
-            let (op, inner) = match self.single(value) {
-                Some(Term::Apply(op, [inner])) => (op, inner),
-                // The thread, and when it was.
-                Some(Term::Apply(Op::Same, [Value::Known(_), Value::Known(_)])) => return true,
-                // An element of an array.
-                Some(Term::Apply(op @ Op::Same, [inner, Value::Known(_)])) => (op, inner),
-                _ => return false,
-            };
-            match op {
-                Op::Opaque { text, .. } if !may_be_variable(self.name(*text)) => return false,
-                Op::Opaque { .. } | Op::Same | Op::Cast { .. } => value = inner,
-                _ => return false,
-            }
-        }
-    }
-
     /// What a value depends on that is no arithmetic. `None` if that may tell one thread of a wave from the others.
     fn inputs_of(&self, value: &Value) -> Option<BTreeSet<u64>> {
         self.inputs_found(value, false)
@@ -369,21 +322,14 @@ impl Terms {
                         }
                         inputs.extend(both);
                     }
-                    Op::Same
-                    | Op::Offset
-                    | Op::Unary(..)
-                    | Op::Binary(..)
-                    | Op::Cast { .. }
-                    | Op::Select
-                    | Op::Intrinsic { .. } => waiting.extend(arguments.iter().flat_map(Value::atoms)),
+                    op if op.is_arithmetic() => waiting.extend(arguments.iter().flat_map(Value::atoms)),
+                    _ => return None,
                 },
             }
         }
         Some(inputs)
     }
-}
 
-impl Terms {
     /// Whether an expression that is not understood may tell one lane of a wave from the others: it names lanes, or it
     /// is given nothing that was read anywhere.
     fn may_choose(&self, text: Symbol, arguments: &[Value]) -> bool {
@@ -398,113 +344,6 @@ impl Terms {
                 .iter()
                 .any(|argument| self.is_made_of(argument, |term| self.names_lanes(term)))
             || !(is_read() || arguments.iter().any(|argument| self.has_data(argument)))
-    }
-
-    /// Whether a value was made of something that was read.
-    pub fn has_data(&self, value: &Value) -> bool {
-        self.is_made_of(value, |term| match term {
-            Term::Input { .. } | Term::Fresh(_) => true,
-            Term::Apply(op, _) => is_data(op),
-        })
-    }
-
-    /// Whether something that is not understood had a part in a value.
-    pub fn is_guessed(&self, value: &Value) -> bool {
-        self.is_made_of(value, |term| matches!(term, Term::Apply(Op::Opaque { .. }, _)))
-    }
-
-    /// How a value was made of data, whatever the data are; `None` if that is too long a story, or if which data may tell
-    /// threads apart.
-    pub fn shape(&self, value: &Value) -> Option<u64> {
-        self.shape_within(value, MAX_DEPTH).ok().map(|shape| shape.print)
-    }
-
-    fn shape_within(&self, value: &Value, depth: usize) -> Result<Shape, Untold> {
-        if let Value::Known(word) = value {
-            return Ok(Shape::of_leaf(fingerprint(word)));
-        }
-        let mut whole = Shape::of_leaf(0);
-        let mut prints = Vec::new();
-        for atom in value.atoms() {
-            let of_atom = self.shape_of_atom(atom, depth)?;
-            whole.height = whole.height.max(of_atom.height);
-            prints.push(of_atom.print);
-        }
-        let constant = match value {
-            Value::Sum(sum) => Some((sum.operator, sum.constant)),
-            _ => None,
-        };
-        let factors: Vec<u32> = match value {
-            Value::Sum(sum) => sum.parts.iter().map(|part| part.factor).collect(),
-            _ => Vec::new(),
-        };
-        whole.print = fingerprint(&(prints, constant, factors));
-        Ok(whole)
-    }
-
-    /// The same of an atom. What it stands for does not change: it is looked at once.
-    fn shape_of_atom(&self, atom: u32, depth: usize) -> Result<Shape, Untold> {
-        let known = self.shapes.borrow().get(&atom).copied();
-        if let Some(known) = known {
-            let is_too_deep = known.is_ok_and(|shape| shape.height > depth);
-            return if is_too_deep { Err(Untold::FromHere) } else { known };
-        }
-        let shape = self.shape_of_term(atom, depth);
-        if !matches!(shape, Err(Untold::FromHere)) {
-            self.shapes.borrow_mut().insert(atom, shape);
-        }
-        shape
-    }
-
-    fn shape_of_term(&self, atom: u32, depth: usize) -> Result<Shape, Untold> {
-        let shape = match self.term(atom).ok_or(Untold::Ever)? {
-            Term::Input { .. } | Term::Fresh(_) => Shape::of_leaf(0),
-            Term::Apply(Op::AtomicResult { source, .. }, _) => match source {
-                Source::Spread => Shape::of_leaf(0),
-                _ => return Err(Untold::Ever),
-            },
-            Term::Apply(op, _) if is_data(op) => Shape::of_leaf(0),
-            Term::Apply(Op::Opaque { text, .. }, _) if self.is_variable_name(&Value::atom(atom)) => {
-                Shape::of_leaf(fingerprint(text))
-            }
-            Term::Apply(op, arguments) => {
-                let depth = depth.checked_sub(1).ok_or(Untold::FromHere)?;
-                let mut whole = Shape::of_leaf(0);
-                let mut prints = Vec::with_capacity(arguments.len());
-                for argument in arguments {
-                    let part = self.shape_within(argument, depth)?;
-                    whole.height = whole.height.max(part.height);
-                    prints.push(part.print);
-                }
-                Shape {
-                    print: fingerprint(&(op, prints)),
-                    height: whole.height + 1,
-                }
-            }
-        };
-        Ok(shape)
-    }
-
-    /// Whether this is an expression that is not understood and names lanes.
-    fn names_lanes(&self, term: &Term<'_>) -> bool {
-        matches!(term, Term::Apply(Op::Opaque { text, .. }, _) if may_name_one(self.name(*text)))
-    }
-
-    /// Whether among what a value was made of there is such a term.
-    fn is_made_of(&self, value: &Value, is_such: impl Fn(&Term<'_>) -> bool) -> bool {
-        let mut seen = FxHashSet::default();
-        let mut waiting = value.atoms();
-        while let Some(atom) = waiting.pop() {
-            if !seen.insert(atom) || seen.len() > MAX_ATOMS {
-                continue;
-            }
-            match self.term(atom) {
-                Some(term) if is_such(&term) => return true,
-                Some(Term::Apply(_, arguments)) => waiting.extend(arguments.iter().flat_map(Value::atoms)),
-                _ => {}
-            }
-        }
-        false
     }
 }
 
@@ -539,97 +378,4 @@ fn inputs_of(conditions: &[Condition]) -> BTreeSet<u64> {
         .iter()
         .filter_map(|condition| condition.inputs.as_ref());
     inputs.flatten().copied().collect()
-}
-
-/// Whether what an operation gives was read, or left by statements that were not followed.
-fn is_data(op: &Op) -> bool {
-    matches!(op, Op::Load { .. } | Op::VolatileLoad { .. } | Op::Havoc { .. })
-}
-
-/// Whether this is the text of a conversion, or of a variable or a member of one: constants have no small letters. One
-/// that is named for choosing a thread may do so.
-fn may_be_variable(text: &str) -> bool {
-    let first = text.split(['.', '[']).next().unwrap_or_default();
-    let is_path = text
-        .bytes()
-        .all(|byte| byte.is_ascii_alphanumeric() || b"_.[]".contains(&byte));
-    let is_variable = is_path && first.bytes().any(|byte| byte.is_ascii_lowercase());
-    let is_constant = first.starts_with('k') && first[1..].starts_with(|c: char| c.is_ascii_uppercase());
-    text.starts_with(CONVERSION) || is_variable && !is_constant && !chooses(text) && !names_lanes(text)
-}
-
-/// Whether this is the text of a call, of what it is named, that may choose a thread; or one that names lanes.
-fn may_name_one(text: &str) -> bool {
-    names_lanes(text) || text.contains('(') && chooses(text)
-}
-
-/// Whether something is named for choosing a thread.
-pub(crate) fn chooses(text: &str) -> bool {
-    let text = text.to_ascii_lowercase();
-    ["leader", "first", "last", "elect", "once", "ballot", "master"]
-        .iter()
-        .any(|word| text.contains(word))
-}
-
-pub(crate) fn names_lanes(text: &str) -> bool {
-    let is_of_plane = |at: usize| text.get(..at).is_some_and(|before| before.ends_with(['p', 'P']));
-    ["Wave", "Lane", "Quad", "lane", "wave"]
-        .iter()
-        .any(|word| text.match_indices(word).any(|(at, _)| !is_of_plane(at)))
-}
-
-fn fingerprint(value: &impl Hash) -> u64 {
-    let mut hasher = FxHasher::default();
-    value.hash(&mut hasher);
-    hasher.finish()
-}
-
-#[cfg(test)]
-mod tests {
-    use shaderlint_hlsl::Scalar;
-
-    use super::*;
-
-    #[test]
-    fn how_a_value_was_made_is_told_wherever_it_is_asked_from_first() {
-        let op = Op::Unary(UnaryOp::Negate, Scalar::Float);
-        let chain = |terms: &mut Terms, input: u32| {
-            let mut values = vec![Value::atom(input)];
-            for _ in 0..=MAX_DEPTH {
-                let value = terms.apply(op, &values[values.len() - 1..]);
-                values.push(value);
-            }
-            values
-        };
-        let mut terms = Terms::default();
-        let first = terms.inputs(2);
-        let (a, b) = (chain(&mut terms, first), chain(&mut terms, first + 1));
-        // From the outermost operation it is too deep a story, and not from the one within.
-        assert_eq!(terms.shape(&a[MAX_DEPTH + 1]), None);
-        assert!(terms.shape(&a[MAX_DEPTH]).is_some());
-        assert_eq!(terms.shape(&a[MAX_DEPTH + 1]), None);
-        // Of other data in the same way, whichever is asked for first.
-        assert_eq!(terms.shape(&b[3]), terms.shape(&a[3]));
-        assert_ne!(terms.shape(&b[3]), terms.shape(&a[2]));
-        let sum =
-            |terms: &mut Terms, x: &Value, y: &Value| terms.combine(crate::finding::Operator::Add, x, y);
-        let (one, other) = (sum(&mut terms, &a[1], &b[2]), sum(&mut terms, &b[1], &a[1]));
-        assert_ne!(terms.shape(&one), terms.shape(&other));
-    }
-
-    #[test]
-    fn a_long_story_is_told_as_soon_as_a_short_one() {
-        let mut terms = Terms::default();
-        let input = terms.inputs(2);
-        let op = Op::Binary(BinaryOp::Div, Scalar::Float);
-        // Each names the one before twice.
-        let long = |terms: &mut Terms, input| {
-            (0..MAX_DEPTH).fold(Value::atom(input), |last, _| {
-                terms.apply(op, &[last.clone(), last])
-            })
-        };
-        let (a, b) = (long(&mut terms, input), long(&mut terms, input + 1));
-        assert!(terms.shape(&a).is_some());
-        assert_eq!(terms.shape(&a), terms.shape(&b));
-    }
 }

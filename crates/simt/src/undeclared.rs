@@ -14,11 +14,13 @@ use crate::atomic::Cell;
 use crate::claim::FROM_HEAP;
 use crate::column::Column;
 use crate::control;
+use crate::custom::{
+    is_named_as_constant, is_named_as_macro, is_named_as_one, is_named_as_variable, is_of_name,
+};
 use crate::finding::Atomic;
 use crate::machine::{Machine, Run};
 use crate::opaque::MAX_COUNT;
 use crate::place::{Components, Place, Root};
-use crate::together::{chooses, names_lanes};
 
 /// Characters of a statement that are looked at.
 const MAX_CALL: usize = 1000;
@@ -68,13 +70,10 @@ impl<'a> Machine<'a> {
         Ok(Some(element.collect()))
     }
 
-    /// Whether this is a name that no file declares and that is one of a variable: by custom those of macros have no small
-    /// letters.
+    /// Whether this is a name that no file declares and that is one of a variable.
     fn is_undeclared_variable(&mut self, expr: &Expr) -> bool {
-        let Some(name) = self.undeclared_name(expr) else {
-            return false;
-        };
-        !is_named_as_constant(name) && !chooses(name) && !names_lanes(name) && self.is_one(name)
+        let name = self.undeclared_name(expr);
+        name.is_some_and(|name| is_named_as_variable(name) && self.is_one(name))
     }
 
     /// Whether threads may find there what they left themselves.
@@ -322,38 +321,6 @@ fn looks_only(expr: &Expr) -> bool {
     )
 }
 
-/// Whether nothing in a name says that it is something of one thread.
-fn is_named_as_one(name: &str) -> bool {
-    let name = name.to_ascii_lowercase();
-    let mut words = name.split(['_', ':']);
-    let names_threads = [
-        "thread",
-        "lane",
-        "wave",
-        "quad",
-        "tid",
-        "gid",
-        "local",
-        "invocation",
-        "pixel",
-        "uniform",
-    ]
-    .iter()
-    .any(|word| name.contains(word));
-    let own = [
-        "gi", "id", "i", "j", "idx", "index", "kidx", "kindex", "my", "mine", "self", "slot", "bin", "item",
-        "rank", "hash", "random", "per",
-    ];
-    !names_threads && !words.any(|word| own.contains(&word))
-}
-
-/// Whether a name is one of a constant by custom, or the member of something that is no variable.
-fn is_named_as_constant(name: &str) -> bool {
-    let is_prefixed =
-        name.starts_with('k') && name[1..].starts_with(|second: char| second.is_ascii_uppercase());
-    is_prefixed || name.contains("::") || !name.bytes().any(|byte| byte.is_ascii_lowercase())
-}
-
 /// A place in the text where a name stands.
 struct Used<'t> {
     before: &'t [u8],
@@ -416,13 +383,9 @@ impl Used<'_> {
                 b'(' if depth > 0 => depth -= 1,
                 b'(' => {
                     let called = self.before.get(..at).unwrap_or_default().trim_ascii_end();
-                    let name = called.iter().rev().take_while(|byte| is_of_name(**byte));
-                    let (mut letters, mut small) = (0, 0);
-                    for byte in name {
-                        letters += u32::from(byte.is_ascii_alphabetic());
-                        small += u32::from(byte.is_ascii_lowercase());
-                    }
-                    if letters > 0 && small == 0 {
+                    let length = called.iter().rev().take_while(|byte| is_of_name(**byte)).count();
+                    let (_, name) = called.split_at(called.len() - length);
+                    if name.iter().any(u8::is_ascii_alphabetic) && is_named_as_macro(name) {
                         return true;
                     }
                 }
@@ -432,8 +395,4 @@ impl Used<'_> {
         }
         false
     }
-}
-
-fn is_of_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
 }

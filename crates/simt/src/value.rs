@@ -15,7 +15,7 @@
 //! the order of operations, which [`Operator::is_exact`] tells. Whether they were made in one order only, and so are equal
 //! bit for bit, is told by [`crate::rounding`].
 
-use std::ops::Deref;
+use std::ops::{Deref, Range};
 use std::rc::Rc;
 
 use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
@@ -128,6 +128,30 @@ pub(crate) enum Op {
     },
 }
 
+impl Op {
+    /// Whether it is a function of its arguments and of nothing else, rather than something that a kernel is given or finds.
+    pub fn is_arithmetic(self) -> bool {
+        match self {
+            Op::Same
+            | Op::Offset
+            | Op::Unary(..)
+            | Op::Binary(..)
+            | Op::Cast { .. }
+            | Op::Select
+            | Op::Intrinsic { .. } => true,
+            Op::Load { .. }
+            | Op::VolatileLoad { .. }
+            | Op::AtomicResult { .. }
+            | Op::Uniform { .. }
+            | Op::GroupId(_)
+            | Op::Uninitialised { .. }
+            | Op::Free { .. }
+            | Op::Opaque { .. }
+            | Op::Havoc { .. } => false,
+        }
+    }
+}
+
 /// The runs of a value: its own, or the one that it is.
 pub(crate) enum Parts<'v> {
     One([Part; 1]),
@@ -146,17 +170,24 @@ impl Deref for Parts<'_> {
 }
 
 impl Value {
-    /// The atoms that it is a term over.
-    pub fn atoms(&self) -> Vec<u32> {
-        match self {
-            Value::Known(_) => Vec::new(),
-            Value::Run { start, end, .. } => (*start..*end).collect(),
-            Value::Sum(sum) => sum.parts.iter().flat_map(|part| part.start..part.end).collect(),
-        }
-    }
-
     pub const FALSE: Value = Value::Known(0);
     pub const TRUE: Value = Value::Known(1);
+
+    /// The runs of the atoms that it is a term over.
+    pub fn runs(&self) -> impl Iterator<Item = Range<u32>> {
+        let (own, parts) = match self {
+            Value::Known(_) => (None, &[][..]),
+            Value::Run { start, end, .. } => (Some(*start..*end), &[][..]),
+            Value::Sum(sum) => (None, sum.parts.as_slice()),
+        };
+        own.into_iter()
+            .chain(parts.iter().map(|part| part.start..part.end))
+    }
+
+    /// The atoms that it is a term over.
+    pub fn atoms(&self) -> Vec<u32> {
+        self.runs().flatten().collect()
+    }
 
     pub fn atom(atom: u32) -> Value {
         Value::Run {

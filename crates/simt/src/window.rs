@@ -80,7 +80,7 @@ impl View {
             return None;
         }
         let stride = |id: &GlobalId| match shader.globals[id.0 as usize].ty {
-            Type::Resource(ResourceKind::RwByteAddressBuffer, _) => 4,
+            Type::Resource(kind, _) if kind.is_by_address() => 4,
             _ => 1,
         };
         let resources = arrays.iter().map(|(id, _)| (*id, stride(id))).collect();
@@ -467,7 +467,7 @@ impl<'a> Machine<'a> {
             (false, [at]) => (at, None),
             _ => return Self::stop("a method that is not understood", expr.span),
         };
-        let is_by_address = matches!(object.ty, Type::Resource(ResourceKind::RwByteAddressBuffer, _));
+        let is_by_address = matches!(object.ty, Type::Resource(kind, _) if kind.is_by_address());
         let ty = value.map_or(&expr.ty, |value| &value.ty);
         let count = self.shader.components(ty) as u32;
         if count == 0 || (is_by_address && !ty.scalar().is_some_and(Scalar::is_word)) {

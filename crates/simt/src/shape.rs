@@ -1,0 +1,262 @@
+//! How values were made: of what was read, and by each thread in the same way or not.
+//!
+//! What was made in one way of data is any value for any thread; what was made in another way for one thread, such as of
+//! its number, may tell it from the others whatever the data are. A name alone that nothing declares is a variable's where
+//! it is named like one ([`crate::custom`]).
+
+use rustc_hash::FxHashSet;
+
+use crate::column::Column;
+use crate::custom::{is_variable, may_name_one};
+use crate::flow::Source;
+use crate::machine::Machine;
+use crate::terms::{Symbol, Term, Terms, fingerprint};
+use crate::value::{Op, Value};
+
+/// How the text of a conversion begins.
+pub(crate) const CONVERSION: &str = "as ";
+/// Operations within operations that are followed.
+const MAX_DEPTH: usize = 256;
+/// Atoms of a value that are looked at.
+pub(crate) const MAX_ATOMS: usize = 4096;
+
+/// How something was made of data.
+#[derive(Clone, Copy)]
+pub(crate) struct Shape {
+    print: u64,
+    /// Operations within operations.
+    height: usize,
+}
+
+impl Shape {
+    fn of_leaf(print: u64) -> Shape {
+        Shape { print, height: 0 }
+    }
+}
+
+/// Why it is not told how something was made.
+#[derive(Clone, Copy)]
+pub(crate) enum Untold {
+    /// It is a part of something that is too deep.
+    FromHere,
+    /// Wherever it is asked from.
+    Ever,
+}
+
+impl Machine<'_> {
+    /// Whether values may be one for one thread and another for the next without any data in them.
+    pub fn may_tell_threads(&self, column: &Column) -> bool {
+        let is_one = column
+            .uniform(self.state.active)
+            .is_some_and(|value| !self.terms.is_guessed(value));
+        !is_one && !self.is_data(column)
+    }
+
+    /// Whether each thread's value was made of data in the same way. What was made in another way for one thread, such as
+    /// of its number, may tell it from the others whatever the data are.
+    pub fn is_data(&self, column: &Column) -> bool {
+        let mut first = None;
+        let mut active = self.state.active.threads();
+        active.all(|thread| {
+            let value = column.at(thread);
+            let shape = self.terms.shape(value).filter(|_| self.terms.has_data(value));
+            shape.is_some() && *first.get_or_insert(shape) == shape
+        })
+    }
+
+    /// Whether these are the values of a variable whose name is not known.
+    pub fn is_named(&self, column: &Column) -> bool {
+        let mut active = self.state.active.threads();
+        active.all(|thread| self.terms.is_variable_name(column.at(thread)))
+    }
+}
+
+impl Terms {
+    /// Whether a value was made of something that was read.
+    pub fn has_data(&self, value: &Value) -> bool {
+        self.is_made_of(value, |term| match term {
+            Term::Input { .. } | Term::Fresh(_) => true,
+            Term::Apply(op, _) => is_data(op),
+        })
+    }
+
+    /// Whether something that is not understood had a part in a value.
+    pub fn is_guessed(&self, value: &Value) -> bool {
+        self.is_made_of(value, |term| matches!(term, Term::Apply(Op::Opaque { .. }, _)))
+    }
+
+    /// Whether a value is that of a name that is not known, of a variable as it is written, or of a member of one.
+    pub fn is_variable_name(&self, value: &Value) -> bool {
+        let mut value = value;
+        loop {
+            let (op, inner) = match self.single(value) {
+                Some(Term::Apply(op, [inner])) => (op, inner),
+                // The thread, and when it was.
+                Some(Term::Apply(Op::Same, [Value::Known(_), Value::Known(_)])) => return true,
+                // An element of an array.
+                Some(Term::Apply(op @ Op::Same, [inner, Value::Known(_)])) => (op, inner),
+                _ => return false,
+            };
+            match op {
+                Op::Opaque { text, .. } if !self.may_be_variable(*text) => return false,
+                Op::Opaque { .. } | Op::Same | Op::Cast { .. } => value = inner,
+                _ => return false,
+            }
+        }
+    }
+
+    /// Whether this is the text of a conversion, or of a variable.
+    fn may_be_variable(&self, text: Symbol) -> bool {
+        let text = self.name(text);
+        text.starts_with(CONVERSION) || is_variable(text)
+    }
+
+    /// How a value was made of data, whatever the data are; `None` if that is too long a story, or if which data may tell
+    /// threads apart.
+    pub fn shape(&self, value: &Value) -> Option<u64> {
+        self.shape_within(value, MAX_DEPTH).ok().map(|shape| shape.print)
+    }
+
+    fn shape_within(&self, value: &Value, depth: usize) -> Result<Shape, Untold> {
+        if let Value::Known(word) = value {
+            return Ok(Shape::of_leaf(fingerprint(word)));
+        }
+        let mut whole = Shape::of_leaf(0);
+        let mut prints = Vec::new();
+        for atom in value.atoms() {
+            let of_atom = self.shape_of_atom(atom, depth)?;
+            whole.height = whole.height.max(of_atom.height);
+            prints.push(of_atom.print);
+        }
+        let constant = match value {
+            Value::Sum(sum) => Some((sum.operator, sum.constant)),
+            _ => None,
+        };
+        let factors: Vec<u32> = match value {
+            Value::Sum(sum) => sum.parts.iter().map(|part| part.factor).collect(),
+            _ => Vec::new(),
+        };
+        whole.print = fingerprint(&(prints, constant, factors));
+        Ok(whole)
+    }
+
+    /// The same of an atom. What it stands for does not change: it is looked at once.
+    fn shape_of_atom(&self, atom: u32, depth: usize) -> Result<Shape, Untold> {
+        let known = self.shapes.borrow().get(&atom).copied();
+        if let Some(known) = known {
+            let is_too_deep = known.is_ok_and(|shape| shape.height > depth);
+            return if is_too_deep { Err(Untold::FromHere) } else { known };
+        }
+        let shape = self.shape_of_term(atom, depth);
+        if !matches!(shape, Err(Untold::FromHere)) {
+            self.shapes.borrow_mut().insert(atom, shape);
+        }
+        shape
+    }
+
+    fn shape_of_term(&self, atom: u32, depth: usize) -> Result<Shape, Untold> {
+        let shape = match self.term(atom).ok_or(Untold::Ever)? {
+            Term::Input { .. } | Term::Fresh(_) => Shape::of_leaf(0),
+            Term::Apply(Op::AtomicResult { source, .. }, _) => match source {
+                Source::Spread => Shape::of_leaf(0),
+                _ => return Err(Untold::Ever),
+            },
+            Term::Apply(op, _) if is_data(op) => Shape::of_leaf(0),
+            Term::Apply(Op::Opaque { text, .. }, _) if self.is_variable_name(&Value::atom(atom)) => {
+                Shape::of_leaf(fingerprint(text))
+            }
+            Term::Apply(op, arguments) => {
+                let depth = depth.checked_sub(1).ok_or(Untold::FromHere)?;
+                let mut whole = Shape::of_leaf(0);
+                let mut prints = Vec::with_capacity(arguments.len());
+                for argument in arguments {
+                    let part = self.shape_within(argument, depth)?;
+                    whole.height = whole.height.max(part.height);
+                    prints.push(part.print);
+                }
+                Shape {
+                    print: fingerprint(&(op, prints)),
+                    height: whole.height + 1,
+                }
+            }
+        };
+        Ok(shape)
+    }
+
+    /// Whether this is an expression that is not understood and names lanes.
+    pub fn names_lanes(&self, term: &Term<'_>) -> bool {
+        matches!(term, Term::Apply(Op::Opaque { text, .. }, _) if may_name_one(self.name(*text)))
+    }
+
+    /// Whether among what a value was made of there is such a term.
+    pub fn is_made_of(&self, value: &Value, is_such: impl Fn(&Term<'_>) -> bool) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut waiting = value.atoms();
+        while let Some(atom) = waiting.pop() {
+            if !seen.insert(atom) || seen.len() > MAX_ATOMS {
+                continue;
+            }
+            match self.term(atom) {
+                Some(term) if is_such(&term) => return true,
+                Some(Term::Apply(_, arguments)) => waiting.extend(arguments.iter().flat_map(Value::atoms)),
+                _ => {}
+            }
+        }
+        false
+    }
+}
+
+/// Whether what an operation gives was read, or left by statements that were not followed.
+fn is_data(op: &Op) -> bool {
+    matches!(op, Op::Load { .. } | Op::VolatileLoad { .. } | Op::Havoc { .. })
+}
+
+#[cfg(test)]
+mod tests {
+    use shaderlint_hlsl::{BinaryOp, Scalar, UnaryOp};
+
+    use super::*;
+
+    #[test]
+    fn how_a_value_was_made_is_told_wherever_it_is_asked_from_first() {
+        let op = Op::Unary(UnaryOp::Negate, Scalar::Float);
+        let chain = |terms: &mut Terms, input: u32| {
+            let mut values = vec![Value::atom(input)];
+            for _ in 0..=MAX_DEPTH {
+                let value = terms.apply(op, &values[values.len() - 1..]);
+                values.push(value);
+            }
+            values
+        };
+        let mut terms = Terms::default();
+        let first = terms.inputs(2);
+        let (a, b) = (chain(&mut terms, first), chain(&mut terms, first + 1));
+        // From the outermost operation it is too deep a story, and not from the one within.
+        assert_eq!(terms.shape(&a[MAX_DEPTH + 1]), None);
+        assert!(terms.shape(&a[MAX_DEPTH]).is_some());
+        assert_eq!(terms.shape(&a[MAX_DEPTH + 1]), None);
+        // Of other data in the same way, whichever is asked for first.
+        assert_eq!(terms.shape(&b[3]), terms.shape(&a[3]));
+        assert_ne!(terms.shape(&b[3]), terms.shape(&a[2]));
+        let sum =
+            |terms: &mut Terms, x: &Value, y: &Value| terms.combine(crate::finding::Operator::Add, x, y);
+        let (one, other) = (sum(&mut terms, &a[1], &b[2]), sum(&mut terms, &b[1], &a[1]));
+        assert_ne!(terms.shape(&one), terms.shape(&other));
+    }
+
+    #[test]
+    fn a_long_story_is_told_as_soon_as_a_short_one() {
+        let mut terms = Terms::default();
+        let input = terms.inputs(2);
+        let op = Op::Binary(BinaryOp::Div, Scalar::Float);
+        // Each names the one before twice.
+        let long = |terms: &mut Terms, input| {
+            (0..MAX_DEPTH).fold(Value::atom(input), |last, _| {
+                terms.apply(op, &[last.clone(), last])
+            })
+        };
+        let (a, b) = (long(&mut terms, input), long(&mut terms, input + 1));
+        assert!(terms.shape(&a).is_some());
+        assert_eq!(terms.shape(&a), terms.shape(&b));
+    }
+}
