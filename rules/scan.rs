@@ -67,6 +67,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
                 .to_owned(),
         );
     }
+    notes.extend(beside(context, scan));
     notes.extend(alone(context, scan));
     notes.extend(wave_form::doubt(context, scan, fix.as_ref()).map(str::to_owned));
     // Why there is no form was said.
@@ -89,12 +90,34 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
 
 /// How many elements of which type.
 pub(crate) fn elements(of: &Collective) -> String {
-    let elements = format!("{} {}s", of.count, of.element.name());
+    let elements = format!("{} {}s", of.count, of.element_name());
     match of.half {
         None => elements,
         Some(Half::Low) => format!("the low halves of {elements}"),
         Some(Half::High) => format!("the high halves of {elements}"),
     }
+}
+
+/// What else its statements make.
+pub(crate) fn beside(context: &Context<'_>, found: &Collective) -> Option<String> {
+    let others = found.beside.iter().map(|other| {
+        let (what, index) = match found.kind {
+            Kind::Reduction => (name(other.operator), ""),
+            Kind::InclusiveScan | Kind::ExclusiveScan => ("scan", "i"),
+        };
+        format!(
+            "a {what} in {}",
+            element::text(context, found, &other.output, index)
+        )
+    });
+    let others: Vec<String> = others.collect();
+    let (last, first) = others.split_last()?;
+    let others = if first.is_empty() {
+        last.clone()
+    } else {
+        format!("{} and {last}", first.join(", "))
+    };
+    Some(format!("the same statements leave {others} as well"))
 }
 
 /// How the construct goes about it.

@@ -75,6 +75,16 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Fix, NoFi
     if !context.wants_fixes && found.kind != Kind::Reduction {
         return Err(NoFix::NoForm);
     }
+    if !found.beside.is_empty() {
+        return Err(NoFix::because(
+            "the same statements make other results, which the wave form of one would leave out",
+        ));
+    }
+    if found.kind == Kind::Reduction
+        && let Some(why) = wave_reduction::slower(found)
+    {
+        return Err(NoFix::because(why));
+    }
     let rewrite = found.rewrite.as_ref().ok_or_else(|| not_replaceable(found))?;
     let forms = if found.kind == Kind::Reduction {
         wave_reduction::forms(context, found, rewrite)
@@ -121,8 +131,12 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<F
     let shader = context.shader;
     let others = context.analysis.collectives.iter();
     let others = others.filter(|other| other.span != found.span && other.windows.is_empty());
-    let slots = others.map(|other| other.count.div_ceil(4));
-    let own = form.totals.as_ref().map_or(0, |totals| totals.length.1);
+    let words = |of: &Collective| u32::from(of.vector.unwrap_or(1));
+    let slots = others.map(|other| other.count.div_ceil(4) * words(other));
+    let own = form
+        .totals
+        .as_ref()
+        .map_or(0, |totals| totals.length.1 * words(found));
     if !means_the_same_in_the_file(shader, &form) {
         return Err(NoFix::because(MACRO_IN_FORM));
     }
@@ -317,7 +331,7 @@ pub(crate) fn array_of_elements<'a>(shader: &'a Shader, of: &Collective, array: 
     let Type::Array(element, _) = &global.ty else {
         return None;
     };
-    (**element == Type::Scalar(of.element)).then_some(&global.name)
+    (**element == of.element_type()).then_some(&global.name)
 }
 
 /// The identity of an operator, as HLSL text of a type.

@@ -20,7 +20,7 @@
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader};
+use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 
@@ -116,11 +116,11 @@ fn write(
     }
     let own = own_elements(shader, reduction, rewrite, lanes)?;
     let total = local_name(shader, reduction, "waveTotal");
-    let ty = reduction.element.name();
+    let ty = reduction.element_name();
     let of_wave = |value: &str| match (reduction.operator, reduction.element) {
         // These take unsigned operands.
         (Operator::And | Operator::Or | Operator::Xor, Scalar::Int) => {
-            format!("int({}(uint({value})))", operator.wave)
+            format!("{ty}({}(u{ty}({value})))", operator.wave)
         }
         _ => format!("{}({value})", operator.wave),
     };
@@ -233,9 +233,25 @@ fn write(
     Some(form)
 }
 
+/// From how many elements on the form was seen to be faster than the ladder, of vectors of two, three and four floats
+/// (`docs/measurements.md`). Of integers, which the device combines by itself, it always is.
+const FLOATS_FROM: [u32; 3] = [64, 256, 512];
+
+/// Why no form is offered: it would be slower.
+pub(crate) fn slower(reduction: &Collective) -> Option<String> {
+    let least = FLOATS_FROM.get(usize::from(reduction.vector?).checked_sub(2)?)?;
+    let is_slower = reduction.element == Scalar::Float && reduction.count < *least;
+    is_slower.then(|| {
+        format!(
+            "below {least} {}s the wave form took longer than such a ladder on an NVIDIA H200",
+            reduction.element_name()
+        )
+    })
+}
+
 /// The atomic that combines by the reduction's operator.
 pub(crate) fn atomic(reduction: &Collective) -> Option<&'static str> {
-    let is_word = matches!(reduction.element, Scalar::Int | Scalar::Uint);
+    let is_word = matches!(reduction.element_type(), Type::Scalar(Scalar::Int | Scalar::Uint));
     names(reduction.operator).atomic.filter(|_| is_word)
 }
 

@@ -88,7 +88,7 @@ struct Text<'a> {
     active: &'static str,
     sign: &'static str,
     neutral: &'static str,
-    ty: &'static str,
+    ty: String,
     is_inclusive: bool,
     /// Threads of the group.
     lanes: u32,
@@ -110,7 +110,7 @@ impl<'a> Text<'a> {
             active,
             sign,
             neutral: neutral(scan.operator, scan.element),
-            ty: scan.element.name(),
+            ty: scan.element_name(),
             is_inclusive: scan.kind == Kind::InclusiveScan,
             lanes: context.analysis.group_size.iter().product(),
         })
@@ -269,8 +269,11 @@ impl<'a> Text<'a> {
         })
     }
 
-    /// Linear, two or four elements a lane.
+    /// Linear, two or four elements a lane. Of vectors it was not seen to be faster than one a lane.
     fn of_several(&self, barriers: Barriers) -> Option<WaveForm> {
+        if self.scan.vector.is_some() {
+            return None;
+        }
         if has_literal_size(self.context) {
             self.of_figures(barriers)
         } else {
@@ -278,8 +281,12 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// As many elements a lane as do best, if more than one; `None` where they do not go into all elements.
+    /// As many elements a lane as do best, if more than one; `None` where they do not go into all elements, or into a vector,
+    /// because they are vectors themselves.
     fn each(&self) -> Option<u32> {
+        if self.scan.vector.is_some() {
+            return None;
+        }
         let count = self.scan.count;
         let fits = |each: &u32| count.is_multiple_of(*each) && count / each <= self.lanes;
         let best: &[u32] = match count {
@@ -307,7 +314,7 @@ impl<'a> Text<'a> {
             totals, wave, lane, ..
         } = &names;
         let (elements, result) = (self.name("waveElements"), self.name("waveScan"));
-        let (ty, index, sign) = (self.ty, &self.rewrite.lane, self.sign);
+        let (ty, index, sign) = (&self.ty, &self.rewrite.lane, self.sign);
         let own = format!("{each} * {index}");
         let active = self.scan.count / each;
         let read = self.vector(input, each, &own)?;
@@ -474,7 +481,7 @@ impl<'a> Text<'a> {
         let (each, sum, result) = (self.name("waveEach"), self.name("waveSum"), self.name("waveScan"));
         let (element, place) = (self.name("waveElement"), self.name("wavePlace"));
         let (number, end) = (self.name("waveNumber"), self.name("waveEnd"));
-        let (ty, index, sign) = (self.ty, &self.rewrite.lane, self.sign);
+        let (ty, index, sign) = (&self.ty, &self.rewrite.lane, self.sign);
         let mut block = format!(
             "{{\n    // {} scan by waves, {each} elements a lane; assumes a 1-D group packed into waves in order.\n",
             self.kind()
@@ -532,7 +539,7 @@ impl<'a> Text<'a> {
         let (elements, result) = (self.name("waveElements"), self.name("waveScan"));
         let (first, place) = (self.name("waveFirst"), self.name("wavePlace"));
         let (before, rank) = (self.name("waveBefore"), self.name("waveRank"));
-        let (ty, sign) = (self.ty, self.sign);
+        let (ty, sign) = (&self.ty, self.sign);
         let sum = format!("{elements}.{}", last(each));
         let mut write = String::new();
         for output in self.outputs() {

@@ -28,6 +28,10 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 /// `None` where the total is but a part of what the statements are for: a merge of two sorted halves leaves the least of
 /// all elements in the first.
 fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
+    // Whether more than these results is used shows in a run to the end alone.
+    if !reduction.beside.is_empty() && context.analysis.stopped.is_some() {
+        return None;
+    }
     let (fix, why_not) = match wave_form::fix(context, reduction) {
         Ok(fix) => (Some(fix), None),
         Err(NoFix::HasOtherUses) => return None,
@@ -48,6 +52,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
         format!("the wave form {barriers}needs shader model {needed} and {packing}")
     };
     let mut notes = vec![scan::proof(context, reduction), form];
+    notes.extend(scan::beside(context, reduction));
     notes.extend(scan::alone(context, reduction));
     notes.extend(wave_form::doubt(context, reduction, fix.as_ref()).map(str::to_owned));
     // Why there is no form for rows was said.

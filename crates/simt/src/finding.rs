@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Span};
+use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Span, Type};
 
 use crate::leftover::Leftovers;
 use crate::wave::LaneMap;
@@ -47,6 +47,9 @@ pub struct Collective {
     pub kind: Kind,
     pub operator: Operator,
     pub element: Scalar,
+    /// Components of an element, where it is a vector of which each is combined in the same way; then the places are of
+    /// whole vectors.
+    pub vector: Option<u8>,
     /// Set where the elements are halves of words, and so are the results: sums modulo 2^16.
     pub half: Option<Half>,
     /// Where the elements are at the start, and where the result is at the end.
@@ -67,6 +70,8 @@ pub struct Collective {
     pub barrier_spans: Vec<Span>,
     /// The groupshared arrays, and the resources, through which elements went.
     pub arrays: Vec<GlobalId>,
+    /// What the same statements make of other elements, or by another operator.
+    pub beside: Vec<Beside>,
     /// From the first to the last statement of the construct.
     pub span: Span,
     /// The function whose text holds `span`.
@@ -80,6 +85,31 @@ pub struct Collective {
     pub rewrite: Option<Rewrite>,
     /// Of a reduction: the partial results that it leaves besides the total.
     pub(crate) leftovers: Leftovers,
+}
+
+/// A further result of the statements that a collective is, over as many elements.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Beside {
+    pub operator: Operator,
+    pub output: Elements,
+}
+
+impl Collective {
+    /// The type of its elements.
+    #[must_use]
+    pub fn element_type(&self) -> Type {
+        match self.vector {
+            Some(count) => Type::Vector(self.element, count),
+            None => Type::Scalar(self.element),
+        }
+    }
+
+    /// The name that HLSL gives that type.
+    #[must_use]
+    pub fn element_name(&self) -> String {
+        let count = self.vector.map(|count| count.to_string());
+        format!("{}{}", self.element.name(), count.unwrap_or_default())
+    }
 }
 
 /// A bound that is the same for all threads, taken for a number.
@@ -181,6 +211,34 @@ pub enum Elements {
         component: Option<u8>,
         thread: u32,
     },
+}
+
+impl Elements {
+    /// The component that is meant, where it is one of several.
+    pub(crate) fn component(&self) -> Option<u8> {
+        match self {
+            Elements::Array { component, .. }
+            | Elements::Cell { component, .. }
+            | Elements::Register { component, .. }
+            | Elements::OneRegister { component, .. }
+            | Elements::Expression { component, .. } => *component,
+            Elements::Spread { .. } => None,
+        }
+    }
+
+    /// The same of another component, or of all.
+    pub(crate) fn with_component(&self, other: Option<u8>) -> Elements {
+        let mut place = self.clone();
+        match &mut place {
+            Elements::Array { component, .. }
+            | Elements::Cell { component, .. }
+            | Elements::Register { component, .. }
+            | Elements::OneRegister { component, .. }
+            | Elements::Expression { component, .. } => *component = other,
+            Elements::Spread { .. } => {}
+        }
+        place
+    }
 }
 
 /// What a replacement in place has to know of the construct's surroundings.

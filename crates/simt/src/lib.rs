@@ -55,6 +55,7 @@ mod rounding;
 mod row;
 mod sample;
 mod served;
+mod several;
 mod shape;
 mod shuffle;
 mod starts;
@@ -75,9 +76,9 @@ pub use effects::calls_unknown;
 pub use equivalence::{Outcome, WaveRun, compare, proved_of_itself};
 pub use evaluate::{Written, ends, evaluate, evaluate_groups};
 pub use finding::{
-    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Half,
-    Holders, HostValue, Instance, Iteration, Kind, Operator, OutOfBounds, Parts, Quantity, Race, Rewrite,
-    Shape, Stop, Uninitialised, WaveDependence, WaveEffect, WaveLadder,
+    Access, Amount, Analysis, Atomic, Beside, Cells, Claim, Collective, Divergence, Elements, Extent, Found,
+    Half, Holders, HostValue, Instance, Iteration, Kind, Operator, OutOfBounds, Parts, Quantity, Race,
+    Rewrite, Shape, Stop, Uninitialised, WaveDependence, WaveEffect, WaveLadder,
 };
 pub use order::unordered;
 pub use sample::{BUFFER_END, Given};

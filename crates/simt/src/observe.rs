@@ -14,6 +14,7 @@ use crate::leftover::Leftovers;
 use crate::machine::Machine;
 use crate::memory::Shared;
 use crate::row::{self, Scan};
+use crate::several::Several;
 use crate::terms::Term;
 use crate::value::Value;
 
@@ -41,16 +42,24 @@ pub(crate) struct Watch {
 }
 
 /// What the candidate left somewhere.
-struct Pattern {
-    kind: Kind,
-    reversed: bool,
-    operator: Operator,
-    element: Scalar,
-    first: u32,
-    count: u32,
-    segment: u32,
-    input: Elements,
-    output: Elements,
+pub(crate) struct Pattern {
+    pub kind: Kind,
+    pub reversed: bool,
+    pub operator: Operator,
+    pub element: Scalar,
+    pub first: u32,
+    pub count: u32,
+    pub segment: u32,
+    pub input: Elements,
+    pub output: Elements,
+}
+
+impl Pattern {
+    /// Whether this is what the other is, of the same elements.
+    pub fn is_result_of(&self, other: &Pattern) -> bool {
+        (self.kind, self.operator, self.first) == (other.kind, other.operator, other.first)
+            && (self.count, self.segment, self.reversed) == (other.count, other.segment, other.reversed)
+    }
 }
 
 impl Machine<'_> {
@@ -335,15 +344,11 @@ impl Machine<'_> {
         if main.operator.is_extremum() && self.carries_payload(&rows) {
             return None;
         }
-        let alike = |other: &Pattern| {
-            (other.kind, other.operator, other.first) == (main.kind, main.operator, main.first)
-                && (other.count, other.segment, other.reversed) == (main.count, main.segment, main.reversed)
+        let several = Several::of(self.shader, self.state.frame.function, &main, &scans);
+        let whole = |place: Elements| match several.vector {
+            Some(_) => place.with_component(None),
+            None => place,
         };
-        let also = scans
-            .iter()
-            .filter(|other| alike(other))
-            .map(|other| other.output.clone())
-            .collect();
         let (shape, rounds) = shape(watch, main.kind, lanes.min(main.count));
         // The last step is in no place whose partial results were watched.
         let rounds = rounds + u32::from(matches!(main.output, Elements::Expression { .. }));
@@ -351,9 +356,10 @@ impl Machine<'_> {
             kind: main.kind,
             operator: main.operator,
             element: main.element,
+            vector: several.vector,
             half,
-            input: main.input,
-            output: main.output,
+            input: whole(main.input),
+            output: whole(main.output),
             count: main.count,
             segment: main.segment,
             reversed: main.reversed,
@@ -366,6 +372,7 @@ impl Machine<'_> {
                 .union(&effects.shared_written)
                 .copied()
                 .collect(),
+            beside: several.beside,
             span,
             function: self.state.frame.function,
             instances: Vec::new(),
@@ -374,18 +381,33 @@ impl Machine<'_> {
             leftovers: Leftovers::default(),
         };
         if collective.kind == Kind::Reduction && half.is_none() {
-            let range = (main.operator, main.first, main.first + main.count);
-            if self.stores_a_part(watch, range) {
+            let totals = |value: &Value| {
+                let beside = collective.beside.iter().map(|beside| beside.operator);
+                row::run(value).is_some_and(|(operator, start, end)| {
+                    end - start == main.count
+                        && operator.is_some_and(|own| {
+                            own == main.operator || beside.clone().any(|other| other == own)
+                        })
+                })
+            };
+            let ranges = several.ranges.iter();
+            let ranges: Vec<_> = ranges.map(|(first, end)| (main.operator, *first, *end)).collect();
+            if ranges.iter().any(|range| self.stores_a_part(watch, *range)) {
                 return None;
             }
-            collective.leftovers = self.leftovers(watch, range);
+            collective.leftovers = if collective.beside.is_empty() {
+                self.leftovers(watch, &|value| ranges.iter().any(|range| is_part(value, *range)))
+            } else {
+                // Of what else there is nobody knows whether it is a result as well.
+                self.leftovers(watch, &|value| value.known().is_none() && !totals(value))
+            };
         }
         // What wave forms can take the place of: a total, or a scan from the left of one or two elements a thread.
         let is_plain = !collective.reversed
             && collective.segment == collective.count
             && [lanes, 2 * lanes].contains(&collective.count);
         if half.is_none() && (is_plain || collective.kind == Kind::Reduction) {
-            collective.rewrite = self.rewrite(effects, &collective.output, also, span, watch.settled);
+            collective.rewrite = self.rewrite(effects, &collective.output, several.also, span, watch.settled);
         }
         Some(collective)
     }
@@ -398,13 +420,13 @@ impl Machine<'_> {
         writes.into_iter().any(|write| is_part(&write.value, range))
     }
 
-    /// Where partial results of the elements are.
-    fn leftovers(&self, watch: &Watch, range: (Operator, u32, u32)) -> Leftovers {
+    /// Where values are that are left over: partial results.
+    fn leftovers(&self, watch: &Watch, is_left: &dyn Fn(&Value) -> bool) -> Leftovers {
         let mut leftovers = Leftovers::default();
         for array in &self.state.shared {
             if watch.layouts.array(array.global).is_some() {
                 let cells = (0u32..).zip(array.cells());
-                let parts = cells.filter(|(_, value)| is_part(value, range));
+                let parts = cells.filter(|(_, value)| is_left(value));
                 leftovers
                     .cells
                     .extend(parts.map(|(cell, _)| (array.global, cell)));
@@ -417,7 +439,7 @@ impl Machine<'_> {
             let columns = self.state.frame.locals.get(local.0 as usize);
             for (component, column) in (0u32..).zip(columns.into_iter().flatten()) {
                 let threads = 0..self.lanes as u32;
-                let parts = threads.filter(|thread| is_part(column.at(*thread as usize), range));
+                let parts = threads.filter(|thread| is_left(column.at(*thread as usize)));
                 leftovers
                     .registers
                     .extend(parts.map(|thread| (*local, component, thread)));

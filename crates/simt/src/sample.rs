@@ -221,7 +221,7 @@ impl<'t> Sample<'t> {
     fn evaluate(&mut self, atom: u32) -> u32 {
         let mut hash = self.hash();
         let Some(Term::Apply(op, arguments)) = self.terms.term(atom) else {
-            self.guessed |= self.strict;
+            self.guessed |= self.strict || self.given.is_some();
             hash.0 ^= u64::from(atom) << 32;
             let word = (hash.next() >> 32) as u32;
             return if self.has_few_passes { word % 64 } else { word };
