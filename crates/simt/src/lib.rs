@@ -41,6 +41,7 @@ mod memory;
 mod missed;
 mod named;
 mod observe;
+mod onward;
 mod opaque;
 mod operator;
 mod order;

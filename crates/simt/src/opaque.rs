@@ -6,10 +6,10 @@ use shaderlint_hlsl::{
     BinaryOp, Expr, ExprKind, GlobalId, Intrinsic, ResourceKind, Scalar, Shader, Span, Storage, Type,
 };
 
-use crate::claim::FROM_HEAP;
 use crate::column::Column;
 use crate::custom::{is_named_as_macro, is_of_name};
 use crate::fold;
+use crate::handle::FROM_HEAP;
 use crate::machine::{Machine, Run};
 use crate::meaning::{Meaning, is_told};
 use crate::place::{Place, Root, is_resource};

@@ -27,10 +27,10 @@ use shaderlint_hlsl::{Expr, Function, FunctionId, Global, GlobalId, LocalId, Sha
 
 use crate::aggregate::{block_of, statement_at};
 use crate::atomic::combining;
-use crate::claim::from_heap;
 use crate::column::Column;
 use crate::effects::EffectsCache;
 use crate::finding::{Claim, Operator, Stop};
+use crate::handle::from_heap;
 use crate::machine::{Halt, Machine, Run, State};
 use crate::terms::{Symbol, Terms};
 use crate::transfer::resource_name;

@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{GlobalId, Shader, Span, Storage, Type};
 
-use crate::claim::CONSTANT_FROM_HEAP;
 use crate::column::Column;
+use crate::handle::CONSTANT_FROM_HEAP;
 use crate::history::Step;
 use crate::machine::{Machine, Run, Write};
 use crate::place::{Place, Root, index_outside};

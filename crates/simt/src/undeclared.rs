@@ -11,13 +11,13 @@ use std::collections::BTreeSet;
 use shaderlint_hlsl::{Expr, ExprKind, Shader};
 
 use crate::atomic::Cell;
-use crate::claim::FROM_HEAP;
 use crate::column::Column;
 use crate::control;
 use crate::custom::{
     is_named_as_constant, is_named_as_macro, is_named_as_one, is_named_as_variable, is_of_name,
 };
 use crate::finding::Atomic;
+use crate::handle::FROM_HEAP;
 use crate::machine::{Machine, Run};
 use crate::opaque::MAX_COUNT;
 use crate::place::{Components, Place, Root};
