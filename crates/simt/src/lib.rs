@@ -13,6 +13,7 @@ mod atoms;
 mod bins;
 mod bounds;
 mod claim;
+mod classify;
 mod column;
 mod control;
 mod custom;
