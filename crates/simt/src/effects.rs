@@ -10,8 +10,9 @@ use shaderlint_hlsl::{
 };
 
 use crate::finding::Atomic;
-use crate::opaque::{Unknown, status_argument};
+use crate::opaque::status_argument;
 use crate::undeclared::atomic_method;
+use crate::unknown::Unknown;
 
 /// An upper bound on what running some statements reads and writes.
 #[derive(Clone, Debug, Default, PartialEq)]

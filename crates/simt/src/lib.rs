@@ -67,6 +67,7 @@ mod together;
 mod transfer;
 mod undeclared;
 mod undefined;
+mod unknown;
 mod value;
 mod wave;
 mod window;
