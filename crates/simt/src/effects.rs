@@ -10,7 +10,7 @@ use shaderlint_hlsl::{
 };
 
 use crate::finding::Atomic;
-use crate::opaque::status_argument;
+use crate::opaque::{is_read, status_argument};
 use crate::undeclared::atomic_method;
 use crate::unknown::Unknown;
 
@@ -419,8 +419,7 @@ impl EffectsCache {
                 name,
                 arguments,
             } => {
-                let writes =
-                    !(name.starts_with("Load") || name.starts_with("Sample") || name.starts_with("Gather"));
+                let writes = !is_read(name);
                 effects.device_observed |= object.ty.is_writable() && !name.starts_with("Store");
                 effects.atomic |= Atomic::of_name(name).is_some();
                 self.expression(shader, object, writes, effects);
