@@ -2,9 +2,9 @@
 
 use shaderlint_hlsl::{Direction, Expr, ExprKind, FunctionId, LocalId, Type};
 
-use crate::column::Column;
 use crate::machine::{Frame, MAX_COMPONENTS, Machine, Run};
 use crate::place::Place;
+use crate::terms::column::Column;
 
 impl<'a> Machine<'a> {
     pub fn call(&mut self, id: FunctionId, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {

@@ -4,11 +4,11 @@
 //! things are said, and each holds by itself, whatever the rest of the kernel does:
 //!
 //! - *The address is the same for all active threads*: their terms are equal, and equal terms are equal values
-//!   ([`crate::value`]). Where a loop's passes cannot be counted, it is shown for a pass that may be any: all that the
+//!   ([`crate::terms::value`]). Where a loop's passes cannot be counted, it is shown for a pass that may be any: all that the
 //!   loop writes is unknown in it, thread by thread.
 //! - *Several threads of a wave may make it in one step*: [`crate::together`].
 //! - *Nothing depends on what it found*, or it was made into an address: values remember the atomics they came from
-//!   ([`crate::flow`]), and all that a run decides, addresses or stores is asked for them.
+//!   ([`crate::terms::flow`]), and all that a run decides, addresses or stores is asked for them.
 //!
 //! Then one thread may make the atomic for all of its wave: atomics on one cell "are serialized in an undefined order"
 //! (D3D11.3 functional spec 7.14.2), and threads that are at one place may come there one right after the other.
@@ -20,15 +20,15 @@ use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span, Type};
 
 use crate::aggregate;
 use crate::bins;
-use crate::column::Column;
 use crate::effects::Effects;
 use crate::finding::{Amount, Atomic, Cells, Claim, Found, Stop};
-use crate::flow::{Facts, Mark, Source};
 use crate::machine::{BUDGET, Machine, TOO_MANY_STEPS};
 use crate::order::Order;
 use crate::parts;
 use crate::terms::Terms;
-use crate::value::Value;
+use crate::terms::column::Column;
+use crate::terms::flow::{Facts, Mark, Source};
+use crate::terms::value::Value;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
 /// Fewer threads than this gain nothing by aggregating: it is the smallest wave there is.

@@ -6,14 +6,16 @@ use shaderlint_hlsl::{Scalar, Span};
 
 use crate::atoms::Atoms;
 use crate::effects::Effects;
-use crate::finding::{Collective, Elements, Half, Kind, Operator, Shape};
+use crate::finding::{Collective, Elements, Kind, Shape};
 use crate::leftover::Leftovers;
 use crate::machine::Machine;
 use crate::memory::Shared;
 use crate::observe::{Row, Watch, borrowed, row_length};
 use crate::row::{self, Scan};
 use crate::terms::Term;
-use crate::value::Value;
+use crate::terms::halves::Half;
+use crate::terms::operator::Operator;
+use crate::terms::value::Value;
 
 /// What the candidate left somewhere.
 struct Pattern {
@@ -316,7 +318,7 @@ fn spread_scan(atoms: &Atoms, place: &Elements, row: &[Value], lanes: u32) -> Op
             }
         };
         let (start, last) = (rank(start)?, rank(end - 1)?);
-        (last + 1 - start == row::size(value)).then_some(Value::Run {
+        (last + 1 - start == value.atom_count()).then_some(Value::Run {
             operator,
             start,
             end: last + 1,

@@ -4,14 +4,14 @@ use std::borrow::Cow;
 
 use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, Scalar, Type};
 
-use crate::column::{Column, Mask};
-use crate::flow::Source;
-use crate::fold;
 use crate::layout;
 use crate::machine::{MAX_COMPONENTS, Machine, Run};
 use crate::place::{Root, is_resource};
 use crate::terms::Terms;
-use crate::value::Value;
+use crate::terms::column::{Column, Mask};
+use crate::terms::flow::Source;
+use crate::terms::fold;
+use crate::terms::value::Value;
 
 impl<'a> Machine<'a> {
     /// The components of an expression's value; those of threads that are not active mean nothing.

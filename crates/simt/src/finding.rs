@@ -5,6 +5,8 @@ use std::collections::BTreeSet;
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Span};
 
 use crate::leftover::Leftovers;
+use crate::terms::halves::Half;
+use crate::terms::operator::Operator;
 use crate::wave::LaneMap;
 
 /// What one entry point's run showed.
@@ -108,13 +110,6 @@ pub enum Kind {
     Reduction,
 }
 
-/// 16 of the 32 bits of a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Half {
-    Low,
-    High,
-}
-
 /// The shape of the computation, told from the partial results at its barriers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
@@ -127,24 +122,6 @@ pub enum Shape {
     /// Everything combined between two barriers.
     Serial,
     Other,
-}
-
-/// An associative, commutative operator. Those of floats are so only up to rounding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Operator {
-    Add,
-    FloatAdd,
-    Mul,
-    FloatMul,
-    MinUint,
-    MaxUint,
-    MinInt,
-    MaxInt,
-    MinFloat,
-    MaxFloat,
-    And,
-    Or,
-    Xor,
 }
 
 /// Where the elements of a collective lie.

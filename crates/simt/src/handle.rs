@@ -13,10 +13,10 @@
 
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Type};
 
-use crate::column::Column;
 use crate::machine::{Machine, Run};
 use crate::place::Root;
-use crate::value::Value;
+use crate::terms::column::Column;
+use crate::terms::value::Value;
 
 /// A resource, and which one it is of several.
 pub(crate) type Handle = (GlobalId, Vec<Column>);

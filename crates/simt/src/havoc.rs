@@ -9,14 +9,14 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{GlobalId, LocalId, Span, Stmt, Type};
 
-use crate::column::Column;
 use crate::effects::Effects;
-use crate::history::Step;
 use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
 use crate::meaning::Meaning;
 use crate::terms::Symbol;
+use crate::terms::column::Column;
+use crate::terms::history::Step;
+use crate::terms::value::{Op, Value};
 use crate::transfer::{ANY_RESOURCE, resource_name};
-use crate::value::{Op, Value};
 
 impl Machine<'_> {
     /// Leaves in everything the statements may write a term of everything they may read.

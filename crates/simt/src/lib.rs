@@ -15,7 +15,6 @@ mod bounds;
 mod call;
 mod claim;
 mod classify;
-mod column;
 mod control;
 mod custom;
 mod difference;
@@ -25,13 +24,8 @@ mod equivalence;
 mod eval;
 mod evaluate;
 mod finding;
-mod flow;
-mod fold;
-mod formula;
-mod halves;
 mod handle;
 mod havoc;
-mod history;
 mod host;
 mod intrinsic;
 mod lanes;
@@ -46,20 +40,15 @@ mod named;
 mod observe;
 mod onward;
 mod opaque;
-mod operator;
 mod order;
 mod packing;
 mod parts;
 mod passes;
-mod pile;
 mod place;
 mod probe;
 mod rewrite;
-mod rounding;
 mod row;
-mod sample;
 mod served;
-mod shape;
 mod shuffle;
 mod starts;
 mod statement;
@@ -70,7 +59,6 @@ mod transfer;
 mod undeclared;
 mod undefined;
 mod unknown;
-mod value;
 mod wave;
 mod window;
 
@@ -80,11 +68,13 @@ pub use effects::calls_unknown;
 pub use equivalence::{Outcome, WaveRun, compare, proved_of_itself};
 pub use evaluate::{Written, ends, evaluate, evaluate_groups};
 pub use finding::{
-    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Half,
-    Holders, HostValue, Instance, Iteration, Kind, Operator, OutOfBounds, Parts, Quantity, Race, Rewrite,
-    Shape, Stop, Uninitialised, WaveDependence, WaveEffect, WaveLadder,
+    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Holders,
+    HostValue, Instance, Iteration, Kind, OutOfBounds, Parts, Quantity, Race, Rewrite, Shape, Stop,
+    Uninitialised, WaveDependence, WaveEffect, WaveLadder,
 };
 pub use order::unordered;
-pub use sample::{BUFFER_END, Given};
 pub use served::serves_alike;
+pub use terms::halves::Half;
+pub use terms::operator::Operator;
+pub use terms::sample::{BUFFER_END, Given};
 pub use wave::{LaneMap, WAVE_SIZES};

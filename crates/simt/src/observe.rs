@@ -6,12 +6,13 @@ use std::collections::BTreeSet;
 use shaderlint_hlsl::{Expr, LocalId, Scalar, Span, Type};
 
 use crate::atoms::Layouts;
-use crate::column::Column;
-use crate::finding::{Elements, Half};
+use crate::finding::Elements;
 use crate::layout::{Layout, MAX_WIDTH};
 use crate::machine::Machine;
 use crate::row::{self};
-use crate::value::Value;
+use crate::terms::column::Column;
+use crate::terms::halves::Half;
+use crate::terms::value::Value;
 
 /// Values that may hold results, with where they are and of which type.
 pub(crate) type Row<'r> = (Elements, Scalar, Cow<'r, [Value]>);
@@ -167,7 +168,7 @@ impl Machine<'_> {
         let first = self.state.active.threads().next().unwrap_or(0);
         for (component, column) in value.iter().enumerate() {
             let value = column.at(first);
-            if row::size(value) as usize >= self.lanes.min(row::LEAST as usize) {
+            if value.atom_count() as usize >= self.lanes.min(row::LEAST as usize) {
                 let component = (value_count(ty) > 1).then_some(component as u8);
                 watch
                     .noticed
@@ -191,7 +192,7 @@ impl Machine<'_> {
             None => self.rows(&watch),
         };
         let values = rows.iter().flat_map(|(_, _, row)| row.iter());
-        let widest = values.map(row::size).max().unwrap_or(0);
+        let widest = values.map(Value::atom_count).max().unwrap_or(0);
         if widest > watch.widths.last().copied().unwrap_or(1) {
             watch.widths.push(widest);
             let has_scan = || {

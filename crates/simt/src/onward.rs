@@ -8,12 +8,12 @@
 use shaderlint_hlsl::{BinaryOp, Case, LocalId, Loop, Scalar, Span, Stmt, StmtKind};
 
 use crate::claim::Sites;
-use crate::column::{Column, Mask};
 use crate::effects::Effects;
-use crate::flow::Source;
-use crate::fold;
 use crate::machine::{Halt, LoopState, MAX_COMPONENTS, Machine, Run};
 use crate::passes::Held;
+use crate::terms::column::{Column, Mask};
+use crate::terms::flow::Source;
+use crate::terms::fold;
 
 /// Where a statement began.
 pub(crate) struct Whereabouts {

@@ -2,15 +2,15 @@
 
 use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, ResourceKind, Scalar, Span, Type};
 
-use crate::column::Column;
 use crate::machine::{Machine, Run};
 use crate::meaning::{Meaning, is_told};
 use crate::place::{Place, Root, is_resource};
-use crate::shape::CONVERSION;
 use crate::terms::Symbol;
+use crate::terms::column::Column;
+use crate::terms::shape::CONVERSION;
+use crate::terms::value::{Op, Value};
 use crate::transfer::resource_name;
 use crate::unknown::{Unknown, is_name};
-use crate::value::{Op, Value};
 
 /// Components of a value that are told apart where it is not understood.
 pub(crate) const MAX_COUNT: usize = 64;
@@ -223,6 +223,32 @@ impl<'a> Machine<'a> {
             }
         }
         Ok(value)
+    }
+
+    /// Whether values may be one for one thread and another for the next without any data in them.
+    fn may_tell_threads(&self, column: &Column) -> bool {
+        let is_one = column
+            .uniform(self.state.active)
+            .is_some_and(|value| !self.terms.is_guessed(value));
+        !is_one && !self.is_data(column)
+    }
+
+    /// Whether each thread's value was made of data in the same way. What was made in another way for one thread, such as
+    /// of its number, may tell it from the others whatever the data are.
+    pub fn is_data(&self, column: &Column) -> bool {
+        let mut first = None;
+        let mut active = self.state.active.threads();
+        active.all(|thread| {
+            let value = column.at(thread);
+            let shape = self.terms.shape(value).filter(|_| self.terms.has_data(value));
+            shape.is_some() && *first.get_or_insert(shape) == shape
+        })
+    }
+
+    /// Whether these are the values of a variable whose name is not known.
+    fn is_named(&self, column: &Column) -> bool {
+        let mut active = self.state.active.threads();
+        active.all(|thread| self.terms.is_variable_name(column.at(thread)))
     }
 
     /// Number of values that one of `ty` is followed by. One of a type that is not known is followed in a run for claims

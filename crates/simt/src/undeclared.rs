@@ -11,7 +11,6 @@ use std::collections::BTreeSet;
 use shaderlint_hlsl::{Expr, ExprKind, Shader};
 
 use crate::atomic::Cell;
-use crate::column::Column;
 use crate::control;
 use crate::custom::{
     is_named_as_constant, is_named_as_macro, is_named_as_one, is_named_as_variable, is_of_name,
@@ -21,6 +20,7 @@ use crate::handle::FROM_HEAP;
 use crate::machine::{Machine, Run};
 use crate::opaque::MAX_COUNT;
 use crate::place::{Components, Place, Root};
+use crate::terms::column::Column;
 
 /// Characters of a statement that are looked at.
 const MAX_CALL: usize = 1000;

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, GlobalId, Scalar, Shader, Storage, Type};
 
-use crate::column::Column;
 use crate::custom::{is_named_as_macro, is_of_name};
-use crate::fold;
 use crate::handle::FROM_HEAP;
 use crate::machine::Machine;
 use crate::opaque::is_read;
 use crate::terms::Symbol;
+use crate::terms::column::Column;
+use crate::terms::fold;
+use crate::terms::value::{Op, Value};
 use crate::transfer::resource_name;
-use crate::value::{Op, Value};
 
 /// A call of something that is not there.
 #[derive(Clone, Copy)]
@@ -65,7 +65,7 @@ impl Machine<'_> {
     /// it keeps for its next call, to other threads' results. So it is held to be a write to some resource, by which two
     /// kernels are equal only if each thread makes the same calls in the same order among its writes; and what it gives
     /// depends on the thread and on all that has happened to device memory before, earlier calls among it
-    /// ([`crate::history`]).
+    /// ([`crate::terms::history`]).
     ///
     /// Groupshared arrays and `static` variables of the text at hand it reaches only as [`Machine::reach`] says. What they hold is
     /// then part of what it reads, with whether that was written since the last barrier, and what it leaves in them is
