@@ -4,8 +4,8 @@
 //! things are said, and each holds by itself, whatever the rest of the kernel does:
 //!
 //! - *The address is the same for all active threads*: their terms are equal, and equal terms are equal values
-//!   ([`crate::terms::value`]). Where a loop's passes cannot be counted, it is shown for a pass that may be any: all that the
-//!   loop writes is unknown in it, thread by thread.
+//!   ([`crate::terms::value`]). Where a loop's passes cannot be counted, it is shown for a pass that may be any: all that
+//!   the loop writes is unknown in it, thread by thread.
 //! - *Several threads of a wave may make it in one step*: [`crate::together`].
 //! - *Nothing depends on what it found*, or it was made into an address: values remember the atomics they came from
 //!   ([`crate::terms::flow`]), and all that a run decides, addresses or stores is asked for them.
@@ -20,8 +20,7 @@ use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span, Type};
 
 use crate::aggregate;
 use crate::bins;
-use crate::effects::Effects;
-use crate::finding::{Amount, Atomic, Cells, Claim, Found, Stop};
+use crate::finding::{Amount, Cells, Claim, Found, Stop};
 use crate::machine::{BUDGET, Machine, TOO_MANY_STEPS};
 use crate::order::Order;
 use crate::parts;
@@ -29,6 +28,8 @@ use crate::terms::Terms;
 use crate::terms::column::Column;
 use crate::terms::flow::{Facts, Mark, Source};
 use crate::terms::value::Value;
+use crate::text::calls::Atomic;
+use crate::text::effects::Effects;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
 /// Fewer threads than this gain nothing by aggregating: it is the smallest wave there is.
@@ -138,27 +139,6 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> (
         }
     }
     (claims, early)
-}
-
-impl Atomic {
-    /// The claims among functions and methods. Minima and maxima, mostly the bounds of a tile, are left alone.
-    pub(crate) fn of_name(name: &str) -> Option<Atomic> {
-        Some(match name {
-            "InterlockedAdd" => Atomic::Add,
-            "InterlockedAnd" => Atomic::And,
-            "InterlockedOr" => Atomic::Or,
-            "InterlockedXor" => Atomic::Xor,
-            "IncrementCounter" => Atomic::Increment,
-            "DecrementCounter" => Atomic::Decrement,
-            "Append" => Atomic::Append,
-            "Consume" => Atomic::Consume,
-            _ => return None,
-        })
-    }
-
-    fn counts(self) -> bool {
-        matches!(self, Atomic::Add | Atomic::Increment | Atomic::Decrement)
-    }
 }
 
 impl Claims {

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use shaderlint_hlsl::{Scalar, Span};
 
 use crate::atoms::Atoms;
-use crate::effects::Effects;
 use crate::finding::{Collective, Elements, Kind, Shape};
 use crate::leftover::Leftovers;
 use crate::machine::Machine;
@@ -16,6 +15,7 @@ use crate::terms::Term;
 use crate::terms::halves::Half;
 use crate::terms::operator::Operator;
 use crate::terms::value::Value;
+use crate::text::effects::Effects;
 
 /// What the candidate left somewhere.
 struct Pattern {

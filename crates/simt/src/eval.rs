@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, Scalar, Type};
 
-use crate::layout;
 use crate::machine::{MAX_COMPONENTS, Machine, Run};
 use crate::place::{Root, is_resource};
 use crate::terms::Terms;
@@ -12,6 +11,7 @@ use crate::terms::column::{Column, Mask};
 use crate::terms::flow::Source;
 use crate::terms::fold;
 use crate::terms::value::Value;
+use crate::text::layout;
 
 impl<'a> Machine<'a> {
     /// The components of an expression's value; those of threads that are not active mean nothing.

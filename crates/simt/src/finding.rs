@@ -7,6 +7,7 @@ use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Span};
 use crate::leftover::Leftovers;
 use crate::terms::halves::Half;
 use crate::terms::operator::Operator;
+use crate::text::calls::Atomic;
 use crate::wave::LaneMap;
 
 /// What one entry point's run showed.
@@ -385,31 +386,6 @@ pub enum Quantity {
     /// As a variable, or a part of one.
     Variable,
     Expression,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Atomic {
-    Add,
-    And,
-    Or,
-    Xor,
-    /// `IncrementCounter`.
-    Increment,
-    /// `DecrementCounter`.
-    Decrement,
-    Append,
-    Consume,
-}
-
-impl Atomic {
-    /// Whether it moves a counter that no address names, and that moves by one only.
-    #[must_use]
-    pub fn is_of_hidden_counter(self) -> bool {
-        matches!(
-            self,
-            Atomic::Increment | Atomic::Decrement | Atomic::Append | Atomic::Consume
-        )
-    }
 }
 
 /// Where the atomics of one step go.

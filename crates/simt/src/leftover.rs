@@ -4,8 +4,8 @@
 //! pyramid or what a sweep down starts from, the sum is a part of something else, which no sum takes the place of. So a
 //! kernel with a reduction is run once more, in which the reduction's partial results are replaced at its end by marked
 //! values, which stand for anything. Terms keep the marks of all they are made of in any way
-//! ([`crate::terms::flow::Facts::counters`]), and so do the guards of what is done under conditions on them: a mark in what is
-//! stored in a resource says that partial results are used.
+//! ([`crate::terms::flow::Facts::counters`]), and so do the guards of what is done under conditions on them: a mark in
+//! what is stored in a resource says that partial results are used.
 //!
 //! This withdraws findings and makes none: where the run has to stop early nothing is withdrawn.
 

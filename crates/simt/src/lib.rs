@@ -16,10 +16,8 @@ mod call;
 mod claim;
 mod classify;
 mod control;
-mod custom;
 mod difference;
 mod divergence;
-mod effects;
 mod equivalence;
 mod eval;
 mod evaluate;
@@ -29,14 +27,11 @@ mod havoc;
 mod host;
 mod intrinsic;
 mod lanes;
-mod layout;
 mod leftover;
 mod machine;
-mod meaning;
 mod memory;
 mod method;
 mod missed;
-mod named;
 mod observe;
 mod onward;
 mod opaque;
@@ -54,6 +49,7 @@ mod starts;
 mod statement;
 mod steps;
 mod terms;
+mod text;
 mod together;
 mod transfer;
 mod undeclared;
@@ -64,11 +60,10 @@ mod window;
 
 pub use analyze::analyze;
 pub use difference::Difference;
-pub use effects::calls_unknown;
 pub use equivalence::{Outcome, WaveRun, compare, proved_of_itself};
 pub use evaluate::{Written, ends, evaluate, evaluate_groups};
 pub use finding::{
-    Access, Amount, Analysis, Atomic, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Holders,
+    Access, Amount, Analysis, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Holders,
     HostValue, Instance, Iteration, Kind, OutOfBounds, Parts, Quantity, Race, Rewrite, Shape, Stop,
     Uninitialised, WaveDependence, WaveEffect, WaveLadder,
 };
@@ -77,4 +72,6 @@ pub use served::serves_alike;
 pub use terms::halves::Half;
 pub use terms::operator::Operator;
 pub use terms::sample::{BUFFER_END, Given};
+pub use text::calls::Atomic;
+pub use text::effects::calls_unknown;
 pub use wave::{LaneMap, WAVE_SIZES};

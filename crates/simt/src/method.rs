@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use shaderlint_hlsl::{Expr, ExprKind, ResourceKind, Shader, Type};
 
 use crate::atomic::Cell;
-use crate::layout::is_of_words;
 use crate::machine::{MAX_COMPONENTS, Machine, Run};
 use crate::terms::column::Column;
+use crate::text::layout::is_of_words;
 
 impl<'a> Machine<'a> {
     pub fn method(

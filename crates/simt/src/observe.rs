@@ -7,12 +7,12 @@ use shaderlint_hlsl::{Expr, LocalId, Scalar, Span, Type};
 
 use crate::atoms::Layouts;
 use crate::finding::Elements;
-use crate::layout::{Layout, MAX_WIDTH};
 use crate::machine::Machine;
 use crate::row::{self};
 use crate::terms::column::Column;
 use crate::terms::halves::Half;
 use crate::terms::value::Value;
+use crate::text::layout::{Layout, MAX_WIDTH};
 
 /// Values that may hold results, with where they are and of which type.
 pub(crate) type Row<'r> = (Elements, Scalar, Cow<'r, [Value]>);

@@ -8,12 +8,12 @@
 use shaderlint_hlsl::{BinaryOp, Case, LocalId, Loop, Scalar, Span, Stmt, StmtKind};
 
 use crate::claim::Sites;
-use crate::effects::Effects;
 use crate::machine::{Halt, LoopState, MAX_COMPONENTS, Machine, Run};
 use crate::passes::Held;
 use crate::terms::column::{Column, Mask};
 use crate::terms::flow::Source;
 use crate::terms::fold;
+use crate::text::effects::Effects;
 
 /// Where a statement began.
 pub(crate) struct Whereabouts {

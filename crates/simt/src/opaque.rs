@@ -1,16 +1,16 @@
 //! What is not understood: terms of its text and of what it is given.
 
-use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, ResourceKind, Scalar, Span, Type};
+use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, Span, Type};
 
 use crate::machine::{Machine, Run};
-use crate::meaning::{Meaning, is_told};
 use crate::place::{Place, Root, is_resource};
 use crate::terms::Symbol;
 use crate::terms::column::Column;
 use crate::terms::shape::CONVERSION;
 use crate::terms::value::{Op, Value};
+use crate::text::calls::{Unknown, is_name, is_read, status_argument};
+use crate::text::meaning::{Meaning, is_told};
 use crate::transfer::resource_name;
-use crate::unknown::{Unknown, is_name};
 
 /// Components of a value that are told apart where it is not understood.
 pub(crate) const MAX_COUNT: usize = 64;
@@ -429,33 +429,4 @@ impl<'a> Machine<'a> {
         self.write_opaquely(text, 0, &all, (&place, target.span), true)?;
         Ok(Some(()))
     }
-}
-
-/// Whether a method of this name only reads.
-pub(crate) fn is_read(name: &str) -> bool {
-    ["Load", "Sample", "Gather"]
-        .iter()
-        .any(|read| name.starts_with(read))
-}
-
-/// The variable in which a load or sample leaves whether all of what it read is there: its last argument, "a variable to
-/// store the status" (learn.microsoft.com of `Load`, `Sample`, `Gather` and their kin), where there are as many.
-pub(crate) fn status_argument(expr: &Expr) -> Option<&Expr> {
-    let ExprKind::Method {
-        object,
-        name,
-        arguments,
-    } = &expr.kind
-    else {
-        return None;
-    };
-    let least = match &object.ty {
-        Type::Resource(ResourceKind::Texture, _) if name.starts_with("Load") => 3,
-        Type::Resource(..) if name.starts_with("Load") => 2,
-        Type::Resource(..) if name.starts_with("Gather") => 3,
-        Type::Resource(..) if name.starts_with("Sample") => 4,
-        _ => return None,
-    };
-    let last = arguments.last().filter(|_| arguments.len() >= least);
-    last.filter(|last| matches!(last.ty, Type::Scalar(Scalar::Uint | Scalar::Int)))
 }

@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Shader, Span, Stmt};
 
 use crate::atoms::{Layouts, Twin};
-use crate::effects::Effects;
 use crate::finding::{Collective, Elements, Kind};
 use crate::machine::{MAX_WORK, Machine, Report, State};
 use crate::memory::Shared;
@@ -20,6 +19,7 @@ use crate::observe::Watch;
 use crate::terms::Terms;
 use crate::terms::column::Column;
 use crate::terms::value::Value;
+use crate::text::effects::Effects;
 
 /// Statements tried as the start of a candidate, per entry point.
 const MAX_PROBES: usize = 96;

@@ -27,7 +27,6 @@ use shaderlint_hlsl::{Expr, Function, FunctionId, Global, GlobalId, LocalId, Sha
 
 use crate::aggregate::{block_of, statement_at};
 use crate::atomic::combining;
-use crate::effects::EffectsCache;
 use crate::finding::{Claim, Stop};
 use crate::handle::from_heap;
 use crate::machine::{Halt, Machine, Run, State};
@@ -36,6 +35,7 @@ use crate::terms::operator::Operator;
 use crate::terms::sample::SplitMix;
 use crate::terms::value::Value;
 use crate::terms::{Symbol, Terms};
+use crate::text::effects::EffectsCache;
 use crate::transfer::resource_name;
 use crate::wave::{WAVE_SIZES, Waves};
 

@@ -25,10 +25,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{Expr, FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind};
 
-use crate::effects::{Effects, EffectsCache};
 use crate::finding::{Elements, Kind, WaveLadder};
 use crate::lanes::{Lanes, Pattern, register};
-use crate::layout::Layout;
 use crate::machine::{BUDGET, MAX_COMPONENTS, Machine, Run};
 use crate::missed::Missed;
 use crate::packing;
@@ -37,6 +35,8 @@ use crate::starts::{Key, effects_of_ladder, starts};
 use crate::terms::column::{Column, Mask};
 use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
+use crate::text::effects::{Effects, EffectsCache};
+use crate::text::layout::Layout;
 use crate::wave::{WAVE_SIZES, Waves};
 
 /// Statements tried as a ladder's first, per run.

@@ -2,61 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, GlobalId, Scalar, Shader, Storage, Type};
+use shaderlint_hlsl::{BinaryOp, Expr, GlobalId, Scalar, Storage};
 
-use crate::custom::{is_named_as_macro, is_of_name};
 use crate::handle::FROM_HEAP;
 use crate::machine::Machine;
-use crate::opaque::is_read;
 use crate::terms::Symbol;
 use crate::terms::column::Column;
 use crate::terms::fold;
 use crate::terms::value::{Op, Value};
+use crate::text::calls::Unknown;
 use crate::transfer::resource_name;
-
-/// A call of something that is not there.
-#[derive(Clone, Copy)]
-pub(crate) struct Unknown {
-    /// By custom ([`crate::custom`]).
-    pub is_macro: bool,
-}
-
-impl Unknown {
-    /// What an expression calls of which nothing is known.
-    pub fn of(shader: &Shader, expr: &Expr) -> Option<Unknown> {
-        let is_unknown = match &expr.kind {
-            ExprKind::Opaque(_) => true,
-            // The methods of resources are known by their names.
-            ExprKind::Method { object, name, .. } => {
-                !matches!(object.ty, Type::Resource(..)) && !is_read(name)
-            }
-            _ => false,
-        };
-        let text = expr.span.slice(&shader.text).trim_ascii();
-        let called = text.iter().position(|byte| *byte == b'(');
-        let called = called.filter(|_| is_unknown && text.ends_with(b")"))?;
-        Some(Unknown::by_name(text.get(..called).unwrap_or_default()))
-    }
-
-    /// What a statement calls that is but a name.
-    pub fn of_statement(shader: &Shader, expr: &Expr) -> Option<Unknown> {
-        is_name(shader, expr).then(|| Unknown::by_name(expr.span.slice(&shader.text)))
-    }
-
-    fn by_name(name: &[u8]) -> Unknown {
-        Unknown {
-            is_macro: is_named_as_macro(name),
-        }
-    }
-}
-
-/// Whether an expression that is not understood is a name and no more.
-pub(crate) fn is_name(shader: &Shader, expr: &Expr) -> bool {
-    let expr = expr.uncast();
-    let text = expr.span.slice(&shader.text);
-    matches!(&expr.kind, ExprKind::Opaque(operands) if operands.is_empty())
-        && text.iter().copied().all(is_of_name)
-}
 
 impl Machine<'_> {
     /// A call of what is not there, given `all`: what each thread gets from it is a term of all that it may read.
@@ -67,9 +22,9 @@ impl Machine<'_> {
     /// depends on the thread and on all that has happened to device memory before, earlier calls among it
     /// ([`crate::terms::history`]).
     ///
-    /// Groupshared arrays and `static` variables of the text at hand it reaches only as [`Machine::reach`] says. What they hold is
-    /// then part of what it reads, with whether that was written since the last barrier, and what it leaves in them is
-    /// not known. That it races with what the text does to them is not assumed.
+    /// Groupshared arrays and `static` variables of the text at hand it reaches only as [`Machine::reach`] says. What
+    /// they hold is then part of what it reads, with whether that was written since the last barrier, and what it leaves
+    /// in them is not known. That it races with what the text does to them is not assumed.
     pub fn call_unknown(&mut self, text: Symbol, all: &Column, is_macro: bool) -> Column {
         let reach = self.reach(is_macro);
         let held = Column::Uniform(self.held(&reach));

@@ -1,11 +1,11 @@
 //! What a run computes on: values as terms over atoms, and what is asked of them.
 //!
-//! [`value`] has the terms, and [`fold`] makes them as HLSL's arithmetic does; [`mod@column`] is one value a thread. How a term
-//! was made is told by [`flow`] (which atomics had a part in it), [`shape`] (of data, and in which way), [`rounding`] (in
-//! which order floats were combined) and [`halves`] (of which halves of words). [`sample`] computes terms for inputs, and
-//! [`formula`] shows them to people. Nothing in here knows of a thread group that runs.
+//! [`value`] has the terms, and [`fold`] makes them as HLSL's arithmetic does; [`mod@column`] is one value a thread. How
+//! a term was made is told by [`flow`] (which atomics had a part in it), [`shape`] (of data, and in which way),
+//! [`rounding`] (in which order floats were combined) and [`halves`] (of which halves of words). [`sample`] computes
+//! terms for inputs, and [`formula`] shows them to people. Nothing in here knows of a thread group that runs.
 //!
-//! In this file are the atoms of a run: what each stands for, so that the same operation on equal operands is the same atom.
+//! In this file are the atoms: what each stands for, so that the same operation on equal operands is the same atom.
 
 pub(crate) mod column;
 pub(crate) mod flow;

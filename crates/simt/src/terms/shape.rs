@@ -2,14 +2,14 @@
 //!
 //! What was made in one way of data is any value for any thread; what was made in another way for one thread, such as of
 //! its number, may tell it from the others whatever the data are. A name alone that nothing declares is a variable's where
-//! it is named like one ([`crate::custom`]).
+//! it is named like one ([`crate::text::custom`]).
 
 use rustc_hash::FxHashSet;
 
-use crate::custom::{is_variable, may_name_one};
 use crate::terms::flow::Source;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms, fingerprint};
+use crate::text::custom::{is_variable, may_name_one};
 
 /// How the text of a conversion begins.
 pub(crate) const CONVERSION: &str = "as ";

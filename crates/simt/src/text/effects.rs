@@ -9,10 +9,10 @@ use shaderlint_hlsl::{
     Storage, Type,
 };
 
-use crate::finding::Atomic;
-use crate::opaque::{is_read, status_argument};
-use crate::undeclared::atomic_method;
-use crate::unknown::Unknown;
+use crate::text::calls::Atomic;
+use crate::text::calls::Unknown;
+use crate::text::calls::atomic_method;
+use crate::text::calls::{is_read, status_argument};
 
 /// An upper bound on what running some statements reads and writes.
 #[derive(Clone, Debug, Default, PartialEq)]
