@@ -4,12 +4,12 @@ use std::num::NonZeroU32;
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Span, Type};
 
-use crate::column::{Column, Mask};
 use crate::finding::{Access, Iteration, Race};
 use crate::host::Within;
 use crate::machine::Machine;
 use crate::memory::{Action, Conflict, Meeting, Pass, Site, Touch, Touches};
-use crate::value::{Op, Value};
+use crate::terms::column::{Column, Mask};
+use crate::terms::value::{Op, Value};
 
 /// Pairs of values written at the same two places that are compared.
 const MAX_ASKED: u32 = 64;

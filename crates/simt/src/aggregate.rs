@@ -30,9 +30,9 @@ use shaderlint_hlsl::{
 };
 
 use crate::atomic::combining;
-use crate::claim::is_heap;
-use crate::effects::EffectsCache;
 use crate::finding::{Cells, Claim, Found, Parts, Quantity};
+use crate::handle::is_heap;
+use crate::text::effects::EffectsCache;
 
 /// An atomic's call, taken apart.
 #[derive(Clone, Copy)]

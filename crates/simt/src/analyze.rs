@@ -4,15 +4,15 @@ use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
 
 use crate::bounds::{self, Bound};
 use crate::claim;
-use crate::effects::{Effects, EffectsCache};
 use crate::finding::{Analysis, Collective, Instance, Iteration, OutOfBounds, Race};
 use crate::leftover::withdraw_parts;
 use crate::machine::{BUDGET, FIRST_WORK, MAX_WORK, Machine, Report};
 use crate::missed::is_for_other_waves;
-use crate::named::Beginning;
 use crate::packing;
 use crate::shuffle;
 use crate::terms::Terms;
+use crate::text::effects::{Effects, EffectsCache};
+use crate::text::named::Beginning;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
 use crate::window::View;
 

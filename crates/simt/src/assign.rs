@@ -2,10 +2,10 @@
 
 use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, Storage, Type};
 
-use crate::column::Column;
 use crate::control::root;
 use crate::machine::{Machine, Run};
 use crate::place::is_resource;
+use crate::terms::column::Column;
 
 impl<'a> Machine<'a> {
     pub fn assign(&mut self, target: &'a Expr, op: Option<BinaryOp>, value: &'a Expr) -> Run<Vec<Column>> {

@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use shaderlint_hlsl::{Expr, GlobalId, Intrinsic, Scalar, Span, Type};
 
 use crate::claim::Met;
-use crate::column::Column;
-use crate::finding::Operator;
-use crate::flow::Source;
-use crate::fold;
-use crate::history::Step;
 use crate::machine::{Machine, Run};
 use crate::memory::Action;
 use crate::place::Root;
 use crate::steps::Made;
-use crate::value::{Op, Value};
+use crate::terms::column::Column;
+use crate::terms::flow::Source;
+use crate::terms::fold;
+use crate::terms::history::Step;
+use crate::terms::operator::Operator;
+use crate::terms::value::{Op, Value};
 
 /// What an atomic is made on that is not groupshared.
 pub(crate) struct Cell<'c> {

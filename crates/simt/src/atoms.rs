@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{GlobalId, LocalId};
 
-use crate::column::Column;
-use crate::effects::Effects;
 use crate::finding::Elements;
-use crate::layout::Layout;
 use crate::machine::Machine;
-use crate::value::Value;
+use crate::terms::column::Column;
+use crate::terms::value::Value;
+use crate::text::effects::Effects;
+use crate::text::layout::Layout;
 
 /// A place that elements may be in: a component of an array's elements, or of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{BinaryOp, Scalar, UnaryOp};
 
-use crate::column::Column;
-use crate::finding::Operator;
 use crate::machine::Machine;
+use crate::terms::column::Column;
+use crate::terms::operator::Operator;
+use crate::terms::value::{Op, Sum, Value};
 use crate::terms::{Term, Terms};
-use crate::value::{Op, Sum, Value};
 
 /// As many as a wave of the most common size has lanes: with more, few lanes of a wave meet.
 const MAX_BINS: usize = 32;

@@ -8,8 +8,8 @@ use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, GlobalId, Loop, Scalar, Type, Un
 
 use crate::finding::Instance;
 use crate::machine::Machine;
+use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
-use crate::value::{Op, Value};
 
 /// Different bounds that are taken for numbers together, per entry point.
 const MAX_BOUNDS: usize = 4;

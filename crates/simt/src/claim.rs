@@ -4,11 +4,11 @@
 //! things are said, and each holds by itself, whatever the rest of the kernel does:
 //!
 //! - *The address is the same for all active threads*: their terms are equal, and equal terms are equal values
-//!   ([`crate::value`]). Where a loop's passes cannot be counted, it is shown for a pass that may be any: all that the
-//!   loop writes is unknown in it, thread by thread.
+//!   ([`crate::terms::value`]). Where a loop's passes cannot be counted, it is shown for a pass that may be any: all that
+//!   the loop writes is unknown in it, thread by thread.
 //! - *Several threads of a wave may make it in one step*: [`crate::together`].
 //! - *Nothing depends on what it found*, or it was made into an address: values remember the atomics they came from
-//!   ([`crate::flow`]), and all that a run decides, addresses or stores is asked for them.
+//!   ([`crate::terms::flow`]), and all that a run decides, addresses or stores is asked for them.
 //!
 //! Then one thread may make the atomic for all of its wave: atomics on one cell "are serialized in an undefined order"
 //! (D3D11.3 functional spec 7.14.2), and threads that are at one place may come there one right after the other.
@@ -16,42 +16,24 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use shaderlint_hlsl::{
-    BinaryOp, Case, Expr, FunctionId, GlobalId, LocalId, Loop, ResourceKind, Scalar, Shader, Span, Stmt,
-    StmtKind, Type,
-};
+use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span, Type};
 
 use crate::aggregate;
 use crate::bins;
-use crate::column::{Column, Mask};
-use crate::effects::Effects;
-use crate::finding::{Amount, Atomic, Cells, Claim, Found, Stop};
-use crate::flow::{Facts, Mark, Source};
-use crate::fold;
-use crate::machine::{BUDGET, Halt, LoopState, MAX_COMPONENTS, Machine, Run, TOO_MANY_STEPS};
+use crate::finding::{Amount, Cells, Claim, Found, Stop};
+use crate::machine::{BUDGET, Machine, TOO_MANY_STEPS};
 use crate::order::Order;
 use crate::parts;
-use crate::passes::Held;
 use crate::terms::Terms;
-use crate::value::Value;
+use crate::terms::column::Column;
+use crate::terms::flow::{Facts, Mark, Source};
+use crate::terms::value::Value;
+use crate::text::calls::Atomic;
+use crate::text::effects::Effects;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
 /// Fewer threads than this gain nothing by aggregating: it is the smallest wave there is.
 const MIN_LANES: usize = 4;
-/// Stands for a resource that is none of the shader's globals; its index says which.
-pub(crate) const FROM_HEAP: GlobalId = GlobalId(u32::MAX);
-/// The same for one that no shader writes to.
-pub(crate) const CONSTANT_FROM_HEAP: GlobalId = GlobalId(u32::MAX - 1);
-
-/// Stands for a resource of this kind that no global names.
-pub(crate) fn from_heap(kind: ResourceKind) -> GlobalId {
-    if kind.is_writable() {
-        FROM_HEAP
-    } else {
-        CONSTANT_FROM_HEAP
-    }
-}
-
 /// An atomic, by its place.
 type Key = (FunctionId, Span);
 
@@ -101,13 +83,6 @@ pub(crate) struct Met<'m> {
     pub cells: Option<u32>,
     pub place: Span,
     pub span: Span,
-}
-
-/// Where a statement began.
-pub(crate) struct Whereabouts {
-    active: Mask,
-    guard: Column,
-    loops: usize,
 }
 
 /// The claims of an entry point. Of code with wave intrinsics those that are there at every wave size: a leader of a wave
@@ -166,27 +141,6 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> (
     (claims, early)
 }
 
-impl Atomic {
-    /// The claims among functions and methods. Minima and maxima, mostly the bounds of a tile, are left alone.
-    pub(crate) fn of_name(name: &str) -> Option<Atomic> {
-        Some(match name {
-            "InterlockedAdd" => Atomic::Add,
-            "InterlockedAnd" => Atomic::And,
-            "InterlockedOr" => Atomic::Or,
-            "InterlockedXor" => Atomic::Xor,
-            "IncrementCounter" => Atomic::Increment,
-            "DecrementCounter" => Atomic::Decrement,
-            "Append" => Atomic::Append,
-            "Consume" => Atomic::Consume,
-            _ => return None,
-        })
-    }
-
-    fn counts(self) -> bool {
-        matches!(self, Atomic::Add | Atomic::Increment | Atomic::Decrement)
-    }
-}
-
 impl Claims {
     /// Those of runs of one part of the group after another.
     pub fn in_parts() -> Claims {
@@ -206,9 +160,21 @@ impl Claims {
         }
     }
 
-    /// To be given back to [`Machine::any_pass`].
+    /// To be given back to [`Claims::go_back`].
     pub fn so_far(&self) -> Sites {
         self.sites.clone()
+    }
+
+    /// Only what was met before counts; but an address that has differed has.
+    pub fn go_back(&mut self, so_far: Sites) {
+        let seen = std::mem::replace(&mut self.sites, so_far);
+        for (key, site) in seen {
+            if site.is_spread || site.varies {
+                let known = self.sites.entry(key).or_default();
+                known.is_spread |= site.is_spread;
+                known.varies |= site.varies;
+            }
+        }
     }
 
     fn mark(&mut self, key: Key) -> Mark {
@@ -245,7 +211,7 @@ impl Claims {
     }
 }
 
-impl<'a> Machine<'a> {
+impl Machine<'_> {
     /// Notes an atomic; where the value that it finds comes from.
     pub fn meet_atomic(&mut self, met: &Met<'_>) -> Source {
         for amount in met.amount {
@@ -374,7 +340,8 @@ impl<'a> Machine<'a> {
         u32::try_from(all / self.shader.components(ty).max(1)).unwrap_or(u32::MAX)
     }
 
-    fn facts(&self, column: &Column) -> Option<(&Claims, Facts)> {
+    /// What values depend on, in a run that has met an atomic.
+    pub fn facts(&self, column: &Column) -> Option<(&Claims, Facts)> {
         let claims = self.claims.as_ref().filter(|claims| !claims.numbers.is_empty())?;
         let facts = match column {
             Column::Uniform(value) => self.terms.facts(value),
@@ -413,264 +380,10 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Whether what these statements read was made from the number that an atomic found.
-    fn may_place_slots(&self, effects: &Effects) -> bool {
-        let locals = effects.read.iter();
-        let mut columns = locals
-            .filter_map(|local| self.state.frame.locals.get(local.0 as usize))
-            .flatten();
-        columns.any(|column| self.facts(column).is_some_and(|(_, facts)| facts.slots != 0))
-    }
-
-    /// Runs a pass of a loop that may be any of its passes, for its claims. Those that were met in the passes so far
-    /// count no more: what they showed holds for these passes only. Gives the variables that may tell the threads apart
-    /// after the loop.
-    pub fn any_pass(
-        &mut self,
-        statement: &'a Stmt,
-        l: &'a Loop,
-        begun: &[Vec<Column>],
-        so_far: Sites,
-    ) -> Vec<LocalId> {
-        if let Some(claims) = &mut self.claims {
-            let seen = std::mem::replace(&mut claims.sites, so_far);
-            for (key, site) in seen {
-                if site.is_spread || site.varies {
-                    let known = claims.sites.entry(key).or_default();
-                    known.is_spread |= site.is_spread;
-                    known.varies |= site.varies;
-                }
-            }
-        }
-        let effects = self
-            .effects
-            .of_statements(self.shader, std::slice::from_ref(statement));
-        let held = self.in_any_pass(l, &effects, begun);
-        let untold = held.iter().filter(|(_, held)| **held == Held::Untold);
-        let untold = untold.map(|(local, _)| *local).collect();
-        if !effects.atomic && !self.may_place_slots(&effects) {
-            return untold;
-        }
-        let before = self.state.clone();
-        self.forget(&effects, |machine, local| {
-            // What becomes of a `static` variable is not looked at.
-            let held = local.and_then(|local| held.get(&local));
-            match held.copied().unwrap_or(Held::Untold) {
-                Held::One | Held::Stepped => Column::Uniform(machine.terms.fresh()),
-                Held::Own => machine.unknown(),
-                Held::Untold => machine.untold(),
-            }
-        });
-        for (local, _) in held.iter().filter(|(_, held)| **held == Held::Stepped) {
-            let index = local.0 as usize;
-            let steps = self.state.frame.locals.get(index).cloned();
-            let (Some(begun), Some(steps)) = (begun.get(index), steps) else {
-                continue;
-            };
-            let stepped = self.binary(BinaryOp::Add, Some(Scalar::Uint), begun, &steps);
-            if let Some(slot) = self.state.frame.locals.get_mut(index) {
-                *slot = stepped;
-            }
-        }
-        let guard = self.state.guard.clone();
-        self.state.frame.loops.push(LoopState::any_pass(guard));
-        // Claims met before a halt were met.
-        let halted = self.pass(l).is_err();
-        self.state = before;
-        let untested = l.condition.as_ref().filter(|_| !l.tests_first);
-        let mut aside = untested.into_iter().chain(&l.step);
-        if halted || aside.any(|expr| self.effects.of_expression(self.shader, expr).atomic) {
-            self.miss_claims(&effects);
-        }
-        untold
-    }
-
-    pub fn leave_untold(&mut self, locals: &[LocalId]) {
-        for local in locals {
-            let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
-            let untold = (0..count).map(|_| self.untold()).collect();
-            if let Some(slot) = self.state.frame.locals.get_mut(local.0 as usize) {
-                *slot = untold;
-            }
-        }
-    }
-
     /// Statements of these effects are not looked at for claims, or not to their end.
     pub fn miss_claims(&mut self, effects: &Effects) {
         if let Some(claims) = &mut self.claims {
             claims.misses |= effects.atomic || effects.opaque;
-        }
-    }
-
-    /// Statements that are not followed, with what they do: all that they write is unknown from here on.
-    pub fn pass_unfollowed(&mut self, effects: &Effects, span: Span) -> Run<()> {
-        self.uses_in(effects);
-        if effects.opaque {
-            return Self::stop("a loop or switch that is not understood", span);
-        }
-        self.forget(effects, |machine, _| machine.unknown());
-        self.state.interval += u32::from(effects.barrier);
-        if effects.leaves {
-            let returns = self
-                .function()
-                .map_or(0, |function| self.parts(&function.returns).min(MAX_COMPONENTS));
-            self.state.frame.result = self.fresh_columns(returns);
-            self.state.guard = self.unknown();
-        }
-        Ok(())
-    }
-
-    /// A value of each thread's own.
-    pub fn unknown(&mut self) -> Column {
-        Column::from_fn(self.lanes, |_| self.terms.fresh())
-    }
-
-    /// An element of a variable, of which it is not known which.
-    pub fn some_element(&mut self, columns: &[Column], base: &Column) -> Column {
-        let active = self.state.active;
-        for column in columns {
-            self.uses(column);
-        }
-        if base.uniform(active).is_some() && columns.iter().all(|column| column.uniform(active).is_some()) {
-            return Column::Uniform(self.terms.fresh());
-        }
-        self.unknown()
-    }
-
-    fn pass(&mut self, l: &'a Loop) -> Run<()> {
-        if let Some(condition) = l.condition.as_ref().filter(|_| l.tests_first) {
-            let value = self.condition(condition)?;
-            let (yes, _, maybe) = self.split(&value);
-            if !maybe.is_empty() {
-                self.state.guard = self.guards(&value, maybe).0;
-            }
-            self.state.active = yes.or(maybe);
-        }
-        self.statement(&l.body)
-    }
-
-    /// Runs each case of a switch for its claims, as if the threads took it whose values may be its label.
-    pub fn any_case(&mut self, value: &Column, cases: &'a [Case]) {
-        for case in cases {
-            let before = self.state.clone();
-            let chosen = match case.label.as_ref().map(|label| self.condition(label)) {
-                Some(Ok(label)) => self.map([value, &label], |m, v| {
-                    fold::binary(m.terms, BinaryOp::Equal, Scalar::Uint, v[0], v[1])
-                }),
-                _ => self.unknown(),
-            };
-            let (yes, _, maybe) = self.split(&chosen);
-            if !maybe.is_empty() {
-                self.state.guard = self.guards(&chosen, maybe).0;
-            }
-            self.state.active = yes.or(maybe);
-            let guard = self.state.guard.clone();
-            self.state.frame.loops.push(LoopState::any_pass(guard));
-            if self.block(&case.body).is_err() {
-                let effects = self.effects.of_statements(self.shader, &case.body);
-                self.miss_claims(&effects);
-            }
-            self.state = before;
-        }
-    }
-
-    pub fn whereabouts(&self) -> Whereabouts {
-        Whereabouts {
-            active: self.state.active,
-            guard: self.state.guard.clone(),
-            loops: self.state.frame.loops.len(),
-        }
-    }
-
-    /// A run for claims goes on after a statement that is not followed, with all unknown that it may have written. It
-    /// may have told one thread from the others, too: nothing is shown by what it wrote.
-    pub fn pass_over(&mut self, statement: &'a Stmt, before: Whereabouts, halt: Halt) -> Run<()> {
-        if matches!(halt, Halt::LeaveLoop) || self.is_exhausted() {
-            return Err(halt);
-        }
-        self.state.active = before.active.and(self.state.alive);
-        self.state.guard = before.guard;
-        self.state.frame.loops.truncate(before.loops);
-        let mut effects = self
-            .effects
-            .of_statements(self.shader, std::slice::from_ref(statement));
-        self.miss_claims(&effects);
-        if effects.opaque {
-            let locals = self.state.frame.locals.len();
-            effects.written = (0..).take(locals).map(LocalId).collect();
-            effects.read.clone_from(&effects.written);
-            effects.declared.clear();
-            effects.statics = self.state.statics.keys().copied().collect();
-            effects.shared_written = self.state.shared.iter().map(|array| array.global).collect();
-        }
-        self.uses_in(&effects);
-        self.forget(&effects, |machine, _| machine.untold());
-        if effects.leaves {
-            let returns = self
-                .function()
-                .map_or(0, |function| self.parts(&function.returns).min(MAX_COMPONENTS));
-            self.state.frame.result = self.atomic_results(returns, Source::UNKNOWN);
-            self.state.guard = self.untold();
-            if matches!(statement.kind, StmtKind::Return(_)) {
-                self.state.active = Mask::EMPTY;
-            }
-        }
-        Ok(())
-    }
-
-    /// A value of each thread's own, which may tell the threads apart.
-    pub fn untold(&mut self) -> Column {
-        let mut columns = self.atomic_results(1, Source::UNKNOWN);
-        columns.pop().unwrap_or(Column::ZERO)
-    }
-
-    /// The descriptor heap: one for all threads, though no operand says so.
-    pub fn is_heap(&self, expr: &Expr) -> bool {
-        is_heap(self.shader, expr)
-    }
-
-    /// Leaves `unknown` in all that statements of these effects may write.
-    fn forget(&mut self, effects: &Effects, unknown: impl Fn(&mut Self, Option<LocalId>) -> Column) {
-        for local in &effects.written {
-            let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
-            let columns = (0..count).map(|_| unknown(self, Some(*local))).collect();
-            if let Some(slot) = self.state.frame.locals.get_mut(local.0 as usize) {
-                *slot = columns;
-            }
-        }
-        for local in &effects.rebound {
-            self.state.frame.aliases.remove(local);
-        }
-        for global in &effects.statics {
-            let count = self.state.statics.get(global).map_or(0, Vec::len);
-            let columns = (0..count).map(|_| unknown(self, None)).collect();
-            self.state.statics.insert(*global, columns);
-        }
-        for array in &mut self.state.shared {
-            if effects.shared_written.contains(&array.global) {
-                for cell in array.cells_mut() {
-                    *cell = self.terms.fresh();
-                }
-            }
-        }
-        self.state.events += 1;
-    }
-}
-
-pub(crate) fn is_heap(shader: &Shader, expr: &Expr) -> bool {
-    let text = expr.span.slice(&shader.text);
-    matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap")
-}
-
-impl LoopState {
-    fn any_pass(guard: Column) -> LoopState {
-        LoopState {
-            breaks: Mask::EMPTY,
-            continues: Mask::EMPTY,
-            guard,
-            number: 0,
-            variable: None,
-            is_any_pass: true,
         }
     }
 }

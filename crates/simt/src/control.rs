@@ -3,11 +3,11 @@
 use shaderlint_hlsl::{Case, Expr, ExprKind, LocalId, Loop, Span, Stmt, StmtKind, Storage};
 
 use crate::claim::Claims;
-use crate::column::{Column, Mask};
 use crate::divergence::{Parting, breaks};
 use crate::machine::{BUDGET, Halt, LoopState, MAX_WORK, Machine, Run};
 use crate::terms::Terms;
-use crate::value::Value;
+use crate::terms::column::{Column, Mask};
+use crate::terms::value::Value;
 
 /// The share of the run's budget that one loop may use before it counts as one that cannot be followed.
 const LOOP_SHARE: u64 = BUDGET / 8;

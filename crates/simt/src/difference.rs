@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::Shader;
 
-use crate::finding::Operator;
-use crate::formula::{number, part};
 use crate::machine::Write;
-use crate::sample::Sample;
+use crate::terms::formula::{number, part};
+use crate::terms::operator::Operator;
+use crate::terms::sample::Sample;
+use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms};
 use crate::transfer::ANY_RESOURCE;
-use crate::value::{Op, Value};
 
 /// Inputs that are tried.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=8;

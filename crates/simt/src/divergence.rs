@@ -13,12 +13,12 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{Expr, ExprKind, Loop, Scalar, Span, Stmt, StmtKind};
 
-use crate::column::{Column, Mask};
 use crate::finding::{Divergence, HostValue};
 use crate::host::MANY;
 use crate::machine::Machine;
+use crate::terms::column::{Column, Mask};
+use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Terms};
-use crate::value::{Op, Value};
 
 /// A way that some threads went and others did not.
 #[derive(Clone, Copy)]

@@ -3,8 +3,9 @@
 //! Both kernels run on the same free atoms: the same buffer element, group index or uniform is the same atom in both.
 //! If neither races nor writes out of bounds, and each thread writes the same terms to the same places in the same
 //! order, and each loop of the second that is not seen to end is one of the first's, the kernels are equal for every
-//! input at that wave size and map (see [`crate::value`]). Where terms differ, they are evaluated on random inputs: only
-//! two results seen to differ are reported as a difference ([`crate::difference`]), anything else is "not proved".
+//! input at that wave size and map (see [`crate::terms::value`]). Where terms differ, they are evaluated on random
+//! inputs: only two results seen to differ are reported as a difference ([`crate::difference`]), anything else is "not
+//! proved".
 //!
 //! That writes are the same ones in the same order of each thread does not say that they come in the same order of
 //! device-memory barriers: that is compared too, where it can show.
@@ -15,14 +16,15 @@ use std::rc::Rc;
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
 
-use crate::custom::is_of_name;
 use crate::difference::{Affine, Difference, difference};
-use crate::finding::{Operator, Race, Stop};
-use crate::history::Ordered;
+use crate::finding::{Race, Stop};
 use crate::machine::{BUDGET, Machine, Write};
 use crate::steps::{Steps, are_served_alike};
+use crate::terms::history::Ordered;
+use crate::terms::operator::Operator;
+use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms};
-use crate::value::{Op, Value};
+use crate::text::custom::is_of_name;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
 
 /// What two kernels do at one wave size under one lane map.
@@ -272,7 +274,7 @@ fn trace(
 }
 
 /// In byte-address buffers a word is told by its address, whichever part of a store it was. What is stored of other types
-/// is no component of its own ([`crate::layout::is_of_words`]).
+/// is no component of its own ([`crate::text::layout::is_of_words`]).
 pub(crate) fn by_address(shader: &Shader, terms: &mut Terms, writes: &mut [Write]) {
     let bytes: Vec<Symbol> = (shader.globals.iter())
         .filter(|global| is_by_address(&global.ty))
@@ -416,9 +418,9 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
 /// Whether barriers order equal writes alike.
 ///
 /// Where something is read that can be written, each write has to come after as many barriers: with the history of each
-/// load (see [`crate::history`]) that is the order of all accesses. Else the order shows only where several threads
-/// write to one place: either the writes to a resource come in the same order of barriers, or each of its places is
-/// written by one thread.
+/// load (see [`crate::terms::history`]) that is the order of all accesses. Else the order shows only where several
+/// threads write to one place: either the writes to a resource come in the same order of barriers, or each of its places
+/// is written by one thread.
 fn are_ordered_alike(terms: &Terms, are_observed: bool, expected: &[Write], got: &[Write]) -> bool {
     let pairs = || expected.iter().zip(got);
     if pairs().all(|(a, b)| a.ordered == b.ordered) {

@@ -1,21 +1,17 @@
-//! Expressions: values of all active threads, and the places they are stored in.
+//! Expressions: the values of all active threads.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{
-    BinaryOp, Direction, Expr, ExprKind, FunctionId, LocalId, ResourceKind, Scalar, Shader, Type,
-};
+use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, Scalar, Type};
 
-use crate::atomic::Cell;
-use crate::column::{Column, Mask};
-use crate::flow::Source;
-use crate::fold;
-use crate::layout::{self, is_of_words};
-use crate::machine::{Frame, MAX_COMPONENTS, Machine, Run};
-use crate::place::{Place, Root, is_resource};
+use crate::machine::{MAX_COMPONENTS, Machine, Run};
+use crate::place::{Root, is_resource};
 use crate::terms::Terms;
-use crate::value::Value;
+use crate::terms::column::{Column, Mask};
+use crate::terms::flow::Source;
+use crate::terms::fold;
+use crate::terms::value::Value;
+use crate::text::layout;
 
 impl<'a> Machine<'a> {
     /// The components of an expression's value; those of threads that are not active mean nothing.
@@ -340,7 +336,7 @@ impl<'a> Machine<'a> {
     }
 
     /// What was read of a resource or the host: any word that is read as a `bool` is 0 or 1 from there on.
-    fn with_truths(&mut self, mut value: Vec<Column>, ty: &Type) -> Vec<Column> {
+    pub fn with_truths(&mut self, mut value: Vec<Column>, ty: &Type) -> Vec<Column> {
         if ty.scalar().is_some_and(|scalar| scalar != Scalar::Bool) {
             return value;
         }
@@ -395,228 +391,4 @@ impl<'a> Machine<'a> {
             .map(|index| converted.get(index).unwrap_or(&fill).clone())
             .collect()
     }
-
-    pub fn call(&mut self, id: FunctionId, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
-        self.spend(expr.span)?;
-        let shader = self.shader;
-        let Some(function) = shader.functions.get(id.0 as usize) else {
-            return Self::stop("a call that is not understood", expr.span);
-        };
-        let Some(body) = &function.body else {
-            return Self::stop("a call of a function without a body", expr.span);
-        };
-        if !self.state.frame.may_call() {
-            return Self::stop("calls nested too deeply", expr.span);
-        }
-        let mut frame = Frame::new(id, self.state.frame.depth + 1, self.state.guard.clone());
-        let mut values: Vec<Option<Vec<Column>>> = Vec::new();
-        let mut outs: Vec<(Place, LocalId, &'a Expr)> = Vec::new();
-        for (parameter, argument) in function.parameters.iter().zip(arguments) {
-            let ty = function
-                .locals
-                .get(parameter.local.0 as usize)
-                .map(|local| &local.ty);
-            if let Some(ty @ Type::Resource(..)) = ty {
-                let Some(handle) = self.handle(argument, ty)? else {
-                    return Self::stop("a resource argument that is not understood", argument.span);
-                };
-                frame.aliases.insert(parameter.local, handle);
-                if let (ExprKind::Local(local), true) = (&argument.kind, parameter.direction != Direction::In)
-                {
-                    // What it stands for afterwards is not followed.
-                    self.state.frame.aliases.remove(local);
-                }
-                values.push(None);
-                continue;
-            }
-            let place = self.place(argument)?;
-            if matches!(argument.ty, Type::Array(..)) && place.in_shared().is_some() {
-                return Self::stop("a groupshared array as an argument", argument.span);
-            }
-            values.push(match parameter.direction {
-                Direction::Out => None,
-                Direction::In | Direction::InOut => {
-                    let by_reference = parameter.direction == Direction::InOut;
-                    let value = self.doubtfully(by_reference, |m| m.load(&place, argument.span));
-                    Some(match ty {
-                        Some(ty) => self.convert(&value, &argument.ty, ty),
-                        None => value,
-                    })
-                }
-            });
-            if parameter.direction != Direction::In {
-                outs.push((place, parameter.local, argument));
-            }
-        }
-        if self.skims && self.is_long_aside(id) {
-            for (place, _, argument) in outs {
-                let count = self.parts(&argument.ty).min(MAX_COMPONENTS);
-                let value: Vec<Column> = (0..count).map(|_| self.unknown()).collect();
-                self.doubtfully(true, |m| m.store(&place, &value, argument.span))?;
-            }
-            let count = self.parts(&function.returns).min(MAX_COMPONENTS);
-            return Ok((0..count).map(|_| self.unknown()).collect());
-        }
-        let caller = std::mem::replace(&mut self.state.frame, frame);
-        self.open_frame();
-        for (parameter, value) in function.parameters.iter().zip(values) {
-            if let (Some(slot), Some(value)) =
-                (self.state.frame.locals.get_mut(parameter.local.0 as usize), value)
-            {
-                *slot = value;
-            }
-        }
-        let (active, guard) = (self.state.active, self.state.guard.clone());
-        let ran = self.block(body);
-        let callee = std::mem::replace(&mut self.state.frame, caller);
-        ran?;
-        self.state.active = active;
-        self.state.guard = guard;
-        for (place, local, argument) in outs {
-            let value = callee.locals.get(local.0 as usize).cloned().unwrap_or_default();
-            // Copied back in the argument's type, as a value goes in.
-            let value = match function.locals.get(local.0 as usize) {
-                Some(variable) => self.convert(&value, &variable.ty, &argument.ty),
-                None => value,
-            };
-            if self.claims.is_some() && matches!(argument.kind, ExprKind::Opaque(_)) {
-                self.doubtfully(true, |m| m.change_part(argument, "=", &value))?;
-                continue;
-            }
-            self.doubtfully(true, |m| m.store(&place, &value, argument.span))?;
-        }
-        let mut result = callee.result;
-        let count = self.parts(&function.returns).min(MAX_COMPONENTS);
-        let missing = count.saturating_sub(result.len());
-        result.extend(self.not_known(missing));
-        Ok(result)
-    }
-
-    /// Whether a function has a loop, and all that it does is to compute values of each thread's own.
-    fn is_long_aside(&mut self, id: FunctionId) -> bool {
-        let effects = self.effects.of_function(self.shader, id);
-        let does_more = effects.touches_shared()
-            || effects.barrier
-            || effects.wave
-            || effects.opaque
-            || effects.handle_written
-            || !effects.device_written.is_empty()
-            || !effects.statics.is_empty();
-        effects.repeats && !does_more
-    }
-
-    /// Arguments are copied in and out, says the language; compilers may pass them by reference, and then nothing is
-    /// touched that the function itself does not touch.
-    pub fn doubtfully<T>(&mut self, doubtful: bool, f: impl FnOnce(&mut Self) -> T) -> T {
-        let before = self.state.doubtful;
-        self.state.doubtful |= doubtful;
-        let result = f(self);
-        self.state.doubtful = before;
-        result
-    }
-
-    /// Methods of resources.
-    fn method(
-        &mut self,
-        object: &'a Expr,
-        name: &str,
-        arguments: &'a [Expr],
-        expr: &'a Expr,
-    ) -> Run<Vec<Column>> {
-        let place = self.place(object)?;
-        if let Some((window, _)) = place.in_shared() {
-            return self.method_of_window(window, object, (name, arguments), expr);
-        }
-        let count = self.parts(&expr.ty).min(MAX_COMPONENTS);
-        let (Some((resource, mut index)), Type::Resource(kind, _)) = (place.on_device(), &object.ty) else {
-            return self.opaque_of(Some((object, place)), arguments, expr);
-        };
-        let by_address = kind.is_by_address();
-        match (name, arguments) {
-            ("Load" | "Load2" | "Load3" | "Load4", [at]) if *kind != ResourceKind::Texture => {
-                index.extend(self.eval(at)?);
-                if by_address && !is_of_words(self.shader, &expr.ty) {
-                    // Not the words at that address: others lie there, in an order of their own.
-                    index.push(self.told_by_types([&expr.ty]));
-                }
-                let value = (0..count as u32)
-                    .map(|component| self.load_device(resource, &index, component))
-                    .collect();
-                Ok(self.with_truths(value, &expr.ty))
-            }
-            ("Load", [at]) if is_first_level(self.shader, at) => {
-                // What a subscript reads.
-                let mut texel = self.eval(at)?;
-                texel.pop();
-                index.extend(texel);
-                let value = (0..count as u32)
-                    .map(|component| self.load_device(resource, &index, component))
-                    .collect();
-                Ok(self.with_truths(value, &expr.ty))
-            }
-            ("Store" | "Store2" | "Store3" | "Store4", [at, value]) if by_address => {
-                index.extend(self.eval(at)?);
-                let ty = &value.ty;
-                let mut value = self.eval(value)?;
-                if !is_of_words(self.shader, ty) {
-                    // Which bytes its components are is not followed: only the same store leaves the same.
-                    value.push(self.told_by_types([ty]));
-                    let all = self.as_one(&value);
-                    self.store_device(resource, &index, u32::MAX, &all);
-                    return Ok(Vec::new());
-                }
-                for (component, value) in (0u32..).zip(&value) {
-                    self.store_device(resource, &index, component, value);
-                }
-                Ok(Vec::new())
-            }
-            _ if name.starts_with("Interlocked") && by_address => {
-                let Some((at, operands)) = arguments.split_first() else {
-                    return self.opaque_of(Some((object, place)), arguments, expr);
-                };
-                let (at, supposed) =
-                    self.supposing((None, std::slice::from_ref(at)), |machine| machine.eval(at))?;
-                if at.is_empty() {
-                    return Self::stop("an address that is not understood", expr.span);
-                }
-                index.extend(at);
-                let cell = Cell {
-                    resource,
-                    index: &index,
-                    component: 0,
-                    supposed: &supposed,
-                };
-                self.atomic_on_device(name, &cell, operands, (object.span, expr))
-            }
-            _ => {
-                if kind.is_writable() && !name.starts_with("Load") && name != "GetDimensions" {
-                    if self.served.is_some() {
-                        return Self::stop("a counter within an atomic", expr.span);
-                    }
-                    let cell = Cell {
-                        resource,
-                        index: &index,
-                        component: u32::MAX,
-                        supposed: &BTreeSet::new(),
-                    };
-                    return self.count_on_device(name, &cell, arguments, (object.span, expr), count);
-                }
-                self.opaque_of(Some((object, place)), arguments, expr)
-            }
-        }
-    }
-}
-
-/// Whether the last component of a texel's place, its level, is written as 0. Which level that of a variable is is not
-/// known.
-fn is_first_level(shader: &Shader, at: &Expr) -> bool {
-    let within = at.uncast();
-    let ExprKind::Construct(parts) = &within.kind else {
-        return false;
-    };
-    let is_zero = |level: &Expr| matches!(level.uncast().kind, ExprKind::Literal(0));
-    // More than the level.
-    parts.len() > 1
-        && parts.last().is_some_and(is_zero)
-        && shader.components(&within.ty) == shader.components(&at.ty)
 }

@@ -6,7 +6,7 @@ use shaderlint_hlsl::{FunctionId, Shader};
 
 use crate::equivalence::by_address;
 use crate::machine::{BUDGET, Machine, Write};
-use crate::sample::{Given, Sample};
+use crate::terms::sample::{Given, Sample};
 use crate::terms::{Symbol, Terms};
 use crate::wave::{LaneMap, Waves, is_group};
 

@@ -5,6 +5,9 @@ use std::collections::BTreeSet;
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Span, Type};
 
 use crate::leftover::Leftovers;
+use crate::terms::halves::Half;
+use crate::terms::operator::Operator;
+use crate::text::calls::Atomic;
 use crate::wave::LaneMap;
 
 /// What one entry point's run showed.
@@ -138,13 +141,6 @@ pub enum Kind {
     Reduction,
 }
 
-/// 16 of the 32 bits of a word.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Half {
-    Low,
-    High,
-}
-
 /// The shape of the computation, told from the partial results at its barriers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Shape {
@@ -157,24 +153,6 @@ pub enum Shape {
     /// Everything combined between two barriers.
     Serial,
     Other,
-}
-
-/// An associative, commutative operator. Those of floats are so only up to rounding.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Operator {
-    Add,
-    FloatAdd,
-    Mul,
-    FloatMul,
-    MinUint,
-    MaxUint,
-    MinInt,
-    MaxInt,
-    MinFloat,
-    MaxFloat,
-    And,
-    Or,
-    Xor,
 }
 
 /// Where the elements of a collective lie.
@@ -466,31 +444,6 @@ pub enum Quantity {
     /// As a variable, or a part of one.
     Variable,
     Expression,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Atomic {
-    Add,
-    And,
-    Or,
-    Xor,
-    /// `IncrementCounter`.
-    Increment,
-    /// `DecrementCounter`.
-    Decrement,
-    Append,
-    Consume,
-}
-
-impl Atomic {
-    /// Whether it moves a counter that no address names, and that moves by one only.
-    #[must_use]
-    pub fn is_of_hidden_counter(self) -> bool {
-        matches!(
-            self,
-            Atomic::Increment | Atomic::Decrement | Atomic::Append | Atomic::Consume
-        )
-    }
 }
 
 /// Where the atomics of one step go.

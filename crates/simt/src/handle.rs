@@ -11,18 +11,41 @@
 //! the mark tells how many indices there are. Where threads left nothing, the mark is 0; where it is not known which
 //! `return` was theirs, it is a term that is no number. Either way nothing is known of the resource.
 
-use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, Type};
+use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Shader, Type};
 
-use crate::claim::{FROM_HEAP, from_heap};
-use crate::column::Column;
 use crate::machine::{Machine, Run};
 use crate::place::Root;
-use crate::value::Value;
+use crate::terms::column::Column;
+use crate::terms::value::Value;
 
 /// A resource, and which one it is of several.
 pub(crate) type Handle = (GlobalId, Vec<Column>);
 
+/// Stands for a resource that is none of the shader's globals; its index says which.
+pub(crate) const FROM_HEAP: GlobalId = GlobalId(u32::MAX);
+/// The same for one that no shader writes to.
+pub(crate) const CONSTANT_FROM_HEAP: GlobalId = GlobalId(u32::MAX - 1);
+
+/// Stands for a resource of this kind that no global names.
+pub(crate) fn from_heap(kind: ResourceKind) -> GlobalId {
+    if kind.is_writable() {
+        FROM_HEAP
+    } else {
+        CONSTANT_FROM_HEAP
+    }
+}
+
+pub(crate) fn is_heap(shader: &Shader, expr: &Expr) -> bool {
+    let text = expr.span.slice(&shader.text);
+    matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap")
+}
+
 impl<'a> Machine<'a> {
+    /// The descriptor heap: one for all threads, though no operand says so.
+    pub fn is_heap(&self, expr: &Expr) -> bool {
+        is_heap(self.shader, expr)
+    }
+
     /// The resource that an expression stands for where one of type `ty` is wanted. `None` where that is not known.
     ///
     /// Of a heap it is told by the type too: what lies where in a resource, and as what, its type says.

@@ -1,22 +1,22 @@
 //! Statements that are not followed: what they may write becomes a term of all they may read.
 //!
 //! Sound because statements are a deterministic function of what they read: equal statements that read equal values
-//! leave equal values. Equal are those that mean the same ([`crate::meaning`]). What other threads could have a part in
-//! (barriers, waves, groupshared reads) makes the values of *all* threads part of what is read.
+//! leave equal values. Equal are those that mean the same ([`crate::text::meaning`]). What other threads could have a
+//! part in (barriers, waves, groupshared reads) makes the values of *all* threads part of what is read.
 
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use shaderlint_hlsl::{GlobalId, LocalId, Span, Stmt, Type};
 
-use crate::column::Column;
-use crate::effects::Effects;
-use crate::history::Step;
 use crate::machine::{MAX_COMPONENTS, Machine, Run, Write};
-use crate::meaning::Meaning;
 use crate::terms::Symbol;
+use crate::terms::column::Column;
+use crate::terms::history::Step;
+use crate::terms::value::{Op, Value};
+use crate::text::effects::Effects;
+use crate::text::meaning::Meaning;
 use crate::transfer::{ANY_RESOURCE, resource_name};
-use crate::value::{Op, Value};
 
 impl Machine<'_> {
     /// Leaves in everything the statements may write a term of everything they may read.

@@ -6,8 +6,8 @@ use shaderlint_hlsl::{ResourceKind, Scalar, Type};
 
 use crate::finding::Instance;
 use crate::machine::Machine;
+use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms};
-use crate::value::{Op, Value};
 
 /// Operations within operations of a condition that is looked into.
 const MAX_DEPTH: u32 = 16;

@@ -2,14 +2,14 @@
 
 use shaderlint_hlsl::{BinaryOp, Expr, Function, Intrinsic, Scalar, Type};
 
-use crate::column::{Column, Mask};
-use crate::finding::Operator;
-use crate::flow::Source;
-use crate::fold;
-use crate::history::Step;
 use crate::machine::{Machine, Run};
-use crate::rounding::Way;
-use crate::value::{Op, Value};
+use crate::terms::column::{Column, Mask};
+use crate::terms::flow::Source;
+use crate::terms::fold;
+use crate::terms::history::Step;
+use crate::terms::operator::Operator;
+use crate::terms::rounding::Way;
+use crate::terms::value::{Op, Value};
 
 /// What a wave operation does with one wave: its lanes and threads, the operand, and the results by thread.
 type OfWave<'m, M> = &'m mut dyn FnMut(&mut M, &[(u32, usize)], &Column, &mut [Value]);

@@ -2,10 +2,11 @@
 
 use shaderlint_hlsl::{LocalId, Scalar};
 
-use crate::column::Column;
-use crate::finding::{Elements, Holders, Kind, Operator};
+use crate::finding::{Elements, Holders, Kind};
 use crate::row;
-use crate::value::Value;
+use crate::terms::column::Column;
+use crate::terms::operator::Operator;
+use crate::terms::value::Value;
 
 /// A variable of the lanes holds this, in every wave.
 #[derive(Clone, PartialEq)]

@@ -4,20 +4,20 @@
 //! pyramid or what a sweep down starts from, the sum is a part of something else, which no sum takes the place of. So a
 //! kernel with a reduction is run once more, in which the reduction's partial results are replaced at its end by marked
 //! values, which stand for anything. Terms keep the marks of all they are made of in any way
-//! ([`crate::flow::Facts::counters`]), and so do the guards of what is done under conditions on them: a mark in what is
-//! stored in a resource says that partial results are used.
+//! ([`crate::terms::flow::Facts::counters`]), and so do the guards of what is done under conditions on them: a mark in
+//! what is stored in a resource says that partial results are used.
 //!
 //! This withdraws findings and makes none: where the run has to stop early nothing is withdrawn.
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Shader, Span, Stmt};
 
 use crate::analyze::Seen;
-use crate::column::Column;
 use crate::finding::{Collective, Kind};
-use crate::flow::{Mark, Source};
 use crate::machine::{Machine, Write};
 use crate::terms::Terms;
-use crate::value::{Op, Value};
+use crate::terms::column::Column;
+use crate::terms::flow::{Mark, Source};
+use crate::terms::value::{Op, Value};
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
 /// Reductions of a kernel that are looked at: as many as there are marks.

@@ -15,24 +15,24 @@ use shaderlint_hlsl::{Expr, Function, FunctionId, GlobalId, LocalId, Shader, Spa
 
 use crate::bounds::Bound;
 use crate::claim::Claims;
-use crate::column::{Column, MAX_THREADS, Mask};
 use crate::divergence::Parting;
-use crate::effects::EffectsCache;
 use crate::finding::{Divergence, OutOfBounds, Race, Stop, Uninitialised};
-use crate::flow::Mark;
 use crate::handle::Handle;
-use crate::history::Ordered;
 use crate::leftover::Leftovers;
-use crate::meaning::Meaning;
 use crate::memory::{Shared, Site};
-use crate::named::Named;
 use crate::probe::Prober;
 use crate::served::Served;
 use crate::shuffle::Ladders;
 use crate::steps::Steps;
+use crate::terms::column::{Column, MAX_THREADS, Mask};
+use crate::terms::flow::Mark;
+use crate::terms::history::{Ordered, Step};
+use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Terms};
+use crate::text::effects::EffectsCache;
+use crate::text::meaning::Meaning;
+use crate::text::named::Named;
 use crate::undefined::Suspect;
-use crate::value::{Op, Value};
 use crate::wave::Waves;
 use crate::window::Window;
 
@@ -397,6 +397,14 @@ impl<'a> Machine<'a> {
         }
         self.budget = self.budget.saturating_sub(self.lanes.max(LEAST_STEPS) as u64);
         Ok(())
+    }
+
+    /// The number of the history of device memory with this step.
+    pub fn happens(&mut self, step: Step) -> u32 {
+        let state = &mut self.state;
+        state.history = self.terms.history(state.history, step, state.active);
+        state.is_observed |= matches!(step, Step::Load(..) | Step::Atomic);
+        state.history
     }
 
     /// Whether no step is left.

@@ -12,9 +12,9 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Span};
 
-use crate::column::{Column, Row};
-use crate::finding::Operator;
-use crate::value::Value;
+use crate::terms::column::{Column, Row};
+use crate::terms::operator::Operator;
+use crate::terms::value::Value;
 
 /// One evaluation of one access in the text, by all the threads that take part.
 #[derive(Clone, Debug)]

@@ -7,7 +7,7 @@ use shaderlint_hlsl::{
     statements,
 };
 
-use crate::fold::fold;
+use crate::terms::fold::fold;
 
 /// Statements that were not followed, and the functions that they may call.
 #[derive(Default)]

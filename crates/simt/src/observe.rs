@@ -1,65 +1,43 @@
-//! What is seen while a candidate runs, and what it turns out to be.
+//! What is seen while a candidate runs: how far partial results grow, and what may be kept of them.
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{Expr, LocalId, Scalar, Span, Type};
 
-use crate::atoms::{Atoms, Layouts};
-use crate::column::Column;
-use crate::effects::Effects;
-use crate::finding::{Collective, Elements, Half, Kind, Operator, Shape};
-use crate::layout::{Layout, MAX_WIDTH};
-use crate::leftover::Leftovers;
+use crate::atoms::Layouts;
+use crate::finding::Elements;
 use crate::machine::Machine;
-use crate::memory::Shared;
-use crate::row::{self, Scan};
-use crate::several::Several;
-use crate::terms::Term;
-use crate::value::Value;
+use crate::row::{self};
+use crate::terms::column::Column;
+use crate::terms::halves::Half;
+use crate::terms::value::Value;
+use crate::text::layout::{Layout, MAX_WIDTH};
+
+/// Values that may hold results, with where they are and of which type.
+pub(crate) type Row<'r> = (Elements, Scalar, Cow<'r, [Value]>);
 
 pub(crate) struct Watch {
-    depth: u32,
+    pub depth: u32,
     /// How much had been stored in resources before.
-    writes_before: usize,
+    pub writes_before: usize,
     /// The first of the candidate's atoms.
     pub first: u32,
-    layouts: Layouts,
+    pub layouts: Layouts,
     /// Variables and the scalar types of their components.
-    registers: Vec<(LocalId, Vec<Scalar>)>,
+    pub registers: Vec<(LocalId, Vec<Scalar>)>,
     /// How many elements the largest partial results combine, growing.
-    widths: Vec<u32>,
+    pub widths: Vec<u32>,
     /// The same of windows: x(i-w+1) ⊕ … ⊕ x(i) in thread i's element.
-    windows: Vec<u32>,
+    pub windows: Vec<u32>,
     /// What variables were given that may be a total; variables of blocks inside the candidate, too.
-    noticed: Vec<(Elements, Scalar, Value)>,
+    pub noticed: Vec<(Elements, Scalar, Value)>,
     /// The most elements that a partial result combined before there was a scan.
-    before_scan: u32,
+    pub before_scan: u32,
     pub barriers: u32,
     pub barrier_spans: Vec<Span>,
     /// No groupshared access since the last barrier.
     pub settled: bool,
-}
-
-/// What the candidate left somewhere.
-pub(crate) struct Pattern {
-    pub kind: Kind,
-    pub reversed: bool,
-    pub operator: Operator,
-    pub element: Scalar,
-    pub first: u32,
-    pub count: u32,
-    pub segment: u32,
-    pub input: Elements,
-    pub output: Elements,
-}
-
-impl Pattern {
-    /// Whether this is what the other is, of the same elements.
-    pub fn is_result_of(&self, other: &Pattern) -> bool {
-        (self.kind, self.operator, self.first) == (other.kind, other.operator, other.first)
-            && (self.count, self.segment, self.reversed) == (other.count, other.segment, other.reversed)
-    }
 }
 
 impl Machine<'_> {
@@ -89,7 +67,7 @@ impl Machine<'_> {
     }
 
     /// The rows of values that may hold results: a component of an array's elements, a variable of all threads.
-    fn rows(&self, watch: &Watch) -> Vec<(Elements, Scalar, Cow<'_, [Value]>)> {
+    pub fn rows(&self, watch: &Watch) -> Vec<Row<'_>> {
         let mut rows = Vec::new();
         for array in &self.state.shared {
             let Some(layout) = watch.layouts.array(array.global) else {
@@ -133,7 +111,7 @@ impl Machine<'_> {
     }
 
     /// The same, each value as the sum that one half of it is a half of.
-    fn rows_in_half(&mut self, watch: &Watch, half: Half) -> Vec<(Elements, Scalar, Vec<Value>)> {
+    pub fn rows_in_half(&mut self, watch: &Watch, half: Half) -> Vec<(Elements, Scalar, Vec<Value>)> {
         let rows = self.rows(watch).into_iter();
         let of_words = rows.filter(|(_, scalar, _)| matches!(scalar, Scalar::Int | Scalar::Uint));
         let mut rows: Vec<(Elements, Scalar, Vec<Value>)> = of_words
@@ -190,7 +168,7 @@ impl Machine<'_> {
         let first = self.state.active.threads().next().unwrap_or(0);
         for (component, column) in value.iter().enumerate() {
             let value = column.at(first);
-            if row::size(value) as usize >= self.lanes.min(row::LEAST as usize) {
+            if value.atom_count() as usize >= self.lanes.min(row::LEAST as usize) {
                 let component = (value_count(ty) > 1).then_some(component as u8);
                 watch
                     .noticed
@@ -214,7 +192,7 @@ impl Machine<'_> {
             None => self.rows(&watch),
         };
         let values = rows.iter().flat_map(|(_, _, row)| row.iter());
-        let widest = values.map(row::size).max().unwrap_or(0);
+        let widest = values.map(Value::atom_count).max().unwrap_or(0);
         if widest > watch.widths.last().copied().unwrap_or(1) {
             watch.widths.push(widest);
             let has_scan = || {
@@ -236,247 +214,17 @@ impl Machine<'_> {
         }
         self.prober.watch = Some(watch);
     }
-
-    /// What the places hold after the candidate's statements, if it has a name.
-    pub fn classify(&mut self, atoms: &Atoms, effects: &Effects, span: Span) -> Option<Collective> {
-        let watch = self.prober.watch.take()?;
-        let halves: &[Option<Half>] = if self.terms.has_halves(atoms.first) {
-            &[None, Some(Half::High), Some(Half::Low)]
-        } else {
-            &[None]
-        };
-        let collective = halves
-            .iter()
-            .find_map(|half| self.classify_watched((&watch, *half), atoms, effects, span));
-        self.prober.watch = Some(watch);
-        collective
-    }
-
-    /// Whether something was worked out from elements, by comparing them perhaps, and is kept beside the least or
-    /// greatest: where it was, say. Of that a wave's minimum tells nothing. Everything was an atom when the candidate
-    /// began, so what is an operation on atoms is its own.
-    fn carries_payload(&self, rows: &[(Elements, Scalar, Cow<'_, [Value]>)]) -> bool {
-        let is_operation = |atom: u32| matches!(self.terms.term(atom), Some(Term::Apply(_, [_, ..])));
-        let values = rows.iter().flat_map(|(_, _, row)| row.iter());
-        values.flat_map(Value::runs).flatten().any(is_operation)
-    }
-
-    /// The scan that a window begins with. A resource has no end that the kernel tells: a ladder may run past that of its
-    /// elements, where the device drops what is stored, and go on scanning there.
-    fn scan_of_start(&self, place: &Elements, row: &[Value]) -> Option<Scan> {
-        let is_window =
-            |array: &Shared| matches!(place, Elements::Array { global, .. } if array.global == *global);
-        let array = self.state.shared.iter().find(|array| is_window(array))?;
-        [2, 1].into_iter().filter(|_| array.on_device).find_map(|times| {
-            let start = row.get(..times * self.lanes)?;
-            row::scan(start, self.lanes as u32, row.len() as u32)
-        })
-    }
-
-    fn classify_watched(
-        &mut self,
-        (watch, half): (&Watch, Option<Half>),
-        atoms: &Atoms,
-        effects: &Effects,
-        span: Span,
-    ) -> Option<Collective> {
-        let lanes = self.lanes as u32;
-        let halved = half.map(|half| self.rows_in_half(watch, half));
-        let mut rows = match &halved {
-            Some(rows) => borrowed(rows),
-            None => self.rows(watch),
-        };
-        rows.retain(|(place, ..)| match place {
-            Elements::Register { local, .. } => !effects.declared.contains(local),
-            _ => true,
-        });
-        let mut scans: Vec<Pattern> = Vec::new();
-        for (place, scalar, row) in &rows {
-            let length = row_length(watch, place, row);
-            let found = row::scan(row, lanes, length).or_else(|| self.scan_of_start(place, row));
-            let found = found.map(|scan| (scan, at(place, scan.at)));
-            let found = found.or_else(|| spread_scan(atoms, place, row, lanes));
-            let Some((scan, output)) = found.filter(|(scan, _)| scan.operator.is_on(*scalar)) else {
-                continue;
-            };
-            if let Some(input) = scan_input(atoms, &scan, &output) {
-                scans.push(Pattern {
-                    kind: scan.kind,
-                    reversed: scan.reversed,
-                    operator: scan.operator,
-                    element: *scalar,
-                    first: scan.first,
-                    count: scan.count,
-                    segment: scan.segment,
-                    input,
-                    output,
-                });
-            }
-        }
-        let most = scans.iter().map(|scan| scan.count).max();
-        let main = if let Some(first) = scans.iter().position(|scan| Some(scan.count) == most) {
-            scans.remove(first)
-        } else {
-            let totals = rows
-                .iter()
-                .filter_map(|(place, scalar, row)| total(atoms, place, *scalar, row, lanes));
-            scans = totals.collect();
-            if scans.is_empty() && half.is_none() {
-                let total_of = |(place, scalar, value): &(Elements, Scalar, Value)| {
-                    total(atoms, place, *scalar, std::slice::from_ref(value), lanes)
-                };
-                // What a variable is given is an expression first.
-                let is_named = |pattern: &Pattern| !matches!(pattern.output, Elements::Expression { .. });
-                let mut totals = watch.noticed.iter().filter_map(total_of);
-                let first = totals.next()?;
-                scans.push(
-                    totals
-                        .find(is_named)
-                        .filter(|_| !is_named(&first))
-                        .unwrap_or(first),
-                );
-            }
-            if scans.is_empty() {
-                return None;
-            }
-            scans.remove(0)
-        };
-        if main.operator.is_extremum() && self.carries_payload(&rows) {
-            return None;
-        }
-        let several = Several::of(self.shader, self.state.frame.function, &main, &scans);
-        let whole = |place: Elements| match several.vector {
-            Some(_) => place.with_component(None),
-            None => place,
-        };
-        let (shape, rounds) = shape(watch, main.kind, lanes.min(main.count));
-        // The last step is in no place whose partial results were watched.
-        let rounds = rounds + u32::from(matches!(main.output, Elements::Expression { .. }));
-        let mut collective = Collective {
-            kind: main.kind,
-            operator: main.operator,
-            element: main.element,
-            vector: several.vector,
-            half,
-            input: whole(main.input),
-            output: whole(main.output),
-            count: main.count,
-            segment: main.segment,
-            reversed: main.reversed,
-            shape,
-            rounds,
-            barriers: watch.barriers,
-            barrier_spans: watch.barrier_spans.clone(),
-            arrays: effects
-                .shared_read
-                .union(&effects.shared_written)
-                .copied()
-                .collect(),
-            beside: several.beside,
-            span,
-            function: self.state.frame.function,
-            instances: Vec::new(),
-            windows: Vec::new(),
-            rewrite: None,
-            leftovers: Leftovers::default(),
-        };
-        if collective.kind == Kind::Reduction && half.is_none() {
-            let totals = |value: &Value| {
-                let beside = collective.beside.iter().map(|beside| beside.operator);
-                row::run(value).is_some_and(|(operator, start, end)| {
-                    end - start == main.count
-                        && operator.is_some_and(|own| {
-                            own == main.operator || beside.clone().any(|other| other == own)
-                        })
-                })
-            };
-            let ranges = several.ranges.iter();
-            let ranges: Vec<_> = ranges.map(|(first, end)| (main.operator, *first, *end)).collect();
-            if ranges.iter().any(|range| self.stores_a_part(watch, *range)) {
-                return None;
-            }
-            collective.leftovers = if collective.beside.is_empty() {
-                self.leftovers(watch, &|value| ranges.iter().any(|range| is_part(value, *range)))
-            } else {
-                // Of what else there is nobody knows whether it is a result as well.
-                self.leftovers(watch, &|value| value.known().is_none() && !totals(value))
-            };
-        }
-        // What wave forms can take the place of: a total, or a scan from the left of one or two elements a thread.
-        let is_plain = !collective.reversed
-            && collective.segment == collective.count
-            && [lanes, 2 * lanes].contains(&collective.count);
-        if half.is_none() && (is_plain || collective.kind == Kind::Reduction) {
-            collective.rewrite = self.rewrite(effects, &collective.output, several.also, span, watch.settled);
-        }
-        Some(collective)
-    }
 }
 
-impl Machine<'_> {
-    /// Whether a partial result of the elements was stored in a resource: a level of a pyramid.
-    fn stores_a_part(&self, watch: &Watch, range: (Operator, u32, u32)) -> bool {
-        let writes = self.state.writes.iter().skip(watch.writes_before);
-        writes.into_iter().any(|write| is_part(&write.value, range))
-    }
-
-    /// Where values are that are left over: partial results.
-    fn leftovers(&self, watch: &Watch, is_left: &dyn Fn(&Value) -> bool) -> Leftovers {
-        let mut leftovers = Leftovers::default();
-        for array in &self.state.shared {
-            if watch.layouts.array(array.global).is_some() {
-                let cells = (0u32..).zip(array.cells());
-                let parts = cells.filter(|(_, value)| is_left(value));
-                leftovers
-                    .cells
-                    .extend(parts.map(|(cell, _)| (array.global, cell)));
-            }
-        }
-        if watch.depth != self.state.frame.depth {
-            return leftovers;
-        }
-        for (local, _) in &watch.registers {
-            let columns = self.state.frame.locals.get(local.0 as usize);
-            for (component, column) in (0u32..).zip(columns.into_iter().flatten()) {
-                let threads = 0..self.lanes as u32;
-                let parts = threads.filter(|thread| is_left(column.at(*thread as usize)));
-                leftovers
-                    .registers
-                    .extend(parts.map(|thread| (*local, component, thread)));
-            }
-        }
-        leftovers
-    }
-}
-
-/// Whether a value is made of several of the elements from `first` to `end` by the operator, and not of all of them.
-fn is_part(value: &Value, (operator, first, end): (Operator, u32, u32)) -> bool {
-    let is_inside = |start: u32, stop: u32| first <= start && stop <= end;
-    let combined = match value {
-        Value::Known(_) => 0,
-        Value::Run {
-            operator: own,
-            start,
-            end: stop,
-        } if *own == operator && is_inside(*start, *stop) => stop - start,
-        Value::Sum(sum) if sum.operator == operator => {
-            let are_inside = sum.parts.iter().all(|part| is_inside(part.start, part.end));
-            let count = sum.parts.iter().map(|part| part.end - part.start).sum();
-            if are_inside { count } else { 0 }
-        }
-        _ => 0,
-    };
-    (2..end - first).contains(&combined)
-}
-
-fn borrowed(rows: &[(Elements, Scalar, Vec<Value>)]) -> Vec<(Elements, Scalar, Cow<'_, [Value]>)> {
+/// Rows as [`Machine::rows`] gives them.
+pub(crate) fn borrowed(rows: &[(Elements, Scalar, Vec<Value>)]) -> Vec<Row<'_>> {
     let rows = rows.iter();
     rows.map(|(place, scalar, row)| (place.clone(), *scalar, Cow::from(row)))
         .collect()
 }
 
 /// Elements along the axis of the place that a row is of.
-fn row_length(watch: &Watch, place: &Elements, row: &[Value]) -> u32 {
+pub(crate) fn row_length(watch: &Watch, place: &Elements, row: &[Value]) -> u32 {
     let length = match place {
         Elements::Array { global, .. } => watch.layouts.array(*global).map(Layout::row_length),
         _ => None,
@@ -484,172 +232,9 @@ fn row_length(watch: &Watch, place: &Elements, row: &[Value]) -> u32 {
     length.unwrap_or(row.len()) as u32
 }
 
-/// The shape, and in how many rounds partial results grew.
-fn shape(watch: &Watch, kind: Kind, elements: u32) -> (Shape, u32) {
-    let doubles = |widths: &[u32]| {
-        let last = widths.last().copied().unwrap_or(1);
-        (1u32..)
-            .zip(widths)
-            .all(|(round, width)| *width == (1 << round.min(31)).min(last))
-    };
-    let is_ladder = doubles(&watch.windows) && watch.windows.last().is_some_and(|last| last + 1 >= elements);
-    let shape = match kind {
-        Kind::InclusiveScan | Kind::ExclusiveScan if is_ladder => {
-            return (Shape::Doubling, watch.windows.len() as u32);
-        }
-        Kind::InclusiveScan | Kind::ExclusiveScan if watch.before_scan >= elements => Shape::Sweeps,
-        _ if watch.widths.len() <= 1 => Shape::Serial,
-        _ if doubles(&watch.widths) => Shape::Tree,
-        _ => Shape::Other,
-    };
-    (shape, watch.widths.len() as u32)
-}
-
 fn value_count(ty: &Type) -> usize {
     match ty {
         Type::Vector(_, count) => usize::from(*count),
         _ => 1,
     }
-}
-
-/// The place from an element on.
-fn at(place: &Elements, element: u32) -> Elements {
-    match place {
-        Elements::Array {
-            global,
-            component,
-            axis,
-            ..
-        } => Elements::Array {
-            global: *global,
-            offset: element,
-            component: *component,
-            axis: *axis,
-        },
-        other => other.clone(),
-    }
-}
-
-/// Where a scan's elements came from.
-fn scan_input(atoms: &Atoms, scan: &Scan, output: &Elements) -> Option<Elements> {
-    match output {
-        Elements::Spread { global } => Some(Elements::Spread { global: *global }),
-        _ => atoms.elements(scan.first, scan.count),
-    }
-}
-
-/// A scan in a row with gaps: cells that nothing was written to and whose value nothing else was made of. The atoms
-/// that are left are numbered anew, in their order.
-fn spread_scan(atoms: &Atoms, place: &Elements, row: &[Value], lanes: u32) -> Option<(Scan, Elements)> {
-    let Elements::Array {
-        global, component, ..
-    } = place
-    else {
-        return None;
-    };
-    let component = usize::from(component.unwrap_or(0));
-    let mut used: BTreeSet<u32> = BTreeSet::new();
-    let mut own: BTreeSet<u32> = BTreeSet::new();
-    for (index, cell) in (0u32..).zip(row) {
-        let is_own = atoms.is_untouched(*global, component, index, cell);
-        let atoms = if is_own { &mut own } else { &mut used };
-        atoms.extend(cell.runs().flatten());
-    }
-    let ranks: Vec<u32> = used.into_iter().collect();
-    let input = atoms.array_of(&ranks)?;
-    let rank = |atom: u32| ranks.binary_search(&atom).ok().map(|rank| rank as u32);
-    let renumbered = |value: &Value| -> Option<Value> {
-        let (operator, start, end) = match value {
-            Value::Known(_) => return Some(value.clone()),
-            Value::Run { operator, start, end } => (*operator, *start, *end),
-            Value::Sum(sum) => {
-                let is_plain =
-                    sum.constant == sum.operator.identity() && sum.parts.iter().all(|part| part.factor == 1);
-                let (first, last) = (sum.parts.first()?, sum.parts.last()?);
-                is_plain.then_some((sum.operator, first.start, last.end))?
-            }
-        };
-        let (start, last) = (rank(start)?, rank(end - 1)?);
-        (last + 1 - start == row::size(value)).then_some(Value::Run {
-            operator,
-            start,
-            end: last + 1,
-        })
-    };
-    let dense: Option<Vec<Value>> = (0u32..)
-        .zip(row)
-        .filter(|(index, cell)| {
-            let is_gap = atoms.is_untouched(*global, component, *index, cell);
-            !(is_gap && matches!(cell, Value::Run { start, .. } if rank(*start).is_none()))
-        })
-        .map(|(_, cell)| renumbered(cell))
-        .collect();
-    // A cell or two that a scan leaves out are no padding.
-    let scan = row::scan(&dense?, lanes, lanes).filter(|scan| scan.count.is_multiple_of(lanes))?;
-    // The last element of an exclusive scan is in no partial result: it must have been somewhere beyond the others.
-    if scan.kind == Kind::ExclusiveScan {
-        let places: Vec<u32> = ranks.iter().filter_map(|atom| atoms.place_of(*atom)).collect();
-        let (lowest, highest) = (*places.first()?, *places.last()?);
-        let beyond = |place: u32| {
-            if scan.reversed {
-                place < lowest
-            } else {
-                place > highest
-            }
-        };
-        let is_rewritten = |(place, cell): (u32, &Value)| {
-            beyond(place) && !atoms.is_untouched(*global, component, place, cell)
-        };
-        if !(0u32..).zip(row).any(is_rewritten) {
-            return None;
-        }
-    }
-    Some((scan, Elements::Spread { global: input }))
-}
-
-/// A place that holds all elements of another combined.
-fn total(atoms: &Atoms, place: &Elements, element: Scalar, row: &[Value], lanes: u32) -> Option<Pattern> {
-    let is_total = |value: &Value| {
-        let (operator, first, end) =
-            row::run(value).filter(|(operator, ..)| operator.is_some_and(|o| o.is_on(element)))?;
-        let count = end - first;
-        let input = atoms.elements(first, count)?;
-        let is_all = count.is_multiple_of(lanes) || atoms.are_all(first, count);
-        is_all.then_some((operator?, first, count, input))
-    };
-    let (index, (operator, first, count, input)) = (0u32..)
-        .zip(row)
-        .find_map(|(index, value)| Some((index, is_total(value)?)))?;
-    let output = match place {
-        Elements::Array {
-            global,
-            component,
-            axis,
-            ..
-        } => Elements::Cell {
-            global: *global,
-            index,
-            component: *component,
-            axis: *axis,
-        },
-        Elements::Register { local, component } if row.iter().any(|value| *value != row[index as usize]) => {
-            Elements::OneRegister {
-                local: *local,
-                component: *component,
-                thread: index,
-            }
-        }
-        other => other.clone(),
-    };
-    Some(Pattern {
-        kind: Kind::Reduction,
-        reversed: false,
-        operator,
-        element,
-        first,
-        count,
-        segment: count,
-        input,
-        output,
-    })
 }

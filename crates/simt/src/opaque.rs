@@ -1,22 +1,16 @@
 //! What is not understood: terms of its text and of what it is given.
 
-use std::collections::BTreeSet;
+use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, Span, Type};
 
-use shaderlint_hlsl::{
-    BinaryOp, Expr, ExprKind, GlobalId, Intrinsic, ResourceKind, Scalar, Shader, Span, Storage, Type,
-};
-
-use crate::claim::FROM_HEAP;
-use crate::column::Column;
-use crate::custom::{is_named_as_macro, is_of_name};
-use crate::fold;
 use crate::machine::{Machine, Run};
-use crate::meaning::{Meaning, is_told};
 use crate::place::{Place, Root, is_resource};
-use crate::shape::CONVERSION;
 use crate::terms::Symbol;
+use crate::terms::column::Column;
+use crate::terms::shape::CONVERSION;
+use crate::terms::value::{Op, Value};
+use crate::text::calls::{Unknown, is_name, is_read, status_argument};
+use crate::text::meaning::{Meaning, is_told};
 use crate::transfer::resource_name;
-use crate::value::{Op, Value};
 
 /// Components of a value that are told apart where it is not understood.
 pub(crate) const MAX_COUNT: usize = 64;
@@ -231,135 +225,30 @@ impl<'a> Machine<'a> {
         Ok(value)
     }
 
-    /// A call of what is not there, given `all`: what each thread gets from it is a term of all that it may read.
-    ///
-    /// It may do anything to what was declared before its own text: to the device memory of a header, to variables that
-    /// it keeps for its next call, to other threads' results. So it is held to be a write to some resource, by which two
-    /// kernels are equal only if each thread makes the same calls in the same order among its writes; and what it gives
-    /// depends on the thread and on all that has happened to device memory before, earlier calls among it
-    /// ([`crate::history`]).
-    ///
-    /// Groupshared arrays and `static` variables of the text at hand it reaches only as [`Machine::reach`] says. What they hold is
-    /// then part of what it reads, with whether that was written since the last barrier, and what it leaves in them is
-    /// not known. That it races with what the text does to them is not assumed.
-    pub fn call_unknown(&mut self, text: Symbol, all: &Column, is_macro: bool) -> Column {
-        let reach = self.reach(is_macro);
-        let held = Column::Uniform(self.held(&reach));
-        let (history, arms) = (Value::Known(self.state.history), Value::Known(self.arms));
-        let [history, arms] = [history, arms].map(Column::Uniform);
-        let thread = Column::from_fn(self.lanes, |thread| Value::Known(thread as u32));
-        let mut given = vec![all.clone(), thread, history, held, arms];
-        let statics = self.state.statics.iter().filter(|(id, _)| reach.contains(id));
-        for (id, columns) in statics {
-            let name = self.terms.symbol(resource_name(self.shader, *id));
-            given.push(Column::Uniform(Value::Known(name.0)));
-            given.extend(columns.iter().cloned());
-        }
-        let given = self.as_one(&given);
-        for called in self.term_of(text, &given, 1) {
-            self.store_device(FROM_HEAP, &[], u32::MAX, &called);
-        }
-        self.state.is_observed = true;
-        for global in reach {
-            self.leave_unknown(global, text, &given);
-        }
-        given
+    /// Whether values may be one for one thread and another for the next without any data in them.
+    fn may_tell_threads(&self, column: &Column) -> bool {
+        let is_one = column
+            .uniform(self.state.active)
+            .is_some_and(|value| !self.terms.is_guessed(value));
+        !is_one && !self.is_data(column)
     }
 
-    /// After a statement that is not understood, with its value: one that is but a name was no call until now, and a
-    /// macro may have made some threads return. Which ones its data tell, if it was given any.
-    pub fn pass_unknown(&mut self, expr: &Expr, value: &[Column]) {
-        let by_name = Unknown::of_statement(self.shader, expr);
-        if self.claims.is_none() {
-            if let Some(Unknown { is_macro }) = by_name {
-                let text = String::from_utf8_lossy(expr.span.slice(&self.shader.text));
-                let text = self.terms.symbol(&text);
-                self.call_unknown(text, &Column::ZERO, is_macro);
-            }
-            return;
-        }
-        let unknown = by_name.or_else(|| Unknown::of(self.shader, expr));
-        if unknown.is_some_and(|unknown| unknown.is_macro) {
-            let is_by_data = value.iter().any(|column| self.is_data(column));
-            let stayed = if is_by_data { self.unknown() } else { self.untold() };
-            let guard = self.state.guard.clone();
-            self.state.guard = self.map([&guard, &stayed], |m, values| {
-                fold::binary(m.terms, BinaryOp::LogicalAnd, Scalar::Bool, values[0], values[1])
-            });
-        }
+    /// Whether each thread's value was made of data in the same way. What was made in another way for one thread, such as
+    /// of its number, may tell it from the others whatever the data are.
+    pub fn is_data(&self, column: &Column) -> bool {
+        let mut first = None;
+        let mut active = self.state.active.threads();
+        active.all(|thread| {
+            let value = column.at(thread);
+            let shape = self.terms.shape(value).filter(|_| self.terms.has_data(value));
+            shape.is_some() && *first.get_or_insert(shape) == shape
+        })
     }
 
-    /// What these groupshared arrays hold, in one term, and which of them were not written since the last barrier.
-    pub fn held(&mut self, reach: &BTreeSet<GlobalId>) -> Value {
-        let mut held: Vec<Value> = Vec::new();
-        for array in self
-            .state
-            .shared
-            .iter()
-            .filter(|array| reach.contains(&array.global))
-        {
-            let name = self.terms.symbol(resource_name(self.shader, array.global));
-            held.push(Value::Known(name.0));
-            let is_settled = !array.is_written_in(self.state.interval_of(array));
-            held.push(Value::Known(u32::from(is_settled)));
-            held.extend(array.cells().iter().cloned());
-        }
-        self.terms.apply(Op::Same, &held)
-    }
-
-    /// Leaves in a variable what something of this text makes of it that each thread gives these values.
-    pub fn leave_unknown(&mut self, global: GlobalId, text: Symbol, given: &Column) {
-        let Some(declared) = self.shader.globals.get(global.0 as usize) else {
-            return;
-        };
-        let place = self.terms.symbol(&declared.name);
-        let left = |component| Op::Havoc {
-            text,
-            place,
-            component,
-        };
-        let threads = self.state.active.threads();
-        let everything: Vec<Value> = threads.map(|thread| given.at(thread).clone()).collect();
-        let everything = self.terms.apply(Op::Same, &everything);
-        if let Some(array) = self.state.shared.iter_mut().find(|array| array.global == global) {
-            for (component, cell) in (0..).zip(array.cells_mut()) {
-                *cell = self
-                    .terms
-                    .apply(left(component), std::slice::from_ref(&everything));
-            }
-            self.forget_reads(global, None);
-        }
-        if let Some(columns) = self.state.statics.get(&global).cloned() {
-            let (active, all, lanes) = (self.state.active, self.all, self.lanes);
-            let mut changed = Vec::with_capacity(columns.len());
-            for (component, column) in (0..).zip(columns) {
-                let new = self.map_all(&[given], |terms, values| terms.apply(left(component), values));
-                changed.push(column.overlay(&new, active, all, lanes));
-            }
-            self.state.statics.insert(global, changed);
-        }
-    }
-
-    /// The groupshared and `static` variables of the text that a call of something unknown may reach.
-    ///
-    /// A function can only name what is declared before it, as in C. What is not in the text stands in a file that was
-    /// not found, and so before all that is declared after the last of these; where none is missing, before the text.
-    /// What is only declared before may be defined after it: functions that no entry point is seen to call may be called
-    /// from there. A macro may name anything that is there where it is used.
-    pub fn reach(&mut self, is_macro: bool) -> BTreeSet<GlobalId> {
-        let shader = self.shader;
-        let last_gap = shader.gaps.last().copied();
-        let aside = self.effects.of_uncalled(shader);
-        let variables = (0u32..).map(GlobalId).zip(&shader.globals);
-        let variables =
-            variables.filter(|(_, global)| matches!(global.storage, Storage::Groupshared | Storage::Static));
-        variables
-            .filter(|(id, global)| {
-                let is_before_gap = last_gap.is_some_and(|gap| global.span.start < gap);
-                is_macro || is_before_gap || aside.globals.contains(id)
-            })
-            .map(|(id, _)| id)
-            .collect()
+    /// Whether these are the values of a variable whose name is not known.
+    fn is_named(&self, column: &Column) -> bool {
+        let mut active = self.state.active.threads();
+        active.all(|thread| self.terms.is_variable_name(column.at(thread)))
     }
 
     /// Number of values that one of `ty` is followed by. One of a type that is not known is followed in a run for claims
@@ -410,7 +299,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The values of an expression of this text that is given `all`.
-    fn term_of(&mut self, text: Symbol, all: &Column, count: usize) -> Vec<Column> {
+    pub fn term_of(&mut self, text: Symbol, all: &Column, count: usize) -> Vec<Column> {
         (0..count)
             .map(|component| {
                 let op = Op::Opaque {
@@ -540,77 +429,4 @@ impl<'a> Machine<'a> {
         self.write_opaquely(text, 0, &all, (&place, target.span), true)?;
         Ok(Some(()))
     }
-}
-
-/// A call of something that is not there.
-#[derive(Clone, Copy)]
-pub(crate) struct Unknown {
-    /// By custom ([`crate::custom`]).
-    pub is_macro: bool,
-}
-
-impl Unknown {
-    /// What an expression calls of which nothing is known.
-    pub fn of(shader: &Shader, expr: &Expr) -> Option<Unknown> {
-        let is_unknown = match &expr.kind {
-            ExprKind::Opaque(_) => true,
-            // The methods of resources are known by their names.
-            ExprKind::Method { object, name, .. } => {
-                !matches!(object.ty, Type::Resource(..)) && !is_read(name)
-            }
-            _ => false,
-        };
-        let text = expr.span.slice(&shader.text).trim_ascii();
-        let called = text.iter().position(|byte| *byte == b'(');
-        let called = called.filter(|_| is_unknown && text.ends_with(b")"))?;
-        Some(Unknown::by_name(text.get(..called).unwrap_or_default()))
-    }
-
-    /// What a statement calls that is but a name.
-    pub fn of_statement(shader: &Shader, expr: &Expr) -> Option<Unknown> {
-        is_name(shader, expr).then(|| Unknown::by_name(expr.span.slice(&shader.text)))
-    }
-
-    fn by_name(name: &[u8]) -> Unknown {
-        Unknown {
-            is_macro: is_named_as_macro(name),
-        }
-    }
-}
-
-/// Whether a method of this name only reads.
-pub(crate) fn is_read(name: &str) -> bool {
-    ["Load", "Sample", "Gather"]
-        .iter()
-        .any(|read| name.starts_with(read))
-}
-
-/// The variable in which a load or sample leaves whether all of what it read is there: its last argument, "a variable to
-/// store the status" (learn.microsoft.com of `Load`, `Sample`, `Gather` and their kin), where there are as many.
-pub(crate) fn status_argument(expr: &Expr) -> Option<&Expr> {
-    let ExprKind::Method {
-        object,
-        name,
-        arguments,
-    } = &expr.kind
-    else {
-        return None;
-    };
-    let least = match &object.ty {
-        Type::Resource(ResourceKind::Texture, _) if name.starts_with("Load") => 3,
-        Type::Resource(..) if name.starts_with("Load") => 2,
-        Type::Resource(..) if name.starts_with("Gather") => 3,
-        Type::Resource(..) if name.starts_with("Sample") => 4,
-        _ => return None,
-    };
-    let last = arguments.last().filter(|_| arguments.len() >= least);
-    last.filter(|last| matches!(last.ty, Type::Scalar(Scalar::Uint | Scalar::Int)))
-}
-
-/// Whether an expression that is not understood is a name and no more.
-fn is_name(shader: &Shader, expr: &Expr) -> bool {
-    let expr = expr.uncast();
-    let text = expr.span.slice(&shader.text);
-    matches!(&expr.kind, ExprKind::Opaque(operands) if operands.is_empty())
-        && text.iter().copied().all(is_of_name)
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use shaderlint_hlsl::{FunctionId, GlobalId, Shader};
 
 use crate::claim::Claims;
-use crate::column::Column;
 use crate::machine::{BUDGET, Machine};
+use crate::terms::column::Column;
 use crate::terms::{Symbol, Terms};
 use crate::transfer::resource_name;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves, is_group};

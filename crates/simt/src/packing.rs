@@ -15,10 +15,10 @@ use std::rc::Rc;
 use shaderlint_hlsl::{FunctionId, Shader};
 
 use crate::finding::{OutOfBounds, Race, WaveDependence, WaveEffect};
-use crate::formula::part;
 use crate::machine::{Machine, Report, Write};
+use crate::terms::formula::part;
+use crate::terms::value::Value;
 use crate::terms::{Symbol, Terms};
-use crate::value::Value;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
 /// The packings of a group of more than one row.

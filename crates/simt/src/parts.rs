@@ -9,11 +9,11 @@
 use shaderlint_hlsl::{FunctionId, Shader};
 
 use crate::claim::Claims;
-use crate::column::Mask;
-use crate::effects::{Effects, EffectsCache};
 use crate::finding::Claim;
 use crate::machine::{BUDGET, MAX_WORK, Machine};
 use crate::terms::Terms;
+use crate::terms::column::Mask;
+use crate::text::effects::{Effects, EffectsCache};
 use crate::wave::{LaneMap, WAVE_SIZES, Waves};
 
 /// Threads of a part: whole waves of any size but the largest, of which no more is asked than of others.

@@ -16,10 +16,10 @@ use shaderlint_hlsl::{
     statements,
 };
 
-use crate::column::Column;
-use crate::effects::Effects;
 use crate::machine::Machine;
-use crate::opaque::{is_read, status_argument};
+use crate::terms::column::Column;
+use crate::text::calls::{is_read, status_argument};
+use crate::text::effects::Effects;
 
 /// What a variable holds in any pass, by thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

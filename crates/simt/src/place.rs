@@ -2,9 +2,9 @@
 
 use shaderlint_hlsl::{Expr, ExprKind, GlobalId, LocalId, ResourceKind, Storage, Type};
 
-use crate::column::Column;
 use crate::machine::{MAX_COMPONENTS, Machine, Run};
-use crate::value::{Op, Value};
+use crate::terms::column::Column;
+use crate::terms::value::{Op, Value};
 use crate::window::Size;
 
 /// What an expression names, rather than its value.

@@ -3,7 +3,7 @@
 //! Where a statement touches groupshared memory and a barrier follows in its block, the state is copied, every cell and
 //! variable whose value is not known becomes a free atom, and the statements are run. If afterwards some place holds
 //! x0 ⊕ … ⊕ xi for every thread i, and nothing raced, the statements *are* a scan of these atoms: for every input, by
-//! the argument in [`crate::value`], and in this place of this kernel, since all that stayed known is known there.
+//! the argument in [`crate::terms::value`], and in this place of this kernel, since all that stayed known is known there.
 //! Two places that hold the same term get the same atom: that only uses that they are equal there.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,15 +11,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Shader, Span, Stmt};
 
 use crate::atoms::{Layouts, Twin};
-use crate::column::Column;
-use crate::effects::Effects;
 use crate::finding::{Collective, Elements, Kind};
 use crate::machine::{MAX_WORK, Machine, Report, State};
 use crate::memory::Shared;
 use crate::missed::{Missed, runs_once};
 use crate::observe::Watch;
 use crate::terms::Terms;
-use crate::value::Value;
+use crate::terms::column::Column;
+use crate::terms::value::Value;
+use crate::text::effects::Effects;
 
 /// Statements tried as the start of a candidate, per entry point.
 const MAX_PROBES: usize = 96;

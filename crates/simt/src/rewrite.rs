@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{LocalId, Scalar, Span, Stmt, StmtKind, Type};
 
-use crate::column::Column;
-use crate::effects::Effects;
 use crate::finding::{Elements, Rewrite};
 use crate::machine::Machine;
-use crate::value::Value;
+use crate::terms::column::Column;
+use crate::terms::value::Value;
+use crate::text::effects::Effects;
 
 impl Machine<'_> {
     /// `None` where other code cannot take the place of the statements under `span`.

@@ -1,7 +1,8 @@
 //! What a row of values holds, one an element: a scan, windows of partial results, a total.
 
-use crate::finding::{Kind, Operator};
-use crate::value::Value;
+use crate::finding::Kind;
+use crate::terms::operator::Operator;
+use crate::terms::value::Value;
 
 /// A scan that some neighbouring values of a row make up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,18 +36,6 @@ pub(crate) fn run(value: &Value) -> Option<(Option<Operator>, u32, u32)> {
     match value {
         Value::Run { operator, start, end } => Some(((end - start > 1).then_some(*operator), *start, *end)),
         _ => None,
-    }
-}
-
-/// How many elements a partial result combines, each once.
-pub(crate) fn size(value: &Value) -> u32 {
-    match value {
-        Value::Known(_) => 0,
-        Value::Run { start, end, .. } => end - start,
-        Value::Sum(sum) => {
-            let sizes = sum.parts.iter().map(|part| part.end - part.start);
-            sizes.fold(0, u32::saturating_add)
-        }
     }
 }
 
@@ -96,7 +85,9 @@ pub(crate) fn scan(row: &[Value], lanes: u32, length: u32) -> Option<Scan> {
             && scan.count >= LEAST_OF_ALL
             && scan.segment == scan.count
             && scan.at.is_multiple_of(length)
-            && row.iter().all(|value| size(value) <= 1 || is_of(value, scan))
+            && row
+                .iter()
+                .all(|value| value.atom_count() <= 1 || is_of(value, scan))
     };
     // So are a wave's elements or more, where nothing else is combined with others in the row.
     let is_alone = |scan: &Scan| {
@@ -104,7 +95,9 @@ pub(crate) fn scan(row: &[Value], lanes: u32, length: u32) -> Option<Scan> {
             && scan.count.is_power_of_two()
             && scan.at.is_multiple_of(scan.count)
             && scan.segment == scan.count
-            && row.iter().all(|value| size(value) <= 1 || is_of(value, scan))
+            && row
+                .iter()
+                .all(|value| value.atom_count() <= 1 || is_of(value, scan))
     };
     candidates
         .into_iter()

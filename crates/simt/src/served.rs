@@ -4,7 +4,7 @@
 //! state in which all that they read is free: each variable of each thread and the cell are atoms, the same in both
 //! runs. The lanes' atomics are served one after the other, by lane. The two do the same if they leave the same terms
 //! in the cell and in every variable of every lane, make the same stores, and make one atomic each, on one cell. Then
-//! they do the same for every input (see [`crate::value`]).
+//! they do the same for every input (see [`crate::terms::value`]).
 //!
 //! # Why that is enough
 //!
@@ -27,15 +27,17 @@ use shaderlint_hlsl::{Expr, Function, FunctionId, Global, GlobalId, LocalId, Sha
 
 use crate::aggregate::{block_of, statement_at};
 use crate::atomic::combining;
-use crate::claim::from_heap;
-use crate::column::Column;
-use crate::effects::EffectsCache;
-use crate::finding::{Claim, Operator, Stop};
+use crate::finding::{Claim, Stop};
+use crate::handle::from_heap;
 use crate::machine::{Halt, Machine, Run, State};
+use crate::terms::column::Column;
+use crate::terms::operator::Operator;
+use crate::terms::sample::SplitMix;
+use crate::terms::value::Value;
 use crate::terms::{Symbol, Terms};
+use crate::text::effects::EffectsCache;
 use crate::transfer::resource_name;
-use crate::value::Value;
-use crate::wave::{SplitMix, WAVE_SIZES, Waves};
+use crate::wave::{WAVE_SIZES, Waves};
 
 /// Components of variables that may take part.
 const MAX_FREE: usize = 64;

@@ -3,8 +3,8 @@
 
 use shaderlint_hlsl::{FunctionId, Shader, Type};
 
+use crate::classify::Pattern;
 use crate::finding::{Beside, Elements};
-use crate::observe::Pattern;
 
 /// What belongs to one of the patterns that statements leave.
 pub(crate) struct Several {

@@ -3,13 +3,13 @@
 //! Where a statement reads other lanes by `WaveReadLaneAt`, the state is copied, every variable that differs by thread
 //! and holds more than places becomes a column of free atoms, and the statements from there on are run. If a variable
 //! then holds, in every wave, x0 ⊕ … ⊕ xi at the i-th active lane, the statements *are* a scan of these atoms, for every
-//! input, by the argument in [`crate::value`]. What that rests on:
+//! input, by the argument in [`crate::terms::value`]. What that rests on:
 //!
 //! - *Which lanes take part is known.* All active lanes of a wave are here under one guard, so that all or none of them
 //!   are, and the statements leave none behind. Waves may have guards of their own: the statements touch no memory that
 //!   waves share and pass no barrier, so one wave is nothing to another.
 //! - *What is undefined is not known.* Reading a lane that is not active, or that the wave does not have, gives an atom
-//!   that nothing else is ([`Terms::fresh`](crate::value::Terms::fresh)): a result with such an atom in it is no scan.
+//!   that nothing else is ([`Terms::fresh`](crate::terms::Terms::fresh)): a result with such an atom in it is no scan.
 //! - *Every wave size.* The kernel is run at each size that HLSL and its `[WaveSize]` allow, and only what is found in
 //!   all of these runs is said. A statement that is not reached at a size claims nothing there. Groups of more than one
 //!   row are run under each of the packings that [`crate::packing`] knows; 1-D groups under the linear one.
@@ -25,18 +25,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{Expr, FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind};
 
-use crate::column::{Column, Mask};
-use crate::effects::{Effects, EffectsCache};
 use crate::finding::{Elements, Kind, WaveLadder};
 use crate::lanes::{Lanes, Pattern, register};
-use crate::layout::Layout;
 use crate::machine::{BUDGET, MAX_COMPONENTS, Machine, Run};
 use crate::missed::Missed;
 use crate::packing;
 use crate::row;
 use crate::starts::{Key, effects_of_ladder, starts};
+use crate::terms::column::{Column, Mask};
+use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
-use crate::value::{Op, Value};
+use crate::text::effects::{Effects, EffectsCache};
+use crate::text::layout::Layout;
 use crate::wave::{WAVE_SIZES, Waves};
 
 /// Statements tried as a ladder's first, per run.

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{FunctionId, Shader, Span, Stmt, StmtKind, statements};
 
-use crate::effects::{Effects, EffectsCache};
 use crate::missed::{body_of, reached};
+use crate::text::effects::{Effects, EffectsCache};
 
 /// Statements of one block that a ladder has at most.
 const MAX_STATEMENTS: usize = 128;

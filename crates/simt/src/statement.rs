@@ -2,12 +2,12 @@
 
 use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, LocalId, Span, Stmt, StmtKind, Type};
 
-use crate::column::{Column, Mask};
 use crate::divergence::Parting;
-use crate::history::Step;
 use crate::machine::{Halt, MAX_COMPONENTS, Machine, Run};
 use crate::probe::Trail;
-use crate::value::{Op, Value};
+use crate::terms::column::{Column, Mask};
+use crate::terms::history::Step;
+use crate::terms::value::{Op, Value};
 
 impl<'a> Machine<'a> {
     /// Runs the statements of a block, then looks for constructs among them.

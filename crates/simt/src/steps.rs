@@ -15,7 +15,7 @@
 //!   [`are_served_alike`].
 //! - *Atomics on other arrays, and plain accesses*, are ordered with these by barriers and fences alone. An interval's first
 //!   step has none before it; fences are counted. Atomics whose results are told are also part of the history of device
-//!   memory ([`crate::history`]), in the order in which a thread makes them.
+//!   memory ([`crate::terms::history`]), in the order in which a thread makes them.
 //! - *Two steps of one kernel may be one term*, as where a counter is reset and used again; what they find and leave may
 //!   differ. So what an atomic found has the number of the history with it, and so has its step; and what is left in a
 //!   cell has the number of the step among those of which the order tells what they leave. Steps whose results nobody is
@@ -27,10 +27,10 @@ use std::rc::Rc;
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{GlobalId, Type};
 
-use crate::column::Column;
 use crate::machine::Machine;
+use crate::terms::column::Column;
+use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
-use crate::value::{Op, Value};
 
 /// The steps on one array.
 #[derive(Clone)]

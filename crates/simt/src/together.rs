@@ -13,13 +13,13 @@ use std::collections::BTreeSet;
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{BinaryOp, UnaryOp};
 
-use crate::custom::may_name_one;
-use crate::flow::Source;
 use crate::machine::Machine;
-use crate::sample::Sample;
-use crate::shape::MAX_ATOMS;
+use crate::terms::flow::Source;
+use crate::terms::sample::Sample;
+use crate::terms::shape::MAX_ATOMS;
+use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms, fingerprint};
-use crate::value::{Op, Value};
+use crate::text::custom::may_name_one;
 
 /// Pairs of threads that are tried.
 const MAX_PAIRS: usize = 24;

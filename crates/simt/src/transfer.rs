@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{GlobalId, Shader, Span, Storage, Type};
 
-use crate::claim::CONSTANT_FROM_HEAP;
-use crate::column::Column;
-use crate::history::Step;
+use crate::handle::CONSTANT_FROM_HEAP;
 use crate::machine::{Machine, Run, Write};
 use crate::place::{Place, Root, index_outside};
+use crate::terms::column::Column;
+use crate::terms::history::Step;
+use crate::terms::value::{Op, Value};
 use crate::undefined::{self, Suspect};
-use crate::value::{Op, Value};
 
 /// Parts of a value that are made up where it is not known to which element it goes: each may change any.
 const MAX_MISSING: usize = 64;

@@ -8,19 +8,19 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Expr, ExprKind, Shader};
+use shaderlint_hlsl::{Expr, ExprKind};
 
 use crate::atomic::Cell;
-use crate::claim::FROM_HEAP;
-use crate::column::Column;
 use crate::control;
-use crate::custom::{
-    is_named_as_constant, is_named_as_macro, is_named_as_one, is_named_as_variable, is_of_name,
-};
-use crate::finding::Atomic;
+use crate::handle::FROM_HEAP;
 use crate::machine::{Machine, Run};
 use crate::opaque::MAX_COUNT;
 use crate::place::{Components, Place, Root};
+use crate::terms::column::Column;
+use crate::text::calls::{after, atomic_method};
+use crate::text::custom::{
+    is_named_as_constant, is_named_as_macro, is_named_as_one, is_named_as_variable, is_of_name,
+};
 
 /// Characters of a statement that are looked at.
 const MAX_CALL: usize = 1000;
@@ -276,25 +276,6 @@ impl<'a> Machine<'a> {
         }
         Ok(true)
     }
-}
-
-/// The atomic that an expression is by its text: a method of an object of which nothing is known.
-pub(crate) fn atomic_method<'a>(shader: &'a Shader, expr: &Expr) -> Option<&'a str> {
-    let ExprKind::Opaque(operands) = &expr.kind else {
-        return None;
-    };
-    let called = after(shader, operands.first()?, expr)?.strip_prefix(b".")?;
-    let name = called.split(|byte| *byte == b'(').next()?;
-    let name = str::from_utf8(name.trim_ascii()).ok()?;
-    Atomic::of_name(name).is_some().then_some(name)
-}
-
-/// What follows an expression in one that it begins.
-fn after<'a>(shader: &'a Shader, first: &Expr, whole: &Expr) -> Option<&'a [u8]> {
-    let text = whole.span.slice(&shader.text);
-    let length = first.span.end.checked_sub(first.span.start)? as usize;
-    let begins = first.span.start == whole.span.start;
-    begins.then(|| text.get(length..).unwrap_or_default().trim_ascii_start())
 }
 
 /// What an element or a part that is not understood is one of.

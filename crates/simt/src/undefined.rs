@@ -7,11 +7,12 @@
 
 use shaderlint_hlsl::{GlobalId, Span, Type};
 
-use crate::column::Column;
-use crate::finding::{Access, Operator, OutOfBounds, Uninitialised};
+use crate::finding::{Access, OutOfBounds, Uninitialised};
 use crate::machine::Machine;
+use crate::terms::column::Column;
+use crate::terms::operator::Operator;
+use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
-use crate::value::{Op, Value};
 
 /// An undefined value that was read.
 #[derive(Clone, Copy)]

@@ -1,6 +1,7 @@
 //! How the threads of a group are spread over waves.
 
-use crate::column::MAX_THREADS;
+use crate::terms::column::MAX_THREADS;
+use crate::terms::sample::SplitMix;
 
 /// The packing of a group's threads into waves.
 ///
@@ -125,23 +126,6 @@ impl Waves {
             members: vec![lanes.iter().copied().zip(0..).collect()],
             place: lanes.iter().map(|lane| (0, *lane)).collect(),
         }
-    }
-}
-
-/// Steele, Lea, Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014.
-pub(crate) struct SplitMix(pub u64);
-
-impl SplitMix {
-    pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        z ^ (z >> 31)
-    }
-
-    pub fn below(&mut self, bound: usize) -> usize {
-        usize::try_from(self.next() % bound.max(1) as u64).unwrap_or(0)
     }
 }
 

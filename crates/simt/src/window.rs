@@ -40,13 +40,14 @@ use shaderlint_hlsl::{
     statements,
 };
 
-use crate::column::Column;
-use crate::finding::{Collective, Extent, Operator};
+use crate::finding::{Collective, Extent};
 use crate::machine::{Machine, Run};
 use crate::memory::Shared;
 use crate::place::{Components, Place, Root, outside};
+use crate::terms::column::Column;
+use crate::terms::operator::Operator;
+use crate::terms::value::{Op, Part, Value};
 use crate::terms::{Term, Terms};
-use crate::value::{Op, Part, Value};
 
 /// Elements of a window, times threads: a group works on one or two elements a thread, or has as many in two halves.
 const ELEMENTS_A_THREAD: u32 = 4;

@@ -41,7 +41,7 @@ impl Lowering<'_> {
             .is_some_and(|scalar| matches!(scalar, Scalar::Int | Scalar::Uint));
         match (self.wide(&expr), self.evaluate(&expr)) {
             (Some(Wide::Float(wide)), Some(Constant::Float(value)))
-                if is_integer && wide.trunc() != f64::from(value).trunc() =>
+                if is_integer && (wide.trunc() - f64::from(value).trunc()).abs() >= 1.0 =>
             {
                 let span = expr.span;
                 opaque(vec![expr], to.clone(), span)
@@ -59,9 +59,7 @@ impl Lowering<'_> {
             (Wide::Bool(wide), Some(Constant::Bool(value))) => wide == value,
             (Wide::Float(wide), Some(Constant::Float(value))) => {
                 let value = f64::from(value);
-                wide == value
-                    || (wide - value).abs() <= TOLERANCE * wide.abs()
-                    || wide.is_nan() && value.is_nan()
+                !(wide.is_finite() || value.is_finite()) || (wide - value).abs() <= TOLERANCE * wide.abs()
             }
             _ => false,
         }

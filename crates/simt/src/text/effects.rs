@@ -9,9 +9,10 @@ use shaderlint_hlsl::{
     Storage, Type,
 };
 
-use crate::finding::Atomic;
-use crate::opaque::{Unknown, status_argument};
-use crate::undeclared::atomic_method;
+use crate::text::calls::Atomic;
+use crate::text::calls::Unknown;
+use crate::text::calls::atomic_method;
+use crate::text::calls::{is_read, status_argument};
 
 /// An upper bound on what running some statements reads and writes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -418,8 +419,7 @@ impl EffectsCache {
                 name,
                 arguments,
             } => {
-                let writes =
-                    !(name.starts_with("Load") || name.starts_with("Sample") || name.starts_with("Gather"));
+                let writes = !is_read(name);
                 effects.device_observed |= object.ty.is_writable() && !name.starts_with("Store");
                 effects.atomic |= Atomic::of_name(name).is_some();
                 self.expression(shader, object, writes, effects);

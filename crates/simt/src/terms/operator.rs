@@ -2,7 +2,23 @@
 
 use shaderlint_hlsl::Scalar;
 
-use crate::finding::Operator;
+/// An associative, commutative operator. Those of floats are so only up to rounding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Operator {
+    Add,
+    FloatAdd,
+    Mul,
+    FloatMul,
+    MinUint,
+    MaxUint,
+    MinInt,
+    MaxInt,
+    MinFloat,
+    MaxFloat,
+    And,
+    Or,
+    Xor,
+}
 
 impl Operator {
     /// Whether regrouping its operands never changes the result.

@@ -8,8 +8,7 @@
 //! Of the stores only their kind, resource and threads are in it. What they store, and where, is compared by itself: each
 //! thread's writes have to be the same ones in the same order, so as many of them are the same ones.
 
-use crate::column::Mask;
-use crate::machine::Machine;
+use crate::terms::column::Mask;
 use crate::terms::{Symbol, Terms};
 
 /// A step of the history.
@@ -42,22 +41,14 @@ pub(crate) struct Ordered {
     pub interval: u32,
 }
 
-impl Machine<'_> {
-    /// The number of the history with this step.
-    pub fn happens(&mut self, step: Step) -> u32 {
-        let moment = Moment {
-            before: self.state.history,
-            step,
-            threads: self.state.active,
-        };
-        self.state.history = self.terms.history(moment);
-        self.state.is_observed |= matches!(step, Step::Load(..) | Step::Atomic);
-        self.state.history
-    }
-}
-
 impl Terms {
-    fn history(&mut self, moment: Moment) -> u32 {
+    /// The number of the history that is another one with this step of these threads.
+    pub fn history(&mut self, before: u32, step: Step, threads: Mask) -> u32 {
+        let moment = Moment {
+            before,
+            step,
+            threads,
+        };
         let next = u32::try_from(self.moments.len() + 1).unwrap_or(u32::MAX);
         *self.moments.entry(moment).or_insert(next)
     }

@@ -2,9 +2,9 @@
 
 use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
-use crate::finding::Operator;
+use crate::terms::operator::Operator;
+use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
-use crate::value::{Op, Value};
 
 /// The commutative operator an addition, multiplication or bit operation on `scalar` is.
 fn operator_of(op: BinaryOp, scalar: Scalar) -> Option<Operator> {

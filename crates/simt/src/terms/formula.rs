@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{Scalar, Shader};
 
-use crate::finding::Operator;
-use crate::sample::Sample;
+use crate::terms::operator::Operator;
+use crate::terms::sample::Sample;
+use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms, Words};
-use crate::value::{Op, Value};
 
 impl Terms {
     /// A value as a formula of the kernel's inputs, in the first group.

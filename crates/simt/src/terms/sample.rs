@@ -3,11 +3,10 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{BinaryOp, Global, GlobalId, Scalar, Shader, Type};
 
-use crate::finding::Operator;
-use crate::fold;
+use crate::terms::fold;
+use crate::terms::operator::Operator;
+use crate::terms::value::{Op, Part, Value};
 use crate::terms::{Input, Term, Terms, Words, fingerprint};
-use crate::value::{Op, Part, Value};
-use crate::wave::SplitMix;
 
 /// The word of a resource or uniform, by name, index and component.
 pub type Given<'g> = dyn Fn(&str, &[u32], u32) -> u32 + 'g;
@@ -439,6 +438,23 @@ impl Exactness {
             Exactness::Product { bits, exponents } => bits <= 24 && EXPONENTS.contains(&exponents),
             Exactness::Lost => false,
         }
+    }
+}
+
+/// Steele, Lea, Flood, *Fast splittable pseudorandom number generators*, OOPSLA 2014.
+pub(crate) struct SplitMix(pub u64);
+
+impl SplitMix {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    pub fn below(&mut self, bound: usize) -> usize {
+        usize::try_from(self.next() % bound.max(1) as u64).unwrap_or(0)
     }
 }
 

@@ -16,7 +16,7 @@ use shaderlint_hlsl::{
     StructId, Type,
 };
 
-use crate::custom::is_of_name;
+use crate::text::custom::is_of_name;
 
 /// A text, and what it names of what is around it.
 #[derive(Debug, Default)]

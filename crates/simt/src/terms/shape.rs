@@ -1,17 +1,15 @@
-//! How values were made: of what was read, and by each thread in the same way or not.
+//! How values were made: of what was read, and which two in the same way.
 //!
 //! What was made in one way of data is any value for any thread; what was made in another way for one thread, such as of
 //! its number, may tell it from the others whatever the data are. A name alone that nothing declares is a variable's where
-//! it is named like one ([`crate::custom`]).
+//! it is named like one ([`crate::text::custom`]).
 
 use rustc_hash::FxHashSet;
 
-use crate::column::Column;
-use crate::custom::{is_variable, may_name_one};
-use crate::flow::Source;
-use crate::machine::Machine;
+use crate::terms::flow::Source;
+use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms, fingerprint};
-use crate::value::{Op, Value};
+use crate::text::custom::{is_variable, may_name_one};
 
 /// How the text of a conversion begins.
 pub(crate) const CONVERSION: &str = "as ";
@@ -41,34 +39,6 @@ pub(crate) enum Untold {
     FromHere,
     /// Wherever it is asked from.
     Ever,
-}
-
-impl Machine<'_> {
-    /// Whether values may be one for one thread and another for the next without any data in them.
-    pub fn may_tell_threads(&self, column: &Column) -> bool {
-        let is_one = column
-            .uniform(self.state.active)
-            .is_some_and(|value| !self.terms.is_guessed(value));
-        !is_one && !self.is_data(column)
-    }
-
-    /// Whether each thread's value was made of data in the same way. What was made in another way for one thread, such as
-    /// of its number, may tell it from the others whatever the data are.
-    pub fn is_data(&self, column: &Column) -> bool {
-        let mut first = None;
-        let mut active = self.state.active.threads();
-        active.all(|thread| {
-            let value = column.at(thread);
-            let shape = self.terms.shape(value).filter(|_| self.terms.has_data(value));
-            shape.is_some() && *first.get_or_insert(shape) == shape
-        })
-    }
-
-    /// Whether these are the values of a variable whose name is not known.
-    pub fn is_named(&self, column: &Column) -> bool {
-        let mut active = self.state.active.threads();
-        active.all(|thread| self.terms.is_variable_name(column.at(thread)))
-    }
 }
 
 impl Terms {
@@ -238,8 +208,9 @@ mod tests {
         // Of other data in the same way, whichever is asked for first.
         assert_eq!(terms.shape(&b[3]), terms.shape(&a[3]));
         assert_ne!(terms.shape(&b[3]), terms.shape(&a[2]));
-        let sum =
-            |terms: &mut Terms, x: &Value, y: &Value| terms.combine(crate::finding::Operator::Add, x, y);
+        let sum = |terms: &mut Terms, x: &Value, y: &Value| {
+            terms.combine(crate::terms::operator::Operator::Add, x, y)
+        };
         let (one, other) = (sum(&mut terms, &a[1], &b[2]), sum(&mut terms, &b[1], &a[1]));
         assert_ne!(terms.shape(&one), terms.shape(&other));
     }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use crate::value::Value;
+use crate::terms::value::Value;
 
 /// The largest thread group D3D allows.
 pub(crate) const MAX_THREADS: usize = 1024;

@@ -13,15 +13,15 @@
 //!
 //! Float `+` and `*` are put in the same form although they are not associative: equal forms then mean equal up to
 //! the order of operations, which [`Operator::is_exact`] tells. Whether they were made in one order only, and so are equal
-//! bit for bit, is told by [`crate::rounding`].
+//! bit for bit, is told by [`crate::terms::rounding`].
 
 use std::ops::{Deref, Range};
 use std::rc::Rc;
 
 use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
-use crate::finding::Operator;
-use crate::flow::Source;
+use crate::terms::flow::Source;
+use crate::terms::operator::Operator;
 use crate::terms::{Symbol, Term, Terms};
 
 /// A 32-bit word: known, or a term over atoms.
@@ -187,6 +187,18 @@ impl Value {
     /// The atoms that it is a term over.
     pub fn atoms(&self) -> Vec<u32> {
         self.runs().flatten().collect()
+    }
+
+    /// How many atoms that are.
+    pub fn atom_count(&self) -> u32 {
+        match self {
+            Value::Known(_) => 0,
+            Value::Run { start, end, .. } => end - start,
+            Value::Sum(sum) => {
+                let sizes = sum.parts.iter().map(|part| part.end - part.start);
+                sizes.fold(0, u32::saturating_add)
+            }
+        }
     }
 
     pub fn atom(atom: u32) -> Value {

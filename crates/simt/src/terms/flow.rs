@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::BinaryOp;
 
-use crate::value::Op;
+use crate::terms::value::Op;
 
 /// Which of the places in the text an atomic is, by number; none where there are too many to tell apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,4 +1,24 @@
-//! The atoms of a run: what each stands for, so that the same operation on equal operands is the same atom.
+//! What a run computes on: values as terms over atoms, and what is asked of them.
+//!
+//! [`value`] has the terms, and [`fold`] makes them as HLSL's arithmetic does; [`mod@column`] is one value a thread. How
+//! a term was made is told by [`flow`] (which atomics had a part in it), [`shape`] (of data, and in which way),
+//! [`rounding`] (in which order floats were combined) and [`halves`] (of which halves of words). [`sample`] computes
+//! terms for inputs, and [`formula`] shows them to people. Nothing in here knows of a thread group that runs.
+//!
+//! In this file are the atoms: what each stands for, so that the same operation on equal operands is the same atom.
+
+pub(crate) mod column;
+pub(crate) mod flow;
+pub(crate) mod fold;
+pub(crate) mod formula;
+pub(crate) mod halves;
+pub(crate) mod history;
+pub(crate) mod operator;
+mod pile;
+pub(crate) mod rounding;
+pub(crate) mod sample;
+pub(crate) mod shape;
+pub(crate) mod value;
 
 use std::cell::{Cell, RefCell};
 use std::hash::{BuildHasher as _, Hash};
@@ -7,13 +27,13 @@ use hashbrown::HashTable;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use shaderlint_hlsl::UnaryOp;
 
-use crate::flow::Facts;
-use crate::halves::Halved;
-use crate::history::Moment;
-use crate::pile::Pile;
-use crate::rounding::Derivations;
-use crate::shape::{Shape, Untold};
-use crate::value::{Op, Value};
+use crate::terms::flow::Facts;
+use crate::terms::halves::Halved;
+use crate::terms::history::Moment;
+use crate::terms::pile::Pile;
+use crate::terms::rounding::Derivations;
+use crate::terms::shape::{Shape, Untold};
+use crate::terms::value::{Op, Value};
 
 /// What an atom stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use shaderlint_hlsl::{Expr, ExprKind, FunctionId, GlobalId, Shader};
 
-use crate::effects::EffectsCache;
+use crate::text::effects::EffectsCache;
 
 /// What giving globals their first values does besides.
 pub(crate) struct Beginning {

@@ -10,9 +10,9 @@ use std::rc::Rc;
 use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
-use crate::finding::Operator;
+use crate::terms::operator::Operator;
+use crate::terms::value::{Op, Value};
 use crate::terms::{Term, Terms};
-use crate::value::{Op, Value};
 
 /// What combined some values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -13,10 +13,16 @@
 
 use shaderlint_hlsl::{BinaryOp, Scalar};
 
-use crate::finding::{Half, Operator};
-use crate::row;
+use crate::terms::operator::Operator;
+use crate::terms::value::{Op, Part, Value, merge, normalise};
 use crate::terms::{Term, Terms};
-use crate::value::{Op, Part, Value, merge, normalise};
+
+/// 16 of the 32 bits of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Half {
+    Low,
+    High,
+}
 
 const MASK: u32 = 0xFFFF;
 
@@ -249,7 +255,7 @@ impl Terms {
         if self.has_others(value) {
             return None;
         }
-        let is_one = |value: &Value| row::size(value) <= 1;
+        let is_one = |value: &Value| value.atom_count() <= 1;
         let low = self.modulo_half(value);
         match half {
             Half::High => {

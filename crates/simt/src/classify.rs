@@ -1,0 +1,445 @@
+//! What a candidate turns out to be: the scan or the total that its elements were seen to end in.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{Scalar, Span};
+
+use crate::atoms::Atoms;
+use crate::finding::{Collective, Elements, Kind, Shape};
+use crate::leftover::Leftovers;
+use crate::machine::Machine;
+use crate::memory::Shared;
+use crate::observe::{Row, Watch, borrowed, row_length};
+use crate::row::{self, Scan};
+use crate::several::Several;
+use crate::terms::Term;
+use crate::terms::halves::Half;
+use crate::terms::operator::Operator;
+use crate::terms::value::Value;
+use crate::text::effects::Effects;
+
+/// What the candidate left somewhere.
+pub(crate) struct Pattern {
+    pub kind: Kind,
+    pub reversed: bool,
+    pub operator: Operator,
+    pub element: Scalar,
+    pub first: u32,
+    pub count: u32,
+    pub segment: u32,
+    pub input: Elements,
+    pub output: Elements,
+}
+
+impl Pattern {
+    /// Whether this is what the other is, of the same elements.
+    pub fn is_result_of(&self, other: &Pattern) -> bool {
+        (self.kind, self.operator, self.first) == (other.kind, other.operator, other.first)
+            && (self.count, self.segment, self.reversed) == (other.count, other.segment, other.reversed)
+    }
+}
+
+impl Machine<'_> {
+    /// What the places hold after the candidate's statements, if it has a name.
+    pub fn classify(&mut self, atoms: &Atoms, effects: &Effects, span: Span) -> Option<Collective> {
+        let watch = self.prober.watch.take()?;
+        let halves: &[Option<Half>] = if self.terms.has_halves(atoms.first) {
+            &[None, Some(Half::High), Some(Half::Low)]
+        } else {
+            &[None]
+        };
+        let collective = halves
+            .iter()
+            .find_map(|half| self.classify_watched((&watch, *half), atoms, effects, span));
+        self.prober.watch = Some(watch);
+        collective
+    }
+
+    /// Whether something was worked out from elements, by comparing them perhaps, and is kept beside the least or
+    /// greatest: where it was, say. Of that a wave's minimum tells nothing. Everything was an atom when the candidate
+    /// began, so what is an operation on atoms is its own.
+    fn carries_payload(&self, rows: &[Row<'_>]) -> bool {
+        let is_operation = |atom: u32| matches!(self.terms.term(atom), Some(Term::Apply(_, [_, ..])));
+        let values = rows.iter().flat_map(|(_, _, row)| row.iter());
+        values.flat_map(Value::runs).flatten().any(is_operation)
+    }
+
+    /// The scan that a window begins with. A resource has no end that the kernel tells: a ladder may run past that of its
+    /// elements, where the device drops what is stored, and go on scanning there.
+    fn scan_of_start(&self, place: &Elements, row: &[Value]) -> Option<Scan> {
+        let is_window =
+            |array: &Shared| matches!(place, Elements::Array { global, .. } if array.global == *global);
+        let array = self.state.shared.iter().find(|array| is_window(array))?;
+        [2, 1].into_iter().filter(|_| array.on_device).find_map(|times| {
+            let start = row.get(..times * self.lanes)?;
+            row::scan(start, self.lanes as u32, row.len() as u32)
+        })
+    }
+
+    /// The scans that the candidate left.
+    fn scans(&self, watch: &Watch, atoms: &Atoms, rows: &[Row<'_>]) -> Vec<Pattern> {
+        let lanes = self.lanes as u32;
+        let mut scans: Vec<Pattern> = Vec::new();
+        for (place, scalar, row) in rows {
+            let length = row_length(watch, place, row);
+            let found = row::scan(row, lanes, length).or_else(|| self.scan_of_start(place, row));
+            let found = found.map(|scan| (scan, at(place, scan.at)));
+            let found = found.or_else(|| spread_scan(atoms, place, row, lanes));
+            let Some((scan, output)) = found.filter(|(scan, _)| scan.operator.is_on(*scalar)) else {
+                continue;
+            };
+            if let Some(input) = scan_input(atoms, &scan, &output) {
+                scans.push(Pattern {
+                    kind: scan.kind,
+                    reversed: scan.reversed,
+                    operator: scan.operator,
+                    element: *scalar,
+                    first: scan.first,
+                    count: scan.count,
+                    segment: scan.segment,
+                    input,
+                    output,
+                });
+            }
+        }
+        scans
+    }
+
+    fn classify_watched(
+        &mut self,
+        (watch, half): (&Watch, Option<Half>),
+        atoms: &Atoms,
+        effects: &Effects,
+        span: Span,
+    ) -> Option<Collective> {
+        let lanes = self.lanes as u32;
+        let halved = half.map(|half| self.rows_in_half(watch, half));
+        let mut rows = match &halved {
+            Some(rows) => borrowed(rows),
+            None => self.rows(watch),
+        };
+        rows.retain(|(place, ..)| match place {
+            Elements::Register { local, .. } => !effects.declared.contains(local),
+            _ => true,
+        });
+        let mut patterns = self.scans(watch, atoms, &rows);
+        let most = patterns.iter().map(|scan| scan.count).max();
+        let main = if let Some(first) = patterns.iter().position(|scan| Some(scan.count) == most) {
+            patterns.remove(first)
+        } else {
+            patterns = totals(watch, atoms, &rows, lanes, half.is_none());
+            if patterns.is_empty() {
+                return None;
+            }
+            patterns.remove(0)
+        };
+        if main.operator.is_extremum() && self.carries_payload(&rows) {
+            return None;
+        }
+        let several = Several::of(self.shader, self.state.frame.function, &main, &patterns);
+        let whole = |place: Elements| match several.vector {
+            Some(_) => place.with_component(None),
+            None => place,
+        };
+        let (shape, rounds) = shape(watch, main.kind, lanes.min(main.count));
+        // The last step is in no place whose partial results were watched.
+        let rounds = rounds + u32::from(matches!(main.output, Elements::Expression { .. }));
+        let mut collective = Collective {
+            kind: main.kind,
+            operator: main.operator,
+            element: main.element,
+            vector: several.vector,
+            half,
+            input: whole(main.input),
+            output: whole(main.output),
+            count: main.count,
+            segment: main.segment,
+            reversed: main.reversed,
+            shape,
+            rounds,
+            barriers: watch.barriers,
+            barrier_spans: watch.barrier_spans.clone(),
+            arrays: effects
+                .shared_read
+                .union(&effects.shared_written)
+                .copied()
+                .collect(),
+            beside: several.beside,
+            span,
+            function: self.state.frame.function,
+            instances: Vec::new(),
+            windows: Vec::new(),
+            rewrite: None,
+            leftovers: Leftovers::default(),
+        };
+        if collective.kind == Kind::Reduction && half.is_none() {
+            let ranges = several.ranges.iter();
+            let ranges: Vec<_> = ranges.map(|(first, end)| (main.operator, *first, *end)).collect();
+            if ranges.iter().any(|range| self.stores_a_part(watch, *range)) {
+                return None;
+            }
+            let is_total = |value: &Value| {
+                row::run(value).is_some_and(|(operator, start, end)| {
+                    let mut beside = collective.beside.iter();
+                    let is_its = |own| own == main.operator || beside.any(|other| other.operator == own);
+                    end - start == main.count && operator.is_some_and(is_its)
+                })
+            };
+            collective.leftovers = if collective.beside.is_empty() {
+                self.leftovers(watch, &|value| ranges.iter().any(|range| is_part(value, *range)))
+            } else {
+                // Of what else there is nobody knows whether it is a result as well.
+                self.leftovers(watch, &|value| value.known().is_none() && !is_total(value))
+            };
+        }
+        // What wave forms can take the place of: a total, or a scan from the left of one or two elements a thread.
+        let is_plain = !collective.reversed
+            && collective.segment == collective.count
+            && [lanes, 2 * lanes].contains(&collective.count);
+        if half.is_none() && (is_plain || collective.kind == Kind::Reduction) {
+            collective.rewrite = self.rewrite(effects, &collective.output, several.also, span, watch.settled);
+        }
+        Some(collective)
+    }
+}
+
+impl Machine<'_> {
+    /// Whether a partial result of the elements was stored in a resource: a level of a pyramid.
+    fn stores_a_part(&self, watch: &Watch, range: (Operator, u32, u32)) -> bool {
+        let writes = self.state.writes.iter().skip(watch.writes_before);
+        writes.into_iter().any(|write| is_part(&write.value, range))
+    }
+
+    /// Where values are that are left over: partial results.
+    fn leftovers(&self, watch: &Watch, is_left: &dyn Fn(&Value) -> bool) -> Leftovers {
+        let mut leftovers = Leftovers::default();
+        for array in &self.state.shared {
+            if watch.layouts.array(array.global).is_some() {
+                let cells = (0u32..).zip(array.cells());
+                let parts = cells.filter(|(_, value)| is_left(value));
+                leftovers
+                    .cells
+                    .extend(parts.map(|(cell, _)| (array.global, cell)));
+            }
+        }
+        if watch.depth != self.state.frame.depth {
+            return leftovers;
+        }
+        for (local, _) in &watch.registers {
+            let columns = self.state.frame.locals.get(local.0 as usize);
+            for (component, column) in (0u32..).zip(columns.into_iter().flatten()) {
+                let threads = 0..self.lanes as u32;
+                let parts = threads.filter(|thread| is_left(column.at(*thread as usize)));
+                leftovers
+                    .registers
+                    .extend(parts.map(|thread| (*local, component, thread)));
+            }
+        }
+        leftovers
+    }
+}
+
+/// Whether a value is made of several of the elements from `first` to `end` by the operator, and not of all of them.
+fn is_part(value: &Value, (operator, first, end): (Operator, u32, u32)) -> bool {
+    let is_inside = |start: u32, stop: u32| first <= start && stop <= end;
+    let combined = match value {
+        Value::Known(_) => 0,
+        Value::Run {
+            operator: own,
+            start,
+            end: stop,
+        } if *own == operator && is_inside(*start, *stop) => stop - start,
+        Value::Sum(sum) if sum.operator == operator => {
+            let are_inside = sum.parts.iter().all(|part| is_inside(part.start, part.end));
+            let count = sum.parts.iter().map(|part| part.end - part.start).sum();
+            if are_inside { count } else { 0 }
+        }
+        _ => 0,
+    };
+    (2..end - first).contains(&combined)
+}
+
+/// The shape, and in how many rounds partial results grew.
+fn shape(watch: &Watch, kind: Kind, elements: u32) -> (Shape, u32) {
+    let doubles = |widths: &[u32]| {
+        let last = widths.last().copied().unwrap_or(1);
+        (1u32..)
+            .zip(widths)
+            .all(|(round, width)| *width == (1 << round.min(31)).min(last))
+    };
+    let is_ladder = doubles(&watch.windows) && watch.windows.last().is_some_and(|last| last + 1 >= elements);
+    let shape = match kind {
+        Kind::InclusiveScan | Kind::ExclusiveScan if is_ladder => {
+            return (Shape::Doubling, watch.windows.len() as u32);
+        }
+        Kind::InclusiveScan | Kind::ExclusiveScan if watch.before_scan >= elements => Shape::Sweeps,
+        _ if watch.widths.len() <= 1 => Shape::Serial,
+        _ if doubles(&watch.widths) => Shape::Tree,
+        _ => Shape::Other,
+    };
+    (shape, watch.widths.len() as u32)
+}
+
+/// The place from an element on.
+fn at(place: &Elements, element: u32) -> Elements {
+    match place {
+        Elements::Array {
+            global,
+            component,
+            axis,
+            ..
+        } => Elements::Array {
+            global: *global,
+            offset: element,
+            component: *component,
+            axis: *axis,
+        },
+        other => other.clone(),
+    }
+}
+
+/// Where a scan's elements came from.
+fn scan_input(atoms: &Atoms, scan: &Scan, output: &Elements) -> Option<Elements> {
+    match output {
+        Elements::Spread { global } => Some(Elements::Spread { global: *global }),
+        _ => atoms.elements(scan.first, scan.count),
+    }
+}
+
+/// A scan in a row with gaps: cells that nothing was written to and whose value nothing else was made of. The atoms
+/// that are left are numbered anew, in their order.
+fn spread_scan(atoms: &Atoms, place: &Elements, row: &[Value], lanes: u32) -> Option<(Scan, Elements)> {
+    let Elements::Array {
+        global, component, ..
+    } = place
+    else {
+        return None;
+    };
+    let component = usize::from(component.unwrap_or(0));
+    let mut used: BTreeSet<u32> = BTreeSet::new();
+    let mut own: BTreeSet<u32> = BTreeSet::new();
+    for (index, cell) in (0u32..).zip(row) {
+        let is_own = atoms.is_untouched(*global, component, index, cell);
+        let atoms = if is_own { &mut own } else { &mut used };
+        atoms.extend(cell.runs().flatten());
+    }
+    let ranks: Vec<u32> = used.into_iter().collect();
+    let input = atoms.array_of(&ranks)?;
+    let rank = |atom: u32| ranks.binary_search(&atom).ok().map(|rank| rank as u32);
+    let renumbered = |value: &Value| -> Option<Value> {
+        let (operator, start, end) = match value {
+            Value::Known(_) => return Some(value.clone()),
+            Value::Run { operator, start, end } => (*operator, *start, *end),
+            Value::Sum(sum) => {
+                let is_plain =
+                    sum.constant == sum.operator.identity() && sum.parts.iter().all(|part| part.factor == 1);
+                let (first, last) = (sum.parts.first()?, sum.parts.last()?);
+                is_plain.then_some((sum.operator, first.start, last.end))?
+            }
+        };
+        let (start, last) = (rank(start)?, rank(end - 1)?);
+        (last + 1 - start == value.atom_count()).then_some(Value::Run {
+            operator,
+            start,
+            end: last + 1,
+        })
+    };
+    let dense: Option<Vec<Value>> = (0u32..)
+        .zip(row)
+        .filter(|(index, cell)| {
+            let is_gap = atoms.is_untouched(*global, component, *index, cell);
+            !(is_gap && matches!(cell, Value::Run { start, .. } if rank(*start).is_none()))
+        })
+        .map(|(_, cell)| renumbered(cell))
+        .collect();
+    // A cell or two that a scan leaves out are no padding.
+    let scan = row::scan(&dense?, lanes, lanes).filter(|scan| scan.count.is_multiple_of(lanes))?;
+    // The last element of an exclusive scan is in no partial result: it must have been somewhere beyond the others.
+    if scan.kind == Kind::ExclusiveScan {
+        let places: Vec<u32> = ranks.iter().filter_map(|atom| atoms.place_of(*atom)).collect();
+        let (lowest, highest) = (*places.first()?, *places.last()?);
+        let beyond = |place: u32| {
+            if scan.reversed {
+                place < lowest
+            } else {
+                place > highest
+            }
+        };
+        let is_rewritten = |(place, cell): (u32, &Value)| {
+            beyond(place) && !atoms.is_untouched(*global, component, place, cell)
+        };
+        if !(0u32..).zip(row).any(is_rewritten) {
+            return None;
+        }
+    }
+    Some((scan, Elements::Spread { global: input }))
+}
+
+/// The totals that the candidate left: in the rows, or else in what was noticed if that counts.
+fn totals(watch: &Watch, atoms: &Atoms, rows: &[Row<'_>], lanes: u32, counts_noticed: bool) -> Vec<Pattern> {
+    let in_rows = rows
+        .iter()
+        .filter_map(|(place, scalar, row)| total(atoms, place, *scalar, row, lanes));
+    let in_rows: Vec<Pattern> = in_rows.collect();
+    if !in_rows.is_empty() || !counts_noticed {
+        return in_rows;
+    }
+    let total_of = |(place, scalar, value): &(Elements, Scalar, Value)| {
+        total(atoms, place, *scalar, std::slice::from_ref(value), lanes)
+    };
+    // What a variable is given is an expression first.
+    let is_named = |pattern: &Pattern| !matches!(pattern.output, Elements::Expression { .. });
+    let mut noticed = watch.noticed.iter().filter_map(total_of);
+    let Some(first) = noticed.next() else {
+        return Vec::new();
+    };
+    let named = noticed.find(is_named).filter(|_| !is_named(&first));
+    vec![named.unwrap_or(first)]
+}
+
+/// A place that holds all elements of another combined.
+fn total(atoms: &Atoms, place: &Elements, element: Scalar, row: &[Value], lanes: u32) -> Option<Pattern> {
+    let is_total = |value: &Value| {
+        let (operator, first, end) =
+            row::run(value).filter(|(operator, ..)| operator.is_some_and(|o| o.is_on(element)))?;
+        let count = end - first;
+        let input = atoms.elements(first, count)?;
+        let is_all = count.is_multiple_of(lanes) || atoms.are_all(first, count);
+        is_all.then_some((operator?, first, count, input))
+    };
+    let (index, (operator, first, count, input)) = (0u32..)
+        .zip(row)
+        .find_map(|(index, value)| Some((index, is_total(value)?)))?;
+    let output = match place {
+        Elements::Array {
+            global,
+            component,
+            axis,
+            ..
+        } => Elements::Cell {
+            global: *global,
+            index,
+            component: *component,
+            axis: *axis,
+        },
+        Elements::Register { local, component } if row.iter().any(|value| *value != row[index as usize]) => {
+            Elements::OneRegister {
+                local: *local,
+                component: *component,
+                thread: index,
+            }
+        }
+        other => other.clone(),
+    };
+    Some(Pattern {
+        kind: Kind::Reduction,
+        reversed: false,
+        operator,
+        element,
+        first,
+        count,
+        segment: count,
+        input,
+        output,
+    })
+}

@@ -1,0 +1,262 @@
+//! How a run for claims goes on where a proof of the whole kernel could not: through loops whose passes are not counted,
+//! switches over what is not known, and past statements that are not followed.
+//!
+//! Of a loop one pass is run that may be any, with all that the loop writes unknown, and of a switch each case. What is
+//! left out may have written anything to what it names, and what it wrote may tell one thread from the others: nothing is
+//! shown by it.
+
+use shaderlint_hlsl::{BinaryOp, Case, LocalId, Loop, Scalar, Span, Stmt, StmtKind};
+
+use crate::claim::Sites;
+use crate::machine::{Halt, LoopState, MAX_COMPONENTS, Machine, Run};
+use crate::passes::Held;
+use crate::terms::column::{Column, Mask};
+use crate::terms::flow::Source;
+use crate::terms::fold;
+use crate::text::effects::Effects;
+
+/// Where a statement began.
+pub(crate) struct Whereabouts {
+    active: Mask,
+    guard: Column,
+    loops: usize,
+}
+
+impl<'a> Machine<'a> {
+    /// Runs a pass of a loop that may be any of its passes, for its claims. Those that were met in the passes so far
+    /// count no more: what they showed holds for these passes only. Gives the variables that may tell the threads apart
+    /// after the loop.
+    pub fn any_pass(
+        &mut self,
+        statement: &'a Stmt,
+        l: &'a Loop,
+        begun: &[Vec<Column>],
+        so_far: Sites,
+    ) -> Vec<LocalId> {
+        if let Some(claims) = &mut self.claims {
+            claims.go_back(so_far);
+        }
+        let effects = self
+            .effects
+            .of_statements(self.shader, std::slice::from_ref(statement));
+        let held = self.in_any_pass(l, &effects, begun);
+        let untold = held.iter().filter(|(_, held)| **held == Held::Untold);
+        let untold = untold.map(|(local, _)| *local).collect();
+        if !effects.atomic && !self.may_place_slots(&effects) {
+            return untold;
+        }
+        let before = self.state.clone();
+        self.forget(&effects, |machine, local| {
+            // What becomes of a `static` variable is not looked at.
+            let held = local.and_then(|local| held.get(&local));
+            match held.copied().unwrap_or(Held::Untold) {
+                Held::One | Held::Stepped => Column::Uniform(machine.terms.fresh()),
+                Held::Own => machine.unknown(),
+                Held::Untold => machine.untold(),
+            }
+        });
+        for (local, _) in held.iter().filter(|(_, held)| **held == Held::Stepped) {
+            let index = local.0 as usize;
+            let steps = self.state.frame.locals.get(index).cloned();
+            let (Some(begun), Some(steps)) = (begun.get(index), steps) else {
+                continue;
+            };
+            let stepped = self.binary(BinaryOp::Add, Some(Scalar::Uint), begun, &steps);
+            if let Some(slot) = self.state.frame.locals.get_mut(index) {
+                *slot = stepped;
+            }
+        }
+        let guard = self.state.guard.clone();
+        self.state.frame.loops.push(LoopState::any_pass(guard));
+        // Claims met before a halt were met.
+        let halted = self.pass(l).is_err();
+        self.state = before;
+        let untested = l.condition.as_ref().filter(|_| !l.tests_first);
+        let mut aside = untested.into_iter().chain(&l.step);
+        if halted || aside.any(|expr| self.effects.of_expression(self.shader, expr).atomic) {
+            self.miss_claims(&effects);
+        }
+        untold
+    }
+
+    /// Whether what these statements read was made from the number that an atomic found.
+    fn may_place_slots(&self, effects: &Effects) -> bool {
+        let locals = effects.read.iter();
+        let mut columns = locals
+            .filter_map(|local| self.state.frame.locals.get(local.0 as usize))
+            .flatten();
+        columns.any(|column| self.facts(column).is_some_and(|(_, facts)| facts.slots != 0))
+    }
+
+    pub fn leave_untold(&mut self, locals: &[LocalId]) {
+        for local in locals {
+            let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
+            let untold = (0..count).map(|_| self.untold()).collect();
+            if let Some(slot) = self.state.frame.locals.get_mut(local.0 as usize) {
+                *slot = untold;
+            }
+        }
+    }
+
+    /// Statements that are not followed, with what they do: all that they write is unknown from here on.
+    pub fn pass_unfollowed(&mut self, effects: &Effects, span: Span) -> Run<()> {
+        self.uses_in(effects);
+        if effects.opaque {
+            return Self::stop("a loop or switch that is not understood", span);
+        }
+        self.forget(effects, |machine, _| machine.unknown());
+        self.state.interval += u32::from(effects.barrier);
+        if effects.leaves {
+            let returns = self
+                .function()
+                .map_or(0, |function| self.parts(&function.returns).min(MAX_COMPONENTS));
+            self.state.frame.result = self.fresh_columns(returns);
+            self.state.guard = self.unknown();
+        }
+        Ok(())
+    }
+
+    /// A value of each thread's own.
+    pub fn unknown(&mut self) -> Column {
+        Column::from_fn(self.lanes, |_| self.terms.fresh())
+    }
+
+    /// An element of a variable, of which it is not known which.
+    pub fn some_element(&mut self, columns: &[Column], base: &Column) -> Column {
+        let active = self.state.active;
+        for column in columns {
+            self.uses(column);
+        }
+        if base.uniform(active).is_some() && columns.iter().all(|column| column.uniform(active).is_some()) {
+            return Column::Uniform(self.terms.fresh());
+        }
+        self.unknown()
+    }
+
+    fn pass(&mut self, l: &'a Loop) -> Run<()> {
+        if let Some(condition) = l.condition.as_ref().filter(|_| l.tests_first) {
+            let value = self.condition(condition)?;
+            let (yes, _, maybe) = self.split(&value);
+            if !maybe.is_empty() {
+                self.state.guard = self.guards(&value, maybe).0;
+            }
+            self.state.active = yes.or(maybe);
+        }
+        self.statement(&l.body)
+    }
+
+    /// Runs each case of a switch for its claims, as if the threads took it whose values may be its label.
+    pub fn any_case(&mut self, value: &Column, cases: &'a [Case]) {
+        for case in cases {
+            let before = self.state.clone();
+            let chosen = match case.label.as_ref().map(|label| self.condition(label)) {
+                Some(Ok(label)) => self.map([value, &label], |m, v| {
+                    fold::binary(m.terms, BinaryOp::Equal, Scalar::Uint, v[0], v[1])
+                }),
+                _ => self.unknown(),
+            };
+            let (yes, _, maybe) = self.split(&chosen);
+            if !maybe.is_empty() {
+                self.state.guard = self.guards(&chosen, maybe).0;
+            }
+            self.state.active = yes.or(maybe);
+            let guard = self.state.guard.clone();
+            self.state.frame.loops.push(LoopState::any_pass(guard));
+            if self.block(&case.body).is_err() {
+                let effects = self.effects.of_statements(self.shader, &case.body);
+                self.miss_claims(&effects);
+            }
+            self.state = before;
+        }
+    }
+
+    pub fn whereabouts(&self) -> Whereabouts {
+        Whereabouts {
+            active: self.state.active,
+            guard: self.state.guard.clone(),
+            loops: self.state.frame.loops.len(),
+        }
+    }
+
+    /// A run for claims goes on after a statement that is not followed, with all unknown that it may have written. It
+    /// may have told one thread from the others, too: nothing is shown by what it wrote.
+    pub fn pass_over(&mut self, statement: &'a Stmt, before: Whereabouts, halt: Halt) -> Run<()> {
+        if matches!(halt, Halt::LeaveLoop) || self.is_exhausted() {
+            return Err(halt);
+        }
+        self.state.active = before.active.and(self.state.alive);
+        self.state.guard = before.guard;
+        self.state.frame.loops.truncate(before.loops);
+        let mut effects = self
+            .effects
+            .of_statements(self.shader, std::slice::from_ref(statement));
+        self.miss_claims(&effects);
+        if effects.opaque {
+            let locals = self.state.frame.locals.len();
+            effects.written = (0..).take(locals).map(LocalId).collect();
+            effects.read.clone_from(&effects.written);
+            effects.declared.clear();
+            effects.statics = self.state.statics.keys().copied().collect();
+            effects.shared_written = self.state.shared.iter().map(|array| array.global).collect();
+        }
+        self.uses_in(&effects);
+        self.forget(&effects, |machine, _| machine.untold());
+        if effects.leaves {
+            let returns = self
+                .function()
+                .map_or(0, |function| self.parts(&function.returns).min(MAX_COMPONENTS));
+            self.state.frame.result = self.atomic_results(returns, Source::UNKNOWN);
+            self.state.guard = self.untold();
+            if matches!(statement.kind, StmtKind::Return(_)) {
+                self.state.active = Mask::EMPTY;
+            }
+        }
+        Ok(())
+    }
+
+    /// A value of each thread's own, which may tell the threads apart.
+    pub fn untold(&mut self) -> Column {
+        let mut columns = self.atomic_results(1, Source::UNKNOWN);
+        columns.pop().unwrap_or(Column::ZERO)
+    }
+
+    /// Leaves `unknown` in all that statements of these effects may write.
+    fn forget(&mut self, effects: &Effects, unknown: impl Fn(&mut Self, Option<LocalId>) -> Column) {
+        for local in &effects.written {
+            let count = self.state.frame.locals.get(local.0 as usize).map_or(0, Vec::len);
+            let columns = (0..count).map(|_| unknown(self, Some(*local))).collect();
+            if let Some(slot) = self.state.frame.locals.get_mut(local.0 as usize) {
+                *slot = columns;
+            }
+        }
+        for local in &effects.rebound {
+            self.state.frame.aliases.remove(local);
+        }
+        for global in &effects.statics {
+            let count = self.state.statics.get(global).map_or(0, Vec::len);
+            let columns = (0..count).map(|_| unknown(self, None)).collect();
+            self.state.statics.insert(*global, columns);
+        }
+        for array in &mut self.state.shared {
+            if effects.shared_written.contains(&array.global) {
+                for cell in array.cells_mut() {
+                    *cell = self.terms.fresh();
+                }
+            }
+        }
+        self.state.events += 1;
+    }
+}
+
+impl LoopState {
+    fn any_pass(guard: Column) -> LoopState {
+        LoopState {
+            breaks: Mask::EMPTY,
+            continues: Mask::EMPTY,
+            guard,
+            number: 0,
+            variable: None,
+            is_any_pass: true,
+        }
+    }
+}

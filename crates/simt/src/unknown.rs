@@ -1,0 +1,147 @@
+//! Calls of what is not there: functions and macros of files that were not found, and what they may reach.
+
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{BinaryOp, Expr, GlobalId, Scalar, Storage};
+
+use crate::handle::FROM_HEAP;
+use crate::machine::Machine;
+use crate::terms::Symbol;
+use crate::terms::column::Column;
+use crate::terms::fold;
+use crate::terms::value::{Op, Value};
+use crate::text::calls::Unknown;
+use crate::transfer::resource_name;
+
+impl Machine<'_> {
+    /// A call of what is not there, given `all`: what each thread gets from it is a term of all that it may read.
+    ///
+    /// It may do anything to what was declared before its own text: to the device memory of a header, to variables that
+    /// it keeps for its next call, to other threads' results. So it is held to be a write to some resource, by which two
+    /// kernels are equal only if each thread makes the same calls in the same order among its writes; and what it gives
+    /// depends on the thread and on all that has happened to device memory before, earlier calls among it
+    /// ([`crate::terms::history`]).
+    ///
+    /// Groupshared arrays and `static` variables of the text at hand it reaches only as [`Machine::reach`] says. What
+    /// they hold is then part of what it reads, with whether that was written since the last barrier, and what it leaves
+    /// in them is not known. That it races with what the text does to them is not assumed.
+    pub fn call_unknown(&mut self, text: Symbol, all: &Column, is_macro: bool) -> Column {
+        let reach = self.reach(is_macro);
+        let held = Column::Uniform(self.held(&reach));
+        let (history, arms) = (Value::Known(self.state.history), Value::Known(self.arms));
+        let [history, arms] = [history, arms].map(Column::Uniform);
+        let thread = Column::from_fn(self.lanes, |thread| Value::Known(thread as u32));
+        let mut given = vec![all.clone(), thread, history, held, arms];
+        let statics = self.state.statics.iter().filter(|(id, _)| reach.contains(id));
+        for (id, columns) in statics {
+            let name = self.terms.symbol(resource_name(self.shader, *id));
+            given.push(Column::Uniform(Value::Known(name.0)));
+            given.extend(columns.iter().cloned());
+        }
+        let given = self.as_one(&given);
+        for called in self.term_of(text, &given, 1) {
+            self.store_device(FROM_HEAP, &[], u32::MAX, &called);
+        }
+        self.state.is_observed = true;
+        for global in reach {
+            self.leave_unknown(global, text, &given);
+        }
+        given
+    }
+
+    /// After a statement that is not understood, with its value: one that is but a name was no call until now, and a
+    /// macro may have made some threads return. Which ones its data tell, if it was given any.
+    pub fn pass_unknown(&mut self, expr: &Expr, value: &[Column]) {
+        let by_name = Unknown::of_statement(self.shader, expr);
+        if self.claims.is_none() {
+            if let Some(Unknown { is_macro }) = by_name {
+                let text = String::from_utf8_lossy(expr.span.slice(&self.shader.text));
+                let text = self.terms.symbol(&text);
+                self.call_unknown(text, &Column::ZERO, is_macro);
+            }
+            return;
+        }
+        let unknown = by_name.or_else(|| Unknown::of(self.shader, expr));
+        if unknown.is_some_and(|unknown| unknown.is_macro) {
+            let is_by_data = value.iter().any(|column| self.is_data(column));
+            let stayed = if is_by_data { self.unknown() } else { self.untold() };
+            let guard = self.state.guard.clone();
+            self.state.guard = self.map([&guard, &stayed], |m, values| {
+                fold::binary(m.terms, BinaryOp::LogicalAnd, Scalar::Bool, values[0], values[1])
+            });
+        }
+    }
+
+    /// What these groupshared arrays hold, in one term, and which of them were not written since the last barrier.
+    pub fn held(&mut self, reach: &BTreeSet<GlobalId>) -> Value {
+        let mut held: Vec<Value> = Vec::new();
+        for array in self
+            .state
+            .shared
+            .iter()
+            .filter(|array| reach.contains(&array.global))
+        {
+            let name = self.terms.symbol(resource_name(self.shader, array.global));
+            held.push(Value::Known(name.0));
+            let is_settled = !array.is_written_in(self.state.interval_of(array));
+            held.push(Value::Known(u32::from(is_settled)));
+            held.extend(array.cells().iter().cloned());
+        }
+        self.terms.apply(Op::Same, &held)
+    }
+
+    /// Leaves in a variable what something of this text makes of it that each thread gives these values.
+    pub fn leave_unknown(&mut self, global: GlobalId, text: Symbol, given: &Column) {
+        let Some(declared) = self.shader.globals.get(global.0 as usize) else {
+            return;
+        };
+        let place = self.terms.symbol(&declared.name);
+        let left = |component| Op::Havoc {
+            text,
+            place,
+            component,
+        };
+        let threads = self.state.active.threads();
+        let everything: Vec<Value> = threads.map(|thread| given.at(thread).clone()).collect();
+        let everything = self.terms.apply(Op::Same, &everything);
+        if let Some(array) = self.state.shared.iter_mut().find(|array| array.global == global) {
+            for (component, cell) in (0..).zip(array.cells_mut()) {
+                *cell = self
+                    .terms
+                    .apply(left(component), std::slice::from_ref(&everything));
+            }
+            self.forget_reads(global, None);
+        }
+        if let Some(columns) = self.state.statics.get(&global).cloned() {
+            let (active, all, lanes) = (self.state.active, self.all, self.lanes);
+            let mut changed = Vec::with_capacity(columns.len());
+            for (component, column) in (0..).zip(columns) {
+                let new = self.map_all(&[given], |terms, values| terms.apply(left(component), values));
+                changed.push(column.overlay(&new, active, all, lanes));
+            }
+            self.state.statics.insert(global, changed);
+        }
+    }
+
+    /// The groupshared and `static` variables of the text that a call of something unknown may reach.
+    ///
+    /// A function can only name what is declared before it, as in C. What is not in the text stands in a file that was
+    /// not found, and so before all that is declared after the last of these; where none is missing, before the text.
+    /// What is only declared before may be defined after it: functions that no entry point is seen to call may be called
+    /// from there. A macro may name anything that is there where it is used.
+    pub fn reach(&mut self, is_macro: bool) -> BTreeSet<GlobalId> {
+        let shader = self.shader;
+        let last_gap = shader.gaps.last().copied();
+        let aside = self.effects.of_uncalled(shader);
+        let variables = (0u32..).map(GlobalId).zip(&shader.globals);
+        let variables =
+            variables.filter(|(_, global)| matches!(global.storage, Storage::Groupshared | Storage::Static));
+        variables
+            .filter(|(id, global)| {
+                let is_before_gap = last_gap.is_some_and(|gap| global.span.start < gap);
+                is_macro || is_before_gap || aside.globals.contains(id)
+            })
+            .map(|(id, _)| id)
+            .collect()
+    }
+}
