@@ -54,7 +54,7 @@ pub(crate) fn fix(context: &Context<'_>, races: &[&Race]) -> Result<Fix, &'stati
     if is_costly {
         return Err(TOO_LONG);
     }
-    if Unit::of(shader).is_macro(BARRIER.as_bytes()) {
+    if Unit::of(shader).may_change(std::iter::once(BARRIER.as_bytes())) {
         return Err(MACRO_IN_FORM);
     }
     barrier(context, races).ok_or(NO_PLACE)

@@ -16,6 +16,8 @@ type Place = (usize, Range<usize>);
 pub(crate) struct Unit {
     /// By name: each definition's text after it, parameters and all, in whatever arm it stands.
     macros: FxHashMap<Box<[u8]>, Vec<Place>>,
+    /// Names that are defined from outside.
+    given: FxHashSet<Box<[u8]>>,
     pub choices: Vec<Choice>,
     /// Hashes of the words of all files.
     of_files: FxHashSet<u64>,
@@ -63,6 +65,7 @@ impl Unit {
         shader.once(|shader| {
             let mut unit = Unit {
                 macros: macros(shader),
+                given: (shader.given.iter().map(|name| name.as_bytes().into())).collect(),
                 choices: choices(shader),
                 of_files: FxHashSet::default(),
                 expanded: FxHashMap::default(),
@@ -119,6 +122,12 @@ impl Unit {
         self.macros.contains_key(name)
     }
 
+    /// Whether words of a fix may be something else where they stand: macros, of files or from outside. What names its line
+    /// is another number behind a fix.
+    pub fn may_change<'w>(&self, mut words: impl Iterator<Item = &'w [u8]>) -> bool {
+        words.any(|word| self.is_macro(word) || self.given.contains(word)) || self.may_name(b"__LINE__")
+    }
+
     /// What a macro of this name is defined as.
     pub fn bodies<'s>(&self, shader: &'s Shader, name: &[u8]) -> impl Iterator<Item = &'s [u8]> {
         let bodies = self.macros.get(name).into_iter().flatten();
@@ -163,7 +172,7 @@ impl Unit {
     /// Whether a word stands anywhere, or may do so.
     pub fn may_name(&self, word: &[u8]) -> bool {
         let hash = hash(word);
-        self.expanded.contains_key(&hash) || self.of_files.contains(&hash)
+        self.expanded.contains_key(&hash) || self.of_files.contains(&hash) || self.given.contains(word)
     }
 
     /// Whether a name in a text, of a macro's definition or otherwise, is defined in no file and yet not there any more after

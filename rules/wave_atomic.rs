@@ -272,5 +272,5 @@ fn means_the_same_in_the_file(shader: &Shader, parts: &Parts, name: &dyn Fn(&str
     };
     let unit = Unit::of(shader);
     let form = form(parts, &own, true, name);
-    words(form.as_bytes()).all(|word| !unit.is_macro(word))
+    !unit.may_change(words(form.as_bytes()))
 }

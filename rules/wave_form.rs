@@ -67,7 +67,7 @@ impl NoFix {
 pub(crate) const TOO_LONG: &str = "to prove one would take too long";
 
 /// Said of a form one of whose words is a macro.
-pub(crate) const MACRO_IN_FORM: &str = "a macro has the name of something that the fix would spell";
+pub(crate) const MACRO_IN_FORM: &str = "a macro, or `__LINE__`, would make something else of it";
 
 /// A replacement that is proved to leave the whole kernel's results as they were, at every wave size.
 pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Fix, NoFix> {
@@ -303,11 +303,11 @@ fn proof(runs: &[WaveRun], maps: &[LaneMap]) -> String {
 /// Names declared in a namespace would have to be qualified, which the form does not do.
 fn means_the_same_in_the_file(shader: &Shader, form: &WaveForm) -> bool {
     let unit = Unit::of(shader);
-    let is_macro = |text: &str| words(text.as_bytes()).any(|word| unit.is_macro(word));
+    let may_change = |text: &str| unit.may_change(words(text.as_bytes()));
     let has_namespaces = unit.is_expanded(shader, b"namespace");
     let block = form.expanded.as_ref().unwrap_or(&form.block);
     let declaration = form.totals.as_ref().map(|totals| &totals.declaration);
-    !has_namespaces && !is_macro(block) && !declaration.is_some_and(|text| is_macro(text))
+    !has_namespaces && !may_change(block) && !declaration.is_some_and(|text| may_change(text))
 }
 
 /// Whether the totals still go into the 32 KiB of groupshared memory that a group has (D3D11.3 functional spec, 18.6).

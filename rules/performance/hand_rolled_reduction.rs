@@ -29,7 +29,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 /// all elements in the first.
 fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     // Whether more than these results is used shows in a run to the end alone.
-    if !reduction.beside.is_empty() && context.analysis.stopped.is_some() {
+    if reduction.may_be_of_sorted() && context.analysis.stopped.is_some() {
         return None;
     }
     let (fix, why_not) = match wave_form::fix(context, reduction) {

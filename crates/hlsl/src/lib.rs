@@ -98,6 +98,7 @@ pub fn read_preprocessed(
     shader.sources = unit.sources;
     shader.gaps = unit.gaps;
     shader.is_refused = unit.is_refused;
+    shader.given = unit.given;
     let before = problems.len();
     for problem in unread {
         let place = shader.origins.locate(problem.span);

@@ -36,6 +36,8 @@ pub struct Shader {
     pub gaps: Vec<u32>,
     /// An `#error` stands in what is read: no compiler takes it as it is.
     pub is_refused: bool,
+    /// Names that are defined from outside of the files.
+    pub given: Vec<String>,
     pub structs: Vec<Struct>,
     pub globals: Vec<Global>,
     pub functions: Vec<Function>,

@@ -138,9 +138,15 @@ pub(crate) fn readings(
     role: Role,
 ) -> Vec<Reading> {
     let preprocess = |defines: &[Definition]| preprocess(path, text, defines, includes);
-    let check =
-        |label: String, unit, problems, kernels| check(label, (unit, problems), kernels, settings, role);
     let of_kernels = kernel_variants(text);
+    // A fix is in the file for all of them, also where they come to the same text.
+    let of_project = project.variants.iter().map(|variant| &variant.defines);
+    let of_all = of_project.chain(of_kernels.iter().map(|variant| &variant.defines));
+    let given: Vec<&String> = of_all.flatten().map(|(name, _)| name).collect();
+    let check = |label: String, mut unit: Preprocessed, problems, kernels| {
+        unit.given.extend(given.iter().copied().cloned());
+        check(label, (unit, problems), kernels, settings, role)
+    };
     let base = project.defines_of(text);
     let (unit, problems) = preprocess(&base);
     let outline = Preprocessed {

@@ -762,7 +762,6 @@ fn what_the_compiler_defines_is_not_tried_out() {
         "__SHADER_TARGET_MAJOR >= 6",
         "__SHADER_TARGET_MAJOR == 6 && __SHADER_TARGET_MINOR < 6 || __SHADER_TARGET_MINOR == 7",
         "__HLSL_VERSION >= 2021",
-        "__SHADER_TARGET_STAGE == __SHADER_STAGE_COMPUTE && __SHADER_STAGE_COMPUTE == 5",
     ]
     .into_iter()
     .enumerate()
@@ -772,6 +771,9 @@ fn what_the_compiler_defines_is_not_tried_out() {
         let newer = ["--profile", "cs_6_7"];
         assert_eq!(rules_of(&test, condition, &newer), of_dxc, "{condition}");
     }
+    // A file may be compiled for several stages.
+    let stage = "__SHADER_TARGET_STAGE == __SHADER_STAGE_COMPUTE && __SHADER_STAGE_COMPUTE == 5";
+    assert_eq!(rules_of("stage", stage, &[]), [true, true]);
     let minor = "__SHADER_TARGET_MINOR >= 5";
     assert_eq!(rules_of("minor", minor, &[]), of_fxc);
     assert_eq!(rules_of("minor-given", minor, &["--profile", "cs_6_5"]), of_dxc);
@@ -788,4 +790,25 @@ fn what_the_compiler_defines_is_not_tried_out() {
     // Whoever builds may say otherwise.
     let defined = ["-D", "__HLSL_VERSION=2018"];
     assert_eq!(rules_of("defined", "__HLSL_VERSION >= 2021", &defined), of_fxc);
+}
+
+/// A fix is proved of expanded text. What it spells, and whoever builds defines, would be another thing in the file.
+#[test]
+fn what_is_defined_from_outside_is_not_spelled() {
+    let folder = Folder::new("spelled").with("a.hlsl", LADDER);
+    let fixed = |arguments: &[&str]| folder.said(arguments).contains("fixable with --fix");
+    assert!(fixed(&[]));
+    for defined in [
+        "WavePrefixSum",
+        "WaveGetLaneCount=4",
+        "waveScan=5",
+        "GroupMemoryBarrierWithGroupSync=;",
+    ] {
+        assert!(!fixed(&["-D", defined]), "{defined}");
+    }
+    let variant = "[[variant]]\nname = \"quiet\"\ndefines = { WavePrefixSum = \"QuietSum\" }\n";
+    let folder = folder.with("shaderlint.toml", variant);
+    assert!(!folder.said(&[]).contains("fixable with --fix"));
+    let lines = format!("{LADDER}uint Line() {{ return __LINE__; }}\n");
+    assert!(!said("line", &lines, &[]).contains("fixable with --fix"));
 }

@@ -185,10 +185,10 @@ impl Machine<'_> {
                     end - start == main.count && operator.is_some_and(is_its)
                 })
             };
-            collective.leftovers = if collective.beside.is_empty() {
+            collective.leftovers = if !collective.may_be_of_sorted() {
                 self.leftovers(watch, &|value| ranges.iter().any(|range| is_part(value, *range)))
             } else {
-                // Of what else there is nobody knows whether it is a result as well.
+                // What else there is may be a result as well.
                 self.leftovers(watch, &|value| value.known().is_none() && !is_total(value))
             };
         }

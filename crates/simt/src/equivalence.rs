@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use rustc_hash::FxHashSet;
-use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
+use shaderlint_hlsl::{Direction, FunctionId, ResourceKind, Scalar, Shader, Type};
 
 use crate::difference::{Affine, Difference, difference};
 use crate::finding::{Race, Stop};
@@ -216,6 +216,13 @@ fn names_precise(shader: &Shader) -> bool {
     names.0
 }
 
+/// Whether an entry point has results besides what it stores: the vertices of a mesh shader.
+pub(crate) fn has_results(shader: &Shader, entry: FunctionId) -> bool {
+    let function = shader.functions.get(entry.0 as usize);
+    let mut parameters = function.into_iter().flat_map(|function| &function.parameters);
+    parameters.any(|parameter| parameter.direction != Direction::In)
+}
+
 fn trace(
     (shader, entry): (&Shader, FunctionId),
     terms: &mut Terms,
@@ -229,6 +236,10 @@ fn trace(
         .and_then(|function| function.group_size)
         .filter(|group| is_group(*group))
         .ok_or_else(unfit)?;
+    if has_results(shader, entry) {
+        let why = "what its parameters hand on to later stages is not compared".to_owned();
+        return Err(Outcome::NotProved(why));
+    }
     let waves = Waves::new(group, wave_size, map);
     let mut machine = Machine::new(shader, terms, entry, waves, BUDGET).ok_or_else(unfit)?;
     machine.keeps_steps = true;

@@ -107,6 +107,13 @@ impl Collective {
         }
     }
 
+    /// Whether its statements may have sorted several arrays, of each of which the least is in the first element.
+    #[must_use]
+    pub fn may_be_of_sorted(&self) -> bool {
+        let is_alike = |beside: &Beside| beside.operator == self.operator;
+        self.operator.is_extremum() && self.beside.iter().any(is_alike)
+    }
+
     /// The name that HLSL gives that type.
     #[must_use]
     pub fn element_name(&self) -> String {

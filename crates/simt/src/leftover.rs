@@ -12,6 +12,7 @@
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Shader, Span, Stmt};
 
 use crate::analyze::Seen;
+use crate::equivalence::has_results;
 use crate::finding::{Collective, Kind};
 use crate::machine::{Machine, Write};
 use crate::terms::Terms;
@@ -47,6 +48,10 @@ pub(crate) fn withdraw_parts(
             && found.instances.is_empty()
             && !(found.leftovers.cells.is_empty() && found.leftovers.registers.is_empty())
     };
+    if has_results(shader, entry) {
+        // Partial results may be among them.
+        collectives.retain(|found| !has_leftovers(found));
+    }
     let reductions: Vec<usize> = (0..collectives.len())
         .filter(|number| collectives.get(*number).is_some_and(has_leftovers))
         .take(MAX_REDUCTIONS)

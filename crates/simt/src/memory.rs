@@ -140,6 +140,8 @@ pub(crate) struct Track {
     changed: bool,
     /// The least and the greatest thread that wrote.
     writers: (u16, u16),
+    /// The same of those that wrote for certain.
+    certain_writers: Option<(u16, u16)>,
     /// Not every thread between these two is known to have written.
     gaps: bool,
 }
@@ -235,15 +237,18 @@ impl Shared {
 impl Track {
     /// Records a read; what it conflicts with.
     ///
-    /// A thread that wrote the cell itself, with the value that all others wrote too, reads this value whatever the
-    /// order. Which threads wrote is known by their bounds: where there are gaps between them, one may have, and nothing
-    /// is proved.
+    /// A thread that wrote the cell itself for certain, with the value that all others wrote too, reads this value whatever
+    /// the order; one that wrote under a condition may find what was there before. Which threads wrote is known by their
+    /// bounds: where there are gaps between them, one may have, and nothing is proved.
     pub fn read(&mut self, cell: u32, interval: u32, touch: Touch) -> Option<Conflict> {
         self.enter(interval);
         let (least, greatest) = self.writers;
         let is_among_writers = (least..=greatest).contains(&touch.thread);
         let may_have_written = self.agreed && is_among_writers;
-        let reads_its_own = may_have_written && !self.gaps;
+        let is_among_certain = self
+            .certain_writers
+            .is_some_and(|(least, greatest)| (least..=greatest).contains(&touch.thread));
+        let reads_its_own = self.agreed && is_among_certain && !self.gaps;
         let conflict = self
             .writes
             .iter()
@@ -303,8 +308,12 @@ impl Track {
         } else {
             self.writers
         };
-        self.gaps |= touch.thread > greatest.saturating_add(1) || touch.thread.saturating_add(1) < least;
         self.writers = (least.min(touch.thread), greatest.max(touch.thread));
+        if touch.definite {
+            let (least, greatest) = self.certain_writers.unwrap_or((touch.thread, touch.thread));
+            self.gaps |= touch.thread > greatest.saturating_add(1) || touch.thread.saturating_add(1) < least;
+            self.certain_writers = Some((least.min(touch.thread), greatest.max(touch.thread)));
+        }
         remember(&mut self.writes, touch);
         conflict
     }

@@ -65,6 +65,8 @@ pub struct Preprocessed {
     pub gaps: Vec<u32>,
     /// An `#error` stands in it.
     pub is_refused: bool,
+    /// Names that are defined from outside of the files.
+    pub given: Vec<String>,
 }
 
 /// A region of a file that conditional compilation left out.

@@ -156,6 +156,7 @@ impl<'a> Unit<'a> {
             inactive,
             gaps: self.gaps,
             is_refused: self.is_refused,
+            given: defines.iter().map(|(name, _)| name.clone()).collect(),
         };
         (preprocessed, self.problems)
     }

@@ -322,6 +322,37 @@ fn a_thread_reads_the_value_it_wrote_with_all_others() {
 }
 
 #[test]
+fn who_wrote_under_a_condition_may_read_what_was_there_before() {
+    let shared = "groupshared uint h;";
+    let plain = "if (gi == 1) Out[0] = 5;";
+    let of = |condition: &str| {
+        format!("if (gi == 0) h = 5; if (gi == 1 {condition}) h = 5; if (gi == 1) Out[0] = h;")
+    };
+    for condition in ["&& Src[0] > 3", "&& Src[gi] > 3 || gi == 1 && Src4[0].x > 3"] {
+        check_not_equal([shared; 2], [plain, &of(condition)]);
+        check_not_equal([shared; 2], [&of(condition), &of(condition)]);
+    }
+    assert_eq!(compared([shared; 2], [plain, &of("")]), (true, false));
+}
+
+#[test]
+fn results_of_the_entry_point_are_not_taken_for_nothing() {
+    let text = |value: &str| {
+        format!(
+            "struct Vertex {{ float4 position : SV_Position; uint sum : SUM; }};\n\
+             [outputtopology(\"triangle\")] [numthreads(64, 1, 1)]\n\
+             void Mesh(uint gi : SV_GroupIndex, out vertices Vertex verts[64]) {{ verts[gi].sum = {value}; }}\n"
+        )
+    };
+    let [first, second] = ["1", "2"].map(|value| shader(&text(value)));
+    let entry = |shader: &Shader| shader.entry_points().next().expect("an entry point").0;
+    for other in [&first, &second] {
+        let mut runs = compare((&first, entry(&first)), (other, entry(other)), &[LaneMap::Linear]);
+        assert!(runs.all(|run| matches!(run.outcome, Outcome::NotProved(_))));
+    }
+}
+
+#[test]
 fn an_unknown_macro_before_a_statement_is_no_declaration() {
     let sync = "void sync(uint n) { GroupMemoryBarrierWithGroupSync(); }";
     for unknown in [
