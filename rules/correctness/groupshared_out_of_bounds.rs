@@ -40,6 +40,8 @@ fn finding(context: &Context<'_>, outside: &OutOfBounds) -> Finding {
         )
     };
     let pass = witness::pass(outside.iteration.as_ref());
+    let when = witness::when(context, outside.since, outside.access.span);
+    let when = when.map_or(String::new(), |when| format!(" {when}"));
     Finding {
         rule: RULE.id,
         entry: context.entry,
@@ -58,10 +60,7 @@ fn finding(context: &Context<'_>, outside: &OutOfBounds) -> Finding {
             .into_iter()
             .collect(),
         notes: vec![
-            format!(
-                "thread {thread} {verb} {element} in barrier interval {}{pass}",
-                outside.interval
-            ),
+            format!("thread {thread} {verb} {element}{when}{pass}"),
             consequence.to_owned(),
         ],
         fix: None,

@@ -95,7 +95,7 @@ fn sizes_of_waves_are_all_named_or_not_all() {
     assert_eq!(
         said(&lint(text.as_bytes())),
         "wave-size-assumption: data race on d[1] in waves of 4, 8, 16 and 32 lanes, for instance\n  in waves of 4, threads \
-         33 and 1 both touch d[1] in barrier interval 1, and one of them writes\n  what becomes of it in other waves was not \
+         33 and 1 both touch d[1] after the barrier on line 5, one of them writes, and no barrier is between\n  what becomes of it in other waves was not \
          proved: they have 4 to 128 lanes"
     );
 }
@@ -109,7 +109,7 @@ fn of_a_pass_is_said_what_holds_in_waves_of_every_size() {
                 }\n        left = WaveActiveBallot(empty).x;\n    }\n}\n";
     let said = said(&lint(text.as_bytes()));
     assert!(
-        said.contains("in barrier interval 0 (pass 1 of the loop)"),
+        said.contains("with no barrier between them (pass 1 of the loop)\n"),
         "{said}"
     );
     assert!(!said.contains("left ="), "{said}");

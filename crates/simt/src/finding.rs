@@ -277,6 +277,8 @@ pub struct Race {
     pub second: Access,
     /// Number of group barriers passed before.
     pub interval: u32,
+    /// The last of them, as in [`Divergence`].
+    pub since: Option<Span>,
     /// The innermost loop around the second access.
     pub iteration: Option<Iteration>,
     /// A condition on inputs under which one of the two accesses happens, and the thread it has to hold for; `None`
@@ -308,8 +310,9 @@ pub struct Divergence {
     pub parted: Option<Span>,
     /// Values of the host for which this happens; none where it happens for all.
     pub given: Vec<HostValue>,
-    /// Number of group barriers passed before.
-    pub interval: u32,
+    /// The last barrier passed before, or the statement that may hold it where that is not followed; `None` where there
+    /// was none.
+    pub since: Option<Span>,
     pub iteration: Option<Iteration>,
 }
 
@@ -320,7 +323,8 @@ pub struct OutOfBounds {
     pub index: i32,
     /// A read's value goes to a resource.
     pub access: Access,
-    pub interval: u32,
+    /// As in [`Divergence`].
+    pub since: Option<Span>,
     pub iteration: Option<Iteration>,
 }
 
@@ -332,7 +336,9 @@ pub struct Uninitialised {
     pub read: Access,
     /// Where it is stored.
     pub used: Span,
-    pub interval: u32,
+    /// As in [`Divergence`].
+    pub since: Option<Span>,
+    pub(crate) interval: u32,
     pub iteration: Option<Iteration>,
 }
 
