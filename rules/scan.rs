@@ -1,7 +1,7 @@
 //! What the rules about scans say of one.
 
 use shaderlint_hlsl::{Span, StmtKind, Type};
-use shaderlint_linter::{Context, Finding, Label, ShaderModel, Verdict};
+use shaderlint_linter::{Context, Finding, Label, NO_FIX, ShaderModel, Verdict};
 use shaderlint_simt::{Access, Collective, Elements, Half, Kind, Operator, Shape};
 
 use crate::wave_form::NoFix;
@@ -39,18 +39,14 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         Ok(fix) => (Some(fix), None),
         Err(why_not) => (None, Some(why_not)),
     };
-    let has_form =
-        has_prefix_intrinsic(scan.operator) && !(context.has_rows() && why_not == Some(NoFix::NoForm));
     let mut notes = vec![proof(context, scan)];
     notes.push(if !has_prefix_intrinsic(scan.operator) {
         format!(
-            "there is no prefix intrinsic for {}: within a wave the same ladder can read its neighbours by \
-             WaveReadLaneAt, without a barrier",
-            name(scan.operator)
+            "within a wave the same ladder can read its neighbours by WaveReadLaneAt, without a barrier; it needs shader \
+             model {needed}"
         )
     } else if context.has_rows() && fix.is_none() {
-        let packing = wave_form::no_packing(context);
-        format!("a wave form needs shader model {needed}; {packing}")
+        wave_form::rows(context, needed)
     } else {
         let barriers = wave_form::barriers(fix.as_ref());
         let packing = if context.has_rows() {
@@ -70,8 +66,13 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     notes.extend(beside(context, scan));
     notes.extend(alone(context, scan));
     notes.extend(wave_form::doubt(context, scan, fix.as_ref()).map(str::to_owned));
-    // Why there is no form was said.
-    notes.extend(why_not.filter(|_| has_form).map(|why_not| why_not.note()));
+    notes.extend(why_not.map(|why_not| match why_not {
+        NoFix::NoForm if !has_prefix_intrinsic(scan.operator) => {
+            format!("{NO_FIX}there is no prefix intrinsic for {}", name(scan.operator))
+        }
+        NoFix::NoForm if context.has_rows() => wave_form::no_packing(context),
+        why_not => why_not.note(),
+    }));
     Some(Finding {
         rule,
         entry: context.entry,
@@ -142,9 +143,10 @@ pub(crate) fn verdict(found: &Collective) -> Verdict {
 /// What the construct costs.
 pub(crate) fn effort(found: &Collective) -> String {
     format!(
-        "{}, {}, counted in the run",
+        "{}, {}{}",
         counted(found.rounds, "round"),
-        counted(found.barriers, "barrier")
+        counted(found.barriers, "barrier"),
+        instances(found).replacen(';', ",", 1)
     )
 }
 
@@ -215,17 +217,24 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
         ", up to rounding"
     };
     let modulo = if scan.half.is_some() { " modulo 65536" } else { "" };
-    let instances = scan.instances.iter().enumerate().map(|(number, instance)| {
-        let before = if number == 0 { "; for" } else { "," };
-        format!("{before} {} = {}", instance.bound, instance.value)
-    });
-    let instances: String = instances.collect();
+    let instances = instances(scan);
     let beside = if races_beside(context, scan) {
         " by itself, though other statements race with it"
     } else {
         ""
     };
-    format!("proved: {output} = {combined}{modulo}{for_all}{afresh}, race-free{beside}{up_to}{instances}")
+    format!(
+        "proved: {output} ends as {combined}{modulo}{for_all}{afresh}, race-free{beside}{up_to}{instances}"
+    )
+}
+
+/// The bounds that it holds for, where it does not for all.
+fn instances(found: &Collective) -> String {
+    let instances = found.instances.iter().enumerate().map(|(number, instance)| {
+        let before = if number == 0 { "; for" } else { "," };
+        format!("{before} {} = {}", instance.bound, instance.value)
+    });
+    instances.collect()
 }
 
 /// Whether an access of the construct races with one outside of it: before its first barrier or after its last one.
@@ -237,16 +246,13 @@ fn races_beside(context: &Context<'_>, found: &Collective) -> bool {
     races.any(|race| is_within(&race.first) || is_within(&race.second))
 }
 
-/// The elements from one to another combined, as a formula.
+/// The elements from one to another combined, in words: what holds the result may have held an element.
 pub(crate) fn combined(operator: Operator, from: &str, to: &str) -> String {
-    match name(operator) {
-        function @ ("min" | "max") => format!("{function}({from}, \u{2026}, {to})"),
-        "product" => format!("{from} \u{d7} \u{2026} \u{d7} {to}"),
-        "and" => format!("{from} & \u{2026} & {to}"),
-        "or" => format!("{from} | \u{2026} | {to}"),
-        "xor" => format!("{from} ^ \u{2026} ^ {to}"),
-        _ => format!("{from} + \u{2026} + {to}"),
-    }
+    let bitwise = match operator {
+        Operator::And | Operator::Or | Operator::Xor => "bitwise ",
+        _ => "",
+    };
+    format!("the {bitwise}{} of {from} \u{2026} {to}", name(operator))
 }
 
 /// What has to hold of the other groups, where elements are in resources.

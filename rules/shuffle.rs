@@ -1,6 +1,6 @@
 //! What the rules say of ladders of lane reads.
 
-use shaderlint_linter::{Context, Finding, Label, ShaderModel, Verdict};
+use shaderlint_linter::{Context, Finding, Label, NO_FIX, ShaderModel, Verdict};
 use shaderlint_simt::{Elements, Holders, Kind, Operator, WaveLadder};
 
 use crate::{element, scan};
@@ -47,6 +47,7 @@ fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder) -> Fi
     if !ladder.operator.is_exact() {
         notes.push("floats are combined in another order: results differ in their last bits".to_owned());
     }
+    notes.push(format!("{NO_FIX}none is written for ladders of lane reads"));
     Finding {
         rule,
         entry: context.entry,
@@ -63,7 +64,7 @@ fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder) -> Fi
         },
         primary: Label {
             place: ladder.span,
-            text: format!("{reads} of other lanes one after the other, counted in the run"),
+            text: format!("{reads} of other lanes one after the other"),
         },
         secondary: Vec::new(),
         notes,
@@ -115,7 +116,7 @@ fn proof(context: &Context<'_>, ladder: &WaveLadder) -> String {
     } else {
         ""
     };
-    format!("proved: {output} of {holder} = {combined}{up_to}, in waves that hold {packing}{versions}")
+    format!("proved: {output} of {holder} ends as {combined}{up_to}, in waves that hold {packing}{versions}")
 }
 
 /// The intrinsics that do the same.
