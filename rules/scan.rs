@@ -1,11 +1,14 @@
 //! What the rules about scans say of one.
 
-use shaderlint_hlsl::{Span, StmtKind, Type};
+use std::collections::BTreeSet;
+
+use shaderlint_hlsl::{GlobalId, Span, StmtKind, Type};
 use shaderlint_linter::{Context, Finding, Label, NO_FIX, ShaderModel, Verdict};
 use shaderlint_simt::{Access, Collective, Elements, Half, Kind, Operator, Shape};
 
+use crate::unit::{Unit, words};
 use crate::wave_form::NoFix;
-use crate::{element, wave_form, wave_scan};
+use crate::{element, wave_form, wave_scan, witness};
 
 /// Of fewer elements there is nothing to gain, as of atomics of fewer threads.
 pub(crate) const LEAST: u32 = 4;
@@ -65,6 +68,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     }
     notes.extend(beside(context, scan));
     notes.extend(alone(context, scan));
+    notes.extend(of_macro(context, scan));
     notes.extend(wave_form::doubt(context, scan, fix.as_ref()).map(str::to_owned));
     notes.extend(why_not.map(|why_not| match why_not {
         NoFix::NoForm if !has_prefix_intrinsic(scan.operator) => {
@@ -76,7 +80,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     Some(Finding {
         rule,
         entry: context.entry,
-        message: format!("{shape} {kind} scan of {}", elements(scan)),
+        message: format!("{shape} {kind} scan of {}", elements(context, scan)),
         shape: Some(shape_id(scan)),
         verdict: verdict(scan),
         primary: Label {
@@ -315,5 +319,32 @@ pub(crate) fn places(context: &Context<'_>, found: &Collective) -> Vec<Label> {
                 String::new()
             },
         });
-    arrays.chain(barriers).chain(calls).collect()
+    // What one macro stands for is all at one place, where more than one label is none.
+    let locate = |place: Span| context.shader.origins.locate(place);
+    let of_head = locate(head(context, found));
+    let labels = arrays.chain(barriers).chain(calls);
+    labels.filter(|label| locate(label.place) != of_head).collect()
+}
+
+/// The macro that the construct comes out of, if it is one.
+pub(crate) fn of_macro(context: &Context<'_>, found: &Collective) -> Option<String> {
+    let shader = context.shader;
+    let head = head(context, found);
+    let place = shader
+        .origins
+        .locate(head)
+        .filter(|_| shader.origins.is_cut_from_macro(head))?;
+    let file = shader.sources.get(place.file)?;
+    let name = words(file.text.get(place.start as usize..)?).next()?;
+    let (defining, line) = Unit::of(shader).defined(shader, name)?;
+    let of_file = if defining == place.file.0 as usize {
+        String::new()
+    } else {
+        let path = &shader.sources.files.get(defining)?.path;
+        format!(" of {}", witness::file_name(path))
+    };
+    let name = String::from_utf8_lossy(name);
+    Some(format!(
+        "it comes out of the macro {name}, defined on line {line}{of_file}"
+    ))
 }

@@ -65,11 +65,13 @@ pub(crate) fn on_lines(context: &Context<'_>, spans: &[Span], place: Span) -> St
         .sources
         .get(file)
         .filter(|_| line(context, place).is_none_or(|(own, _)| own != file));
-    let of_file = of_file.map_or(String::new(), |file| {
-        let name = file.path.rsplit(['/', '\\']).next().unwrap_or_default();
-        format!(" of {name}")
-    });
+    let of_file = of_file.map_or(String::new(), |file| format!(" of {}", file_name(&file.path)));
     format!("on {}{of_file}", lines_in_words(&numbers))
+}
+
+/// The last part of a path.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit(['/', '\\']).next().unwrap_or(path)
 }
 
 /// `line 5`, `lines 5 and 7` or `lines 43 to 47`, of numbers in ascending order.

@@ -45,7 +45,7 @@ fn finding(context: &Context<'_>, outside: &OutOfBounds) -> Finding {
     Finding {
         rule: RULE.id,
         entry: context.entry,
-        message: format!("{element} is outside the array, which has {length} elements"),
+        message: format!("{element} is outside the array, which has {}", elements(length)),
         shape: None,
         verdict: Verdict::OutOfBounds,
         primary: Label {
@@ -55,7 +55,10 @@ fn finding(context: &Context<'_>, outside: &OutOfBounds) -> Finding {
         secondary: array
             .map(|array| Label {
                 place: array.span,
-                text: format!("{length} elements, 0 to {}", length.saturating_sub(1)),
+                text: match length {
+                    1 => "1 element, at 0".to_owned(),
+                    _ => format!("{}, 0 to {}", elements(length), length.saturating_sub(1)),
+                },
             })
             .into_iter()
             .collect(),
@@ -65,4 +68,8 @@ fn finding(context: &Context<'_>, outside: &OutOfBounds) -> Finding {
         ],
         fix: None,
     }
+}
+
+fn elements(length: u32) -> String {
+    format!("{length} element{}", if length == 1 { "" } else { "s" })
 }

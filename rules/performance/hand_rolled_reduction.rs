@@ -53,6 +53,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     let mut notes = vec![scan::proof(context, reduction), form];
     notes.extend(scan::beside(context, reduction));
     notes.extend(scan::alone(context, reduction));
+    notes.extend(scan::of_macro(context, reduction));
     notes.extend(wave_form::doubt(context, reduction, fix.as_ref()).map(str::to_owned));
     let lacks_atomic = !is_atomic && context.has_rows();
     notes.extend(why_not.map(|why_not| match why_not {
@@ -70,7 +71,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
         message: format!(
             "hand-rolled {} of {}",
             scan::name(reduction.operator),
-            scan::elements(reduction)
+            scan::elements(context, reduction)
         ),
         shape: Some(scan::shape_id(reduction)),
         verdict: scan::verdict(reduction),

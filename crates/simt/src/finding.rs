@@ -410,6 +410,16 @@ pub struct Claim {
     /// Set where one thread of a wave could make it for all, in place; of one of few cells, where it is a statement by
     /// itself.
     pub parts: Option<Parts>,
+    /// Else by what a thread could tell when the atomic is made, if that is all that is in the way.
+    pub told_by: Option<ToldBy>,
+}
+
+/// By what a thread could tell when an atomic is made that nobody asks the old value of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToldBy {
+    MemoryBarrier,
+    /// What the cell is in is used in another way as well.
+    OtherUse,
 }
 
 /// The parts of an atomic's call, which is a statement by itself.
