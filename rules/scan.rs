@@ -1,8 +1,6 @@
 //! What the rules about scans say of one.
 
-use std::collections::BTreeSet;
-
-use shaderlint_hlsl::{GlobalId, Span, StmtKind, Type};
+use shaderlint_hlsl::{Span, StmtKind, Type};
 use shaderlint_linter::{Context, Finding, Label, NO_FIX, ShaderModel, Verdict};
 use shaderlint_simt::{Access, Collective, Elements, Half, Kind, Operator, Shape};
 
@@ -94,8 +92,12 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
 }
 
 /// How many elements of which type.
-pub(crate) fn elements(of: &Collective) -> String {
-    let elements = format!("{} {}s", of.count, of.element_name());
+pub(crate) fn elements(context: &Context<'_>, of: &Collective) -> String {
+    let (count, ty) = (of.count, of.element_name());
+    let elements = match component(context, of) {
+        Some((component, width)) => format!("the {component} of {count} {ty}{width}s"),
+        None => format!("{count} {ty}s"),
+    };
     match of.half {
         None => elements,
         Some(Half::Low) => format!("the low halves of {elements}"),
@@ -123,6 +125,26 @@ pub(crate) fn beside(context: &Context<'_>, found: &Collective) -> Option<String
         format!("{} and {last}", first.join(", "))
     };
     Some(format!("the same statements leave {others} as well"))
+}
+
+/// Of elements that are one component of vectors: which one, and how many there are.
+fn component(context: &Context<'_>, of: &Collective) -> Option<(char, u8)> {
+    let Elements::Array {
+        global,
+        component: Some(component),
+        ..
+    } = of.input
+    else {
+        return None;
+    };
+    let mut ty = &context.global(global)?.ty;
+    while let Type::Array(element, _) | Type::Resource(_, Some(element)) = ty {
+        ty = element;
+    }
+    match ty {
+        Type::Vector(_, width) => Some((*['x', 'y', 'z', 'w'].get(usize::from(component))?, *width)),
+        _ => None,
+    }
 }
 
 /// How the construct goes about it.
