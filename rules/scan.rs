@@ -352,10 +352,11 @@ pub(crate) fn places(context: &Context<'_>, found: &Collective) -> Vec<Label> {
 pub(crate) fn of_macro(context: &Context<'_>, found: &Collective) -> Option<String> {
     let shader = context.shader;
     let head = head(context, found);
-    let place = shader
-        .origins
-        .locate(head)
-        .filter(|_| shader.origins.is_cut_from_macro(head))?;
+    let place = shader.origins.locate(head)?;
+    let is_there = |barrier: &Span| shader.origins.locate(*barrier) == Some(place);
+    if found.barrier_spans.is_empty() || !found.barrier_spans.iter().all(is_there) {
+        return None;
+    }
     let file = shader.sources.get(place.file)?;
     let name = words(file.text.get(place.start as usize..)?).next()?;
     let (defining, line) = Unit::of(shader).defined(shader, name)?;

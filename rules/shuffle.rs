@@ -85,21 +85,17 @@ fn proof(context: &Context<'_>, ladder: &WaveLadder) -> String {
     let name = |elements: &Elements| element::register(context, ladder.function, elements);
     let (input, output) = (name(&ladder.input), name(&ladder.output));
     let (from, to) = match (ladder.kind, ladder.reversed) {
-        (Kind::Reduction, _) => ("the first lane", "the last"),
+        (Kind::Reduction, _) => ("the first lane", "the last lane"),
         (Kind::InclusiveScan, false) => ("the first lane", "lane i"),
         (Kind::ExclusiveScan, false) => ("the first lane", "lane i-1"),
-        (Kind::InclusiveScan, true) => ("lane i", "the last"),
-        (Kind::ExclusiveScan, true) => ("lane i+1", "the last"),
+        (Kind::InclusiveScan, true) => ("lane i", "the last lane"),
+        (Kind::ExclusiveScan, true) => ("lane i+1", "the last lane"),
     };
-    let combined = scan::combined(
-        ladder.operator,
-        &format!("{input} of {from}"),
-        &format!("that of {to}"),
-    );
+    let combined = scan::combined(ladder.operator, &format!("{from}'s {input}"), &format!("{to}'s"));
     let holder = match (ladder.kind, ladder.holders) {
-        (Kind::Reduction, Holders::AllLanes) => "all lanes",
-        (Kind::Reduction, Holders::FirstLane) => "the first lane",
-        _ => "lane i",
+        (Kind::Reduction, Holders::AllLanes) => "all lanes'",
+        (Kind::Reduction, Holders::FirstLane) => "the first lane's",
+        _ => "lane i's",
     };
     let up_to = if ladder.operator.is_exact() {
         ""
@@ -116,7 +112,7 @@ fn proof(context: &Context<'_>, ladder: &WaveLadder) -> String {
     } else {
         ""
     };
-    format!("proved: {output} of {holder} ends as {combined}{up_to}, in waves that hold {packing}{versions}")
+    format!("proved: {holder} {output} ends as {combined}{up_to}, in waves that hold {packing}{versions}")
 }
 
 /// The intrinsics that do the same.

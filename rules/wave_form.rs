@@ -227,8 +227,8 @@ pub(crate) const ANY: &str = "nothing of which threads share a wave: that of thr
 pub(crate) fn rows(context: &Context<'_>, needed: ShaderModel) -> String {
     let lanes: u32 = context.analysis.group_size.iter().product();
     format!(
-        "a wave form needs shader model {needed} and {LINEAR}: in a group of {lanes}\u{d7}1\u{d7}1, x and y come from \
-         SV_GroupIndex"
+        "a wave form needs shader model {needed} and {LINEAR}: make the group {lanes}\u{d7}1\u{d7}1 and work \
+         out its coordinates from SV_GroupIndex"
     )
 }
 

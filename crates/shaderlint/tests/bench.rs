@@ -512,9 +512,8 @@ error[groupshared-race]: data race on g_Tree[5]
    │             │
    │             thread 2 writes it here
    │
-   = thread 1 reads g_Tree[5] while thread 2 writes it, both in barrier
-     interval 1 (pass 2 of the loop, nodes = 128)
-   = another pair of accesses races here too
+   = thread 1 reads g_Tree[5] while thread 2 writes it, both after the barrier
+     on line 31 (pass 2 of the loop, nodes = 128)
    = put a GroupMemoryBarrierWithGroupSync() between the read and the write;
      threads of one wave are not promised to run in lock-step
    = no automatic fix: to prove one would take too long
@@ -524,9 +523,7 @@ error[groupshared-race]: data race on g_Tree[5]
     );
     let (code, out, _) = shaderlint(&["fixtures/reduction/last-wave-as-found"], ("A", "1"));
     assert_eq!(code, 1);
-    let (first, _) = out
-        .split_once("error[groupshared-race]: data race on g_Part[8]")
-        .expect("five races");
+    let (first, _) = out.split_once("\n\nwarning[").unwrap_or((&out, ""));
     assert_data_eq!(
         first,
         str![[r#"
