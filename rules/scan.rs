@@ -351,15 +351,18 @@ pub(crate) fn places(context: &Context<'_>, found: &Collective) -> Vec<Label> {
 /// The macro that the construct comes out of, if it is one.
 pub(crate) fn of_macro(context: &Context<'_>, found: &Collective) -> Option<String> {
     let shader = context.shader;
-    let head = head(context, found);
-    let place = shader.origins.locate(head)?;
-    let is_there = |barrier: &Span| shader.origins.locate(*barrier) == Some(place);
-    if found.barrier_spans.is_empty() || !found.barrier_spans.iter().all(is_there) {
+    // What stands where a span is written: of what comes out of a macro, the macro's name.
+    let written = |span: Span| {
+        let place = shader.origins.locate(span)?;
+        let file = shader.sources.get(place.file)?;
+        Some((place, words(file.text.get(place.start as usize..)?).next()?))
+    };
+    let (place, name) = written(head(context, found))?;
+    let (defining, line) = Unit::of(shader).defined(shader, name)?;
+    let is_of_it = |barrier: &Span| written(*barrier).is_some_and(|(_, other)| other == name);
+    if found.barrier_spans.is_empty() || !found.barrier_spans.iter().all(is_of_it) {
         return None;
     }
-    let file = shader.sources.get(place.file)?;
-    let name = words(file.text.get(place.start as usize..)?).next()?;
-    let (defining, line) = Unit::of(shader).defined(shader, name)?;
     let of_file = if defining == place.file.0 as usize {
         String::new()
     } else {
