@@ -16,7 +16,13 @@ pub(crate) fn finding(
     if context.shader_model < ShaderModel::WAVES {
         return None;
     }
-    let mut notes = vec![proof(claim), advice];
+    let mut notes = vec![proof(claim)];
+    if claim.cells != Cells::One {
+        notes.push(format!(
+            "{NO_FIX}which form is faster depends on how many threads of a wave meet"
+        ));
+    }
+    notes.push(advice);
     // Of few cells, what is better depends on the keys: it is said and not done.
     let has_fix = claim.cells == Cells::One && context.wants_fixes;
     let fix = has_fix.then(|| wave_atomic::fix(context, claim));

@@ -119,17 +119,16 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Fix, NoFi
 /// Why no other statements can take the construct's place.
 fn not_replaceable(found: &Collective) -> NoFix {
     let bounds: Vec<&str> = found.instances.iter().map(|instance| &*instance.bound).collect();
-    NoFix::because(if !found.windows.is_empty() {
-        "its elements pass through a buffer, which other groups may write meanwhile".to_owned()
-    } else {
-        match bounds.as_slice() {
-            [] => "no other statements can take its place as it stands".to_owned(),
-            [bound] => format!("the loop's bound {bound} is known at run time only"),
-            bounds => format!(
-                "the loops' bounds {} are known at run time only",
-                bounds.join(" and ")
-            ),
+    NoFix::because(match bounds.as_slice() {
+        _ if !found.windows.is_empty() => {
+            "its elements pass through a buffer, which other groups may write meanwhile".to_owned()
         }
+        [] => "no other statements can take its place as it stands".to_owned(),
+        [bound] => format!("the loop's bound {bound} is known at run time only"),
+        bounds => format!(
+            "the loops' bounds {} are known at run time only",
+            bounds.join(" and ")
+        ),
     })
 }
 
@@ -236,8 +235,8 @@ pub(crate) fn rows(context: &Context<'_>, needed: ShaderModel) -> String {
 pub(crate) fn no_packing(context: &Context<'_>) -> String {
     let [x, y, z] = context.analysis.group_size;
     format!(
-        "{NO_FIX}nothing is promised of which threads share a wave in a group of {x}\u{d7}{y}\u{d7}{z}, so it must not \
-         divide the index by the wave size"
+        "{NO_FIX}nothing is promised of which threads share a wave in a group of {x}\u{d7}{y}\u{d7}{z}, so a form \
+         must not divide the index by the wave size"
     )
 }
 

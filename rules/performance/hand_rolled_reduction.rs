@@ -58,7 +58,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     let lacks_atomic = !is_atomic && context.has_rows();
     notes.extend(why_not.map(|why_not| match why_not {
         NoFix::NoForm if lacks_atomic => format!(
-            "{}; a form that need not would take an atomic {} of {}s, which there is not",
+            "{}; one that does not would take an atomic {} of {}s, which HLSL does not have",
             wave_form::no_packing(context),
             scan::name(reduction.operator),
             reduction.element.name()

@@ -242,8 +242,8 @@ fn without_a_fix_the_reason_is_said() {
         "proved: g[0] ends as the sum of g[0] \u{2026} g[63], race-free, up to rounding",
         "a wave form needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D \
          groups: make the group 64\u{d7}1\u{d7}1 and work out its coordinates from SV_GroupIndex",
-        "no automatic fix: nothing is promised of which threads share a wave in a group of 8\u{d7}8\u{d7}1, so it must not \
-         divide the index by the wave size; a form that need not would take an atomic sum of floats, which there is not",
+        "no automatic fix: nothing is promised of which threads share a wave in a group of 8\u{d7}8\u{d7}1, so a form must \
+         not divide the index by the wave size; one that does not would take an atomic sum of floats, which HLSL does not have",
     ] {
         assert!(floats.contains(said), "{floats}");
     }

@@ -31,8 +31,8 @@ pub(crate) fn diagnostic(
         .as_ref()
         .and_then(|fix| place_fix(shader, settings, fix));
     if fix.is_none() {
-        let edits = finding.fix.iter().flat_map(|fix| &fix.edits);
-        let reason = edits.filter_map(|edit| not_edited(shader, settings, edit)).next();
+        let mut edits = finding.fix.iter().flat_map(|fix| &fix.edits);
+        let reason = edits.find_map(|edit| not_edited(shader, settings, edit));
         finding.withdraw(reason.unwrap_or("what it would change is not written like that in the file"));
     }
     let locate = |span: Span| locate(shader, span);
