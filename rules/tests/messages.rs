@@ -311,9 +311,11 @@ fn words_are_those_of_what_is_counted() {
     let said_of = |text: &str| said(&lint(text.as_bytes()));
     let all = said_of(of_vectors);
     assert!(
-        all.starts_with("hand-rolled-reduction: hand-rolled sum of the x of 64 float4s\n"),
+        all.starts_with("hand-rolled-reduction: hand-rolled sum of 64 float4s\n"),
         "{all}"
     );
+    let one = said_of(&of_vectors.replace("g[gi] += g[gi + i];", "g[gi].x += g[gi + i].x;"));
+    assert!(one.contains("hand-rolled sum of the x of 64 float4s\n"), "{one}");
     let outside = said_of(
         "RWStructuredBuffer<uint> Out; groupshared uint g[1];\n[numthreads(64, 1, 1)]\nvoid main(uint gi : \
                            SV_GroupIndex)\n{\n    g[gi] = gi;\n    GroupMemoryBarrierWithGroupSync();\n    Out[gi] = g[0];\n}\n",
