@@ -49,13 +49,13 @@ pub(crate) fn text(context: &Context<'_>, of: &Collective, elements: &Elements, 
         }
         Elements::Register { local: id, component } if index.is_empty() => local(*id, *component),
         Elements::Register { local: id, component } => {
-            format!("{} of thread {index}", local(*id, *component))
+            format!("thread {index}'s {}", local(*id, *component))
         }
         Elements::OneRegister {
             local: id,
             component,
             thread,
-        } => format!("{} of thread {thread}", local(*id, *component)),
+        } => format!("thread {thread}'s {}", local(*id, *component)),
         Elements::Expression {
             span,
             component,

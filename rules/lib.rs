@@ -45,6 +45,7 @@ mod claim;
 mod configuration;
 mod element;
 mod missing_barrier;
+mod races;
 mod scan;
 mod shuffle;
 mod unit;

@@ -18,6 +18,7 @@ use shaderlint_simt::{Analysis, LaneMap, Race, analyze, compare};
 
 use crate::unit::Unit;
 use crate::wave_form::{BARRIER, MACRO_IN_FORM, TOO_LONG};
+use crate::witness;
 
 /// Steps that the runs of one fix's places may take together, counted by those of the kernel's first run.
 const MAX_STEPS: u64 = 2_000_000;
@@ -30,6 +31,8 @@ const MAX_RACES: usize = 8;
 
 /// Why there is no fix, where each place was tried in vain.
 pub(crate) const NO_PLACE: &str = "no one barrier was proved to end the race";
+/// The same of races that are told together.
+pub(crate) const NO_PLACE_FOR_ANY: &str = "no one barrier was proved to end any of these races";
 
 /// What is proved of a fix after which nothing races.
 const ENDS_ALL: &str = "proved of the fix: with one barrier more, no two threads of the group race";
@@ -39,17 +42,20 @@ pub(crate) fn ends_all(fix: &Fix) -> bool {
     fix.proof.as_deref() == Some(ENDS_ALL)
 }
 
-/// A barrier that ends the races of one place; else why there is none.
-pub(crate) fn fix(context: &Context<'_>, races: &[&Race]) -> Result<Fix, &'static str> {
+/// A barrier that ends the races that are told together, by line, or else those of one of the lines, and whether it ends
+/// them all. Else why there is none.
+pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<(Fix, bool), &'static str> {
     let shader = context.shader;
-    let tries = context.analysis.races.len().min(MAX_RACES) as u64 * MAX_PLACES as u64;
+    // Each line by itself, and all together.
+    let tries = context.analysis.races.len().min(MAX_RACES) + usize::from(lines.len() > 1);
+    let tries = tries as u64 * MAX_PLACES as u64;
     let is_costly = context.analysis.steps.saturating_mul(tries) > MAX_STEPS
         || shader.text.len().saturating_mul(tries as usize) > MAX_TEXT;
     if context.analysis.stopped.is_some() {
         return Err("the kernel was not run to its end");
     }
     if context.analysis.races.len() > MAX_RACES {
-        return Err("other accesses race as well, too many to tell what one barrier does");
+        return Err("too many accesses race to tell what one barrier does");
     }
     if is_costly {
         return Err(TOO_LONG);
@@ -57,11 +63,24 @@ pub(crate) fn fix(context: &Context<'_>, races: &[&Race]) -> Result<Fix, &'stati
     if Unit::of(shader).may_change(std::iter::once(BARRIER.as_bytes())) {
         return Err(MACRO_IN_FORM);
     }
-    barrier(context, races).ok_or(NO_PLACE)
+    let [of_one_line] = lines else {
+        let of_all = barrier(context, &lines.concat(), "these races are").map(|fix| (fix, true));
+        let of_one = |races: &Vec<&Race>| {
+            let place = races.first()?.second.span;
+            let line = witness::on_lines(context, &[place], place);
+            let fix = barrier(context, races, &format!("the race {line} is"))?;
+            let title = format!("put one of the missing barriers before the statement {line}");
+            Some((Fix { title, ..fix }, false))
+        };
+        let of_any = of_all.or_else(|| lines.iter().find_map(of_one));
+        return of_any.ok_or(NO_PLACE_FOR_ANY);
+    };
+    let fix = barrier(context, of_one_line, "this race is");
+    fix.map(|fix| (fix, true)).ok_or(NO_PLACE)
 }
 
-/// The barrier at the innermost place at which it is proved to end the races.
-fn barrier(context: &Context<'_>, races: &[&Race]) -> Option<Fix> {
+/// The barrier at the innermost place at which it is proved to end the races, which `are` gone then.
+fn barrier(context: &Context<'_>, races: &[&Race], are: &str) -> Option<Fix> {
     let shader = context.shader;
     let race = races.first()?;
     let function = holder(shader, race.second.span)?;
@@ -91,14 +110,14 @@ fn barrier(context: &Context<'_>, races: &[&Race]) -> Option<Fix> {
             }],
         };
         let proof = match ends_races(context, races, &fix, statement)? {
-            Ended::Proved => ENDS_ALL,
-            Ended::Found if is_passed_by_all => {
-                "found of the fix: with one barrier more, which every thread reaches, this race is gone and no other \
-                 defect comes up"
-            }
+            Ended::Proved => ENDS_ALL.to_owned(),
+            Ended::Found if is_passed_by_all => format!(
+                "found of the fix: with one barrier more, which every thread reaches, {are} gone and no other defect \
+                 comes up"
+            ),
             Ended::Found => return None,
         };
-        fix.proof = Some(proof.to_owned());
+        fix.proof = Some(proof);
         Some(fix)
     };
     places.into_iter().rev().take(MAX_PLACES).find_map(place)
@@ -206,7 +225,7 @@ fn name(shader: &Shader, array: u32) -> String {
 }
 
 /// The function whose text holds `span`.
-fn holder(shader: &Shader, span: Span) -> Option<&Function> {
+pub(crate) fn holder(shader: &Shader, span: Span) -> Option<&Function> {
     let holds = |function: &&Function| function.span.start <= span.start && span.end <= function.span.end;
     shader.functions.iter().find(holds)
 }
@@ -232,7 +251,7 @@ fn path(body: &[Stmt], span: Span, are_all_here: bool, places: &mut Vec<(Span, b
 }
 
 /// Whether a statement is a barrier that the whole group waits at.
-fn is_barrier(statement: &Stmt) -> bool {
+pub(crate) fn is_barrier(statement: &Stmt) -> bool {
     matches!(
         &statement.kind,
         StmtKind::Expr(Expr { kind: ExprKind::Intrinsic(intrinsic, _), .. }) if intrinsic.is_group_barrier()

@@ -1,11 +1,12 @@
 //! What the rules about scans say of one.
 
 use shaderlint_hlsl::{Span, StmtKind, Type};
-use shaderlint_linter::{Context, Finding, Label, ShaderModel, Verdict};
+use shaderlint_linter::{Context, Finding, Label, NO_FIX, ShaderModel, Verdict};
 use shaderlint_simt::{Access, Collective, Elements, Half, Kind, Operator, Shape};
 
+use crate::unit::{Unit, words};
 use crate::wave_form::NoFix;
-use crate::{element, wave_form, wave_scan};
+use crate::{element, wave_form, wave_scan, witness};
 
 /// Of fewer elements there is nothing to gain, as of atomics of fewer threads.
 pub(crate) const LEAST: u32 = 4;
@@ -39,18 +40,14 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         Ok(fix) => (Some(fix), None),
         Err(why_not) => (None, Some(why_not)),
     };
-    let has_form =
-        has_prefix_intrinsic(scan.operator) && !(context.has_rows() && why_not == Some(NoFix::NoForm));
     let mut notes = vec![proof(context, scan)];
     notes.push(if !has_prefix_intrinsic(scan.operator) {
         format!(
-            "there is no prefix intrinsic for {}: within a wave the same ladder can read its neighbours by \
-             WaveReadLaneAt, without a barrier",
-            name(scan.operator)
+            "within a wave the same ladder can read its neighbours by WaveReadLaneAt, without a barrier; it needs shader \
+             model {needed}"
         )
     } else if context.has_rows() && fix.is_none() {
-        let packing = wave_form::no_packing(context);
-        format!("a wave form needs shader model {needed}; {packing}")
+        wave_form::rows(context, needed)
     } else {
         let barriers = wave_form::barriers(fix.as_ref());
         let packing = if context.has_rows() {
@@ -69,13 +66,19 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     }
     notes.extend(beside(context, scan));
     notes.extend(alone(context, scan));
+    notes.extend(of_macro(context, scan));
     notes.extend(wave_form::doubt(context, scan, fix.as_ref()).map(str::to_owned));
-    // Why there is no form was said.
-    notes.extend(why_not.filter(|_| has_form).map(|why_not| why_not.note()));
+    notes.extend(why_not.map(|why_not| match why_not {
+        NoFix::NoForm if !has_prefix_intrinsic(scan.operator) => {
+            format!("{NO_FIX}there is no prefix intrinsic for {}", name(scan.operator))
+        }
+        NoFix::NoForm if context.has_rows() => wave_form::no_packing(context),
+        why_not => why_not.note(),
+    }));
     Some(Finding {
         rule,
         entry: context.entry,
-        message: format!("{shape} {kind} scan of {}", elements(scan)),
+        message: format!("{shape} {kind} scan of {}", elements(context, scan)),
         shape: Some(shape_id(scan)),
         verdict: verdict(scan),
         primary: Label {
@@ -89,8 +92,12 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
 }
 
 /// How many elements of which type.
-pub(crate) fn elements(of: &Collective) -> String {
-    let elements = format!("{} {}s", of.count, of.element_name());
+pub(crate) fn elements(context: &Context<'_>, of: &Collective) -> String {
+    let (count, ty) = (of.count, of.element_name());
+    let elements = match component(context, of) {
+        Some((component, width)) => format!("the {component} of {count} {ty}{width}s"),
+        None => format!("{count} {ty}s"),
+    };
     match of.half {
         None => elements,
         Some(Half::Low) => format!("the low halves of {elements}"),
@@ -120,6 +127,26 @@ pub(crate) fn beside(context: &Context<'_>, found: &Collective) -> Option<String
     Some(format!("the same statements leave {others} as well"))
 }
 
+/// Of elements that are one component of vectors: which one, and how many there are.
+fn component(context: &Context<'_>, of: &Collective) -> Option<(char, u8)> {
+    let Elements::Array {
+        global,
+        component: Some(component),
+        ..
+    } = of.input
+    else {
+        return None;
+    };
+    let mut ty = &context.global(global)?.ty;
+    while let Type::Array(element, _) | Type::Resource(_, Some(element)) = ty {
+        ty = element;
+    }
+    match ty {
+        Type::Vector(_, width) => Some((*['x', 'y', 'z', 'w'].get(usize::from(component))?, *width)),
+        _ => None,
+    }
+}
+
 /// How the construct goes about it.
 pub(crate) fn shape_id(found: &Collective) -> &'static str {
     match found.shape {
@@ -142,9 +169,10 @@ pub(crate) fn verdict(found: &Collective) -> Verdict {
 /// What the construct costs.
 pub(crate) fn effort(found: &Collective) -> String {
     format!(
-        "{}, {}, counted in the run",
+        "{}, {}{}",
         counted(found.rounds, "round"),
-        counted(found.barriers, "barrier")
+        counted(found.barriers, "barrier"),
+        instances(found).replacen(';', ",", 1)
     )
 }
 
@@ -215,17 +243,24 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
         ", up to rounding"
     };
     let modulo = if scan.half.is_some() { " modulo 65536" } else { "" };
-    let instances = scan.instances.iter().enumerate().map(|(number, instance)| {
-        let before = if number == 0 { "; for" } else { "," };
-        format!("{before} {} = {}", instance.bound, instance.value)
-    });
-    let instances: String = instances.collect();
+    let instances = instances(scan);
     let beside = if races_beside(context, scan) {
         " by itself, though other statements race with it"
     } else {
         ""
     };
-    format!("proved: {output} = {combined}{modulo}{for_all}{afresh}, race-free{beside}{up_to}{instances}")
+    format!(
+        "proved: {output} ends as {combined}{modulo}{for_all}{afresh}, race-free{beside}{up_to}{instances}"
+    )
+}
+
+/// The bounds that it holds for, where it does not for all.
+fn instances(found: &Collective) -> String {
+    let instances = found.instances.iter().enumerate().map(|(number, instance)| {
+        let before = if number == 0 { "; for" } else { "," };
+        format!("{before} {} = {}", instance.bound, instance.value)
+    });
+    instances.collect()
 }
 
 /// Whether an access of the construct races with one outside of it: before its first barrier or after its last one.
@@ -237,16 +272,13 @@ fn races_beside(context: &Context<'_>, found: &Collective) -> bool {
     races.any(|race| is_within(&race.first) || is_within(&race.second))
 }
 
-/// The elements from one to another combined, as a formula.
+/// The elements from one to another combined, in words: what holds the result may have held an element.
 pub(crate) fn combined(operator: Operator, from: &str, to: &str) -> String {
-    match name(operator) {
-        function @ ("min" | "max") => format!("{function}({from}, \u{2026}, {to})"),
-        "product" => format!("{from} \u{d7} \u{2026} \u{d7} {to}"),
-        "and" => format!("{from} & \u{2026} & {to}"),
-        "or" => format!("{from} | \u{2026} | {to}"),
-        "xor" => format!("{from} ^ \u{2026} ^ {to}"),
-        _ => format!("{from} + \u{2026} + {to}"),
-    }
+    let bitwise = match operator {
+        Operator::And | Operator::Or | Operator::Xor => "bitwise ",
+        _ => "",
+    };
+    format!("the {bitwise}{} of {from} \u{2026} {to}", name(operator))
 }
 
 /// What has to hold of the other groups, where elements are in resources.
@@ -309,5 +341,36 @@ pub(crate) fn places(context: &Context<'_>, found: &Collective) -> Vec<Label> {
                 String::new()
             },
         });
-    arrays.chain(barriers).chain(calls).collect()
+    // What one macro stands for is all at one place, where more than one label is none.
+    let locate = |place: Span| context.shader.origins.locate(place);
+    let of_head = locate(head(context, found));
+    let labels = arrays.chain(barriers).chain(calls);
+    labels.filter(|label| locate(label.place) != of_head).collect()
+}
+
+/// The macro that the construct comes out of, if it is one.
+pub(crate) fn of_macro(context: &Context<'_>, found: &Collective) -> Option<String> {
+    let shader = context.shader;
+    // What stands where a span is written: of what comes out of a macro, the macro's name.
+    let written = |span: Span| {
+        let place = shader.origins.locate(span)?;
+        let file = shader.sources.get(place.file)?;
+        Some((place, words(file.text.get(place.start as usize..)?).next()?))
+    };
+    let (place, name) = written(head(context, found))?;
+    let (defining, line) = Unit::of(shader).defined(shader, name)?;
+    let is_of_it = |barrier: &Span| written(*barrier).is_some_and(|(_, other)| other == name);
+    if found.barrier_spans.is_empty() || !found.barrier_spans.iter().all(is_of_it) {
+        return None;
+    }
+    let of_file = if defining == place.file.0 as usize {
+        String::new()
+    } else {
+        let path = &shader.sources.files.get(defining)?.path;
+        format!(" of {}", witness::file_name(path))
+    };
+    let name = String::from_utf8_lossy(name);
+    Some(format!(
+        "it comes out of the macro {name}, defined on line {line}{of_file}"
+    ))
 }

@@ -1,6 +1,6 @@
 //! What the rules say of ladders of lane reads.
 
-use shaderlint_linter::{Context, Finding, Label, ShaderModel, Verdict};
+use shaderlint_linter::{Context, Finding, Label, NO_FIX, ShaderModel, Verdict};
 use shaderlint_simt::{Elements, Holders, Kind, Operator, WaveLadder};
 
 use crate::{element, scan};
@@ -47,6 +47,7 @@ fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder) -> Fi
     if !ladder.operator.is_exact() {
         notes.push("floats are combined in another order: results differ in their last bits".to_owned());
     }
+    notes.push(format!("{NO_FIX}none is written for ladders of lane reads"));
     Finding {
         rule,
         entry: context.entry,
@@ -63,7 +64,7 @@ fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder) -> Fi
         },
         primary: Label {
             place: ladder.span,
-            text: format!("{reads} of other lanes one after the other, counted in the run"),
+            text: format!("{reads} of other lanes one after the other"),
         },
         secondary: Vec::new(),
         notes,
@@ -84,21 +85,17 @@ fn proof(context: &Context<'_>, ladder: &WaveLadder) -> String {
     let name = |elements: &Elements| element::register(context, ladder.function, elements);
     let (input, output) = (name(&ladder.input), name(&ladder.output));
     let (from, to) = match (ladder.kind, ladder.reversed) {
-        (Kind::Reduction, _) => ("the first lane", "the last"),
+        (Kind::Reduction, _) => ("the first lane", "the last lane"),
         (Kind::InclusiveScan, false) => ("the first lane", "lane i"),
         (Kind::ExclusiveScan, false) => ("the first lane", "lane i-1"),
-        (Kind::InclusiveScan, true) => ("lane i", "the last"),
-        (Kind::ExclusiveScan, true) => ("lane i+1", "the last"),
+        (Kind::InclusiveScan, true) => ("lane i", "the last lane"),
+        (Kind::ExclusiveScan, true) => ("lane i+1", "the last lane"),
     };
-    let combined = scan::combined(
-        ladder.operator,
-        &format!("{input} of {from}"),
-        &format!("that of {to}"),
-    );
+    let combined = scan::combined(ladder.operator, &format!("{from}'s {input}"), &format!("{to}'s"));
     let holder = match (ladder.kind, ladder.holders) {
-        (Kind::Reduction, Holders::AllLanes) => "all lanes",
-        (Kind::Reduction, Holders::FirstLane) => "the first lane",
-        _ => "lane i",
+        (Kind::Reduction, Holders::AllLanes) => "all lanes'",
+        (Kind::Reduction, Holders::FirstLane) => "the first lane's",
+        _ => "lane i's",
     };
     let up_to = if ladder.operator.is_exact() {
         ""
@@ -115,7 +112,7 @@ fn proof(context: &Context<'_>, ladder: &WaveLadder) -> String {
     } else {
         ""
     };
-    format!("proved: {output} of {holder} = {combined}{up_to}, in waves that hold {packing}{versions}")
+    format!("proved: {holder} {output} ends as {combined}{up_to}, in waves that hold {packing}{versions}")
 }
 
 /// The intrinsics that do the same.

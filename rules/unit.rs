@@ -128,6 +128,15 @@ impl Unit {
         words.any(|word| self.is_macro(word) || self.given.contains(word)) || self.may_name(b"__LINE__")
     }
 
+    /// The one definition of a macro of this name: the number of its file, and the line.
+    pub fn defined(&self, shader: &Shader, name: &[u8]) -> Option<(usize, usize)> {
+        let [(file, range)] = self.macros.get(name)?.as_slice() else {
+            return None;
+        };
+        let before = shader.sources.files.get(*file)?.text.get(..range.start)?;
+        Some((*file, before.split(|byte| *byte == b'\n').count()))
+    }
+
     /// What a macro of this name is defined as.
     pub fn bodies<'s>(&self, shader: &'s Shader, name: &[u8]) -> impl Iterator<Item = &'s [u8]> {
         let bodies = self.macros.get(name).into_iter().flatten();

@@ -13,11 +13,11 @@
 
 use shaderlint_hlsl::{Scalar, Shader, Span};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
-use shaderlint_simt::{Claim, Found, Operator, Parts, Quantity, serves_alike};
+use shaderlint_simt::{Claim, Found, Operator, Parts, Quantity, ToldBy, serves_alike};
 
-use crate::configuration;
 use crate::unit::{Unit, words};
 use crate::wave_form::{AS_CONFIGURED, MACRO_IN_FORM, TOO_LONG, free, is_seen_from};
+use crate::{claim, configuration};
 
 /// Atomics of an entry point for which forms are proved.
 const MAX_PROOFS: usize = 32;
@@ -49,7 +49,16 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
         Found::Otherwise => {
             "its old value decides something, or is used in a way that is not followed".to_owned()
         }
-        _ => "it was not shown that one lane could make it for its wave in place".to_owned(),
+        _ => match claim.told_by {
+            Some(ToldBy::MemoryBarrier) => {
+                "by a memory barrier in the kernel a thread could tell when its atomic is made".to_owned()
+            }
+            Some(ToldBy::OtherUse) => format!(
+                "{} is used in other ways as well, by which a thread could tell when its atomic is made",
+                claim::counters(context, claim)
+            ),
+            None => "it was not shown that one lane could make it for its wave in place".to_owned(),
+        },
     })?;
     let before = context.analysis.claims.iter().take_while(|other| *other != claim);
     let proofs = before.count() + 1;
@@ -62,7 +71,12 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
     if is_racy {
         return Err("other accesses to the counter's array race".to_owned());
     }
-    let written = texts_of_file(shader, parts).ok_or_else(|| NOT_PLAIN.to_owned())?;
+    let written = texts_of_file(shader, parts).ok_or_else(|| {
+        let spans = [parts.object, Some(parts.place), Some(parts.amount), parts.old];
+        let mut spans = spans.into_iter().flatten();
+        let of_macro = spans.any(|span| shader.origins.is_cut_from_macro(span));
+        if of_macro { OF_MACRO } else { NOT_PLAIN }.to_owned()
+    })?;
     let expanded = texts(parts, |span| {
         Some(String::from_utf8_lossy(span.slice(&shader.text)).into_owned())
     });
@@ -90,7 +104,7 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
             expanded: Some(form(parts, &expanded, has_block, &name)),
         }],
     };
-    let not_proved = |what: String| format!("not proved of the wave form: {what}");
+    let not_proved = |what: String| format!("the wave form could not be proved to do the same: {what}");
     let fixed = fixed_shader(shader, context.entry, &fix.edits);
     let (fixed, _) = fixed.ok_or_else(|| not_proved("the kernel is another one".to_owned()))?;
     serves_alike(shader, claim, &fixed).map_err(not_proved)?;
@@ -98,7 +112,8 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
 }
 
 /// Said of a call whose text is not that of the file.
-const NOT_PLAIN: &str = "a part of the call comes from a macro or an included file, or holds a comment";
+const OF_MACRO: &str = "a part of the call comes from a macro";
+const NOT_PLAIN: &str = "a part of the call holds a comment, or stands in another file";
 
 /// What is proved of a form.
 fn proof(claim: &Claim) -> &'static str {

@@ -6,9 +6,10 @@
 //! under, before it is offered.
 
 use shaderlint_hlsl::{Global, GlobalId, Local, Scalar, Shader, Span, Storage, Type};
-use shaderlint_linter::{At, Context, Edit, Fix, NO_FIX, Safety, fixed_shader};
+use shaderlint_linter::{At, Context, Edit, Fix, NO_FIX, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
-    Collective, Elements, Kind, LaneMap, Operator, Outcome, Rewrite, WaveRun, compare, proved_of_itself,
+    Collective, Elements, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Operator, Outcome, Rewrite, WaveRun, compare,
+    proved_of_itself,
 };
 
 use crate::configuration;
@@ -117,12 +118,17 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Fix, NoFi
 
 /// Why no other statements can take the construct's place.
 fn not_replaceable(found: &Collective) -> NoFix {
-    NoFix::because(if !found.windows.is_empty() {
-        "its elements pass through a buffer, which other groups may write meanwhile"
-    } else if !found.instances.is_empty() {
-        "it was run for some of the values that its bound may have, and is written for all"
-    } else {
-        "no other statements can take its place as it stands"
+    let bounds: Vec<&str> = found.instances.iter().map(|instance| &*instance.bound).collect();
+    NoFix::because(match bounds.as_slice() {
+        _ if !found.windows.is_empty() => {
+            "its elements pass through a buffer, which other groups may write meanwhile".to_owned()
+        }
+        [] => "no other statements can take its place as it stands".to_owned(),
+        [bound] => format!("the loop's bound {bound} is known at run time only"),
+        bounds => format!(
+            "the loops' bounds {} are known at run time only",
+            bounds.join(" and ")
+        ),
     })
 }
 
@@ -216,12 +222,21 @@ pub(crate) const LINEAR: &str =
 /// Said of the forms that assume nothing.
 pub(crate) const ANY: &str = "nothing of which threads share a wave: that of thread 0 scans all elements";
 
-/// Said of groups in which nothing can be assumed, and there is no form without.
+/// Said of groups in which nothing can be assumed, and there is no form without: what to do instead.
+pub(crate) fn rows(context: &Context<'_>, needed: ShaderModel) -> String {
+    let lanes: u32 = context.analysis.group_size.iter().product();
+    format!(
+        "a wave form needs shader model {needed} and {LINEAR}: make the group {lanes}\u{d7}1\u{d7}1 and work \
+         out its coordinates from SV_GroupIndex"
+    )
+}
+
+/// Why there is no fix for such a group.
 pub(crate) fn no_packing(context: &Context<'_>) -> String {
     let [x, y, z] = context.analysis.group_size;
     format!(
-        "nothing is promised of which threads share a wave in a group of {x}\u{d7}{y}\u{d7}{z}, so it must not divide \
-         the index by the wave size"
+        "{NO_FIX}nothing is promised of which threads share a wave in a group of {x}\u{d7}{y}\u{d7}{z}, so a form \
+         must not divide the index by the wave size"
     )
 }
 
@@ -260,11 +275,17 @@ fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap]) -> Result<Stri
             Outcome::Equal | Outcome::Reassociates => runs.push(run),
             Outcome::Differs(_) => return Err(NoFix::HasOtherUses),
             outcome => {
+                let reason = match outcome {
+                    Outcome::NotProved(reason) if reason == NOT_SEEN_TO_DIFFER => String::new(),
+                    outcome => format!(": {}", outcome.reason()),
+                };
+                let packed = match run.map {
+                    LaneMap::Linear => String::new(),
+                    map => format!(", {}", map.name()),
+                };
                 return Err(NoFix::because(format!(
-                    "not proved of the wave form at wave size {} ({}): {}",
+                    "the wave form could not be proved equal (waves of {}{packed}){reason}",
                     run.wave_size,
-                    run.map.name(),
-                    outcome.reason()
                 )));
             }
         }
@@ -554,7 +575,10 @@ pub(crate) fn totals_name(shader: &Shader, found: &Collective) -> String {
         .first()
         .and_then(|array| shader.globals.get(array.0 as usize))
         .map_or("g_Scan", Global::own_name);
-    let snake = array.contains('_') && array.chars().nth(1) != Some('_');
+    // A prefix says where it is, not how names are made.
+    let (prefix, rest) = array.split_once('_').unwrap_or(("", array));
+    let is_prefix = prefix.len() <= 1 || prefix == "gs";
+    let snake = rest.contains('_') || !is_prefix;
     let totals = if snake {
         format!("{array}_wave_totals")
     } else {

@@ -1,9 +1,10 @@
 //! `divergent-barrier`: a barrier that some threads of the group reach and others do not.
 
-use shaderlint_hlsl::Scalar;
+use shaderlint_hlsl::{Scalar, Span};
 use shaderlint_linter::{Category, Context, Finding, Label, Rule, Verdict};
 use shaderlint_simt::Divergence;
 
+use crate::unit::words;
 use crate::witness;
 
 pub(crate) const RULE: Rule = Rule {
@@ -24,10 +25,23 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
     let Divergence { here, away, .. } = divergence;
     let given = given(divergence);
     let pass = witness::pass(divergence.iteration.as_ref());
-    let interval = divergence.interval;
+    // Where there was no barrier before, this one is the first: that goes without saying.
+    let when = divergence
+        .since
+        .and_then(|since| witness::when(context, Some(since), divergence.span));
+    let when = when.map_or(String::new(), |when| format!(" {when}"));
+    let returns = |place: Span| {
+        words(place.slice(&context.shader.text))
+            .next()
+            .is_some_and(|word| word == b"return")
+    };
     let parted = divergence.parted.map(|place| Label {
         place,
-        text: format!("thread {away} parts from thread {here} here"),
+        text: if returns(place) {
+            format!("thread {away} returns here, thread {here} does not")
+        } else {
+            format!("thread {away} parts from thread {here} here")
+        },
     });
     Finding {
         rule: RULE.id,
@@ -41,10 +55,7 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
         },
         secondary: parted.into_iter().collect(),
         notes: vec![
-            format!(
-                "thread {here} gets here at the end of barrier interval {interval}{pass}; thread {away} does \
-                 not{given}"
-            ),
+            format!("thread {here} gets here{when}{pass}; thread {away} does not{given}"),
             "such a barrier is undefined behaviour: FXC rejects it, DXC no longer does".to_owned(),
             "let every thread reach the barrier, and put the condition around the work before and after it"
                 .to_owned(),

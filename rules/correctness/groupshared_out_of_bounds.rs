@@ -40,10 +40,12 @@ fn finding(context: &Context<'_>, outside: &OutOfBounds) -> Finding {
         )
     };
     let pass = witness::pass(outside.iteration.as_ref());
+    let when = witness::when(context, outside.since, outside.access.span);
+    let when = when.map_or(String::new(), |when| format!(" {when}"));
     Finding {
         rule: RULE.id,
         entry: context.entry,
-        message: format!("{element} is outside the array, which has {length} elements"),
+        message: format!("{element} is outside the array, which has {}", elements(length)),
         shape: None,
         verdict: Verdict::OutOfBounds,
         primary: Label {
@@ -53,17 +55,21 @@ fn finding(context: &Context<'_>, outside: &OutOfBounds) -> Finding {
         secondary: array
             .map(|array| Label {
                 place: array.span,
-                text: format!("{length} elements, 0 to {}", length.saturating_sub(1)),
+                text: match length {
+                    1 => "1 element, at 0".to_owned(),
+                    _ => format!("{}, 0 to {}", elements(length), length.saturating_sub(1)),
+                },
             })
             .into_iter()
             .collect(),
         notes: vec![
-            format!(
-                "thread {thread} {verb} {element} in barrier interval {}{pass}",
-                outside.interval
-            ),
+            format!("thread {thread} {verb} {element}{when}{pass}"),
             consequence.to_owned(),
         ],
         fix: None,
     }
+}
+
+fn elements(length: u32) -> String {
+    format!("{length} element{}", if length == 1 { "" } else { "s" })
 }

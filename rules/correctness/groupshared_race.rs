@@ -1,11 +1,9 @@
 //! `groupshared-race`: two threads, one cell, one barrier interval, at least one write.
 
-use std::collections::BTreeMap;
-
 use shaderlint_linter::{Category, Context, Finding, Label, NO_FIX, Rule, Verdict};
 use shaderlint_simt::{Access, Race};
 
-use crate::{missing_barrier, witness};
+use crate::{missing_barrier, races, witness};
 
 pub(crate) const RULE: Rule = Rule {
     id: "groupshared-race",
@@ -17,56 +15,44 @@ pub(crate) const RULE: Rule = Rule {
 };
 
 fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
-    // One statement may race with itself and with others: that is one finding with more than one witness.
-    let mut by_line: BTreeMap<usize, Vec<&Race>> = BTreeMap::new();
-    for race in &context.analysis.races {
-        let before = context
-            .shader
-            .text
-            .get(..race.second.span.start as usize)
-            .unwrap_or_default();
-        let line = before.split(|byte| *byte == b'\n').count();
-        by_line.entry(line).or_default().push(race);
-    }
     let first = findings.len();
     let mut in_vain = Vec::new();
-    for races in by_line.values() {
-        let Some((race, others)) = races.split_first() else {
+    for lines in races::told_together(context, &RULE) {
+        let fix = context.wants_fixes.then(|| missing_barrier::fix(context, &lines));
+        let is_one_enough = match &fix {
+            Some(Ok((_, ends_all))) => *ends_all,
+            _ => races::one_place_is_between(&lines),
+        };
+        let Some(mut finding) = finding(context, &lines, is_one_enough) else {
             continue;
         };
-        let mut finding = finding(context, race, others);
-        if context.wants_fixes {
-            match missing_barrier::fix(context, races) {
-                Ok(fix) => finding.fix = Some(fix),
-                Err(missing_barrier::NO_PLACE) => in_vain.push(findings.len()),
-                Err(reason) => finding.notes.push(format!("{NO_FIX}{reason}")),
+        match fix.transpose() {
+            Ok(fix) => finding.fix = fix.map(|(fix, _)| fix),
+            Err(reason @ (missing_barrier::NO_PLACE | missing_barrier::NO_PLACE_FOR_ANY)) => {
+                in_vain.push((findings.len(), reason));
             }
+            Err(reason) => finding.notes.push(format!("{NO_FIX}{reason}")),
         }
         findings.push(finding);
     }
     let ends_all = |finding: &&Finding| finding.fix.as_ref().is_some_and(missing_barrier::ends_all);
     let ended = findings.iter().skip(first).find(ends_all);
-    let reason = match ended {
-        Some(other) => format!("the barrier that ends the {} ends this one too", other.message),
-        None => missing_barrier::NO_PLACE.to_owned(),
-    };
-    for finding in in_vain {
+    let ended = ended.map(|other| format!("the barrier that ends the {} ends this one too", other.message));
+    for (finding, reason) in in_vain {
         if let Some(finding) = findings.get_mut(finding) {
+            let reason = ended.as_deref().unwrap_or(reason);
             finding.notes.push(format!("{NO_FIX}{reason}"));
         }
     }
 }
 
-fn finding(context: &Context<'_>, race: &Race, others: &[&Race]) -> Finding {
+fn finding(context: &Context<'_>, lines: &[Vec<&Race>], is_one_enough: bool) -> Option<Finding> {
+    let race = *lines.first()?.first()?;
     let array = context.global(race.array);
     let cell = witness::element(context, race.array, race.index);
-    let mut notes = vec![meeting(race, &cell)];
-    match others.len() {
-        0 => {}
-        1 => notes.push("another pair of accesses races here too".to_owned()),
-        more => notes.push(format!("{more} more pairs of accesses race here too")),
-    }
-    notes.push(advice(race).to_owned());
+    let mut notes = vec![meeting(context, race, &cell)];
+    notes.extend(races::further(context, lines));
+    notes.push(races::mistaken(context, lines).unwrap_or_else(|| advice(race, is_one_enough)));
     let mut secondary = Vec::new();
     if race.first.span != race.second.span {
         secondary.push(Label {
@@ -82,7 +68,7 @@ fn finding(context: &Context<'_>, race: &Race, others: &[&Race]) -> Finding {
         place: array.span,
         text: "shared by the whole group".to_owned(),
     }));
-    Finding {
+    Some(Finding {
         rule: RULE.id,
         entry: context.entry,
         message: format!("data race on {cell}"),
@@ -95,7 +81,7 @@ fn finding(context: &Context<'_>, race: &Race, others: &[&Race]) -> Finding {
         secondary,
         notes,
         fix: None,
-    }
+    })
 }
 
 fn verb(access: &Access) -> &'static str {
@@ -103,11 +89,15 @@ fn verb(access: &Access) -> &'static str {
 }
 
 /// The two accesses and when they happen. The one that reads is named first.
-fn meeting(race: &Race, cell: &str) -> String {
+fn meeting(context: &Context<'_>, race: &Race, cell: &str) -> String {
     let (one, other) = if race.first.is_write && !race.second.is_write {
         (&race.second, &race.first)
     } else {
         (&race.first, &race.second)
+    };
+    let when = match witness::when(context, race.since, race.second.span) {
+        Some(when) => format!("both {when}"),
+        None => "with no barrier between them".to_owned(),
     };
     let pass = witness::pass(race.iteration.as_ref());
     let given = race.given.iter().enumerate().map(|(number, instance)| {
@@ -115,18 +105,22 @@ fn meeting(race: &Race, cell: &str) -> String {
         format!("{before} {} = {}", instance.bound, instance.value)
     });
     format!(
-        "thread {} {} {cell} while thread {} {} it, both in barrier interval {}{pass}{}",
+        "thread {} {} {cell} while thread {} {} it, {when}{pass}{}",
         one.thread,
         verb(one),
         other.thread,
         verb(other),
-        race.interval,
         given.collect::<String>(),
     )
 }
 
-fn advice(race: &Race) -> &'static str {
-    match (race.first.is_write, race.second.is_write) {
+fn advice(race: &Race, is_one_enough: bool) -> String {
+    if !is_one_enough {
+        return "put a GroupMemoryBarrierWithGroupSync() after each of these steps, where every thread of the group \
+                reaches it; threads of one wave are not promised to run in lock-step"
+            .to_owned();
+    }
+    let advice = match (race.first.is_write, race.second.is_write) {
         (true, true) => {
             "which value stays is undefined: let one thread write the cell, or put \
              GroupMemoryBarrierWithGroupSync() between the writes"
@@ -139,5 +133,6 @@ fn advice(race: &Race) -> &'static str {
             "put a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not \
              promised to run in lock-step"
         }
-    }
+    };
+    advice.to_owned()
 }

@@ -23,6 +23,8 @@ fn finding(context: &Context<'_>, found: &Uninitialised) -> Finding {
     let element = witness::element(context, found.array, found.index);
     let thread = found.read.thread;
     let pass = witness::pass(found.iteration.as_ref());
+    let when = witness::when(context, found.since, found.read.span);
+    let when = when.map_or(String::new(), |when| format!(" {when}"));
     let mut secondary = vec![Label {
         place: found.used,
         text: "what was read is stored here".to_owned(),
@@ -43,7 +45,7 @@ fn finding(context: &Context<'_>, found: &Uninitialised) -> Finding {
         },
         secondary,
         notes: vec![
-            format!("thread {thread} reads {element} in barrier interval {}{pass}", found.interval),
+            format!("thread {thread} reads {element}{when}{pass}"),
             "some implementations clear groupshared memory, but none has to: write every element that is read"
                 .to_owned(),
         ],

@@ -74,9 +74,11 @@ fn outside(context: &Context<'_>, access: &OutOfBounds, waves: &str) -> (String,
     let element = witness::element(context, access.array, access.index);
     let verb = if access.access.is_write { "writes" } else { "reads" };
     let pass = witness::pass(access.iteration.as_ref());
+    let when = witness::when(context, access.since, access.access.span);
+    let when = when.map_or(String::new(), |when| format!(", {when}"));
     let seen = format!(
-        "thread {} {verb} {element}, outside the array, in barrier interval {}{pass}",
-        access.access.thread, access.interval
+        "thread {} {verb} {element}, outside the array{when}{pass}",
+        access.access.thread
     );
     (
         format!("{element} is outside the array in {waves}"),
@@ -88,9 +90,11 @@ fn outside(context: &Context<'_>, access: &OutOfBounds, waves: &str) -> (String,
 fn races(context: &Context<'_>, race: &Race, waves: &str) -> (String, Span, String) {
     let element = witness::element(context, race.array, race.index);
     let pass = witness::pass(race.iteration.as_ref());
+    let when = witness::when(context, race.since, race.second.span);
+    let when = when.map_or(String::new(), |when| format!(" {when}"));
     let seen = format!(
-        "threads {} and {} both touch {element} in barrier interval {}{pass}, and one of them writes",
-        race.first.thread, race.second.thread, race.interval
+        "threads {} and {} both touch {element}{when}{pass}, one of them writes, and no barrier is between",
+        race.first.thread, race.second.thread
     );
     (
         format!("data race on {element} in {waves}"),

@@ -19,7 +19,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let slots = claims.filter(|claim| claim.cells == Cells::One && claim.found == Found::Slot);
     findings.extend(slots.filter_map(|slot| {
         let message = format!(
-            "{} claim slots from `{}` one by one",
+            "{} claim slots from {} one by one",
             claim::threads(slot),
             claim::counter(context, slot)
         );

@@ -45,8 +45,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
             "the wave form {barriers}needs shader model {needed} and nothing else: any threads may share a wave"
         )
     } else if context.has_rows() {
-        let packing = wave_form::no_packing(context);
-        format!("a wave form needs shader model {needed}; {packing}")
+        wave_form::rows(context, needed)
     } else {
         let packing = wave_form::LINEAR;
         format!("the wave form {barriers}needs shader model {needed} and {packing}")
@@ -54,17 +53,25 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     let mut notes = vec![scan::proof(context, reduction), form];
     notes.extend(scan::beside(context, reduction));
     notes.extend(scan::alone(context, reduction));
+    notes.extend(scan::of_macro(context, reduction));
     notes.extend(wave_form::doubt(context, reduction, fix.as_ref()).map(str::to_owned));
-    // Why there is no form for rows was said.
-    let has_form = is_atomic || !context.has_rows() || why_not != Some(NoFix::NoForm);
-    notes.extend(why_not.filter(|_| has_form).map(|why_not| why_not.note()));
+    let lacks_atomic = !is_atomic && context.has_rows();
+    notes.extend(why_not.map(|why_not| match why_not {
+        NoFix::NoForm if lacks_atomic => format!(
+            "{}; one that does not would take an atomic {} of {}s, which HLSL does not have",
+            wave_form::no_packing(context),
+            scan::name(reduction.operator),
+            reduction.element.name()
+        ),
+        why_not => why_not.note(),
+    }));
     Some(Finding {
         rule: RULE.id,
         entry: context.entry,
         message: format!(
             "hand-rolled {} of {}",
             scan::name(reduction.operator),
-            scan::elements(reduction)
+            scan::elements(context, reduction)
         ),
         shape: Some(scan::shape_id(reduction)),
         verdict: scan::verdict(reduction),

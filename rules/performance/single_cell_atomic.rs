@@ -19,7 +19,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let sums = claims.filter(|claim| claim.cells == Cells::One && claim.found == Found::Unused);
     findings.extend(sums.filter_map(|sum| {
         let message = format!(
-            "{} {} `{}` one by one",
+            "{} {} {} one by one",
             claim::threads(sum),
             claim::verb(sum),
             claim::counter(context, sum)

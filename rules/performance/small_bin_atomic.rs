@@ -18,9 +18,9 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     findings.extend(context.analysis.claims.iter().filter_map(|few| {
         let Cells::Few(bins) = few.cells else { return None };
         let message = format!(
-            "{} add to {bins} cells, `{}`, one by one",
+            "{} add to {bins} cells of {} one by one",
             claim::threads(few),
-            claim::counter(context, few)
+            claim::counters(context, few)
         );
         claim::finding(context, RULE.id, few, message, advice(context, few, bins))
     }));

@@ -111,3 +111,105 @@ fn no_place_is_better_than_a_wrong_one() {
         "g[gi] = Src[gi]; Out[gi] = g[63 - gi];",
     );
 }
+
+/// What is said of each race.
+fn said(text: &str) -> Vec<String> {
+    let findings = lint(text.as_bytes());
+    let races = findings
+        .iter()
+        .filter(|finding| finding.rule == "groupshared-race");
+    let line = |race: &Diagnostic| text[..race.primary.place.start as usize].matches('\n').count() + 1;
+    races
+        .map(|race| format!("{}: {}\n{}", line(race), race.message, race.notes.join("\n")))
+        .collect()
+}
+
+const TAIL: &str = "g[gi] = Src[gi];\nGroupMemoryBarrierWithGroupSync();\nif (gi < 16) {\n\
+                    g[gi] += g[gi + 16];\ng[gi] += g[gi + 8];\ng[gi] += g[gi + 4];/**/\ng[gi] += g[gi + 2];\n}\n";
+
+#[test]
+fn races_between_the_same_barriers_are_one_finding() {
+    let advice = "put a GroupMemoryBarrierWithGroupSync() after each of these steps, where every thread of the group \
+                  reaches it; threads of one wave are not promised to run in lock-step";
+    let why = "no automatic fix: too many accesses race to tell what one barrier does";
+    let head = "11: data race on g[8]\nthread 0 reads g[8] while thread 8 writes it, both after the barrier on line 8";
+    let both = "lines 12 and 13 read what other threads write as well, with no barrier between";
+    assert_eq!(
+        said(&kernel("", TAIL)),
+        [format!("{head}\n{both}\n{advice}\n{why}")]
+    );
+
+    // A comment is about its own line.
+    let comment = " // shaderlint: allow(groupshared-race): one line";
+    let one = "line 13 reads what other threads write as well, with no barrier between";
+    let allowed = kernel("", &TAIL.replace("/**/", comment));
+    assert_eq!(said(&allowed), [format!("{head}\n{one}\n{advice}\n{why}")]);
+    let first = kernel("", &TAIL.replace("+ 8];", &format!("+ 8];{comment}")));
+    let left = said(&first);
+    assert!(
+        left.len() == 1 && left[0].starts_with("12: data race on g[4]"),
+        "{left:?}"
+    );
+
+    // Other arrays, functions and stretches between barriers have their own.
+    let of_other = kernel("", &TAIL.replace("/**/", " h[gi] = gi; Out[gi] = h[gi ^ 1];"));
+    assert_eq!(said(&of_other).len(), 2);
+    let helper = "uint Other(uint i)\n{\nreturn g[i ^ 1];\n}\n";
+    assert_eq!(
+        said(&kernel(helper, &format!("{TAIL}Out[gi] = Other(gi);"))).len(),
+        2
+    );
+    assert_eq!(said(&kernel("", &format!("{TAIL}{BARRIER}\n{TAIL}"))).len(), 2);
+}
+
+#[test]
+fn a_barrier_that_ends_one_of_them_is_offered() {
+    let text = kernel(
+        "",
+        "g[gi] = Src[gi];\nGroupMemoryBarrierWithGroupSync();\nif (gi < 16) g[gi] += g[gi + 16];\n\
+         if (gi < 8) g[gi] += g[gi + 8];\nif (gi < 4) g[gi] += g[gi + 4];\nif (gi == 0) Out[0] = g[0] + g[1] + g[2] + g[3];\n",
+    );
+    let findings = lint(text.as_bytes());
+    let titles: Vec<&str> = findings
+        .iter()
+        .filter_map(|one| Some(&*one.fix.as_ref()?.title))
+        .collect();
+    assert_eq!(
+        titles,
+        ["put one of the missing barriers before the statement on line 12"]
+    );
+    let settled = settle(text.as_bytes(), true, lint, |findings| findings);
+    let left = settled
+        .last
+        .iter()
+        .filter(|finding| finding.rule == "groupshared-race");
+    assert_eq!((settled.fixed, left.count()), (3, 0));
+}
+
+#[test]
+fn a_memory_barrier_is_no_barrier() {
+    let noted = |body: &str| said(&kernel("", body)).concat();
+    let of_group = "GroupMemoryBarrier() on line 8 orders memory and does not make threads wait: use \
+                    GroupMemoryBarrierWithGroupSync()";
+    let said = noted("g[gi] = Src[gi];\nGroupMemoryBarrier();\nOut[gi] = g[63 - gi];");
+    assert!(
+        said.contains(of_group) && said.contains("with no barrier between them"),
+        "{said}"
+    );
+    let said = noted("g[gi] = Src[gi];\nAllMemoryBarrier();\nOut[gi] = g[63 - gi];");
+    assert!(said.contains("use AllMemoryBarrierWithGroupSync()"), "{said}");
+    let said = noted("g[gi] = Src[gi];\nDeviceMemoryBarrier();\nOut[gi] = g[63 - gi];");
+    assert!(said.contains("orders device memory and does"), "{said}");
+    assert!(said.contains("use GroupMemoryBarrierWithGroupSync()"), "{said}");
+    // In the rest of a loop.
+    let said = noted(&format!(
+        "for (uint i = 0; i < 4; ++i) {{\ng[gi] = gi + i;\n{BARRIER}\nOut[gi] = g[63 - gi];\nGroupMemoryBarrier();\n}}"
+    ));
+    assert!(said.contains("GroupMemoryBarrier() on line 11 orders"), "{said}");
+    // Not between the two.
+    let said = noted("GroupMemoryBarrier();\ng[gi] = Src[gi];\nOut[gi] = g[63 - gi];\nGroupMemoryBarrier();");
+    assert!(
+        said.contains("between the read and the write") && !said.contains("orders memory"),
+        "{said}"
+    );
+}

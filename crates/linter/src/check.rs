@@ -72,6 +72,7 @@ fn check_analyses(
     settings: &Settings,
 ) -> Report {
     let shader_model = settings.shader_model.unwrap_or_else(|| ShaderModel::of(shader));
+    let suppressions = OfFiles::of(&shader.sources);
     let mut report = Report::default();
     let mut raw = Vec::new();
     for (entry, analysis) in analyses {
@@ -81,6 +82,7 @@ fn check_analyses(
             analysis,
             shader_model,
             wants_fixes: true,
+            suppressions: &suppressions,
             is_stopped: settings.is_stopped,
         };
         // What no compiler takes as it is has no defects when it runs.
@@ -100,7 +102,6 @@ fn check_analyses(
     }
     let entries: Vec<FunctionId> = analyses.iter().map(|(entry, _)| *entry).collect();
     keep_fixes_all_entries_agree_on(shader, &entries, &mut raw);
-    let suppressions = OfFiles::of(&shader.sources);
     for (rule, finding) in raw {
         let Some(diagnostic) = place::diagnostic(shader, rule, settings, finding) else {
             continue;
@@ -153,6 +154,7 @@ fn used(
             analysis,
             shader_model: ShaderModel::NEWEST,
             wants_fixes: false,
+            suppressions,
             is_stopped: settings.is_stopped,
         };
         for rule in rules.iter().take_while(|_| !(settings.is_stopped)()) {

@@ -31,7 +31,9 @@ pub(crate) fn diagnostic(
         .as_ref()
         .and_then(|fix| place_fix(shader, settings, fix));
     if fix.is_none() {
-        finding.withdraw("the text comes from a macro or an included file");
+        let mut edits = finding.fix.iter().flat_map(|fix| &fix.edits);
+        let reason = edits.find_map(|edit| not_edited(shader, settings, edit));
+        finding.withdraw(reason.unwrap_or("what it would change is not written like that in the file"));
     }
     let locate = |span: Span| locate(shader, span);
     let primary = Label {
@@ -73,13 +75,27 @@ fn place_fix(shader: &Shader, settings: &Settings, fix: &Fix) -> Option<Fix<File
     })
 }
 
-fn place_edit(shader: &Shader, settings: &Settings, edit: &Edit) -> Option<FileEdit> {
+/// Why an edit has no place, as far as that is known.
+fn not_edited(shader: &Shader, settings: &Settings, edit: &Edit) -> Option<&'static str> {
     let (At::Over(span) | At::Before(span) | At::After(span)) = edit.at;
-    let is_edited = |place: &FileSpan| match (settings.edited, shader.sources.get(place.file)) {
+    match shader.origins.editable(span) {
+        None if shader.origins.is_cut_from_macro(span) => Some("the text comes from a macro"),
+        None => Some("a directive stands in the text, or a part of it in another file"),
+        Some(place) => (!is_edited(shader, settings, place)).then_some("the text is in an included file"),
+    }
+}
+
+fn is_edited(shader: &Shader, settings: &Settings, place: FileSpan) -> bool {
+    match (settings.edited, shader.sources.get(place.file)) {
         (Some(is_edited), Some(file)) => is_edited(&file.path),
         _ => place.file == MAIN_FILE,
-    };
-    let place = shader.origins.editable(span).filter(is_edited)?;
+    }
+}
+
+fn place_edit(shader: &Shader, settings: &Settings, edit: &Edit) -> Option<FileEdit> {
+    let (At::Over(span) | At::Before(span) | At::After(span)) = edit.at;
+    let place = shader.origins.editable(span);
+    let place = place.filter(|place| is_edited(shader, settings, *place))?;
     let text: &[u8] = &shader.sources.get(place.file)?.text;
     let style = Style::at(text, place.start as usize)?;
     let at = |offset: u32| FileSpan {

@@ -3,10 +3,13 @@
 use std::fmt;
 use std::str::FromStr;
 
-use shaderlint_hlsl::{Function, FunctionId, Global, GlobalId, Shader};
+use shaderlint_hlsl::{Function, FunctionId, Global, GlobalId, Shader, Span};
 use shaderlint_simt::Analysis;
 
 use crate::finding::Finding;
+use crate::place::locate;
+use crate::reach::reached;
+use crate::suppress::OfFiles;
 
 /// What a finding is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, serde::Serialize)]
@@ -105,6 +108,7 @@ pub struct Context<'a> {
     pub shader_model: ShaderModel,
     /// Whether fixes are looked at. Where only places matter, what it takes to prove one is spared.
     pub wants_fixes: bool,
+    pub(crate) suppressions: &'a OfFiles,
     /// Whether nobody waits for the findings any more: proofs may end early.
     pub is_stopped: &'a dyn Fn() -> bool,
 }
@@ -120,6 +124,21 @@ impl<'a> Context<'a> {
     #[must_use]
     pub fn function(&self, id: FunctionId) -> Option<&'a Function> {
         self.shader.functions.get(id.0 as usize)
+    }
+
+    /// The functions that a run may get to, itself among them.
+    pub fn reached(&self) -> impl Iterator<Item = &'a Function> {
+        let reached = reached(self.shader, [self.entry]);
+        let functions = self.shader.functions.iter().zip(reached);
+        functions.filter_map(|(function, is_reached)| is_reached.then_some(function))
+    }
+
+    /// Whether a comment silences what `rule` finds here. Where a rule makes one finding of several places, those that
+    /// are silenced stay apart.
+    #[must_use]
+    pub fn is_allowed(&self, rule: &Rule, place: Span) -> bool {
+        let place = locate(self.shader, place);
+        place.is_some_and(|place| self.suppressions.allowing(rule, place).is_some())
     }
 
     /// Whether the group has more than one row: then nothing is known of which threads share a wave

@@ -135,8 +135,7 @@ fn json_counts_characters_from_one() {
       "shape": null,
       "verdict": "racy",
       "notes": [
-        "thread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0",
-        "another pair of accesses races here too",
+        "thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them",
         "put a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step",
         "no automatic fix: no one barrier was proved to end the race"
       ],

@@ -534,9 +534,8 @@ error[groupshared-race]: data race on g_Sum[1]
 6 │     g_Sum[gi] += g_Sum[(gi + 1) % 64];
   │                  ^^^^^^^^^^^^^^^^^^^^ thread 0 reads g_Sum[1]
   │
-  = thread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval
-    0
-  = another pair of accesses races here too
+  = thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between
+    them
   = put a GroupMemoryBarrierWithGroupSync() between the read and the write;
     threads of one wave are not promised to run in lock-step
   = no automatic fix: no one barrier was proved to end the race

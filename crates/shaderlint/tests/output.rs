@@ -16,8 +16,8 @@ fn github_shows_findings_beside_changed_lines() {
     assert_data_eq!(
         folder.printed(&["--output-format", "github"]),
         str![[r#"
-::warning title=hillis-steele-scan,file=src/ladder.hlsl,line=9,endLine=15::Hillis–Steele inclusive scan of 64 uints%0Aproved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i < 64, race-free%0Athe wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups%0Aproved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: linear)
-::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0%0Aanother pair of accesses races here too%0Aput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step%0Ano automatic fix: no one barrier was proved to end the race
+::warning title=hillis-steele-scan,file=src/ladder.hlsl,line=9,endLine=15::Hillis–Steele inclusive scan of 64 uints%0Aproved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free%0Athe wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups%0Aproved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: linear)
+::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Aput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step%0Ano automatic fix: no one barrier was proved to end the race
 
 "#]]
     );
@@ -37,7 +37,7 @@ fn github_shows_findings_beside_changed_lines() {
             folder.0.parent().unwrap()
         ),
         str![[r#"
-::error title=groupshared-race,file=github/src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0%0Aanother pair of accesses races here too%0Aput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step%0Ano automatic fix: no one barrier was proved to end the race
+::error title=groupshared-race,file=github/src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Aput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step%0Ano automatic fix: no one barrier was proved to end the race
 
 "#]]
     );
@@ -125,7 +125,7 @@ fn junit_has_a_test_for_each_finding() {
   <testsuite name="src/ladder.hlsl" tests="1" failures="1" errors="0">
     <testcase name="hillis-steele-scan" classname="src/ladder.hlsl" file="src/ladder.hlsl" line="9">
       <failure type="hillis-steele-scan" message="Hillis–Steele inclusive scan of 64 uints">src/ladder.hlsl:9:2
-proved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i &lt; 64, race-free
+proved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i &lt; 64, race-free
 the wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups
 proved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: linear)</failure>
     </testcase>
@@ -133,8 +133,7 @@ proved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: 
   <testsuite name="src/race.hlsl" tests="1" failures="1" errors="0">
     <testcase name="groupshared-race" classname="src/race.hlsl" file="src/race.hlsl" line="6">
       <failure type="groupshared-race" message="data race on g_Sum[1]">src/race.hlsl:6:18
-thread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0
-another pair of accesses races here too
+thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them
 put a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step
 no automatic fix: no one barrier was proved to end the race</failure>
     </testcase>
@@ -175,7 +174,7 @@ fn what_is_told_for_information_is_no_failed_test() {
     <testcase name="hillis-steele-scan" classname="src/ladder.hlsl" file="src/ladder.hlsl" line="9">
       <system-out>Hillis–Steele inclusive scan of 64 uints
 src/ladder.hlsl:9:2
-proved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i &lt; 64, race-free
+proved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i &lt; 64, race-free
 the wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups
 proved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: linear)</system-out>
     </testcase>
@@ -374,9 +373,8 @@ warning[groupshared-race]: data race on g_Sum[1]
 6 │     g_Sum[gi] += g_Sum[(gi + 1) % 64];
   │                  ^^^^^^^^^^^^^^^^^^^^ thread 0 reads g_Sum[1]
   │
-  = thread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval
-    0
-  = another pair of accesses races here too
+  = thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between
+    them
   = put a GroupMemoryBarrierWithGroupSync() between the read and the write;
     threads of one wave are not promised to run in lock-step
   = no automatic fix: no one barrier was proved to end the race

@@ -99,7 +99,7 @@ fn sarif_is_as_its_schema_says() {
             }
           ],
           "message": {
-            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0/nanother pair of accesses races here too/nput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step/nno automatic fix: no one barrier was proved to end the race"
+            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them/nput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step/nno automatic fix: no one barrier was proved to end the race"
           },
           "partialFingerprints": {
             "shaderlint/v1": "8698e13598ba8a211"
@@ -185,7 +185,7 @@ fn sarif_is_as_its_schema_says() {
           "locations": [
             {
               "message": {
-                "text": "6 rounds, 12 barriers, counted in the run"
+                "text": "6 rounds, 12 barriers"
               },
               "physicalLocation": {
                 "artifactLocation": {
@@ -201,7 +201,7 @@ fn sarif_is_as_its_schema_says() {
             }
           ],
           "message": {
-            "text": "Hillis–Steele inclusive scan of 64 uints/nproved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i < 64, race-free/nthe wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups/nproved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: linear)"
+            "text": "Hillis–Steele inclusive scan of 64 uints/nproved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free/nthe wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups/nproved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: linear)"
           },
           "partialFingerprints": {
             "shaderlint/v1": "b5fc62b544fea7c21"
@@ -285,7 +285,7 @@ fn sarif_is_as_its_schema_says() {
             }
           ],
           "message": {
-            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0/nanother pair of accesses races here too/nput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step/nno automatic fix: no one barrier was proved to end the race"
+            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them/nput a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step/nno automatic fix: no one barrier was proved to end the race"
           },
           "partialFingerprints": {
             "shaderlint/v1": "f4ea78c1af8bebba1"

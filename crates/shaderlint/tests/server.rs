@@ -197,8 +197,7 @@ fn findings_are_fixed_allowed_and_explained() {
         str![[r#"
 **data race on g_Sum[1]**
 
-- thread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval 0
-- another pair of accesses races here too
+- thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them
 - put a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not promised to run in lock-step
 - no automatic fix: no one barrier was proved to end the race
 
@@ -211,7 +210,7 @@ fn findings_are_fixed_allowed_and_explained() {
         str![[r#"
 **Hillis–Steele inclusive scan of 64 uints**
 
-- proved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i < 64, race-free
+- proved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free
 - the wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups
 - proved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: linear)
 - fix: replace the ladder by wave intrinsics (safe)

@@ -53,9 +53,8 @@ error[groupshared-race]: data race on g_Sum[1] (in variant large)
 6 │     g_Sum[gi] += g_Sum[(gi + 1) % SIZE];
   │                  ^^^^^^^^^^^^^^^^^^^^^^ thread 0 reads g_Sum[1]
   │
-  = thread 0 reads g_Sum[1] while thread 1 writes it, both in barrier interval
-    0
-  = another pair of accesses races here too
+  = thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between
+    them
   = put a GroupMemoryBarrierWithGroupSync() between the read and the write;
     threads of one wave are not promised to run in lock-step
   = no automatic fix: no one barrier was proved to end the race
@@ -410,9 +409,10 @@ warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
 17 │ │         GroupMemoryBarrierWithGroupSync();
    │ │         ---------------------------------
 18 │ │     }
-   │ ╰─────^ 6 rounds, 12 barriers, counted in the run
+   │ ╰─────^ 6 rounds, 12 barriers
    │
-   = proved: g_Scan[i] = g_Scan[0] + … + g_Scan[i] for all i < 64, race-free
+   = proved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64,
+     race-free
    = the wave form passes two barriers instead; it needs shader model 6.0 and
      waves that hold consecutive threads, as every known implementation packs
      1-D groups

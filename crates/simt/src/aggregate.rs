@@ -30,7 +30,7 @@ use shaderlint_hlsl::{
 };
 
 use crate::atomic::combining;
-use crate::finding::{Cells, Claim, Found, Parts, Quantity};
+use crate::finding::{Cells, Claim, Found, Parts, Quantity, ToldBy};
 use crate::handle::is_heap;
 use crate::text::effects::EffectsCache;
 
@@ -127,9 +127,6 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Option
         (Cells::Few(_), Some(object)) => scope.is_cell(object).then_some(Some(call.place))?,
         (Cells::Few(_), None) => Some(scope.index_of_cell(call.place)?),
     };
-    if claim.cells == Cells::One && old.is_none() && !nobody_can_tell(shader, entry, expr, call) {
-        return None;
-    }
     let array = call.root().filter(|root| {
         let global = shader.globals.get(root.0 as usize);
         global.is_some_and(|global| global.storage == Storage::Groupshared)
@@ -150,6 +147,16 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Option
         given: given_as,
         array,
     })
+}
+
+/// By what a thread could tell when an atomic is made that nobody asks the old value of, if it could.
+pub(crate) fn told_by(shader: &Shader, entry: FunctionId, claim: &Claim) -> Option<ToldBy> {
+    let function = shader.functions.get(claim.function.0 as usize)?;
+    let statement = statement_at(function.body.as_deref()?, claim, &mut Vec::new())?;
+    let StmtKind::Expr(expr) = &statement.kind else {
+        return None;
+    };
+    told(shader, entry, expr, Call::of(expr)?)
 }
 
 /// Functions that call each other to give a resource.
@@ -507,10 +514,10 @@ fn never_read(function: &Function, old: &Expr) -> Option<LocalId> {
     (!is_parameter && named == stored).then_some(local)
 }
 
-/// Whether nobody can tell if a thread goes on before the atomic, whose old value is not asked for, is made.
-fn nobody_can_tell(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call<'_>) -> bool {
+/// By what somebody could tell if a thread goes on before the atomic, whose old value is not asked for, is made.
+fn told(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call<'_>) -> Option<ToldBy> {
     let Some(root) = call.root() else {
-        return false;
+        return Some(ToldBy::OtherUse);
     };
     let global = shader.globals.get(root.0 as usize);
     let is_shared = global.is_some_and(|global| global.storage == Storage::Groupshared);
@@ -521,10 +528,10 @@ fn nobody_can_tell(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call
     let mut left: Vec<&Expr> = bodies.flat_map(roots_of).collect();
     while let Some(expr) = left.pop() {
         if matches!(expr.kind, ExprKind::Intrinsic(intrinsic, _) if intrinsic.is_memory_barrier()) {
-            return false;
+            return Some(ToldBy::MemoryBarrier);
         }
         if matches!(expr.kind, ExprKind::Global(other) if other == root) && !is_shared {
-            return false;
+            return Some(ToldBy::OtherUse);
         }
         let other = Call::of(expr).filter(|other| other.root() == Some(root));
         let Some(other) = other else {
@@ -533,13 +540,13 @@ fn nobody_can_tell(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call
         };
         let is_itself = std::ptr::eq(expr, atomic);
         if !is_itself && (other.name != call.name || other.operands.len() != 1) {
-            return false;
+            return Some(ToldBy::OtherUse);
         }
         left.extend(other.operands);
         left.extend(indices(other.object.unwrap_or(other.place)));
         left.extend(other.object.map(|_| other.place));
     }
-    true
+    None
 }
 
 /// The indices on the way from a cell to its root.

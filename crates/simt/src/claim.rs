@@ -20,7 +20,7 @@ use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span, Type};
 
 use crate::aggregate;
 use crate::bins;
-use crate::finding::{Amount, Cells, Claim, Found, Stop};
+use crate::finding::{Amount, Cells, Claim, Found, Parts, Stop};
 use crate::machine::{BUDGET, Machine, TOO_MANY_STEPS};
 use crate::order::Order;
 use crate::parts;
@@ -202,6 +202,11 @@ impl Claims {
                 let is_whole = claim.supposed.is_empty() && is_all && !site.varies;
                 if is_whole || matches!(claim.cells, Cells::Few(_)) {
                     claim.parts = aggregate::parts(shader, entry, &claim);
+                    let is_put_off = |parts: &Parts| claim.cells == Cells::One && parts.old.is_none();
+                    if claim.parts.as_ref().is_some_and(is_put_off) {
+                        claim.told_by = aggregate::told_by(shader, entry, &claim);
+                        claim.parts = claim.parts.filter(|_| claim.told_by.is_none());
+                    }
                 }
                 Some(claim)
             })
@@ -289,6 +294,7 @@ impl Machine<'_> {
             function: key.0,
             supposed: BTreeSet::new(),
             parts: None,
+            told_by: None,
         });
         claim.supposed.extend(met.supposed.iter().cloned());
         claim.lanes = claim.lanes.max(u32::try_from(lanes).unwrap_or(u32::MAX));

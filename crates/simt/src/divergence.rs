@@ -100,7 +100,7 @@ impl Machine<'_> {
                 .find(|parting| parting.is_of(away, !given.is_empty()))
                 .map(|parting| parting.span),
             given,
-            interval: self.state.interval,
+            since: self.state.since,
             iteration: self.iteration_at(site),
         });
     }

@@ -86,6 +86,9 @@ impl Outcome {
     }
 }
 
+/// Why nothing is proved of results of which no more is known than that.
+pub const NOT_SEEN_TO_DIFFER: &str = "the two write different terms that were not seen to differ";
+
 /// Compares two kernels under each of `maps`, at every wave size that both may have, one run after the other as they are
 /// asked for. Where there is no such size, nothing is proved at any.
 pub fn compare<'a>(
@@ -386,7 +389,7 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Tr
     let is_float = |write: &Write| is_float(shader, terms, write);
     match difference(terms, shader, &expected, &got, &is_float) {
         Some(difference) => Outcome::Differs(difference),
-        None => Outcome::NotProved("the two write different terms that were not seen to differ".to_owned()),
+        None => Outcome::NotProved(NOT_SEEN_TO_DIFFER.to_owned()),
     }
 }
 

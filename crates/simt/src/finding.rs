@@ -284,6 +284,8 @@ pub struct Race {
     pub second: Access,
     /// Number of group barriers passed before.
     pub interval: u32,
+    /// The last of them, as in [`Divergence`].
+    pub since: Option<Span>,
     /// The innermost loop around the second access.
     pub iteration: Option<Iteration>,
     /// A condition on inputs under which one of the two accesses happens, and the thread it has to hold for; `None`
@@ -315,8 +317,9 @@ pub struct Divergence {
     pub parted: Option<Span>,
     /// Values of the host for which this happens; none where it happens for all.
     pub given: Vec<HostValue>,
-    /// Number of group barriers passed before.
-    pub interval: u32,
+    /// The last barrier passed before, or the statement that may hold it where that is not followed; `None` where there
+    /// was none.
+    pub since: Option<Span>,
     pub iteration: Option<Iteration>,
 }
 
@@ -327,7 +330,8 @@ pub struct OutOfBounds {
     pub index: i32,
     /// A read's value goes to a resource.
     pub access: Access,
-    pub interval: u32,
+    /// As in [`Divergence`].
+    pub since: Option<Span>,
     pub iteration: Option<Iteration>,
 }
 
@@ -339,7 +343,9 @@ pub struct Uninitialised {
     pub read: Access,
     /// Where it is stored.
     pub used: Span,
-    pub interval: u32,
+    /// As in [`Divergence`].
+    pub since: Option<Span>,
+    pub(crate) interval: u32,
     pub iteration: Option<Iteration>,
 }
 
@@ -411,6 +417,16 @@ pub struct Claim {
     /// Set where one thread of a wave could make it for all, in place; of one of few cells, where it is a statement by
     /// itself.
     pub parts: Option<Parts>,
+    /// Else by what a thread could tell when the atomic is made, if that is all that is in the way.
+    pub told_by: Option<ToldBy>,
+}
+
+/// By what a thread could tell when an atomic is made that nobody asks the old value of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ToldBy {
+    MemoryBarrier,
+    /// What the cell is in is used in another way as well.
+    OtherUse,
 }
 
 /// The parts of an atomic's call, which is a statement by itself.

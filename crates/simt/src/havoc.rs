@@ -98,6 +98,7 @@ impl Machine<'_> {
         }
         if effects.barrier {
             self.state.interval += 1;
+            self.state.since = Some(span);
             self.report.unproved = true;
         }
         if effects.device_barrier {

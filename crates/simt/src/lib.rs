@@ -61,11 +61,11 @@ mod window;
 
 pub use analyze::analyze;
 pub use difference::Difference;
-pub use equivalence::{Outcome, WaveRun, compare, proved_of_itself};
+pub use equivalence::{NOT_SEEN_TO_DIFFER, Outcome, WaveRun, compare, proved_of_itself};
 pub use evaluate::{Written, ends, evaluate, evaluate_groups};
 pub use finding::{
     Access, Amount, Analysis, Beside, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Holders,
-    HostValue, Instance, Iteration, Kind, OutOfBounds, Parts, Quantity, Race, Rewrite, Shape, Stop,
+    HostValue, Instance, Iteration, Kind, OutOfBounds, Parts, Quantity, Race, Rewrite, Shape, Stop, ToldBy,
     Uninitialised, WaveDependence, WaveEffect, WaveLadder,
 };
 pub use order::unordered;

@@ -87,6 +87,8 @@ pub(crate) struct State {
     pub guard: Column,
     /// Barriers passed that order groupshared memory.
     pub interval: u32,
+    /// The last of them, or the statement that holds it.
+    pub since: Option<Span>,
     pub epoch: u32,
     /// Threads that may have waited for others in a loop since the last barrier.
     pub waited: Mask,
@@ -316,6 +318,7 @@ impl<'a> Machine<'a> {
             alive: all,
             guard: Column::Uniform(Value::TRUE),
             interval: 0,
+            since: None,
             epoch: 0,
             waited: Mask::EMPTY,
             exchanges: 0,

@@ -26,6 +26,8 @@ pub(crate) struct Site {
     pub doubtful: bool,
     /// The condition under which all that take part do, as a number; `None` if theirs differ.
     pub shared_guard: Option<NonZeroU32>,
+    /// The last barrier before it that orders groupshared memory.
+    pub since: Option<Span>,
     /// Counts the points after which it is no longer certain that no barrier came between.
     pub epoch: u32,
     /// One of those that take part may have waited for another thread to write something.

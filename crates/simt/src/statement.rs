@@ -309,6 +309,7 @@ impl<'a> Machine<'a> {
             if self.claims.is_some() {
                 // Which threads wait here is no matter to the claims after it.
                 self.state.interval += 1;
+                self.state.since = Some(span);
                 return Ok(());
             }
             return Self::stop("a barrier that not every thread may reach", span);
@@ -325,6 +326,7 @@ impl<'a> Machine<'a> {
         }
         if orders_shared {
             state.interval += 1;
+            state.since = Some(span);
             state.barrier_guard = guard;
         } else {
             // It synchronises the threads, but promises nothing about groupshared memory.

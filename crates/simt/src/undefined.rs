@@ -146,7 +146,7 @@ impl Machine<'_> {
                     is_write,
                     span: site.span,
                 },
-                interval: self.state.interval,
+                since: site.since,
                 iteration,
             });
         }
@@ -175,6 +175,7 @@ impl Machine<'_> {
                         index,
                         read: access,
                         used,
+                        since: site.since,
                         interval: suspect.interval,
                         iteration,
                     });

@@ -100,6 +100,16 @@ impl Origins {
         Some(FileSpan { file, start, end })
     }
 
+    /// Whether a macro call straddles an end of `span`, or holds all of it.
+    #[must_use]
+    pub fn is_cut_from_macro(&self, span: Span) -> bool {
+        let segments = self.segments_in(span).unwrap_or_default();
+        let mut calls = segments
+            .iter()
+            .filter_map(|segment| self.calls.get(segment.call as usize));
+        calls.any(|call| call.broken || call.expansion.start < span.start || call.expansion.end > span.end)
+    }
+
     /// Like [`Origins::locate`], but only where replacing that file range would replace just what `span` holds:
     /// both ends lie in one file outside any macro body, no macro call straddles an end, and no directive or
     /// include stands between them. Whole macro calls and comments inside are fine.
