@@ -185,11 +185,11 @@ impl Machine<'_> {
                     end - start == main.count && operator.is_some_and(is_its)
                 })
             };
-            collective.leftovers = if !collective.may_be_of_sorted() {
-                self.leftovers(watch, &|value| ranges.iter().any(|range| is_part(value, *range)))
-            } else {
+            collective.leftovers = if collective.may_be_of_sorted() {
                 // What else there is may be a result as well.
                 self.leftovers(watch, &|value| value.known().is_none() && !is_total(value))
+            } else {
+                self.leftovers(watch, &|value| ranges.iter().any(|range| is_part(value, *range)))
             };
         }
         // What wave forms can take the place of: a total, or a scan from the left of one or two elements a thread.
