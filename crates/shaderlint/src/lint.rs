@@ -171,6 +171,8 @@ pub(crate) struct Fixed {
     pub diff: Option<(Vec<u8>, Vec<u8>)>,
     /// What the file has become, or would.
     pub bytes: Option<Arc<[u8]>>,
+    /// Why nothing was fixed that could have been.
+    pub failure: Option<String>,
 }
 
 /// One file for a subcommand that works on a single one.

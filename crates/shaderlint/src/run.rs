@@ -35,7 +35,10 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     let mut looked = Vec::new();
     for result in results {
         match result {
-            Ok(one) => looked.push(one),
+            Ok(mut one) => {
+                failures.extend(one.fixed.failure.take());
+                looked.push(one);
+            }
             Err(error) => failures.push(format!("{error:#}")),
         }
     }
@@ -199,7 +202,13 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
     let fix = |(target, result): (&Target, &mut Result<Looked>),
                is_turn: &(dyn Fn(&Looked) -> bool + Sync)| {
         if result.as_ref().is_ok_and(|one| has_fix(one) && is_turn(one)) {
-            *result = lint::look(target, options, Role::Unit);
+            let fixed = lint::look(target, options, Role::Unit);
+            match (fixed, result) {
+                (Ok(fixed), result) => *result = Ok(fixed),
+                // What is not fixed is still found.
+                (Err(error), Ok(one)) => one.fixed.failure = Some(format!("{error:#}")),
+                (Err(_), Err(_)) => {}
+            }
         }
     };
     inputs
