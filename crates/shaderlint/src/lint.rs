@@ -152,7 +152,19 @@ pub(crate) struct Looked {
     pub is_in_part: bool,
     /// The file names entry points, yet there was none to run.
     pub is_in_vain: bool,
+    pub counted: Counted,
     pub fixed: Fixed,
+}
+
+/// As what a file counts among those that were looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Counted {
+    #[default]
+    Looked,
+    /// A header that was named: it has no kernel, and nothing with one includes it.
+    Unseen,
+    /// Looked at only for what is in the headers that it includes.
+    ForHeaders,
 }
 
 /// A file that another one includes.
@@ -249,6 +261,10 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
     panics::if_asked(&text, "panic while looking");
     let look = |text: &[u8]| {
         let mut looked = look_at(name, text, project, options, role);
+        // In folders there are headers for whoever takes them; who names one wants to know.
+        if input.asked != Asked::Named {
+            looked.counted = Counted::Looked;
+        }
         includers::keep_fixes_all_includers_agree_on(&mut looked, text, options);
         looked
     };
@@ -314,6 +330,9 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
     };
     let union = union(readings(name, text, project, &search, &settings, role));
     looked.is_in_vain = scan::names_entry(text) && !union.has_entry;
+    if role == Role::StrayHeader && !union.has_entry {
+        looked.counted = Counted::Unseen;
+    }
     let ids = (0..).map(FileId).zip(&union.sources.files).skip(1);
     let included = ids.map(|(id, file)| Included {
         path: file.path.clone(),

@@ -18,7 +18,7 @@ use crate::baseline::Baselines;
 use crate::config::{Misconfigured, Projects, here};
 use crate::encoding::encoded_like;
 use crate::includes::Files;
-use crate::lint::{self, FixMode, Included, Looked, Options, Role, Stop, Target};
+use crate::lint::{self, Counted, FixMode, Included, Looked, Options, Role, Stop, Target};
 use crate::report::{self, Detail, Results};
 use crate::terminal::Style;
 use crate::walk::Asked;
@@ -31,7 +31,9 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         options,
         mut failures,
     } = job(args, stdin.as_ref())?;
-    let results = look_at_all(&inputs, &options);
+    let inputs = inputs::with_includers(inputs, &options)?;
+    let mut results = look_at_all(&inputs, &options);
+    keep_what_is_in_headers(&inputs, &mut results, &options);
     let mut looked = Vec::new();
     for result in results {
         match result {
@@ -201,7 +203,8 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
     let is_alone = |one: &Looked| one.includers.is_empty() && !one.included.iter().any(is_fixable);
     let fix = |(target, result): (&Target, &mut Result<Looked>),
                is_turn: &(dyn Fn(&Looked) -> bool + Sync)| {
-        if result.as_ref().is_ok_and(|one| has_fix(one) && is_turn(one)) {
+        let is_asked_for = target.input.asked != Asked::Includer;
+        if is_asked_for && result.as_ref().is_ok_and(|one| has_fix(one) && is_turn(one)) {
             let fixed = lint::look(target, options, Role::Unit);
             match (fixed, result) {
                 (Ok(fixed), result) => *result = Ok(fixed),
@@ -295,6 +298,33 @@ fn only_look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>>
             })
         })
         .collect()
+}
+
+/// Of files that were looked at only for the headers that are named, what is in those is told.
+fn keep_what_is_in_headers(inputs: &[Target], results: &mut [Result<Looked>], options: &Options) {
+    let headers = inputs
+        .iter()
+        .filter(|target| inputs::is_named_header(target, options));
+    let headers: HashSet<PathBuf> = headers.map(|target| here(&target.input.path)).collect();
+    let of_includers = inputs
+        .iter()
+        .zip(results)
+        .filter(|(target, _)| target.input.asked == Asked::Includer);
+    for one in of_includers.filter_map(|(_, result)| result.as_mut().ok()) {
+        let Looked { report, sources, .. } = &mut *one;
+        let is_in_header = |place: FileSpan| {
+            let file = sources.get(place.file);
+            file.is_some_and(|file| headers.contains(&here(Path::new(&file.path))))
+        };
+        report
+            .findings
+            .retain(|finding| is_in_header(finding.primary.place));
+        report
+            .allowed
+            .retain(|allowed| is_in_header(allowed.finding.primary.place));
+        one.is_unit = false;
+        one.counted = Counted::ForHeaders;
+    }
 }
 
 /// What several files see in one that all of them include is said for the first; for that one itself, if it is seen there.
