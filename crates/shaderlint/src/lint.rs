@@ -253,7 +253,10 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
     let bytes = read_file(&options.files, &input.path)?;
     let Some(text) = decode(&bytes) else {
         // A folder may hold anything; who names a file wants it read.
-        ensure!(input.asked == Asked::Found, "{name}: is no text file");
+        ensure!(
+            input.asked == Asked::Found,
+            "{name}: not a text file (UTF-8, or UTF-16 with a byte order mark)"
+        );
         return Ok(Looked::default());
     };
     let text = text.to_vec();

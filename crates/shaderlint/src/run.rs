@@ -5,7 +5,8 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use clap::CommandFactory;
 use rayon::iter::{
     IndexedParallelIterator, IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator,
 };
@@ -13,7 +14,7 @@ use shaderlint_hlsl::{FileId, FileSpan};
 use shaderlint_linter::Level;
 use shaderlint_rules::RULES;
 
-use crate::args::CheckArgs;
+use crate::args::{Args, CheckArgs};
 use crate::baseline::Baselines;
 use crate::config::{Misconfigured, Projects, here};
 use crate::encoding::encoded_like;
@@ -22,9 +23,15 @@ use crate::lint::{self, Counted, FixMode, Included, Looked, Options, Role, Stop,
 use crate::report::{self, Detail, Results};
 use crate::terminal::Style;
 use crate::walk::Asked;
-use crate::{Outcome, baseline, inputs, terminal, walk};
+use crate::{Outcome, baseline, explain, inputs, terminal, walk};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
+    if let Some((path, command)) = meant_command(args) {
+        bail!(
+            "{}: no such file or folder; did you mean the command `{command}`?",
+            path.display()
+        );
+    }
     let stdin = inputs::stdin(args)?.map(inputs::read_stdin).transpose()?;
     let Job {
         inputs,
@@ -76,6 +83,16 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     } else {
         Outcome::Clean
     })
+}
+
+/// The command that the first path is a misspelling of, where there is nothing at that path.
+fn meant_command(args: &CheckArgs) -> Option<(&Path, String)> {
+    let path = args.files.paths.first()?;
+    let word = path.to_str().filter(|_| !path.exists())?;
+    let command = Args::command();
+    let mut names = command.get_subcommands().map(clap::Command::get_name);
+    let meant = names.find(|name| explain::likeness(word, name) > 0.75)?;
+    Some((path, meant.to_owned()))
 }
 
 /// What is to be done.

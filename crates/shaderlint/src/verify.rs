@@ -154,7 +154,8 @@ pub(crate) fn chosen(name: Option<&str>) -> Result<Vec<Adapter>> {
 fn nothing(mending: usize) -> String {
     match mending {
         0 => "no kernel has a finding with a fix".to_owned(),
-        1 => "1 finding with a fix is a mistake: a kernel that is wrong has no results to compare with".to_owned(),
+        1 => "1 finding with a fix is a mistake: a kernel that is wrong has no results to compare with"
+            .to_owned(),
         more => format!(
             "{more} findings with a fix are mistakes: a kernel that is wrong has no results to compare with"
         ),

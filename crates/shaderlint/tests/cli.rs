@@ -257,7 +257,7 @@ fn odd_input_is_no_disaster() {
         folder.said(&["1-binary.hlsl"]),
         str![[r#"
 2
-error: 1-binary.hlsl: is no text file
+error: 1-binary.hlsl: not a text file (UTF-8, or UTF-16 with a byte order mark)
 
 "#]]
     );

@@ -418,7 +418,10 @@ lib/body.hlsli:2:14: groupshared-race data race on g_Sum[1]
 
 "#]]
     );
-    assert_eq!(fs::read_to_string(folder.0.join("kernels/a.hlsl")).unwrap(), kernel);
+    assert_eq!(
+        fs::read_to_string(folder.0.join("kernels/a.hlsl")).unwrap(),
+        kernel
+    );
     assert_data_eq!(
         said(&folder, &["lib/stray.hlsli"]),
         str![[r#"

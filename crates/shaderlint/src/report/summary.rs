@@ -30,7 +30,11 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
     if number_of(Counted::Looked) == 0 {
         return format!("{unseen}\n");
     }
-    let unseen = if unseen.is_empty() { unseen } else { format!("; {unseen}") };
+    let unseen = if unseen.is_empty() {
+        unseen
+    } else {
+        format!("; {unseen}")
+    };
     let files = counted(number_of(Counted::Looked), "file", "files");
     let fixed: usize = looked.iter().map(|one| one.fixed.count).sum();
     let done = match fixed {
