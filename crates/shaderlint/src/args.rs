@@ -57,7 +57,11 @@ pub(crate) enum Command {
     #[cfg(feature = "gpu")]
     Bench(crate::bench::BenchArgs),
     /// Serve an editor on standard input and output (LSP)
-    Server,
+    Server {
+        /// Editors say so to servers that have several ways
+        #[arg(long, hide = true)]
+        stdio: bool,
+    },
     /// Print what a shell needs to complete our arguments
     Completions {
         /// bash, elvish, fish, powershell or zsh
@@ -113,7 +117,7 @@ pub(crate) struct FileArgs {
     /// Print the files that would be looked at
     #[arg(long)]
     pub show_files: bool,
-    /// Print what holds for a file
+    /// Print the settings that apply to a file
     #[arg(long, value_name = "FILE", conflicts_with = "show_files")]
     pub show_settings: Option<PathBuf>,
 }
@@ -143,7 +147,7 @@ pub(crate) struct SourceArgs {
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Rules")]
 pub(crate) struct BaselineArgs {
-    /// Say only what is not in this baseline
+    /// Hide findings that this baseline knows
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
     /// Put what is found in the baseline

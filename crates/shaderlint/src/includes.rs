@@ -400,7 +400,7 @@ impl<'a> Search<'a> {
         let choices = self.choices.borrow();
         let problems = choices.iter().map(|choice| Problem {
             message: format!(
-                "{} files are called `{}`; taken is the nearest, {}",
+                "{} {CALLED} `{}`; taken is the nearest, {}",
                 choice.count,
                 choice.written,
                 choice.taken.display()
@@ -466,6 +466,14 @@ impl Includes for Search<'_> {
         }
         found
     }
+}
+
+/// What is said of a choice.
+const CALLED: &str = "files are called";
+
+/// Whether this is said of an include that was found more than once: not of one that was not.
+pub(crate) fn is_choice(message: &str) -> bool {
+    message.contains(CALLED)
 }
 
 /// Whether two paths are of one file, links followed.

@@ -1,14 +1,17 @@
 //! What a run looks at.
 
+use std::collections::HashSet;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use rayon::iter::{IntoParallelRefIterator, ParallelIterator};
+use shaderlint_hlsl::SourceFile;
 
 use crate::args::{CheckArgs, FileArgs};
 use crate::changed;
-use crate::config::Projects;
+use crate::config::{Projects, here, shown};
+use crate::includes::is_same;
 use crate::lint::{self, Options, Target};
 use crate::walk::{self, Asked, Input};
 
@@ -96,6 +99,45 @@ pub(crate) fn changed(inputs: Vec<Target>, options: &Options, revision: &str) ->
     let affected: Vec<bool> = inputs.par_iter().map(is_affected).collect();
     let kept = inputs.into_iter().zip(affected).filter(|(_, affected)| *affected);
     Ok(kept.map(|(target, _)| target).collect())
+}
+
+/// The inputs, and the kernels of the workspace that include a header among those that are named: what is in a header
+/// is found where it is included.
+pub(crate) fn with_includers(mut inputs: Vec<Target>, options: &Options) -> Result<Vec<Target>> {
+    let headers: Vec<PathBuf> = inputs
+        .iter()
+        .filter(|target| is_named_header(target, options))
+        .map(|target| target.input.path.clone())
+        .collect();
+    let mut known: HashSet<PathBuf> = inputs.iter().map(|target| here(&target.input.path)).collect();
+    for header in headers {
+        for path in options.files.mentioning(&header) {
+            if known.contains(&here(&path)) || !lint::may_have_entry(&options.files, &path) {
+                continue;
+            }
+            let project = (options.project_of)(&path)?;
+            options.files.allow(project.header_folders());
+            let is_excluded = !project.includes(&path) || project.excludes(&path);
+            let target = Target {
+                input: Input {
+                    path: shown(&path),
+                    asked: Asked::Includer,
+                },
+                project,
+            };
+            let is_header = |file: &SourceFile| is_same(Path::new(&file.path), &header);
+            if !is_excluded && lint::includes_one(&target, options, &is_header, &|_| false) {
+                known.insert(here(&path));
+                inputs.push(target);
+            }
+        }
+    }
+    Ok(inputs)
+}
+
+/// A file that is named and has no kernel. On a list, what includes it may be on another one.
+pub(crate) fn is_named_header(target: &Target, options: &Options) -> bool {
+    target.input.asked == Asked::Named && !lint::may_have_entry(&options.files, &target.input.path)
 }
 
 /// What standard input is called, if it is what to look at.

@@ -109,7 +109,7 @@ fn dispatch(args: args::Args) -> Result<Outcome> {
         Some(args::Command::Verify(args)) => verify::run(&args),
         #[cfg(feature = "gpu")]
         Some(args::Command::Bench(args)) => bench::run(&args),
-        Some(args::Command::Server) => server::run(),
+        Some(args::Command::Server { .. }) => server::run(),
         Some(args::Command::Completions { shell }) => generate::completions(shell),
         Some(args::Command::Man {
             output_dir: Some(folder),

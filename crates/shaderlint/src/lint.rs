@@ -152,7 +152,19 @@ pub(crate) struct Looked {
     pub is_in_part: bool,
     /// The file names entry points, yet there was none to run.
     pub is_in_vain: bool,
+    pub counted: Counted,
     pub fixed: Fixed,
+}
+
+/// As what a file counts among those that were looked at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Counted {
+    #[default]
+    Looked,
+    /// A header that was named: it has no kernel, and nothing with one includes it.
+    Unseen,
+    /// Looked at only for what is in the headers that it includes.
+    ForHeaders,
 }
 
 /// A file that another one includes.
@@ -171,6 +183,8 @@ pub(crate) struct Fixed {
     pub diff: Option<(Vec<u8>, Vec<u8>)>,
     /// What the file has become, or would.
     pub bytes: Option<Arc<[u8]>>,
+    /// Why nothing was fixed that could have been.
+    pub failure: Option<String>,
 }
 
 /// One file for a subcommand that works on a single one.
@@ -239,7 +253,10 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
     let bytes = read_file(&options.files, &input.path)?;
     let Some(text) = decode(&bytes) else {
         // A folder may hold anything; who names a file wants it read.
-        ensure!(input.asked == Asked::Found, "{name}: is no text file");
+        ensure!(
+            input.asked == Asked::Found,
+            "{name}: not a text file (UTF-8, or UTF-16 with a byte order mark)"
+        );
         return Ok(Looked::default());
     };
     let text = text.to_vec();
@@ -247,6 +264,10 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
     panics::if_asked(&text, "panic while looking");
     let look = |text: &[u8]| {
         let mut looked = look_at(name, text, project, options, role);
+        // In folders there are headers for whoever takes them; who names one wants to know.
+        if input.asked != Asked::Named {
+            looked.counted = Counted::Looked;
+        }
         includers::keep_fixes_all_includers_agree_on(&mut looked, text, options);
         looked
     };
@@ -312,6 +333,9 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
     };
     let union = union(readings(name, text, project, &search, &settings, role));
     looked.is_in_vain = scan::names_entry(text) && !union.has_entry;
+    if role == Role::StrayHeader && !union.has_entry {
+        looked.counted = Counted::Unseen;
+    }
     let ids = (0..).map(FileId).zip(&union.sources.files).skip(1);
     let included = ids.map(|(id, file)| Included {
         path: file.path.clone(),

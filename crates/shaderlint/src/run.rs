@@ -5,7 +5,8 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result, bail, ensure};
+use clap::CommandFactory;
 use rayon::iter::{
     IndexedParallelIterator, IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator,
 };
@@ -13,29 +14,40 @@ use shaderlint_hlsl::{FileId, FileSpan};
 use shaderlint_linter::Level;
 use shaderlint_rules::RULES;
 
-use crate::args::CheckArgs;
+use crate::args::{Args, CheckArgs};
 use crate::baseline::Baselines;
 use crate::config::{Misconfigured, Projects, here};
 use crate::encoding::encoded_like;
 use crate::includes::Files;
-use crate::lint::{self, FixMode, Included, Looked, Options, Role, Stop, Target};
+use crate::lint::{self, Counted, FixMode, Included, Looked, Options, Role, Stop, Target};
 use crate::report::{self, Detail, Results};
 use crate::terminal::Style;
 use crate::walk::Asked;
-use crate::{Outcome, baseline, inputs, terminal, walk};
+use crate::{Outcome, baseline, explain, inputs, terminal, walk};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
+    if let Some((path, command)) = meant_command(args) {
+        bail!(
+            "{}: no such file or folder; did you mean the command `{command}`?",
+            path.display()
+        );
+    }
     let stdin = inputs::stdin(args)?.map(inputs::read_stdin).transpose()?;
     let Job {
         inputs,
         options,
         mut failures,
     } = job(args, stdin.as_ref())?;
-    let results = look_at_all(&inputs, &options);
+    let inputs = inputs::with_includers(inputs, &options)?;
+    let mut results = look_at_all(&inputs, &options);
+    keep_what_is_in_headers(&inputs, &mut results, &options);
     let mut looked = Vec::new();
     for result in results {
         match result {
-            Ok(one) => looked.push(one),
+            Ok(mut one) => {
+                failures.extend(one.fixed.failure.take());
+                looked.push(one);
+            }
             Err(error) => failures.push(format!("{error:#}")),
         }
     }
@@ -71,6 +83,16 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     } else {
         Outcome::Clean
     })
+}
+
+/// The command that the first path is a misspelling of, where there is nothing at that path.
+fn meant_command(args: &CheckArgs) -> Option<(&Path, String)> {
+    let path = args.files.paths.first()?;
+    let word = path.to_str().filter(|_| !path.exists())?;
+    let command = Args::command();
+    let mut names = command.get_subcommands().map(clap::Command::get_name);
+    let meant = names.find(|name| explain::likeness(word, name) > 0.75)?;
+    Some((path, meant.to_owned()))
 }
 
 /// What is to be done.
@@ -198,8 +220,15 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
     let is_alone = |one: &Looked| one.includers.is_empty() && !one.included.iter().any(is_fixable);
     let fix = |(target, result): (&Target, &mut Result<Looked>),
                is_turn: &(dyn Fn(&Looked) -> bool + Sync)| {
-        if result.as_ref().is_ok_and(|one| has_fix(one) && is_turn(one)) {
-            *result = lint::look(target, options, Role::Unit);
+        let is_asked_for = target.input.asked != Asked::Includer;
+        if is_asked_for && result.as_ref().is_ok_and(|one| has_fix(one) && is_turn(one)) {
+            let fixed = lint::look(target, options, Role::Unit);
+            match (fixed, result) {
+                (Ok(fixed), result) => *result = Ok(fixed),
+                // What is not fixed is still found.
+                (Err(error), Ok(one)) => one.fixed.failure = Some(format!("{error:#}")),
+                (Err(_), Err(_)) => {}
+            }
         }
     };
     inputs
@@ -286,6 +315,33 @@ fn only_look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>>
             })
         })
         .collect()
+}
+
+/// Of files that were looked at only for the headers that are named, what is in those is told.
+fn keep_what_is_in_headers(inputs: &[Target], results: &mut [Result<Looked>], options: &Options) {
+    let headers = inputs
+        .iter()
+        .filter(|target| inputs::is_named_header(target, options));
+    let headers: HashSet<PathBuf> = headers.map(|target| here(&target.input.path)).collect();
+    let of_includers = inputs
+        .iter()
+        .zip(results)
+        .filter(|(target, _)| target.input.asked == Asked::Includer);
+    for one in of_includers.filter_map(|(_, result)| result.as_mut().ok()) {
+        let Looked { report, sources, .. } = &mut *one;
+        let is_in_header = |place: FileSpan| {
+            let file = sources.get(place.file);
+            file.is_some_and(|file| headers.contains(&here(Path::new(&file.path))))
+        };
+        report
+            .findings
+            .retain(|finding| is_in_header(finding.primary.place));
+        report
+            .allowed
+            .retain(|allowed| is_in_header(allowed.finding.primary.place));
+        one.is_unit = false;
+        one.counted = Counted::ForHeaders;
+    }
 }
 
 /// What several files see in one that all of them include is said for the first; for that one itself, if it is seen there.

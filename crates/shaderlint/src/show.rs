@@ -30,6 +30,7 @@ pub(crate) fn files(args: &CheckArgs) -> Result<Outcome> {
 
 /// Prints what holds for one file.
 pub(crate) fn settings(args: &CheckArgs, file: &Path) -> Result<Outcome> {
+    ensure!(!file.is_dir(), "{}: a folder; name a file in it", file.display());
     ensure!(file.is_file(), "{}: no such file", file.display());
     let project = Projects::new(&args.source).of(file)?;
     terminal::print(describe(args, &project, file).as_bytes())?;

@@ -26,7 +26,7 @@ use self::evidence::Evidence;
 use self::gather::{Files, gather};
 use self::kernel_toml::Settings;
 use self::page::Page;
-use self::pair::{Pair, fixed_file, other_file};
+use self::pair::{FixedFile, Pair, fixed_file, other_file};
 pub(crate) use self::progress::Progress;
 use crate::args::{ColorChoice, SourceArgs};
 use crate::config::Projects;
@@ -125,6 +125,7 @@ pub(crate) fn run(args: &VerifyArgs) -> Result<Outcome> {
         page: Page::default(),
         could_not: false,
         unread: 0,
+        mending: 0,
     };
     let done = verification.run();
     verification.progress.clear();
@@ -149,6 +150,18 @@ pub(crate) fn chosen(name: Option<&str>) -> Result<Vec<Adapter>> {
     Ok(chosen)
 }
 
+/// Why nothing is compared, where `mending` fixes mend mistakes.
+fn nothing(mending: usize) -> String {
+    match mending {
+        0 => "no kernel has a finding with a fix".to_owned(),
+        1 => "1 finding with a fix is a mistake: a kernel that is wrong has no results to compare with"
+            .to_owned(),
+        more => format!(
+            "{more} findings with a fix are mistakes: a kernel that is wrong has no results to compare with"
+        ),
+    }
+}
+
 /// A run of the program.
 struct Verification<'a> {
     args: &'a VerifyArgs,
@@ -161,6 +174,8 @@ struct Verification<'a> {
     could_not: bool,
     /// Files in which something was not understood.
     unread: usize,
+    /// Fixes of mistakes, of which there is nothing to compare.
+    mending: usize,
 }
 
 impl Verification<'_> {
@@ -211,10 +226,10 @@ impl Verification<'_> {
                 more => format!("{more} files"),
             };
             let folder = args.path.display();
-            self.say(&format!(
-                "{folder}: no kernel has a finding with a fix, in {files}\n"
-            ))?;
+            self.say(&format!("{folder}: {}, in {files}\n", nothing(self.mending)))?;
             self.could_not |= self.unread == inputs.len();
+        } else if self.mending > 0 {
+            self.say(&format!("not compared: {}\n", nothing(self.mending)))?;
         }
         self.say_unread()
     }
@@ -238,13 +253,19 @@ impl Verification<'_> {
                 .map_err(|error| self.as_read(&[&flagged], error))?;
         }
         let settings = Settings::of_file(path, &flagged.shader, &args.set)?;
-        let (fixed, fixed_text, pairs) = fixed_file(args.entry.as_deref(), &file, &flagged);
+        let FixedFile {
+            unit: fixed,
+            text: fixed_text,
+            pairs,
+            mending,
+        } = fixed_file(args.entry.as_deref(), &file, &flagged);
+        self.mending += mending;
         if is_one && pairs.is_empty() {
-            let nothing = "no kernel has a finding with a fix";
+            let nothing = nothing(mending);
             // What is not found may be where it could not be read.
             ensure!(
                 flagged.problems.is_empty(),
-                self.as_read(&[&flagged], anyhow!(nothing))
+                self.as_read(&[&flagged], anyhow!("{nothing}"))
             );
             return self.say(&format!("{}: {nothing}\n", path.display()));
         }

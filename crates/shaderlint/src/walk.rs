@@ -29,6 +29,8 @@ pub(crate) enum Asked {
     Listed,
     /// Found in a folder or by a pattern.
     Found,
+    /// Not at all: it includes a header that is named.
+    Includer,
 }
 
 /// The files that the arguments mean, each once and by path, whatever the order of the arguments; and what is wrong with

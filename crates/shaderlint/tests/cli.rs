@@ -256,7 +256,7 @@ fn odd_input_is_no_disaster() {
         folder.said(&["1-binary.hlsl"]),
         str![[r#"
 2
-error: 1-binary.hlsl: is no text file
+error: 1-binary.hlsl: not a text file (UTF-8, or UTF-16 with a byte order mark)
 
 "#]]
     );
@@ -334,9 +334,10 @@ race.hlsli:6:18: groupshared-race data race on g_Sum[1]
         folder.said(&["--fix", "--output-format", "concise"]),
         str![[r#"
 2
+damaged.hlsl:11:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
 race.hlsli:6:18: groupshared-race data race on g_Sum[1]
 error: damaged.hlsl: not fixed: it is not all UTF-16
-1 fix made; 1 finding in 4 files
+1 fix made; 2 findings in 5 files (1 fixable with --fix); 1 file not understood in full (-v says why)
 
 "#]]
     );

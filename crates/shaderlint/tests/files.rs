@@ -143,8 +143,7 @@ fn files_come_from_a_list() {
         .with("list", "a.hlsl\r\n\nb.hlsl\n")
         .with("gone", "a.hlsl\n*.hlsl\n")
         .with("empty", "")
-        .with("ladder.hlsli", LADDER.replace("[numthreads(64, 1, 1)]\n", ""))
-        .with("c.hlsl", kernel);
+        .with("ladder.hlsli", LADDER.replace("[numthreads(64, 1, 1)]\n", ""));
     assert_data_eq!(
         said(&folder, &["--files-from", "list"]),
         str![[r#"
@@ -207,6 +206,15 @@ ladder.hlsli:8:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints 
             "ladder.hlsli\n",
             &["--output-format", "concise", "--files-from", "-"]
         ),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+    let folder = folder.with("c.hlsl", kernel);
+    assert_data_eq!(
+        said(&folder, &["ladder.hlsli"]),
         str![[r#"
 0
 nothing found in 1 file
@@ -367,6 +375,67 @@ error: git: fatal: no merge base found; a shallow clone lacks the commit where t
 1
 ../a.hlsl:7:18: groupshared-race data race on g_Sum[1]
 1 finding in 3 files
+
+"#]]
+    );
+}
+
+#[test]
+fn a_header_that_is_named_is_looked_at_where_it_is_included() {
+    let body = "g_Sum[gi] = gi;\ng_Sum[gi] += g_Sum[(gi + 1) % 64];\n";
+    let kernel = "groupshared uint g_Sum[64];
+[numthreads(64, 1, 1)]
+void main(uint gi : SV_GroupIndex)
+{
+#include \"../lib/body.hlsli\"
+    g_Sum[(gi * 2) % 64] = gi;
+}
+";
+    let folder = Folder::new("named-header")
+        .with(".git/HEAD", "")
+        .with("lib/body.hlsli", body)
+        .with("lib/stray.hlsli", "groupshared uint g_Stray[64];\n")
+        .with("kernels/a.hlsl", kernel)
+        .with("kernels/b.hlsl", kernel)
+        .with("kernels/old.hlsl", kernel)
+        .with("shaderlint.toml", "[files]\nexclude = [\"old.hlsl\"]\n");
+    assert_data_eq!(
+        said(&folder, &["lib/body.hlsli"]),
+        str![[r#"
+1
+lib/body.hlsli:2:14: groupshared-race data race on g_Sum[1]
+1 finding in 1 file
+
+"#]]
+    );
+    // What was not asked for is not fixed, and no new finding of its own.
+    assert_data_eq!(
+        said(&folder, &["--fix", "--unsafe-fixes", "lib/body.hlsli"]),
+        str![[r#"
+1
+lib/body.hlsli:2:14: groupshared-race data race on g_Sum[1]
+1 finding in 1 file
+
+"#]]
+    );
+    assert_eq!(
+        fs::read_to_string(folder.0.join("kernels/a.hlsl")).unwrap(),
+        kernel
+    );
+    assert_data_eq!(
+        said(&folder, &["lib/stray.hlsli"]),
+        str![[r#"
+0
+1 header not looked at: no kernel includes it
+
+"#]]
+    );
+    assert_data_eq!(
+        said(&folder, &["--force-exclude", "lib/stray.hlsli", "lib/body.hlsli"]),
+        str![[r#"
+1
+lib/body.hlsli:2:14: groupshared-race data race on g_Sum[1]
+1 finding in 1 file; 1 header not looked at: no kernel includes it
 
 "#]]
     );

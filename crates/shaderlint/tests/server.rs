@@ -276,6 +276,37 @@ fn headers_are_seen_where_they_are_included() {
     assert_eq!(editor.quit(), Some(0));
 }
 
+/// A file in which something keeps findings away does not look clean.
+#[test]
+fn what_keeps_findings_away_is_told() {
+    let folder = Folder::new("server-problems");
+    let mut editor = Editor::open(&folder, json!({}));
+    let misspelt = RACE.replace("% 64];", "% 64]; // shaderlint: allow(groupshared-rase)");
+    editor.open_file("a.hlsl", &misspelt);
+    assert_eq!(
+        editor.told("a.hlsl"),
+        "5:17-5:37 groupshared-race data race on g_Sum[1]\n\
+         5:60-5:76 not-understood no rule is called `groupshared-rase`; did you mean `groupshared-race`?\n"
+    );
+    editor.open_file(
+        "b.hlsl",
+        &format!("#include \"gone.hlsli\"\n{}", RACE.replace("64]", "SIZE]")),
+    );
+    assert_eq!(
+        editor.told("b.hlsl"),
+        "0:9-0:21 not-understood cannot find `gone.hlsli`\n"
+    );
+    editor.open_file("c.hlsl", &format!("#if 0\n{RACE}"));
+    assert_eq!(
+        editor.told("c.hlsl"),
+        "0:0-0:3 not-understood `#if` without `#endif`\n"
+    );
+    // A header that no kernel includes.
+    editor.open_file("d.hlsli", "#include \"gone.hlsli\"\ngroupshared uint g_A[4];\n");
+    assert_eq!(editor.told("d.hlsli"), "");
+    assert_eq!(editor.quit(), Some(0));
+}
+
 #[test]
 fn nothing_is_read_outside_of_the_workspace() {
     let outside = Folder::new("server-outside")
@@ -305,7 +336,10 @@ fn nothing_is_read_outside_of_the_workspace() {
     // An include folder is read wherever it is.
     let sized = RACE.replace("[numthreads(64", "#include \"size.hlsli\"\n[numthreads(SIZE");
     editor.open_file("sized.hlsl", &sized);
-    assert_eq!(editor.pull("sized.hlsl"), "");
+    assert_eq!(
+        editor.pull("sized.hlsl"),
+        "1:9-1:21 not-understood cannot find `size.hlsli`\n"
+    );
     let settings = json!({ "settings": { "shaderlint": { "includeDirs": ["../beside"] } } });
     editor.tell("workspace/didChangeConfiguration", settings);
     assert_eq!(

@@ -3,7 +3,7 @@
 use shaderlint_linter::Safety;
 
 use crate::args::CheckArgs;
-use crate::lint::Looked;
+use crate::lint::{Counted, Looked};
 
 /// One line: what was found in how many files, and what can be done about it.
 pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
@@ -21,7 +21,21 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
     };
     let counted =
         |number: usize, one: &str, many: &str| format!("{number} {}", if number == 1 { one } else { many });
-    let files = counted(looked.len(), "file", "files");
+    let number_of = |as_what| looked.iter().filter(|one| one.counted == as_what).count();
+    let unseen = match number_of(Counted::Unseen) {
+        0 => String::new(),
+        1 => "1 header not looked at: no kernel includes it".to_owned(),
+        some => format!("{some} headers not looked at: no kernel includes them"),
+    };
+    if number_of(Counted::Looked) == 0 {
+        return format!("{unseen}\n");
+    }
+    let unseen = if unseen.is_empty() {
+        unseen
+    } else {
+        format!("; {unseen}")
+    };
+    let files = counted(number_of(Counted::Looked), "file", "files");
     let fixed: usize = looked.iter().map(|one| one.fixed.count).sum();
     let done = match fixed {
         0 => String::new(),
@@ -47,7 +61,7 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
     if found == 0 {
         let is_left = fixed > 0;
         return format!(
-            "{done}nothing {} in {files}{known}{in_part}\n",
+            "{done}nothing {} in {files}{known}{in_part}{unseen}\n",
             match (is_left, known.is_empty()) {
                 (true, _) => "left",
                 (false, true) => "found",
@@ -62,7 +76,7 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
         (safe, not_safe) => format!(" ({safe} fixable with --fix, {not_safe} more with --unsafe-fixes)"),
     };
     format!(
-        "{done}{} in {files}{fixable}{known}{in_part}\n",
+        "{done}{} in {files}{fixable}{known}{in_part}{unseen}\n",
         counted(found, "finding", "findings")
     )
 }

@@ -15,6 +15,18 @@ use crate::config::here;
 use crate::lint::Looked;
 use crate::{report, uri};
 
+/// Notes name files from the folder that is open, as they do in a terminal.
+pub(super) fn name_from_folders(looked: &mut Looked, folders: &[PathBuf]) {
+    for folder in folders {
+        let start = format!("{}{}", folder.display(), std::path::MAIN_SEPARATOR);
+        for finding in &mut looked.report.findings {
+            for note in finding.notes.iter_mut().filter(|note| note.contains(&start)) {
+                *note = note.replace(&start, "");
+            }
+        }
+    }
+}
+
 /// The files with findings.
 pub(super) fn files(looked: &Looked) -> Vec<PathBuf> {
     let places = looked.report.findings.iter().map(|finding| finding.primary.place);

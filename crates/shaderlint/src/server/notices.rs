@@ -1,18 +1,22 @@
-//! What is wrong in files that are no shaders: configurations and baselines.
+//! What is said beside findings: of configurations and baselines, and of what keeps shaders from being looked at.
 
 use std::path::{Path, PathBuf};
 
 use lsp_types::{Diagnostic, DiagnosticSeverity, NumberOrString};
+use shaderlint_hlsl::Problem;
 use shaderlint_rules::RULES;
 
+use super::findings;
 use super::lines::{Encoding, Lines};
 use crate::baseline::Baselines;
 use crate::config::{Misconfigured, here};
-use crate::lint::{Looked, Options, Target};
+use crate::includes;
+use crate::lint::{Counted, Looked, Options, Target};
 
 /// What stands where findings have their rule.
 pub(super) const CONFIGURATION: &str = "configuration";
 const BASELINE: &str = "baseline";
+const NOT_UNDERSTOOD: &str = "not-understood";
 
 /// Something to say of such a file.
 #[derive(Clone, Debug, PartialEq)]
@@ -73,6 +77,55 @@ pub(super) fn baseline(
         .iter()
         .flat_map(|told| doubts(told, BASELINE, encoding))
         .collect()
+}
+
+/// What is wrong in comments for the linter and with entry points, and what is not found because a directive goes nowhere:
+/// with a missing include or an open `#if` a file would look clean.
+pub(super) fn problems(looked: &Looked, encoding: Encoding) -> Vec<Notice> {
+    // Nobody looks at a header that no kernel includes.
+    if looked.counted == Counted::Unseen {
+        return Vec::new();
+    }
+    let told = |problem: &Problem, severity: DiagnosticSeverity, message: String| {
+        let file = looked.sources.get(problem.place?.file)?;
+        Some(Notice {
+            path: here(Path::new(&file.path)),
+            diagnostic: Diagnostic {
+                range: findings::range(looked, problem.place?, encoding)?,
+                severity: Some(severity),
+                code: Some(NumberOrString::String(NOT_UNDERSTOOD.to_owned())),
+                source: Some("shaderlint".to_owned()),
+                message,
+                ..Diagnostic::default()
+            },
+        })
+    };
+    let mistakes = looked
+        .report
+        .problems
+        .iter()
+        .filter_map(|problem| told(problem, DiagnosticSeverity::WARNING, problem.message.clone()));
+    let is_broken =
+        |problem: &&Problem| is_in_directive(looked, problem) && !includes::is_choice(&problem.message);
+    let broken = looked.problems.iter().filter(is_broken).filter_map(|problem| {
+        let message = format!("{}\nfindings may be missing here", problem.message);
+        told(problem, DiagnosticSeverity::INFORMATION, message)
+    });
+    mistakes.chain(broken).collect()
+}
+
+/// Whether the problem is on a line that begins with `#`.
+fn is_in_directive(looked: &Looked, problem: &Problem) -> bool {
+    let line = problem.place.and_then(|place| {
+        let text = &looked.sources.get(place.file)?.text;
+        let start = text.get(..place.start as usize)?;
+        let line = start
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1);
+        text.get(line..)
+    });
+    line.is_some_and(|line| line.trim_ascii_start().starts_with(b"#"))
 }
 
 fn notice(at: &Misconfigured, code: &str, severity: DiagnosticSeverity, encoding: Encoding) -> Notice {

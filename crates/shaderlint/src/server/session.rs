@@ -430,11 +430,14 @@ impl Session {
             Role::Unit
         };
         let (options, done) = (self.options_until(&stop), self.done.clone());
+        let folders = self.folders.clone();
         self.pool.spawn(move || {
             let looked = panics::as_error("internal error, please report", || {
                 options.files.allow(target.project.header_folders());
                 let mut looked = look(&target, &options, role)?;
+                findings::name_from_folders(&mut looked, &folders);
                 notices.extend(notices::baseline(&target, &options, &mut looked, encoding));
+                notices.extend(notices::problems(&looked, encoding));
                 Ok(looked)
             });
             let looked = Box::new(looked.map_err(|error| format!("{error:#}")));

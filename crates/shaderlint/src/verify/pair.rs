@@ -63,8 +63,17 @@ pub(super) fn other_file(entry: Option<&str>, flagged: &Unit, other: &Unit) -> R
     })
 }
 
-/// The file with every fix made, and the kernels that changed.
-pub(super) fn fixed_file(entry: Option<&str>, file: &OneFile, flagged: &Unit) -> (Unit, Vec<u8>, Vec<Pair>) {
+/// A file with the fixes made that leave results as they are.
+pub(super) struct FixedFile {
+    pub unit: Unit,
+    pub text: Vec<u8>,
+    /// The kernels that changed.
+    pub pairs: Vec<Pair>,
+    /// How many fixes mend a mistake. They are not made: a kernel that is wrong has no results to compare with.
+    pub mending: usize,
+}
+
+pub(super) fn fixed_file(entry: Option<&str>, file: &OneFile, flagged: &Unit) -> FixedFile {
     let path = kernel::path(flagged);
     // A kernel that is wrong has no meaning to compare with.
     let is_right = |finding: &Diagnostic| finding.category == Category::Perf;
@@ -92,7 +101,11 @@ pub(super) fn fixed_file(entry: Option<&str>, file: &OneFile, flagged: &Unit) ->
         refined_unit = Some(file.unit(&refined.text));
     }
     let fixed = file.unit(&settled.text);
-    let found = look(&file.text);
+    let (found, wrong): (Vec<_>, Vec<_>) = check(&file.text).into_iter().partition(is_right);
+    let is_meant = |finding: &&Diagnostic| {
+        let mut kernels = finding.kernels.iter();
+        finding.fix.is_some() && entry.is_none_or(|wanted| kernels.any(|kernel| kernel == wanted))
+    };
     let mut pairs = Vec::new();
     for (id, function) in flagged.shader.entry_points() {
         if entry.is_some_and(|wanted| wanted != function.name) {
@@ -124,7 +137,12 @@ pub(super) fn fixed_file(entry: Option<&str>, file: &OneFile, flagged: &Unit) ->
             });
         }
     }
-    (fixed, settled.text, pairs)
+    FixedFile {
+        unit: fixed,
+        text: settled.text,
+        pairs,
+        mending: wrong.iter().filter(is_meant).count(),
+    }
 }
 
 fn name_of(shader: &Shader, id: FunctionId) -> String {

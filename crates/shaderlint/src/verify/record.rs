@@ -11,7 +11,7 @@ use super::chosen;
 use super::evidence::{DeviceOutcome, DeviceRow, Evidence};
 use super::gather::{Files, gather};
 use super::kernel_toml::Settings;
-use super::pair::fixed_file;
+use super::pair::{FixedFile, fixed_file};
 use super::progress::Progress;
 use crate::args::SourceArgs;
 use crate::lint::OneFile;
@@ -120,7 +120,12 @@ fn measure(
         .replace(SIZE, &group.to_string())
         .into_bytes();
     let flagged = file.unit(&file.text);
-    let (fixed, fixed_text, pairs) = fixed_file(None, &file, &flagged);
+    let FixedFile {
+        unit: fixed,
+        text: fixed_text,
+        pairs,
+        ..
+    } = fixed_file(None, &file, &flagged);
     let files = Files {
         flagged: &flagged,
         fixed: &fixed,

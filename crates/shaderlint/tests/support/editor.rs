@@ -28,7 +28,7 @@ impl Editor {
     /// Starts a server in the folder.
     pub fn start(folder: &Folder) -> Editor {
         let mut server = folder
-            .command(&["server"])
+            .command(&["server", "--stdio"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()

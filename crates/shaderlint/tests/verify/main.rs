@@ -151,6 +151,33 @@ error: broken.hlsl not read in full; as far as it was, no kernel has a finding w
 
 "#]]
     );
+    let racing = "RWStructuredBuffer<uint> Out;
+groupshared uint g_A[64];
+[numthreads(64, 1, 1)]
+void Main(uint g : SV_GroupIndex)
+{
+    g_A[g] = g;
+    Out[g] = g_A[63 - g];
+}
+";
+    std::fs::create_dir_all(folder.join("racing")).expect("a folder can be made");
+    std::fs::write(folder.join("racing/a.hlsl"), racing).expect("the folder can be written to");
+    assert_data_eq!(
+        verify(&["racing/a.hlsl"]),
+        str![[r#"
+0
+racing/a.hlsl: 1 finding with a fix is a mistake: a kernel that is wrong has no results to compare with
+
+"#]]
+    );
+    assert_data_eq!(
+        verify(&["racing"]),
+        str![[r#"
+0
+racing: 1 finding with a fix is a mistake: a kernel that is wrong has no results to compare with, in 1 file
+
+"#]]
+    );
     assert_eq!(verify(&["none"]), "2\nerror: none: no file has a kernel\n");
     assert_eq!(
         verify(&["nowhere.hlsl", "--adapter", "Nope"]),
