@@ -188,7 +188,10 @@ fn nothing_or_no_text() {
         let file = format!("../no-text/{name}.hlsl");
         let (code, said) = run(&folder, &["--output-format", "concise", &file, "good.hlsl"]);
         assert!(code == 2 && said.contains(FINDING), "{said}");
-        assert!(said.contains(&format!("error: {file}: is ")), "{said}");
+        assert!(
+            said.contains(&format!("error: {file}: not a text file")),
+            "{said}"
+        );
     }
 }
 

@@ -7,7 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
 use shaderlint_simt::{BUFFER_END, LaneMap, WAVE_SIZES, Written, ends, evaluate_groups};
 
-use crate::run::{Case, Inputs, Random, Trial, compare::equal};
+use crate::run::{
+    Case, Inputs, Random, Trial,
+    compare::{equal, largest_float},
+};
 use crate::{Binding, Lowered};
 
 /// Groups of each case that are interpreted.
@@ -205,9 +208,17 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
                 places.entry(place).or_default()[which].insert(*word);
             }
         }
+        let mut largest: BTreeMap<&str, f32> = BTreeMap::new();
+        for ((name, _, component), words) in &places {
+            if scalar(&trial.flagged, name, *component) == Scalar::Float {
+                let of_buffer = largest.entry(name).or_default();
+                *of_buffer = of_buffer.max(largest_float(words.iter().flatten().copied()));
+            }
+        }
         for (place, [expected, got]) in places.into_iter().filter(|(place, _)| is_inside(place)) {
             let (name, index, component) = place;
             let scalar = scalar(&trial.flagged, name, *component);
+            let tolerance = tolerance.within(largest.get(&**name).copied().unwrap_or(0.0));
             let alike = |a: &u32| got.iter().any(|b| equal(scalar, *a, *b, tolerance));
             if expected.iter().any(alike) {
                 continue;

@@ -49,6 +49,38 @@ void main(uint gi : SV_GroupIndex) { Out[gi] = WaveReadLaneAt(gi, WaveGetLaneInd
     assert_eq!(said.matches(remark).count(), 1, "{said}");
 }
 
+/// How large the sums are that may be off by some roundings hangs on what is summed, not on what is read. An element that
+/// is left out is more than that.
+#[test]
+fn floats_that_are_worked_out_before_they_are_summed_may_be_rounded() {
+    if !has_adapter() {
+        return;
+    }
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let kernel = |element: &str, least: &str| {
+        format!(
+            "StructuredBuffer<float> Src; RWStructuredBuffer<float> Out;\ngroupshared float g[64];\n\
+             [numthreads(64, 1, 1)]\nvoid Total(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID, uint3 gr : SV_GroupID)\n\
+             {{\n    float x = Src[id.x];\n    g[gi] = gi >= {least} ? {element} : 0;\n    GroupMemoryBarrierWithGroupSync();\n\
+             \x20   for (uint s = 32; s > 0; s >>= 1)\n    {{\n        if (gi < s) g[gi] += g[gi + s];\n\
+             \x20       GroupMemoryBarrierWithGroupSync();\n    }}\n    if (gi == 0) Out[gr.x] = g[0];\n}}\n"
+        )
+    };
+    let place = |name: &str, text: String| {
+        let file = folder.join(name);
+        std::fs::write(&file, text).expect("the folder can be written to");
+        file.to_string_lossy().into_owned()
+    };
+    for element in ["x * x", "x * 1e6", "exp2(x)", "x + 1e5"] {
+        let file = place("summed.hlsl", kernel(element, "0"));
+        let said = verify(&[&file, "--no-timing"], ("LP_NATIVE_VECTOR_WIDTH", "128"));
+        assert!(said.starts_with("0\n"), "{said}");
+        let other = place("summed-but-one.hlsl", kernel(element, "1"));
+        let said = verify(&[&file, &other, "--no-timing"], ("LP_NATIVE_VECTOR_WIDTH", "128"));
+        assert!(said.starts_with("1\n"), "{said}");
+    }
+}
+
 #[test]
 fn a_fix_is_timed_beside_a_copy() {
     if !has_adapter() {

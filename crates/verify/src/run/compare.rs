@@ -12,14 +12,30 @@ use crate::{Binding, Lowered};
 pub enum Tolerance {
     Exact,
     /// |a − b| ≤ γ(depth)·magnitude with γ(k) = ku / (1 − ku), u = 2^-24: `depth` is the sum of both kernels' depths
-    /// of additions, `magnitude` an upper bound of Σ|x| over the elements of one sum (see [`magnitude`]).
+    /// of additions, `magnitude` an upper bound of Σ|x| over the elements of one sum (see [`magnitude`]). What is summed
+    /// may be worked out first, as squares are: then what is left in a buffer tells how large it is, see [`Tolerance::within`].
     Gamma {
         depth: u32,
         magnitude: f32,
     },
 }
 
+const OF_EITHER_SIGN: f32 = 16.0;
+
 impl Tolerance {
+    /// The same for a buffer in which `largest` is the largest float that the kernels leave. Elements of one sign come to
+    /// no more together than that; of N of either sign Σ|x| is some √N / 2 times the largest partial sum, which is
+    /// [`OF_EITHER_SIGN`] for the largest groups. An element too many or too few is much more than that bound.
+    pub(crate) fn within(self, largest: f32) -> Self {
+        match self {
+            Tolerance::Exact => self,
+            Tolerance::Gamma { depth, magnitude } => Tolerance::Gamma {
+                depth,
+                magnitude: magnitude.max(OF_EITHER_SIGN * largest),
+            },
+        }
+    }
+
     fn bound(self) -> f64 {
         match self {
             Tolerance::Exact => 0.0,
@@ -102,6 +118,7 @@ pub fn compare(
             elements(binding, expected, any_order),
             elements(binding, got, any_order),
         );
+        let tolerance = tolerance.within(largest(binding, &[&expected, &got]));
         let before = before.map(|before| elements(binding, before, any_order));
         let before = before.unwrap_or_default();
         comparison.written += (before.iter().zip(&expected))
@@ -134,6 +151,20 @@ pub fn compare(
         }
     }
     comparison
+}
+
+/// The largest magnitude among the floats of a buffer's elements.
+fn largest(binding: &Binding, lists: &[&Vec<Vec<u32>>]) -> f32 {
+    let elements = lists.iter().copied().flatten();
+    let words = elements.flat_map(|element| binding.element.words.iter().zip(element));
+    let floats = words.filter(|(word, _)| word.scalar == Scalar::Float);
+    largest_float(floats.map(|(_, bits)| *bits))
+}
+
+/// The largest magnitude among floats, of those that are finite.
+pub(crate) fn largest_float(words: impl Iterator<Item = u32>) -> f32 {
+    let floats = words.map(|bits| f32::from_bits(bits).abs());
+    floats.filter(|float| float.is_finite()).fold(0.0, f32::max)
 }
 
 fn count(n: usize) -> u64 {
