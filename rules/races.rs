@@ -66,7 +66,8 @@ pub(crate) fn further(context: &Context<'_>, lines: &[Vec<&Race>]) -> Option<Str
     (!numbers.is_empty()).then(|| format!("{which} {what} as well, with no barrier between"))
 }
 
-/// Whether one barrier may be enough: all stand on one line, or a place in the text has one access of each race before it and the other one behind.
+/// Whether one barrier may be enough: all stand on one line, or a place in the text has one access of each race before it
+/// and the other one behind.
 pub(crate) fn one_place_is_between(lines: &[Vec<&Race>]) -> bool {
     let races = || lines.iter().flatten();
     if lines.len() < 2 {

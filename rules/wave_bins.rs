@@ -9,13 +9,46 @@
 //! and share the first one's bin go by themselves, as in the form for one cell, and leave. It takes as many passes as
 //! bins occur; each pass is rid of one lane at least.
 
+use shaderlint_hlsl::{Stmt, StmtKind, statements};
 use shaderlint_linter::{Context, ShaderModel};
 use shaderlint_simt::{Claim, Operator, Quantity};
 
 use crate::wave_atomic::{self, Texts};
 
-/// The statements that could stand in the place of the call, and the shader model that they need. `None` where it is no statement by itself.
+/// The statements that could stand in the place of the call, and the shader model that they need. `None` where it is no
+/// statement by itself.
 pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<(String, ShaderModel)> {
+    let (mut lines, model) = lines(context, claim)?;
+    if !is_in_list(context, claim) {
+        // What an `if` without braces chooses is one statement.
+        for line in &mut lines {
+            line.insert_str(0, "    ");
+        }
+        lines.insert(0, "{".to_owned());
+        lines.push("}".to_owned());
+    }
+    Some((lines.join("\n"), model))
+}
+
+/// Whether further statements can stand beside the call.
+fn is_in_list(context: &Context<'_>, claim: &Claim) -> bool {
+    let body = context
+        .function(claim.function)
+        .and_then(|function| function.body.as_deref());
+    let body = body.unwrap_or_default();
+    let holds = |list: &[Stmt]| {
+        let statement = claim.parts.as_ref().map(|parts| parts.statement);
+        list.iter().any(|one| Some(one.span) == statement)
+    };
+    holds(body)
+        || statements(body).any(|statement| match &statement.kind {
+            StmtKind::Block(list) => holds(list),
+            StmtKind::Switch { cases, .. } => cases.iter().any(|case| holds(&case.body)),
+            _ => false,
+        })
+}
+
+fn lines(context: &Context<'_>, claim: &Claim) -> Option<(Vec<String>, ShaderModel)> {
     let parts = claim.parts.as_ref()?;
     let index = parts.index?;
     let texts = wave_atomic::texts_of_file(context.shader, parts)?;
@@ -76,7 +109,7 @@ pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<(String, Shad
                 format!("    {}", call(&count)),
             ]);
         }
-        return Some((lines.join("\n"), ShaderModel::MULTI_PREFIX));
+        return Some((lines, ShaderModel::MULTI_PREFIX));
     }
     let left = name("waveLeft");
     let total = if is_counted {
@@ -115,7 +148,7 @@ pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<(String, Shad
         "    }".to_owned(),
         "}".to_owned(),
     ]);
-    Some((lines.join("\n"), ShaderModel::WAVES))
+    Some((lines, ShaderModel::WAVES))
 }
 
 /// Whether figures are those of an integer.

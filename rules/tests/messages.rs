@@ -350,3 +350,40 @@ fn totals_are_named_as_their_array_is() {
         assert_eq!(of(array).as_deref(), Some(totals));
     }
 }
+
+/// Code for few cells can stand where the call does, in a list of statements and as the one that an `if` chooses.
+#[test]
+fn code_for_bins_is_read_where_the_call_stands() {
+    let text = |call: &str| {
+        format!(
+            "StructuredBuffer<uint> Keys; RWStructuredBuffer<uint> Out; groupshared uint g[4];\n\
+             [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\n    uint key = Keys[gi], old;\n    \
+             if (gi < 4) g[gi] = 0;\n    {BARRIER}\n    {call}\n    {BARRIER}\n    Out[gi] = g[gi & 3];\n}}\n"
+        )
+    };
+    let calls = [
+        "InterlockedAdd(g[key & 3], 1);",
+        "InterlockedAdd(g[key & 3], 1, old); Out[64 + old] = key;",
+        "InterlockedAdd(g[key & 3], key);",
+    ];
+    for (call, profile) in calls.iter().flat_map(|call| [(call, "6.0"), (call, "6.6")]) {
+        let (first, rest) = call.split_once(';').expect("a statement");
+        for around in [
+            "CALL;",
+            "if (key > 9) CALL; else Out[0] = key;",
+            "if (key > 9) { CALL; }",
+            "for (uint i = 0; i < 4; ++i) CALL;",
+            "switch (key) { case 1: CALL; break; default: break; }",
+        ] {
+            let of = |statement: &str| text(&format!("{}{rest}", around.replace("CALL;", statement)));
+            let findings = lint_for(of(&format!("{first};")).as_bytes(), profile);
+            let note = findings.iter().flat_map(|finding| &finding.notes);
+            let mut code = note.filter_map(|note| note.split_once("):\n"));
+            let (_, code) = code
+                .next()
+                .unwrap_or_else(|| panic!("no code for {call} in {around}"));
+            let (_, problems) = shaderlint_hlsl::read("test.hlsl", of(code).as_bytes(), &[], &NoIncludes);
+            assert!(problems.is_empty(), "{around}: {problems:?}\n{}", of(code));
+        }
+    }
+}
