@@ -155,6 +155,8 @@ impl Machine<'_> {
         let mut conflicts = Vec::new();
         let mut suspects = Vec::new();
         let remembers = self.remembers_reads();
+        let declared = self.shader.globals.get(global.0 as usize);
+        let own_name = declared.map(|declared| self.terms.symbol(&declared.name));
         let touches = self.touches(site, on_device);
         let index = base;
         let (base, guard) = (base.row(), self.state.guard.row());
@@ -190,7 +192,7 @@ impl Machine<'_> {
             if !touch.definite {
                 return self.terms.assuming(guard.at(thread), value);
             }
-            if remembers && self.terms.is_uninitialised(value) {
+            if remembers && own_name.is_some_and(|name| self.terms.is_uninitialised(value, name, cell)) {
                 suspects.push((value.clone(), thread, undefined::Cell::Unwritten(cell)));
             }
             value.clone()

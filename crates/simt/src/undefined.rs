@@ -12,7 +12,7 @@ use crate::machine::Machine;
 use crate::terms::column::Column;
 use crate::terms::operator::Operator;
 use crate::terms::value::{Op, Value};
-use crate::terms::{Term, Terms};
+use crate::terms::{Symbol, Term, Terms};
 
 /// An undefined value that was read.
 #[derive(Clone, Copy)]
@@ -186,8 +186,10 @@ impl Machine<'_> {
 }
 
 impl Terms {
-    /// Whether this is what memory holds that nothing was written to.
-    pub fn is_uninitialised(&self, value: &Value) -> bool {
-        matches!(self.single(value), Some(Term::Apply(Op::Uninitialised { .. }, _)))
+    /// Whether this is what a cell of an array of this name holds that nothing was written to. A cell to which that of another
+    /// one was written is not that.
+    pub fn is_uninitialised(&self, value: &Value, array: Symbol, cell: u32) -> bool {
+        let own = Op::Uninitialised { array, index: cell };
+        matches!(self.single(value), Some(Term::Apply(op, _)) if *op == own)
     }
 }

@@ -189,6 +189,22 @@ fn accesses_outside() {
     check("g[Src[gi]] = gi;", &[]);
 }
 
+/// What was copied from a cell that nothing was written to is not that of the cell it was copied to. The copy races.
+#[test]
+fn a_cell_that_a_copy_was_written_to_is_written() {
+    for body in [
+        "if (gi == 1) g[gi] = g[0]; else g[gi] = Src[gi]; SYNC; Out[gi] = g[gi];",
+        "if (gi == 0) g[1] = g[0]; SYNC; if (gi == 2) Out[gi] = g[1];",
+    ] {
+        let found = found("64, 1, 1", "", body);
+        assert!(
+            !found.iter().any(|one| one.contains("g[1] unwritten")),
+            "{found:?}"
+        );
+    }
+    check("if (gi == 2) Out[gi] = g[1];", &["2 reads g[1] unwritten"]);
+}
+
 #[test]
 fn reads_of_what_nobody_wrote() {
     check(
