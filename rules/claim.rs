@@ -3,7 +3,7 @@
 use shaderlint_linter::{Context, Finding, Fix, Label, NO_FIX, Safety, ShaderModel, Verdict};
 use shaderlint_simt::{Amount, Atomic, Cells, Claim, Found};
 
-use crate::wave_atomic;
+use crate::{wave_atomic, witness};
 
 /// The finding for a claim that `rule` is about. `None` where the target has no wave intrinsics.
 pub(crate) fn finding(
@@ -136,13 +136,14 @@ fn proof(claim: &Claim) -> String {
 /// What the proof rests on that no file at hand tells.
 fn supposed(claim: &Claim) -> Option<String> {
     let names: Vec<String> = claim.supposed.iter().map(|name| format!("`{name}`")).collect();
-    let (last, others) = names.split_last()?;
-    Some(if others.is_empty() {
-        format!("{last}, which no file at hand declares, is the same memory or constant for all threads")
-    } else {
-        let others = others.join(", ");
-        format!(
-            "{others} and {last}, which no file at hand declares, are the same memory or constants for all threads"
-        )
-    })
+    let all = witness::listed(&names);
+    match names.len() {
+        0 => None,
+        1 => Some(format!(
+            "{all}, which no file at hand declares, is the same memory or constant for all threads"
+        )),
+        _ => Some(format!(
+            "{all}, which no file at hand declares, are the same memory or constants for all threads"
+        )),
+    }
 }

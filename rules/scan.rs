@@ -118,13 +118,8 @@ pub(crate) fn beside(context: &Context<'_>, found: &Collective) -> Option<String
         )
     });
     let others: Vec<String> = others.collect();
-    let (last, first) = others.split_last()?;
-    let others = if first.is_empty() {
-        last.clone()
-    } else {
-        format!("{} and {last}", first.join(", "))
-    };
-    Some(format!("the same statements leave {others} as well"))
+    let is_any = !others.is_empty();
+    is_any.then(|| format!("the same statements leave {} as well", witness::listed(&others)))
 }
 
 /// Of elements that are one component of vectors: which one, and how many there are.

@@ -82,11 +82,17 @@ pub(crate) fn lines_in_words(numbers: &[usize]) -> String {
         [first, .., last] if is_run && numbers.len() > 2 => format!("lines {first} to {last}"),
         _ => {
             let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
-            let (last, others) = numbers
-                .split_last()
-                .map_or(("", &[][..]), |(last, others)| (&**last, others));
-            format!("lines {} and {last}", others.join(", "))
+            format!("lines {}", listed(&numbers))
         }
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+pub(crate) fn listed(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [others @ .., last] => format!("{} and {last}", others.join(", ")),
     }
 }
 

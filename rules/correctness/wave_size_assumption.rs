@@ -106,10 +106,7 @@ fn races(context: &Context<'_>, race: &Race, waves: &str) -> (String, Span, Stri
 /// `waves of 4, 8 and 16 lanes`, and how they are packed where that is not the usual way.
 fn waves(dependence: &WaveDependence) -> String {
     let sizes: Vec<String> = dependence.sizes.iter().map(u32::to_string).collect();
-    let sizes = match sizes.split_last() {
-        Some((last, rest)) if !rest.is_empty() => format!("{} and {last}", rest.join(", ")),
-        _ => sizes.concat(),
-    };
+    let sizes = witness::listed(&sizes);
     let among = if dependence.is_in_part {
         ", for instance"
     } else {

@@ -155,7 +155,7 @@ impl Machine<'_> {
         let mut conflicts = Vec::new();
         let mut suspects = Vec::new();
         let remembers = self.remembers_reads();
-        let declared = self.shader.globals.get(global.0 as usize);
+        let declared = self.shader.globals.get(global.0 as usize).filter(|_| remembers);
         let own_name = declared.map(|declared| self.terms.symbol(&declared.name));
         let touches = self.touches(site, on_device);
         let index = base;
@@ -192,7 +192,7 @@ impl Machine<'_> {
             if !touch.definite {
                 return self.terms.assuming(guard.at(thread), value);
             }
-            if remembers && own_name.is_some_and(|name| self.terms.is_uninitialised(value, name, cell)) {
+            if own_name.is_some_and(|name| self.terms.is_uninitialised(value, name, cell)) {
                 suspects.push((value.clone(), thread, undefined::Cell::Unwritten(cell)));
             }
             value.clone()
