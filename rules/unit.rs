@@ -286,7 +286,15 @@ fn directives(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
         next += line.len() + 1;
         line.trim_ascii_start().strip_prefix(b"#")?;
         let line = logical_line(text.get(start..)?);
-        Some((start, line.trim_ascii_start().strip_prefix(b"#")?.trim_ascii()))
+        let mut line = line.trim_ascii_start().strip_prefix(b"#")?.trim_ascii();
+        // What comes after it may be on the next line.
+        while let Some(rest) = line
+            .strip_prefix(b"\\")
+            .filter(|rest| rest.starts_with(b"\n") || rest.starts_with(b"\r\n"))
+        {
+            line = rest.trim_ascii_start();
+        }
+        Some((start, line))
     })
 }
 

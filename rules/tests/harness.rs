@@ -413,6 +413,7 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
         // Comments beside directives, and names that are put together.
         sized("/**/ #ifdef X\n#define N 32\n#else\n#define N 64\n#endif"),
         sized("#ifdef X\n/*\n#endif\n*/\n#define N 32\n#else\n#define N 64\n#endif"),
+        sized("#\\\nifdef X\n#define N 32\n#\\\r\nelse\n#define N 64\n#endif"),
         with(
             "#define NAME(a, b) a##b\n#ifdef X\n#define COUNT 32\n#else\n#define COUNT 64\n#endif\n",
             "s < 64",

@@ -6,7 +6,7 @@ use crate::bounds::{self, Bound};
 use crate::claim;
 use crate::finding::{Analysis, Collective, Instance, Iteration, OutOfBounds, Race};
 use crate::leftover::withdraw_parts;
-use crate::machine::{BUDGET, FIRST_WORK, MAX_WORK, Machine, Report};
+use crate::machine::{BUDGET, FIRST_WORK, MAX_WORK, Machine};
 use crate::missed::is_for_other_waves;
 use crate::packing;
 use crate::shuffle;
@@ -114,53 +114,38 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
             continue;
         }
         terms.clear();
-        let waves = || Waves::new(group, wave_size, LaneMap::Linear);
-        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves(), budget) else {
+        let waves = Waves::new(group, wave_size, LaneMap::Linear);
+        let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves, budget) else {
             return;
         };
         seen.by(&mut machine);
         machine.prober.enabled = number == 0 || !analysis.collectives.is_empty();
         machine.prober.await_again(&analysis.collectives);
         machine.skims = skims;
-        let may_skim = number == 0 && windows.is_empty();
-        if may_skim {
+        if number == 0 && windows.is_empty() {
             machine.max_work = FIRST_WORK;
+            machine.may_skim = true;
         }
         // Of a window a run to the end is asked.
         if number > 0 && !is_faulty && windows.is_empty() {
             let awaited = analysis.collectives.iter().filter(|found| !is_for_others(found));
             machine.prober.end_after(shader, entry, awaited);
         }
-        let mut stopped = machine.run();
-        if may_skim && machine.is_exhausted() {
-            // What was found before holds; for the rest of the kernel, what takes long is left out.
-            note_defects(analysis, std::mem::take(&mut machine.report));
-            analysis.collectives = machine.collectives(Some(entry));
-            drop(machine);
-            terms.clear();
-            machine = match Machine::new(shader, &mut terms, entry, waves(), BUDGET) {
-                Some(machine) => machine,
-                None => return,
-            };
-            seen.by(&mut machine);
-            machine.prober.enabled = true;
-            machine.skims = true;
-            stopped = machine.run();
-            skims = true;
-        }
+        let stopped = machine.run();
+        skims = machine.skims;
         budget = machine.budget;
         analysis.work += machine.terms.work() as u64;
         counts_by_group |= machine.counts_by_group;
         let report = std::mem::take(&mut machine.report);
         if number == 0 {
             uses_waves = report.used_waves;
-            note_defects(analysis, report);
+            analysis.races = report.races;
+            analysis.divergences = report.divergences;
+            analysis.out_of_bounds = report.out_of_bounds;
+            analysis.uninitialised = report.uninitialised;
             analysis.stopped = stopped;
             analysis.steps = BUDGET - budget;
-            let found = machine.collectives(analysis.stopped.is_some().then_some(entry));
-            let mut known = std::mem::replace(&mut analysis.collectives, found);
-            known.retain(|known| analysis.collectives.iter().all(|found| !overlap(known, found)));
-            analysis.collectives.append(&mut known);
+            analysis.collectives = machine.collectives(analysis.stopped.is_some().then_some(entry));
             let bounds = std::mem::take(&mut machine.bounds);
             if !bounds.is_empty() && !uses_waves {
                 let likely = machine.likely_bounds();
@@ -301,27 +286,6 @@ fn has_defects(analysis: &Analysis) -> bool {
         && analysis.divergences.is_empty()
         && analysis.out_of_bounds.is_empty()
         && analysis.uninitialised.is_empty())
-}
-
-/// Adds the defects that a run found to those known from another one of the same kernel.
-fn note_defects(analysis: &mut Analysis, report: Report) {
-    fn add<T>(known: &mut Vec<T>, found: Vec<T>, is_same: impl Fn(&T, &T) -> bool) {
-        for one in found {
-            if known.iter().all(|known| !is_same(known, &one)) {
-                known.push(one);
-            }
-        }
-    }
-    add(&mut analysis.races, report.races, is_same_race);
-    add(&mut analysis.divergences, report.divergences, |a, b| {
-        a.span == b.span
-    });
-    add(&mut analysis.out_of_bounds, report.out_of_bounds, |a, b| {
-        (a.array, a.access.span) == (b.array, b.access.span)
-    });
-    add(&mut analysis.uninitialised, report.uninitialised, |a, b| {
-        a.read.span == b.read.span
-    });
 }
 
 /// The collectives of a run in which bounds that are not known are taken for the first of the likely numbers for which

@@ -168,9 +168,9 @@ pub(crate) const TOO_MANY_STEPS: &str = "the run takes too many steps";
 pub(crate) const BUDGET: u64 = 8_000_000;
 /// Atoms a run may make, with their arguments: about 80 MB.
 pub(crate) const MAX_WORK: usize = 1_500_000;
-/// Atoms of a first run, which is begun anew with what takes long left out where they do not suffice. With fewer, a kernel
-/// was seen of which less is said then.
-pub(crate) const FIRST_WORK: usize = MAX_WORK / 5 * 3;
+/// Atoms that a first run may make before it leaves out what takes long ([`Machine::may_skim`]). With fewer, kernels were
+/// seen of which less is said then.
+pub(crate) const FIRST_WORK: usize = MAX_WORK / 5 * 2;
 /// A statement counts for as many threads at least: to look at it takes its time.
 const LEAST_STEPS: usize = 16;
 const MAX_CALL_DEPTH: u32 = 32;
@@ -192,6 +192,9 @@ pub(crate) struct Machine<'a> {
     pub prober: Prober,
     /// Long loops in which the threads do nothing together are not followed to their end.
     pub skims: bool,
+    /// Where the steps or atoms do not suffice, the run goes on from there so, with more of them. What it came to before
+    /// holds, and a loop that it is in is left after the pass at hand, as any that takes long.
+    pub may_skim: bool,
     /// Its terms are compared with another run's, or asked for what they are made of: what atomics find and leave are
     /// terms of all that has a part in it.
     pub keeps_steps: bool,
@@ -342,6 +345,7 @@ impl<'a> Machine<'a> {
             effects: EffectsCache::default(),
             prober: Prober::default(),
             skims: false,
+            may_skim: false,
             keeps_steps: false,
             leftovers: Vec::new(),
             used_leftovers: Cell::new(0),
@@ -396,7 +400,12 @@ impl<'a> Machine<'a> {
 
     pub fn spend(&mut self, span: Span) -> Run<()> {
         if self.is_exhausted() {
-            return Self::stop(TOO_MANY_STEPS, span);
+            if !std::mem::take(&mut self.may_skim) {
+                return Self::stop(TOO_MANY_STEPS, span);
+            }
+            self.skims = true;
+            self.budget = self.budget.max(BUDGET / 2);
+            self.max_work = MAX_WORK;
         }
         self.budget = self.budget.saturating_sub(self.lanes.max(LEAST_STEPS) as u64);
         Ok(())

@@ -266,10 +266,29 @@ impl Lexer<'_> {
         index + 1
     }
 
-    /// A template among a struct's members is taken out: what it is called with is not known here.
+    /// A template among a struct's members is taken out: what it is called with is not known here. Its name is kept, and
+    /// that of all that might be it.
     fn edit_member_template(&mut self, walk: &Walk, index: usize) -> usize {
         let mut end = index + 1;
+        let mut operator = None;
         while end < walk.end && !self.is(end, b'{') && !self.is(end, b';') {
+            if self.word(end) == b"operator" {
+                operator = Some(end);
+            }
+            if self.is(end, b'(') {
+                let first = operator.unwrap_or(end - 1);
+                let name = Span {
+                    start: self.start(first),
+                    end: self.start(end),
+                }
+                .slice(self.text);
+                let name = name
+                    .iter()
+                    .copied()
+                    .filter(|byte| !byte.is_ascii_whitespace())
+                    .collect();
+                self.out.member_templates.insert(name);
+            }
             end += 1;
         }
         if self.is(end, b'{') {

@@ -28,20 +28,16 @@ impl Lexer<'_> {
 
     /// A macro left where a statement starts.
     pub(super) fn edit_macro(&mut self, walk: &mut Walk, index: usize, item: &mut Item) -> Option<usize> {
-        let next = self.word(index + 1);
-        if words::is_attributed_keyword(next) || next == b"else" {
-            self.blank_tokens(index, index + 1);
-            walk.attribute_end = Some(index);
-            walk.pending = Some(
-                self.out
-                    .attributes
-                    .get(&self.start(index))
-                    .copied()
-                    .unwrap_or(self.start(index)),
-            );
-            return Some(index + 1);
-        }
         let last = self.end_of_macro(index);
+        let after = self.word(last + 1);
+        let is_before_keyword = words::is_attributed_keyword(after) || after == b"else";
+        if is_before_keyword && last + 1 < walk.end && is_attribute_macro(self.word(index)) {
+            self.blank_tokens(index, last + 1);
+            walk.attribute_end = Some(last);
+            let start = self.start(index);
+            walk.pending = Some(self.out.attributes.get(&start).copied().unwrap_or(start));
+            return Some(last + 1);
+        }
         if walk.frames.len() == 1 && last + 1 < walk.end && self.leads_to(last + 1, Self::begins_declaration)
         {
             // `MACRO uint name` and `[attribute] MACRO(x) void name()`, at the top level.
@@ -55,30 +51,13 @@ impl Lexer<'_> {
             return self.edit_member_macro(walk, index, last);
         }
         let in_block = walk.frames.last().is_some_and(|frame| frame.is_block);
-        let ends =
-            matches!(next, b"return" | b"break" | b"continue" | b"discard") || self.is(index + 1, b'}');
-        if in_block && ends {
-            // Whatever it stood for, it is a statement of its own.
-            self.insert_semicolon(index);
-        }
-        if self.is(index + 1, b'(')
-            && let Some(close) = self.partner(index + 1)
-            && close + 1 < walk.end
-        {
-            let after = self.word(close + 1);
-            if words::is_attributed_keyword(after)
-                && self
-                    .token(index)
-                    .is_some_and(|token| is_attribute_macro(token.bytes(self.text)))
-            {
-                self.blank_tokens(index, close + 1);
-                walk.attribute_end = Some(close);
-                walk.pending = Some(self.start(index));
-                return Some(close + 1);
-            }
-            if in_block && (!after.is_empty() || self.is(close + 1, b'}')) {
-                self.insert_semicolon(close);
-            }
+        let is_statement = is_before_keyword
+            || matches!(after, b"return" | b"break" | b"continue" | b"discard")
+            || self.is(last + 1, b'}')
+            || last > index && !after.is_empty();
+        if in_block && is_statement && last + 1 < walk.end {
+            // Whatever it stands for, it is a statement of its own.
+            self.insert_semicolon(last);
         }
         None
     }
@@ -106,16 +85,17 @@ impl Lexer<'_> {
     }
 }
 
-/// Macros that hide an attribute, by the words real code builds their names from.
+/// Macros that hide an attribute, by the words real code ends their names with (`UNITY_BRANCH`, `SMAA_FLATTEN`,
+/// `UNROLL_N(4)`). One that says that it does more may be anything.
 fn is_attribute_macro(word: &[u8]) -> bool {
-    [
-        &b"UNROLL"[..],
-        b"LOOP",
-        b"BRANCH",
-        b"FLATTEN",
-        b"FASTOPT",
-        b"ATTR",
-    ]
-    .iter()
-    .any(|part| word.windows(part.len()).any(|window| window == *part))
+    const HINTS: [&[u8]; 7] = [
+        b"UNROLL", b"LOOP", b"BRANCH", b"FLATTEN", b"FASTOPT", b"ATTR", b"HINT",
+    ];
+    const DEEDS: [&[u8]; 6] = [b"SYNC", b"BARRIER", b"FENCE", b"WAIT", b"GROUP", b"THREAD"];
+    let has = |part: &[u8], word: &[u8]| part.windows(word.len()).any(|window| window == word);
+    let mut parts = word.rsplit(|byte| *byte == b'_');
+    // A number of passes, or the name for one.
+    let last = parts.find(|part| part.len() > 1 && !part.iter().all(u8::is_ascii_digit));
+    let is_hint = last.is_some_and(|last| HINTS.iter().any(|hint| has(last, hint)));
+    (is_hint || word == b"ALLOW_UAV_CONDITION") && !DEEDS.iter().any(|deed| has(word, deed))
 }

@@ -100,6 +100,8 @@ pub(crate) struct Lexed {
     pub passes: FxHashMap<u32, Span>,
     /// Starts of what macros became among the members of a struct: nobody knows what they declare.
     pub hidden_members: FxHashSet<u32>,
+    /// What templates among the members of structs are called: they are taken out of the text.
+    pub member_templates: FxHashSet<Vec<u8>>,
     /// Start of an attribute's arguments → their edited text.
     pub kept: FxHashMap<u32, Vec<u8>>,
     pub problems: Vec<(&'static str, Span)>,
@@ -146,6 +148,7 @@ pub(crate) fn lex_parts(text: &[u8], parts: &[Span]) -> Lexed {
             attributes: FxHashMap::default(),
             passes: FxHashMap::default(),
             hidden_members: FxHashSet::default(),
+            member_templates: FxHashSet::default(),
             kept: FxHashMap::default(),
             problems: Vec::new(),
         },

@@ -65,7 +65,9 @@ impl<'a> Lowering<'a> {
                 let name = part(callee, Part::Name).map_or(&[][..], |name| self.node_source(name));
                 let callee_span = self.span(callee);
                 let explicit = self.template_arguments(callee);
-                if let Some(id) = self.instantiate(name, &explicit, &arguments) {
+                let is_in_struct = self.body.this.is_some() || self.body.owner.is_some();
+                let is_hidden = is_in_struct && self.lexed.member_templates.contains(name);
+                if !is_hidden && let Some(id) = self.instantiate(name, &explicit, &arguments) {
                     return self.call_function(id, arguments, span);
                 }
                 if !self.functions.contains_key(name)
@@ -161,6 +163,7 @@ impl<'a> Lowering<'a> {
         }
         // `S::f(…)`, a static method or that of a base.
         if let Some((Type::Struct(id), method)) = self.qualified(name_span)
+            && !self.lexed.member_templates.contains(method)
             && let Some(found) = self.methods.get(&(id, method)).cloned()
         {
             // `Base::f(…)` in a method.
@@ -389,6 +392,9 @@ impl<'a> Lowering<'a> {
             return self.call_function(id, arguments, span);
         }
         self.note_write(&object);
+        for argument in &arguments {
+            self.note_write(argument);
+        }
         let mut operands = vec![object];
         operands.extend(arguments);
         opaque(operands, self.shared_return(overloads), span)

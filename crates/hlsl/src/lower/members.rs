@@ -79,13 +79,17 @@ impl Lowering<'_> {
         })
     }
 
-    /// The methods of a name that an object has, and the object as they see it: their own struct's, or a base.
+    /// The methods of a name that an object has, and the object as they see it: their own struct's, or a base. None of them
+    /// may be called where a template could be meant.
     pub(super) fn methods_of(
         &self,
         object: &Expr,
         id: StructId,
         name: &[u8],
     ) -> Option<(Expr, Vec<FunctionId>)> {
+        if self.lexed.member_templates.contains(name) {
+            return Some((object.clone(), Vec::new()));
+        }
         if let Some(found) = self.methods.get(&(id, name)) {
             return Some((object.clone(), found.clone()));
         }

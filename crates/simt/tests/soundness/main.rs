@@ -1,9 +1,10 @@
 //! Kernels that once made the engine say something untrue.
 
 mod defects;
+mod unknown;
 
 use shaderlint_hlsl::Shader;
-use shaderlint_simt::{Analysis, Found, Kind, LaneMap, Outcome, WaveRun, analyze, compare};
+use shaderlint_simt::{Analysis, Kind, LaneMap, Outcome, WaveRun, analyze, compare};
 
 fn shader(source: &str) -> Shader {
     shaderlint_hlsl::parse(source.as_bytes().to_vec()).0
@@ -352,94 +353,6 @@ fn results_of_the_entry_point_are_not_taken_for_nothing() {
     }
 }
 
-#[test]
-fn an_unknown_macro_before_a_statement_is_no_declaration() {
-    let sync = "void sync(uint n) { GroupMemoryBarrierWithGroupSync(); }";
-    for unknown in [
-        "BEGIN GroupMemoryBarrierWithGroupSync();",
-        "Begin sync(gi);",
-        "SYNC uint n = 3;",
-        "SYNC h[0] = 3;",
-    ] {
-        let body = format!("g[gi] = gi; {unknown} Out[gi] = g[63 - gi];");
-        check_races(&format!("groupshared uint h[64]; {sync}"), &body, 0);
-    }
-    check_races("", "ONLY_FIRST g[0] = gi;", 0);
-    // Nor does it hide the array from what follows.
-    let hidden = "{ RESET g[gi] = 0; }";
-    assert_eq!(
-        rewritable("", &ladder_with(hidden, "GroupMemoryBarrierWithGroupSync();")),
-        [false; 0]
-    );
-}
-
-/// It may say that each thread has one of its own, or that all share one: nothing rests on either.
-#[test]
-fn an_unknown_macro_before_a_variable_may_be_its_storage_class() {
-    for behind in [
-        "STORAGE uint v = 64;",
-        "STORAGE\nuint v = 64;",
-        "STORAGE(1)\nOTHER\nuint v = 64;",
-    ] {
-        check_races(behind, "g[0] = v;", 0);
-        check_races(behind, "g[0] = gi + v;", 0);
-        check_races(behind, "if (v < gi) g[0] = gi;", 0);
-        check_races(behind, "g[0] = gi;", 1);
-        for claim in [
-            "uint s; InterlockedAdd(Out[v], 1, s); Out[s] = 1;",
-            "uint s; v = gi; InterlockedAdd(Out[v], 1, s); Out[s] = 1;",
-        ] {
-            assert!(
-                first_entry(&shader(&kernel(behind, claim))).claims.is_empty(),
-                "{behind} {claim}"
-            );
-        }
-        let guarded = "if (v > 3) { GroupMemoryBarrierWithGroupSync(); } Out[dtid.x] = 1;";
-        let analysis = first_entry(&shader(&kernel(behind, guarded)));
-        assert!(analysis.divergences.is_empty(), "{behind}");
-        let by_thread = "if (gi < 32 && v > 3) { GroupMemoryBarrierWithGroupSync(); } Out[dtid.x] = 1;";
-        let analysis = first_entry(&shader(&kernel(behind, by_thread)));
-        assert!(analysis.divergences.is_empty(), "{behind}");
-        check_not_equal(
-            [behind; 2],
-            ["Out[dtid.x] = v;", "Out[dtid.x] = WaveReadLaneFirst(v);"],
-        );
-        assert_eq!(
-            rewritable(
-                behind,
-                &ladder_with("", "if (v > 0) GroupMemoryBarrierWithGroupSync();")
-            ),
-            [false; 0]
-        );
-    }
-    let shared = "STORAGE\nuint h[64];";
-    check_races(shared, "h[0] = gi; g[gi] = h[1];", 0);
-    check_not_equal(
-        [shared; 2],
-        [
-            "h[gi] = 1; Out[dtid.x] = h[gi];",
-            "h[gi] = 2; Out[dtid.x] = h[gi];",
-        ],
-    );
-    let again = "uint n = Src[gi]; for (uint i = 0; i < n; ++i) { h[gi] += i; }";
-    check_not_equal(
-        [shared; 2],
-        [
-            &format!("{again} Out[dtid.x] = h[gi];"),
-            &format!("{again} {again} Out[dtid.x] = h[gi];"),
-        ],
-    );
-}
-
-#[test]
-fn an_unknown_macro_may_let_threads_leave() {
-    check_races("", "LEAVE_UNLESS(gi == 0); g[0] = gi;", 0);
-    check_races("", "LEAVE_UNLESS_FIRST; g[0] = gi;", 0);
-    // All that are at a barrier are still here.
-    let sync = "GroupMemoryBarrierWithGroupSync();";
-    check_races("", &format!("LEAVE_UNLESS(gi == 0); {sync} g[0] = gi;"), 1);
-}
-
 /// The textbook ladder on `g`, with a statement before its addition and `barrier` twice a step.
 fn ladder_with(statement: &str, barrier: &str) -> String {
     format!(
@@ -648,76 +561,4 @@ fn what_one_thread_does_in_a_loop_of_unknown_length_races_with_others_alone() {
     assert_eq!(scans(&of_all), 0, "two threads write it");
     let elements = "g[gi] += 0 * gi; if (gi == 0) { uint b = gid.x; uint x = 0; if (b > 0) { while (b > 0) { x += g[b & 63]; b--; } } Out[dtid.x + 64] = x; }";
     assert_eq!(scans(elements), 0, "it reads what others write");
-}
-
-/// A name for a type that only the host's headers know stands for anything.
-#[test]
-fn what_is_of_an_unknown_type_may_be_anything() {
-    let cells = |declared: &str, body: &str| {
-        let shader = shader(&kernel(declared, body));
-        let claims = first_entry(&shader).claims;
-        claims.iter().map(|claim| claim.cells).collect::<Vec<_>>()
-    };
-    assert_eq!(cells("", "uint b = Src[dtid.x]; InterlockedAdd(Out[b], 1);"), []);
-    assert_eq!(
-        cells("", "u32 b = Src[dtid.x]; InterlockedAdd(Out[b], 1);"),
-        [],
-        "a variable"
-    );
-    assert_eq!(
-        cells("", "u32 b = 5; InterlockedAdd(Out[b + 1], 1);"),
-        [],
-        "an operation on it"
-    );
-    assert_eq!(
-        cells(
-            "struct S { u32 bin; }; StructuredBuffer<S> Items;",
-            "S one = Items[dtid.x]; InterlockedAdd(Out[one.bin], 1);"
-        ),
-        [],
-        "a member"
-    );
-    assert_eq!(
-        cells(
-            "void f(out u32 x) { x = 3; }",
-            "uint b = gi; f(b); InterlockedAdd(Out[b], 1);"
-        ),
-        [],
-        "an argument that is written"
-    );
-    assert_eq!(
-        cells("u32 f(uint x) { return x; }", "InterlockedAdd(Out[f(gi)], 1);"),
-        [],
-        "a result"
-    );
-    assert_eq!(
-        cells("static u32 b;", "b = Src[dtid.x]; InterlockedAdd(Out[b], 1);"),
-        [],
-        "a static variable"
-    );
-    // What becomes of the old value is not seen.
-    let found = |body: &str| first_entry(&shader(&kernel("", body))).claims[0].found;
-    assert_eq!(
-        found("uint at; InterlockedAdd(Out[0], 1, at); Out[at] = 4;"),
-        Found::Slot
-    );
-    assert_eq!(
-        found("u32 at; InterlockedAdd(Out[0], 1, at); Out[at] = 4;"),
-        Found::Otherwise
-    );
-    // Two values of a loop's variable, and the halves of a vector, are not the same.
-    check_races(
-        "",
-        "g[gi] = gi; GroupMemoryBarrierWithGroupSync(); u32 i = gi; Out[dtid.x] = g[i + 1]; g[gi] = 0;",
-        0,
-    );
-    check_races(
-        "struct In { u32 t; };",
-        "In s; s.t = gi; g[s.t] = gi; GroupMemoryBarrierWithGroupSync(); Out[dtid.x] = g[63 - s.t];",
-        0,
-    );
-    let differ = "uint3 v = Unknown[dtid.x]; Out[dtid.x] = ";
-    check_not_equal(["", ""], [&format!("{differ} v.x;"), &format!("{differ} v.y;")]);
-    let twice = |second: &str| format!("u32 i = 0; uint a = 2 * i; i = gi; {second} Out[dtid.x] = a;");
-    check_not_equal(["", ""], [&twice(""), &twice("a = 2 * i;")]);
 }
