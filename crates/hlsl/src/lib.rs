@@ -97,6 +97,7 @@ pub fn read_preprocessed(
     shader.origins = origins;
     shader.sources = unit.sources;
     shader.gaps = unit.gaps;
+    shader.matrix_orders = unit.matrix_orders;
     shader.is_refused = unit.is_refused;
     shader.given = unit.given;
     let before = problems.len();

@@ -27,6 +27,13 @@ index!(
     LocalId
 );
 
+/// In which order memory holds the components of matrices that do not say it themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MatrixOrder {
+    RowMajor,
+    ColumnMajor,
+}
+
 /// One translation unit, typed.
 #[derive(Clone, Debug, Default)]
 pub struct Shader {
@@ -34,6 +41,8 @@ pub struct Shader {
     pub unread: Vec<String>,
     /// Where in the text files would stand that were not found, or not followed.
     pub gaps: Vec<u32>,
+    /// Each `#pragma pack_matrix` with the place in the text from which on it holds, in order.
+    pub matrix_orders: Vec<(u32, MatrixOrder)>,
     /// An `#error` stands in what is read: no compiler takes it as it is.
     pub is_refused: bool,
     /// Names that are defined from outside of the files.

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use shaderlint_hlsl::{
-    Branch, FileSpan, Includes, NoIncludes, Preprocessed, Problem, SourceFile, kernel_variants, preprocess,
+    Branch, FileSpan, Includes, MatrixOrder, NoIncludes, Preprocessed, Problem, SourceFile, kernel_variants, preprocess,
 };
 
 /// A text of one line for each number.
@@ -533,6 +533,29 @@ fn hostile_input_ends() {
     assert_eq!(read(ifs.as_bytes()).1.len(), 1_000);
     let chain = lines(0..many, |index| format!("#define C{index} C{}\n", index + 1));
     assert_eq!(read((chain + "C0").as_bytes()).0.text, b"C20000");
+}
+
+#[test]
+fn the_order_of_matrices_holds_from_its_pragma_on() {
+    let text = "a\n#pragma pack_matrix( row_major ) // so\nb\n#if 0\n#pragma pack_matrix(column_major)\n#endif\nc\n\
+                # pragma pack_matrix (column_major)\nd\n#pragma pack_matrix(other)\n#pragma pack_matrix\n";
+    let (unit, problems) = read(text.as_bytes());
+    assert!(problems.is_empty(), "{problems:?}");
+    let orders: Vec<(String, MatrixOrder)> = unit
+        .matrix_orders
+        .iter()
+        .map(|(at, order)| {
+            let after = unit.text.get(*at as usize..).unwrap_or_default();
+            (String::from_utf8_lossy(after).split_whitespace().collect(), *order)
+        })
+        .collect();
+    assert_eq!(
+        orders,
+        [
+            ("bcd".to_owned(), MatrixOrder::RowMajor),
+            ("d".to_owned(), MatrixOrder::ColumnMajor)
+        ]
+    );
 }
 
 #[test]

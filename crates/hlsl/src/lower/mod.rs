@@ -121,7 +121,8 @@ struct Body<'a> {
     ended: FxHashMap<&'a [u8], LocalId>,
 }
 
-/// Expanded text to typed tree. Fills every field of [`Shader`] except `origins`, `sources`, `gaps`, `is_refused` and `given`.
+/// Expanded text to typed tree. Fills every field of [`Shader`] except `origins`, `sources`, `gaps`,
+/// `matrix_orders`, `is_refused` and `given`.
 ///
 /// Never fails: what could not be read is [`StmtKind::Opaque`] or [`crate::ExprKind::Opaque`] in the tree, and a
 /// problem with its place.

@@ -8,6 +8,7 @@ use super::names::{Symbol, Token};
 use super::text::{SourceText, offset};
 use super::unit::{Condition, Unit};
 use super::{Branch, MAX_INCLUDE_DEPTH, MAX_INCLUSIONS, NOT_FOUND, Taken};
+use crate::MatrixOrder;
 use crate::span::{FileId, FileSpan};
 
 /// A directive's line: positions in the joined text.
@@ -52,6 +53,10 @@ impl Unit<'_> {
                 if word == b"once" {
                     self.once.insert(source.id);
                 }
+                if word == b"pack_matrix" {
+                    let argument = rest.get(begin + word.len()..).unwrap_or_default();
+                    self.pack_matrix(argument);
+                }
             }
             b"endif" => match self.frame.conditions.last().copied() {
                 Some(condition) => {
@@ -74,6 +79,16 @@ impl Unit<'_> {
                 self.problem("unknown directive".to_owned(), Some(place));
             }
         }
+    }
+
+    fn pack_matrix(&mut self, argument: &[u8]) {
+        let mut words = argument.split(|byte| !lex::is_word(*byte));
+        let order = match words.find(|word| !word.is_empty()) {
+            Some(b"row_major") => MatrixOrder::RowMajor,
+            Some(b"column_major") => MatrixOrder::ColumnMajor,
+            _ => return,
+        };
+        self.matrix_orders.push((offset(self.out.text.len()), order));
     }
 
     fn define(&mut self, source: &SourceText, line: Line) {

@@ -57,7 +57,7 @@ pub(super) fn class(byte: u8) -> Class {
 }
 
 #[inline]
-fn is_word(byte: u8) -> bool {
+pub(super) fn is_word(byte: u8) -> bool {
     matches!(class(byte), Class::Letter | Class::Digit)
 }
 

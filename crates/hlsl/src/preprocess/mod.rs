@@ -21,7 +21,7 @@ mod predefined;
 mod text;
 mod unit;
 
-use crate::Includes;
+use crate::{Includes, MatrixOrder};
 use crate::span::{FileSpan, Problem, Sources};
 
 pub use kernels::{KernelVariant, kernel_variants, unity_defines};
@@ -63,6 +63,8 @@ pub struct Preprocessed {
     pub inactive: Vec<Inactive>,
     /// Where in the text files would stand that were not found, or not followed.
     pub gaps: Vec<u32>,
+    /// Each `#pragma pack_matrix` with the place in the text from which on it holds, in order.
+    pub matrix_orders: Vec<(u32, MatrixOrder)>,
     /// An `#error` stands in it.
     pub is_refused: bool,
     /// Names that are defined from outside of the files.

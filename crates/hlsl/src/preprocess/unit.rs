@@ -11,7 +11,7 @@ use super::names::{Names, Symbol, Token};
 use super::origins::Output;
 use super::text::{self, SourceText};
 use super::{Branch, Inactive, MAX_MESSAGE, MAX_PROBLEMS, MAX_TEXT, Preprocessed, Taken};
-use crate::Includes;
+use crate::{Includes, MatrixOrder};
 use crate::span::{FileId, FileSpan, Problem, SourceFile, Sources};
 
 /// A file that is being read.
@@ -64,6 +64,7 @@ pub(super) struct Unit<'a> {
     pub bytes_read: usize,
     /// Where in the expanded text files would stand that are not read.
     pub gaps: Vec<u32>,
+    pub matrix_orders: Vec<(u32, MatrixOrder)>,
     pub is_refused: bool,
     /// How far the expanded text was looked through for braces, and how many are open there.
     pub braces: (usize, u32),
@@ -108,6 +109,7 @@ impl<'a> Unit<'a> {
             inclusions: 0,
             bytes_read: 0,
             gaps: Vec::new(),
+            matrix_orders: Vec::new(),
             is_refused: false,
             braces: (0, 0),
             inactive: Vec::new(),
@@ -155,6 +157,7 @@ impl<'a> Unit<'a> {
             sources: self.sources,
             inactive,
             gaps: self.gaps,
+            matrix_orders: self.matrix_orders,
             is_refused: self.is_refused,
             given: defines.iter().map(|(name, _)| name.clone()).collect(),
         };

@@ -1,10 +1,20 @@
 //! Whether a host could give two kernels the same: nothing else can be compared.
+//!
+//! What has a register or an offset on one side only is taken to be bound by its name, which is what the two share.
+
+mod blocks;
+mod marks;
+
+use std::collections::HashMap;
 
 use anyhow::{Result, bail};
-use shaderlint_hlsl::{FunctionId, Global, Shader, Storage, Type};
+use shaderlint_hlsl::{Function, FunctionId, Global, Shader, Span, Storage, Type};
 use shaderlint_simt::WAVE_SIZES;
 
-use super::pair::{Pair, reachable_text};
+use self::blocks::Block;
+use self::marks::{Declarations, is_of_word, shown, small_numbers};
+
+use super::pair::{Pair, reachable, reachable_text};
 use crate::kernel;
 use crate::lint::Unit;
 
@@ -13,12 +23,13 @@ struct Kernel<'a> {
     path: &'a str,
     shader: &'a Shader,
     entry: FunctionId,
+    declarations: Declarations<'a>,
     /// What it names of all that is declared outside functions.
     used: Vec<&'a Global>,
 }
 
 /// Fails with the first thing that the host would have to give the two in another way: threads, waves, buffers by their
-/// kind, element and register, and members of constant buffers by their place.
+/// kind, element, layout and register, and members of constant buffers by their place.
 pub(super) fn check(flagged: &Unit, other: &Unit, pair: &Pair) -> Result<()> {
     let first = Kernel::new(flagged, pair.flagged);
     let second = Kernel::new(other, pair.fixed);
@@ -36,18 +47,26 @@ pub(super) fn check(flagged: &Unit, other: &Unit, pair: &Pair) -> Result<()> {
         let [a, b] = [a, b].map(|(least, most)| format!("[WaveSize({least}, {most})]"));
         return unlike("the size of waves", kernels, [a, b]);
     }
-    for one in &first.used {
-        if let Some(two) = second.named(&one.name) {
-            is_alike(kernels, [one, two])?;
+    for texts in [
+        ("the root signature", kernels.map(Kernel::root_signature)),
+        ("what host code gives its parameters", kernels.map(Kernel::host_parameters)),
+    ] {
+        if let (what, [a, b]) = texts
+            && a != b
+        {
+            return unlike(what, kernels, [a, b].map(|text| text.unwrap_or_else(|| "nothing".to_owned())));
         }
     }
-    for two in &second.used {
-        if let Some(one) = first.named(&two.name) {
-            is_alike(kernels, [one, two])?;
-        }
+    let pairs = shared(kernels);
+    for pair in &pairs {
+        is_alike(kernels, *pair)?;
     }
     order_of_members(kernels)?;
-    places_of_members(kernels)?;
+    blocks_of_members(kernels, &pairs)?;
+    for pair in &pairs {
+        place_of_member(kernels, *pair)?;
+    }
+    meaning_of_words(kernels)?;
     // A buffer that one alone has is never the same as another one of the other.
     let [of_first, of_second] = [(&first, &second), (&second, &first)].map(|(kernel, other)| {
         let own = kernel
@@ -83,17 +102,43 @@ fn unlike(what: &str, kernels: [&Kernel<'_>; 2], said: [String; 2]) -> Result<()
     bail!("these are kernels of two interfaces: {what} is {a} in {first}, and {b} in {second}")
 }
 
+/// What one of the two names and both have.
+fn shared<'a>([first, second]: [&Kernel<'a>; 2]) -> Vec<[&'a Global; 2]> {
+    let of_first = first.used.iter().map(|one| (Some(*one), second.named(&one.name)));
+    let of_second = (second.used.iter())
+        .filter(|two| !first.used.iter().any(|one| one.name == two.name))
+        .map(|two| (first.named(&two.name), Some(*two)));
+    let pairs = of_first.chain(of_second);
+    pairs.filter_map(|(one, two)| Some([one?, two?])).collect()
+}
+
 fn is_alike(kernels: [&Kernel<'_>; 2], globals: [&Global; 2]) -> Result<()> {
-    let [a, b] = [0, 1].map(|which| layout(kernels[which].shader, &globals[which].ty));
-    let texts = || [0, 1].map(|which| format!("`{}`", kernels[which].text(globals[which])));
+    let of_both = |of: fn(&Kernel<'_>, &Global) -> String| [0, 1].map(|which| of(kernels[which], globals[which]));
+    let texts = || of_both(|kernel, global| format!("`{}`", kernel.text(global)));
     let what = format!("`{}`", globals[0].name);
+    let [a, b] = of_both(|kernel, global| layout(kernel.shader, &global.ty));
     if globals[0].storage != globals[1].storage || a != b || globals[0].coherent != globals[1].coherent {
         return unlike(&what, kernels, texts());
     }
-    let registers = [0, 1].map(|which| register(&kernels[which].text(globals[which])));
-    if let [Some(one), Some(other)] = registers
-        && one != other
-    {
+    let marks = [0, 1].map(|which| kernels[which].declarations.marks(globals[which].span));
+    if marks[0] != marks[1] {
+        let [a, b] = texts();
+        // What is unlike stands elsewhere, in a struct or an alias.
+        let said = if a == b {
+            marks.map(|marks| format!("{a} with {}", shown(&marks)))
+        } else {
+            [a, b]
+        };
+        return unlike(&what, kernels, said);
+    }
+    let [a, b] = of_both(|kernel, global| registers(&declarator(kernel.shader, global)));
+    let is_uniform = globals[0].storage == Storage::Uniform;
+    if a != b && (is_uniform || !a.is_empty() && !b.is_empty()) {
+        return unlike(&what, kernels, texts());
+    }
+    // Settings of a sampler, and what a member is until host code sets it.
+    let [a, b] = of_both(|kernel, global| kernel.value(global));
+    if a != b {
         return unlike(&what, kernels, texts());
     }
     Ok(())
@@ -122,25 +167,123 @@ fn order_of_members(kernels: [&Kernel<'_>; 2]) -> Result<()> {
     }
 }
 
-/// What comes before a member in its constant buffer is as large in both: the same types.
-fn places_of_members(kernels: [&Kernel<'_>; 2]) -> Result<()> {
-    for one in kernels[0]
-        .used
-        .iter()
-        .filter(|global| global.storage == Storage::Uniform)
-    {
-        let Some(two) = kernels[1].named(&one.name) else {
+/// Members are in blocks that can be bound alike, and in one block or several in both.
+fn blocks_of_members<'a>(kernels: [&Kernel<'a>; 2], pairs: &[[&'a Global; 2]]) -> Result<()> {
+    let mut known: [HashMap<Option<u32>, Option<u32>>; 2] = Default::default();
+    for pair in pairs.iter().filter(|pair| pair[0].storage == Storage::Uniform) {
+        let blocks = [0, 1].map(|which| Block::of(kernels[which].shader, pair[which]));
+        let what = || format!("where `{}` stands", pair[0].name);
+        let heads = || {
+            let head = |which: usize| match blocks[which] {
+                Some(block) => format!("`{}`", kernels[which].line(block.head)),
+                None => "no `cbuffer`".to_owned(),
+            };
+            [head(0), head(1)]
+        };
+        let [a, b] = blocks.map(|block| block.map(|block| block.head.start));
+        let is_one = |which: usize, from: Option<u32>, to: Option<u32>, known: &mut [HashMap<_, _>; 2]| {
+            *known[which].entry(from).or_insert(to) == to
+        };
+        if !is_one(0, a, b, &mut known) || !is_one(1, b, a, &mut known) {
+            return unlike(&what(), kernels, heads());
+        }
+        let [Some(one), Some(other)] = blocks else {
+            if a != b {
+                return unlike(&what(), kernels, heads());
+            }
             continue;
         };
-        let [a, b] = [(kernels[0], *one), (kernels[1], two)].map(|(kernel, member)| kernel.before(member));
-        if let ([Some(a), Some(b)], true) = ([&a, &b], a != b) {
-            let what = format!("what comes before `{}` in its constant buffer", one.name);
-            let said = [a, b].map(|types| match types.as_slice() {
-                [] => "nothing".to_owned(),
-                types => types.join(", "),
-            });
-            return unlike(&what, kernels, said);
+        let texts = [0, 1].map(|which| heads()[which].split_whitespace().collect::<String>());
+        let [of_one, of_other] = texts.map(|text| registers(&text));
+        let is_bound_alike = !of_one.is_empty() && of_one == of_other;
+        let [kind, other_kind] = [one.kind(), other.kind()].map(Option::unwrap_or_default);
+        let [marks, other_marks] =
+            [0, 1].map(|which| kernels[which].declarations.marks([one, other][which].head));
+        let is_alike = kind.0 == other_kind.0
+            && marks == other_marks
+            && (of_one == of_other || of_one.is_empty() || of_other.is_empty())
+            && (kind.1 == other_kind.1 || is_bound_alike);
+        if !is_alike {
+            return unlike(&what(), kernels, heads());
         }
+    }
+    Ok(())
+}
+
+/// What comes before a member in its constant buffer is as large in both: the same types, or what offsets make of it.
+fn place_of_member(kernels: [&Kernel<'_>; 2], pair: [&Global; 2]) -> Result<()> {
+    let members = [0, 1].map(|which| {
+        let block = Block::of(kernels[which].shader, pair[which]);
+        block.map(|block| block.up_to(pair[which]))
+    });
+    let [Some(first), Some(second)] = members else {
+        return Ok(());
+    };
+    let members = [first, second];
+    let name = &pair[0].name;
+    if [0, 1].iter().any(|which| blocks::are_placed(kernels[*which].shader, &members[*which])) {
+        let offsets = [0, 1].map(|which| blocks::offset(kernels[which].shader, &members[which]));
+        if offsets[0].is_none() || offsets[0] != offsets[1] {
+            let said = offsets.map(|offset| offset.map_or("not known".to_owned(), |byte| format!("{byte} bytes")));
+            return unlike(&format!("the offset of `{name}` in its constant buffer"), kernels, said);
+        }
+        return Ok(());
+    }
+    let before = [0, 1].map(|which| {
+        let before = members[which].iter().filter(|member| member.name != *name);
+        let types = before.map(|member| {
+            let shader = kernels[which].shader;
+            let order = kernels[which].declarations.marks(member.span);
+            (layout(shader, &member.ty), order)
+        });
+        types.collect::<Vec<_>>()
+    });
+    if before[0] != before[1] {
+        let [a, b] = &before;
+        let is_by_order = a.iter().map(|(ty, _)| ty).eq(b.iter().map(|(ty, _)| ty));
+        let what = format!("what comes before `{name}` in its constant buffer");
+        let said = before.map(|types| {
+            let types: Vec<String> = (types.into_iter())
+                .map(|(ty, marks)| if is_by_order { format!("{ty} with {}", shown(&marks)) } else { ty })
+                .collect();
+            if types.is_empty() { "nothing".to_owned() } else { types.join(", ") }
+        });
+        return unlike(&what, kernels, said);
+    }
+    Ok(())
+}
+
+/// What words mean that the tree leaves out: small numbers, matrices as bytes, and what index a resource may be told by.
+fn meaning_of_words(kernels: [&Kernel<'_>; 2]) -> Result<()> {
+    let orders = kernels.map(|kernel| kernel.declarations.orders_of_bytes(&kernel.functions()));
+    if orders[0] != orders[1] {
+        let said = orders.map(|marks| shown(&marks));
+        return unlike("the order in memory of matrices that are stored or loaded as bytes", kernels, said);
+    }
+    let numbers = kernels.map(|kernel| small_numbers(&kernel.shader.text));
+    // Which of them stands where shows only where there are several.
+    let is_one = |numbers: &[&str]| numbers.windows(2).all(|two| two[0] == two[1]);
+    let are_alike = numbers[0] == numbers[1]
+        || numbers[0].first() == numbers[1].first() && numbers.iter().all(|numbers| is_one(numbers));
+    if !are_alike {
+        let said = numbers.map(|mut names| {
+            names.dedup();
+            if names.is_empty() {
+                "nothing".to_owned()
+            } else {
+                format!("`{}`", names.join(" "))
+            }
+        });
+        return unlike("what small numbers are declared as", kernels, said);
+    }
+    let marked = kernels.map(|kernel| {
+        let texts = reachable_text(kernel.shader, kernel.entry);
+        let words = texts.iter().flat_map(|text| text.split(|byte| !is_of_word(*byte)));
+        words.filter(|word| *word == b"NonUniformResourceIndex").count()
+    });
+    if marked[1] < marked[0] {
+        let said = marked.map(|count| count.to_string());
+        return unlike("the number of `NonUniformResourceIndex`", kernels, said);
     }
     Ok(())
 }
@@ -149,9 +292,8 @@ impl<'a> Kernel<'a> {
     fn new(unit: &'a Unit, entry: FunctionId) -> Kernel<'a> {
         let shader = &unit.shader;
         let texts = reachable_text(shader, entry);
-        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let names = |name: &str| {
-            let mut words = texts.iter().flat_map(|text| text.split(|byte| !is_word(byte)));
+            let mut words = texts.iter().flat_map(|text| text.split(|byte| !is_of_word(*byte)));
             words.any(|word| word == name.as_bytes())
         };
         let is_given = |global: &&Global| matches!(global.storage, Storage::Resource | Storage::Uniform);
@@ -160,6 +302,7 @@ impl<'a> Kernel<'a> {
             path: kernel::path(unit),
             shader,
             entry,
+            declarations: Declarations::new(shader),
             used: globals.filter(|global| names(&global.name)).collect(),
         }
     }
@@ -171,73 +314,111 @@ impl<'a> Kernel<'a> {
         })
     }
 
+    fn function(&self) -> Option<&'a Function> {
+        self.shader.functions.get(self.entry.0 as usize)
+    }
+
     fn group_size(&self) -> [u32; 3] {
-        let function = self.shader.functions.get(self.entry.0 as usize);
-        function
+        self.function()
             .and_then(|function| function.group_size)
             .unwrap_or_default()
     }
 
     fn wave_sizes(&self) -> (u32, u32) {
-        let function = self.shader.functions.get(self.entry.0 as usize);
-        function
+        self.function()
             .and_then(|function| function.wave_size)
             .unwrap_or((4, 128))
     }
 
-    /// The types of the members before one in its `cbuffer`; `None` if it is in none.
-    fn before(&self, member: &Global) -> Option<Vec<String>> {
-        let text = self.shader.text.get(..member.span.start as usize)?;
-        let mut depth = 0u32;
-        let brace = text.iter().rposition(|byte| match byte {
-            b'}' => {
-                depth += 1;
-                false
-            }
-            b'{' if depth > 0 => {
-                depth -= 1;
-                false
-            }
-            byte => *byte == b'{',
-        })?;
-        let of_block = text.get(..brace)?;
-        let start = of_block
-            .iter()
-            .rposition(|byte| matches!(byte, b';' | b'}'))
-            .map_or(0, |end| end + 1);
-        let head = String::from_utf8_lossy(of_block.get(start..)?).into_owned();
-        if !head
-            .split_whitespace()
-            .any(|word| matches!(word, "cbuffer" | "tbuffer"))
-        {
-            return None;
-        }
-        let is_before = |global: &&Global| {
-            let at = global.span.start as usize;
-            global.storage == Storage::Uniform && (brace..member.span.start as usize).contains(&at)
+    /// The places of the entry point and of every function it may call.
+    fn functions(&self) -> Vec<Span> {
+        let functions = reachable(self.shader, self.entry).into_iter();
+        functions
+            .filter_map(|id| self.shader.functions.get(id.0 as usize))
+            .map(|function| function.span)
+            .collect()
+    }
+
+    /// What the entry point's `[RootSignature]` says.
+    fn root_signature(&self) -> Option<String> {
+        let function = self.function()?;
+        let head = Span {
+            start: function.span.start,
+            end: function.name_span.start,
         };
-        let before = self.shader.globals.iter().filter(is_before);
-        Some(before.map(|global| layout(self.shader, &global.ty)).collect())
+        let head = self.line(head);
+        let (_, said) = head.split_once("RootSignature")?;
+        let said = said.split_once(")]").map_or(said, |(said, _)| said);
+        Some(format!("`{}`", said.trim_start().trim_start_matches('(').trim()))
+    }
+
+    /// The entry point's parameters that no semantic gives a value.
+    fn host_parameters(&self) -> Option<String> {
+        let function = self.function()?;
+        let given = function.parameters.iter().filter(|parameter| parameter.semantic.is_none());
+        let locals = given.filter_map(|parameter| function.locals.get(parameter.local.0 as usize));
+        let texts = locals.filter_map(|local| {
+            let ty = layout(self.shader, &local.ty);
+            // The members of a struct have semantics of their own.
+            let is_told = matches!(local.ty, Type::Struct(id) if self.has_semantics(id.0));
+            (!is_told).then(|| format!("{ty} {}", local.name))
+        });
+        let texts: Vec<String> = texts.collect();
+        (!texts.is_empty()).then(|| texts.join(", "))
+    }
+
+    fn has_semantics(&self, id: u32) -> bool {
+        let declared = self.shader.structs.get(id as usize);
+        declared.is_some_and(|of| of.fields.iter().all(|field| field.semantic.is_some()))
+    }
+
+    /// What stands behind `=` or between braces in the declaration of what host code sets.
+    fn value(&self, global: &Global) -> String {
+        let text = self.text(global);
+        let at = text.find(['=', '{']).filter(|_| !matches!(global.ty, Type::Struct(_)));
+        at.and_then(|at| text.get(at..)).unwrap_or_default().to_owned()
     }
 
     /// A declaration on one line, without its semicolon.
     fn text(&self, global: &Global) -> String {
-        let text = String::from_utf8_lossy(global.span.slice(&self.shader.text)).into_owned();
+        self.line(global.span).trim_end_matches(';').trim_end().to_owned()
+    }
+
+    fn line(&self, span: Span) -> String {
+        let text = String::from_utf8_lossy(span.slice(&self.shader.text)).into_owned();
         let words: Vec<&str> = text.split_whitespace().collect();
-        words.join(" ").trim_end_matches(';').trim_end().to_owned()
+        words.join(" ")
     }
 }
 
-/// The register or offset that a declaration gives, without blanks.
-fn register(text: &str) -> Option<String> {
-    let text: String = text.chars().filter(|letter| !letter.is_whitespace()).collect();
-    let given = ["register(", "packoffset("]
-        .into_iter()
-        .find_map(|word| text.split_once(word));
-    let (_, given) = given?;
+/// What stands behind the name that a declaration gives, as far as it is about that name, without blanks.
+fn declarator(shader: &Shader, global: &Global) -> String {
+    let behind = Span {
+        start: global.name_span.end,
+        end: global.span.end,
+    };
+    let text = String::from_utf8_lossy(behind.slice(&shader.text)).into_owned();
+    let mut depth = 0u32;
+    let ends = |letter: char| {
+        match letter {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0 && matches!(letter, ',' | ';' | '=')
+    };
+    let own = text.split(ends).next().unwrap_or_default();
+    own.chars().filter(|letter| !letter.is_whitespace()).collect()
+}
+
+/// The registers that a declaration without blanks gives.
+fn registers(text: &str) -> String {
+    let given = text.split("register(").skip(1).filter_map(|given| given.split(')').next());
     // `register(t0)` is in space 0.
-    let given = given.split_once(')').map_or(given, |(given, _)| given);
-    Some(given.trim_end_matches(",space0").to_owned())
+    let given: Vec<String> = given
+        .map(|given| given.trim_end_matches(",space0").to_ascii_lowercase())
+        .collect();
+    given.join(" ")
 }
 
 /// A type with all that it is made of; the names of members are left out.

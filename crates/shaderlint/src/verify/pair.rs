@@ -186,7 +186,7 @@ fn findings_in(unit: &Unit, entry: FunctionId, found: &[Diagnostic]) -> Vec<Find
 }
 
 /// A kernel and every function it may call.
-fn reachable(shader: &Shader, entry: FunctionId) -> Vec<FunctionId> {
+pub(super) fn reachable(shader: &Shader, entry: FunctionId) -> Vec<FunctionId> {
     let mut seen = vec![entry];
     let mut next = 0;
     while let Some(id) = seen.get(next).copied() {
