@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use shaderlint_hlsl::{
-    Branch, FileSpan, Includes, MatrixOrder, NoIncludes, Preprocessed, Problem, SourceFile, kernel_variants, preprocess,
+    Branch, FileSpan, Includes, MatrixOrder, NoIncludes, Preprocessed, Problem, SourceFile, kernel_variants,
+    preprocess,
 };
 
 /// A text of one line for each number.
@@ -546,7 +547,10 @@ fn the_order_of_matrices_holds_from_its_pragma_on() {
         .iter()
         .map(|(at, order)| {
             let after = unit.text.get(*at as usize..).unwrap_or_default();
-            (String::from_utf8_lossy(after).split_whitespace().collect(), *order)
+            (
+                String::from_utf8_lossy(after).split_whitespace().collect(),
+                *order,
+            )
         })
         .collect();
     assert_eq!(

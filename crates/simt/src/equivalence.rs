@@ -12,6 +12,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{Direction, FunctionId, ResourceKind, Scalar, Shader, Type};
@@ -193,30 +194,58 @@ fn compare_at(
         return (Outcome::NotProved(why), presumes);
     }
     let outcome = compare_writes(&mut terms, first.0, &expected, &got);
-    let is_precise = || {
-        [first, second]
-            .into_iter()
-            .any(|(shader, _)| names_precise(shader))
+    let [words, other_words] = [first, second].map(|(shader, _)| Words::of(shader));
+    let is_precise = !words.precise.is_empty() || !other_words.precise.is_empty();
+    let why = match outcome {
+        Outcome::Reassociates if is_precise && terms.reordered(false).is_some() => {
+            "floats are combined in another order, where `precise` is written"
+        }
+        // Elsewhere the compiler may make one operation of two.
+        Outcome::Reassociates if words.precise != other_words.precise => {
+            "floats are combined, and `precise` is not written of the same"
+        }
+        Outcome::Differs(_) if words.has_norm || other_words.has_norm => {
+            "what `unorm` or `snorm` makes of numbers is not compared"
+        }
+        outcome => return (outcome, presumes),
     };
-    (
-        match outcome {
-            Outcome::Reassociates if terms.reordered(false).is_some() && is_precise() => Outcome::NotProved(
-                "floats are combined in another order, where `precise` is written".to_owned(),
-            ),
-            outcome => outcome,
-        },
-        presumes,
-    )
+    (Outcome::NotProved(why.to_owned()), presumes)
 }
 
-/// Whether the keyword is anywhere in the text, for whichever variable.
-fn names_precise(shader: &Shader) -> bool {
-    struct Names(bool);
-    let names = shader.once(|shader| {
-        let mut words = shader.text.split(|byte| !is_of_name(*byte));
-        Names(words.any(|word| word == b"precise"))
-    });
-    names.0
+/// Words in the text of a shader that change what floats mean.
+struct Words {
+    /// What stands behind each `precise`, for whichever variable, to the end of its statement.
+    precise: Vec<Vec<u8>>,
+    /// `unorm` or `snorm` is written somewhere.
+    has_norm: bool,
+}
+
+impl Words {
+    fn of(shader: &Shader) -> Arc<Words> {
+        shader.once(|shader| {
+            let text = &shader.text;
+            let mut words = Words {
+                precise: Vec::new(),
+                has_norm: false,
+            };
+            let mut end = 0;
+            for word in text.split(|byte| !is_of_name(*byte)) {
+                end += word.len();
+                match word {
+                    b"precise" => {
+                        let behind = text.get(end..).unwrap_or_default();
+                        let statement = behind.split(|byte| *byte == b';').next().unwrap_or_default();
+                        let letters = statement.iter().filter(|byte| !byte.is_ascii_whitespace());
+                        words.precise.push(letters.copied().collect());
+                    }
+                    b"unorm" | b"snorm" => words.has_norm = true,
+                    _ => {}
+                }
+                end += 1;
+            }
+            words
+        })
+    }
 }
 
 /// Whether an entry point has results besides what it stores: the vertices of a mesh shader.

@@ -227,6 +227,13 @@ impl<'a> Machine<'a> {
             }
             (Intrinsic::Mad, [a, b, c]) => {
                 let product = self.binary(BinaryOp::Mul, Some(scalar), a, b);
+                if scalar == Scalar::Float {
+                    let sums = product.iter().zip(c);
+                    return Some(
+                        sums.map(|(a, c)| self.map([a, c], |m, [a, c]| m.terms.fused(a, c)))
+                            .collect(),
+                    );
+                }
                 self.binary(BinaryOp::Add, Some(scalar), &product, c)
             }
             (Intrinsic::Mul, [a, b]) if a.len() == 1 && b.len() == 1 => {

@@ -23,6 +23,27 @@ fn kernel(declarations: &str, body: &str) -> String {
     )
 }
 
+/// By rows or by columns: nothing in the type tells.
+#[test]
+fn matrices_as_bytes_are_refused() {
+    let message = "a matrix as bytes, whose order in memory is not known";
+    let declarations = "RWByteAddressBuffer Bytes; struct S { uint n; float2x2 m[2]; };";
+    for (body, at) in [
+        ("S s = (S)0; Bytes.Store<S>(0, s);", "s"),
+        (
+            "Bytes.Store<float2x2>(0, float2x2(1, 2, 3, 4));",
+            "float2x2(1, 2, 3, 4)",
+        ),
+        (
+            "Out[gi] = (uint)Bytes.Load<float2x2>(0)[0][1];",
+            "Bytes.Load<float2x2>(0)",
+        ),
+        ("Out[gi] = (uint)Bytes.Load<S>(0).m[0][0][1];", "Bytes.Load<S>(0)"),
+    ] {
+        check(&kernel(declarations, body), message, at);
+    }
+}
+
 #[test]
 fn refusals_name_their_place() {
     check(

@@ -21,8 +21,8 @@ mod predefined;
 mod text;
 mod unit;
 
-use crate::{Includes, MatrixOrder};
 use crate::span::{FileSpan, Problem, Sources};
+use crate::{Includes, MatrixOrder};
 
 pub use kernels::{KernelVariant, kernel_variants, unity_defines};
 pub use origins::Origins;

@@ -11,8 +11,8 @@ use super::names::{Names, Symbol, Token};
 use super::origins::Output;
 use super::text::{self, SourceText};
 use super::{Branch, Inactive, MAX_MESSAGE, MAX_PROBLEMS, MAX_TEXT, Preprocessed, Taken};
-use crate::{Includes, MatrixOrder};
 use crate::span::{FileId, FileSpan, Problem, SourceFile, Sources};
+use crate::{Includes, MatrixOrder};
 
 /// A file that is being read.
 pub(super) struct Frame {

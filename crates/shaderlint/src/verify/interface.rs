@@ -49,12 +49,19 @@ pub(super) fn check(flagged: &Unit, other: &Unit, pair: &Pair) -> Result<()> {
     }
     for texts in [
         ("the root signature", kernels.map(Kernel::root_signature)),
-        ("what host code gives its parameters", kernels.map(Kernel::host_parameters)),
+        (
+            "what host code gives its parameters",
+            kernels.map(Kernel::host_parameters),
+        ),
     ] {
         if let (what, [a, b]) = texts
             && a != b
         {
-            return unlike(what, kernels, [a, b].map(|text| text.unwrap_or_else(|| "nothing".to_owned())));
+            return unlike(
+                what,
+                kernels,
+                [a, b].map(|text| text.unwrap_or_else(|| "nothing".to_owned())),
+            );
         }
     }
     let pairs = shared(kernels);
@@ -113,7 +120,8 @@ fn shared<'a>([first, second]: [&Kernel<'a>; 2]) -> Vec<[&'a Global; 2]> {
 }
 
 fn is_alike(kernels: [&Kernel<'_>; 2], globals: [&Global; 2]) -> Result<()> {
-    let of_both = |of: fn(&Kernel<'_>, &Global) -> String| [0, 1].map(|which| of(kernels[which], globals[which]));
+    let of_both =
+        |of: fn(&Kernel<'_>, &Global) -> String| [0, 1].map(|which| of(kernels[which], globals[which]));
     let texts = || of_both(|kernel, global| format!("`{}`", kernel.text(global)));
     let what = format!("`{}`", globals[0].name);
     let [a, b] = of_both(|kernel, global| layout(kernel.shader, &global.ty));
@@ -125,7 +133,7 @@ fn is_alike(kernels: [&Kernel<'_>; 2], globals: [&Global; 2]) -> Result<()> {
         let [a, b] = texts();
         // What is unlike stands elsewhere, in a struct or an alias.
         let said = if a == b {
-            marks.map(|marks| format!("{a} with {}", shown(&marks)))
+            shown(&marks).map(|marks| format!("{a} with {marks}"))
         } else {
             [a, b]
         };
@@ -221,34 +229,42 @@ fn place_of_member(kernels: [&Kernel<'_>; 2], pair: [&Global; 2]) -> Result<()> 
     };
     let members = [first, second];
     let name = &pair[0].name;
-    if [0, 1].iter().any(|which| blocks::are_placed(kernels[*which].shader, &members[*which])) {
+    if [0, 1]
+        .iter()
+        .any(|which| blocks::are_placed(kernels[*which].shader, &members[*which]))
+    {
         let offsets = [0, 1].map(|which| blocks::offset(kernels[which].shader, &members[which]));
         if offsets[0].is_none() || offsets[0] != offsets[1] {
-            let said = offsets.map(|offset| offset.map_or("not known".to_owned(), |byte| format!("{byte} bytes")));
-            return unlike(&format!("the offset of `{name}` in its constant buffer"), kernels, said);
+            let said =
+                offsets.map(|offset| offset.map_or("not known".to_owned(), |byte| format!("{byte} bytes")));
+            return unlike(
+                &format!("the offset of `{name}` in its constant buffer"),
+                kernels,
+                said,
+            );
         }
         return Ok(());
     }
     let before = [0, 1].map(|which| {
         let before = members[which].iter().filter(|member| member.name != *name);
-        let types = before.map(|member| {
-            let shader = kernels[which].shader;
-            let order = kernels[which].declarations.marks(member.span);
-            (layout(shader, &member.ty), order)
-        });
-        types.collect::<Vec<_>>()
+        let Kernel {
+            shader, declarations, ..
+        } = kernels[which];
+        let types = before.map(|member| (layout(shader, &member.ty), declarations.marks(member.span)));
+        types.unzip::<String, Vec<String>, Vec<String>, Vec<Vec<String>>>()
     });
-    if before[0] != before[1] {
-        let [a, b] = &before;
-        let is_by_order = a.iter().map(|(ty, _)| ty).eq(b.iter().map(|(ty, _)| ty));
-        let what = format!("what comes before `{name}` in its constant buffer");
-        let said = before.map(|types| {
-            let types: Vec<String> = (types.into_iter())
-                .map(|(ty, marks)| if is_by_order { format!("{ty} with {}", shown(&marks)) } else { ty })
-                .collect();
-            if types.is_empty() { "nothing".to_owned() } else { types.join(", ") }
+    let what = format!("what comes before `{name}` in its constant buffer");
+    let [(a, marks), (b, other_marks)] = before;
+    if a != b {
+        let said = [a, b].map(|types| match types.as_slice() {
+            [] => "nothing".to_owned(),
+            types => types.join(", "),
         });
         return unlike(&what, kernels, said);
+    }
+    let marks = [marks.concat(), other_marks.concat()];
+    if marks[0] != marks[1] {
+        return unlike(&what, kernels, shown(&marks));
     }
     Ok(())
 }
@@ -257,8 +273,8 @@ fn place_of_member(kernels: [&Kernel<'_>; 2], pair: [&Global; 2]) -> Result<()> 
 fn meaning_of_words(kernels: [&Kernel<'_>; 2]) -> Result<()> {
     let orders = kernels.map(|kernel| kernel.declarations.orders_of_bytes(&kernel.functions()));
     if orders[0] != orders[1] {
-        let said = orders.map(|marks| shown(&marks));
-        return unlike("the order in memory of matrices that are stored or loaded as bytes", kernels, said);
+        let what = "the order in memory of matrices that are stored or loaded as bytes";
+        return unlike(what, kernels, shown(&orders));
     }
     let numbers = kernels.map(|kernel| small_numbers(&kernel.shader.text));
     // Which of them stands where shows only where there are several.
@@ -278,7 +294,9 @@ fn meaning_of_words(kernels: [&Kernel<'_>; 2]) -> Result<()> {
     }
     let marked = kernels.map(|kernel| {
         let texts = reachable_text(kernel.shader, kernel.entry);
-        let words = texts.iter().flat_map(|text| text.split(|byte| !is_of_word(*byte)));
+        let words = texts
+            .iter()
+            .flat_map(|text| text.split(|byte| !is_of_word(*byte)));
         words.filter(|word| *word == b"NonUniformResourceIndex").count()
     });
     if marked[1] < marked[0] {
@@ -293,7 +311,9 @@ impl<'a> Kernel<'a> {
         let shader = &unit.shader;
         let texts = reachable_text(shader, entry);
         let names = |name: &str| {
-            let mut words = texts.iter().flat_map(|text| text.split(|byte| !is_of_word(*byte)));
+            let mut words = texts
+                .iter()
+                .flat_map(|text| text.split(|byte| !is_of_word(*byte)));
             words.any(|word| word == name.as_bytes())
         };
         let is_given = |global: &&Global| matches!(global.storage, Storage::Resource | Storage::Uniform);
@@ -355,7 +375,10 @@ impl<'a> Kernel<'a> {
     /// The entry point's parameters that no semantic gives a value.
     fn host_parameters(&self) -> Option<String> {
         let function = self.function()?;
-        let given = function.parameters.iter().filter(|parameter| parameter.semantic.is_none());
+        let given = function
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.semantic.is_none());
         let locals = given.filter_map(|parameter| function.locals.get(parameter.local.0 as usize));
         let texts = locals.filter_map(|local| {
             let ty = layout(self.shader, &local.ty);
@@ -375,7 +398,9 @@ impl<'a> Kernel<'a> {
     /// What stands behind `=` or between braces in the declaration of what host code sets.
     fn value(&self, global: &Global) -> String {
         let text = self.text(global);
-        let at = text.find(['=', '{']).filter(|_| !matches!(global.ty, Type::Struct(_)));
+        let at = text
+            .find(['=', '{'])
+            .filter(|_| !matches!(global.ty, Type::Struct(_)));
         at.and_then(|at| text.get(at..)).unwrap_or_default().to_owned()
     }
 
@@ -413,7 +438,10 @@ fn declarator(shader: &Shader, global: &Global) -> String {
 
 /// The registers that a declaration without blanks gives.
 fn registers(text: &str) -> String {
-    let given = text.split("register(").skip(1).filter_map(|given| given.split(')').next());
+    let given = text
+        .split("register(")
+        .skip(1)
+        .filter_map(|given| given.split(')').next());
     // `register(t0)` is in space 0.
     let given: Vec<String> = given
         .map(|given| given.trim_end_matches(",space0").to_ascii_lowercase())

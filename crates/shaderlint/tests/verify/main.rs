@@ -4,6 +4,7 @@
 
 mod devices;
 mod inputs;
+mod interfaces;
 mod pairs;
 
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@ use snapbox::{assert_data_eq, str};
 use super::{NO_ADAPTER, has_adapter, unbroken, verify};
 
 /// What is said, without a device, of two files with these texts.
-fn of_two(name: &str, texts: [&str; 2], more: &[&str]) -> String {
+pub fn of_two(name: &str, texts: [&str; 2], more: &[&str]) -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).expect("a folder can be made");
     for (file, text) in ["a.hlsl", "b.hlsl"].into_iter().zip(texts) {

@@ -19,6 +19,8 @@ use crate::terms::{Term, Terms};
 pub(crate) enum Way {
     /// One addition or multiplication.
     Pair,
+    /// The addition of `mad`, which may be rounded together with its multiplication.
+    Fused,
     /// A wave operation, in an order of its own.
     Wave(Intrinsic),
 }
@@ -53,8 +55,15 @@ impl Terms {
         self.derivations = Some(Derivations::default());
     }
 
+    /// `mad` of a product and a third number.
+    pub(crate) fn fused(&mut self, product: &Value, addend: &Value) -> Value {
+        let value = self.combined(Operator::FloatAdd, product, addend);
+        self.note_pair(Operator::FloatAdd, Way::Fused, [product, addend], &value);
+        value
+    }
+
     /// Notes that `value` was made of a pair.
-    pub(crate) fn note_pair(&mut self, operator: Operator, [a, b]: [&Value; 2], value: &Value) {
+    pub(crate) fn note_pair(&mut self, operator: Operator, way: Way, [a, b]: [&Value; 2], value: &Value) {
         let Some(derivations) = &mut self.derivations else {
             return;
         };
@@ -70,7 +79,7 @@ impl Terms {
             }
             return;
         }
-        derivations.note(value, Way::Pair, &[a.clone(), b.clone()]);
+        derivations.note(value, way, &[a.clone(), b.clone()]);
     }
 
     /// What a wave operation makes of its lanes' values.

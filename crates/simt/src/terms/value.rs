@@ -22,6 +22,7 @@ use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
 use crate::terms::flow::Source;
 use crate::terms::operator::Operator;
+use crate::terms::rounding::Way;
 use crate::terms::{Symbol, Term, Terms};
 
 /// A 32-bit word: known, or a term over atoms.
@@ -222,7 +223,7 @@ impl Terms {
     pub fn combine(&mut self, operator: Operator, a: &Value, b: &Value) -> Value {
         let value = self.combined(operator, a, b);
         if !operator.is_exact() {
-            self.note_pair(operator, [a, b], &value);
+            self.note_pair(operator, Way::Pair, [a, b], &value);
         }
         value
     }

@@ -250,6 +250,51 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
             "precise float f = F[0] + (F[1] + F[2]); G[id.x] = f;",
         ]],
     );
+    // A compiler may make one operation of a product and a sum, and round once.
+    let product = "float p = F[0] * F[1] + 1; precise float f = p; G[id.x] = f;";
+    let fused = "float p = mad(F[0], F[1], 1); precise float f = p; G[id.x] = f;";
+    check("up to order", &[[product, product], [fused, fused]]);
+    check(
+        "not proved: floats are combined in another order, where `precise` is written",
+        &[[product, fused], [fused, product]],
+    );
+    let free = "float f = F[0] * F[1] + 1; G[id.x] = f;";
+    check("up to order", &[[free, "G[id.x] = mad(F[0], F[1], 1);"]]);
+    check(
+        "not proved: floats are combined, and `precise` is not written of the same",
+        &[
+            [product, free],
+            [free, product],
+            [
+                "precise float f = F[0] * F[1] + 1; G[id.x] = f;",
+                "precise float f = 1; G[id.x] = F[0] * F[1] + 1;",
+            ],
+        ],
+    );
+    check(
+        "equal",
+        &[["precise float f = F[0]; G[id.x] = f;", "G[id.x] = F[0];"]],
+    );
+}
+
+/// A texel of a fixed-point format holds 1 whether 1 is stored or 2.
+#[test]
+fn what_fixed_point_formats_make_of_numbers_is_not_known() {
+    for format in ["unorm", "snorm"] {
+        let kernels = ["2", "1"].map(|stored| {
+            kernel(
+                "",
+                &format!("RWTexture2D<{format} float4> T;"),
+                &format!("T[id.xy] = float4({stored}, 0, 0, 0);"),
+            )
+        });
+        let [first, second] = [&kernels[0], &kernels[1]];
+        assert_eq!(
+            words(&runs_of([first, second])),
+            "not proved: what `unorm` or `snorm` makes of numbers is not compared"
+        );
+        assert_eq!(words(&runs_of([first, first])), "equal");
+    }
 }
 
 #[test]

@@ -140,6 +140,7 @@ impl Body<'_, '_> {
         ty: &Type,
         span: Span,
     ) -> Result<Value, LowerError> {
+        self.check_order(ty, span)?;
         let first = self.word_index(address)?;
         let mut scalars = Vec::new();
         self.scalars_of(ty, &mut scalars, span)?;
@@ -167,6 +168,7 @@ impl Body<'_, '_> {
         count: Option<usize>,
     ) -> Result<(), LowerError> {
         let span = value.span;
+        self.check_order(&value.ty, span)?;
         let first = self.word_index(address)?;
         let stored = self.value(value)?;
         let mut parts = Vec::new();
@@ -184,6 +186,24 @@ impl Body<'_, '_> {
             self.store(&place, bits, span)?;
         }
         Ok(())
+    }
+
+    /// Whether a matrix is stored by rows or by columns hangs on `row_major`, `#pragma pack_matrix` and the compiler's
+    /// options.
+    fn check_order(&self, ty: &Type, span: Span) -> Result<(), LowerError> {
+        match ty {
+            Type::Matrix(..) => Err(LowerError::unsupported(
+                "a matrix as bytes, whose order in memory is not known",
+                span,
+            )),
+            Type::Array(element, _) => self.check_order(element, span),
+            Type::Struct(id) => {
+                let declared = self.unit.shader.structs.get(id.0 as usize);
+                let mut fields = declared.into_iter().flat_map(|of| &of.fields);
+                fields.try_for_each(|field| self.check_order(&field.ty, span))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The scalars that a value of this type is made of, in order.

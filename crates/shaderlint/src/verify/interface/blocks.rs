@@ -95,7 +95,9 @@ fn size(ty: &Type) -> Option<u32> {
         Type::Matrix(scalar, 4, 4) if scalar.is_word() => Some(64),
         Type::Array(element, length) if *length > 0 => {
             let size = size(element)?;
-            size.is_multiple_of(16).then(|| size.checked_mul(*length)).flatten()
+            size.is_multiple_of(16)
+                .then(|| size.checked_mul(*length))
+                .flatten()
         }
         _ => None,
     }
@@ -107,10 +109,12 @@ fn packoffset(shader: &Shader, member: &Global) -> Option<Option<u32>> {
     let (_, given) = text.split_once("packoffset(")?;
     let (given, _) = given.split_once(')')?;
     let (register, component) = given.split_once('.').unwrap_or((given, "x"));
-    let number = register.strip_prefix(['c', 'C']).and_then(|number| number.parse::<u32>().ok());
+    let number = register
+        .strip_prefix(['c', 'C'])
+        .and_then(|number| number.parse::<u32>().ok());
     let component = ["x", "y", "z", "w"].iter().position(|name| *name == component);
-    let byte = number.zip(component).and_then(|(number, component)| {
-        number.checked_mul(16)?.checked_add(4 * component as u32)
-    });
+    let byte = number
+        .zip(component)
+        .and_then(|(number, component)| number.checked_mul(16)?.checked_add(4 * component as u32));
     Some(byte)
 }

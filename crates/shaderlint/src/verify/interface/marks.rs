@@ -140,16 +140,21 @@ impl<'a> Declarations<'a> {
     }
 }
 
-/// Marks as they are shown.
-pub(super) fn shown(marks: &[String]) -> String {
-    let words: Vec<&str> = (marks.iter())
-        .filter(|mark| !is_separator(mark))
-        .map(String::as_str)
-        .collect();
-    if words.is_empty() {
-        "nothing".to_owned()
+/// Two lists of marks as they are shown: with what stands between members only where nothing else tells them apart.
+pub(super) fn shown(lists: &[Vec<String>; 2]) -> [String; 2] {
+    let words = |marks: &[String], all: bool| {
+        let marks = marks.iter().filter(|mark| all || !is_separator(mark));
+        let words: Vec<&str> = marks.map(String::as_str).collect();
+        match words.join(" ") {
+            none if none.is_empty() => "nothing".to_owned(),
+            words => format!("`{words}`"),
+        }
+    };
+    let [a, b] = lists;
+    if words(a, false) == words(b, false) {
+        [words(a, true), words(b, true)]
     } else {
-        format!("`{}`", words.join(" "))
+        [words(a, false), words(b, false)]
     }
 }
 
@@ -173,7 +178,9 @@ pub(super) fn small_numbers(text: &[u8]) -> Vec<&'static str> {
             shape.is_some_and(|shape| matches!(shape, [] | [b'1'..=b'4'] | [b'1'..=b'4', b'x', b'1'..=b'4']))
         })
     };
-    text.split(|byte| !is_of_word(*byte)).filter_map(of_word).collect()
+    text.split(|byte| !is_of_word(*byte))
+        .filter_map(of_word)
+        .collect()
 }
 
 pub(super) fn is_of_word(byte: u8) -> bool {
@@ -214,7 +221,8 @@ fn is_matrix(word: &[u8]) -> bool {
 /// Whether a text has a `Load` or `Store` with a type.
 fn has_typed_access(text: &[u8]) -> bool {
     [&b"Load"[..], b"Store"].into_iter().any(|name| {
-        let mut places = (0..text.len()).filter(|at| text.get(*at..).is_some_and(|rest| rest.starts_with(name)));
+        let mut places =
+            (0..text.len()).filter(|at| text.get(*at..).is_some_and(|rest| rest.starts_with(name)));
         places.any(|at| {
             let behind = text.get(at + name.len()..).unwrap_or_default();
             behind.trim_ascii_start().starts_with(b"<")
