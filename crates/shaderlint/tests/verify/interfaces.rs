@@ -1,6 +1,15 @@
 //! Kernels to which a host would have to give other things are not compared.
 
-use super::pairs::of_two;
+use super::pairs;
+
+/// What is said of two files with these texts. Each test writes them to a folder of its own.
+fn of_two(texts: [&str; 2]) -> String {
+    let test = std::thread::current()
+        .name()
+        .unwrap_or_default()
+        .replace("::", "-");
+    pairs::of_two(&test, texts, &[])
+}
 
 /// What a kernel with these globals and this body is.
 fn kernel(globals: &str, body: &str) -> String {
@@ -15,14 +24,14 @@ fn differ(globals: &str, body: &str, change: [&str; 2], expected: &str) {
     let first = kernel(globals, body);
     let second = first.replace(change[0], change[1]);
     assert_ne!(first, second, "{}", change[0]);
-    let said = of_two("faces", [&first, &second], &[]);
+    let said = of_two([&first, &second]);
     assert_eq!(
         said,
         format!("2 error: these are kernels of two interfaces: {expected}\n")
     );
     // What is said is due to the difference.
     for same in [first, second] {
-        let said = of_two("faces", [&same, &same.replace("gi :", "index :")], &[]);
+        let said = of_two([&same, &same.replace("gi :", "index :")]);
         assert!(!said.contains("two interfaces"), "{said}");
     }
 }
@@ -31,7 +40,7 @@ fn differ(globals: &str, body: &str, change: [&str; 2], expected: &str) {
 #[track_caller]
 fn alike(globals: [&str; 2], body: &str) {
     let [first, second] = globals.map(|globals| kernel(globals, body));
-    let said = of_two("faces", [&first, &second], &[]);
+    let said = of_two([&first, &second]);
     assert_eq!(
         said,
         "0 Main: proved equal at every wave size under every lane map tried\n"
@@ -337,14 +346,10 @@ fn attributes_are_those_of_the_other() {
         differ(&format!("{globals} {OUT}"), body, change, expected);
     }
     let signed = |signature: &str| kernel(OUT, "Y[id.x] = 1;").replace("[num", &format!("{signature}[num"));
-    let said = of_two(
-        "faces",
-        [
-            &signed("[RootSignature(\"UAV(u0)\")] "),
-            &signed("[RootSignature(\"UAV(u1)\")] "),
-        ],
-        &[],
-    );
+    let said = of_two([
+        &signed("[RootSignature(\"UAV(u0)\")] "),
+        &signed("[RootSignature(\"UAV(u1)\")] "),
+    ]);
     assert_eq!(
         said,
         "2 error: these are kernels of two interfaces: the root signature is `\"UAV(u0)\"` in a.hlsl, and `\"UAV(u1)\"` in b.hlsl\n"
@@ -354,14 +359,10 @@ fn attributes_are_those_of_the_other() {
 #[test]
 fn what_host_code_gives_to_parameters_comes_in_one_order() {
     let entry = |parameters: &str| kernel(OUT, "Y[id.x] = a;").replace("uint gi : SV_GroupIndex", parameters);
-    let said = of_two(
-        "faces",
-        [
-            &entry("uniform uint a, uniform uint b"),
-            &entry("uniform uint b, uniform uint a"),
-        ],
-        &[],
-    );
+    let said = of_two([
+        &entry("uniform uint a, uniform uint b"),
+        &entry("uniform uint b, uniform uint a"),
+    ]);
     assert_eq!(
         said,
         "2 error: these are kernels of two interfaces: what host code gives its parameters is Scalar(Uint) a, Scalar(Uint) b in a.hlsl, and Scalar(Uint) b, Scalar(Uint) a in b.hlsl\n"
