@@ -145,7 +145,7 @@ fn is_alike(kernels: [&Kernel<'_>; 2], globals: [&Global; 2]) -> Result<()> {
         return unlike(&what, kernels, texts());
     }
     // Settings of a sampler, and what a member is until host code sets it.
-    let [a, b] = of_both(|kernel, global| kernel.value(global));
+    let [a, b] = of_both(value);
     if a != b {
         return unlike(&what, kernels, texts());
     }
@@ -395,15 +395,6 @@ impl<'a> Kernel<'a> {
         declared.is_some_and(|of| of.fields.iter().all(|field| field.semantic.is_some()))
     }
 
-    /// What stands behind `=` or between braces in the declaration of what host code sets.
-    fn value(&self, global: &Global) -> String {
-        let text = self.text(global);
-        let at = text
-            .find(['=', '{'])
-            .filter(|_| !matches!(global.ty, Type::Struct(_)));
-        at.and_then(|at| text.get(at..)).unwrap_or_default().to_owned()
-    }
-
     /// A declaration on one line, without its semicolon.
     fn text(&self, global: &Global) -> String {
         self.line(global.span).trim_end_matches(';').trim_end().to_owned()
@@ -414,6 +405,14 @@ impl<'a> Kernel<'a> {
         let words: Vec<&str> = text.split_whitespace().collect();
         words.join(" ")
     }
+}
+
+/// What stands behind `=` or between braces in the declaration of what host code sets.
+fn value(kernel: &Kernel<'_>, global: &Global) -> String {
+    let text = kernel.text(global);
+    let at = text.find(['=', '{']);
+    let at = at.filter(|_| !matches!(global.ty, Type::Struct(_)));
+    at.and_then(|at| text.get(at..)).unwrap_or_default().to_owned()
 }
 
 /// What stands behind the name that a declaration gives, as far as it is about that name, without blanks.

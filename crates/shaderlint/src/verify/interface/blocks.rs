@@ -59,7 +59,7 @@ impl<'a> Block<'a> {
 
 /// Whether one of these has a `packoffset`.
 pub(super) fn are_placed(shader: &Shader, members: &[&Global]) -> bool {
-    members.iter().any(|member| packoffset(shader, member).is_some())
+    members.iter().any(|member| is_placed(shader, member))
 }
 
 /// The byte at which the last of these members lies. Members without a `packoffset` follow the one before as closely as
@@ -69,9 +69,10 @@ pub(super) fn are_placed(shader: &Shader, members: &[&Global]) -> bool {
 pub(super) fn offset(shader: &Shader, members: &[&Global]) -> Option<u32> {
     let (mut start, mut end) = (None, Some(0u32));
     for member in members {
-        start = match packoffset(shader, member) {
-            Some(given) => given,
-            None => end.and_then(|end| following(end, &member.ty)),
+        start = if is_placed(shader, member) {
+            packoffset(shader, member)
+        } else {
+            end.and_then(|end| following(end, &member.ty))
         };
         end = start.and_then(|start| start.checked_add(size(&member.ty)?));
     }
@@ -103,18 +104,17 @@ fn size(ty: &Type) -> Option<u32> {
     }
 }
 
-/// The byte that a member's `packoffset` gives; `Some(None)` if it was not understood.
-fn packoffset(shader: &Shader, member: &Global) -> Option<Option<u32>> {
+fn is_placed(shader: &Shader, member: &Global) -> bool {
+    super::declarator(shader, member).contains("packoffset(")
+}
+
+/// The byte that a member's `packoffset` gives.
+fn packoffset(shader: &Shader, member: &Global) -> Option<u32> {
     let text = super::declarator(shader, member);
     let (_, given) = text.split_once("packoffset(")?;
     let (given, _) = given.split_once(')')?;
     let (register, component) = given.split_once('.').unwrap_or((given, "x"));
-    let number = register
-        .strip_prefix(['c', 'C'])
-        .and_then(|number| number.parse::<u32>().ok());
-    let component = ["x", "y", "z", "w"].iter().position(|name| *name == component);
-    let byte = number
-        .zip(component)
-        .and_then(|(number, component)| number.checked_mul(16)?.checked_add(4 * component as u32));
-    Some(byte)
+    let number: u32 = register.strip_prefix(['c', 'C'])?.parse().ok()?;
+    let component = ["x", "y", "z", "w"].iter().position(|name| *name == component)?;
+    number.checked_mul(16)?.checked_add(4 * component as u32)
 }
