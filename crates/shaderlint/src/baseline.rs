@@ -14,6 +14,7 @@ use toml::Spanned;
 use crate::config::{Misconfigured, here, misconfigured, text_of};
 use crate::explain;
 use crate::lint::Looked;
+use crate::wording::mistake;
 
 const ABOUT: &str = "\
 # Findings that were there before, counted by file and rule: only what exceeds the count is told.
@@ -209,8 +210,7 @@ pub(crate) fn write(looked: &[Looked], is_on: &dyn Fn(&str, &Path) -> bool) -> R
 }
 
 pub(crate) fn parse(path: &Path, text: &str) -> Result<Counts> {
-    toml::from_str(text)
-        .map_err(|error| misconfigured(path, text, error.span().unwrap_or(0..0), error.message()).into())
+    toml::from_str(text).map_err(|error| mistake(path, text, &error, &[]).into())
 }
 
 fn text(counts: &Counts) -> String {

@@ -242,9 +242,14 @@ fn find_upwards(folder: &Path, fence: Option<&[PathBuf]>) -> Option<PathBuf> {
         .find_map(|names| {
             let mut paths =
                 upwards(folder, fence).flat_map(|folder| names.iter().map(|name| folder.join(name)));
-            paths.find(|path| path.is_file() && is_inside(path, fence))
+            paths.find(|path| is_meant(path) && is_inside(path, fence))
         })
         .map(|path| shown(&path))
+}
+
+/// Whether there is something to read, or to complain of: a folder, or a link that leads nowhere.
+fn is_meant(path: &Path) -> bool {
+    path.is_file() || path.is_dir() || (path.is_symlink() && !path.exists())
 }
 
 /// The folder and those around it, as far as one may look.

@@ -14,7 +14,7 @@ use crate::lint::{self, Options, Role, Stop, Target};
 use crate::report::{self, Results};
 use crate::terminal::Style;
 use crate::walk::{Asked, Input};
-use crate::{Outcome, baseline, server};
+use crate::{Outcome, baseline, server, wording};
 
 /// The formats that machines read.
 const FORMATS: [(&str, OutputFormat); 7] = [
@@ -100,7 +100,7 @@ pub fn configuration(name: &str, text: &str) -> Result<(), Wrong> {
             .downcast_ref::<Misconfigured>()
             .map(|wrong| wrong.place.clone());
         Wrong {
-            message: format!("{error:#}"),
+            message: wording::of_error(&error),
             place,
         }
     })

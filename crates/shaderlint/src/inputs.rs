@@ -12,14 +12,14 @@ use crate::args::{CheckArgs, FileArgs};
 use crate::changed;
 use crate::config::{Projects, here, shown};
 use crate::includes::is_same;
-use crate::lint::{self, Options, Target};
+use crate::lint::{self, Failure, Options, Target};
 use crate::walk::{self, Asked, Input};
 
 /// What standard input is called where nobody says.
 const STDIN: &str = "<stdin>";
 
 /// The files to look at, each with what holds for it; and what is wrong with the arguments.
-pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<String>)> {
+pub(crate) fn inputs(args: &CheckArgs) -> Result<(Vec<Target>, Vec<Failure>)> {
     let mut projects = Projects::new(&args.source);
     let (found, failures) = if let Some(name) = stdin(args)? {
         let input = Input {

@@ -41,6 +41,7 @@ mod verify;
 mod walk;
 #[cfg(feature = "gpu")]
 mod wgsl;
+mod wording;
 mod write;
 
 use std::process::ExitCode;

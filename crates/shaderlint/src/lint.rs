@@ -25,6 +25,7 @@ use crate::panics;
 use crate::scan;
 use crate::variants::{readings, union};
 use crate::walk::{self, Asked, Input};
+use crate::wording;
 use crate::write;
 
 /// Places are 32-bit offsets into the expanded text, which is longer than the file.
@@ -184,7 +185,40 @@ pub(crate) struct Fixed {
     /// What the file has become, or would.
     pub bytes: Option<Arc<[u8]>>,
     /// Why nothing was fixed that could have been.
-    pub failure: Option<String>,
+    pub failure: Option<Failure>,
+}
+
+/// Why something could not be looked at, or not be fixed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub path: String,
+    /// The path is in it.
+    pub text: String,
+}
+
+impl Failure {
+    /// What kept us from doing our job with this file.
+    pub fn of(path: &Path, error: &anyhow::Error) -> Failure {
+        Failure {
+            path: path.display().to_string(),
+            text: wording::of_error(error),
+        }
+    }
+
+    pub fn new(path: &Path, message: &str) -> Failure {
+        let path = path.display().to_string();
+        Failure {
+            text: format!("{path}: {message}"),
+            path,
+        }
+    }
+
+    /// What is said beside the path.
+    pub fn message(&self) -> &str {
+        let rest = self.text.strip_prefix(&self.path);
+        rest.and_then(|rest| rest.strip_prefix(": "))
+            .unwrap_or(&self.text)
+    }
 }
 
 /// One file for a subcommand that works on a single one.

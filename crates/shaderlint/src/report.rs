@@ -30,7 +30,7 @@ pub(crate) use text::problems;
 pub(crate) use text::{Detail, WIDTH, doubt, failure, problems_of, wrap};
 
 use crate::args::OutputFormat;
-use crate::lint::Looked;
+use crate::lint::{Failure, Looked};
 use crate::terminal::Style;
 
 /// What a run showed.
@@ -38,7 +38,7 @@ use crate::terminal::Style;
 pub(crate) struct Results<'a> {
     pub looked: &'a [Looked],
     /// Why some files could not be looked at.
-    pub failures: &'a [String],
+    pub failures: &'a [Failure],
 }
 
 /// All findings in one of the formats.
@@ -52,7 +52,7 @@ pub(crate) fn findings(results: Results, format: OutputFormat, style: Style) -> 
             let rendered = results.looked.iter().map(|one| text::concise(one, style));
             Ok(rendered.collect::<String>().into_bytes())
         }
-        OutputFormat::Json => json::json(results.looked),
+        OutputFormat::Json => json::json(results),
         OutputFormat::Sarif => sarif::sarif(results),
         OutputFormat::Github => Ok(github::github(results.looked, checkout()).into_bytes()),
         OutputFormat::Gitlab => gitlab::gitlab(results.looked, checkout()),

@@ -19,7 +19,7 @@ use crate::baseline::Baselines;
 use crate::config::{Misconfigured, Projects, here};
 use crate::encoding::encoded_like;
 use crate::includes::Files;
-use crate::lint::{self, Counted, FixMode, Included, Looked, Options, Role, Stop, Target};
+use crate::lint::{self, Counted, Failure, FixMode, Included, Looked, Options, Role, Stop, Target};
 use crate::report::{self, Detail, Results};
 use crate::terminal::Style;
 use crate::walk::Asked;
@@ -42,13 +42,13 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     let mut results = look_at_all(&inputs, &options);
     keep_what_is_in_headers(&inputs, &mut results, &options);
     let mut looked = Vec::new();
-    for result in results {
+    for (target, result) in inputs.iter().zip(results) {
         match result {
             Ok(mut one) => {
                 failures.extend(one.fixed.failure.take());
                 looked.push(one);
             }
-            Err(error) => failures.push(format!("{error:#}")),
+            Err(error) => failures.push(Failure::of(&target.input.path, &error)),
         }
     }
     say_once(&mut looked);
@@ -100,7 +100,7 @@ pub(crate) struct Job {
     pub inputs: Vec<Target>,
     options: Options,
     /// What is wrong with the arguments.
-    pub failures: Vec<String>,
+    pub failures: Vec<Failure>,
 }
 
 /// Works out what is to be done; `stdin` is a file that is not read from disk.
@@ -164,11 +164,11 @@ fn is_on(inputs: &[Target], options: &Options, rule: &str, file: &Path) -> bool 
 fn write_baseline(
     args: &CheckArgs,
     looked: &[Looked],
-    failures: &[String],
+    failures: &[Failure],
     is_on: &dyn Fn(&str, &Path) -> bool,
 ) -> Result<Outcome> {
     for failure in failures {
-        terminal::complain(failure);
+        terminal::complain(&failure.text);
     }
     // A file that could not be looked at would lose what is known of it.
     ensure!(failures.is_empty(), "no baseline is written");
@@ -226,7 +226,9 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
             match (fixed, result) {
                 (Ok(fixed), result) => *result = Ok(fixed),
                 // What is not fixed is still found.
-                (Err(error), Ok(one)) => one.fixed.failure = Some(format!("{error:#}")),
+                (Err(error), Ok(one)) => {
+                    one.fixed.failure = Some(Failure::of(&target.input.path, &error));
+                }
                 (Err(_), Err(_)) => {}
             }
         }
@@ -433,7 +435,7 @@ fn show(args: &CheckArgs, results: Results, stale: &[Misconfigured], stdout_is_t
         None => terminal::print(&text)?,
     }
     for failure in results.failures {
-        terminal::complain(failure);
+        terminal::complain(&failure.text);
     }
     for one in stale.iter().filter(|_| !output.quiet) {
         terminal::warn(&one.message);

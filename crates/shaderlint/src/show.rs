@@ -19,7 +19,7 @@ pub(crate) fn files(args: &CheckArgs) -> Result<Outcome> {
         .map(|target| format!("{}\n", target.input.path.display()));
     terminal::print(lines.collect::<String>().as_bytes())?;
     for failure in &failures {
-        terminal::complain(failure);
+        terminal::complain(&failure.text);
     }
     Ok(if failures.is_empty() {
         Outcome::Clean

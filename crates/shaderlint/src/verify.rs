@@ -34,7 +34,7 @@ use crate::includes::Files as Sources;
 use crate::lint::{self, OneFile, Unit};
 use crate::terminal::Style;
 use crate::walk::{self, Asked, Input};
-use crate::{Outcome, kernel, report, terminal, write};
+use crate::{Outcome, kernel, report, terminal, wording, write};
 
 /// Arguments of `shaderlint verify`.
 #[derive(Debug, clap::Args)]
@@ -201,7 +201,7 @@ impl Verification<'_> {
         let (inputs, problems) = walk::walk(&[(args.path.clone(), Asked::Found)], &mut is_shader);
         let sources = Sources::new(Vec::new(), &[]);
         for problem in problems {
-            terminal::complain(&problem);
+            terminal::complain(&problem.text);
             self.could_not = true;
         }
         let has_kernel = |input: &&Input| lint::may_have_entry(&sources, &input.path);
@@ -338,8 +338,9 @@ impl Verification<'_> {
         }
         self.show_problems(units);
         anyhow!(
-            "{} not read in full; as far as it was, {error:#}",
-            names.join(" and ")
+            "{} not read in full; as far as it was, {}",
+            names.join(" and "),
+            wording::of_error(&error)
         )
     }
 

@@ -7,6 +7,8 @@ use globset::{GlobBuilder, GlobMatcher};
 use ignore::WalkBuilder;
 
 use crate::config;
+use crate::lint::Failure;
+use crate::wording;
 
 /// What a folder is searched for. Files that are named are read whatever they are called.
 pub(crate) const EXTENSIONS: [&str; 12] = [
@@ -38,7 +40,7 @@ pub(crate) enum Asked {
 pub(crate) fn walk(
     arguments: &[(PathBuf, Asked)],
     is_shader: &mut dyn FnMut(&Path) -> bool,
-) -> (Vec<Input>, Vec<String>) {
+) -> (Vec<Input>, Vec<Failure>) {
     let mut inputs = Vec::new();
     let mut problems = Vec::new();
     for (argument, asked) in arguments {
@@ -52,7 +54,7 @@ pub(crate) fn walk(
         } else if is_pattern(argument) && *asked == Asked::Named {
             pattern(argument, &mut inputs, &mut problems);
         } else {
-            problems.push(format!("{}: no such file or folder", argument.display()));
+            problems.push(Failure::new(argument, "no such file or folder"));
         }
     }
     // Of several ways to a file the most explicit counts, and of its names the shortest.
@@ -76,7 +78,7 @@ fn folder(
     root: &Path,
     is_shader: &mut dyn FnMut(&Path) -> bool,
     inputs: &mut Vec<Input>,
-    problems: &mut Vec<String>,
+    problems: &mut Vec<Failure>,
 ) {
     let walk = WalkBuilder::new(root)
         .require_git(false)
@@ -91,7 +93,10 @@ fn folder(
                 }
             }
             Ok(_) => {}
-            Err(error) => problems.push(error.to_string()),
+            Err(error) => problems.push(Failure {
+                path: root.display().to_string(),
+                text: wording::of_walk(&error),
+            }),
         }
     }
 }
@@ -209,11 +214,11 @@ fn is_pattern(argument: &Path) -> bool {
 
 /// Expands a pattern as a shell with `globstar` would: `*` and `?` stay within a folder, `**` does not, hidden files
 /// are left out, ignored files are not.
-fn pattern(argument: &Path, inputs: &mut Vec<Input>, problems: &mut Vec<String>) {
+fn pattern(argument: &Path, inputs: &mut Vec<Input>, problems: &mut Vec<Failure>) {
     let matcher = match matcher(argument) {
         Ok(matcher) => matcher,
         Err(error) => {
-            problems.push(format!("{}: {error}", argument.display()));
+            problems.push(Failure::new(argument, &error));
             return;
         }
     };
@@ -236,7 +241,7 @@ fn pattern(argument: &Path, inputs: &mut Vec<Input>, problems: &mut Vec<String>)
         }
     }
     if inputs.len() == before {
-        problems.push(format!("{}: no file matches", argument.display()));
+        problems.push(Failure::new(argument, "no file matches"));
     }
 }
 

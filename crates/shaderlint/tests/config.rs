@@ -72,7 +72,7 @@ quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1]
         said(&folder, &["--config", "gone.toml"]),
         str![[r#"
 2
-error: gone.toml: No such file or directory (os error 2)
+error: gone.toml: no such file or folder
 
 "#]]
     );
@@ -91,7 +91,7 @@ fn mistakes_are_shown_where_they_are() {
         check("key", "profile = \"cs_6_6\"\ndefine = [\"A\"]\n"),
         str![[r#"
 2
-error: unknown field `define`, expected one of `profile`, `baseline`, `files`, `preprocess`, `variant`, `levels`, `override`
+error: no key is called `define` here; did you mean `defines` in `[preprocess]`?
   ┌─ shaderlint.toml:2:1
   │
 2 │ define = ["A"]
@@ -156,7 +156,7 @@ error: `1B` is not a name
         check("defines", "[preprocess]\ndefines = 3\n"),
         str![[r#"
 2
-error: invalid type: integer `3`, expected definitions: ["A", "B=2"] or { A = true, B = 2 }
+error: expected definitions: ["A", "B=2"] or { A = true, B = 2 }, found number `3`
   ┌─ shaderlint.toml:2:11
   │
 2 │ defines = 3
@@ -169,7 +169,7 @@ error: invalid type: integer `3`, expected definitions: ["A", "B=2"] or { A = tr
         check("define-table", "[preprocess]\ndefines = { A = true, B = [1] }\n"),
         str![[r#"
 2
-error: invalid type: sequence, expected a string, an integer or a boolean
+error: expected a string, an integer or a boolean, found an array
   ┌─ shaderlint.toml:2:27
   │
 2 │ defines = { A = true, B = [1] }
@@ -224,7 +224,7 @@ error: a second variant called `x`
         check("nameless", "[[variant]]\ndefines = [\"A\"]\n"),
         str![[r#"
 2
-error: missing field `name`
+error: `name` is missing
   ┌─ shaderlint.toml:1:1
   │
 1 │ [[variant]]
@@ -233,6 +233,89 @@ error: missing field `name`
 
 "#]]
     );
+}
+
+#[test]
+fn misspelt_keys_and_other_types_are_told_in_words_of_toml() {
+    let said = |text: &str| {
+        let folder = Folder::new("misspelt")
+            .with("shaderlint.toml", text)
+            .with("a.hlsl", RACE);
+        let said = folder.said(&[]);
+        let mut lines = said.lines().skip(1);
+        let message = lines.next().unwrap_or_default().to_owned();
+        let place = lines.next().unwrap_or_default();
+        format!(
+            "{message} @{}\n",
+            place.rsplit("toml:").next().unwrap_or_default()
+        )
+    };
+    let texts = [
+        "[preproces]\n",
+        "[colours]\n",
+        "[preprocess]\ninclude_dirs = []\n",
+        "exclude = []\n",
+        "[levels]\nperf = \"warning\"\n",
+        "[levels]\nperf = \"loud\"\n",
+        "[levels]\nperf = 3\n",
+        "[variant]\nname = \"x\"\n",
+        "profile = 6\n",
+        "files = 3\n",
+        "baseline = 3\n",
+        "[files]\nexclude = \"a\"\n",
+        "[preprocess]\ndefines = { A = 1.5 }\n",
+        "[preprocess]\nvirtual-dirs = [\"a\"]\n",
+        "[preprocess]\n\"a`, expected `b\" = 1\n",
+    ];
+    assert_data_eq!(
+        texts.map(said).concat(),
+        str![[r#"
+error: no key is called `preproces` here; did you mean `preprocess`? @1:2
+error: no key is called `colours` here: they are `profile`, `baseline`, `files`, `preprocess`, `variant`, `levels`, `override` @1:2
+error: no key is called `include_dirs` here; did you mean `include-dirs`? @2:1
+error: no key is called `exclude` here; did you mean `exclude` in `[files]`? @1:1
+error: `warning` is none of `off`, `info`, `warn`, `error`; did you mean `warn`? @2:8
+error: `loud` is none of `off`, `info`, `warn`, `error` @2:8
+error: expected a string @2:8
+error: expected an array of tables: write `[[variant]]` @1:1
+error: expected a string, found number `6` @1:11
+error: expected a table, found number `3` @1:9
+error: expected a path, found number `3` @1:12
+error: expected an array, found string "a" @2:11
+error: expected a string, an integer or a boolean, found number `1.5` @2:17
+error: expected a table, found an array @2:16
+error: no key is called `a`, expected `b` here: they are `defines`, `include-dirs`, `virtual-dirs` @2:1
+
+"#]]
+    );
+}
+
+#[test]
+fn what_is_called_like_a_configuration_and_is_none_is_told() {
+    let folder = Folder::new("no-configuration").with("shaderlint.toml/a.hlsl", RACE);
+    assert_data_eq!(folder.said(&["shaderlint.toml/a.hlsl"]), str![[r#"
+2
+error: shaderlint.toml: a folder, not a file
+
+"#]]);
+    assert_data_eq!(
+        folder.said(&["--config", "shaderlint.toml", "shaderlint.toml/a.hlsl"]),
+        str![[r#"
+2
+error: shaderlint.toml: a folder, not a file
+
+"#]]
+    );
+    #[cfg(unix)]
+    {
+        let folder = Folder::new("no-configuration-by-link").with("a.hlsl", RACE);
+        std::os::unix::fs::symlink("gone.toml", folder.0.join("shaderlint.toml")).unwrap();
+        assert_data_eq!(folder.said(&[]), str![[r#"
+2
+error: shaderlint.toml: no such file or folder
+
+"#]]);
+    }
 }
 
 #[test]
@@ -362,7 +445,7 @@ error: Unexpected word
         broken.said(&["typed"]),
         str![[r#"
 2
-error: invalid type: string "inc", expected a sequence
+error: expected an array, found string "inc"
   ┌─ typed/shadertoolsconfig.json:1:1
   │
 1 │ { "hlsl.additionalIncludeDirectories": "inc" }
@@ -622,7 +705,7 @@ warning: cannot find `gone.hlsli`
         folder.said(&["preprocess", "gone.hlsl"]),
         str![[r#"
 2
-error: gone.hlsl: No such file or directory (os error 2)
+error: gone.hlsl: no such file or folder
 
 "#]]
     );

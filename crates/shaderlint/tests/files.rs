@@ -122,7 +122,7 @@ error: error parsing glob '[a': unclosed character class; missing ']'
         broken.said(&["--show-files"]),
         str![[r#"
 2
-error: invalid type: integer `1`, expected a sequence
+error: expected an array, found number `1`
   ┌─ shaderlint.toml:2:11
   │
 2 │ include = 1
@@ -724,7 +724,7 @@ error: gone.toml: no such baseline; --write-baseline writes it
         said(&folder, &["--baseline", "bad.toml"]),
         str![[r#"
 2
-error: invalid value: integer `-1`, expected usize
+error: expected a whole number, 0 or more, found number `-1`
   ┌─ bad.toml:2:8
   │
 2 │ race = -1
@@ -737,7 +737,7 @@ error: invalid value: integer `-1`, expected usize
         said(&folder, &["--baseline", "ci/known.toml", "--write-baseline"]),
         str![[r#"
 2
-error: ci/known.toml: No such file or directory (os error 2)
+error: ci/known.toml: no such file or folder
 
 "#]]
     );

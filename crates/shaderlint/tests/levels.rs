@@ -137,7 +137,7 @@ error: no rule is called `groupshared-races`; did you mean `groupshared-race`?
         check("[levels]\nperf = \"none\"\n"),
         str![[r#"
 2
-error: unknown variant `none`, expected one of `off`, `info`, `warn`, `error`
+error: `none` is none of `off`, `info`, `warn`, `error`
   ┌─ shaderlint.toml:2:8
   │
 2 │ perf = "none"
@@ -150,7 +150,7 @@ error: unknown variant `none`, expected one of `off`, `info`, `warn`, `error`
         check("[[override]]\nlevels = { perf = \"off\" }\n"),
         str![[r#"
 2
-error: missing field `paths`
+error: `paths` is missing
   ┌─ shaderlint.toml:1:1
   │
 1 │ [[override]]
@@ -163,7 +163,7 @@ error: missing field `paths`
         check("[[override]]\npaths = [\"a\"]\nlevel = { perf = \"off\" }\n"),
         str![[r#"
 2
-error: unknown field `level`, expected `paths` or `levels`
+error: no key is called `level` here; did you mean `levels`?
   ┌─ shaderlint.toml:3:1
   │
 3 │ level = { perf = "off" }

@@ -51,6 +51,32 @@ src/race.hlsl:6:18: groupshared-race data race on g_Sum[1]
 }
 
 #[test]
+fn json_has_what_could_not_be_looked_at() {
+    let folder = Folder::new("json-failures").with("binary.hlsl", b"\0\xff\0");
+    let arguments = ["--output-format", "json", "gone.hlsl", "*.none", "binary.hlsl"];
+    let printed: serde_json::Value = serde_json::from_str(&folder.printed(&arguments)).unwrap();
+    assert_data_eq!(
+        serde_json::to_string_pretty(&printed["problems"]).unwrap(),
+        str![[r#"
+[
+  {
+    "message": "no such file or folder",
+    "path": "gone.hlsl"
+  },
+  {
+    "message": "no file matches",
+    "path": "*.none"
+  },
+  {
+    "message": "not a text file (UTF-8, or UTF-16 with a byte order mark)",
+    "path": "binary.hlsl"
+  }
+]
+"#]]
+    );
+}
+
+#[test]
 fn gitlab_has_a_code_quality_report() {
     let folder = of_each("gitlab");
     assert_data_eq!(
@@ -262,7 +288,7 @@ src/race.hlsl:6:18: groupshared-race data race on g_Sum[1]
         folder.said(&["-o", "gone/found.txt"]),
         str![[r#"
 2
-error: gone/found.txt: No such file or directory (os error 2)
+error: gone/found.txt: no such file or folder
 
 "#]]
     );

@@ -12,7 +12,7 @@ use crate::args::SourceArgs;
 use crate::config::{Projects, misconfigured, text_of};
 use crate::lint::{OneFile, Unit};
 use crate::source_text::{Place, SourceText, legible};
-use crate::{kernel, walk};
+use crate::{kernel, walk, wording};
 
 /// What a pipeline is written in.
 const FILE: &str = "pipeline.toml";
@@ -210,7 +210,10 @@ fn system(
     text: String,
     unit: &mut dyn FnMut(&str, AtPlace<'_>) -> Result<Unit>,
 ) -> Result<System> {
-    let wrong = |error: PipelineError| misconfigured(path, &text, error.place, legible(&error.message));
+    let wrong = |error: PipelineError| {
+        let message = wording::of_serde(&error.message, &[]);
+        misconfigured(path, &text, error.place, legible(&message))
+    };
     let pipeline = Pipeline::parse(&text).map_err(wrong)?;
     let mut kernels: Vec<Lowered> = Vec::new();
     for KernelName {
@@ -225,7 +228,7 @@ fn system(
                 path,
                 &text,
                 place.clone(),
-                legible(&format!("{error:#}"))
+                legible(&wording::of_error(&error))
             ))
         };
         let unit = unit(file, &|error| at(file_place, error))?;

@@ -67,6 +67,20 @@ fn editors_are_told_what_is_read() {
 }
 
 #[test]
+fn keys_are_looked_for_in_the_tables_that_have_them() {
+    let schema = schema();
+    for (table, keys) in super::TABLES {
+        let name = table[..1].to_uppercase() + &table[1..];
+        let properties = schema["definitions"][&name]["properties"].as_object();
+        let mut there: Vec<&str> = properties.expect("a table").keys().map(String::as_str).collect();
+        there.sort_unstable();
+        let mut said = keys.to_vec();
+        said.sort_unstable();
+        assert_eq!(said, there, "[{table}]");
+    }
+}
+
+#[test]
 fn the_schema_takes_what_is_documented_and_nothing_else() {
     let schema = jsonschema::validator_for(&schema()).expect("a schema");
     let page = std::fs::read_to_string(root().join("docs/configuration.md")).expect("the page");

@@ -16,9 +16,16 @@ use super::{
     Definition, NO_FOLDER, Project, Variant, definition, here, is_name, misconfigured, profile, shown,
     text_of,
 };
+use crate::wording::mistake;
 
 /// What the file may be called; the first, where a folder has both.
 pub(crate) const NAMES: [&str; 2] = ["shaderlint.toml", ".shaderlint.toml"];
+
+/// The keys that stand in a table of their own, for whoever looks for them elsewhere.
+const TABLES: [(&str, &[&str]); 2] = [
+    ("files", &["include", "exclude"]),
+    ("preprocess", &["defines", "include-dirs", "virtual-dirs"]),
+];
 
 /// What shaderlint does with the files at and below this one's folder.
 #[derive(Deserialize)]
@@ -114,8 +121,7 @@ pub(super) fn read(path: &Path) -> Result<Project> {
 
 /// The same of a file that holds `text`.
 pub(crate) fn parse(path: &Path, text: &str) -> Result<Project> {
-    let file: File = toml::from_str(text)
-        .map_err(|error| misconfigured(path, text, error.span().unwrap_or(0..0), error.message()))?;
+    let file: File = toml::from_str(text).map_err(|error| mistake(path, text, &error, &TABLES))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     let matcher = |patterns: &[Spanned<String>]| -> Result<Gitignore> {
         let mut matcher = GitignoreBuilder::new(here(folder));

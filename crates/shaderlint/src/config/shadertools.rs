@@ -10,6 +10,7 @@ use jsonc_parser::{ParseOptions, parse_to_serde_value};
 use serde::Deserialize;
 
 use super::{NO_FOLDER, Project, is_inside, is_name, misconfigured, overlaid, shown, text_of, upwards};
+use crate::wording;
 
 pub(crate) const NAME: &str = "shadertoolsconfig.json";
 
@@ -63,8 +64,8 @@ fn file(path: &Path, text: &str) -> Result<File> {
         let range = error.range();
         misconfigured(path, text, range.start..range.end, error.kind().to_string())
     })?;
-    let file: File =
-        serde_json::from_value(value).map_err(|error| misconfigured(path, text, 0..0, error.to_string()))?;
+    let file: File = serde_json::from_value(value)
+        .map_err(|error| misconfigured(path, text, 0..0, wording::of_serde(&error.to_string(), &[])))?;
     if let Some(name) = file.definitions.keys().find(|name| !is_name(name)) {
         let start = text.find(&format!("\"{name}\"")).unwrap_or(0);
         return Err(misconfigured(

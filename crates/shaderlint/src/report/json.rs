@@ -5,6 +5,7 @@ use shaderlint_hlsl::Problem;
 use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Level, Safety, Verdict};
 
 use crate::lint::Looked;
+use crate::report::Results;
 use crate::source_text::{Place, SourceTexts};
 
 #[derive(Serialize)]
@@ -30,7 +31,7 @@ struct FindingOutput<'a> {
     fix: Option<FixOutput<'a>>,
 }
 
-/// Something that could not be read, or not be run to its end.
+/// Something that is not there, could not be read, or not be run to its end.
 #[derive(Serialize)]
 struct ProblemOutput<'a> {
     path: String,
@@ -63,7 +64,7 @@ struct EditOutput<'a> {
 }
 
 /// All findings as one JSON document.
-pub(super) fn json(looked: &[Looked]) -> anyhow::Result<Vec<u8>> {
+pub(super) fn json(Results { looked, failures }: Results) -> anyhow::Result<Vec<u8>> {
     let (mut findings, mut problems) = (Vec::new(), Vec::new());
     for one in looked {
         let texts = SourceTexts::new(&one.sources);
@@ -76,6 +77,11 @@ pub(super) fn json(looked: &[Looked]) -> anyhow::Result<Vec<u8>> {
                 .map(|problem| problem_output(one, &texts, problem)),
         );
     }
+    problems.extend(failures.iter().map(|failure| ProblemOutput {
+        path: failure.path.clone(),
+        place: None,
+        message: failure.message(),
+    }));
     let output = Output {
         version: env!("CARGO_PKG_VERSION"),
         findings,

@@ -39,7 +39,7 @@ pub(super) fn junit(results: Results) -> Result<Vec<u8>> {
                 suite(xml, "shaderlint", (count, 0, count), |xml| {
                     results.failures.iter().try_for_each(|failure| {
                         case(xml, "could not be looked at", "shaderlint", 0, |xml| {
-                            outcome(xml, "error", "failure", failure, "")
+                            outcome(xml, "error", "failure", &failure.text, "")
                         })
                     })
                 })?;

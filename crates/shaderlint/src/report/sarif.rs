@@ -230,7 +230,7 @@ pub(super) fn sarif(results: Results) -> Result<Vec<u8>> {
     let is_successful = results.failures.is_empty();
     notifications.extend(results.failures.iter().map(|failure| Notification {
         level: "error",
-        message: message(failure),
+        message: message(&failure.text),
         locations: Vec::new(),
     }));
     let log = Log {

@@ -117,6 +117,13 @@ fn looked() -> Looked {
     }
 }
 
+fn json_of(looked: &[Looked]) -> anyhow::Result<Vec<u8>> {
+    super::json::json(super::Results {
+        looked,
+        failures: &[],
+    })
+}
+
 #[test]
 fn full() {
     let text = super::text::full(&looked(), Style::default()).unwrap_or_default();
@@ -178,7 +185,7 @@ scan.hlsl:15:9: groupshared-race data race on g_Scan[1]
 
 #[test]
 fn json() {
-    let text = super::json::json(&[looked()]).unwrap_or_default();
+    let text = json_of(&[looked()]).unwrap_or_default();
     assert_data_eq!(
         String::from_utf8_lossy(&text).into_owned(),
         str![[r#"
@@ -264,7 +271,7 @@ fn json_has_what_could_not_be_read() {
         report: Report::default(),
         ..looked()
     };
-    let text = super::json::json(&[unread]).expect("it is all text");
+    let text = json_of(&[unread]).expect("it is all text");
     assert_data_eq!(
         String::from_utf8_lossy(&text).into_owned(),
         str![[r#"

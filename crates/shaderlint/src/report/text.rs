@@ -16,6 +16,7 @@ use crate::lint::Looked;
 use crate::lint::Unit;
 use crate::source_text::SourceTexts;
 use crate::terminal::{self, Style};
+use crate::wording;
 
 /// Notes are wrapped here; lines of source are not.
 pub(crate) const WIDTH: usize = 80;
@@ -191,7 +192,7 @@ pub(crate) fn problems_of(looked: &Looked, detail: Detail, style: Style) -> Stri
 pub(crate) fn failure(error: &anyhow::Error) {
     match error.downcast_ref() {
         Some(misconfigured) => at_place(Snippet::error(), misconfigured),
-        None => terminal::complain(&format!("{error:#}")),
+        None => terminal::complain(&wording::of_error(error)),
     }
 }
 

@@ -12,6 +12,7 @@ use crate::baseline::Baselines;
 use crate::config::{Misconfigured, here};
 use crate::includes;
 use crate::lint::{Counted, Looked, Options, Target};
+use crate::wording;
 
 /// What stands where findings have their rule.
 pub(super) const CONFIGURATION: &str = "configuration";
@@ -61,7 +62,7 @@ pub(super) fn baseline(
         Err(error) => {
             let at = match error.downcast() {
                 Ok(misconfigured) => misconfigured,
-                Err(error) => crate::config::misconfigured(&path, "", 0..0, format!("{error:#}")),
+                Err(error) => crate::config::misconfigured(&path, "", 0..0, wording::of_error(&error)),
             };
             return vec![notice(&at, BASELINE, DiagnosticSeverity::ERROR, encoding)];
         }

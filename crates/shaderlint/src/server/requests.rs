@@ -30,14 +30,15 @@ use super::session::{Done, Session};
 use super::workspace::look;
 use crate::config::here;
 use crate::lint::{FixMode, Role, Stop};
-use crate::{panics, uri};
+use crate::{panics, uri, wording};
 
 impl Session {
     pub fn on_notification(&mut self, notification: Notification) {
         let method = notification.method.clone();
         let done = panics::as_error("internal error, please report", || self.notice(notification));
         if let Err(error) = done {
-            self.client.log(format!("{method}: {error:#}"));
+            self.client
+                .log(format!("{method}: {}", wording::of_error(&error)));
         }
     }
 
@@ -304,7 +305,7 @@ fn is_part(kind: &CodeActionKind, of: &CodeActionKind) -> bool {
 fn answered(id: lsp_server::RequestId, work: impl FnOnce() -> Result<serde_json::Value>) -> Response {
     match panics::as_error("internal error, please report", work) {
         Ok(value) => Response::new_ok(id, value),
-        Err(error) => Response::new_err(id, ErrorCode::InternalError as i32, format!("{error:#}")),
+        Err(error) => Response::new_err(id, ErrorCode::InternalError as i32, wording::of_error(&error)),
     }
 }
 

@@ -21,7 +21,7 @@ use super::settings::Settings;
 use super::workspace::{Good, includers, look, options, target};
 use crate::config::{NO_FOLDER, here};
 use crate::lint::{self, Looked, Options, Role, Stop, Target};
-use crate::{panics, scan, uri};
+use crate::{panics, scan, uri, wording};
 
 /// How long nothing may be typed before a file is looked at.
 const QUIET: Duration = Duration::from_millis(20);
@@ -410,7 +410,7 @@ impl Session {
             }
             Some(error) => {
                 notices.extend(notices::of_error(&error, encoding));
-                self.complain(&path, format!("{error:#}"));
+                self.complain(&path, wording::of_error(&error));
             }
         }
         notices.extend(notices::doubts(
@@ -440,7 +440,7 @@ impl Session {
                 notices.extend(notices::problems(&looked, encoding));
                 Ok(looked)
             });
-            let looked = Box::new(looked.map_err(|error| format!("{error:#}")));
+            let looked = Box::new(looked.map_err(|error| wording::of_error(&error)));
             let _ = done.send(Done::Looked {
                 unit: path,
                 stop,

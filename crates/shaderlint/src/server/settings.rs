@@ -7,6 +7,7 @@ use shaderlint_linter::ShaderModel;
 
 use crate::args::SourceArgs;
 use crate::config::{definition, profile};
+use crate::wording;
 
 /// As on the command line, which an editor does not have.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
@@ -32,7 +33,8 @@ impl Settings {
             },
             other => other,
         };
-        let settings: Settings = serde_json::from_value(value).map_err(|error| error.to_string())?;
+        let settings: Settings =
+            serde_json::from_value(value).map_err(|error| wording::of_serde(&error.to_string(), &[]))?;
         settings.shader_model()?;
         for text in &settings.defines {
             definition(text)?;

@@ -23,6 +23,7 @@ use super::proof;
 use crate::kernel;
 use crate::lint::Unit;
 use crate::source_text::{Place, SourceTexts};
+use crate::wording;
 
 /// Passes of the ladder in one run where the ladder, not the memory, is to be timed.
 pub(super) const PASSES: u32 = 64;
@@ -78,7 +79,7 @@ pub(super) fn gather(
             }
             trial = Some(for_devices);
         }
-        Err(error) => remarks.push(format!("not run: {error:#}")),
+        Err(error) => remarks.push(format!("not run: {}", wording::of_error(&error))),
     }
     let wgsl = |kernel: &Lowered| shaderlint_verify::wgsl(kernel, true).ok();
     let lowered = trial.as_ref().map(|trial| (&trial.flagged, &trial.fixed));

@@ -12,6 +12,7 @@ use toml::Spanned;
 use crate::config::{Misconfigured, misconfigured, text_of};
 use crate::explain::most_like;
 use crate::walk;
+use crate::wording::mistake;
 
 /// The file that says what the kernels of a folder are given.
 const FILE: &str = "kernel.toml";
@@ -164,8 +165,7 @@ fn is_in_neighbour(path: &Path, word: &str) -> bool {
 /// What is in a file of this text.
 pub(crate) fn parse(path: &Path, text: &str) -> Result<KernelToml> {
     let wrong = |place: Range<usize>, message: String| misconfigured(path, text, place, message);
-    let file: KernelToml = toml::from_str(text)
-        .map_err(|error| wrong(error.span().unwrap_or(0..0), error.message().to_owned()))?;
+    let file: KernelToml = toml::from_str(text).map_err(|error| mistake(path, text, &error, &[]))?;
     for table in file.entry.values().chain([&file]) {
         check_ranges(table, &wrong)?;
     }
@@ -498,7 +498,7 @@ RWStructuredBuffer<uint> Out;\n[numthreads(4, 1, 1)] void Main(uint i : SV_Group
         );
         assert_eq!(
             said("groups = [1, 1, 1]\nsets = {}"),
-            "sets: unknown field `sets`, expected one of `groups`, `set`, `lengths`, `contents`, `entry`"
+            "sets: no key is called `sets` here; did you mean `set`?"
         );
     }
 }

@@ -67,7 +67,7 @@ void Main(uint3 id : SV_DispatchThreadID) {{ Out[id.x] = id.x < {count} ? 1 : Co
     };
     wrong(
         "2
-error: unknown field `sets`, expected one of `groups`, `set`, `lengths`, `contents`, `entry`
+error: no key is called `sets` here; did you mean `set`?
   ┌─ FOLDER/kernel.toml:2:1
   │
 2 │ sets = {}

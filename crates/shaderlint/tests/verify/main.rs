@@ -182,7 +182,7 @@ racing: 1 finding with a fix is a mistake: a kernel that is wrong has no results
     assert_eq!(verify(&["none"]), "2\nerror: none: no file has a kernel\n");
     assert_eq!(
         verify(&["nowhere.hlsl", "--adapter", "Nope"]),
-        "2\nerror: nowhere.hlsl: No such file or directory (os error 2)\n"
+        "2\nerror: nowhere.hlsl: no such file or folder\n"
     );
 }
 
