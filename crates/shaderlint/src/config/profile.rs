@@ -1,10 +1,29 @@
 //! Shader models by the names that compilers give their targets.
 
+/// The stages that have thread groups, and libraries, whose entry points may.
+const STAGES: [&str; 4] = ["cs", "lib", "ms", "as"];
+
 use shaderlint_linter::ShaderModel;
 
 /// Reads a target such as `cs_6_6`. What no compiler knows is refused: it would silently mean the newest.
 pub(crate) fn profile(text: &str) -> Result<ShaderModel, String> {
     let model: ShaderModel = text.parse()?;
+    let stage = text
+        .split(|c: char| c.is_ascii_digit())
+        .next()
+        .unwrap_or_default();
+    if let Some(stage) = stage
+        .strip_suffix('_')
+        .or(Some(stage).filter(|stage| !stage.is_empty()))
+        && !STAGES.contains(&stage)
+    {
+        let instead = STAGES
+            .map(|stage| format!("{stage}_{}_{}", model.major, model.minor))
+            .join(", ");
+        return Err(format!(
+            "`{stage}` has no thread groups: expected one of {instead}"
+        ));
+    }
     // As FXC and DXC have them; 6.10 is the newest that is published.
     let newest_minor = match model.major {
         4 | 5 => Some(1),
@@ -26,10 +45,12 @@ mod tests {
 
     #[test]
     fn only_known_models_are_read() {
-        for text in ["cs_4_0", "cs_5_1", "6.0", "lib_6_9", "cs_6_10"] {
+        for text in ["cs_4_0", "cs_5_1", "6.0", "lib_6_9", "cs_6_10", "6_6", "as_6_5"] {
             assert!(profile(text).is_ok(), "{text}");
         }
-        for text in ["cs_9_9", "cs_4_2", "cs_5_2", "cs_6_11", "cs_0_0", "six"] {
+        for text in [
+            "cs_9_9", "cs_4_2", "cs_5_2", "cs_6_11", "cs_0_0", "six", "ps_6_0", "_6_0", "x6.0",
+        ] {
             assert!(profile(text).is_err(), "{text}");
         }
     }
