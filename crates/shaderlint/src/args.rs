@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use shaderlint_linter::ShaderModel;
 
 use crate::config::{RuleArgs, RuleId, definition, profile};
@@ -39,9 +39,9 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Print a rule's page
     Explain {
-        /// The rule's id, e.g. groupshared-race
+        /// The rule's id, e.g. groupshared-race; without one the rules are listed
         #[arg(value_name = "RULE", value_parser = RuleId, hide_possible_values = true)]
-        rule: String,
+        rule: Option<String>,
     },
     /// List the rules
     Rules(crate::rules::RulesArgs),
@@ -157,7 +157,7 @@ pub(crate) struct BaselineArgs {
 
 /// What is done about findings.
 #[derive(Debug, ClapArgs)]
-#[command(next_help_heading = "Fixes")]
+#[command(next_help_heading = "Fixes", group = ArgGroup::new("fixing").args(["fix", "diff"]))]
 pub(crate) struct FixArgs {
     /// Apply safe fixes
     #[arg(long)]
@@ -166,7 +166,7 @@ pub(crate) struct FixArgs {
     #[arg(long, conflicts_with = "fix")]
     pub diff: bool,
     /// With --fix or --diff: also those that are not safe
-    #[arg(long)]
+    #[arg(long, requires = "fixing")]
     pub unsafe_fixes: bool,
 }
 

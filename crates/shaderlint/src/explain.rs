@@ -17,9 +17,30 @@ pub(crate) fn run(id: &str) -> Result<Outcome> {
 
 /// Says that there is no such rule, and what may have been meant.
 pub(crate) fn no_such_rule(id: &str) -> String {
-    match nearest(id) {
-        Some(nearest) => format!("no rule is called `{id}`; did you mean `{nearest}`?"),
-        None => format!("no rule is called `{id}`; `shaderlint rules` lists them"),
+    let meant = meant(id);
+    let meant: Vec<String> = meant.iter().map(|id| format!("`{id}`")).collect();
+    match &meant[..] {
+        [] => format!("no rule is called `{id}`; `shaderlint rules` lists them"),
+        [one] => format!("no rule is called `{id}`; did you mean {one}?"),
+        [most @ .., last] => {
+            let most = most.join(", ");
+            format!("no rule is called `{id}`; did you mean {most} or {last}?")
+        }
+    }
+}
+
+/// The rules that `id` is a part of by name, else the id or alias that it is like.
+fn meant(id: &str) -> Vec<&'static str> {
+    let word = id.to_lowercase();
+    // Of so few letters as to be in anything, nothing is known.
+    let ids = RULES.iter().map(|rule| rule.id);
+    let named: Vec<&str> = ids
+        .filter(|known| word.len() > 2 && known.contains(&word))
+        .collect();
+    if named.is_empty() {
+        nearest(id).into_iter().collect()
+    } else {
+        named
     }
 }
 
@@ -76,6 +97,17 @@ mod tests {
         let (a, b) = (rule("a", "# a\n"), rule("b", "# b\n"));
         assert_eq!(pages("both", &[&a, &b]), "`both` is here: a, b\n\n# a\n\n# b\n");
         assert_eq!(pages("a", &[&a]), "# a\n");
+    }
+
+    #[test]
+    fn rules_are_suggested_by_a_part_of_their_names() {
+        assert_eq!(
+            meant("scan"),
+            ["hillis-steele-scan", "blelloch-scan", "hand-rolled-scan"]
+        );
+        assert_eq!(meant("Race"), ["groupshared-race"]);
+        assert_eq!(meant("hillis-steel-scan"), ["hillis-steele-scan"]);
+        assert_eq!(meant("an"), [""; 0]);
     }
 
     #[test]

@@ -101,7 +101,8 @@ fn dispatch(args: args::Args) -> Result<Outcome> {
             None if args.check.files.show_files => show::files(&args.check),
             None => run::run(&args.check),
         },
-        Some(args::Command::Explain { rule }) => explain::run(&rule),
+        Some(args::Command::Explain { rule: Some(rule) }) => explain::run(&rule),
+        Some(args::Command::Explain { rule: None }) => rules::list(),
         Some(args::Command::Rules(args)) => rules::run(&args),
         Some(args::Command::Preprocess(args)) => preprocess::run(&args),
         #[cfg(feature = "gpu")]

@@ -45,11 +45,19 @@ struct RuleOutput {
 }
 
 pub(crate) fn run(args: &RulesArgs) -> Result<Outcome> {
-    let text = match args.output_format {
-        ListFormat::Text => text(),
-        ListFormat::Json => format!("{}\n", serde_json::to_string_pretty(&outputs())?),
-    };
-    terminal::print(text.as_bytes())?;
+    match args.output_format {
+        ListFormat::Text => list(),
+        ListFormat::Json => {
+            let text = format!("{}\n", serde_json::to_string_pretty(&outputs())?);
+            terminal::print(text.as_bytes())?;
+            Ok(Outcome::Clean)
+        }
+    }
+}
+
+/// Prints the rules for people.
+pub(crate) fn list() -> Result<Outcome> {
+    terminal::print(text().as_bytes())?;
     Ok(Outcome::Clean)
 }
 

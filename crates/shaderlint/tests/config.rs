@@ -293,11 +293,14 @@ error: no key is called `a`, expected `b` here: they are `defines`, `include-dir
 #[test]
 fn what_is_called_like_a_configuration_and_is_none_is_told() {
     let folder = Folder::new("no-configuration").with("shaderlint.toml/a.hlsl", RACE);
-    assert_data_eq!(folder.said(&["shaderlint.toml/a.hlsl"]), str![[r#"
+    assert_data_eq!(
+        folder.said(&["shaderlint.toml/a.hlsl"]),
+        str![[r#"
 2
 error: shaderlint.toml: a folder, not a file
 
-"#]]);
+"#]]
+    );
     assert_data_eq!(
         folder.said(&["--config", "shaderlint.toml", "shaderlint.toml/a.hlsl"]),
         str![[r#"
@@ -310,11 +313,14 @@ error: shaderlint.toml: a folder, not a file
     {
         let folder = Folder::new("no-configuration-by-link").with("a.hlsl", RACE);
         std::os::unix::fs::symlink("gone.toml", folder.0.join("shaderlint.toml")).unwrap();
-        assert_data_eq!(folder.said(&[]), str![[r#"
+        assert_data_eq!(
+            folder.said(&[]),
+            str![[r#"
 2
 error: shaderlint.toml: no such file or folder
 
-"#]]);
+"#]]
+        );
     }
 }
 
