@@ -417,6 +417,17 @@ fn what_is_amiss_is_told_with_its_place() {
         "x",
         &["unknown directive @ #frobnicate"],
     );
+    check_problems(
+        "#fdef A\n#elseif\n#endf\n#Define B\n#a\nx",
+        "x",
+        &[
+            "unknown directive; did you mean `#ifdef`? @ #fdef A",
+            "unknown directive; did you mean `#elif`? @ #elseif",
+            "unknown directive; did you mean `#endif`? @ #endf",
+            "unknown directive; did you mean `#define`? @ #Define B",
+            "unknown directive @ #a",
+        ],
+    );
 }
 
 #[test]

@@ -11,6 +11,12 @@ use super::{Branch, MAX_INCLUDE_DEPTH, MAX_INCLUSIONS, NOT_FOUND, Taken};
 use crate::MatrixOrder;
 use crate::span::{FileId, FileSpan};
 
+/// What may be meant by a keyword that is none.
+const KEYWORDS: [&str; 13] = [
+    "include", "define", "undef", "if", "ifdef", "ifndef", "elif", "elifdef", "elifndef", "else", "endif",
+    "pragma", "error",
+];
+
 /// A directive's line: positions in the joined text.
 #[derive(Clone, Copy)]
 struct Line {
@@ -76,7 +82,11 @@ impl Unit<'_> {
             _ if keyword.is_empty() && lex::space(rest, 0, true).end == rest.len() => {}
             _ => {
                 let place = source.place(line.hash, line.end);
-                self.problem("unknown directive".to_owned(), Some(place));
+                let message = match meant(&String::from_utf8_lossy(keyword)) {
+                    Some(meant) => format!("unknown directive; did you mean `#{meant}`?"),
+                    None => "unknown directive".to_owned(),
+                };
+                self.problem(message, Some(place));
             }
         }
     }
@@ -456,6 +466,15 @@ fn name(branch: Branch) -> &'static str {
         Branch::Elifndef => "#elifndef",
         Branch::Else => "#else",
     }
+}
+
+/// The keyword that is most like this one, if few of its letters are others.
+fn meant(keyword: &str) -> Option<&'static str> {
+    let distances = KEYWORDS.map(|known| (strsim::osa_distance(known, keyword), known));
+    let nearest = distances.into_iter().min_by_key(|(distance, _)| *distance);
+    nearest
+        .filter(|(distance, _)| distance * 3 <= keyword.len())
+        .map(|(_, known)| known)
 }
 
 /// The directive whose `#` is at `hash`, and its keyword.
