@@ -8,7 +8,7 @@ use lsp_types::{
     NumberOrString, Range, Uri,
 };
 use shaderlint_hlsl::FileSpan;
-use shaderlint_linter::{Diagnostic, Level, Safety, Verdict};
+use shaderlint_linter::{Diagnostic, Level, Rule, Safety, Verdict};
 
 use super::lines::{Encoding, Lines};
 use crate::config::here;
@@ -104,7 +104,7 @@ pub(super) fn diagnostic(
     })
 }
 
-/// What is known of a finding, with the proof that its fix rests on, and its rule's page.
+/// What is known of a finding, with the proof that its fix rests on, and its rule.
 pub(super) fn explained(finding: &Diagnostic) -> String {
     let mut text = format!("**{}**\n\n", finding.message);
     for note in finding.evidence() {
@@ -117,7 +117,7 @@ pub(super) fn explained(finding: &Diagnostic) -> String {
         };
         let _ = writeln!(text, "- fix: {} ({safety})", fix.title);
     }
-    text + "\n---\n\n" + &page(finding.rule)
+    text + "\n---\n\n" + &about(finding.rule)
 }
 
 /// A note as an item of a list. Lines that are indented are code.
@@ -129,17 +129,35 @@ fn listed(note: &str) -> String {
     format!("{before}\n  ```hlsl\n  {code}\n  ```")
 }
 
-/// A rule's page.
-pub(super) fn page(rule: &str) -> String {
-    let mut rules = shaderlint_rules::named(rule);
-    rules
-        .next()
-        .map_or_else(String::new, |rule| rule.explanation.to_owned())
+/// What a rule is about, why, and where more is.
+pub(super) fn about(id: &str) -> String {
+    let mut rules = shaderlint_rules::named(id);
+    rules.next().map_or_else(String::new, |rule| {
+        let why = why(rule).unwrap_or_default();
+        let url = report::page_url(rule.id);
+        format!(
+            "**{}**: {}\n\n{why}\n\n[The rule's page]({url})\n",
+            rule.id, rule.summary
+        )
+    })
+}
+
+/// The first paragraph of why a rule's finding is bad.
+fn why(rule: &Rule) -> Option<&str> {
+    let (_, why) = rule.explanation.split_once("\n## Why is this bad?\n\n")?;
+    why.split("\n\n").next()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_rule_says_why() {
+        for rule in shaderlint_rules::RULES {
+            assert!(why(rule).is_some_and(|why| why.len() > 100), "{}", rule.id);
+        }
+    }
 
     #[test]
     fn code_in_notes_is_shown_as_code() {

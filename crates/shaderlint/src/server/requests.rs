@@ -217,11 +217,11 @@ impl Session {
                 parts.push(findings::explained(&finding));
             }
         }
-        // A comment that allows a rule is explained by the rule's page.
+        // To a comment that allows a rule belongs what the rule is.
         let (allowed, _) = suppressions(document.text.as_bytes());
         let ids = allowed.iter().flat_map(|one| &one.ids);
         let named = ids.filter(|(place, _)| (place.start..=place.end).contains(&offset));
-        parts.extend(named.map(|(_, id)| findings::page(id)));
+        parts.extend(named.map(|(_, id)| findings::about(id)));
         (!parts.is_empty()).then(|| Hover {
             contents: HoverContents::Markup(MarkupContent {
                 kind: MarkupKind::Markdown,
