@@ -10,7 +10,7 @@ use clap::CommandFactory;
 use rayon::iter::{
     IndexedParallelIterator, IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator,
 };
-use shaderlint_hlsl::{FileId, FileSpan};
+use shaderlint_hlsl::{FileId, FileSpan, Problem};
 use shaderlint_linter::Level;
 use shaderlint_rules::RULES;
 
@@ -358,6 +358,7 @@ fn say_once(looked: &mut [Looked]) {
         own.map(|finding| (finding.rule, one.path.clone(), place(finding.primary.place)))
             .collect()
     };
+    let starts = |problem: &Problem| problem.place.map(|place| (place.file, place.start));
     let own: HashSet<_> = looked.iter().flat_map(places).collect();
     let mut seen = HashSet::new();
     for one in looked {
@@ -369,6 +370,11 @@ fn say_once(looked: &mut [Looked]) {
             path,
             ..
         } = one;
+        // What stops at a name that is not known has been told by the name.
+        let unknown: HashSet<_> = problems.iter().filter_map(starts).collect();
+        report
+            .stops
+            .retain(|stop| starts(stop).is_none_or(|start| !unknown.contains(&start)));
         let mut is_new = |what: &str, place: Option<FileSpan>| {
             let file = place
                 .and_then(|place| sources.get(place.file))

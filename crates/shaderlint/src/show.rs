@@ -8,8 +8,14 @@ use shaderlint_rules::RULES;
 
 use crate::args::CheckArgs;
 use crate::config::{Definition, Project, Projects};
+use crate::report::{WIDTH, wrap};
 use crate::run::{Job, job};
+use crate::walk::EXTENSIONS;
 use crate::{Outcome, terminal};
+
+/// How wide names of settings are, and where their values begin.
+const NAME: usize = 13;
+const MARGIN: usize = NAME + 4;
 
 /// Prints the files that would be looked at, a line each.
 pub(crate) fn files(args: &CheckArgs) -> Result<Outcome> {
@@ -59,7 +65,13 @@ fn describe(args: &CheckArgs, project: &Project, file: &Path) -> String {
         vec!["no".to_owned()]
     };
     let include = match &project.include[..] {
-        [] => vec!["what ends like a shader".to_owned()],
+        [] => {
+            let endings = EXTENSIONS.map(|extension| format!("*.{extension}")).join(" ");
+            wrap(&endings, WIDTH - MARGIN)
+                .lines()
+                .map(str::to_owned)
+                .collect()
+        }
         patterns => patterns.to_vec(),
     };
     let baseline = args
@@ -108,7 +120,7 @@ fn describe(args: &CheckArgs, project: &Project, file: &Path) -> String {
         let values = if values.is_empty() { &none[..] } else { &values };
         for (index, value) in values.iter().enumerate() {
             let name = if index == 0 { name } else { "" };
-            let _ = writeln!(shown, "  {name:<13}  {value}");
+            let _ = writeln!(shown, "  {name:<NAME$}  {value}");
         }
     }
     shown

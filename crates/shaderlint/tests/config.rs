@@ -391,7 +391,8 @@ sub/a.hlsl
   virtual-dirs   /Project is shaders
   variants       none
   levels         none
-  include        what ends like a shader
+  include        *.hlsl *.hlsli *.ihlsl *.fx *.fxh *.compute *.cginc *.usf *.ush
+                 *.csh *.azsl *.azsli
   exclude        none
   is excluded    no
   baseline       none
@@ -487,7 +488,8 @@ old/a.hlsl
   virtual-dirs   /Engine is engine/shaders
   variants       vulkan: MODE=3 VULKAN=1
   levels         none
-  include        what ends like a shader
+  include        *.hlsl *.hlsli *.ihlsl *.fx *.fxh *.compute *.cginc *.usf *.ush
+                 *.csh *.azsl *.azsli
   exclude        old/
   is excluded    yes, unless named
   baseline       known.toml
@@ -519,7 +521,8 @@ old/a.hlsl
   virtual-dirs   none
   variants       none
   levels         none
-  include        what ends like a shader
+  include        *.hlsl *.hlsli *.ihlsl *.fx *.fxh *.compute *.cginc *.usf *.ush
+                 *.csh *.azsl *.azsli
   exclude        none
   is excluded    no
   baseline       none

@@ -108,7 +108,8 @@ tools/b.hlsl
                  groupshared-out-of-bounds = warn
                  uninitialised-groupshared = warn
                  wave-size-assumption = warn
-  include        what ends like a shader
+  include        *.hlsl *.hlsli *.ihlsl *.fx *.fxh *.compute *.cginc *.usf *.ush
+                 *.csh *.azsl *.azsli
   exclude        none
   is excluded    no
   baseline       none

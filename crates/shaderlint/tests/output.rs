@@ -51,6 +51,27 @@ src/race.hlsl:6:18: groupshared-race data race on g_Sum[1]
 }
 
 #[test]
+fn what_is_not_known_is_told_once() {
+    let kernel = "[numthreads(64, 1, 1)]\nvoid main(uint i : SV_GroupIndex)\n{\n    UNKNOWN[i] = 1;\n\
+                  GroupMemoryBarrierWithGroupSync();\n}\n";
+    let folder = Folder::new("told-once").with("a.hlsl", kernel);
+    assert_data_eq!(
+        folder.said(&["-v"]),
+        str![[r#"
+0
+warning: unknown name `UNKNOWN`
+  ┌─ a.hlsl:4:5
+  │
+4 │     UNKNOWN[i] = 1;
+  │     ^^^^^^^
+
+nothing found in 1 file
+
+"#]]
+    );
+}
+
+#[test]
 fn json_has_what_could_not_be_looked_at() {
     let folder = Folder::new("json-failures").with("binary.hlsl", b"\0\xff\0");
     let arguments = ["--output-format", "json", "gone.hlsl", "*.none", "binary.hlsl"];
