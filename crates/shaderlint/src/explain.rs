@@ -4,14 +4,23 @@ use anyhow::{Result, bail};
 use shaderlint_linter::Rule;
 use shaderlint_rules::{RULES, named};
 
-use crate::{Outcome, terminal};
+use crate::args::ColorChoice;
+use crate::terminal::{self, Style};
+use crate::{Outcome, markdown};
 
 pub(crate) fn run(id: &str) -> Result<Outcome> {
     let rules: Vec<&Rule> = named(id).collect();
     if rules.is_empty() {
         bail!(no_such_rule(id));
     }
-    terminal::print(pages(id, &rules).as_bytes())?;
+    let style = Style::of_stdout(ColorChoice::Auto);
+    let pages = pages(id, &rules);
+    let pages = if style.is_colored {
+        markdown::for_terminal(&pages, style)
+    } else {
+        pages
+    };
+    terminal::print(pages.as_bytes())?;
     Ok(Outcome::Clean)
 }
 

@@ -24,6 +24,7 @@ mod inputs;
 #[cfg(feature = "gpu")]
 mod kernel;
 mod lint;
+mod markdown;
 mod panics;
 mod preprocess;
 mod report;
