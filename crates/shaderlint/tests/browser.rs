@@ -199,6 +199,10 @@ fn a_reader_runs_both_kernels_on_their_own_gpu() {
             browser.value("document.querySelectorAll('.diff .add').length > 0"),
             true
         );
+        // Names stay as they are spelled.
+        let sentences = "[sentence('equal here'), sentence('g_Sum[0] differs'), sentence('main, here')]";
+        let sentences = browser.value(&format!("{sentences}.join(' ')"));
+        assert_eq!(sentences, "Equal here. g_Sum[0] differs. Main, here.");
         for width in [360, 1200] {
             let shown = browser.width_in(width);
             assert!(

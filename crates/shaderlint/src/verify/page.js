@@ -41,7 +41,12 @@ const OUTCOMES = {
 
 const groupText = ([x, y, z]) => y * z === 1 ? `${x} threads` : `${x}×${y}×${z} threads`;
 const fixed = (ms) => ms >= 100 ? ms.toFixed(0) : ms >= 1 ? ms.toFixed(2) : ms.toFixed(3);
-const sentence = (text) => text.charAt(0).toUpperCase() + text.slice(1) + ".";
+// A name at the beginning stays as the kernel spells it.
+const kernelNames = new Set(data.kernels.flatMap(({ kernel, other }) => [kernel, other]));
+const sentence = (text) => {
+  const [word] = text.match(/^[a-z]+(?=[\s,:;])/) || [""];
+  return (word && !kernelNames.has(word) ? text.charAt(0).toUpperCase() + text.slice(1) : text) + ".";
+};
 
 function diffView(kernel) {
   const same = kernel.other === "its fix";
