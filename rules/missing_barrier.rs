@@ -17,13 +17,11 @@ use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Analysis, LaneMap, Race, analyze, compare};
 
 use crate::unit::Unit;
-use crate::wave_form::{BARRIER, MACRO_IN_FORM, TOO_LONG};
+use crate::wave_form::{BARRIER, MACRO_IN_FORM, MAX_TEXT, TOO_LONG};
 use crate::witness;
 
 /// Steps that the runs of one fix's places may take together, counted by those of the kernel's first run.
 const MAX_STEPS: u64 = 2_000_000;
-/// Bytes of text that may be read for them: where the kernel calls what is not there, all of a unit is read each time.
-const MAX_TEXT: usize = 4_000_000;
 /// Places that are tried.
 const MAX_PLACES: usize = 4;
 /// Races of a kernel for which places are looked for.

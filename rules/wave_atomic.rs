@@ -16,13 +16,11 @@ use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Claim, Found, Operator, Parts, Quantity, ToldBy, serves_alike};
 
 use crate::unit::{Unit, words};
-use crate::wave_form::{AS_CONFIGURED, MACRO_IN_FORM, TOO_LONG, free, is_seen_from};
+use crate::wave_form::{AS_CONFIGURED, MACRO_IN_FORM, MAX_TEXT, TOO_LONG, free, is_seen_from};
 use crate::{claim, configuration};
 
 /// Atomics of an entry point for which forms are proved.
 const MAX_PROOFS: usize = 32;
-/// Bytes of text that may be read for them: where the kernel calls what is not there, all of a unit is read for each.
-const MAX_TEXT: usize = 4_000_000;
 
 /// The parts of a call as a text has them: of the file, or of what is proved.
 pub(crate) struct Texts {

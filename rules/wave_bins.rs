@@ -14,20 +14,20 @@ use shaderlint_linter::{Context, ShaderModel};
 use shaderlint_simt::{Claim, Operator, Quantity};
 
 use crate::wave_atomic::{self, Texts};
+use crate::wave_form::indented;
 
 /// The statements that could stand in the place of the call, and the shader model that they need. `None` where it is no
 /// statement by itself.
 pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<(String, ShaderModel)> {
-    let (mut lines, model) = lines(context, claim)?;
-    if !is_in_list(context, claim) {
-        // What an `if` without braces chooses is one statement.
-        for line in &mut lines {
-            line.insert_str(0, "    ");
-        }
-        lines.insert(0, "{".to_owned());
-        lines.push("}".to_owned());
-    }
-    Some((lines.join("\n"), model))
+    let (lines, model) = lines(context, claim)?;
+    let code = lines.join("\n");
+    // What an `if` without braces chooses is one statement.
+    let code = if is_in_list(context, claim) {
+        code
+    } else {
+        format!("{{\n{}}}", indented(&code, 1))
+    };
+    Some((code, model))
 }
 
 /// Whether further statements can stand beside the call.

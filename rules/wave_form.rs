@@ -5,6 +5,8 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
+use std::fmt::Write;
+
 use shaderlint_hlsl::{Global, GlobalId, Local, Scalar, Shader, Span, Storage, Type};
 use shaderlint_linter::{At, Context, Edit, Fix, NO_FIX, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
@@ -66,6 +68,10 @@ impl NoFix {
 
 /// Said of a fix that it is not tried to prove.
 pub(crate) const TOO_LONG: &str = "to prove one would take too long";
+
+/// Bytes of text that may be read for the proofs of what is offered for one kernel: where it calls what is not there, all
+/// of a unit is read for each.
+pub(crate) const MAX_TEXT: usize = 4_000_000;
 
 /// Said of a form one of whose words is a macro.
 pub(crate) const MACRO_IN_FORM: &str = "a macro, or `__LINE__`, would make something else of it";
@@ -595,4 +601,12 @@ pub(crate) fn free(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
         .chain(numbered)
         .find(|name| !taken(name))
         .unwrap_or_default()
+}
+
+/// The lines of the text, each so many steps further in and ended.
+pub(crate) fn indented(text: &str, steps: usize) -> String {
+    text.lines().fold(String::new(), |mut indented, line| {
+        let _ = writeln!(indented, "{:1$}{line}", "", 4 * steps);
+        indented
+    })
 }

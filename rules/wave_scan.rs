@@ -22,16 +22,18 @@
 //! Which form is offered for how many elements is what was measured (`docs/measurements.md`): an element a lane below 64
 //! elements, two from there, four from 128; one wave for 128 to 256 elements, where it beats every ladder.
 
+#[path = "wave_scan_loops.rs"]
+mod loops;
+
 use std::fmt::Write;
 
 use shaderlint_hlsl::{LocalId, Scalar, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES};
 
-use crate::unit::words;
 use crate::wave_form::{
-    BARRIER, Totals, WaveForm, array_of_elements, has_literal_size, length_by_name, local_name, neutral,
-    size_by_name, totals_name,
+    BARRIER, Totals, WaveForm, array_of_elements, has_literal_size, indented, length_by_name, local_name,
+    neutral, totals_name,
 };
 
 /// Where a form has barriers besides its own.
@@ -41,14 +43,8 @@ struct Barriers {
     last: bool,
 }
 
-/// How many elements one wave beats the ladder for.
-const BY_ONE_WAVE: std::ops::RangeInclusive<u32> = 128..=256;
-
-/// From how many elements on it was seen not to.
+/// From how many elements on one wave was seen to be slower than the ladder.
 pub(crate) const SLOWER_BY_ONE_WAVE: u32 = 1024;
-
-/// From how many elements on it pays to take several a lane in loops.
-const BY_NAME_FROM: u32 = 128;
 
 /// From how many elements on it pays to take them from registers to an array and back.
 const STAGED_FROM: u32 = 128;
@@ -445,143 +441,6 @@ impl<'a> Text<'a> {
         }
         Some(text)
     }
-
-    /// Where the group's size has a name: right for whatever that may stand for.
-    fn of_names(&self, barriers: Barriers) -> Option<WaveForm> {
-        if self.scan.count < BY_NAME_FROM && self.scan.count <= self.lanes {
-            return None;
-        }
-        let size = size_by_name(self.context, self.scan)?;
-        let (count, few) = match self.scan.count / self.lanes {
-            0 | 1 if self.scan.count == self.lanes => (size, 1),
-            2 if self.scan.count == 2 * self.lanes => (format!("2 * {size}"), 2),
-            _ => return None,
-        };
-        // What is a constant at the function's head may be a variable within.
-        let function = self.context.shader.functions.get(self.scan.function.0 as usize)?;
-        let is_local = |word: &[u8]| function.locals.iter().any(|local| local.name.as_bytes() == word);
-        if words(count.as_bytes()).any(is_local) {
-            return None;
-        }
-        let figures = self.scan.count.to_string();
-        Some(WaveForm {
-            block: self.counted(&count, few, barriers)?,
-            expanded: Some(self.counted(&figures, few, barriers)?),
-            totals: Some(self.totals(self.lanes.div_ceil(4))?),
-            maps: &[LaneMap::Linear],
-        })
-    }
-
-    /// The text for `count` elements, of which a lane takes four if that goes, else `few`.
-    fn counted(&self, count: &str, few: u32, barriers: Barriers) -> Option<String> {
-        let names = self.names();
-        let Names {
-            totals, wave, lane, ..
-        } = &names;
-        let (each, sum, result) = (self.name("waveEach"), self.name("waveSum"), self.name("waveScan"));
-        let (element, place) = (self.name("waveElement"), self.name("wavePlace"));
-        let (number, end) = (self.name("waveNumber"), self.name("waveEnd"));
-        let (ty, index, sign) = (&self.ty, &self.rewrite.lane, self.sign);
-        let mut block = format!(
-            "{{\n    // {} scan by waves, {each} elements a lane; assumes a 1-D group packed into waves in order.\n",
-            self.kind()
-        );
-        if barriers.first {
-            let _ = writeln!(block, "    {BARRIER}();");
-        }
-        let mut write = String::new();
-        for output in self.outputs() {
-            let to = self.element(output, &place, 0)?;
-            let _ = writeln!(write, "            {to} = {result};");
-        }
-        let step = format!("            {result} {sign}= {element};\n");
-        let write = if self.is_inclusive {
-            step + &write
-        } else {
-            write + &step
-        };
-        let _ = write!(
-            block,
-            "    const uint {each} = {count} % 4 == 0 ? 4u : {few}u;\n\
-             \x20   {ty} {sum} = {neutral};\n\
-             \x20   {ty} {result} = {neutral};\n\
-             \x20   uint {wave} = {index} / WaveGetLaneCount();\n\
-             \x20   uint {lane} = WaveGetLaneIndex();\n\
-             \x20   uint {place} = {each} * {index};\n\
-             \x20   if ({index} < {count} / {each})\n    {{\n\
-             \x20       for (uint {number} = 0; {number} < {each}; ++{number})\n\
-             \x20           {sum} {sign}= {from};\n\
-             \x20       {result} = {prefix}({sum});\n\
-             \x20       if ({lane} + 1 == WaveGetLaneCount())\n\
-             \x20           {totals}[{wave}] = {result} {sign} {sum};\n\
-             \x20   }}\n    {BARRIER}();\n\
-             \x20   if ({index} < {count} / {each})\n    {{\n{fetch}\
-             \x20       for (uint {end} = {place} + {each}; {place} < {end}; ++{place})\n        {{\n\
-             \x20           {ty} {element} = {from_place};\n{write}        }}\n    }}\n",
-            neutral = self.neutral,
-            prefix = self.prefix,
-            from = self.element(&self.scan.input, &format!("{place} + {number}"), 0)?,
-            from_place = self.element(&self.scan.input, &place, 0)?,
-            fetch = indented(&self.add_totals(&names, &result, self.lanes), 2),
-        );
-        self.end(&mut block, barriers)?;
-        Some(block)
-    }
-
-    /// The wave of the first thread takes all elements. Only where the file has figures: lanes take so many elements
-    /// each as go into all.
-    fn by_one_wave(&self, barriers: Barriers) -> Option<WaveForm> {
-        let count = self.scan.count;
-        if !BY_ONE_WAVE.contains(&count) || !has_literal_size(self.context) {
-            return None;
-        }
-        let each = self.each()?;
-        let (elements, result) = (self.name("waveElements"), self.name("waveScan"));
-        let (first, place) = (self.name("waveFirst"), self.name("wavePlace"));
-        let (before, rank) = (self.name("waveBefore"), self.name("waveRank"));
-        let (ty, sign) = (&self.ty, self.sign);
-        let sum = format!("{elements}.{}", last(each));
-        let mut write = String::new();
-        for output in self.outputs() {
-            write.push_str(&self.write_vector(output, each, &place, &elements, &result)?);
-        }
-        let mut block = format!(
-            "{{\n    // {} scan by the wave of thread 0, {} elements a lane, whichever lanes it has.\n",
-            self.kind(),
-            in_words(each)
-        );
-        if barriers.first {
-            let _ = writeln!(block, "    {BARRIER}();");
-        }
-        let _ = write!(
-            block,
-            "    if (WaveActiveAnyTrue({index} == 0))\n    {{\n\
-             \x20       {ty} {before} = {neutral};\n\
-             \x20       uint {rank} = WavePrefixCountBits(true);\n\
-             \x20       for (uint {first} = 0; {first} < {count}; {first} += {each} * WaveActiveCountBits(true))\n        {{\n\
-             \x20           uint {place} = {first} + {each} * {rank};\n\
-             \x20           {ty}{each} {elements} = {neutral};\n\
-             \x20           if ({place} < {count})\n\
-             \x20               {elements} = {read};\n{running}\
-             \x20           {ty} {result} = {before} {sign} {prefix}({sum});\n\
-             \x20           {before} {sign}= {active}({sum});\n\
-             \x20           if ({place} < {count})\n            {{\n{write}            }}\n        }}\n    }}\n",
-            index = self.rewrite.lane,
-            neutral = self.neutral,
-            read = self.vector(&self.scan.input, each, &place)?,
-            running = indented(&self.running(each, &elements), 3),
-            prefix = self.prefix,
-            active = self.active,
-            write = indented(&write, 4),
-        );
-        self.end(&mut block, barriers)?;
-        Some(WaveForm {
-            block,
-            expanded: None,
-            totals: None,
-            maps: &LaneMap::ALL,
-        })
-    }
 }
 
 /// What the linear forms call things.
@@ -602,13 +461,6 @@ fn last(each: u32) -> char {
 
 fn in_words(each: u32) -> &'static str {
     if each == 2 { "two" } else { "four" }
-}
-
-fn indented(text: &str, steps: usize) -> String {
-    text.lines().fold(String::new(), |mut indented, line| {
-        let _ = writeln!(indented, "{:1$}{line}", "", 4 * steps);
-        indented
-    })
 }
 
 /// Whether the active lanes of a partly filled last wave are enough to fetch the totals before it in the
