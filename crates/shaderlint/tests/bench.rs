@@ -1,11 +1,14 @@
 //! `shaderlint bench` from outside, on the adapters there are and on none; what the linter says of its kernels.
 #![cfg(feature = "gpu")]
-#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
+
+#[path = "support/adapter.rs"]
+mod adapter;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use adapter::has_adapter;
 use snapbox::{assert_data_eq, str};
 
 fn root() -> PathBuf {
@@ -26,20 +29,6 @@ fn shaderlint_in(folder: &Path, arguments: &[&str], variable: (&str, &str)) -> (
         .expect("the program starts");
     let [out, err] = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     (output.status.code().unwrap_or(-1), out, err)
-}
-
-/// Without any adapter, says so in one line; with `SHADERLINT_REQUIRE_GPU=1` that is a failure.
-fn has_adapter() -> bool {
-    let has = !shaderlint_verify::run::adapters().is_empty();
-    let is_required = std::env::var_os("SHADERLINT_REQUIRE_GPU").is_some_and(|value| value == "1");
-    assert!(
-        has || !is_required,
-        "SHADERLINT_REQUIRE_GPU=1, and there is no adapter"
-    );
-    if !has {
-        eprintln!("skipped: no adapter");
-    }
-    has
 }
 
 fn scratch(name: &str) -> PathBuf {

@@ -1,7 +1,8 @@
 //! `shaderlint verify` from outside, on the adapters there are and on none.
 #![cfg(feature = "gpu")]
-#![expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 
+#[path = "../support/adapter.rs"]
+mod adapter;
 mod devices;
 mod inputs;
 mod interfaces;
@@ -10,6 +11,7 @@ mod pairs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use adapter::has_adapter;
 use snapbox::{assert_data_eq, str};
 
 fn root() -> PathBuf {
@@ -38,20 +40,6 @@ fn unbroken(said: &str) -> String {
 }
 
 const NO_ADAPTER: (&str, &str) = ("VK_DRIVER_FILES", "/there/is/none");
-
-/// Whether there is an adapter. Without any, says so in one line; with `SHADERLINT_REQUIRE_GPU=1` that is a failure.
-fn has_adapter() -> bool {
-    let has = !shaderlint_verify::run::adapters().is_empty();
-    let is_required = std::env::var_os("SHADERLINT_REQUIRE_GPU").is_some_and(|value| value == "1");
-    assert!(
-        has || !is_required,
-        "SHADERLINT_REQUIRE_GPU=1, and there is no adapter"
-    );
-    if !has {
-        eprintln!("skipped: no adapter");
-    }
-    has
-}
 
 #[test]
 fn without_an_adapter_there_is_still_the_proof() {
