@@ -6,6 +6,7 @@
 //!
 //! **Invariant.** Nothing is read outside of the workspace folders and the include folders that are configured.
 
+mod answers;
 mod client;
 mod document;
 mod findings;

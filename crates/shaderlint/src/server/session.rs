@@ -7,14 +7,12 @@ use std::time::{Duration, Instant};
 
 use crossbeam_channel::Sender;
 use lsp_server::{RequestId, Response};
-use lsp_types::notification::PublishDiagnostics;
+use lsp_types::InitializeParams;
 use lsp_types::request::WorkspaceDiagnosticRefresh;
-use lsp_types::{DocumentDiagnosticReport, InitializeParams, PublishDiagnosticsParams};
 use rayon::ThreadPool;
-use shaderlint_linter::Diagnostic;
 
 use super::client::Client;
-use super::document::{self, Document};
+use super::document::Document;
 use super::findings;
 use super::notices::{self, Notice};
 use super::settings::Settings;
@@ -81,7 +79,7 @@ pub(super) struct Session {
     pub documents: BTreeMap<PathBuf, Document>,
     pub units: BTreeMap<PathBuf, Unit>,
     /// The files for which the editor has been told of something.
-    told: BTreeSet<PathBuf>,
+    pub told: BTreeSet<PathBuf>,
     /// Requests about files that are not up to date.
     pub waiting: Vec<(PathBuf, lsp_server::Request)>,
     /// Requests that are worked on beside the loop.
@@ -93,7 +91,7 @@ pub(super) struct Session {
     /// The files that the editor was asked to tell of.
     pub watched: BTreeSet<String>,
     /// How many different answers about diagnostics were given.
-    answers: u64,
+    pub answers: u64,
 }
 
 impl Session {
@@ -542,43 +540,6 @@ impl Session {
         }
     }
 
-    /// Tells of a file what its editor does not ask for.
-    fn tell(&mut self, file: &Path) {
-        let is_asked_for = self.client.pulls && self.documents.contains_key(file);
-        let diagnostics = if is_asked_for {
-            Vec::new()
-        } else {
-            self.diagnostics(file)
-        };
-        let was_told = self.told.contains(file);
-        let is_open = self.documents.contains_key(file) && !self.client.pulls;
-        if diagnostics.is_empty() && !was_told && !is_open {
-            return;
-        }
-        if diagnostics.is_empty() && !is_open {
-            self.told.remove(file);
-        } else {
-            self.told.insert(file.to_owned());
-        }
-        self.publish(file, diagnostics);
-    }
-
-    fn publish(&self, file: &Path, diagnostics: Vec<lsp_types::Diagnostic>) {
-        let document = self.documents.get(file);
-        let uri = document.map_or_else(
-            || uri::of(file).parse().ok(),
-            |document| Some(document.uri.clone()),
-        );
-        if let Some(uri) = uri {
-            self.client
-                .notify::<PublishDiagnostics>(PublishDiagnosticsParams {
-                    uri,
-                    diagnostics,
-                    version: document.map(|document| document.version),
-                });
-        }
-    }
-
     /// Whether what is known of an open file is of its present text. Of a file that is not open, all is known.
     pub fn is_current(&self, path: &Path) -> bool {
         let Some(document) = self.documents.get(path) else {
@@ -589,45 +550,5 @@ impl Session {
             .units
             .as_ref()
             .is_some_and(|units| units.iter().all(is_current))
-    }
-
-    /// What is found in a file, in each unit that has it, once.
-    pub fn findings(&self, file: &Path) -> Vec<(Arc<Looked>, Diagnostic)> {
-        let mut found: Vec<(Arc<Looked>, Diagnostic)> = Vec::new();
-        for looked in self.units.values().filter_map(|unit| unit.looked.as_ref()) {
-            for finding in findings::of_file(looked, file) {
-                let is_known = found.iter().any(|(_, known)| {
-                    known.rule == finding.rule && findings::brief(known).1 == findings::brief(finding).1
-                });
-                if !is_known {
-                    found.push((Arc::clone(looked), finding.clone()));
-                }
-            }
-        }
-        found
-    }
-
-    /// The answer to who asks for a file's diagnostics, and has those of the answer `previous`.
-    pub fn report(&mut self, file: &Path, previous: Option<&str>) -> DocumentDiagnosticReport {
-        let items = self.diagnostics(file);
-        match self.documents.get_mut(file) {
-            Some(document) => document.report(items, previous, &mut self.answers),
-            None => document::full(None, items),
-        }
-    }
-
-    pub fn diagnostics(&self, file: &Path) -> Vec<lsp_types::Diagnostic> {
-        let found = self.findings(file);
-        let found = found.iter();
-        let found =
-            found.filter_map(|(looked, finding)| findings::diagnostic(looked, finding, self.client.encoding));
-        let mut all: Vec<lsp_types::Diagnostic> = found.collect();
-        let notices = self.units.values().flat_map(|unit| &unit.notices);
-        for notice in notices.filter(|notice| notice.path == file) {
-            if !all.contains(&notice.diagnostic) {
-                all.push(notice.diagnostic.clone());
-            }
-        }
-        all
     }
 }

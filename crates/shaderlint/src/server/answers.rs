@@ -1,0 +1,93 @@
+//! What an editor learns of a file, told or asked for.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use lsp_types::notification::PublishDiagnostics;
+use lsp_types::{DocumentDiagnosticReport, PublishDiagnosticsParams};
+use shaderlint_linter::Diagnostic;
+
+use super::document;
+use super::findings;
+use super::session::Session;
+use crate::lint::Looked;
+use crate::uri;
+
+impl Session {
+    /// Tells of a file what its editor does not ask for.
+    pub fn tell(&mut self, file: &Path) {
+        let is_asked_for = self.client.pulls && self.documents.contains_key(file);
+        let diagnostics = if is_asked_for {
+            Vec::new()
+        } else {
+            self.diagnostics(file)
+        };
+        let was_told = self.told.contains(file);
+        let is_open = self.documents.contains_key(file) && !self.client.pulls;
+        if diagnostics.is_empty() && !was_told && !is_open {
+            return;
+        }
+        if diagnostics.is_empty() && !is_open {
+            self.told.remove(file);
+        } else {
+            self.told.insert(file.to_owned());
+        }
+        self.publish(file, diagnostics);
+    }
+
+    pub fn publish(&self, file: &Path, diagnostics: Vec<lsp_types::Diagnostic>) {
+        let document = self.documents.get(file);
+        let uri = document.map_or_else(
+            || uri::of(file).parse().ok(),
+            |document| Some(document.uri.clone()),
+        );
+        if let Some(uri) = uri {
+            self.client
+                .notify::<PublishDiagnostics>(PublishDiagnosticsParams {
+                    uri,
+                    diagnostics,
+                    version: document.map(|document| document.version),
+                });
+        }
+    }
+
+    /// What is found in a file, in each unit that has it, once.
+    pub fn findings(&self, file: &Path) -> Vec<(Arc<Looked>, Diagnostic)> {
+        let mut found: Vec<(Arc<Looked>, Diagnostic)> = Vec::new();
+        for looked in self.units.values().filter_map(|unit| unit.looked.as_ref()) {
+            for finding in findings::of_file(looked, file) {
+                let is_known = found.iter().any(|(_, known)| {
+                    known.rule == finding.rule && findings::brief(known).1 == findings::brief(finding).1
+                });
+                if !is_known {
+                    found.push((Arc::clone(looked), finding.clone()));
+                }
+            }
+        }
+        found
+    }
+
+    /// The answer to who asks for a file's diagnostics, and has those of the answer `previous`.
+    pub fn report(&mut self, file: &Path, previous: Option<&str>) -> DocumentDiagnosticReport {
+        let items = self.diagnostics(file);
+        match self.documents.get_mut(file) {
+            Some(document) => document.report(items, previous, &mut self.answers),
+            None => document::full(None, items),
+        }
+    }
+
+    pub fn diagnostics(&self, file: &Path) -> Vec<lsp_types::Diagnostic> {
+        let found = self.findings(file);
+        let found = found.iter();
+        let found =
+            found.filter_map(|(looked, finding)| findings::diagnostic(looked, finding, self.client.encoding));
+        let mut all: Vec<lsp_types::Diagnostic> = found.collect();
+        let notices = self.units.values().flat_map(|unit| &unit.notices);
+        for notice in notices.filter(|notice| notice.path == file) {
+            if !all.contains(&notice.diagnostic) {
+                all.push(notice.diagnostic.clone());
+            }
+        }
+        all
+    }
+}
