@@ -64,6 +64,8 @@ warning: unknown name `UNKNOWN`
   │
 4 │     UNKNOWN[i] = 1;
   │     ^^^^^^^
+  │
+  = if the build defines it, so does `-D UNKNOWN=VALUE`
 
 nothing found in 1 file
 

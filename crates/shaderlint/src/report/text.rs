@@ -237,9 +237,18 @@ fn problem_snippet(texts: &SourceTexts, path: &str, problem: &Problem) -> Snippe
     match problem.place {
         Some(place) => Snippet::warning()
             .with_message(&problem.message)
-            .with_label(Label::primary(place.file, texts.range(place))),
+            .with_label(Label::primary(place.file, texts.range(place)))
+            .with_notes(hint(&problem.message).into_iter().collect()),
         None => Snippet::warning().with_message(format!("{path}: {}", problem.message)),
     }
+}
+
+/// What may help with a name that is not known: one in capitals is likely a macro that the build defines.
+fn hint(message: &str) -> Option<String> {
+    let name = message.strip_prefix("unknown name `")?.strip_suffix('`')?;
+    let is_capital = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    (name.len() > 1 && name.chars().all(is_capital))
+        .then(|| format!("if the build defines it, so does `-D {name}=VALUE`"))
 }
 
 fn render(texts: &SourceTexts, snippet: &Snippet<FileId>, is_colored: bool) -> Result<String> {
