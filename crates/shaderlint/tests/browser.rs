@@ -320,7 +320,7 @@ fn times_of_several_kernels_stand_by_group_size() {
         "adapter": "A GPU", "backend": "vulkan", "driver": "", "is_cpu": false, "waves": [32, 32],
         "outcome": "alike", "text": "all words alike", "words": 1, "kernel": null,
         "ladder": {
-            "what": "ladder ×64", "threads": 64, "runs": 15, "ratio": 2.0, "is_measurable": true,
+            "what": "part ×64", "threads": 64, "runs": 15, "ratio": 2.0, "is_measurable": true,
             "flagged": spread(2.0), "suggested": spread(1.0), "copy": spread(0.5),
         },
     });
@@ -331,7 +331,7 @@ fn times_of_several_kernels_stand_by_group_size() {
     browser.open(&page);
     let sizes =
         "[...document.querySelectorAll('#sizes figcaption')].map((caption) => caption.textContent).join('|')";
-    let ladder = "2.00× as fastScanByLadder, ladder ×64";
+    let ladder = "2.00× as fastScanByLadder, part ×64";
     assert_eq!(
         browser.value(sizes),
         format!("64 threads{ladder}|128 threads{ladder}")

@@ -187,7 +187,7 @@ pub(super) enum DeviceOutcome {
 /// Milliseconds a run: median, least, most.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Times {
-    /// What is timed, for instance `ladder ×64`.
+    /// What is timed, for instance `part ×64`.
     pub what: String,
     pub threads: u64,
     pub runs: u32,

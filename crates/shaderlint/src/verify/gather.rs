@@ -200,7 +200,7 @@ fn runnable(
     if is_timed {
         match ladders(files, pair) {
             Ok(ladders) => trial.ladders = Some(ladders),
-            Err(why) => remarks.push(format!("the ladder alone is not timed: {why}")),
+            Err(why) => remarks.push(format!("what differs is not timed by itself: {why}")),
         }
     }
     Ok(Runnable { trial, remarks })
@@ -338,7 +338,7 @@ fn device_row(
     row.kernel = report.timing.map(|timing| times("kernel".to_owned(), &timing));
     row.ladder = report
         .ladder
-        .map(|timing| times(format!("ladder ×{PASSES}"), &timing));
+        .map(|timing| times(format!("part ×{PASSES}"), &timing));
     (row.outcome, row.text) = outcome(shader, trial, &report);
     row
 }

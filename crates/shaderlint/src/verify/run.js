@@ -343,12 +343,12 @@ async function runHere(browser, tell) {
     const clock = open.hasTimestamps ? "" : ", by the clock: this browser has no timestamp queries";
     row.kernel = await timeKernels(open, browser, [flagged, suggested], groups, "kernel" + clock);
     if (browser.flagged.ladder && browser.suggested.ladder) {
-      tell("Timing the ladder…");
+      tell("Timing what differs…");
       const fewer = Math.max(1, Math.ceil(groups / 16));
       try {
         const ladders = [await compile(device, browser.flagged.ladder, browser.flagged.bindings),
           await compile(device, browser.suggested.ladder, browser.suggested.bindings)];
-        row.ladder = await timeKernels(open, browser, ladders, fewer, "ladder ×64" + clock);
+        row.ladder = await timeKernels(open, browser, ladders, fewer, "part ×64" + clock);
       } catch (error) {
         if (!(error instanceof CannotRun)) throw error;
         // Repeating takes a barrier, which may stand where not every thread is.

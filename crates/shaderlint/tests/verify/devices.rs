@@ -94,9 +94,9 @@ ScanByLadder (64×1×1) against its fix
 ...
   device       [..], waves of [..] words alike in
                4 cases, 768 of them written
-    timed       flagged [..] fixed [..] copy [..] ratio
-    kernel      [..] ms [..] ms [..] ms [..]
-    ladder ×64  [..] ms [..] ms [..] ms [..]
+    timed     flagged [..] fixed [..] copy [..] ratio
+    kernel    [..] ms [..] ms [..] ms [..]
+    part ×64  [..] ms [..] ms [..] ms [..]
 ...
 "#]]
     );
