@@ -60,9 +60,13 @@ fn finding(context: &Context<'_>, lines: &[Vec<&Race>], is_one_enough: bool) -> 
             text: format!("thread {} {} it here", race.first.thread, verb(&race.first)),
         });
     }
-    secondary.extend(race.condition.map(|(place, thread)| Label {
-        place,
-        text: format!("where this holds for thread {thread}"),
+    secondary.extend(race.condition.map(|under| Label {
+        place: under.condition,
+        text: format!(
+            "where this {} for thread {}",
+            if under.holds { "holds" } else { "does not hold" },
+            under.thread
+        ),
     }));
     secondary.extend(array.map(|array| Label {
         place: array.span,
@@ -104,8 +108,11 @@ fn meeting(context: &Context<'_>, race: &Race, cell: &str) -> String {
         let before = if number == 0 { "; for" } else { "," };
         format!("{before} {} = {}", instance.bound, instance.value)
     });
+    let led = race.led.map_or_else(String::new, |thread| {
+        format!("; data lead thread {thread} to this element, and any other one is touched as well")
+    });
     format!(
-        "thread {} {} {cell} while thread {} {} it, {when}{pass}{}",
+        "thread {} {} {cell} while thread {} {} it, {when}{pass}{}{led}",
         one.thread,
         verb(one),
         other.thread,

@@ -124,6 +124,30 @@ fn said(text: &str) -> Vec<String> {
         .collect()
 }
 
+#[test]
+fn a_condition_that_must_not_hold_is_told_so() {
+    let labels = |body: &str| {
+        let text = kernel("", body);
+        let race = lint(text.as_bytes())
+            .into_iter()
+            .find(|finding| finding.rule == "groupshared-race");
+        let labels = race.map(|race| race.secondary).unwrap_or_default();
+        let said = |text: &str| labels.iter().any(|label| label.text == text);
+        [
+            said("where this holds for thread 0"),
+            said("where this does not hold for thread 0"),
+        ]
+    };
+    assert_eq!(
+        labels("g[gi] = Src[gi]; if (n > 3) Out[gi] = g[gi ^ 1];"),
+        [true, false]
+    );
+    assert_eq!(
+        labels("g[gi] = Src[gi]; if (n < 3) Out[gi] = 7; else Out[gi] = g[gi ^ 1];"),
+        [false, true]
+    );
+}
+
 const TAIL: &str = "g[gi] = Src[gi];\nGroupMemoryBarrierWithGroupSync();\nif (gi < 16) {\n\
                     g[gi] += g[gi + 16];\ng[gi] += g[gi + 8];\ng[gi] += g[gi + 4];/**/\ng[gi] += g[gi + 2];\n}\n";
 

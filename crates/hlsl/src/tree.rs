@@ -327,6 +327,10 @@ pub struct Loop {
     pub body: Stmt,
     /// `false` for `do … while`.
     pub tests_first: bool,
+    /// The number in `[unroll(n)]`, 0 where it is not known: after so many passes some compilers end the loop, and others do
+    /// not. HLSL's reference has it as "the maximum number of times the loop is to execute", which holds for FXC, and for
+    /// DXC's DXIL up to HLSL 2021; for SPIR-V it is a hint.
+    pub limit: Option<u32>,
 }
 
 /// One arm of a `switch`; falls through to the next unless its body breaks.

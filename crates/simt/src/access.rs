@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Span, Type};
 
-use crate::finding::{Access, Iteration, Race};
+use crate::finding::{Access, Iteration, Race, Under};
 use crate::host::Within;
 use crate::machine::Machine;
 use crate::memory::{Action, Conflict, Meeting, Pass, Site, Touch, Touches};
@@ -18,8 +18,8 @@ const MAX_ASKED: u32 = 64;
 #[derive(Default)]
 struct Condition {
     guard: Option<Value>,
-    /// The one that is told: the innermost in the text, of which thread.
-    said: Option<(Span, u32)>,
+    /// The one that is told: the innermost in the text.
+    said: Option<Under>,
     /// What the host is supposed to set.
     within: Within,
 }
@@ -103,20 +103,25 @@ impl Machine<'_> {
 
     /// The element of an array that a cell belongs to.
     pub fn element_of(&self, array: GlobalId, cell: u32) -> u32 {
+        cell / self.components_of_element(array) as u32
+    }
+
+    /// Cells of an element, one at least.
+    pub fn components_of_element(&self, array: GlobalId) -> usize {
         let ty = self.shader.globals.get(array.0 as usize).map(|global| &global.ty);
         let components = match ty {
             Some(Type::Array(element, _)) => self.shader.components(element),
             Some(ty) => self.shader.components(ty),
             None => 1,
         };
-        cell / components.max(1) as u32
+        components.max(1)
     }
 
     /// The innermost condition around of which it is not known whether it holds for all that take part.
-    fn uncertain_condition(&self) -> Option<Span> {
+    fn uncertain_condition(&self) -> Option<(Span, bool)> {
         let mut partings = self.partings.iter().rev();
         let uncertain = partings.find(|parting| !parting.perhaps.is_empty())?;
-        Some(uncertain.span)
+        Some((uncertain.span, uncertain.holds))
     }
 
     /// Whether the one thread read before it handed its wave a value, and the other wrote after that. What is written may
@@ -180,6 +185,7 @@ impl Machine<'_> {
                 iteration: self.iteration_at(second.site),
                 condition: condition.said,
                 given: condition.within.said,
+                led: conflict.led.map(u32::from),
             };
             self.report.races.push(race);
         }
@@ -188,7 +194,14 @@ impl Machine<'_> {
     /// The condition under which these accesses happen, of two threads at the most. `None` where one is not known, or
     /// where nothing says that both may hold at a time.
     fn condition_of(&mut self, conditional: &[Touch]) -> Option<Condition> {
-        let said = |span: Option<Span>, touch: &Touch| Some((span?, u32::from(touch.thread)));
+        let said = |condition: Option<(Span, bool)>, touch: &Touch| {
+            let (condition, holds) = condition?;
+            Some(Under {
+                condition,
+                holds,
+                thread: u32::from(touch.thread),
+            })
+        };
         match conditional {
             [] => Some(Condition::default()),
             [touch] => {
@@ -245,7 +258,7 @@ impl Machine<'_> {
     }
 
     /// The condition under which an access happens, and the innermost one in the text.
-    fn guard_of(&self, touch: Touch) -> Option<(Value, Option<Span>)> {
+    fn guard_of(&self, touch: Touch) -> Option<(Value, Option<(Span, bool)>)> {
         let site = self.sites.get(touch.site as usize)?;
         Some((site.guard.at(usize::from(touch.thread)).clone(), site.condition))
     }

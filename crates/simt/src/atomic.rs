@@ -166,6 +166,7 @@ impl<'a> Machine<'a> {
                 };
             }
             shared.blur(interval);
+            self.note_led(number, touches, (&base, component), true);
             self.forget_reads(array, None);
             self.report.unproved = true;
         }

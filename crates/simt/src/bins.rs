@@ -7,6 +7,7 @@ use shaderlint_hlsl::{BinaryOp, Scalar, UnaryOp};
 use crate::machine::Machine;
 use crate::terms::column::Column;
 use crate::terms::operator::Operator;
+use crate::terms::sample::Sample;
 use crate::terms::value::{Op, Sum, Value};
 use crate::terms::{Term, Terms};
 
@@ -15,6 +16,8 @@ const MAX_BINS: usize = 32;
 /// Where the addresses are known, threads of a wave of this size must meet.
 const WAVE: usize = 32;
 const MAX_DEPTH: u32 = 64;
+/// Inputs for which it is asked whether lanes meet.
+const SAMPLES: u64 = 8;
 
 type Bins = BTreeSet<u32>;
 
@@ -43,10 +46,23 @@ pub(crate) fn few(machine: &Machine<'_>, address: &[Column], cells: Option<u32>)
             }
             Some(bins.len())
         };
+        // Addresses in a row, wherever it begins, are shared by nobody.
+        let wave = &threads[..threads.len().min(WAVE)];
+        let meet = |seed: u64| {
+            let mut sample = Sample::new(machine.terms, seed);
+            let mut met = Bins::new();
+            !wave
+                .iter()
+                .all(|thread| met.insert(sample.value(column.at(*thread))))
+        };
+        let by_term = by_term();
+        if by_term.is_some() && !(0..SAMPLES).any(meet) {
+            return None;
+        }
         let declared = cells.map(|cells| cells as usize);
         match declared.filter(|declared| *declared <= MAX_BINS) {
-            Some(declared) => by_term().map_or(declared, |bins| bins.min(declared)),
-            None => by_term()?,
+            Some(declared) => by_term.map_or(declared, |bins| bins.min(declared)),
+            None => by_term?,
         }
     };
     let is_few = (2..=MAX_BINS).contains(&bins) && bins * 2 <= threads.len();

@@ -26,7 +26,7 @@ impl<'a> Machine<'a> {
         let (yes, no, maybe) = self.split(condition);
         if maybe.is_empty() {
             let mut after = Mask::EMPTY;
-            for (mask, arm, elsewhere) in [(yes, then, no), (no, otherwise, yes)] {
+            for (mask, arm, elsewhere, holds) in [(yes, then, no, true), (no, otherwise, yes, false)] {
                 if !mask.is_empty() {
                     self.state.active = mask;
                     self.apart(
@@ -34,6 +34,7 @@ impl<'a> Machine<'a> {
                             span,
                             elsewhere,
                             perhaps: Mask::EMPTY,
+                            holds,
                         },
                         |m| m.block(arm),
                     )?;
@@ -57,6 +58,7 @@ impl<'a> Machine<'a> {
                 span,
                 elsewhere: no,
                 perhaps: maybe,
+                holds: true,
             },
             |m| m.block(then),
         )?;
@@ -71,6 +73,7 @@ impl<'a> Machine<'a> {
                 span,
                 elsewhere: yes,
                 perhaps: maybe,
+                holds: false,
             },
             |m| m.block(otherwise),
         )?;
@@ -321,6 +324,16 @@ impl<'a> Machine<'a> {
             if self.state.active.is_empty() {
                 break;
             }
+            let passed = self
+                .state
+                .frame
+                .loops
+                .last()
+                .map_or(0, |innermost| innermost.number);
+            if l.limit.is_some_and(|limit| passed >= limit) {
+                // Whether it goes on is for the compiler to say.
+                return Err(Halt::LeaveLoop);
+            }
             let span = l
                 .condition
                 .as_ref()
@@ -330,6 +343,7 @@ impl<'a> Machine<'a> {
                     span,
                     elsewhere: left,
                     perhaps: Mask::EMPTY,
+                    holds: true,
                 },
                 |m| m.statement(&l.body),
             )?;

@@ -29,6 +29,8 @@ pub(crate) struct Parting {
     pub elsewhere: Mask,
     /// Those of whom it is not known.
     pub perhaps: Mask,
+    /// The condition holds for those that went it, or does not.
+    pub holds: bool,
 }
 
 impl Parting {

@@ -288,11 +288,22 @@ pub struct Race {
     pub since: Option<Span>,
     /// The innermost loop around the second access.
     pub iteration: Option<Iteration>,
-    /// A condition on inputs under which one of the two accesses happens, and the thread it has to hold for; `None`
-    /// where both do for any inputs, or for those for which one statement leads to both.
-    pub condition: Option<(Span, u32)>,
+    /// A condition on inputs under which one of the two accesses happens; `None` where both do for any inputs, or for those
+    /// for which one statement leads to both.
+    pub condition: Option<Under>,
     /// Bounds of loops for which this happens; none where it happens whatever they are.
     pub given: Vec<Instance>,
+    /// The thread that data lead to the element, if any: for others it meets another thread, at another element.
+    pub led: Option<u32>,
+}
+
+/// What has to hold for a thread.
+#[derive(Clone, Copy, Debug)]
+pub struct Under {
+    pub condition: Span,
+    /// It has to, or must not.
+    pub holds: bool,
+    pub thread: u32,
 }
 
 /// A number that the host sets.

@@ -27,6 +27,7 @@ mod havoc;
 mod host;
 mod intrinsic;
 mod lanes;
+mod led;
 mod leftover;
 mod machine;
 mod memory;
@@ -66,7 +67,7 @@ pub use evaluate::{Written, ends, evaluate, evaluate_groups};
 pub use finding::{
     Access, Amount, Analysis, Beside, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Holders,
     HostValue, Instance, Iteration, Kind, OutOfBounds, Parts, Quantity, Race, Rewrite, Shape, Stop, ToldBy,
-    Uninitialised, WaveDependence, WaveEffect, WaveLadder,
+    Under, Uninitialised, WaveDependence, WaveEffect, WaveLadder,
 };
 pub use order::unordered;
 pub use served::serves_alike;

@@ -378,7 +378,10 @@ impl<'a> Machine<'a> {
         let body = function.body.as_ref()?;
         self.bind_parameters(function);
         match self.block(body) {
-            Ok(()) => None,
+            Ok(()) => {
+                self.meet_led();
+                None
+            }
             Err(Halt::Stop(stop)) => Some(stop),
             Err(Halt::LeaveLoop) => Some(Stop {
                 reason: "a jump out of a loop that is not followed".to_owned(),

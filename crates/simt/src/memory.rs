@@ -36,8 +36,8 @@ pub(crate) struct Site {
     pub exchanges: u32,
     /// By thread: the condition under which it takes part.
     pub guard: Column,
-    /// The innermost condition of which it is not known whether it holds.
-    pub condition: Option<Span>,
+    /// The innermost condition of which it is not known whether it holds, and whether it has to.
+    pub condition: Option<(Span, bool)>,
 }
 
 /// A pass of a loop, with its variable's value where that is known.
@@ -148,6 +148,9 @@ pub(crate) struct Track {
     gaps: bool,
 }
 
+/// Accesses at unknown elements that are kept of an interval.
+const MAX_LED: usize = 24;
+
 /// One groupshared variable, flattened into 32-bit cells.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
@@ -158,6 +161,8 @@ pub(crate) struct Shared {
     tracks: Rc<Vec<Track>>,
     /// An access at an unknown place in this interval: nothing can be proved about the array until the next barrier.
     blurred_in: Option<u32>,
+    /// Some of these, in the interval at hand.
+    led: Vec<Led>,
     /// The operator of all atomics on the array in this interval; `None` if they differ or one does not combine.
     atomics: Option<(u32, Option<Operator>)>,
 }
@@ -172,6 +177,18 @@ pub(crate) struct Conflict {
     pub second_writes: bool,
     /// It may be none.
     pub doubtful: bool,
+    /// The thread that comes to the cell for some of its data.
+    pub led: Option<u16>,
+}
+
+/// An access of one thread at an element that is not known.
+#[derive(Clone, Debug)]
+pub(crate) struct Led {
+    pub touch: Touch,
+    /// Where the element begins, and the component of it.
+    pub base: Value,
+    pub component: u32,
+    pub writes: bool,
 }
 
 impl Shared {
@@ -183,6 +200,7 @@ impl Shared {
             cells: Rc::new(cells),
             tracks: Rc::new(tracks),
             blurred_in: None,
+            led: Vec::new(),
             atomics: None,
         }
     }
@@ -197,7 +215,25 @@ impl Shared {
 
     /// An access at an unknown index. Any other access in the interval may meet it.
     pub fn blur(&mut self, interval: u32) {
-        self.blurred_in = Some(interval);
+        if self.blurred_in.replace(interval) != Some(interval) {
+            self.led.clear();
+        }
+    }
+
+    /// Keeps such an access, of the interval that the array is blurred in.
+    pub fn note_led(&mut self, led: Led) {
+        if self.led.len() < MAX_LED {
+            self.led.push(led);
+        }
+    }
+
+    /// Those of an interval that were kept.
+    pub fn led_in(&self, interval: u32) -> &[Led] {
+        if self.is_blurred(interval) { &self.led } else { &[] }
+    }
+
+    pub fn tracks(&self) -> &[Track] {
+        &self.tracks
     }
 
     /// Whether a thread wrote to any cell in this interval.
@@ -264,6 +300,7 @@ impl Track {
                 second_writes: false,
                 // Of writes under conditions it is not known whether they agree.
                 doubtful: may_have_written || is_among_writers && !touch.definite,
+                led: None,
             });
         remember(&mut self.reads, touch);
         conflict
@@ -288,6 +325,7 @@ impl Track {
             first_writes,
             second_writes: true,
             doubtful: false,
+            led: None,
         };
         let is_of_another = |other: &&Touch| other.thread != touch.thread;
         let are_atomic = |write: &Touch| is_atomic && write.action == Action::Atomic;
@@ -351,6 +389,31 @@ fn remember(touches: &mut [Option<Touch>; 2], touch: Touch) {
 }
 
 impl Track {
+    /// The certain accesses of an interval that would be a race with this one, by another thread; whether each writes.
+    pub fn meets(&self, interval: u32, led: &Led) -> impl Iterator<Item = (Touch, bool)> {
+        let is_now = self.interval == interval;
+        let is_atomic = led.touch.action == Action::Atomic;
+        // Two writes may well be of one value.
+        let is_write = led.writes && !is_atomic;
+        let writes = self
+            .writes
+            .into_iter()
+            .flatten()
+            .filter(move |write| match write.action {
+                Action::Plain => !is_write,
+                Action::Atomic => !is_atomic,
+                Action::Idle | Action::Mixed => false,
+            });
+        let reads = self.reads.into_iter().flatten().filter({
+            let writes = led.writes;
+            move |_| writes
+        });
+        let all = writes
+            .map(|write| (write, true))
+            .chain(reads.map(|read| (read, false)));
+        all.filter(move |(touch, _)| is_now && touch.definite)
+    }
+
     fn enter(&mut self, interval: u32) {
         if self.interval != interval {
             *self = Track {

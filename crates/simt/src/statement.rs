@@ -284,6 +284,7 @@ impl<'a> Machine<'a> {
                     span,
                     elsewhere: gone,
                     perhaps: active,
+                    holds: true,
                 });
             }
         }
@@ -316,6 +317,9 @@ impl<'a> Machine<'a> {
         };
         if orders_device {
             self.happens(Step::Barrier);
+        }
+        if orders_shared {
+            self.meet_led();
         }
         let state = &mut self.state;
         state.doubtful = state.presumes;

@@ -157,7 +157,7 @@ impl Lexer<'_> {
     }
 
     /// Keeps the edited text of an attribute's arguments, which is blanked next.
-    fn keep(&mut self, arguments: Span) {
+    pub(super) fn keep(&mut self, arguments: Span) {
         let bytes = arguments.slice(&self.out.blank).to_vec();
         self.out.kept.insert(arguments.start, bytes);
     }

@@ -3,6 +3,7 @@
 use super::edits::Walk;
 use super::items::MAX_MACROS;
 use super::{Item, Lexer, words};
+use crate::span::Span;
 
 impl Lexer<'_> {
     /// The last token of a macro with its arguments, if it has any.
@@ -32,6 +33,14 @@ impl Lexer<'_> {
         let after = self.word(last + 1);
         let is_before_keyword = words::is_attributed_keyword(after) || after == b"else";
         if is_before_keyword && last + 1 < walk.end && is_attribute_macro(self.word(index)) {
+            if last > index {
+                let arguments = Span {
+                    start: self.end(index + 1),
+                    end: self.start(last),
+                };
+                self.keep(arguments);
+                self.out.limits.insert(self.start(last + 1), arguments);
+            }
             self.blank_tokens(index, last + 1);
             walk.attribute_end = Some(last);
             let start = self.start(index);

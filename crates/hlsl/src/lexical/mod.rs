@@ -98,6 +98,8 @@ pub(crate) struct Lexed {
     pub attributes: FxHashMap<u32, u32>,
     /// Start of a loop → the arguments of its `[unroll]`.
     pub passes: FxHashMap<u32, Span>,
+    /// The same of a macro before it that may be such an attribute.
+    pub limits: FxHashMap<u32, Span>,
     /// Starts of what macros became among the members of a struct: nobody knows what they declare.
     pub hidden_members: FxHashSet<u32>,
     /// What templates among the members of structs are called: they are taken out of the text.
@@ -147,6 +149,7 @@ pub(crate) fn lex_parts(text: &[u8], parts: &[Span]) -> Lexed {
             casts: FxHashMap::default(),
             attributes: FxHashMap::default(),
             passes: FxHashMap::default(),
+            limits: FxHashMap::default(),
             hidden_members: FxHashSet::default(),
             member_templates: FxHashSet::default(),
             kept: FxHashMap::default(),

@@ -121,6 +121,7 @@ impl Lowering<'_> {
                     step: None,
                     body,
                     tests_first: true,
+                    limit: self.limit_of(node),
                 }))
             }
             "do_statement" => {
@@ -132,6 +133,7 @@ impl Lowering<'_> {
                     step: None,
                     body,
                     tests_first: false,
+                    limit: self.limit_of(node),
                 }))
             }
             "switch_statement" => self.switch_statement(node),
@@ -272,29 +274,35 @@ impl Lowering<'_> {
             step,
             body: self.body_of(node),
             tests_first: true,
+            limit: self.limit_of(node),
         };
         if parts.condition.is_none()
-            && let Some((passes, span)) = self.passes_of(node)
+            && let Some(span) = self.lexed.passes.get(&self.span(node).start)
+            && let Some(passes) = parts.limit.filter(|passes| *passes > 0)
         {
-            self.end_after(&mut parts, passes, span);
+            self.end_after(&mut parts, passes, *span);
         }
         self.close_loop_scope(mark);
         StmtKind::Loop(Box::new(parts))
     }
 
-    /// The number in a loop's `[unroll(n)]`.
-    fn passes_of(&mut self, node: Node) -> Option<(u32, Span)> {
-        let arguments = *self.lexed.passes.get(&self.span(node).start)?;
-        let values = self.attribute_values(&mut super::parser()?, arguments);
+    /// [`Loop::limit`] of a loop: by an attribute, or a macro that may be one.
+    fn limit_of(&mut self, node: Node) -> Option<u32> {
+        let start = self.span(node).start;
+        let arguments = self
+            .lexed
+            .passes
+            .get(&start)
+            .or_else(|| self.lexed.limits.get(&start))?;
+        let values = self.attribute_values(&mut super::parser()?, *arguments);
         match values.as_slice() {
-            [Some(passes)] => Some((*passes, arguments)),
-            _ => None,
+            [Some(passes)] => Some(*passes),
+            _ => Some(0),
         }
     }
 
-    /// Ends a loop without a condition after so many passes: by HLSL's reference, `[unroll(n)]` gives "the maximum number of
-    /// times the loop is to execute". (FXC does that; for DXC it is a hint, and such a loop has no end, so that nothing
-    /// that holds behind it is wrong there.) A variable counts them that no text can name.
+    /// Ends a loop without a condition after the passes of its `[unroll(n)]`. Where that is a hint, such a loop has no end, so
+    /// that nothing that holds behind it is wrong there. A variable counts them that no text can name.
     fn end_after(&mut self, parts: &mut Loop, passes: u32, span: Span) {
         let counter = self.declare_local(b"[unroll]", Type::UINT, span);
         let uint = |kind| Expr {

@@ -97,6 +97,20 @@ impl Terms {
         })
     }
 
+    /// What a value was seen to be for inputs for which a condition holds, as far as both are understood.
+    pub(crate) fn words_where(&self, value: &Value, condition: &Value) -> Vec<u32> {
+        if self.is_opaque(value) || self.is_opaque(condition) {
+            return Vec::new();
+        }
+        let samples = self.possible_samples(TRIES, &[]);
+        let words = samples.filter_map(|mut sample| {
+            let (holds, word) = (sample.value(condition) != 0, sample.value(value));
+            self.note_work(sample.visits);
+            (holds && !sample.guessed).then_some(word)
+        });
+        words.collect()
+    }
+
     /// The value where some atoms are given, in the first group; `None` if that does not decide it.
     pub(crate) fn value_given(&self, value: &Value, given: &[(u32, u32)]) -> Option<u32> {
         let mut sample = Sample::possible(self, 0, given);

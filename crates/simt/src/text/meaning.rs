@@ -332,6 +332,9 @@ impl<'s> Writer<'s> {
             }
             StmtKind::Loop(l) => {
                 self.put(if l.tests_first { "loop{" } else { "do{" });
+                if let Some(limit) = l.limit {
+                    self.put(&format!("at most {limit};"));
+                }
                 self.statements(&l.init);
                 self.put("}");
                 self.optional(l.condition.as_ref());

@@ -11,7 +11,7 @@ fn a_race_under_a_condition_is_one_where_the_condition_can_hold() {
             |place: shaderlint_hlsl::Span| String::from_utf8_lossy(place.slice(&shader.text)).into_owned();
         races
             .iter()
-            .map(|race| race.condition.map(|(place, thread)| (text(place), thread)))
+            .map(|race| race.condition.map(|under| (text(under.condition), under.thread)))
             .collect::<Vec<_>>()
     };
     let known = |text: &str, thread: u32| vec![Some((text.to_owned(), thread))];
@@ -438,4 +438,44 @@ fn a_dispatch_of_meshes_is_a_barrier() {
     let payload = "struct Payload { uint ids[64]; }; groupshared Payload p;";
     check_races(payload, "p.ids[gi] = gi; DispatchMesh(64, 1, 1, p);", 0);
     check_races(payload, "p.ids[gi] = gi; Look(64, 1, 1, p);", 1);
+}
+
+/// As in a histogram: where every element is touched between the same barriers, one is met wherever data lead.
+#[test]
+fn data_lead_to_an_element_that_is_touched() {
+    let count = "InterlockedAdd(g[Src[dtid.x] & 63], 1);";
+    let sync = "GroupMemoryBarrierWithGroupSync();";
+    for (body, expected) in [
+        (format!("g[gi] = 0; {count}"), 1),
+        (format!("g[gi] = 0; {sync} {count}"), 0),
+        (format!("g[gi] = 0; {sync} {count} Out[dtid.x] = g[gi];"), 1),
+        (format!("g[gi] = 0; {sync} {count} {sync} Out[dtid.x] = g[gi];"), 0),
+        (format!("InterlockedExchange(g[gi], 0, Out[gi]); {count}"), 0),
+        // In the order in which they stand, and the other one.
+        ("Out[dtid.x] = g[gi]; g[Src[dtid.x] & 63] = Src[gi];".to_owned(), 1),
+        ("g[Src[dtid.x] & 63] = Src[gi]; Out[dtid.x] = g[gi];".to_owned(), 1),
+        // Of one value, or one that is there already.
+        ("g[gi] = 0; g[Src[dtid.x] & 63] = 0;".to_owned(), 0),
+        ("Out[dtid.x] = g[gi]; g[Src[dtid.x] & 63] = 0;".to_owned(), 0),
+        ("g[gi] = 0; Out[dtid.x] = g[Src[dtid.x] & 63];".to_owned(), 1),
+        ("Out[dtid.x] = g[Src[dtid.x] & 63]; g[gi] = 0;".to_owned(), 1),
+        ("if (gi == 0) { for (uint i = 0; i < 64; ++i) g[i] = 0; } InterlockedAdd(g[Src[dtid.x] & 63], 1);".to_owned(), 1),
+        // Under a condition, and in one.
+        (format!("g[gi] = 0; if (dtid.x < Count) {{ {count} }}"), 1),
+        (format!("g[gi] = 0; if (Src[dtid.x + 9] > 3) {{ {count} }}"), 1),
+        (format!("if (Src[dtid.x] > 3) g[gi] = 0; {count}"), 0),
+        // Elements of a thread's own, and those that nobody touches.
+        ("if (gi < 16) { for (uint i = 0; i < 4; ++i) g[4 * gi + i] = 0; InterlockedAdd(g[4 * gi + (Src[dtid.x] & 3)], 1); }".to_owned(), 0),
+        ("if (gi < 32) g[gi] = 0; else InterlockedAdd(g[32 + (Src[dtid.x] & 31)], 1);".to_owned(), 0),
+        // It is not known what leads there, or it is always one element.
+        ("g[gi] = 0; InterlockedAdd(g[Rank(gi) & 63], 1);".to_owned(), 0),
+        ("g[gi] = 0; InterlockedAdd(g[Count], 1);".to_owned(), 0),
+        ("uint own; InterlockedAdd(Out[0], 1, own); g[gi] = 0; g[own & 63] = 1;".to_owned(), 0),
+    ] {
+        check_races("uint Count;", &body, expected);
+    }
+    let parts = "struct P { uint a, b; }; groupshared P p[64];";
+    let body = |cleared: &str| format!("p[gi].{cleared} = 0; InterlockedAdd(p[Src[dtid.x] & 63].b, 1);");
+    check_races(parts, &body("b"), 1);
+    check_races(parts, &body("a"), 0);
 }

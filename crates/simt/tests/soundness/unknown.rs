@@ -278,3 +278,39 @@ fn a_template_among_members_may_be_called() {
     };
     check_not_equal([&returns(2), &returns(3)], ["S s; Out[dtid.x] = s.F(0.5f);"; 2]);
 }
+
+/// Some compilers end a loop after the passes that `[unroll(n)]` names, and others do not.
+#[test]
+fn a_loop_that_is_unrolled_in_part_may_end_there() {
+    let sync = "GroupMemoryBarrierWithGroupSync();";
+    let sum = |before: &str| {
+        format!(
+            "g[gi] = Src[dtid.x]; {sync} {before} for (uint s = 32; s > 0; s >>= 1) {{
+             if (gi < s) g[gi] += g[gi + s]; {sync} }} if (gi == 0) Out[gid.x] = g[0];"
+        )
+    };
+    for (before, expected) in [
+        ("[unroll(6)]", &[true][..]),
+        ("[unroll(64)]", &[true]),
+        ("[unroll]", &[true]),
+        ("UNROLL_N(6)", &[true]),
+        ("[unroll(5)]", &[]),
+        ("UNROLL(5)", &[]),
+        ("[unroll(PASSES)]", &[]),
+    ] {
+        assert_eq!(rewritable("", &sum(before)), expected, "{before}");
+    }
+    let outside = |body: &str| first_entry(&shader(&kernel("", body))).out_of_bounds.len();
+    let body = |n: u32| format!("[unroll({n})] for (uint i = 0; i < 4; ++i) g[i * 16 + gi] = 1;");
+    assert_eq!(outside(&body(1)), 0);
+    assert_eq!(outside(&body(2)), 1, "in the second pass");
+    let body = |n: u32| format!("uint i = 0; [unroll({n})] while (i < 2) {{ g[i * 16 + gi] = 1; ++i; }}");
+    assert_eq!(outside(&body(1)), 0);
+    assert_eq!(outside(&body(2)), 1);
+    let body = |n: u32| format!("uint i = 0; [unroll({n})] do {{ g[i * 16 + gi] = 1; ++i; }} while (i < 2);");
+    assert_eq!(outside(&body(1)), 0);
+    assert_eq!(outside(&body(2)), 1);
+    let counted =
+        |n: u32| format!("uint n = 0; [unroll({n})] for (uint i = 0; i < Src[gi]; ++i) n += i; Out[gi] = n;");
+    check_not_equal([""; 2], [&counted(3), &counted(4)]);
+}
