@@ -9,43 +9,18 @@
 //! and share the first one's bin go by themselves, as in the form for one cell, and leave. It takes as many passes as
 //! bins occur; each pass is rid of one lane at least.
 
-use shaderlint_hlsl::{Stmt, StmtKind, statements};
 use shaderlint_linter::{Context, ShaderModel};
 use shaderlint_simt::{Claim, Operator, Quantity};
 
 use crate::wave_atomic::{self, Texts};
 use crate::wave_form::indented;
 
-/// The statements that could stand in the place of the call, and the shader model that they need. `None` where it is no
-/// statement by itself.
+/// The statement that could stand in the place of the call, and the shader model that it needs. `None` where it is no
+/// statement by itself. It is a block: what an `if` without braces chooses is one statement, and code for another atomic may
+/// stand beside it.
 pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<(String, ShaderModel)> {
     let (lines, model) = lines(context, claim)?;
-    let code = lines.join("\n");
-    // What an `if` without braces chooses is one statement.
-    let code = if is_in_list(context, claim) {
-        code
-    } else {
-        format!("{{\n{}}}", indented(&code, 1))
-    };
-    Some((code, model))
-}
-
-/// Whether further statements can stand beside the call.
-fn is_in_list(context: &Context<'_>, claim: &Claim) -> bool {
-    let body = context
-        .function(claim.function)
-        .and_then(|function| function.body.as_deref());
-    let body = body.unwrap_or_default();
-    let holds = |list: &[Stmt]| {
-        let statement = claim.parts.as_ref().map(|parts| parts.statement);
-        list.iter().any(|one| Some(one.span) == statement)
-    };
-    holds(body)
-        || statements(body).any(|statement| match &statement.kind {
-            StmtKind::Block(list) => holds(list),
-            StmtKind::Switch { cases, .. } => cases.iter().any(|case| holds(&case.body)),
-            _ => false,
-        })
+    Some((format!("{{\n{}}}", indented(&lines.join("\n"), 1)), model))
 }
 
 fn lines(context: &Context<'_>, claim: &Claim) -> Option<(Vec<String>, ShaderModel)> {

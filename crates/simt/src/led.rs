@@ -77,9 +77,9 @@ impl Machine<'_> {
         let site = self.sites.get(led.touch.site as usize)?;
         let guard = site.guard.at(usize::from(led.touch.thread));
         let mut cells = self.terms.words_where(&led.base, guard);
-        cells
-            .iter_mut()
-            .for_each(|cell| *cell = cell.saturating_add(led.component));
+        for cell in &mut cells {
+            *cell = cell.saturating_add(led.component);
+        }
         cells.retain(|cell| (*cell as usize) < tracks.len());
         let is_other = |cell: &&u32| cells.first() != Some(*cell);
         if cells.iter().filter(is_other).count() + 1 < MIN_ELEMENTS {
