@@ -16,8 +16,6 @@ use crate::terms::column::Column;
 
 /// Threads of one access that are looked at.
 const MAX_THREADS: usize = 3;
-/// Different elements that one thread has to be seen to come to: one that is always the same is no matter of data.
-const MIN_ELEMENTS: usize = 2;
 
 impl Machine<'_> {
     /// Notes the threads that touch an array at elements that are not known.
@@ -81,8 +79,8 @@ impl Machine<'_> {
             *cell = cell.saturating_add(led.component);
         }
         cells.retain(|cell| (*cell as usize) < tracks.len());
-        let is_other = |cell: &&u32| cells.first() != Some(*cell);
-        if cells.iter().filter(is_other).count() + 1 < MIN_ELEMENTS {
+        // One that is always the same is no matter of data.
+        if cells.iter().all(|cell| cells.first() == Some(cell)) {
             return None;
         }
         cells.iter().find_map(|&cell| {
