@@ -166,7 +166,10 @@ impl<'a> Machine<'a> {
                 };
             }
             shared.blur(interval);
-            self.note_led(number, touches, (&base, component), true);
+            // What adds nothing only reads.
+            if operator == Some(Operator::Add) && amount != Column::ZERO {
+                self.note_led(number, touches, &base, component);
+            }
             self.forget_reads(array, None);
             self.report.unproved = true;
         }

@@ -1,45 +1,40 @@
-//! Races at elements to which data lead, as in a histogram that is cleared and counted in without a barrier between.
+//! Races at elements to which data lead: a histogram that is counted in while others clear it, or read it.
 //!
-//! Which element a thread touches is not known, but if threads certainly touch every element of the array in the same
-//! interval, it meets one of them wherever it is led. Whether that is another thread is seen by sampling what it reads:
-//! each sample is an input for which the two meet. Elements of a thread's own, such as `g[gi * 4 + (word & 3)]`, never
-//! lead to another one's.
+//! Which element an `InterlockedAdd` goes to is not known, but if threads certainly touch every element of the array in the
+//! same interval, other than by atomics, it meets one of them wherever it is led. Whether that is another thread is seen by
+//! sampling what it reads: each sample is an input for which the two meet.
 //!
-//! Of a plain write only reads are asked, and atomics: two writes may leave one value.
-//!
-//! One thing is taken for granted, as of all data: that the host does not choose them so that each thread is led to what
-//! it touched itself.
+//! Where it goes must hang on what is read and nothing else: if the same data lead all threads to the same element, none of
+//! them keeps to elements of its own, as in `g[gi * 16 + key]`, which may be so that keys are less than 16.
 
 use crate::machine::Machine;
 use crate::memory::{Conflict, Led, Shared, Touches};
 use crate::terms::column::Column;
 
-/// Threads of one access that are looked at.
+/// Threads of one access that are noted.
 const MAX_THREADS: usize = 3;
 
 impl Machine<'_> {
-    /// Notes the threads that touch an array at elements that are not known.
-    pub fn note_led(
-        &mut self,
-        number: usize,
-        touches: Touches,
-        (base, component): (&Column, u32),
-        writes: bool,
-    ) {
+    /// Notes threads that add to elements of an array that are not known.
+    pub fn note_led(&mut self, number: usize, touches: Touches, base: &Column, component: u32) {
         let state = &mut self.state;
         let Some(array) = state.shared.get_mut(number).filter(|array| !array.on_device) else {
             return;
         };
-        let led = state
+        // What each thread's element is where all that is read is 0.
+        let mut begins = state
             .active
             .threads()
-            .filter(|thread| base.at(*thread).known().is_none());
-        for thread in led.take(MAX_THREADS) {
+            .map(|thread| self.terms.word_of_zeros(base.at(thread)));
+        let begin = begins.next().flatten();
+        if begin.is_none() || !begins.all(|other| other == begin) {
+            return;
+        }
+        for thread in state.active.threads().take(MAX_THREADS) {
             array.note_led(Led {
                 touch: touches.of(thread, state.guard.row()),
                 base: base.at(thread).clone(),
                 component,
-                writes,
             });
         }
     }
@@ -68,7 +63,7 @@ impl Machine<'_> {
         let tracks = array.tracks();
         let size = self.components_of_element(array.global);
         let first = led.component as usize % size;
-        let is_met = |cell: usize| tracks[cell].meets(interval, led).next().is_some();
+        let is_met = |cell: usize| tracks[cell].plain_in(interval).next().is_some();
         if !(first..tracks.len()).step_by(size).all(is_met) || !self.terms.has_data(&led.base) {
             return None;
         }
@@ -84,9 +79,9 @@ impl Machine<'_> {
             return None;
         }
         cells.iter().find_map(|&cell| {
-            let mut met = tracks.get(cell as usize)?.meets(interval, led);
+            let mut met = tracks.get(cell as usize)?.plain_in(interval);
             let (other, other_writes) = met.find(|(other, _)| other.thread != led.touch.thread)?;
-            let (mut first, mut second) = ((other, other_writes), (led.touch, led.writes));
+            let (mut first, mut second) = ((other, other_writes), (led.touch, true));
             if first.0.site > second.0.site {
                 std::mem::swap(&mut first, &mut second);
             }

@@ -181,14 +181,13 @@ pub(crate) struct Conflict {
     pub led: Option<u16>,
 }
 
-/// An access of one thread at an element that is not known.
+/// An addition of one thread to an element that is not known.
 #[derive(Clone, Debug)]
 pub(crate) struct Led {
     pub touch: Touch,
     /// Where the element begins, and the component of it.
     pub base: Value,
     pub component: u32,
-    pub writes: bool,
 }
 
 impl Shared {
@@ -389,29 +388,13 @@ fn remember(touches: &mut [Option<Touch>; 2], touch: Touch) {
 }
 
 impl Track {
-    /// The certain accesses of an interval that would be a race with this one, by another thread; whether each writes.
-    pub fn meets(&self, interval: u32, led: &Led) -> impl Iterator<Item = (Touch, bool)> {
+    /// The certain accesses of an interval that are no atomics, and whether each writes.
+    pub fn plain_in(&self, interval: u32) -> impl Iterator<Item = (Touch, bool)> {
         let is_now = self.interval == interval;
-        let is_atomic = led.touch.action == Action::Atomic;
-        // Two writes may well be of one value.
-        let is_write = led.writes && !is_atomic;
-        let writes = self
-            .writes
-            .into_iter()
-            .flatten()
-            .filter(move |write| match write.action {
-                Action::Plain => !is_write,
-                Action::Atomic => !is_atomic,
-                Action::Idle | Action::Mixed => false,
-            });
-        let reads = self.reads.into_iter().flatten().filter({
-            let writes = led.writes;
-            move |_| writes
-        });
-        let all = writes
-            .map(|write| (write, true))
-            .chain(reads.map(|read| (read, false)));
-        all.filter(move |(touch, _)| is_now && touch.definite)
+        let all = [(self.writes, true), (self.reads, false)].into_iter();
+        let all =
+            all.flat_map(|(touches, writes)| touches.into_iter().flatten().map(move |touch| (touch, writes)));
+        all.filter(move |(touch, _)| is_now && touch.definite && touch.action == Action::Plain)
     }
 
     fn enter(&mut self, interval: u32) {

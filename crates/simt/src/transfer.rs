@@ -212,7 +212,6 @@ impl Machine<'_> {
             self.note_leftovers(active.threads().map(|thread| index.at(thread)));
             self.counts_by_group |= self.terms.is_of_group(&base);
             self.state.shared[number].blur(interval);
-            self.note_led(number, touches, (index, component), false);
             unproved = true;
         }
         self.report.unproved |= unproved;
@@ -386,7 +385,6 @@ impl Machine<'_> {
         let mut is_outside = false;
         let mut outside = None;
         let given = [base, value];
-        let index = base;
         let (base, value, guard) = (base.row(), value.row(), self.state.guard.row());
         let (cells, tracks) = self.state.shared[number].open();
         for thread in active.threads() {
@@ -423,10 +421,6 @@ impl Machine<'_> {
             // Nothing in the array is known any more, whatever else was written there.
             cells.fill_with(|| self.terms.fresh());
             self.state.shared[number].blur(interval);
-            // What is there already may be written there again.
-            if active.threads().all(|thread| value.at(thread).known().is_none()) {
-                self.note_led(number, touches, (index, component), true);
-            }
             self.forget_reads(global, None);
             let given = given
                 .into_iter()

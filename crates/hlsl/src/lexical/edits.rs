@@ -120,12 +120,14 @@ impl Lexer<'_> {
             start: self.start(index),
             end: self.end(close),
         };
-        let name = self.word(index + 1);
-        if self.is(index + 2, b'(')
-            && let Some(inner) = self.partner(index + 2)
+        // `[unroll(4)]` and `[[unroll(4)]]`.
+        let first = index + 1 + usize::from(self.is(index + 1, b'['));
+        let name = self.word(first);
+        if self.is(first + 1, b'(')
+            && let Some(inner) = self.partner(first + 1)
         {
             let arguments = Span {
-                start: self.end(index + 2),
+                start: self.end(first + 1),
                 end: self.start(inner),
             };
             let is_unroll = name.eq_ignore_ascii_case(b"unroll");
@@ -136,7 +138,7 @@ impl Lexer<'_> {
                     item.numthreads = Some((span, arguments));
                 }
                 // Its arguments are parsed on their own; what stands in them is edited like any expression.
-                let mut next = index + 3;
+                let mut next = first + 2;
                 while next < inner {
                     next = match self.token(next).map(|token| token.kind) {
                         Some(TokenKind::Word) => self.edit_word(walk, next, item),

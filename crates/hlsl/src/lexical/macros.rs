@@ -27,19 +27,32 @@ impl Lexer<'_> {
         false
     }
 
+    /// Where a macro that hides an attribute says how often a loop is passed through: its arguments, or figures that its name
+    /// ends with.
+    fn passes_of_macro(&self, index: usize, last: usize) -> Option<Span> {
+        if last > index {
+            return Some(Span {
+                start: self.end(index + 1),
+                end: self.start(last),
+            });
+        }
+        let name = self.word(index);
+        let figures = name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let end = self.end(index);
+        (figures > 0).then(|| Span {
+            start: end - figures as u32,
+            end,
+        })
+    }
+
     /// A macro left where a statement starts.
     pub(super) fn edit_macro(&mut self, walk: &mut Walk, index: usize, item: &mut Item) -> Option<usize> {
         let last = self.end_of_macro(index);
         let after = self.word(last + 1);
-        let is_before_keyword = words::is_attributed_keyword(after) || after == b"else";
-        if is_before_keyword && last + 1 < walk.end && is_attribute_macro(self.word(index)) {
-            if last > index {
-                let arguments = Span {
-                    start: self.end(index + 1),
-                    end: self.start(last),
-                };
-                self.keep(arguments);
-                self.out.limits.insert(self.start(last + 1), arguments);
+        if last + 1 < walk.end && is_attribute_macro(self.word(index), last > index, after) {
+            if let Some(passes) = self.passes_of_macro(index, last) {
+                self.keep(passes);
+                self.out.limits.insert(self.start(last + 1), passes);
             }
             self.blank_tokens(index, last + 1);
             walk.attribute_end = Some(last);
@@ -60,7 +73,8 @@ impl Lexer<'_> {
             return self.edit_member_macro(walk, index, last);
         }
         let in_block = walk.frames.last().is_some_and(|frame| frame.is_block);
-        let is_statement = is_before_keyword
+        let is_statement = words::is_attributed_keyword(after)
+            || after == b"else"
             || matches!(after, b"return" | b"break" | b"continue" | b"discard")
             || self.is(last + 1, b'}')
             || last > index && !after.is_empty();
@@ -94,17 +108,27 @@ impl Lexer<'_> {
     }
 }
 
-/// Macros that hide an attribute, by the words real code ends their names with (`UNITY_BRANCH`, `SMAA_FLATTEN`,
-/// `UNROLL_N(4)`). One that says that it does more may be anything.
-fn is_attribute_macro(word: &[u8]) -> bool {
-    const HINTS: [&[u8]; 7] = [
-        b"UNROLL", b"LOOP", b"BRANCH", b"FLATTEN", b"FASTOPT", b"ATTR", b"HINT",
+/// Macros that hide the attribute of what `keyword` begins, by the words real code ends their names with (`UNITY_BRANCH`,
+/// `SMAA_FLATTEN`, `UNROLL_N(4)`). One that says that it does more may be anything.
+fn is_attribute_macro(word: &[u8], has_arguments: bool, keyword: &[u8]) -> bool {
+    const OF_LOOPS: [&[u8]; 5] = [b"UNROLL", b"LOOP", b"FASTOPT", b"ATTR", b"HINT"];
+    const OF_BRANCHES: [&[u8]; 3] = [b"BRANCH", b"FLATTEN", b"ATTR"];
+    // They stand for whole statements, or begin one.
+    const DEEDS: [&[u8]; 13] = [
+        b"SYNC", b"BARRIER", b"FENCE", b"WAIT", b"GROUP", b"THREAD", b"BEGIN", b"END", b"START", b"SKIP",
+        b"REPEAT", b"EACH", b"WHILE",
     ];
-    const DEEDS: [&[u8]; 6] = [b"SYNC", b"BARRIER", b"FENCE", b"WAIT", b"GROUP", b"THREAD"];
+    let hints: &[&[u8]] = match keyword {
+        b"for" | b"while" | b"do" => &OF_LOOPS,
+        b"if" | b"switch" if !has_arguments => &OF_BRANCHES,
+        _ => return false,
+    };
     let has = |part: &[u8], word: &[u8]| part.windows(word.len()).any(|window| window == word);
     let mut parts = word.rsplit(|byte| *byte == b'_');
+    if DEEDS.iter().any(|deed| has(word, deed)) || parts.clone().any(|part| matches!(part, b"IF" | b"FOR")) {
+        return false;
+    }
     // A number of passes, or the name for one.
     let last = parts.find(|part| part.len() > 1 && !part.iter().all(u8::is_ascii_digit));
-    let is_hint = last.is_some_and(|last| HINTS.iter().any(|hint| has(last, hint)));
-    (is_hint || word == b"ALLOW_UAV_CONDITION") && !DEEDS.iter().any(|deed| has(word, deed))
+    word == b"ALLOW_UAV_CONDITION" || last.is_some_and(|last| hints.iter().any(|hint| has(last, hint)))
 }

@@ -174,6 +174,11 @@ impl<'a> Lowering<'a> {
                 // A prototype inside a function: nothing happens here.
                 continue;
             }
+            let value = part(declarator, Part::Value);
+            if base == Type::Unknown && value.is_some_and(|value| value.kind() == "argument_list") {
+                // The same with what can be no parameters.
+                return false;
+            }
             let Some(declared) = self.declarator(declarator, base.clone()) else {
                 return false;
             };

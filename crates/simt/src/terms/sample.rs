@@ -97,6 +97,17 @@ impl Terms {
         })
     }
 
+    /// What a value is where all that is read is 0; `None` if more than that has a part in it.
+    pub(crate) fn word_of_zeros(&self, value: &Value) -> Option<u32> {
+        let zeros = |_: &str, _: &[u32], _: u32| 0;
+        let mut sample = Sample::new(self, 0);
+        sample.given = Some(&zeros);
+        sample.limit = MAX_VISITS;
+        let word = sample.value(value);
+        self.note_work(sample.visits);
+        (!sample.guessed).then_some(word)
+    }
+
     /// What a value was seen to be for inputs for which a condition holds, as far as both are understood.
     pub(crate) fn words_where(&self, value: &Value, condition: &Value) -> Vec<u32> {
         if self.is_opaque(value) || self.is_opaque(condition) {

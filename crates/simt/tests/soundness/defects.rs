@@ -451,20 +451,26 @@ fn data_lead_to_an_element_that_is_touched() {
         (format!("g[gi] = 0; {sync} {count} Out[dtid.x] = g[gi];"), 1),
         (format!("g[gi] = 0; {sync} {count} {sync} Out[dtid.x] = g[gi];"), 0),
         (format!("InterlockedExchange(g[gi], 0, Out[gi]); {count}"), 0),
-        // In the order in which they stand, and the other one.
-        ("Out[dtid.x] = g[gi]; g[Src[dtid.x] & 63] = Src[gi];".to_owned(), 1),
-        ("g[Src[dtid.x] & 63] = Src[gi]; Out[dtid.x] = g[gi];".to_owned(), 1),
-        // Of one value, or one that is there already.
+        (
+            "if (gi == 0) { for (uint i = 0; i < 64; ++i) g[i] = 0; } InterlockedAdd(g[Src[dtid.x] & 63], 1);"
+                .to_owned(),
+            1,
+        ),
+        // Only read, be it atomically.
+        (format!("uint v; Out[gi] = g[gi]; InterlockedAdd(g[Src[dtid.x] & 63], 0, v); {sync}"), 0),
+        // Of one value, or one that each has written before.
         ("g[gi] = 0; g[Src[dtid.x] & 63] = 0;".to_owned(), 0),
-        ("Out[dtid.x] = g[gi]; g[Src[dtid.x] & 63] = 0;".to_owned(), 0),
-        ("g[gi] = 0; Out[dtid.x] = g[Src[dtid.x] & 63];".to_owned(), 1),
-        ("Out[dtid.x] = g[Src[dtid.x] & 63]; g[gi] = 0;".to_owned(), 1),
-        ("if (gi == 0) { for (uint i = 0; i < 64; ++i) g[i] = 0; } InterlockedAdd(g[Src[dtid.x] & 63], 1);".to_owned(), 1),
+        ("for (uint i = 0; i < 64; ++i) g[i] = i * i; Out[dtid.x] = g[Src[dtid.x] & 63];".to_owned(), 0),
         // Under a condition, and in one.
         (format!("g[gi] = 0; if (dtid.x < Count) {{ {count} }}"), 1),
         (format!("g[gi] = 0; if (Src[dtid.x + 9] > 3) {{ {count} }}"), 1),
         (format!("if (Src[dtid.x] > 3) g[gi] = 0; {count}"), 0),
-        // Elements of a thread's own, and those that nobody touches.
+        // Elements of a thread's own, or that may be, and those that nobody touches.
+        (
+            "if (gi < 16) { for (uint i = 0; i < 4; ++i) g[4 * gi + i] = 0; InterlockedAdd(g[4 * gi + Src[dtid.x]], 1); }"
+                .to_owned(),
+            0,
+        ),
         ("if (gi < 16) { for (uint i = 0; i < 4; ++i) g[4 * gi + i] = 0; InterlockedAdd(g[4 * gi + (Src[dtid.x] & 3)], 1); }".to_owned(), 0),
         ("if (gi < 32) g[gi] = 0; else InterlockedAdd(g[32 + (Src[dtid.x] & 31)], 1);".to_owned(), 0),
         // It is not known what leads there, or it is always one element.

@@ -173,6 +173,11 @@ fn an_unknown_macro_before_a_keyword_is_a_statement() {
         ("GROUP_SYNC() ", 0),
         ("SYNC_LOOP(gi) ", 0),
         ("GROUP_BRANCH_BARRIER() ", 0),
+        ("IF_BRANCH(n) ", 0),
+        ("BRANCH(n) ", 0),
+        ("FOR_LOOP(i, 2) ", 0),
+        ("MY_LOOP ", 0),
+        ("START_BRANCH ", 0),
         ("SMAA_BRANCH\n", 1),
         ("UNITY_FLATTEN ", 1),
     ] {
@@ -207,6 +212,15 @@ fn an_unknown_macro_before_a_keyword_is_a_statement() {
         outside("if (gi > 70) g[0] = 1; else BRANCH if (gi < 70) g[gi + 64] = 1;"),
         1
     );
+    // A call behind it is no declaration.
+    for unknown in ["GROUP_SYNC\n", "group_sync "] {
+        check_races(
+            "",
+            &format!("g[gi] = 0; {unknown}InterlockedAdd(g[gi ^ 1], 1);"),
+            0,
+        );
+    }
+    assert_eq!(outside("EARLY_OUT InterlockedAdd(g[200], 1);"), 0);
     let halves = |unknown: &str| {
         format!(
             "g[gi] = Src[dtid.x]; {sync} for (uint s = 32; s > 0; s >>= 1) {{
@@ -296,6 +310,9 @@ fn a_loop_that_is_unrolled_in_part_may_end_there() {
         ("UNROLL_N(6)", &[true]),
         ("[unroll(5)]", &[]),
         ("UNROLL(5)", &[]),
+        ("UNROLL_6", &[true]),
+        ("UNROLL_5", &[]),
+        ("[[unroll(5)]]", &[]),
         ("[unroll(PASSES)]", &[]),
     ] {
         assert_eq!(rewritable("", &sum(before)), expected, "{before}");
