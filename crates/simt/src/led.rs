@@ -17,8 +17,15 @@ const MAX_THREADS: usize = 3;
 impl Machine<'_> {
     /// Notes threads that add to elements of an array that are not known.
     pub fn note_led(&mut self, number: usize, touches: Touches, base: &Column, component: u32) {
+        if !self.tells_races() {
+            return;
+        }
         let state = &mut self.state;
-        let Some(array) = state.shared.get_mut(number).filter(|array| !array.on_device) else {
+        let Some(array) = state
+            .shared
+            .get_mut(number)
+            .filter(|array| array.has_room_for_led())
+        else {
             return;
         };
         // What each thread's element is where all that is read is 0.
@@ -41,21 +48,21 @@ impl Machine<'_> {
 
     /// The races of the interval that ends here, at elements to which data lead.
     pub fn meet_led(&mut self) {
-        if self.prober.is_probing() || self.claims.is_some() || self.served.is_some() {
+        if !self.tells_races() {
             return;
         }
-        let conflicts = self
-            .state
-            .shared
-            .iter()
-            .filter(|array| !array.on_device)
-            .flat_map(|array| {
-                let led = array.led_in(self.state.interval).iter();
-                led.filter_map(|led| Some((array.global, self.conflict_of(array, led)?)))
-            });
+        let conflicts = self.state.shared.iter().flat_map(|array| {
+            let led = array.led_in(self.state.interval).iter();
+            led.filter_map(|led| Some((array.global, self.conflict_of(array, led)?)))
+        });
         for (array, conflict) in conflicts.collect::<Vec<_>>() {
             self.conflict(array, conflict, None);
         }
+    }
+
+    /// Whether this is a run whose races are told.
+    fn tells_races(&self) -> bool {
+        !self.prober.is_probing() && self.claims.is_none() && self.served.is_none()
     }
 
     fn conflict_of(&self, array: &Shared, led: &Led) -> Option<Conflict> {

@@ -219,11 +219,14 @@ impl Shared {
         }
     }
 
+    /// Whether more such accesses are kept: none of resources.
+    pub fn has_room_for_led(&self) -> bool {
+        !self.on_device && self.led.len() < MAX_LED
+    }
+
     /// Keeps such an access, of the interval that the array is blurred in.
     pub fn note_led(&mut self, led: Led) {
-        if self.led.len() < MAX_LED {
-            self.led.push(led);
-        }
+        self.led.push(led);
     }
 
     /// Those of an interval that were kept.
