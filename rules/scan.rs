@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::{Span, StmtKind, Type};
 use shaderlint_linter::{Context, Finding, Label, NO_FIX, ShaderModel, Verdict};
-use shaderlint_simt::{Access, Collective, Elements, Half, Kind, Operator, Shape};
+use shaderlint_simt::{Collective, Elements, Half, Kind, Operator, Shape};
 
 use crate::unit::{Unit, words};
 use crate::wave_form::NoFix;
@@ -239,8 +239,11 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     };
     let modulo = if scan.half.is_some() { " modulo 65536" } else { "" };
     let instances = instances(scan);
-    let beside = if races_beside(context, scan) {
+    let mut races = context.analysis.races.iter();
+    let beside = if races.any(|race| race.has_part(scan)) {
         " by itself, though other statements race with it"
+    } else if scan.is_amid_unordered_reads {
+        " by itself, though other reads may race with it"
     } else {
         ""
     };
@@ -256,15 +259,6 @@ fn instances(found: &Collective) -> String {
         format!("{before} {} = {}", instance.bound, instance.value)
     });
     instances.collect()
-}
-
-/// Whether an access of the construct races with one outside of it: before its first barrier or after its last one.
-fn races_beside(context: &Context<'_>, found: &Collective) -> bool {
-    let is_within =
-        |access: &Access| found.span.start <= access.span.start && access.span.end <= found.span.end;
-    let races = context.analysis.races.iter();
-    let mut races = races.filter(|race| found.arrays.contains(&race.array));
-    races.any(|race| is_within(&race.first) || is_within(&race.second))
 }
 
 /// The elements from one to another combined, in words: what holds the result may have held an element.

@@ -129,6 +129,9 @@ fn not_replaceable(found: &Collective) -> NoFix {
         _ if !found.windows.is_empty() => {
             "its elements pass through a buffer, which other groups may write meanwhile".to_owned()
         }
+        [] if found.is_amid_unordered_reads => {
+            "its elements may be stored while they are still read elsewhere".to_owned()
+        }
         [] => "no other statements can take its place as it stands".to_owned(),
         [bound] => format!("the loop's bound {bound} is known at run time only"),
         bounds => format!(

@@ -141,6 +141,7 @@ impl Machine<'_> {
         self.report.unproved = true;
         self.forget_reads(array, Some(conflict.cell));
         let Conflict { first, second, .. } = conflict;
+        self.note_unordered(array, &conflict);
         if conflict.doubtful || self.prober.is_probing() || self.is_ordered_by_wave(&conflict) {
             return;
         }
@@ -188,6 +189,21 @@ impl Machine<'_> {
                 led: conflict.led.map(u32::from),
             };
             self.report.races.push(race);
+        }
+    }
+
+    /// Keeps the place of the one that reads, if one does.
+    fn note_unordered(&mut self, array: GlobalId, conflict: &Conflict) {
+        let reader = match (conflict.first_writes, conflict.second_writes) {
+            (true, false) => conflict.second,
+            (false, true) => conflict.first,
+            _ => return,
+        };
+        if reader.action == Action::Plain
+            && let Some(site) = self.sites.get(reader.site as usize)
+        {
+            let of_groups = self.state.interval;
+            self.unordered.insert((array, site.span, of_groups));
         }
     }
 

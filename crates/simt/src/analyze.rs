@@ -1,12 +1,14 @@
 //! One entry point, run and looked at.
 
+use std::collections::BTreeSet;
+
 use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
 
 use crate::bounds::{self, Bound};
 use crate::claim;
 use crate::finding::{Analysis, Collective, Instance, Iteration, OutOfBounds, Race};
 use crate::leftover::withdraw_parts;
-use crate::machine::{BUDGET, FIRST_WORK, MAX_WORK, Machine};
+use crate::machine::{BUDGET, FIRST_WORK, MAX_WORK, Machine, Read};
 use crate::missed::is_for_other_waves;
 use crate::packing;
 use crate::shuffle;
@@ -49,7 +51,11 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
     if !synchronises {
         return analysis;
     }
-    run(shader, entry, &effects, Seen::default(), &mut analysis);
+    let unordered = run(shader, entry, &effects, Seen::default(), &mut analysis);
+    if !unordered.is_empty() {
+        let found = amid_unordered_reads((shader, entry, group), &effects, &unordered);
+        take_confirmed(&mut analysis, found, &unordered);
+    }
     if effects.device_barrier && effects.barrier && effects.device_observed {
         let seen = through_windows(shader, entry, group);
         let news = seen
@@ -59,6 +65,46 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
         analysis.collectives.extend(news);
     }
     analysis
+}
+
+/// The collectives that show only where reads that nothing orders with a write are taken to find anything.
+///
+/// A total may be read while the next ladder's elements are stored already. That is a race of the read; what is stored,
+/// and what the ladder makes of it, is the same whatever the read finds: no write meets another, no other read meets a
+/// write, and so for each choice of what these reads find the argument of [`crate::memory`] holds. Values that are made
+/// of such a read are unknown, and what they decide is a condition that is not known.
+fn amid_unordered_reads(
+    (shader, entry, group): (&Shader, FunctionId, [u32; 3]),
+    effects: &Effects,
+    reads: &BTreeSet<Read>,
+) -> Vec<Collective> {
+    let mut analysis = Analysis {
+        group_size: group,
+        ..Analysis::default()
+    };
+    let seen = Seen {
+        finds_anything: Some(reads),
+        ..Seen::default()
+    };
+    run(shader, entry, effects, seen, &mut analysis);
+    analysis.collectives
+}
+
+/// Of the collectives of the first run those stay that hold whatever unordered reads find, and those that have a part in a
+/// race that is told, which is said of them. What only the other run found comes to them.
+fn take_confirmed(analysis: &mut Analysis, mut found: Vec<Collective>, unordered: &BTreeSet<Read>) {
+    let races = std::mem::take(&mut analysis.races);
+    let has_part = |collective: &Collective| races.iter().any(|race| race.has_part(collective));
+    analysis
+        .collectives
+        .retain(|known| has_part(known) || found.iter().any(|found| overlap(known, found)));
+    analysis.races = races;
+    found.retain(|found| analysis.collectives.iter().all(|known| !overlap(known, found)));
+    for found in &mut found {
+        found.is_amid_unordered_reads = unordered.iter().any(|(array, ..)| found.arrays.contains(array));
+        found.rewrite = None;
+    }
+    analysis.collectives.append(&mut found);
 }
 
 /// The collectives that show only where resources are seen through windows.
@@ -86,17 +132,31 @@ pub(crate) struct Seen<'s> {
     pub windows: &'s [(GlobalId, u32)],
     /// It is the first group: where elements are counted by `SV_DispatchThreadID`, it is the only one.
     pub is_first_group: bool,
+    /// Reads of groupshared memory that may find anything.
+    pub finds_anything: Option<&'s BTreeSet<Read>>,
 }
 
-impl Seen<'_> {
-    pub fn by(self, machine: &mut Machine<'_>) {
+impl<'s> Seen<'s> {
+    pub fn by<'m>(self, machine: &mut Machine<'m>)
+    where
+        's: 'm,
+    {
         machine.open_windows(self.windows);
         machine.is_first_group = self.is_first_group;
+        machine.finds_anything = self.finds_anything;
     }
 }
 
-/// Runs the group at one wave size, or at all where that makes a difference.
-fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, analysis: &mut Analysis) {
+/// Runs the group at one wave size, or at all where that makes a difference. Gives the reads that nothing orders with a
+/// write.
+fn run(
+    shader: &Shader,
+    entry: FunctionId,
+    effects: &Effects,
+    seen: Seen<'_>,
+    analysis: &mut Analysis,
+) -> BTreeSet<Read> {
+    let mut unordered = BTreeSet::new();
     let windows = seen.windows;
     let mut counts_by_group = false;
     let group = analysis.group_size;
@@ -116,7 +176,7 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
         terms.clear();
         let waves = Waves::new(group, wave_size, LaneMap::Linear);
         let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves, budget) else {
-            return;
+            return unordered;
         };
         seen.by(&mut machine);
         machine.prober.enabled = number == 0 || !analysis.collectives.is_empty();
@@ -137,6 +197,7 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
         analysis.work += machine.terms.work() as u64;
         counts_by_group |= machine.counts_by_group;
         let report = std::mem::take(&mut machine.report);
+        unordered.append(&mut machine.unordered);
         if number == 0 {
             uses_waves = report.used_waves;
             analysis.races = report.races;
@@ -151,7 +212,7 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
                 let likely = machine.likely_bounds();
                 budget = budget.min(BUDGET / 4);
                 let known = std::mem::take(&mut analysis.collectives);
-                if windows.is_empty() {
+                if windows.is_empty() && seen.finds_anything.is_none() {
                     let mut races =
                         races_in_passes((shader, entry, group), &mut terms, &bounds, (seen, skims));
                     races.retain(|race| analysis.races.iter().all(|known| !is_same_race(race, known)));
@@ -234,7 +295,7 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
         &mut budget,
     );
     if counts_by_group && !seen.is_first_group && windows.is_empty() && analysis.collectives.is_empty() {
-        let of_first = in_first_group(shader, entry, effects, group);
+        let of_first = in_first_group(shader, entry, effects, (seen, group));
         analysis.collectives = of_first.collectives;
         let known = std::mem::take(&mut analysis.races);
         let news = of_first.races.into_iter();
@@ -245,22 +306,29 @@ fn run(shader: &Shader, entry: FunctionId, effects: &Effects, seen: Seen<'_>, an
     }
     // Waves can differ in what they do with groupshared memory alone; and where one run that leaves nothing out takes
     // too long, so do those that would be compared.
-    if uses_waves && windows.is_empty() && effects.touches_shared() && !skims {
+    if uses_waves && windows.is_empty() && seen.finds_anything.is_none() && effects.touches_shared() && !skims
+    {
         let puts_together = effects.barrier;
         analysis.wave_dependence = packing::dependence(shader, entry, puts_together, &mut budget);
     }
+    unordered
 }
 
 /// What is found of a kernel whose elements of groupshared memory are counted by `SV_DispatchThreadID`, in its first
 /// group: others would find none of theirs in the array.
-fn in_first_group(shader: &Shader, entry: FunctionId, effects: &Effects, group: [u32; 3]) -> Analysis {
+fn in_first_group(
+    shader: &Shader,
+    entry: FunctionId,
+    effects: &Effects,
+    (seen, group): (Seen<'_>, [u32; 3]),
+) -> Analysis {
     let mut analysis = Analysis {
         group_size: group,
         ..Analysis::default()
     };
     let seen = Seen {
         is_first_group: true,
-        ..Seen::default()
+        ..seen
     };
     run(shader, entry, effects, seen, &mut analysis);
     let first = Instance {
@@ -299,15 +367,17 @@ fn instances(
 ) -> Vec<Collective> {
     // Of long loops one instance may take all there is, and say no more than a shorter run would.
     let max_work = terms.work().saturating_add(MAX_WORK / 4).min(MAX_WORK);
-    for number in likely {
+    // What the next pass of a loop races with is right in a pass that is the only one.
+    let mut is_raced_with = false;
+    for number in likely.into_iter().chain([1]) {
+        if number == 1 && !is_raced_with {
+            break;
+        }
         // A few passes are cheap: they are tried even where the others have used up what there was.
-        let left = if number <= bounds::FEW {
-            (*budget).max(BUDGET / 16)
-        } else {
-            *budget
-        };
+        let is_cheap = number <= bounds::FEW;
+        let mut left = (*budget).max(if is_cheap { BUDGET / 16 } else { 0 });
+        let max_work = max_work.max(if is_cheap { terms.work() + MAX_WORK / 16 } else { 0 });
         // A bound that is known now may lead to others.
-        let mut left = left;
         for _ in 0..2 {
             terms.forget_assumptions();
             let instances = bounds::assume(terms, &bounds, number);
@@ -324,7 +394,9 @@ fn instances(
             let mut found = machine.collectives(stopped.is_some().then_some(entry));
             // What other passes of the loop make of the array is part of this run, and is not told.
             let races = &machine.report.races;
+            let number_found = found.len();
             found.retain(|found| races.iter().all(|race| !found.arrays.contains(&race.array)));
+            is_raced_with |= found.len() < number_found;
             if !found.is_empty() {
                 for collective in &mut found {
                     collective.instances.clone_from(&instances);

@@ -234,13 +234,22 @@ impl Atoms {
         }
     }
 
-    /// The one array, and one component of it, that all these atoms are from.
-    pub fn array_of(&self, atoms: &[u32]) -> Option<GlobalId> {
-        let home = |atom: u32| self.origin(atom).map(|(home, _)| *home);
-        let own = home(*atoms.first()?)?;
-        match own {
-            Home::Cells(global, _) if atoms.iter().all(|atom| home(*atom) == Some(own)) => Some(global),
-            _ => None,
+    /// The one array, and one component of it, that all these atoms are from, and the atoms, each once and in order.
+    pub fn of_one_array(&self, atoms: impl Iterator<Item = u32>) -> Option<(GlobalId, Vec<u32>)> {
+        let mut own: Option<Home> = None;
+        let mut all: Vec<u32> = Vec::new();
+        for atom in atoms {
+            let (home, _) = *self.origin(atom)?;
+            if *own.get_or_insert(home) != home {
+                return None;
+            }
+            all.push(atom);
+        }
+        all.sort_unstable();
+        all.dedup();
+        match own? {
+            Home::Cells(global, _) => Some((global, all)),
+            Home::Register(..) => None,
         }
     }
 

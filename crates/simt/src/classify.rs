@@ -1,7 +1,5 @@
 //! What a candidate turns out to be: the scan or the total that its elements were seen to end in.
 
-use std::collections::BTreeSet;
-
 use shaderlint_hlsl::{Scalar, Span};
 
 use crate::atoms::Atoms;
@@ -169,6 +167,7 @@ impl Machine<'_> {
             function: self.state.frame.function,
             instances: Vec::new(),
             windows: Vec::new(),
+            is_amid_unordered_reads: false,
             rewrite: None,
             leftovers: Leftovers::default(),
         };
@@ -316,15 +315,9 @@ fn spread_scan(atoms: &Atoms, place: &Elements, row: &[Value], lanes: u32) -> Op
         return None;
     };
     let component = usize::from(component.unwrap_or(0));
-    let mut used: BTreeSet<u32> = BTreeSet::new();
-    let mut own: BTreeSet<u32> = BTreeSet::new();
-    for (index, cell) in (0u32..).zip(row) {
-        let is_own = atoms.is_untouched(*global, component, index, cell);
-        let atoms = if is_own { &mut own } else { &mut used };
-        atoms.extend(cell.runs().flatten());
-    }
-    let ranks: Vec<u32> = used.into_iter().collect();
-    let input = atoms.array_of(&ranks)?;
+    let is_own = |(index, cell): &(u32, &Value)| atoms.is_untouched(*global, component, *index, cell);
+    let touched = (0u32..).zip(row).filter(|cell| !is_own(cell));
+    let (input, ranks) = atoms.of_one_array(touched.flat_map(|(_, cell)| cell.atoms()))?;
     let rank = |atom: u32| ranks.binary_search(&atom).ok().map(|rank| rank as u32);
     let renumbered = |value: &Value| -> Option<Value> {
         let (operator, start, end) = match value {

@@ -261,12 +261,7 @@ impl Terms {
         let mut seen = FxHashSet::default();
         let mut waiting = vec![value.clone()];
         while let Some(value) = waiting.pop() {
-            let atoms = value.atoms();
-            for atom in atoms
-                .into_iter()
-                .filter(|atom| seen.insert(*atom))
-                .collect::<Vec<_>>()
-            {
+            for atom in value.atoms().filter(|atom| seen.insert(*atom)) {
                 match self.term(atom) {
                     Some(Term::Apply(Op::GroupId(axis), _)) if Some(*axis) != besides => return true,
                     Some(Term::Apply(_, arguments)) => waiting.extend(arguments.iter().cloned()),

@@ -84,6 +84,8 @@ pub struct Collective {
     /// Those of `arrays` that are resources. What is said of them holds of a group whose elements there no other group
     /// writes meanwhile.
     pub windows: Vec<Extent>,
+    /// A read of its arrays was taken to find anything: no barrier is known to order it with all writes.
+    pub is_amid_unordered_reads: bool,
     /// Set where the construct can be replaced in place.
     pub rewrite: Option<Rewrite>,
     /// Of a reduction: the partial results that it leaves besides the total.
@@ -295,6 +297,16 @@ pub struct Race {
     pub given: Vec<Instance>,
     /// The thread that data lead to the element, if any: for others it meets another thread, at another element.
     pub led: Option<u32>,
+}
+
+impl Race {
+    /// Whether one of its two accesses is within the construct: before its first barrier or after its last one, that is.
+    #[must_use]
+    pub fn has_part(&self, found: &Collective) -> bool {
+        let is_within =
+            |access: &Access| found.span.start <= access.span.start && access.span.end <= found.span.end;
+        found.arrays.contains(&self.array) && (is_within(&self.first) || is_within(&self.second))
+    }
 }
 
 /// What has to hold for a thread.

@@ -18,6 +18,15 @@ use crate::text::effects::Effects;
 use crate::text::meaning::Meaning;
 use crate::transfer::{ANY_RESOURCE, resource_name};
 
+/// A variable that is read.
+struct Read {
+    /// There is more to it than its components.
+    has_more: bool,
+    /// Of one that may be of another order in another kernel.
+    name: Option<Symbol>,
+    columns: Vec<Column>,
+}
+
 impl Machine<'_> {
     /// Leaves in everything the statements may write a term of everything they may read.
     pub fn havoc(&mut self, statements: &[Stmt], span: Span) -> Run<()> {
@@ -218,6 +227,46 @@ impl Machine<'_> {
         known
     }
 
+    /// The variables that statements of these effects read.
+    fn reads(&mut self, effects: &Effects, meaning: &Meaning, reach: &BTreeSet<GlobalId>) -> Vec<Read> {
+        let mut reads = Vec::new();
+        let function = self.shader.functions.get(self.state.frame.function.0 as usize);
+        for local in &meaning.locals {
+            let Some(declared) = function.and_then(|function| function.locals.get(local.0 as usize)) else {
+                continue;
+            };
+            if effects.declared.contains(local) {
+                // It begins in there.
+                continue;
+            }
+            if let Some((resource, index)) = self.state.frame.aliases.get(local) {
+                let name = self.terms.symbol(resource_name(self.shader, *resource));
+                reads.push(Read {
+                    has_more: false,
+                    name: Some(name),
+                    columns: index.clone(),
+                });
+                continue;
+            }
+            let columns = self.state.frame.locals.get(local.0 as usize);
+            reads.push(Read {
+                has_more: self.shader.holds_resource(&declared.ty) || !self.shader.is_known(&declared.ty),
+                name: None,
+                columns: columns.cloned().unwrap_or_default(),
+            });
+        }
+        for global in meaning.globals.iter().chain(reach) {
+            if let Some(columns) = self.state.statics.get(global) {
+                reads.push(Read {
+                    has_more: false,
+                    name: Some(self.terms.symbol(resource_name(self.shader, *global))),
+                    columns: columns.clone(),
+                });
+            }
+        }
+        reads
+    }
+
     /// One value a thread that stands for all it reads in statements of these effects.
     ///
     /// Variables come in the order of their numbers in the text, and what may be of another order in another kernel comes
@@ -228,6 +277,7 @@ impl Machine<'_> {
         let history = Value::Known(self.state.history);
         let active = self.state.active;
         let alone = !effects.barrier && !effects.wave && effects.shared_read.is_empty();
+        let reads = self.reads(effects, meaning, reach);
         let mut of_thread: Vec<Vec<Value>> = vec![Vec::new(); self.lanes];
         for (thread, values) in of_thread.iter_mut().enumerate() {
             values.push(events.clone());
@@ -240,41 +290,12 @@ impl Machine<'_> {
             if meaning.is_partial {
                 values.push(self.terms.fresh());
             }
-            for local in &meaning.locals {
-                let function = self.shader.functions.get(self.state.frame.function.0 as usize);
-                let Some(declared) = function.and_then(|function| function.locals.get(local.0 as usize))
-                else {
-                    continue;
-                };
-                if effects.declared.contains(local) {
-                    // It begins in there.
-                    continue;
-                }
-                if let Some((resource, index)) = self.state.frame.aliases.get(local) {
-                    let name = self.terms.symbol(resource_name(self.shader, *resource));
-                    values.push(Value::Known(name.0));
-                    values.extend(index.iter().map(|column| column.at(thread).clone()));
-                    continue;
-                }
-                if self.shader.holds_resource(&declared.ty) || !self.shader.is_known(&declared.ty) {
-                    // There is more to it than its components.
+            for read in &reads {
+                if read.has_more {
                     values.push(self.terms.fresh());
                 }
-                let columns = self.state.frame.locals.get(local.0 as usize);
-                values.extend(
-                    columns
-                        .into_iter()
-                        .flatten()
-                        .map(|column| column.at(thread).clone()),
-                );
-            }
-            let named = meaning.globals.iter().chain(reach);
-            for (global, columns) in
-                named.filter_map(|global| Some((global, self.state.statics.get(global)?)))
-            {
-                let name = resource_name(self.shader, *global);
-                values.push(Value::Known(self.terms.symbol(name).0));
-                values.extend(columns.iter().map(|column| column.at(thread).clone()));
+                values.extend(read.name.map(|name| Value::Known(name.0)));
+                values.extend(read.columns.iter().map(|column| column.at(thread).clone()));
             }
         }
         let mut digests: Vec<Value> = of_thread

@@ -172,7 +172,7 @@ impl Terms {
 
     /// Whether a value is made of what the host sets and nothing else that is not known. Collects the atoms in it.
     pub fn is_of_the_host(&self, value: &Value, seen: &mut BTreeSet<u32>, depth: u32) -> bool {
-        value.runs().flatten().all(|atom| {
+        value.atoms().all(|atom| {
             if !seen.insert(atom) {
                 return true;
             }

@@ -28,10 +28,10 @@ impl<'a> Machine<'a> {
         self.open_frame();
         for parameter in &function.parameters {
             let index = parameter.local.0 as usize;
-            let Some(ty) = function.locals.get(index).map(|local| &local.ty) else {
+            let Some(local) = function.locals.get(index) else {
                 continue;
             };
-            let value = self.input(parameter.semantic.as_deref(), ty);
+            let value = self.input(parameter.semantic.as_deref(), &local.name, &local.ty);
             if let Some(slot) = self.state.frame.locals.get_mut(index) {
                 *slot = value;
             }
@@ -51,23 +51,29 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// What a parameter or a field of one holds: a struct without a semantic has those of its fields.
-    fn input(&mut self, semantic: Option<&str>, ty: &Type) -> Vec<Column> {
+    /// What a parameter or a field of one holds: a struct without a semantic has those of its fields. What has none is of a
+    /// kernel that no compiler takes, or of a function that is run like one: no two of these are known to be the same.
+    fn input(&mut self, semantic: Option<&str>, name: &str, ty: &Type) -> Vec<Column> {
         let shader = self.shader;
         match (ty, semantic) {
             (Type::Struct(id), None) => {
                 let fields = shader.structs.get(id.0 as usize).map_or(&[][..], |s| &s.fields);
                 fields
                     .iter()
-                    .flat_map(|field| self.input(field.semantic.as_deref(), &field.ty))
+                    .flat_map(|field| {
+                        let name = format!("{name}.{}", field.name);
+                        self.input(field.semantic.as_deref(), &name, &field.ty)
+                    })
                     .collect()
             }
-            _ => self.system_value(semantic, ty),
+            (_, Some(semantic)) => self.system_value(&semantic.to_ascii_lowercase(), ty),
+            // With a blank, which is in no name and no semantic; names in capitals are others.
+            (_, None) => self.system_value(&format!("parameter {name}"), ty),
         }
     }
 
-    /// What a parameter with this semantic holds, component by component.
-    fn system_value(&mut self, semantic: Option<&str>, ty: &Type) -> Vec<Column> {
+    /// What a parameter with this semantic, in lower case, holds, component by component.
+    fn system_value(&mut self, semantic: &str, ty: &Type) -> Vec<Column> {
         let count = self.parts(ty) as u32;
         let [width, height, _] = self.group.map(|size| size as usize);
         let lanes = self.lanes;
@@ -76,9 +82,8 @@ impl<'a> Machine<'a> {
             1 => thread / width % height,
             _ => thread / (width * height),
         } as u32;
-        let semantic = semantic.unwrap_or_default().to_ascii_lowercase();
         (0..count)
-            .map(|component| match semantic.as_str() {
+            .map(|component| match semantic {
                 "sv_groupindex" => Column::from_fn(lanes, |thread| Value::Known(thread as u32)),
                 "sv_groupthreadid" => {
                     if self.group.get(component as usize) == Some(&1) {
@@ -100,7 +105,7 @@ impl<'a> Machine<'a> {
                     })
                 }
                 _ => {
-                    let name = self.terms.symbol(&semantic);
+                    let name = self.terms.symbol(semantic);
                     Column::from_fn(lanes, |thread| {
                         self.terms
                             .apply(Op::Uniform { name, component }, &[Value::Known(thread as u32)])

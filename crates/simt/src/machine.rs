@@ -7,7 +7,7 @@
 //! function of what it reads.
 
 use std::cell::Cell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -143,6 +143,9 @@ pub(crate) enum Halt {
 
 pub(crate) type Run<T> = Result<T, Halt>;
 
+/// An array, the place of a read of it, and in which interval it is made: a helper that is called again reads anew.
+pub(crate) type Read = (GlobalId, Span, u32);
+
 /// An array and two accesses to it.
 type Places = (GlobalId, Span, Span);
 
@@ -214,6 +217,10 @@ pub(crate) struct Machine<'a> {
     pub ladders: Option<Ladders>,
     /// Bounds of loops that are not known.
     pub bounds: Vec<Bound>,
+    /// Reads of groupshared arrays of which one met a write that no barrier was seen to order it with.
+    pub unordered: BTreeSet<Read>,
+    /// Reads that are taken to find anything.
+    pub finds_anything: Option<&'a BTreeSet<Read>>,
     /// Where `state.shared` holds cells of resources.
     pub windows: Vec<Window>,
     pub sites: Vec<Site>,
@@ -269,20 +276,20 @@ impl<'a> Machine<'a> {
         Machine::with(shader, terms, (entry, group), (named, shared), waves, budget)
     }
 
-    /// The threads of one wave about to run a statement of a function, with no groupshared memory.
+    /// The threads of one wave about to run a statement of a function that comes to these globals, with no groupshared
+    /// memory.
     pub fn of_wave(
         shader: &'a Shader,
         terms: &'a mut Terms,
-        function: FunctionId,
+        (function, named): (FunctionId, &Named),
         wave: Waves,
     ) -> Option<Machine<'a>> {
         let lanes = u32::try_from(wave.place.len()).ok()?;
-        let named = Named::by(shader, function).ids(shader);
         Machine::with(
             shader,
             terms,
             (function, [lanes, 1, 1]),
-            (named, Vec::new()),
+            (named.ids(shader), Vec::new()),
             wave,
             BUDGET,
         )
@@ -355,6 +362,8 @@ impl<'a> Machine<'a> {
             served: None,
             ladders: None,
             bounds: Vec::new(),
+            unordered: BTreeSet::new(),
+            finds_anything: None,
             windows: Vec::new(),
             sites: Vec::new(),
             constants: FxHashMap::default(),

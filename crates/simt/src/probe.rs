@@ -64,6 +64,15 @@ struct Found {
     entry: Entry,
     /// The tick at its start.
     started: u64,
+    /// The same of each time that its statements ran once more.
+    again: Vec<u64>,
+}
+
+impl Found {
+    /// The ticks at which its statements began to run.
+    fn times(&self) -> impl Iterator<Item = u64> {
+        std::iter::once(self.started).chain(self.again.iter().copied())
+    }
 }
 
 /// What was known at the first run of a statement that may be a collective's first. The statement may run again, in
@@ -361,14 +370,13 @@ impl<'a> Machine<'a> {
     fn is_to_be_retried(&mut self, key: Key, everyone: bool) -> bool {
         let (terms, state) = (&*self.terms, &self.state);
         let still_holds = |found: &Found| everyone && found.entry.is_as_before(terms, state);
-        let Some(at) = self
-            .prober
-            .found
-            .iter()
-            .position(|found| found.key == key && !still_holds(found))
-        else {
+        let Some(at) = self.prober.found.iter().position(|found| found.key == key) else {
             return false;
         };
+        if still_holds(&self.prober.found[at]) {
+            self.prober.found[at].again.push(self.prober.tick);
+            return false;
+        }
         let known = self.prober.found.swap_remove(at);
         let times = self.prober.retried.get(&key).map_or(0, |retried| retried.times);
         self.prober.retried.insert(
@@ -392,10 +400,11 @@ impl<'a> Machine<'a> {
         for start in starts.into_iter().rev() {
             let tick = |index: usize| ticks.get(index).copied().unwrap_or(u64::MAX);
             let started = tick(start.index);
-            let later = self.prober.found.iter().filter(|found| found.started >= started);
-            let scans = later.filter(|inner| inner.collective.kind != Kind::Reduction);
+            let found = self.prober.found.iter();
+            let scans = found.filter(|inner| inner.collective.kind != Kind::Reduction);
             let end = scans
-                .map(|inner| inner.started)
+                .flat_map(Found::times)
+                .filter(|inner| *inner >= started)
                 .min()
                 .map_or(statements.len(), |inner| {
                     ticks.partition_point(|tick| *tick <= inner).saturating_sub(1)
@@ -426,7 +435,7 @@ impl<'a> Machine<'a> {
             let is_inside = |tick: u64| tick >= started && tick < ended;
             if collective.kind != Kind::Reduction {
                 self.prober.found.retain(|found| !is_inside(found.started));
-            } else if self.prober.found.iter().any(|found| is_inside(found.started)) {
+            } else if self.prober.found.iter().any(|found| found.times().any(is_inside)) {
                 continue;
             }
             self.prober.found.push(Found {
@@ -434,6 +443,7 @@ impl<'a> Machine<'a> {
                 key: start.key,
                 entry: Entry::new(self.terms, &start.state, &effects[..length], twins),
                 started,
+                again: Vec::new(),
             });
         }
         self.state = state;

@@ -63,6 +63,9 @@ pub(crate) fn scan(row: &[Value], lanes: u32, length: u32) -> Option<Scan> {
     }
     let mut candidates = scans.clone();
     for (index, scan) in scans.iter().enumerate() {
+        if scan.segment < LEAST {
+            continue;
+        }
         let mut all = *scan;
         for next in &scans[index + 1..] {
             let continues = next.at == all.at + all.count && next.first == all.first + all.count;
@@ -73,7 +76,7 @@ pub(crate) fn scan(row: &[Value], lanes: u32, length: u32) -> Option<Scan> {
                 all.count += next.count;
             }
         }
-        if all.count > scan.count && scan.segment >= LEAST {
+        if all.count > scan.count {
             candidates.push(all);
         }
     }

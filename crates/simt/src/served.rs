@@ -36,6 +36,7 @@ use crate::terms::sample::SplitMix;
 use crate::terms::value::Value;
 use crate::terms::{Symbol, Terms};
 use crate::text::effects::EffectsCache;
+use crate::text::named::Named;
 use crate::transfer::resource_name;
 use crate::wave::{WAVE_SIZES, Waves};
 
@@ -87,8 +88,10 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
         touched: &touched,
         before,
         statics: &statics_of_both(flagged, fixed),
+        named: kernels.map(|(shader, function, _)| Named::by(shader, function)),
     };
     let mut random = SplitMix(1);
+    let mut terms = Terms::default();
     for size in WAVE_SIZES {
         for lanes in 1..=size {
             let mut places: Vec<u32> = (0..size).collect();
@@ -97,7 +100,7 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
             }
             places.truncate(lanes as usize);
             places.sort_unstable();
-            let mut terms = Terms::default();
+            terms.clear();
             let wave = Waves::one(size, &places);
             let [first, second] = kernels;
             let expected = lane_by_lane(first, (&scope, 0), &mut terms, &wave);
@@ -203,6 +206,7 @@ struct Scope<'a> {
     before: usize,
     /// In the flagged text and in the fixed one.
     statics: &'a [[GlobalId; 2]],
+    named: [Named; 2],
 }
 
 /// What the active lanes leave.
@@ -221,7 +225,8 @@ fn lane_by_lane(
 ) -> Result<Left, String> {
     let unfit = || "its variables are too many to follow".to_owned();
     let cell = free(terms, "the cell", 1, 1).pop().ok_or_else(unfit)?;
-    let mut machine = Machine::of_wave(shader, terms, function, wave.clone()).ok_or_else(unfit)?;
+    let of_wave = Machine::of_wave(shader, terms, (function, &scope.named[number]), wave.clone());
+    let mut machine = of_wave.ok_or_else(unfit)?;
     machine.served = Some(Served {
         cell: Some(cell.at(0).clone()),
         steps: Vec::new(),

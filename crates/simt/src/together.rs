@@ -185,7 +185,7 @@ impl Terms {
             (None, Some(inputs)) => (inputs, left),
             _ => return None,
         };
-        inputs.insert(fingerprint(&bound.atoms()));
+        inputs.insert(fingerprint(&bound.atoms().collect::<Vec<u32>>()));
         self.is_variable_name(bound).then_some(inputs)
     }
 
@@ -219,7 +219,7 @@ impl Terms {
             _ => return self.inputs_beside_names(value),
         };
         if !matches!(op, BinaryOp::Equal | BinaryOp::NotEqual) && self.is_variable_name(unclear) {
-            inputs.insert(fingerprint(&unclear.atoms()));
+            inputs.insert(fingerprint(&unclear.atoms().collect::<Vec<u32>>()));
         }
         if inputs.is_empty() {
             return self.inputs_beside_names(value);
@@ -257,7 +257,7 @@ impl Terms {
     fn inputs_within(&self, value: &Value, search: &mut Search) -> Option<BTreeSet<u64>> {
         let mut inputs = BTreeSet::new();
         let mut seen = FxHashSet::default();
-        let mut waiting = value.atoms();
+        let mut waiting: Vec<u32> = value.atoms().collect();
         while let Some(atom) = waiting.pop() {
             if !seen.insert(atom) {
                 continue;

@@ -184,13 +184,14 @@ impl Terms {
                 return;
             };
             let start = atom - index % CHUNK;
+            if let Some(known) = self.halved.iter().find(|halved| halved.first == start) {
+                atom = start + known.length;
+                continue;
+            }
             let is_of_block =
                 |atom: &u32| matches!(self.term(*atom), Some(Term::Input { block: own, .. }) if own == block);
             let length = (start..start + CHUNK).take_while(is_of_block).count() as u32;
             atom = start + length;
-            if self.halved.iter().any(|halved| halved.first == start) {
-                continue;
-            }
             let low = |terms: &mut Self, atom: u32| {
                 let mask = [Value::atom(atom), Value::Known(MASK)];
                 terms.apply(Op::Binary(BinaryOp::And, Scalar::Uint), &mask)
@@ -292,35 +293,19 @@ impl Terms {
     }
 }
 
-/// The sum of some runs.
+/// The sum of some runs: of a few lists one after the other, each in order.
 fn merged(parts: &[Part]) -> Vec<Part> {
-    if parts.len() < 2 {
-        return parts.to_vec();
+    let lists = parts.chunk_by(|a, b| a.end <= b.start);
+    let mut lists: Vec<Vec<Part>> = lists.map(<[Part]>::to_vec).collect();
+    // Two by two: sums over the same atoms stay short.
+    while lists.len() > 1 {
+        let pairs = lists.chunks(2).map(|pair| match pair {
+            [a, b] => merge(Operator::Add, a, b),
+            one => one.concat(),
+        });
+        lists = pairs.collect();
     }
-    // Where the factor of the atoms from there on changes, and by how much.
-    let mut changes: Vec<(u32, u32)> = parts
-        .iter()
-        .flat_map(|part| [(part.start, part.factor), (part.end, part.factor.wrapping_neg())])
-        .collect();
-    // A few runs one after the other, each in order: what a sort that looks for such runs merges in one pass.
-    changes.sort_by_key(|(at, _)| *at);
-    let mut merged: Vec<Part> = Vec::with_capacity(parts.len());
-    let (mut start, mut factor) = (0, 0u32);
-    for (at, change) in changes {
-        if at > start && factor != 0 {
-            match merged.last_mut() {
-                Some(last) if last.end == start && last.factor == factor => last.end = at,
-                _ => merged.push(Part {
-                    start,
-                    end: at,
-                    factor,
-                }),
-            }
-        }
-        start = at;
-        factor = factor.wrapping_add(change);
-    }
-    merged
+    lists.pop().unwrap_or_default()
 }
 
 impl Halved {
@@ -336,5 +321,33 @@ impl Halved {
 
     fn has(&self, atom: u32) -> bool {
         (self.first..self.first + self.length).contains(&atom)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_add_up_in_whatever_order_they_come() {
+        let part = |start, end, factor| Part { start, end, factor };
+        let lists = [
+            part(0, 4, 1),
+            part(6, 8, 2),
+            part(2, 7, 3),
+            part(1, 2, u32::MAX),
+            part(0, 1, 5),
+        ];
+        let expected = [
+            part(0, 1, 6),
+            part(2, 4, 4),
+            part(4, 6, 3),
+            part(6, 7, 5),
+            part(7, 8, 2),
+        ];
+        assert_eq!(merged(&lists), expected);
+        let backwards: Vec<Part> = lists.into_iter().rev().collect();
+        assert_eq!(merged(&backwards), expected);
+        assert!(merged(&[]).is_empty());
     }
 }

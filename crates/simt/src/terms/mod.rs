@@ -241,7 +241,7 @@ impl Terms {
     /// The atom for a deterministic operation on `arguments`.
     pub fn apply(&mut self, op: Op, operands: &[Value]) -> Value {
         self.note_work(1 + operands.len());
-        let hash = (FxBuildHasher.hash_one((op, operands)) >> 32) as u32;
+        let hash = (FxBuildHasher.hash_one((&op, operands)) >> 32) as u32;
         // Both ends of the word choose a place in the table.
         let spread = |hash: u32| u64::from(hash) << 32 | u64::from(hash);
         let is_same = |(known, atom): &(u32, u32)| {
@@ -295,7 +295,7 @@ impl Terms {
 
     /// Whether a place that is not known has the group's number in it: as a part of a sum, or of an element's index.
     pub fn is_of_group(&self, value: &Value) -> bool {
-        value.runs().flatten().any(|atom| match self.term(atom) {
+        value.atoms().any(|atom| match self.term(atom) {
             Some(Term::Apply(Op::GroupId(_), _)) => true,
             Some(Term::Apply(Op::Offset | Op::Same, [base, index, ..])) => {
                 self.is_of_group(index) || self.is_of_group(base)
@@ -323,7 +323,7 @@ impl Terms {
     /// Known but for the group's number and members of `cbuffer`s: what tells threads apart, rather than what they work
     /// on.
     pub fn is_place(&self, value: &Value) -> bool {
-        value.runs().flatten().all(|atom| match self.term(atom) {
+        value.atoms().all(|atom| match self.term(atom) {
             Some(Term::Apply(Op::GroupId(_), _)) => true,
             Some(Term::Apply(Op::Uniform { .. }, arguments)) => arguments.is_empty(),
             _ => false,

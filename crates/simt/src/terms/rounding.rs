@@ -182,7 +182,7 @@ impl Search<'_> {
             if let Some(derivation) = derivations.of.get(&value) {
                 waiting.extend(derivation.operands.iter().cloned());
             }
-            let atoms = value.atoms();
+            let atoms: Vec<u32> = value.atoms().collect();
             if let ([atom], Value::Run { .. }) = (atoms.as_slice(), &value) {
                 if let Some(Term::Apply(op, arguments)) = self.terms.term(*atom)
                     && !(self.by_sign && forgets_signs_of_zeros(op))

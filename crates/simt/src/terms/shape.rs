@@ -161,7 +161,7 @@ impl Terms {
     /// Whether among what a value was made of there is such a term.
     pub fn is_made_of(&self, value: &Value, is_such: impl Fn(&Term<'_>) -> bool) -> bool {
         let mut seen = FxHashSet::default();
-        let mut waiting = value.atoms();
+        let mut waiting: Vec<u32> = value.atoms().collect();
         while let Some(atom) = waiting.pop() {
             if !seen.insert(atom) || seen.len() > MAX_ATOMS {
                 continue;

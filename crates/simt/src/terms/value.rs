@@ -186,8 +186,8 @@ impl Value {
     }
 
     /// The atoms that it is a term over.
-    pub fn atoms(&self) -> Vec<u32> {
-        self.runs().flatten().collect()
+    pub fn atoms(&self) -> impl Iterator<Item = u32> {
+        self.runs().flatten()
     }
 
     /// How many atoms that are.

@@ -87,9 +87,12 @@ impl Unknown {
             }
             _ => false,
         };
+        if !is_unknown {
+            return None;
+        }
         let text = expr.span.slice(&shader.text).trim_ascii();
         let called = text.iter().position(|byte| *byte == b'(');
-        let called = called.filter(|_| is_unknown && text.ends_with(b")"))?;
+        let called = called.filter(|_| text.ends_with(b")"))?;
         Some(Unknown::by_name(text.get(..called).unwrap_or_default()))
     }
 

@@ -331,3 +331,21 @@ fn a_loop_that_is_unrolled_in_part_may_end_there() {
         |n: u32| format!("uint n = 0; [unroll({n})] for (uint i = 0; i < Src[gi]; ++i) n += i; Out[gi] = n;");
     check_not_equal([""; 2], [&counted(3), &counted(4)]);
 }
+
+/// As of functions that are run like kernels.
+#[test]
+fn inputs_without_a_semantic_may_differ() {
+    let races = |parameters: &str, index: &str| {
+        let kernel = kernel("struct S { uint a; uint b; };", &format!("g[{index}] = gi;"));
+        let kernel = kernel.replace("void main(", &format!("void main({parameters}, "));
+        first_entry(&shader(&kernel)).races.len()
+    };
+    assert_eq!(races("uint a", "a ^ a"), 1);
+    for (parameters, index) in [
+        ("uint a, uint b", "a ^ b"),
+        ("uint a, uint A", "a ^ A"),
+        ("S s", "s.a ^ s.b"),
+    ] {
+        assert_eq!(races(parameters, index), 0, "{parameters}");
+    }
+}
