@@ -9,6 +9,7 @@ mod args;
 mod baseline;
 #[cfg(feature = "gpu")]
 mod bench;
+mod callers;
 mod changed;
 mod config;
 #[cfg(all(feature = "gpu", target_os = "linux"))]

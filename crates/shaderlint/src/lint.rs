@@ -16,6 +16,7 @@ use shaderlint_rules::UNUSED_SUPPRESSION;
 
 use crate::args::SourceArgs;
 use crate::baseline::Baselines;
+use crate::callers;
 use crate::config::{Project, Projects, RuleArgs};
 use crate::encoding::encoded_like;
 use crate::explain;
@@ -114,12 +115,15 @@ pub(crate) struct FixMode {
 }
 
 /// What a file is to the others.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Role {
     /// It may have entry points.
+    #[default]
     Unit,
     /// It has none, and no file that was looked at includes it.
     StrayHeader,
+    /// It has none, and is seen in files that include it, but for the functions that none of them calls.
+    Included,
 }
 
 /// A translation unit as read.
@@ -147,7 +151,9 @@ pub(crate) struct Looked {
     pub is_unit: bool,
     /// The files that this one includes, directly or not.
     pub included: Vec<Included>,
-    /// The files that include this one, where that was asked of its fixes.
+    /// The functions that no kernel of the file calls, if it has one.
+    pub uncalled: Option<Vec<String>>,
+    /// The files that include this one, where that was asked of its fixes, or of functions that nothing calls here.
     pub includers: Vec<String>,
     /// Something could not be read, or not be run to its end: what is not found may be there.
     pub is_in_part: bool,
@@ -366,6 +372,7 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
         edited: None,
     };
     let union = union(readings(name, text, project, &search, &settings, role));
+    looked.uncalled = union.uncalled;
     looked.is_in_vain = scan::names_entry(text) && !union.has_entry;
     if role == Role::StrayHeader && !union.has_entry {
         looked.counted = Counted::Unseen;
@@ -411,6 +418,12 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
     looked.elsewhere = union.elsewhere;
     search.explain(&union.sources, &mut looked.problems);
     search.explain(&union.sources, &mut looked.elsewhere);
+    callers::keep_what_nothing_calls(&mut looked, &union.alone, text, options);
+    if role == Role::Included {
+        // What it lacks by itself it has where it is included.
+        looked.report.stops.clear();
+        (looked.problems, looked.elsewhere) = Default::default();
+    }
     let has_places = !(looked.report.findings.is_empty()
         && looked.report.problems.is_empty()
         && looked.report.stops.is_empty()
@@ -424,14 +437,25 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
 }
 
 /// Looks at the comments of a header that is looked at where others include it. `used` are the places at which they
-/// name rules that find something in any of those; `None` where not all of them could be seen whole.
-pub(crate) fn look_at_included(target: &Target, options: &Options, used: Option<&[FileSpan]>) -> Looked {
+/// name rules that find something in any of those, or in `alone`, what it has for itself; `None` where not all of them
+/// could be seen whole.
+pub(crate) fn look_at_included(
+    target: &Target,
+    options: &Options,
+    used: Option<&[FileSpan]>,
+    alone: Option<Looked>,
+) -> Looked {
     let Target { input, project } = target;
     let name = input.path.display().to_string();
     let mut looked = Looked {
         baseline: options.baseline_of(project),
         ..Looked::default()
     };
+    let Looked {
+        report: of_itself,
+        sources,
+        ..
+    } = alone.unwrap_or_default();
     // It was read where it is included.
     let Some(text) = options.files.read(&input.path).map(|file| file.text) else {
         return looked;
@@ -439,16 +463,25 @@ pub(crate) fn look_at_included(target: &Target, options: &Options, used: Option<
     let (suppressions, misunderstood) = suppressions_of(&text);
     let level = |rule: &Rule, path: &str| options.level(project, rule, path);
     if let Some(used) = used {
-        looked.report.findings = unused(&name, &suppressions, used, &level);
+        let used = [used, &of_itself.used].concat();
+        looked.report.findings = unused(&name, &suppressions, &used, &level);
     }
     for finding in &mut looked.report.findings {
         // To take it out would need a further look at every file that includes this one.
         finding.fix = None;
     }
+    looked.report.findings.extend(of_itself.findings);
+    looked
+        .report
+        .findings
+        .sort_by_key(|finding| finding.primary.place.start);
+    looked.report.allowed = of_itself.allowed;
     looked.report.problems = misunderstood;
     looked.path.clone_from(&name);
+    looked.sources = sources;
     // Most headers have nothing to show: their texts are not kept.
-    if !(looked.report.findings.is_empty() && looked.report.problems.is_empty()) {
+    let has_places = !(looked.report.findings.is_empty() && looked.report.problems.is_empty());
+    if has_places && looked.sources.files.is_empty() {
         looked.sources.files.push(SourceFile { path: name, text });
     }
     looked

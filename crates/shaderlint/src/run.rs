@@ -23,7 +23,7 @@ use crate::lint::{self, Counted, Failure, FixMode, Included, Looked, Options, Ro
 use crate::report::{self, Detail, Results};
 use crate::terminal::Style;
 use crate::walk::Asked;
-use crate::{Outcome, baseline, explain, inputs, terminal, walk};
+use crate::{Outcome, baseline, explain, inputs, scan, terminal, walk};
 
 pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     if let Some((path, command)) = meant_command(args) {
@@ -262,6 +262,7 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
             if let Ok(one) = result
                 && is_stale(one)
             {
+                // A header that is seen where it is included is not asked what it includes: none is fixed there.
                 let role = if one.is_unit {
                     Role::Unit
                 } else {
@@ -284,20 +285,13 @@ fn only_look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>>
                 .then(|| lint::look(target, options, Role::Unit))
         })
         .collect();
-    let mut included: HashMap<PathBuf, Option<Vec<FileSpan>>> = HashMap::new();
+    let mut included: HashMap<PathBuf, Use> = HashMap::new();
     for one in results.iter().flatten().flatten() {
         for header in &one.included {
             let Ok(path) = Path::new(&header.path).canonicalize() else {
                 continue;
             };
-            let used = included.entry(path).or_insert_with(|| Some(Vec::new()));
-            match used {
-                Some(used) if !one.is_in_part => used.extend(header.used.iter().map(|place| FileSpan {
-                    file: FileId(0),
-                    ..*place
-                })),
-                _ => *used = None,
-            }
+            included.entry(path).or_default().add(one, header);
         }
     }
     inputs
@@ -307,16 +301,66 @@ fn only_look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>>
             result.take().unwrap_or_else(|| {
                 // What includes it, or needs what it allows, may be on another list.
                 if target.input.asked == Asked::Listed {
-                    return Ok(lint::look_at_included(target, options, None));
+                    return Ok(lint::look_at_included(target, options, None, None));
                 }
                 let path = target.input.path.canonicalize();
-                match path.ok().and_then(|path| included.get(&path)) {
-                    Some(used) => Ok(lint::look_at_included(target, options, used.as_deref())),
-                    None => lint::look(target, options, Role::StrayHeader),
-                }
+                let Some(seen) = path.ok().and_then(|path| included.get(&path)) else {
+                    return lint::look(target, options, Role::StrayHeader);
+                };
+                let alone = seen.leaves_some_uncalled(target, options);
+                let alone = alone.then(|| lint::look(target, options, Role::Included));
+                let (used, alone) = (seen.used.as_deref(), alone.transpose()?);
+                Ok(lint::look_at_included(target, options, used, alone))
             })
         })
         .collect()
+}
+
+/// What files with entry points make of a header.
+struct Use {
+    /// Where its comments name rules that find something there; `None` where not all of it could be seen.
+    used: Option<Vec<FileSpan>>,
+    /// The functions that none of them calls in its default reading, be they the header's or not; `None` where none has a
+    /// kernel in that.
+    uncalled: Option<HashSet<String>>,
+}
+
+impl Default for Use {
+    fn default() -> Self {
+        Use {
+            used: Some(Vec::new()),
+            uncalled: None,
+        }
+    }
+}
+
+impl Use {
+    fn add(&mut self, one: &Looked, header: &Included) {
+        match &mut self.used {
+            Some(used) if !one.is_in_part => used.extend(header.used.iter().map(|place| FileSpan {
+                file: FileId(0),
+                ..*place
+            })),
+            used => *used = None,
+        }
+        match (&mut self.uncalled, &one.uncalled) {
+            (Some(known), Some(uncalled)) => known.retain(|name| uncalled.contains(name)),
+            (known @ None, Some(uncalled)) => *known = Some(uncalled.iter().cloned().collect()),
+            (_, None) => {}
+        }
+    }
+
+    /// Whether the header has functions to be looked at by themselves. Most have none, and need not be read again.
+    fn leaves_some_uncalled(&self, target: &Target, options: &Options) -> bool {
+        let file = options.files.read(&target.input.path);
+        let text = file.filter(|file| scan::names_group_barrier(&file.text));
+        text.is_some_and(|file| {
+            let is_named = |name: &String| scan::times_named(&file.text, name) > 0;
+            self.uncalled
+                .as_ref()
+                .is_none_or(|names| names.iter().any(is_named))
+        })
+    }
 }
 
 /// Of files that were looked at only for the headers that are named, what is in those is told.

@@ -30,6 +30,32 @@ pub(crate) fn names_entry(text: &[u8]) -> bool {
     names(text, "numthreads")
 }
 
+/// Whether the text names a barrier that waits for the group.
+pub(crate) fn names_group_barrier(text: &[u8]) -> bool {
+    memchr::memmem::find(text, b"WithGroupSync").is_some()
+}
+
+/// How often the text names something, but for comments.
+pub(crate) fn times_named(text: &[u8], name: &str) -> usize {
+    let name = name.as_bytes();
+    let is_named = memchr::memmem::find(text, name).is_some();
+    let (mut rest, mut times) = (if is_named { text } else { &[] }, 0);
+    while !rest.is_empty() {
+        let length = match rest {
+            [b'/', b'/', ..] => memchr::memchr(b'\n', rest).unwrap_or(rest.len()),
+            [b'/', b'*', body @ ..] => memchr::memmem::find(body, b"*/").map_or(rest.len(), |end| end + 4),
+            _ => {
+                let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
+                let length = rest.iter().take_while(is_part).count();
+                times += usize::from(rest.get(..length) == Some(name));
+                length.max(1)
+            }
+        };
+        rest = rest.get(length..).unwrap_or_default();
+    }
+    times
+}
+
 /// Whether the word is in the text, in letters of either case.
 fn names(text: &[u8], word: &str) -> bool {
     let mut places = text.windows(word.len());
@@ -170,5 +196,17 @@ mod tests {
         assert!(check(b"  #  include \"wave.hlsli\"\r\n") && check(b"#include HEADER"));
         assert!(names_thread(b"void f(uint i : SV_GROUPINDEX)") && !names_thread(b"float4 f() : SV_Target"));
         assert!(!needs_parse("a.hlsl", b"#include \"wave.hlsli\"", &NoIncludes));
+    }
+
+    #[test]
+    fn names_are_words_outside_of_comments() {
+        let times = |text: &[u8]| times_named(text, "sum");
+        assert_eq!(times(b"sum(sum, sums, a_sum, sum2) /sum*sum"), 4);
+        assert_eq!(
+            times(b"// sum\nsum /* sum\n * sum */ sum /**/ sum /*/ sum */ /* sum"),
+            3
+        );
+        assert_eq!(times(b"#define REDUCE sum\n// \\\nsum"), 2);
+        assert_eq!(times(b""), 0);
     }
 }

@@ -54,8 +54,10 @@ pub(crate) struct Reading {
     aside: Vec<FileSpan>,
     /// What to define in further readings, where there are entry points of unknown size.
     sizes: Vec<Vec<Definition>>,
-    /// How calls begin of the functions that are for the rules, and that nothing calls.
+    /// The functions that are for the rules, and that nothing calls.
     uncalled: Vec<String>,
+    /// Those of them that were run by themselves.
+    alone: Vec<String>,
     /// The expanded text and where it is from, if it is another file that is edited.
     expanded: Option<(Vec<u8>, Origins)>,
 }
@@ -157,7 +159,8 @@ pub(crate) fn readings(
     let default_text = unit.text.clone();
     let default = check(String::new(), unit, problems, None);
     // A region may hold no more than the call of a function that does.
-    let calls = default.uncalled.clone();
+    let calls = default.uncalled.iter().map(|name| format!("{name}("));
+    let calls: Vec<String> = calls.collect();
     let is_telling = |text: &[u8]| {
         let calls = calls.iter().map(String::as_bytes);
         TELLING.into_iter().chain(calls).any(|word| contains(text, word))
@@ -165,6 +168,10 @@ pub(crate) fn readings(
     let mut exploration = Exploration::new(&is_telling);
     exploration.note(&outline, &base);
     let mut readings = vec![default];
+    // How else it is read is for those who include it to say.
+    if role == Role::Included {
+        return readings;
+    }
     let is_wanted = || !(settings.is_stopped)();
     for variant in project
         .variants
@@ -233,8 +240,7 @@ fn check(
     let inactive = std::mem::take(&mut unit.inactive);
     let wanted = Wanted {
         file: &|file| file == FileId(0),
-        // Without a kernel, nor a function that may be taken for one, nothing is run.
-        words: if scan::names_entry(&unit.text) || scan::names_thread(&unit.text) {
+        words: if may_be_run(&unit.text, role) {
             &scan::WORDS
         } else {
             &[]
@@ -243,10 +249,7 @@ fn check(
     let (mut shader, problems) = read_preprocessed(unit, problems, Some(&wanted));
     let sizes = sizes::to_try(&shader);
     let uncalled = uncalled(&shader);
-    let supposed = match role {
-        Role::StrayHeader => stray::take_as_entries(&mut shader),
-        Role::Unit => None,
-    };
+    let strays = stray::take_as_entries(&mut shader, role, &uncalled);
     for function in &mut shader.functions {
         if kernels.is_some_and(|kernels| !kernels.contains(&function.name)) {
             function.group_size = None;
@@ -257,9 +260,10 @@ fn check(
     let has_entry = is_unread || shader.entry_points().next().is_some();
     let aside = kernels.map_or_else(Vec::new, |_| aside(&shader));
     let mut report = check_shader(&shader, RULES, settings);
-    if let Some(supposed) = supposed {
-        stray::suppose(&mut report, &supposed);
+    if !strays.is_empty() {
+        stray::suppose(&mut report, &strays);
     }
+    let alone = strays.into_iter().filter(stray::Stray::is_alone);
     Reading {
         label,
         is_of_kernels: kernels.is_some(),
@@ -270,9 +274,17 @@ fn check(
         aside,
         sizes,
         uncalled,
+        alone: alone.map(|stray| stray.name).collect(),
         expanded: settings.edited.map(|_| (shader.text, shader.origins)),
         sources: shader.sources,
     }
+}
+
+/// Whether there is anything to run in a text: a kernel, or a function that may be taken for one.
+fn may_be_run(text: &[u8], role: Role) -> bool {
+    scan::names_entry(text)
+        || scan::names_thread(text)
+        || role != Role::Unit && scan::names_group_barrier(text)
 }
 
 /// The functions that no entry point comes to, where they stand in files. Whatever is named where it may be called from,
@@ -319,7 +331,7 @@ fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-/// How calls begin of the functions with something for the rules that are named nowhere but where they are defined.
+/// The functions with something for the rules that are named nowhere but where they are defined.
 fn uncalled(shader: &Shader) -> Vec<String> {
     let functions = shader.functions.iter().filter(|function| {
         let text = function.span.slice(&shader.text);
@@ -339,7 +351,7 @@ fn uncalled(shader: &Shader) -> Vec<String> {
     }
     let uncalled = named.into_iter().filter(|(_, count)| *count < 2);
     uncalled
-        .map(|(name, _)| format!("{}(", String::from_utf8_lossy(name)))
+        .map(|(name, _)| String::from_utf8_lossy(name).into_owned())
         .collect()
 }
 

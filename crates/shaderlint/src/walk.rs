@@ -134,9 +134,9 @@ pub(crate) fn trees<'a>(
     trees
 }
 
-/// Where files may be that these files include, with the folders that are asked for: a file's project, and the outermost
-/// repository around it, for one may be a part of another. Where it has neither, the working directory if the file is in
-/// it, else its own folder.
+/// Where files may be that these files include, with the folders that are asked for: a file's project, and every
+/// repository around it, for one may be a part of another, which may ignore it. Where it has neither, the working
+/// directory if the file is in it, else its own folder.
 pub(crate) fn workspace<'a>(
     arguments: &[PathBuf],
     files: impl Iterator<Item = (&'a Path, Option<&'a Path>)>,
@@ -146,7 +146,7 @@ pub(crate) fn workspace<'a>(
         .filter(|argument| argument.is_dir())
         .map(|argument| config::here(argument))
         .collect();
-    let mut repositories = HashMap::new();
+    let mut is_repository: HashMap<PathBuf, bool> = HashMap::new();
     let mut seen = HashSet::new();
     for (file, project) in files {
         let file = config::here(file);
@@ -155,34 +155,24 @@ pub(crate) fn workspace<'a>(
         if !seen.insert((folder.to_owned(), project.clone())) {
             continue;
         }
-        let repository = outermost_repository(folder, &mut repositories);
-        let is_known = repository.is_some() || project.as_ref().is_some_and(|root| folder.starts_with(root));
-        let otherwise = || {
-            let around = std::env::current_dir().ok();
-            let around = around.filter(|around| folder.starts_with(around));
-            around.unwrap_or_else(|| folder.to_owned())
-        };
-        let otherwise = (!is_known).then(otherwise);
-        for found in [project, repository, otherwise].into_iter().flatten() {
+        let mut around: Vec<PathBuf> = project.into_iter().collect();
+        around.extend(folder.ancestors().map(Path::to_owned).filter(|folder| {
+            *is_repository
+                .entry(folder.clone())
+                .or_insert_with(|| folder.join(".git").exists())
+        }));
+        if !around.iter().any(|root| folder.starts_with(root)) {
+            let here = std::env::current_dir().ok();
+            let here = here.filter(|here| folder.starts_with(here));
+            around.push(here.unwrap_or_else(|| folder.to_owned()));
+        }
+        for found in around {
             if !folders.contains(&found) {
                 folders.push(found);
             }
         }
     }
     folders
-}
-
-/// The outermost folder around `folder`, or itself, that is a repository's; `known` are those of other folders.
-fn outermost_repository(folder: &Path, known: &mut HashMap<PathBuf, Option<PathBuf>>) -> Option<PathBuf> {
-    if let Some(known) = known.get(folder) {
-        return known.clone();
-    }
-    let around = folder
-        .parent()
-        .and_then(|parent| outermost_repository(parent, known));
-    let found = around.or_else(|| folder.join(".git").exists().then(|| folder.to_owned()));
-    known.insert(folder.to_owned(), found.clone());
-    found
 }
 
 /// The folder around `file` that is a repository's.

@@ -465,52 +465,6 @@ warning: `a.hlsl` includes itself
 }
 
 #[test]
-fn a_header_that_nothing_includes_is_taken_for_a_kernel() {
-    let without_size = |text: &str| {
-        let header = text.replace("[numthreads(64, 1, 1)]\n", "");
-        assert_ne!(header, text);
-        header
-    };
-    let header = without_size(&ladder("uint"));
-    let folder = Folder::new("stray-header")
-        .with("ladder.hlsli", &header)
-        // A defect may come of the size that is supposed.
-        .with("race.hlsli", without_size(RACE));
-    assert_data_eq!(
-        folder.said(&["--output-format", "concise"]),
-        str![[r#"
-1
-ladder.hlsli:8:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints (in a group of 64 threads, the length of g_Scan)
-1 finding in 2 files
-
-"#]]
-    );
-    let folder = Folder::new("included-header").with("ladder.hlsli", &header).with(
-        "a.hlsl",
-        "#include \"ladder.hlsli\"\n[numthreads(1, 1, 1)] void other() {}\n",
-    );
-    assert_data_eq!(
-        folder.said(&["--output-format", "concise"]),
-        str![[r#"
-0
-nothing found in 2 files
-
-"#]]
-    );
-    // Which of the two lengths?
-    let folder =
-        Folder::new("ambiguous-header").with("a.hlsli", format!("groupshared uint other[32];\n{header}"));
-    assert_data_eq!(
-        folder.said(&["--output-format", "concise"]),
-        str![[r#"
-0
-nothing found in 1 file
-
-"#]]
-    );
-}
-
-#[test]
 fn fixes_are_shown_or_made() {
     let latin1 = |text: &str| -> Vec<u8> {
         text.replace('\n', "\r\n")

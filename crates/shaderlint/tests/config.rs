@@ -765,6 +765,11 @@ lib/scan.hlsli:9:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uint
 
 "#]]
     );
+    // Headers with nothing of their own.
+    let gone = "#include \"gone.hlsli\"\n// Barrier\n";
+    let folder = Folder::new("headers-by-themselves")
+        .with("lib/alone.hlsli", gone)
+        .with("lib/scan.hlsli", gone);
     assert_data_eq!(
         said(&folder, &["--verbose", "lib"]),
         str![[r#"

@@ -36,8 +36,7 @@ pub(super) struct Unit {
     due: Option<Instant>,
     /// What that look showed.
     pub looked: Option<Arc<Looked>>,
-    /// Looked at by itself though it has no entry point.
-    is_stray: bool,
+    role: Role,
     /// What is wrong in the configuration and the baseline that hold for it.
     pub notices: Vec<Notice>,
     /// Something else than an edit of its own is among what changed: its editor will not ask by itself.
@@ -209,7 +208,7 @@ impl Session {
             .units
             .as_ref()
             .is_some_and(|units| units.iter().any(|unit| unit == path));
-        let was_unit = is_own && self.units.get(path).is_some_and(|unit| !unit.is_stray);
+        let was_unit = is_own && self.units.get(path).is_some_and(|unit| unit.role == Role::Unit);
         if scan::names_entry(document.text.as_bytes()) != was_unit {
             document.units = None;
             self.settle_units();
@@ -239,15 +238,15 @@ impl Session {
     fn includes(&self, unit: &Path, state: &Unit, path: &Path) -> bool {
         let included = state.looked.iter().flat_map(|looked| &looked.included);
         let included = included.map(|file| &file.path);
-        // What includes the unit has a say in its fixes.
+        // What includes the unit has a say in its fixes, and in what its functions are looked at for.
         let includers = state.looked.iter().flat_map(|looked| &looked.includers);
-        let has_fix = |looked: &Arc<Looked>| {
+        let depends = |looked: &Arc<Looked>| {
             let mut findings = looked.report.findings.iter();
-            findings.any(|finding| finding.fix.is_some())
+            findings.any(|finding| finding.fix.is_some() || state.role != Role::Unit)
         };
         let mut known = included.chain(includers).map(|file| here(Path::new(file)));
         known.any(|file| file == path)
-            || state.looked.as_ref().is_some_and(has_fix)
+            || state.looked.as_ref().is_some_and(depends)
                 && lint::includes_one(
                     &self.target(path).0,
                     &self.options,
@@ -290,7 +289,7 @@ impl Session {
                 .get(&path)
                 .is_some_and(|document| scan::names_entry(document.text.as_bytes()));
             if is_unit {
-                self.settle(&path, vec![path.clone()], false);
+                self.settle(&path, vec![path.clone()], Role::Unit);
             } else {
                 self.find_includers(path);
             }
@@ -318,12 +317,14 @@ impl Session {
         }
     }
 
-    fn settle(&mut self, path: &Path, units: Vec<PathBuf>, is_stray: bool) {
+    /// The document is seen in `units`, by itself in the role `own`.
+    fn settle(&mut self, path: &Path, units: Vec<PathBuf>, own: Role) {
         for unit in &units {
+            let role = if unit == path { own } else { Role::Unit };
             let is_new = !self.units.contains_key(unit);
             let state = self.units.entry(unit.clone()).or_default();
-            if is_new || state.is_stray != is_stray {
-                state.is_stray = is_stray;
+            if is_new || state.role != role {
+                state.role = role;
                 self.want(unit, Duration::ZERO, unit != path);
             }
         }
@@ -422,11 +423,7 @@ impl Session {
         let stop = Stop::default();
         unit.running = Some(stop.clone());
         unit.due = None;
-        let role = if unit.is_stray {
-            Role::StrayHeader
-        } else {
-            Role::Unit
-        };
+        let role = unit.role;
         let (options, done) = (self.options_until(&stop), self.done.clone());
         let folders = self.folders.clone();
         self.pool.spawn(move || {
@@ -464,15 +461,19 @@ impl Session {
                 looked,
                 notices,
             } => self.on_looked(&unit, &stop, *looked, notices),
-            Done::Includers { header, found } => {
+            Done::Includers { header, mut found } => {
                 if self
                     .documents
                     .get(&header)
                     .is_some_and(|document| document.units.is_none())
                 {
-                    let is_stray = found.is_empty();
-                    let units = if is_stray { vec![header.clone()] } else { found };
-                    self.settle(&header, units, is_stray);
+                    let own = if found.is_empty() {
+                        Role::StrayHeader
+                    } else {
+                        Role::Included
+                    };
+                    found.push(header.clone());
+                    self.settle(&header, found, own);
                 }
             }
             Done::Answer(response) => {
@@ -507,7 +508,11 @@ impl Session {
         };
         let before = state.looked.replace(Arc::clone(&looked)).unwrap_or_default();
         std::mem::swap(&mut state.notices, &mut notices);
-        let mut files: BTreeSet<PathBuf> = BTreeSet::from([unit.to_owned()]);
+        let mut files: BTreeSet<PathBuf> = BTreeSet::new();
+        // That a header has nothing by itself is no news: it is seen in others.
+        if state.role != Role::Included {
+            files.insert(unit.to_owned());
+        }
         if state.notices != notices {
             let notices = state.notices.iter().chain(&notices);
             files.extend(notices.map(|notice| notice.path.clone()));

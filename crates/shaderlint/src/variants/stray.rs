@@ -1,62 +1,253 @@
-//! Headers that nothing includes: functions that are kernels but for the size of their group.
+//! Functions of headers that no kernel calls: kernels but for the size of their group, and maybe for a semantic.
+//!
+//! They are run in a group with a thread for each element of the groupshared arrays that they touch. What is proved to
+//! compute something does so in a group of that size, and each finding says so.
+//!
+//! Most tell their threads apart by an input of a kernel. Where nobody includes the header, those that have one are taken
+//! for kernels. Of the others those are run that nothing calls and that wait for their group, be the number of the thread
+//! a plain parameter: if only one may be it, it is run as [`GROUP_INDEX`], and findings say that too. Nothing is known of
+//! what else is passed, nor of the elements from before. What such a function hands out is supposed to be for its total
+//! alone. One that hands nothing out leaves all it has to who comes after it: of parts that a reduction leaves there
+//! nobody knows whether they are used, as in the first half of Blelloch's scan, so it is none.
 
-use shaderlint_hlsl::{FileId, Shader, Storage, Type};
-use shaderlint_linter::{Category, Report};
+use std::collections::BTreeSet;
 
-use crate::scan::THREAD_INPUTS;
+use shaderlint_hlsl::{
+    Direction, ExprKind, FileId, FileSpan, Function, FunctionId, GlobalId, LocalId, Parameter, Scalar,
+    Shader, Storage, Type, calls, expressions,
+};
+use shaderlint_linter::{Category, NO_FIX, Report, Verdict};
+
+use crate::lint::Role;
+use crate::scan::{self, THREAD_INPUTS};
+
+/// Why there is no fix.
+const SUPPOSED: &str = "the size of the group is supposed";
 
 /// What D3D allows.
 const MAX_THREADS: u32 = 1024;
 
-/// Makes entry points of the functions of the file itself that have the parameters of one: their groups have a thread
-/// for each element of the groupshared arrays, if those are all of one length. What to say of that; `None` if there is
-/// no such function, or one with a size of its own.
-pub(super) fn take_as_entries(shader: &mut Shader) -> Option<String> {
-    if shader.entry_points().next().is_some() {
-        return None;
-    }
-    let shared = shader
-        .globals
-        .iter()
-        .filter(|global| global.storage == Storage::Groupshared);
-    let mut arrays = shared.filter_map(|global| match &global.ty {
-        Type::Array(_, length) => Some((*length, global.name.clone())),
-        _ => None,
-    });
-    let (length, name) = arrays.next()?;
-    if !(2..=MAX_THREADS).contains(&length) || arrays.any(|(other, _)| other != length) {
-        return None;
-    }
-    let mut found = false;
-    for function in &mut shader.functions {
-        let is_here = shader
-            .origins
-            .locate(function.name_span)
-            .is_some_and(|place| place.file == FileId(0));
-        let is_thread = |semantic: &str| {
-            let semantic = semantic.to_ascii_lowercase();
-            THREAD_INPUTS.contains(&semantic.as_str())
-        };
-        let mut semantics = function
-            .parameters
-            .iter()
-            .filter_map(|parameter| parameter.semantic.as_deref());
-        if is_here && function.body.is_some() && semantics.any(is_thread) {
-            function.group_size = Some([length, 1, 1]);
-            found = true;
-        }
-    }
-    found.then(|| format!("in a group of {length} threads, the length of {name}"))
+const GROUP_INDEX: &str = "SV_GroupIndex";
+
+/// A function that is run like a kernel.
+pub(super) struct Stray {
+    pub name: String,
+    supposed: String,
+    /// It is run for want of a call: what is outside of this place is for those who call that.
+    is_alone_in: Option<FileSpan>,
+    threads: u32,
+    /// The parameter that has the thread's number, if none says so itself.
+    number: Option<usize>,
+    hands_out: bool,
 }
 
-/// Says what findings suppose. What is proved to compute something does so in a group of that size; a defect may come
-/// of the size alone, where each thread was meant to serve several elements, and is not told. Nor is a fix.
-pub(super) fn suppose(report: &mut Report, supposed: &str) {
-    report
-        .findings
-        .retain(|finding| finding.category == Category::Perf);
-    for finding in &mut report.findings {
-        finding.message = format!("{} ({supposed})", finding.message);
-        finding.withdraw("the size of the group is supposed");
+impl Stray {
+    /// Whether it is run because nothing in its file calls it.
+    pub fn is_alone(&self) -> bool {
+        self.is_alone_in.is_some()
     }
+
+    /// Makes an entry point of the function.
+    fn take(&self, function: &mut Function) {
+        function.group_size = Some([self.threads, 1, 1]);
+        if let Some(parameter) = self.number.and_then(|number| function.parameters.get_mut(number)) {
+            parameter.semantic = Some(GROUP_INDEX.to_owned());
+        }
+        for parameter in function.parameters.iter_mut().filter(|_| self.is_alone()) {
+            // Parts of a total that may be among an entry point's results are taken for used.
+            parameter.direction = if self.hands_out {
+                Direction::In
+            } else {
+                Direction::InOut
+            };
+        }
+    }
+}
+
+/// Makes entry points of functions of the file itself, if it has none. `uncalled` are those that nothing calls.
+pub(super) fn take_as_entries(shader: &mut Shader, role: Role, uncalled: &[String]) -> Vec<Stray> {
+    if role == Role::Unit || shader.entry_points().next().is_some() {
+        return Vec::new();
+    }
+    let ids = (0..).map(FunctionId);
+    let found: Vec<Option<Stray>> = ids
+        .zip(&shader.functions)
+        .map(|(id, function)| stray(shader, id, function, role, uncalled))
+        .collect();
+    let mut strays: Vec<Stray> = Vec::new();
+    for (function, stray) in shader.functions.iter_mut().zip(found) {
+        // Findings name what they were found in.
+        let is_other =
+            |known: &Stray, stray: &Stray| known.name == stray.name && known.supposed != stray.supposed;
+        if let Some(stray) = stray.filter(|stray| !strays.iter().any(|known| is_other(known, stray))) {
+            stray.take(function);
+            strays.push(stray);
+        }
+    }
+    strays
+}
+
+fn stray(
+    shader: &Shader,
+    id: FunctionId,
+    function: &Function,
+    role: Role,
+    uncalled: &[String],
+) -> Option<Stray> {
+    let place = shader.origins.locate(function.name_span);
+    if function.body.is_none() || place.is_none_or(|place| place.file != FileId(0)) {
+        return None;
+    }
+    let mut semantics = function
+        .parameters
+        .iter()
+        .filter_map(|parameter| parameter.semantic.as_deref());
+    let is_like_a_kernel = semantics.any(|semantic| {
+        let semantic = semantic.to_ascii_lowercase();
+        THREAD_INPUTS.contains(&semantic.as_str())
+    });
+    let reached = reached(shader, id);
+    let is_alone_in = if role == Role::StrayHeader && is_like_a_kernel {
+        None
+    } else {
+        let waits = |function: &Function| scan::names_group_barrier(function.span.slice(&shader.text));
+        // Names of methods have those of their structs before them.
+        let is_plain = !function.is_instance && !function.name.contains("::");
+        let is_it = is_plain && uncalled.contains(&function.name);
+        if !is_it || !functions(shader, &reached).any(waits) {
+            return None;
+        }
+        Some(shader.origins.locate(function.span)?)
+    };
+    let number = if is_like_a_kernel {
+        None
+    } else {
+        Some(only_number(function)?)
+    };
+    let (threads, array) = only_length(shader, &reached)?;
+    let of_number = number
+        .and_then(|number| local(function, function.parameters.get(number)?))
+        .map_or_else(String::new, |(name, _)| format!(", if {name} is {GROUP_INDEX}"));
+    Some(Stray {
+        name: function.name.clone(),
+        supposed: format!("in a group of {threads} threads, the length of {array}{of_number}"),
+        is_alone_in,
+        threads,
+        number,
+        hands_out: hands_out(function),
+    })
+}
+
+/// Whether the function hands something out.
+fn hands_out(function: &Function) -> bool {
+    let mut parameters = function.parameters.iter();
+    function.returns != Type::Void || parameters.any(|parameter| parameter.direction != Direction::In)
+}
+
+fn local<'f>(function: &'f Function, parameter: &Parameter) -> Option<(&'f str, &'f Type)> {
+    let local = function.locals.get(parameter.local.0 as usize)?;
+    Some((&local.name, &local.ty))
+}
+
+/// The only parameter that may be the number of a thread; of several the only one in an index.
+fn only_number(function: &Function) -> Option<usize> {
+    let is_number = |parameter: &Parameter| {
+        let ty = local(function, parameter).map(|(_, ty)| ty);
+        parameter.direction == Direction::In
+            && parameter.semantic.is_none()
+            && matches!(ty, Some(Type::Scalar(Scalar::Uint | Scalar::Int)))
+    };
+    let mut numbers: Vec<usize> = (0..function.parameters.len()).collect();
+    numbers.retain(|number| function.parameters.get(*number).is_some_and(is_number));
+    if numbers.len() > 1 {
+        let in_indices: BTreeSet<LocalId> = expressions(function.body.as_deref()?)
+            .filter_map(|expr| match &expr.kind {
+                ExprKind::Index(_, index) => Some(index.descendants()),
+                _ => None,
+            })
+            .flatten()
+            .filter_map(|expr| match expr.kind {
+                ExprKind::Local(local) => Some(local),
+                _ => None,
+            })
+            .collect();
+        numbers.retain(|number| {
+            let parameter = function.parameters.get(*number);
+            parameter.is_some_and(|parameter| in_indices.contains(&parameter.local))
+        });
+    }
+    <[usize; 1]>::try_from(numbers).ok().map(|[number]| number)
+}
+
+/// The function and all that it calls, directly or not.
+fn reached(shader: &Shader, from: FunctionId) -> BTreeSet<FunctionId> {
+    let mut reached = BTreeSet::new();
+    let mut left = vec![from];
+    while let Some(id) = left.pop() {
+        if reached.insert(id) {
+            let body = shader.functions.get(id.0 as usize);
+            let body = body.and_then(|function| function.body.as_deref());
+            left.extend(calls(body.unwrap_or_default()));
+        }
+    }
+    reached
+}
+
+fn functions<'s>(shader: &'s Shader, ids: &BTreeSet<FunctionId>) -> impl Iterator<Item = &'s Function> {
+    ids.iter().filter_map(|id| shader.functions.get(id.0 as usize))
+}
+
+/// The length of the groupshared arrays that these functions name, if it is one, and the first of them.
+fn only_length<'s>(shader: &'s Shader, reached: &BTreeSet<FunctionId>) -> Option<(u32, &'s str)> {
+    let bodies = functions(shader, reached).filter_map(|function| function.body.as_deref());
+    let named = bodies.flat_map(expressions).filter_map(|expr| match expr.kind {
+        ExprKind::Global(id) => Some(id),
+        _ => None,
+    });
+    let named: BTreeSet<GlobalId> = named.collect();
+    let globals = named.iter().filter_map(|id| shader.globals.get(id.0 as usize));
+    let mut arrays = globals
+        .filter(|global| global.storage == Storage::Groupshared)
+        .filter_map(|global| match &global.ty {
+            Type::Array(_, length) => Some((*length, global.name.as_str())),
+            _ => None,
+        });
+    let (length, name) = arrays.next()?;
+    let is_one = (2..=MAX_THREADS).contains(&length) && arrays.all(|(other, _)| other == length);
+    is_one.then_some((length, name))
+}
+
+/// Says what findings suppose. A defect may come of the size alone, where each thread was meant to serve several
+/// elements, and is not told. Nor is a fix. Of a function that nothing calls only its own scans and reductions are told:
+/// how many threads make its atomics is for those who call it.
+pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
+    report.findings.retain_mut(|finding| {
+        let stray = strays.iter().find(|stray| finding.kernels.contains(&stray.name));
+        let Some(stray) = stray.filter(|_| finding.category == Category::Perf) else {
+            return false;
+        };
+        if let Some(own) = stray.is_alone_in {
+            let place = finding.primary.place;
+            let is_own = own.file == place.file && own.start <= place.start && place.end <= own.end;
+            if !is_own || !matches!(finding.verdict, Verdict::Proved | Verdict::Reassociates) {
+                return false;
+            }
+            let as_if = if stray.hands_out {
+                ", as if nothing but its results were used"
+            } else {
+                ""
+            };
+            let note = format!(
+                "nothing at hand calls {}: it was run by itself{as_if}",
+                stray.name
+            );
+            finding.notes.push(note);
+        }
+        finding.message = format!("{} ({})", finding.message, stray.supposed);
+        finding.withdraw(SUPPOSED);
+        // Whatever else is in the way.
+        finding.notes.retain(|note| !note.starts_with(NO_FIX));
+        finding.notes.push(format!("{NO_FIX}{SUPPOSED}"));
+        true
+    });
 }

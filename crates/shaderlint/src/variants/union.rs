@@ -27,6 +27,10 @@ pub(crate) struct Union {
     pub elsewhere: Vec<Problem>,
     pub report: Report,
     pub has_entry: bool,
+    /// The functions that the default reading does not call, if it has a kernel.
+    pub uncalled: Option<Vec<String>>,
+    /// As in [`Reading`].
+    pub alone: Vec<String>,
 }
 
 /// Puts readings together. A finding of the first is said as it is, another one with the reading's label, and each
@@ -43,6 +47,7 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
         union.report.used.extend(reading.report.used);
         let fallbacks: Vec<FileSpan> = fallbacks(&union.sources, &reading.inactive).collect();
         union.has_entry |= reading.has_entry;
+        union.alone.extend(reading.alone);
         for mut finding in reading.report.findings {
             let place = finding.primary.place;
             let is_fallback = fallbacks.iter().any(|region| holds(*region, place));
@@ -63,6 +68,7 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
         }
         // What another configuration leaves unread is little concern of those who build this one.
         if reading.label.is_empty() {
+            union.uncalled = reading.has_entry.then_some(reading.uncalled);
             union.problems = reading.problems;
             union.report.problems = reading.report.problems;
             union.report.stops = reading.report.stops;

@@ -1,0 +1,82 @@
+//! Who calls the functions of a header that are looked at by themselves.
+//!
+//! What a header's function makes of its group is seen where a kernel calls it, with the group that it has there. It is
+//! looked at by itself, in a group that is supposed, only if nothing at hand could call it: of the files of the
+//! workspace that include the header, whether or not they are to be looked at, and of all that these include, none
+//! names it, be it under an `#if` or in a macro.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use anyhow::Result;
+use shaderlint_hlsl::{SourceFile, decode};
+
+use crate::config::shown;
+use crate::includes::{Search, is_same};
+use crate::lint::{Looked, Options};
+use crate::scan;
+
+/// Of what was found in the functions `alone`, which nothing in the file calls as it was read, keeps what is in those that
+/// nothing at hand names. `text` is what the file was looked at with.
+pub(crate) fn keep_what_nothing_calls(looked: &mut Looked, alone: &[String], text: &[u8], options: &Options) {
+    let findings = &looked.report.findings;
+    let of_findings = findings.iter().flat_map(|finding| &finding.kernels);
+    let mut left: BTreeSet<String> = of_findings.filter(|name| alone.contains(name)).cloned().collect();
+    // Once where it is defined.
+    left.retain(|name| scan::times_named(text, name) < 2);
+    let path = Path::new(&looked.path).to_owned();
+    let includers = if left.is_empty() {
+        BTreeSet::new()
+    } else {
+        options.files.mentioning(&path)
+    };
+    for includer in includers {
+        if options.stop.is_set() || left.is_empty() {
+            break;
+        }
+        if is_same(&includer, &path) {
+            continue;
+        }
+        let name = shown(&includer).display().to_string();
+        // Of what cannot be read nothing is known.
+        if let Some(named) = named_in(&includer, &name, &path, &left, options).unwrap_or(Some(left.clone())) {
+            left.retain(|name| !named.contains(name));
+            looked.includers.push(name);
+        }
+    }
+    looked.report.findings.retain(|finding| {
+        let mut kernels = finding.kernels.iter();
+        kernels.all(|name| !alone.contains(name) || left.contains(name))
+    });
+}
+
+/// Which of the names are in a file, or in another one that it includes, if it includes the one at `path`.
+fn named_in(
+    includer: &Path,
+    name: &str,
+    path: &Path,
+    names: &BTreeSet<String>,
+    options: &Options,
+) -> Result<Option<BTreeSet<String>>> {
+    let bytes = options.files.bytes(includer)?;
+    let Some(text) = decode(&bytes) else {
+        return Ok(None);
+    };
+    let project = (options.project_of)(includer)?;
+    options.files.allow(project.header_folders());
+    let search = Search::new(&options.files, &project);
+    let is_it = |file: &SourceFile| is_same(Path::new(&file.path), path);
+    let includes_one = |is_one: &dyn Fn(&SourceFile) -> bool| {
+        scan::includes_one(name, &text, &search, true, is_one, &|_| false)
+    };
+    if !includes_one(&is_it) {
+        return Ok(None);
+    }
+    let is_named = |wanted: &String| {
+        let names_it = |text: &[u8]| scan::times_named(text, wanted) > 0;
+        names_it(&text) || includes_one(&|file| !is_it(file) && names_it(&file.text))
+    };
+    Ok(Some(
+        names.iter().filter(|name| is_named(name)).cloned().collect(),
+    ))
+}
