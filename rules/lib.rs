@@ -48,6 +48,7 @@ mod missing_barrier;
 mod races;
 mod scan;
 mod shuffle;
+mod totals;
 mod unit;
 mod wave_atomic;
 mod wave_bins;
@@ -55,6 +56,7 @@ mod wave_form;
 mod wave_reduction;
 mod wave_scan;
 mod witness;
+mod written;
 
 use shaderlint_linter::Rule;
 

@@ -16,7 +16,8 @@ use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Claim, Found, Operator, Parts, Quantity, ToldBy, serves_alike};
 
 use crate::unit::{Unit, words};
-use crate::wave_form::{AS_CONFIGURED, MACRO_IN_FORM, MAX_TEXT, TOO_LONG, free, is_seen_from};
+use crate::wave_form::{AS_CONFIGURED, MACRO_IN_FORM, MAX_TEXT, TOO_LONG};
+use crate::written::{free, is_seen_from};
 use crate::{claim, configuration};
 
 /// Atomics of an entry point for which forms are proved.

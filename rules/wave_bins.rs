@@ -13,7 +13,7 @@ use shaderlint_linter::{Context, ShaderModel};
 use shaderlint_simt::{Claim, Operator, Quantity};
 
 use crate::wave_atomic::{self, Texts};
-use crate::wave_form::indented;
+use crate::written::indented;
 
 /// The statement that could stand in the place of the call, and the shader model that it needs. `None` where it is no
 /// statement by itself. It is a block: what an `if` without braces chooses is one statement, and code for another atomic may

@@ -5,16 +5,14 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
-use std::fmt::Write;
-
-use shaderlint_hlsl::{Global, GlobalId, Local, Scalar, Shader, Span, Storage, Type};
+use shaderlint_hlsl::{GlobalId, Scalar, Shader, Type};
 use shaderlint_linter::{At, Context, Edit, Fix, NO_FIX, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
-    Collective, Elements, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Operator, Outcome, Rewrite, WaveRun, compare,
-    proved_of_itself,
+    Collective, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Operator, Outcome, WaveRun, compare, proved_of_itself,
 };
 
 use crate::configuration;
+use crate::totals::{Totals, fits, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, words};
 use crate::{wave_reduction, wave_scan};
 
@@ -29,14 +27,6 @@ pub(crate) struct WaveForm {
     pub totals: Option<Totals>,
     /// The packings of threads into waves that it is right under.
     pub maps: &'static [LaneMap],
-}
-
-/// An array for what each wave comes to.
-pub(crate) struct Totals {
-    /// Its groupshared declaration but for its length.
-    pub declaration: String,
-    /// Its length, as text of the file and as a number.
-    pub length: (String, u32),
 }
 
 /// Why there is no fix.
@@ -93,11 +83,14 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Fix, NoFi
         return Err(NoFix::because(why));
     }
     let rewrite = found.rewrite.as_ref().ok_or_else(|| not_replaceable(found))?;
-    let forms = if found.kind == Kind::Reduction {
-        wave_reduction::forms(context, found, rewrite)
-    } else {
-        wave_scan::forms(context, found, rewrite)
+    let write = |totals: &str| {
+        if found.kind == Kind::Reduction {
+            wave_reduction::forms(context, found, rewrite, totals)
+        } else {
+            wave_scan::forms(context, found, rewrite, totals)
+        }
     };
+    let forms = write(&totals_name(context.shader, found));
     let collectives = context.analysis.collectives.iter();
     let proofs = 1 + collectives.take_while(|other| other.span != found.span).count() as u64;
     if !forms.is_empty() && context.analysis.steps.saturating_mul(proofs) > MAX_STEPS {
@@ -112,7 +105,14 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Fix, NoFi
         })?;
     }
     let mut why_not = NoFix::NoForm;
-    for form in forms {
+    for (number, form) in forms.into_iter().enumerate() {
+        let wanted = form.totals.as_ref();
+        if let Some(array) = wanted.and_then(|totals| totals_declared(context.shader, found, totals))
+            && let Some(form) = write(array).into_iter().nth(number)
+            && let Ok(fix) = proved(context, found, WaveForm { totals: None, ..form })
+        {
+            return Ok(fix);
+        }
         match proved(context, found, form) {
             Err(why) if why_not != NoFix::HasOtherUses => why_not = why,
             Err(_) => {}
@@ -249,23 +249,6 @@ pub(crate) fn no_packing(context: &Context<'_>) -> String {
     )
 }
 
-/// Beside the array the elements went through if that is in the same file, else before the function.
-fn totals_place(shader: &Shader, found: &Collective) -> Option<At> {
-    let own_file = shader.origins.locate(found.span).map(|place| place.file);
-    let beside = found
-        .arrays
-        .iter()
-        .filter_map(|array| shader.globals.get(array.0 as usize))
-        .find(|array| {
-            let place = shader.origins.editable(array.span);
-            place.is_some_and(|place| Some(place.file) == own_file)
-        });
-    match beside {
-        Some(array) => Some(At::After(array.span)),
-        None => Some(At::Before(shader.functions.get(found.function.0 as usize)?.span)),
-    }
-}
-
 /// Steps that the proofs of an entry point's fixes may take together, counted by those of its first run.
 const MAX_STEPS: u64 = 4_000_000;
 
@@ -340,21 +323,6 @@ fn means_the_same_in_the_file(shader: &Shader, form: &WaveForm) -> bool {
     !has_namespaces && !may_change(block) && !declaration.is_some_and(|text| may_change(text))
 }
 
-/// Whether the totals still go into the 32 KiB of groupshared memory that a group has (D3D11.3 functional spec, 18.6).
-/// Counts all that the unit declares, though an entry point may not use all of it, and the totals of all its collectives:
-/// other fixes may be made as well.
-fn fits(shader: &Shader, slots: impl Iterator<Item = u32>) -> bool {
-    const WORDS: usize = 32 * 1024 / 4;
-    let declared: usize = shader
-        .globals
-        .iter()
-        .filter(|global| global.storage == Storage::Groupshared)
-        .map(|global| shader.words(&global.ty))
-        .fold(0, usize::saturating_add);
-    let slots = slots.map(|slots| slots as usize).fold(0, usize::saturating_add);
-    declared.saturating_add(slots) <= WORDS
-}
-
 /// The name of an array of single elements of the collective's type.
 pub(crate) fn array_of_elements<'a>(shader: &'a Shader, of: &Collective, array: GlobalId) -> Option<&'a str> {
     let global = shader.globals.get(array.0 as usize)?;
@@ -380,236 +348,4 @@ pub(crate) fn neutral(operator: Operator, element: Scalar) -> &'static str {
         (Operator::MaxFloat, _) => "asfloat(0xff800000u)",
         (Operator::Add | Operator::Or | Operator::Xor | Operator::MaxUint, _) => "0u",
     }
-}
-
-/// The arguments of `numthreads` as the file has them; `None` where they are a macro's, or not plain to tell apart.
-pub(crate) fn group_size_text(context: &Context<'_>) -> Option<Vec<String>> {
-    let function = context.shader.functions.get(context.entry.0 as usize)?;
-    let written = text_in_file(context.shader, function.group_size_span)?;
-    let (name, arguments) = written.split_once('(')?;
-    let (arguments, _) = arguments.rsplit_once(')')?;
-    let is_attribute = name
-        .trim_start_matches('[')
-        .trim()
-        .eq_ignore_ascii_case("numthreads");
-    if !is_attribute || arguments.contains(['(', ')']) || has_comment(arguments) {
-        return None;
-    }
-    Some(
-        arguments
-            .split(',')
-            .map(|argument| argument.trim().to_owned())
-            .collect(),
-    )
-}
-
-fn has_comment(text: &str) -> bool {
-    text.contains("//") || text.contains("/*")
-}
-
-/// The group's first dimension as the text of the construct may call it. In another function than the entry point its
-/// name need not be known yet.
-pub(crate) fn size_by_name(context: &Context<'_>, found: &Collective) -> Option<String> {
-    let [x, ..] = <[String; 3]>::try_from(group_size_text(context)?).ok()?;
-    (found.function == context.entry).then(|| operand(context.shader, &x))
-}
-
-/// `text` as an operand: in parentheses but for figures and names that stand for one thing. What a macro stands for may
-/// be more than that, and what `-D` says is not in the file.
-fn operand(shader: &Shader, text: &str) -> String {
-    let is_word = |text: &[u8]| {
-        text.iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
-    };
-    let unit = Unit::of(shader);
-    let is_one = is_figure(text)
-        || is_word(text.as_bytes())
-            && if unit.is_macro(text.as_bytes()) {
-                let mut bodies = unit.bodies(shader, text.as_bytes());
-                bodies.all(|body| is_word(body.trim_ascii()))
-            } else {
-                shader.globals.iter().any(|global| global.own_name() == text)
-            };
-    if is_one {
-        text.to_owned()
-    } else {
-        format!("({text})")
-    }
-}
-
-/// Whether the file says in figures how many threads the group has: what holds for this many is all there is to prove.
-pub(crate) fn has_literal_size(context: &Context<'_>) -> bool {
-    let is_literal = |byte: u8| byte.is_ascii_digit() || b" +-*/()".contains(&byte);
-    group_size_text(context)
-        .is_some_and(|arguments| arguments.iter().all(|text| text.bytes().all(is_literal)))
-}
-
-fn is_figure(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
-fn text_in_file(shader: &Shader, span: Span) -> Option<String> {
-    let place = shader.origins.locate(span)?;
-    let text = &shader.sources.files.get(place.file.0 as usize)?.text;
-    let text = text.get(place.start as usize..place.end as usize)?;
-    Some(String::from_utf8_lossy(text).into_owned())
-}
-
-/// Slots for the totals of a group whose size has a name, as many as its array's length asks for: right for the other
-/// sizes that the name may stand for, too. `None` where the form would hold other figures that go with the size.
-///
-/// Where the array's length is not written in terms of the group's size, by which the form counts waves, the totals'
-/// length is: either may be given another value by itself.
-pub(crate) fn length_by_name(
-    context: &Context<'_>,
-    found: &Collective,
-    rewrite: &Rewrite,
-) -> Option<(String, u32)> {
-    let shader = context.shader;
-    let places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
-    let is_plain = |place: &Elements| {
-        matches!(
-            place,
-            Elements::Array { offset: 0, .. }
-                | Elements::Cell { index: 0, .. }
-                | Elements::Register { .. }
-                | Elements::OneRegister { thread: 0, .. }
-        )
-    };
-    let [array] = found.arrays.as_slice() else {
-        return None;
-    };
-    if !rewrite.settled.is_empty() || !places.into_iter().all(is_plain) {
-        return None;
-    }
-    let array = shader.globals.get(array.0 as usize)?;
-    let Type::Array(element, length) = &array.ty else {
-        return None;
-    };
-    let after_name = Span {
-        start: array.name_span.end,
-        end: array.span.end,
-    };
-    let written = text_in_file(shader, after_name)?;
-    let (length_text, _) = written.trim_start().strip_prefix('[')?.split_once(']')?;
-    let length_text = length_text.trim();
-    if has_comment(length_text) {
-        return None;
-    }
-    if !matches!(**element, Type::Scalar(_)) {
-        return None;
-    }
-    if let Some(size) = size_by_name(context, found)
-        && !words(size.as_bytes()).all(|word| words(length_text.as_bytes()).any(|own| own == word))
-    {
-        let lanes = context.analysis.group_size.iter().product::<u32>();
-        let is_known = words(size.as_bytes()).all(|word| is_known_at(shader, array, word));
-        return is_known.then(|| (format!("({size} + 3) / 4"), lanes.div_ceil(4)));
-    }
-    // A literal length is as long as the largest of the groups.
-    let text = if is_figure(length_text) {
-        length.div_ceil(4).to_string()
-    } else {
-        format!("({} + 3) / 4", operand(shader, length_text))
-    };
-    Some((text, length.div_ceil(4)))
-}
-
-/// Whether a name stands before the declaration of `array` for what it does behind it.
-fn is_known_at(shader: &Shader, array: &Global, name: &[u8]) -> bool {
-    let is_before =
-        |global: &Global| global.own_name().as_bytes() == name && global.span.end <= array.span.start;
-    let is_macro = Unit::of(shader).is_macro(name);
-    let before = shader.origins.locate(array.span).and_then(|place| {
-        let file = shader.sources.get(place.file)?;
-        file.text.get(..place.start as usize)
-    });
-    let is_defined = || {
-        let mut lines = before.unwrap_or_default().split(|byte| *byte == b'\n');
-        lines.any(|line| {
-            let directive = line
-                .trim_ascii_start()
-                .strip_prefix(b"#")
-                .map(<[u8]>::trim_ascii_start);
-            let rest = directive.and_then(|line| line.strip_prefix(b"define"));
-            rest.is_some_and(|rest| words(rest).next() == Some(name))
-        })
-    };
-    // What is declared nowhere is defined from outside, for all of the text.
-    let is_declared = is_macro
-        || shader
-            .globals
-            .iter()
-            .any(|global| global.own_name().as_bytes() == name);
-    !is_declared || shader.globals.iter().any(is_before) || is_macro && is_defined()
-}
-
-/// Whether a variable may be known at this place of its function, or be declared beside it later on: no brace closed
-/// what it was declared in.
-pub(crate) fn is_seen_from(shader: &Shader, local: &Local, place: Span) -> bool {
-    let between = Span {
-        start: local.span.end,
-        end: place.start.max(local.span.end),
-    };
-    let mut depth = 0i32;
-    between.slice(&shader.text).iter().all(|byte| {
-        depth += match byte {
-            b'{' => 1,
-            b'}' => -1,
-            _ => 0,
-        };
-        depth >= 0
-    })
-}
-
-/// `wanted` as the name of a variable, numbered where that is one that stands where the form will, or a macro.
-///
-/// A local hides nothing that the form does not use itself: variables and arrays of the function are enough.
-pub(crate) fn local_name(shader: &Shader, found: &Collective, wanted: &str) -> String {
-    let function = shader.functions.get(found.function.0 as usize);
-    free(wanted, |name| {
-        shader.globals.iter().any(|global| global.own_name() == name)
-            || function.is_some_and(|function| {
-                let mut locals = function.locals.iter();
-                locals.any(|local| local.name == name && is_seen_from(shader, local, found.span))
-            })
-            || Unit::of(shader).is_macro(name.as_bytes())
-    })
-}
-
-/// A name for the totals that is used nowhere in the unit.
-pub(crate) fn totals_name(shader: &Shader, found: &Collective) -> String {
-    let array = found
-        .arrays
-        .first()
-        .and_then(|array| shader.globals.get(array.0 as usize))
-        .map_or("g_Scan", Global::own_name);
-    // A prefix says where it is, not how names are made.
-    let (prefix, rest) = array.split_once('_').unwrap_or(("", array));
-    let is_prefix = prefix.len() <= 1 || prefix == "gs";
-    let snake = rest.contains('_') || !is_prefix;
-    let totals = if snake {
-        format!("{array}_wave_totals")
-    } else {
-        format!("{array}WaveTotals")
-    };
-    let unit = Unit::of(shader);
-    free(&totals, |name| unit.may_name(name.as_bytes()))
-}
-
-/// `wanted`, or with the first number after it that makes it free.
-pub(crate) fn free(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
-    let numbered = (2u32..1000).map(|number| format!("{wanted}{number}"));
-    std::iter::once(wanted.to_owned())
-        .chain(numbered)
-        .find(|name| !taken(name))
-        .unwrap_or_default()
-}
-
-/// The lines of the text, each so many steps further in and ended.
-pub(crate) fn indented(text: &str, steps: usize) -> String {
-    text.lines().fold(String::new(), |mut indented, line| {
-        let _ = writeln!(indented, "{:1$}{line}", "", 4 * steps);
-        indented
-    })
 }

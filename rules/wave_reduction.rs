@@ -24,10 +24,9 @@ use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 
-use crate::wave_form::{
-    BARRIER, Totals, WaveForm, array_of_elements, has_literal_size, length_by_name, local_name, neutral,
-    size_by_name, totals_name,
-};
+use crate::totals::{Totals, length_by_name};
+use crate::wave_form::{BARRIER, WaveForm, array_of_elements, neutral};
+use crate::written::{has_literal_size, local_name, size_by_name};
 
 /// Elements that one thread combines before its wave does, at most.
 const MOST_A_THREAD: u32 = 4;
@@ -56,7 +55,13 @@ struct Ending {
 }
 
 /// The forms that may take the reduction's place, the one that does least first.
-pub(crate) fn forms(context: &Context<'_>, reduction: &Collective, rewrite: &Rewrite) -> Vec<WaveForm> {
+/// `totals` is what to call the array of the waves' totals.
+pub(crate) fn forms(
+    context: &Context<'_>,
+    reduction: &Collective,
+    rewrite: &Rewrite,
+    totals: &str,
+) -> Vec<WaveForm> {
     let Some(registers) = registers(reduction, rewrite) else {
         return Vec::new();
     };
@@ -71,7 +76,7 @@ pub(crate) fn forms(context: &Context<'_>, reduction: &Collective, rewrite: &Rew
     };
     [nothing_more, more]
         .into_iter()
-        .filter_map(|ending| write(context, reduction, rewrite, &registers, ending))
+        .filter_map(|ending| write(context, reduction, rewrite, (&registers, totals), ending))
         .collect()
 }
 
@@ -98,7 +103,7 @@ fn write(
     context: &Context<'_>,
     reduction: &Collective,
     rewrite: &Rewrite,
-    registers: &[LocalId],
+    (registers, totals): (&[LocalId], &str),
     ending: Ending,
 ) -> Option<WaveForm> {
     let shader = context.shader;
@@ -160,7 +165,6 @@ fn write(
         let name = |wanted: &str| local_name(shader, reduction, wanted);
         let (wave, lane) = (name("waveIndex"), name("waveLane"));
         let (waves, first) = (name("waveCount"), name("firstWave"));
-        let totals = totals_name(shader, reduction);
         let size = if is_fixed {
             lanes.to_string()
         } else {

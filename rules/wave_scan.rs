@@ -31,10 +31,9 @@ use shaderlint_hlsl::{LocalId, Scalar, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES};
 
-use crate::wave_form::{
-    BARRIER, Totals, WaveForm, array_of_elements, has_literal_size, indented, length_by_name, local_name,
-    neutral, totals_name,
-};
+use crate::totals::{Totals, length_by_name};
+use crate::wave_form::{BARRIER, WaveForm, array_of_elements, neutral};
+use crate::written::{has_literal_size, indented, local_name};
 
 /// Where a form has barriers besides its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,8 +49,14 @@ pub(crate) const SLOWER_BY_ONE_WAVE: u32 = 1024;
 const STAGED_FROM: u32 = 128;
 
 /// The forms that may take the scan's place, the best one first.
-pub(crate) fn forms(context: &Context<'_>, scan: &Collective, rewrite: &Rewrite) -> Vec<WaveForm> {
-    let Some(text) = Text::new(context, scan, rewrite) else {
+/// `totals` is what to call the array of the waves' totals.
+pub(crate) fn forms(
+    context: &Context<'_>,
+    scan: &Collective,
+    rewrite: &Rewrite,
+    totals: &str,
+) -> Vec<WaveForm> {
+    let Some(text) = Text::new(context, scan, rewrite, totals) else {
         return Vec::new();
     };
     // In a register nothing after the ladder waits for it; in an array the next reader may.
@@ -80,6 +85,7 @@ struct Text<'a> {
     context: &'a Context<'a>,
     scan: &'a Collective,
     rewrite: &'a Rewrite,
+    totals: &'a str,
     prefix: &'static str,
     active: &'static str,
     sign: &'static str,
@@ -92,7 +98,12 @@ struct Text<'a> {
 
 impl<'a> Text<'a> {
     /// `None` for operators without a wave prefix.
-    fn new(context: &'a Context<'a>, scan: &'a Collective, rewrite: &'a Rewrite) -> Option<Self> {
+    fn new(
+        context: &'a Context<'a>,
+        scan: &'a Collective,
+        rewrite: &'a Rewrite,
+        totals: &'a str,
+    ) -> Option<Self> {
         let (prefix, active, sign) = match scan.operator {
             Operator::Add | Operator::FloatAdd => ("WavePrefixSum", "WaveActiveSum", "+"),
             Operator::Mul | Operator::FloatMul => ("WavePrefixProduct", "WaveActiveProduct", "*"),
@@ -102,6 +113,7 @@ impl<'a> Text<'a> {
             context,
             scan,
             rewrite,
+            totals,
             prefix,
             active,
             sign,
@@ -183,9 +195,8 @@ impl<'a> Text<'a> {
         } else {
             length_by_name(self.context, self.scan, self.rewrite)?
         };
-        let name = totals_name(self.context.shader, self.scan);
         Some(Totals {
-            declaration: format!("groupshared {} {name}", self.ty),
+            declaration: format!("groupshared {} {}", self.ty, self.totals),
             length,
         })
     }
@@ -212,7 +223,7 @@ impl<'a> Text<'a> {
 
     fn names(&self) -> Names {
         Names {
-            totals: totals_name(self.context.shader, self.scan),
+            totals: self.totals.to_owned(),
             wave: self.name("waveIndex"),
             lane: self.name("waveLane"),
             first: self.name("firstWave"),

@@ -6,7 +6,8 @@ use shaderlint_simt::LaneMap;
 
 use super::{Barriers, Names, Text, in_words, last};
 use crate::unit::words;
-use crate::wave_form::{BARRIER, WaveForm, has_literal_size, indented, size_by_name};
+use crate::wave_form::{BARRIER, WaveForm};
+use crate::written::{has_literal_size, indented, size_by_name};
 
 /// How many elements one wave beats the ladder for.
 const BY_ONE_WAVE: std::ops::RangeInclusive<u32> = 128..=256;

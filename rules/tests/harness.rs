@@ -480,6 +480,88 @@ fn no_two_fixes_that_do_not_fit_together() {
 }
 
 #[test]
+fn ladders_share_the_totals_if_these_are_free() {
+    let kernel = |name: &str, elements: u32, first: &str, last: &str| {
+        format!(
+            "[numthreads({elements}, 1, 1)]\nvoid {name}(uint gi : SV_GroupIndex) {{\n{first}    g[gi] = Src[gi];\n    \
+             GroupMemoryBarrierWithGroupSync();\n    for (uint s = 1; s < {elements}; s *= 2) {{\n        \
+             uint left = gi >= s ? g[gi - s] : 0;\n        GroupMemoryBarrierWithGroupSync();\n        \
+             g[gi] += left;\n        GroupMemoryBarrierWithGroupSync();\n    }}\n    Out[gi] = g[gi]{last};\n}}\n"
+        )
+    };
+    let given = "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out; groupshared uint g[256];\n";
+    let fixed = |text: &str| {
+        let settled = settle(text.as_bytes(), true, lint, Vec::as_slice);
+        String::from_utf8(settled.text).expect("a text")
+    };
+    let declared = |text: &str| -> Vec<String> {
+        let fixed = fixed(text);
+        assert!(!fixed.contains("left"), "{fixed}");
+        let lines = fixed.lines().map(str::trim_start);
+        let lines = lines.filter(|line| line.starts_with("groupshared uint gWaveTotals"));
+        lines.map(str::to_owned).collect()
+    };
+    let one = kernel("First", 256, "", "");
+    // One after the other, in the same kernel and in another, which needs no more of them.
+    let body = one.split_once('{').and_then(|(_, rest)| rest.rsplit_once('}'));
+    let (body, _) = body.expect("a body");
+    let twice = one.replace(
+        body,
+        &format!("{body}    GroupMemoryBarrierWithGroupSync();\n{{{body}}}"),
+    );
+    for more in [
+        "".to_owned(),
+        kernel("Second", 256, "", ""),
+        kernel("Second", 64, "", ""),
+    ] {
+        assert_eq!(
+            declared(&format!("{given}{twice}{more}")),
+            ["groupshared uint gWaveTotals[16];"]
+        );
+    }
+    // It needs more.
+    let text = format!("{given}{}{one}", kernel("Second", 64, "", ""));
+    assert_eq!(
+        declared(&text),
+        [
+            "groupshared uint gWaveTotals2[16];",
+            "groupshared uint gWaveTotals[8];"
+        ]
+    );
+    // The author's own, which the kernel has a use for, or which is no such array, or not yet, or not always there.
+    let own = "groupshared uint gWaveTotals[64];\n";
+    let used = kernel(
+        "First",
+        256,
+        "    if (gi < 64) gWaveTotals[gi] = gi;\n",
+        " + gWaveTotals[gi & 63]",
+    );
+    assert_eq!(
+        declared(&format!("{given}{own}{used}")),
+        [
+            "groupshared uint gWaveTotals2[16];",
+            "groupshared uint gWaveTotals[64];"
+        ]
+    );
+    assert_eq!(declared(&format!("{given}{own}{one}")), [own.trim_end()]);
+    for text in [
+        format!("{given}groupshared int gWaveTotals[64];\n{one}"),
+        format!("{given}groupshared uint2 gWaveTotals[64];\n{one}"),
+        format!("{given}static uint gWaveTotals[64];\n{one}"),
+        format!("{given}{one}{own}"),
+    ] {
+        assert!(
+            fixed(&text).contains("groupshared uint gWaveTotals2[16];"),
+            "{text}"
+        );
+    }
+    let text = format!("{given}#ifndef NO\n{own}#endif\n{one}");
+    let findings = lint(text.as_bytes());
+    let fixes = findings.iter().filter_map(|finding| finding.fix.as_ref());
+    assert_eq!(fixes.map(|fix| fix.safety).collect::<Vec<_>>(), [Safety::Unsafe]);
+}
+
+#[test]
 fn a_reduction_is_replaced_where_nothing_else_is_left_over() {
     let reduction = |numthreads: &str, ty: &str, step: &str, end: &str| {
         format!(

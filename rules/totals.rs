@@ -1,0 +1,190 @@
+//! The arrays that wave forms keep the waves' totals in: what to call them, how long they are and where they stand.
+
+use shaderlint_hlsl::{Global, Shader, Span, Storage, Type};
+use shaderlint_linter::{At, Context};
+use shaderlint_simt::{Collective, Elements, Rewrite};
+
+use crate::unit::{Unit, words};
+use crate::written::{free, has_comment, is_figure, operand, size_by_name, text_in_file};
+
+/// An array for what each wave comes to.
+pub(crate) struct Totals {
+    /// Its groupshared declaration but for its length.
+    pub declaration: String,
+    /// Its length, as text of the file and as a number.
+    pub length: (String, u32),
+}
+
+/// A name for the totals that is used nowhere in the unit.
+pub(crate) fn totals_name(shader: &Shader, found: &Collective) -> String {
+    let array = found
+        .arrays
+        .first()
+        .and_then(|array| shader.globals.get(array.0 as usize))
+        .map_or("g_Scan", Global::own_name);
+    // A prefix says where it is, not how names are made.
+    let (prefix, rest) = array.split_once('_').unwrap_or(("", array));
+    let is_prefix = prefix.len() <= 1 || prefix == "gs";
+    let snake = rest.contains('_') || !is_prefix;
+    let [camel_end, snake_end] = TOTALS;
+    let totals = format!("{array}{}", if snake { snake_end } else { camel_end });
+    let unit = Unit::of(shader);
+    free(&totals, |name| unit.may_name(name.as_bytes()))
+}
+
+/// How names of totals end.
+const TOTALS: [&str; 2] = ["WaveTotals", "_wave_totals"];
+
+/// The array that an earlier fix declared for totals like these. Whether it may serve for them, too, the proof says: that
+/// would race where no barrier stands between the ladders.
+pub(crate) fn totals_declared<'a>(
+    shader: &'a Shader,
+    found: &Collective,
+    wanted: &Totals,
+) -> Option<&'a str> {
+    let function = shader.functions.get(found.function.0 as usize)?;
+    let (text, number) = &wanted.length;
+    let is_long_enough = |global: &Global, length: u32| {
+        let written = length_text(shader, global);
+        written.is_some_and(|written| {
+            written == *text || is_figure(text) && is_figure(&written) && length >= *number
+        })
+    };
+    let found = shader.globals.iter().find(|global| {
+        let name = global
+            .own_name()
+            .trim_end_matches(|last: char| last.is_ascii_digit());
+        let Type::Array(element, length) = &global.ty else {
+            return false;
+        };
+        global.storage == Storage::Groupshared
+            && global.span.end <= function.span.start
+            && TOTALS.iter().any(|end| name.ends_with(end))
+            && **element == found.element_type()
+            && is_long_enough(global, *length)
+    });
+    Some(&found?.name)
+}
+
+/// What stands between the brackets of an array's declaration, without comments.
+fn length_text(shader: &Shader, array: &Global) -> Option<String> {
+    let after_name = Span {
+        start: array.name_span.end,
+        end: array.span.end,
+    };
+    let written = text_in_file(shader, after_name)?;
+    let (length, _) = written.trim_start().strip_prefix('[')?.split_once(']')?;
+    (!has_comment(length)).then(|| length.trim().to_owned())
+}
+
+/// Beside the array the elements went through if that is in the same file, else before the function.
+pub(crate) fn totals_place(shader: &Shader, found: &Collective) -> Option<At> {
+    let own_file = shader.origins.locate(found.span).map(|place| place.file);
+    let beside = found
+        .arrays
+        .iter()
+        .filter_map(|array| shader.globals.get(array.0 as usize))
+        .find(|array| {
+            let place = shader.origins.editable(array.span);
+            place.is_some_and(|place| Some(place.file) == own_file)
+        });
+    match beside {
+        Some(array) => Some(At::After(array.span)),
+        None => Some(At::Before(shader.functions.get(found.function.0 as usize)?.span)),
+    }
+}
+
+/// Whether the totals still go into the 32 KiB of groupshared memory that a group has (D3D11.3 functional spec, 18.6).
+/// Counts all that the unit declares, though an entry point may not use all of it, and the totals of all its collectives:
+/// other fixes may be made as well.
+pub(crate) fn fits(shader: &Shader, slots: impl Iterator<Item = u32>) -> bool {
+    const WORDS: usize = 32 * 1024 / 4;
+    let declared: usize = shader
+        .globals
+        .iter()
+        .filter(|global| global.storage == Storage::Groupshared)
+        .map(|global| shader.words(&global.ty))
+        .fold(0, usize::saturating_add);
+    let slots = slots.map(|slots| slots as usize).fold(0, usize::saturating_add);
+    declared.saturating_add(slots) <= WORDS
+}
+
+/// Slots for the totals of a group whose size has a name, as many as its array's length asks for: right for the other
+/// sizes that the name may stand for, too. `None` where the form would hold other figures that go with the size.
+///
+/// Where the array's length is not written in terms of the group's size, by which the form counts waves, the totals'
+/// length is: either may be given another value by itself.
+pub(crate) fn length_by_name(
+    context: &Context<'_>,
+    found: &Collective,
+    rewrite: &Rewrite,
+) -> Option<(String, u32)> {
+    let shader = context.shader;
+    let places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
+    let is_plain = |place: &Elements| {
+        matches!(
+            place,
+            Elements::Array { offset: 0, .. }
+                | Elements::Cell { index: 0, .. }
+                | Elements::Register { .. }
+                | Elements::OneRegister { thread: 0, .. }
+        )
+    };
+    let [array] = found.arrays.as_slice() else {
+        return None;
+    };
+    if !rewrite.settled.is_empty() || !places.into_iter().all(is_plain) {
+        return None;
+    }
+    let array = shader.globals.get(array.0 as usize)?;
+    let Type::Array(element, length) = &array.ty else {
+        return None;
+    };
+    let length_text = length_text(shader, array)?;
+    if !matches!(**element, Type::Scalar(_)) {
+        return None;
+    }
+    if let Some(size) = size_by_name(context, found)
+        && !words(size.as_bytes()).all(|word| words(length_text.as_bytes()).any(|own| own == word))
+    {
+        let lanes = context.analysis.group_size.iter().product::<u32>();
+        let is_known = words(size.as_bytes()).all(|word| is_known_at(shader, array, word));
+        return is_known.then(|| (format!("({size} + 3) / 4"), lanes.div_ceil(4)));
+    }
+    // A literal length is as long as the largest of the groups.
+    let text = if is_figure(&length_text) {
+        length.div_ceil(4).to_string()
+    } else {
+        format!("({} + 3) / 4", operand(shader, &length_text))
+    };
+    Some((text, length.div_ceil(4)))
+}
+
+/// Whether a name stands before the declaration of `array` for what it does behind it.
+fn is_known_at(shader: &Shader, array: &Global, name: &[u8]) -> bool {
+    let is_before =
+        |global: &Global| global.own_name().as_bytes() == name && global.span.end <= array.span.start;
+    let is_macro = Unit::of(shader).is_macro(name);
+    let before = shader.origins.locate(array.span).and_then(|place| {
+        let file = shader.sources.get(place.file)?;
+        file.text.get(..place.start as usize)
+    });
+    let is_defined = || {
+        let mut lines = before.unwrap_or_default().split(|byte| *byte == b'\n');
+        lines.any(|line| {
+            let directive = line
+                .trim_ascii_start()
+                .strip_prefix(b"#")
+                .map(<[u8]>::trim_ascii_start);
+            let rest = directive.and_then(|line| line.strip_prefix(b"define"));
+            rest.is_some_and(|rest| words(rest).next() == Some(name))
+        })
+    };
+    // What is declared nowhere is defined from outside, for all of the text.
+    let is_declared = is_macro
+        || shader
+            .globals
+            .iter()
+            .any(|global| global.own_name().as_bytes() == name);
+    !is_declared || shader.globals.iter().any(is_before) || is_macro && is_defined()
+}

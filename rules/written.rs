@@ -1,0 +1,132 @@
+//! How forms are written into a file: what stands there for the group's size, and names that are free.
+
+use std::fmt::Write;
+
+use shaderlint_hlsl::{Local, Shader, Span};
+use shaderlint_linter::Context;
+use shaderlint_simt::Collective;
+
+use crate::unit::Unit;
+
+/// The arguments of `numthreads` as the file has them; `None` where they are a macro's, or not plain to tell apart.
+pub(crate) fn group_size_text(context: &Context<'_>) -> Option<Vec<String>> {
+    let function = context.shader.functions.get(context.entry.0 as usize)?;
+    let written = text_in_file(context.shader, function.group_size_span)?;
+    let (name, arguments) = written.split_once('(')?;
+    let (arguments, _) = arguments.rsplit_once(')')?;
+    let is_attribute = name
+        .trim_start_matches('[')
+        .trim()
+        .eq_ignore_ascii_case("numthreads");
+    if !is_attribute || arguments.contains(['(', ')']) || has_comment(arguments) {
+        return None;
+    }
+    Some(
+        arguments
+            .split(',')
+            .map(|argument| argument.trim().to_owned())
+            .collect(),
+    )
+}
+
+pub(crate) fn has_comment(text: &str) -> bool {
+    text.contains("//") || text.contains("/*")
+}
+
+/// The group's first dimension as the text of the construct may call it. In another function than the entry point its
+/// name need not be known yet.
+pub(crate) fn size_by_name(context: &Context<'_>, found: &Collective) -> Option<String> {
+    let [x, ..] = <[String; 3]>::try_from(group_size_text(context)?).ok()?;
+    (found.function == context.entry).then(|| operand(context.shader, &x))
+}
+
+/// `text` as an operand: in parentheses but for figures and names that stand for one thing. What a macro stands for may
+/// be more than that, and what `-D` says is not in the file.
+pub(crate) fn operand(shader: &Shader, text: &str) -> String {
+    let is_word = |text: &[u8]| {
+        text.iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+    };
+    let unit = Unit::of(shader);
+    let is_one = is_figure(text)
+        || is_word(text.as_bytes())
+            && if unit.is_macro(text.as_bytes()) {
+                let mut bodies = unit.bodies(shader, text.as_bytes());
+                bodies.all(|body| is_word(body.trim_ascii()))
+            } else {
+                shader.globals.iter().any(|global| global.own_name() == text)
+            };
+    if is_one {
+        text.to_owned()
+    } else {
+        format!("({text})")
+    }
+}
+
+/// Whether the file says in figures how many threads the group has: what holds for this many is all there is to prove.
+pub(crate) fn has_literal_size(context: &Context<'_>) -> bool {
+    let is_literal = |byte: u8| byte.is_ascii_digit() || b" +-*/()".contains(&byte);
+    group_size_text(context)
+        .is_some_and(|arguments| arguments.iter().all(|text| text.bytes().all(is_literal)))
+}
+
+pub(crate) fn is_figure(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+pub(crate) fn text_in_file(shader: &Shader, span: Span) -> Option<String> {
+    let place = shader.origins.locate(span)?;
+    let text = &shader.sources.files.get(place.file.0 as usize)?.text;
+    let text = text.get(place.start as usize..place.end as usize)?;
+    Some(String::from_utf8_lossy(text).into_owned())
+}
+
+/// Whether a variable may be known at this place of its function, or be declared beside it later on: no brace closed
+/// what it was declared in.
+pub(crate) fn is_seen_from(shader: &Shader, local: &Local, place: Span) -> bool {
+    let between = Span {
+        start: local.span.end,
+        end: place.start.max(local.span.end),
+    };
+    let mut depth = 0i32;
+    between.slice(&shader.text).iter().all(|byte| {
+        depth += match byte {
+            b'{' => 1,
+            b'}' => -1,
+            _ => 0,
+        };
+        depth >= 0
+    })
+}
+
+/// `wanted` as the name of a variable, numbered where that is one that stands where the form will, or a macro.
+///
+/// A local hides nothing that the form does not use itself: variables and arrays of the function are enough.
+pub(crate) fn local_name(shader: &Shader, found: &Collective, wanted: &str) -> String {
+    let function = shader.functions.get(found.function.0 as usize);
+    free(wanted, |name| {
+        shader.globals.iter().any(|global| global.own_name() == name)
+            || function.is_some_and(|function| {
+                let mut locals = function.locals.iter();
+                locals.any(|local| local.name == name && is_seen_from(shader, local, found.span))
+            })
+            || Unit::of(shader).is_macro(name.as_bytes())
+    })
+}
+
+/// `wanted`, or with the first number after it that makes it free.
+pub(crate) fn free(wanted: &str, taken: impl Fn(&str) -> bool) -> String {
+    let numbered = (2u32..1000).map(|number| format!("{wanted}{number}"));
+    std::iter::once(wanted.to_owned())
+        .chain(numbered)
+        .find(|name| !taken(name))
+        .unwrap_or_default()
+}
+
+/// The lines of the text, each so many steps further in and ended.
+pub(crate) fn indented(text: &str, steps: usize) -> String {
+    text.lines().fold(String::new(), |mut indented, line| {
+        let _ = writeln!(indented, "{:1$}{line}", "", 4 * steps);
+        indented
+    })
+}
