@@ -510,7 +510,7 @@ fn ladders_share_the_totals_if_these_are_free() {
         &format!("{body}    GroupMemoryBarrierWithGroupSync();\n{{{body}}}"),
     );
     for more in [
-        "".to_owned(),
+        String::new(),
         kernel("Second", 256, "", ""),
         kernel("Second", 64, "", ""),
     ] {
