@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::{Span, StmtKind, Type};
 use shaderlint_linter::{Context, Finding, Label, NO_FIX, ShaderModel, Verdict};
-use shaderlint_simt::{Collective, Elements, Half, Kind, Operator, Shape};
+use shaderlint_simt::{Access, Collective, Elements, Half, Kind, Operator, Race, Shape};
 
 use crate::unit::{Unit, words};
 use crate::wave_form::NoFix;
@@ -240,16 +240,40 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     let modulo = if scan.half.is_some() { " modulo 65536" } else { "" };
     let instances = instances(scan);
     let mut races = context.analysis.races.iter();
-    let beside = if races.any(|race| race.has_part(scan)) {
-        " by itself, though other statements race with it"
-    } else if scan.is_amid_unordered_reads {
-        " by itself, though other reads may race with it"
+    let has_part = races.any(|race| race.has_part(scan) || is_written_within(context, race, scan));
+    // A race that is found for another bound need not be one for this.
+    let (beside, apart) = match (has_part, scan.instances.is_empty()) {
+        (true, true) => (" by itself, though other statements race with it", ""),
+        (true, false) => (
+            " by itself",
+            " (races with other statements are reported separately)",
+        ),
+        (false, _) if scan.is_amid_unordered_reads => {
+            (" by itself, though other statements may race with it", "")
+        }
+        (false, _) => ("", ""),
+    };
+    let given = if scan.presumes {
+        ", for inputs for which all threads reach its barriers"
     } else {
         ""
     };
     format!(
-        "proved: {output} ends as {combined}{modulo}{for_all}{afresh}, race-free{beside}{up_to}{instances}"
+        "proved: {output} ends as {combined}{modulo}{for_all}{afresh}, race-free{beside}{up_to}{given}{instances}{apart}"
     )
+}
+
+/// Whether an access of a race stands in the text of the construct, be it that of a macro of which it is a part.
+fn is_written_within(context: &Context<'_>, race: &Race, found: &Collective) -> bool {
+    let locate = |span: Span| context.shader.origins.locate(span);
+    let whole = locate(head(context, found));
+    let is_within = |access: &Access| {
+        let places = whole.zip(locate(access.span));
+        places.is_some_and(|(whole, part)| {
+            whole.file == part.file && whole.start <= part.start && part.end <= whole.end
+        })
+    };
+    found.arrays.contains(&race.array) && (is_within(&race.first) || is_within(&race.second))
 }
 
 /// The bounds that it holds for, where it does not for all.

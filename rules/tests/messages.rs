@@ -209,6 +209,41 @@ fn what_is_supposed_of_names_is_said() {
     );
 }
 
+#[test]
+fn what_a_missing_header_declares_may_be_constants_or_stored_to() {
+    let said = |body: &str| {
+        let text = format!(
+            "#include \"missing.h\"\nRWByteAddressBuffer Count;\nConstantBuffer<Constants> constants;\n\
+             [numthreads(64, 1, 1)]\nvoid main(uint id : SV_DispatchThreadID)\n{{\n    uint s;\n    {body}\n}}\n"
+        );
+        let findings = lint(text.as_bytes());
+        let told = findings.iter().map(|finding| finding.message.clone());
+        told.collect::<Vec<String>>()
+    };
+    let claims = |body: &str| said(&format!("{body} Count.InterlockedAdd(0, 1, s); g_Index[s] = id;"));
+    let up_to = ["up to 64 threads claim slots from Count one by one"];
+    assert_eq!(claims(""), ["64 threads claim slots from Count one by one"]);
+    assert_eq!(claims("if (id >= constants.Counts.x) return;"), up_to);
+    assert_eq!(claims("if (id >= constants.Counts[2].x) return;"), up_to);
+    // It may be the lane's number, or a macro.
+    assert_eq!(claims("if (id != constants.Counts.firstLane) return;"), [""; 0]);
+    assert_eq!(claims("if (id != constants.COUNT) return;"), [""; 0]);
+    // One thread of a wave, whichever.
+    assert_eq!(claims("if (id == constants.Counts.x) { } else return;"), [""; 0]);
+}
+
+#[test]
+fn a_race_for_another_bound_is_not_one_for_this() {
+    let text = "StructuredBuffer<uint> In; RWStructuredBuffer<uint> Out; cbuffer C { uint Count; } groupshared uint g[64];\n\
+                [numthreads(64, 1, 1)]\nvoid main(uint t : SV_GroupIndex)\n{\n    for (uint p = 0; p < Count; ++p)\n    {\n        \
+                g[t] = In[t + p * 64];\n        GroupMemoryBarrierWithGroupSync();\n        \
+                for (uint o = 1; o < 64; o <<= 1)\n        {\n            uint l = t >= o ? g[t - o] : 0;\n            \
+                GroupMemoryBarrierWithGroupSync();\n            g[t] += l;\n            \
+                GroupMemoryBarrierWithGroupSync();\n        }\n        Out[t + p * 64] = g[63 - t];\n    }\n}\n";
+    let said = said(&lint(text.as_bytes()));
+    assert!(said.contains("race-free; for Count = 1\n"), "{said}");
+}
+
 /// The figures of a note are those of the page.
 #[test]
 fn what_was_measured_is_on_the_page() {

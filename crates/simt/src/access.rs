@@ -86,8 +86,9 @@ impl Machine<'_> {
         } else {
             &state.barrier_guard
         };
-        if !self.is_certain(at_barrier) && state.guard.uniform(state.active) != Some(at_barrier) {
+        if !self.leads_here(at_barrier) {
             self.report.unproved = true;
+            self.is_ordered_by_chance |= !on_device;
         }
         let of_all = Touch {
             site,
@@ -99,6 +100,12 @@ impl Machine<'_> {
             of_all,
             doubtful: self.state.doubtful,
         }
+    }
+
+    /// Whether this condition holds for all inputs that lead here, such as that of a barrier which stands before.
+    pub fn leads_here(&self, condition: &Value) -> bool {
+        let guard = self.state.guard.uniform(self.state.active);
+        self.is_certain(condition) || guard.is_some_and(|guard| self.terms.needs(guard, condition))
     }
 
     /// The element of an array that a cell belongs to.

@@ -95,13 +95,16 @@ fn amid_unordered_reads(
 fn take_confirmed(analysis: &mut Analysis, mut found: Vec<Collective>, unordered: &BTreeSet<Read>) {
     let races = std::mem::take(&mut analysis.races);
     let has_part = |collective: &Collective| races.iter().any(|race| race.has_part(collective));
-    analysis
-        .collectives
-        .retain(|known| has_part(known) || found.iter().any(|found| overlap(known, found)));
+    analysis.collectives.retain_mut(|known| {
+        let mut same = found.iter().filter(|found| overlap(known, found)).peekable();
+        let is_confirmed = same.peek().is_some();
+        known.presumes |= same.any(|found| found.presumes);
+        is_confirmed || has_part(known)
+    });
     analysis.races = races;
     found.retain(|found| analysis.collectives.iter().all(|known| !overlap(known, found)));
     for found in &mut found {
-        found.is_amid_unordered_reads = unordered.iter().any(|(array, ..)| found.arrays.contains(array));
+        found.is_amid_unordered_reads |= unordered.iter().any(|(array, ..)| found.arrays.contains(array));
         found.rewrite = None;
     }
     analysis.collectives.append(&mut found);

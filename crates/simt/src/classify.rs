@@ -167,6 +167,7 @@ impl Machine<'_> {
             function: self.state.frame.function,
             instances: Vec::new(),
             windows: Vec::new(),
+            presumes: false,
             is_amid_unordered_reads: false,
             rewrite: None,
             leftovers: Leftovers::default(),

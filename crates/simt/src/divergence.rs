@@ -202,6 +202,7 @@ impl Machine<'_> {
             }
             None if self.prober.enabled => {
                 self.state.presumes = true;
+                self.presumed = true;
                 self.state.doubtful = true;
             }
             None => return None,

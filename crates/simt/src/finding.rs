@@ -84,7 +84,10 @@ pub struct Collective {
     /// Those of `arrays` that are resources. What is said of them holds of a group whose elements there no other group
     /// writes meanwhile.
     pub windows: Vec<Extent>,
-    /// A read of its arrays was taken to find anything: no barrier is known to order it with all writes.
+    /// That is so for inputs for which all threads reach its barriers.
+    pub presumes: bool,
+    /// A read of its arrays was taken to find anything, or comes after a barrier that only some inputs lead to: none is
+    /// known to order it with all writes.
     pub is_amid_unordered_reads: bool,
     /// Set where the construct can be replaced in place.
     pub rewrite: Option<Rewrite>,

@@ -109,9 +109,12 @@ impl Machine<'_> {
             self.state.interval += 1;
             self.state.since = Some(span);
             self.report.unproved = true;
+            // By which inputs it comes to one is not known.
+            self.state.barrier_guard = self.terms.fresh();
         }
         if effects.device_barrier {
             self.state.device_interval += 1;
+            self.state.device_guard = self.terms.fresh();
         }
         let shared: Vec<GlobalId> = effects
             .shared_read

@@ -219,6 +219,10 @@ pub(crate) struct Machine<'a> {
     pub bounds: Vec<Bound>,
     /// Reads of groupshared arrays of which one met a write that no barrier was seen to order it with.
     pub unordered: BTreeSet<Read>,
+    /// Groupshared memory was touched after a barrier that only some inputs lead to.
+    pub is_ordered_by_chance: bool,
+    /// It was taken for granted that all threads reach a barrier.
+    pub presumed: bool,
     /// Reads that are taken to find anything.
     pub finds_anything: Option<&'a BTreeSet<Read>>,
     /// Where `state.shared` holds cells of resources.
@@ -363,6 +367,8 @@ impl<'a> Machine<'a> {
             ladders: None,
             bounds: Vec::new(),
             unordered: BTreeSet::new(),
+            is_ordered_by_chance: false,
+            presumed: false,
             finds_anything: None,
             windows: Vec::new(),
             sites: Vec::new(),

@@ -1,6 +1,6 @@
 //! What is not understood: terms of its text and of what it is given.
 
-use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, Span, Type};
+use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, ResourceKind, Span, Type};
 
 use crate::machine::{Machine, Run};
 use crate::place::{Place, Root, is_resource};
@@ -9,11 +9,18 @@ use crate::terms::column::Column;
 use crate::terms::shape::CONVERSION;
 use crate::terms::value::{Op, Value};
 use crate::text::calls::{Unknown, is_name, is_read, status_argument};
+use crate::text::custom::is_variable;
 use crate::text::meaning::{Meaning, is_told};
 use crate::transfer::resource_name;
 
 /// Components of a value that are told apart where it is not understood.
 pub(crate) const MAX_COUNT: usize = 64;
+
+/// Whether this is the text of a member of constants whose type is not known: of what the program gives to all threads.
+fn is_of_constants(object: &Expr, text: &str) -> bool {
+    let is_constants = matches!(object.ty, Type::Resource(ResourceKind::ConstantBuffer, _));
+    is_constants && matches!(object.kind, ExprKind::Global(_)) && is_variable(text)
+}
 
 impl<'a> Machine<'a> {
     /// Something not understood: a term of its text and operands, which it may also have written to.
@@ -59,6 +66,15 @@ impl<'a> Machine<'a> {
             self.barrier(expr.span, Intrinsic::GroupMemoryBarrierWithGroupSync)?;
         }
         let text = String::from_utf8_lossy(text).into_owned();
+        if self.claims.is_some()
+            && let [object] = operands
+            && is_of_constants(object, &text)
+        {
+            // It has a value as a name has one, for all threads and for good.
+            let text = self.terms.symbol(&text);
+            let always = self.as_one(&[Column::ZERO, Column::ZERO]);
+            return Ok(self.term_of(text, &always, self.parts(&expr.ty).clamp(1, MAX_COUNT)));
+        }
         let is_marked = text.contains("NonUniformResourceIndex");
         let text = self.terms.symbol(&text);
         let (mut places, mut parts) = (Vec::new(), Vec::new());

@@ -352,8 +352,12 @@ impl<'a> Machine<'a> {
             self.prober.tried.insert(key);
             let mut state = self.state.clone();
             state.guard = Column::Uniform(Value::TRUE);
-            state.barrier_guard = Value::TRUE;
-            state.device_guard = Value::TRUE;
+            // What comes here has passed the last barrier, unless that is one that only some inputs lead to.
+            for guard in [&mut state.barrier_guard, &mut state.device_guard] {
+                if self.leads_here(guard) {
+                    *guard = Value::TRUE;
+                }
+            }
             trail.starts.push(Start {
                 index,
                 key,

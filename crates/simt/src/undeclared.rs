@@ -104,21 +104,22 @@ impl<'a> Machine<'a> {
     }
 
     /// Stores to an element that no file declares, of something that is named like a variable: a macro might change more.
-    /// Of what is stored nothing is ever read again, and a resource that is written to is looked at anew.
+    /// Of what is stored nothing is ever read again, and a resource that is written to is looked at anew. So it makes no
+    /// difference either if each thread has a variable of its own there.
     pub fn store_undeclared(&mut self, target: &'a Expr, value: &[Column]) -> Run<bool> {
-        let named_by = root(target);
-        if !self.is_undeclared_variable(named_by) {
+        let Some(name) = self.undeclared_name(root(target)) else {
+            return Ok(false);
+        };
+        if !is_named_as_variable(name) || self.claims.is_none() || self.served.is_some() {
             return Ok(false);
         }
-        let (index, _) = self.supposing((Some(named_by), &[]), |machine| {
-            let mut index = Vec::new();
-            let is_undeclared = machine.undeclared_cell(target, &mut index)?;
-            Ok(is_undeclared.then_some(index))
-        })?;
-        let Some(index) = index else { return Ok(false) };
-        let name = self.undeclared_name(named_by).map(str::to_owned);
+        let mut index = Vec::new();
+        let names = BTreeSet::from([name.to_owned()]);
+        if !self.as_supposed(names, |machine| machine.undeclared_cell(target, &mut index))? {
+            return Ok(false);
+        }
         if let Some(claims) = &mut self.claims {
-            claims.stored.extend(name);
+            claims.stored.insert(name.to_owned());
         }
         for value in value {
             self.store_device(FROM_HEAP, &index, 0, value);
@@ -141,15 +142,23 @@ impl<'a> Machine<'a> {
         if !exprs.all(|(expr, is_place)| self.undeclared_in(expr, is_place, &mut names)) {
             names.clear();
         }
-        let supposed = (!names.is_empty()).then(|| names.clone());
+        let found = self.as_supposed(names.clone(), look_up)?;
+        Ok((found, names))
+    }
+
+    fn as_supposed<T>(
+        &mut self,
+        names: BTreeSet<String>,
+        look_up: impl FnOnce(&mut Self) -> Run<T>,
+    ) -> Run<T> {
         if let Some(claims) = &mut self.claims {
-            claims.supposed = supposed;
+            claims.supposed = (!names.is_empty()).then_some(names);
         }
         let found = look_up(self);
         if let Some(claims) = &mut self.claims {
             claims.supposed = None;
         }
-        Ok((found?, names))
+        found
     }
 
     /// What a method gives that makes an atomic on an object that no file declares. `None` if it is none.

@@ -503,6 +503,10 @@ impl<'a> Machine<'a> {
     /// that only a window shows.
     pub fn collectives(&mut self, stopped: Option<FunctionId>) -> Vec<Collective> {
         let mut found = self.prober.finish(self.shader, stopped);
+        for collective in &mut found {
+            collective.presumes |= self.presumed;
+            collective.is_amid_unordered_reads |= self.is_ordered_by_chance;
+        }
         if self.windows.is_empty() {
             return found;
         }

@@ -20,7 +20,6 @@ fn found(source: &str) -> (Vec<String>, usize) {
     let (source, analysis) = of_kernel(source);
     let line = |found: &Collective| source[..found.span.end as usize].matches('\n').count();
     let told = analysis.collectives.iter().map(|found| {
-        assert!(!found.is_amid_unordered_reads || found.rewrite.is_none());
         let instances = found.instances.iter();
         let instances: Vec<String> = instances.map(|i| format!(" {} = {}", i.bound, i.value)).collect();
         let instances = instances.concat();
@@ -131,4 +130,57 @@ fn a_helper_that_runs_twice_is_found_once() {
     let body = "uint a = In[t]; Sum(t, a); if (t == 0) Out[0] = a;\nuint b = In[t + 7] * 2;\nSum(t, b);\nif (t == 0) Out[1] = b;";
     let (told, races) = found(&format!("{helper}\n{}", kernel(body)));
     assert_eq!((told, races), (vec!["Reduction 4".to_owned()], 0));
+}
+
+/// A barrier orders nothing for the inputs that do not lead to it.
+#[test]
+fn a_barrier_that_some_inputs_lead_to_orders_nothing_for_the_others() {
+    const TREE: &str = "for (uint d = 32; d > 0; d >>= 1) { if (t < d) g[t] += g[t + d]; SYNC; }";
+    let after = |step: &str| found(&kernel(&format!("g[t] = In[t];\n{step}\n{TREE}\nOut[t] = g[0];"))).0;
+    let one = |kind: &str| vec![kind.to_owned()];
+    assert_eq!(after("SYNC;"), one("Reduction 4"));
+    for step in [
+        "if (Count == 0) SYNC;",
+        "if (In[0] == 0) { SYNC; }",
+        "if (Count == 0) { if (In[1] == 0) SYNC; }",
+        "for (uint i = 0; i < Count; ++i) SYNC;",
+        "switch (Count) { case 0: SYNC; break; case 1: SYNC; break; }",
+        "if (Count == 0) { g[t] = 1; SYNC; }",
+    ] {
+        assert_eq!(after(step), Vec::<String>::new(), "{step}");
+    }
+    // Whoever comes to the ladder has passed it.
+    for (before, end) in [
+        ("if (Count == 0) { SYNC;", "}"),
+        ("if (Count == 0) { SYNC; if (In[0] == 0) {", "} }"),
+        ("if (Count == 0) SYNC; else SYNC; SYNC; {", "}"),
+    ] {
+        let body = format!("g[t] = In[t];\n{before}\n{TREE}\nOut[t] = g[0]; {end}");
+        assert_eq!(found(&kernel(&body)).0, one("Reduction 4"), "{before}");
+    }
+    // After the ladder it is the ladder's last reads that may race.
+    let body = format!("g[t] = In[t]; SYNC;\n{TREE}\nOut[t] = g[0]; if (Count == 0) SYNC; g[t] = 0;");
+    assert_eq!(found(&kernel(&body)).0, one("Reduction 3 amid"));
+}
+
+/// Whether all threads come to a ladder may hang on what they read, be it a race's read or not.
+#[test]
+fn that_all_threads_reach_the_barriers_is_said_to_be_presumed() {
+    let presumes = |body: &str| {
+        let (_, analysis) = of_kernel(&kernel(body));
+        let presumes = analysis.collectives.iter().map(|found| found.presumes);
+        presumes.collect::<Vec<bool>>()
+    };
+    let guarded = |guard: &str| {
+        presumes(&format!(
+            "g[t] = In[t]; SYNC; {guard} {{ {LADDER} Out[t] = g[0]; }}"
+        ))
+    };
+    assert_eq!(guarded(""), [false]);
+    assert_eq!(guarded("if (Count > 5)"), [false]);
+    assert_eq!(guarded("if (In[t] > 5)"), [true]);
+    let flag = "if (t == 0) g[7] = 1; SYNC; uint f = g[7]; SYNCHRONISED if (t == 0) g[7] = 0; SYNC;";
+    let guarded = format!("{flag} g[t] = In[t]; if (f == 1) {{ {LADDER} }}");
+    assert_eq!(presumes(&guarded.replace("SYNCHRONISED", "SYNC;")), [false]);
+    assert_eq!(presumes(&guarded.replace("SYNCHRONISED", "")), [true]);
 }

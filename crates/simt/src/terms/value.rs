@@ -411,6 +411,20 @@ impl Terms {
         }
     }
 
+    /// Whether a condition is another one, or that and more.
+    pub fn needs(&self, condition: &Value, other: &Value) -> bool {
+        let mut waiting = vec![condition];
+        while let Some(part) = waiting.pop() {
+            if part == other {
+                return true;
+            }
+            if let Some(Term::Apply(Op::Binary(BinaryOp::LogicalAnd, _), both)) = self.single(part) {
+                waiting.extend(both);
+            }
+        }
+        false
+    }
+
     pub fn or(&mut self, a: &Value, b: &Value) -> Value {
         match (a, b) {
             (Value::Known(0), other) | (other, Value::Known(0)) => other.clone(),
