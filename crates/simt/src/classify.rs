@@ -140,8 +140,10 @@ impl Machine<'_> {
             None => place,
         };
         let (shape, rounds) = shape(watch, main.kind, lanes.min(main.count));
-        // The last step is in no place whose partial results were watched.
-        let rounds = rounds + u32::from(matches!(main.output, Elements::Expression { .. }));
+        // The last step may be in no place whose partial results were watched.
+        let is_unwatched = matches!(main.output, Elements::Expression { .. })
+            && watch.widths.last().is_none_or(|widest| *widest < main.count);
+        let rounds = rounds + u32::from(is_unwatched);
         let mut collective = Collective {
             kind: main.kind,
             operator: main.operator,

@@ -20,7 +20,12 @@ impl<'a> Machine<'a> {
         if value.is_empty() && expr.ty == Type::Unknown {
             value = self.not_known(1);
         }
-        if self.prober.is_probing() && matches!(expr.kind, ExprKind::Binary(..) | ExprKind::Intrinsic(..)) {
+        if self.prober.is_probing()
+            && matches!(
+                expr.kind,
+                ExprKind::Binary(..) | ExprKind::Intrinsic(..) | ExprKind::Call(..)
+            )
+        {
             self.notice_expression(expr, &value);
         }
         Ok(value)

@@ -21,6 +21,10 @@ fn run(threads: &str, globals: &str, body: &str) -> (Shader, Analysis) {
 #[track_caller]
 fn check(threads: &str, globals: &str, body: &str, expected: &[&str]) {
     let (shader, analysis) = run(threads, globals, body);
+    let local = |local: &shaderlint_hlsl::LocalId| {
+        let (_, kernel) = shader.entry_points().next().expect("an entry point");
+        kernel.locals[local.0 as usize].name.clone()
+    };
     let place = |elements: &Elements| {
         let name = |global: &shaderlint_hlsl::GlobalId| shader.globals[global.0 as usize].name.clone();
         match elements {
@@ -53,19 +57,16 @@ fn check(threads: &str, globals: &str, body: &str, expected: &[&str]) {
                 };
                 format!("{}[{index}]{part}{axis}", name(global))
             }
-            Elements::Register { local, .. } => shader.functions[0].locals[local.0 as usize].name.clone(),
+            Elements::Register { local: id, .. } => local(id),
             Elements::Expression { span, thread, .. } => {
                 format!(
                     "{} of {thread}",
                     String::from_utf8_lossy(span.slice(&shader.text))
                 )
             }
-            Elements::OneRegister { local, thread, .. } => {
-                format!(
-                    "{} of {thread}",
-                    shader.functions[0].locals[local.0 as usize].name
-                )
-            }
+            Elements::OneRegister {
+                local: id, thread, ..
+            } => format!("{} of {thread}", local(id)),
         }
     };
     let mut found: Vec<String> = Vec::new();
@@ -409,7 +410,8 @@ fn the_last_step_may_be_taken_on_the_way_out() {
     let rungs = "for (uint s = 64; s > 1; s >>= 1) { if (gi < s) g[gi] += g[gi + s]; SYNC; }";
     let check = |last: &str, expected: &[&str]| {
         let body = format!("{LOAD} {rungs} {last}");
-        check("128,1,1", "groupshared uint g[128];", &body, expected);
+        let globals = "groupshared uint g[128]; uint Sum(uint a, uint b) { return a + b; }";
+        check("128,1,1", globals, &body, expected);
     };
     check(
         "if (gi == 0) Out[id.x] = g[0] + g[1];",
@@ -423,6 +425,12 @@ fn the_last_step_may_be_taken_on_the_way_out() {
         "if (gi > 0) return; if (Src[0] > 4) return; uint sum = g[0] + g[1]; Out[id.x] = sum;",
         &["reduction Add 128/128 Tree g+0 -> sum of 0"],
     );
+    // What it is given to does not last.
+    check(
+        "if (gi == 0) { uint mean = Sum(g[0], g[1]); mean /= 128; Out[id.x] = mean; }",
+        &["reduction Add 128/128 Tree g+0 -> Sum(g[0], g[1]) of 0"],
+    );
+    check("if (gi == 0) Out[id.x] = Sum(g[0], g[2]);", &[]);
     check("if (gi == 0) Out[id.x] = g[0] + g[2];", &[]);
     check("if (gi == 0) Out[id.x] = g[0] + 2 * g[1];", &[]);
     // Not looked at: a cell is for all threads, and most are gone.
