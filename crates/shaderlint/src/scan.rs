@@ -125,13 +125,9 @@ fn names_one(text: &[u8]) -> bool {
 /// The names of the files that the text may include, in lower case and without their folders: in `#include` lines, and
 /// in definitions of macros, which may stand in such lines.
 pub(crate) fn mentioned(text: &[u8]) -> Vec<String> {
-    let directive = |line: &[u8]| {
-        let line = line.trim_ascii_start().strip_prefix(b"#")?.trim_ascii_start();
-        let is_one = line.starts_with(b"include") || line.starts_with(b"define");
-        is_one.then(|| String::from_utf8_lossy(line).to_lowercase())
-    };
     let mut names: Vec<String> = Vec::new();
-    for line in text.split(|byte| *byte == b'\n').filter_map(directive) {
+    for line in directives(text) {
+        let line = line.to_lowercase();
         let quoted = line.split(['"', '<', '>']).skip(1);
         let last = quoted.filter_map(|path| path.rsplit(['/', '\\']).next());
         for name in last.map(str::trim).filter(|name| name.contains('.')) {
@@ -145,18 +141,31 @@ pub(crate) fn mentioned(text: &[u8]) -> Vec<String> {
 
 /// The names in the `#include` lines, and whether in angle brackets; `None` for a name that is a macro.
 fn included(text: &[u8]) -> Vec<Option<(String, bool)>> {
-    let directive = |line: &[u8]| {
-        let line = line
-            .trim_ascii_start()
-            .strip_prefix(b"#")?
-            .trim_ascii_start()
-            .strip_prefix(b"include")?;
-        let line = String::from_utf8_lossy(line.trim_ascii()).into_owned();
+    let name = |line: String| {
+        let line = line.strip_prefix("include")?.trim();
         let quoted = |open: char, close: char| Some(line.strip_prefix(open)?.split_once(close)?.0.to_owned());
         let name = quoted('"', '"').map(|name| (name, false));
         Some(name.or_else(|| quoted('<', '>').map(|name| (name, true))))
     };
-    text.split(|byte| *byte == b'\n').filter_map(directive).collect()
+    directives(text).filter_map(name).collect()
+}
+
+/// What may be an `#include` or a `#define`, from behind the `#` to the end of its last line. Whatever stands before the `#`,
+/// a byte order mark or a comment, it may be one: a file too many is looked into, and none is missed.
+fn directives(text: &[u8]) -> impl Iterator<Item = String> {
+    let marks = text.iter().enumerate().filter(|(_, byte)| **byte == b'#');
+    let rests = marks.filter_map(|(at, _)| Some(text.get(at + 1..)?.trim_ascii_start()));
+    let named = rests.filter(|rest| rest.starts_with(b"include") || rest.starts_with(b"define"));
+    named.map(|rest| {
+        let is_end = |at: &usize| {
+            let before = rest.get(..*at).unwrap_or_default();
+            let before = before.strip_suffix(b"\r").unwrap_or(before);
+            matches!(rest.get(*at), Some(b'\n' | b'\r')) && !before.ends_with(b"\\")
+        };
+        let end = (0..rest.len()).find(is_end).unwrap_or(rest.len());
+        let line = String::from_utf8_lossy(rest.get(..end).unwrap_or_default());
+        line.replace("\\\r\n", "").replace("\\\n", "")
+    })
 }
 
 #[cfg(test)]
@@ -196,6 +205,23 @@ mod tests {
         assert!(check(b"  #  include \"wave.hlsli\"\r\n") && check(b"#include HEADER"));
         assert!(names_thread(b"void f(uint i : SV_GROUPINDEX)") && !names_thread(b"float4 f() : SV_Target"));
         assert!(!needs_parse("a.hlsl", b"#include \"wave.hlsli\"", &NoIncludes));
+    }
+
+    #[test]
+    fn includes_are_seen_whatever_stands_before_them() {
+        let plain = [Some(("plain.hlsli".to_owned(), false))];
+        for text in [
+            "#include \"plain.hlsli\"",
+            "\u{feff}#include \"plain.hlsli\"\r\nfloat a;",
+            "/* once\n */ # include \"plain.hlsli\" // here",
+            "float a;\r#include \"plain.hlsli\"\rfloat b;",
+            "#include \\\r\n\"plain.hlsli\"\r\n",
+        ] {
+            assert_eq!(included(text.as_bytes()), plain, "{text:?}");
+            assert_eq!(mentioned(text.as_bytes()), ["plain.hlsli"], "{text:?}");
+        }
+        assert_eq!(mentioned(b"#define A \\\n <b/c.hlsl>\n\"d.hlsl\""), ["c.hlsl"]);
+        assert!(mentioned(b"#if 1\n\"a.hlsl\"").is_empty() && included(b"#define A \"a.hlsl\"").is_empty());
     }
 
     #[test]

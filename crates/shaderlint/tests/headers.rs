@@ -135,8 +135,8 @@ warning[hand-rolled-reduction]: hand-rolled max of 32 floats (in a group of 32 t
      threads, as every known implementation packs 1-D groups
    = wave intrinsics do not say what they make of NaNs, nor of which zero is
      less
-   = nothing at hand calls Largest: it was run by itself, as if nothing but its
-     results were used
+   = no call of Largest was found in the files at hand: it was run by itself,
+     as if nothing but its results were used
    = no automatic fix: the size of the group is supposed
 
 1 finding in 1 file
@@ -208,6 +208,20 @@ fn a_function_that_something_calls_is_not_run_by_itself() {
             "unknown",
             vec![("a.hlsl", format!("#include MISSING\n{}", kernel("")))],
         ),
+        (
+            "mark",
+            vec![(
+                "a.hlsl",
+                format!("\u{feff}{}", kernel(&call.replace("gi, m", "gi & 15, m"))),
+            )],
+        ),
+        (
+            "comment",
+            vec![(
+                "a.hlsl",
+                format!("/* a */ {}", kernel(&call.replace("gi, m", "gi & 15, m"))),
+            )],
+        ),
     ] {
         let folder = Folder::new(&format!("called-{name}")).with("largest.hlsli", LARGEST);
         let folder = files
@@ -241,6 +255,31 @@ nothing found in 1 file
 
 "#]]
     );
+}
+
+/// Nobody knows what a `static` variable holds when it is called, nor what becomes of parts that it returns.
+#[test]
+fn what_callers_decide_is_not_told() {
+    let own = LARGEST
+        .replace("inout float m", "float m")
+        .replace("void Largest", "float Largest")
+        .replace("m = g_Part[0];", "return g_Part[lane];");
+    for (name, text, is_told) in [
+        ("first", own.replace("[lane];\n}", "[0];\n}"), true),
+        ("own", own, false),
+        (
+            "static",
+            format!(
+                "static uint s_Step = 2;\n{}",
+                LARGEST.replace("half /= 2", "half /= s_Step")
+            ),
+            false,
+        ),
+    ] {
+        let folder = Folder::new(&format!("callers-decide-{name}")).with("largest.hlsli", text.clone());
+        let said = said(&folder, &[]);
+        assert_eq!(said.contains("SV_GroupIndex"), is_told, "{text}\n{said}");
+    }
 }
 
 /// What follows from the size alone, or from who calls.

@@ -13,8 +13,8 @@
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
-    Direction, ExprKind, FileId, FileSpan, Function, FunctionId, GlobalId, LocalId, Parameter, Scalar,
-    Shader, Storage, Type, calls, expressions,
+    Direction, Expr, ExprKind, FileId, FileSpan, Function, FunctionId, Global, GlobalId, LocalId, Parameter,
+    Scalar, Shader, StmtKind, Storage, Type, calls, expressions, statements,
 };
 use shaderlint_linter::{Category, NO_FIX, Report, Verdict};
 
@@ -39,6 +39,8 @@ pub(super) struct Stray {
     /// The parameter that has the thread's number, if none says so itself.
     number: Option<usize>,
     hands_out: bool,
+    /// Each thread returns an element of its own.
+    returns_elements: bool,
 }
 
 impl Stray {
@@ -114,7 +116,7 @@ fn stray(
         // Names of methods have those of their structs before them.
         let is_plain = !function.is_instance && !function.name.contains("::");
         let is_it = is_plain && uncalled.contains(&function.name);
-        if !is_it || !functions(shader, &reached).any(waits) {
+        if !is_it || !functions(shader, &reached).any(waits) || has_state(shader, &reached) {
             return None;
         }
         Some(shader.origins.locate(function.span)?)
@@ -135,6 +137,22 @@ fn stray(
         threads,
         number,
         hands_out: hands_out(function),
+        returns_elements: returns_elements(function),
+    })
+}
+
+/// Whether what the function returns has an element in it that is not the same for all threads, for all that is seen. That may
+/// be a part of a total, which then is not all that is handed out.
+fn returns_elements(function: &Function) -> bool {
+    let body = function.body.as_deref().unwrap_or_default();
+    let returned = statements(body).filter_map(|statement| match &statement.kind {
+        StmtKind::Return(value) => value.as_ref(),
+        _ => None,
+    });
+    let mut parts = returned.flat_map(Expr::descendants);
+    parts.any(|part| match &part.kind {
+        ExprKind::Index(_, index) => !matches!(index.kind, ExprKind::Literal(_)),
+        _ => false,
     })
 }
 
@@ -197,16 +215,27 @@ fn functions<'s>(shader: &'s Shader, ids: &BTreeSet<FunctionId>) -> impl Iterato
     ids.iter().filter_map(|id| shader.functions.get(id.0 as usize))
 }
 
-/// The length of the groupshared arrays that these functions name, if it is one, and the first of them.
-fn only_length<'s>(shader: &'s Shader, reached: &BTreeSet<FunctionId>) -> Option<(u32, &'s str)> {
+/// What these functions name of what stands outside of functions.
+fn globals<'s>(shader: &'s Shader, reached: &BTreeSet<FunctionId>) -> impl Iterator<Item = &'s Global> {
     let bodies = functions(shader, reached).filter_map(|function| function.body.as_deref());
     let named = bodies.flat_map(expressions).filter_map(|expr| match expr.kind {
         ExprKind::Global(id) => Some(id),
         _ => None,
     });
     let named: BTreeSet<GlobalId> = named.collect();
-    let globals = named.iter().filter_map(|id| shader.globals.get(id.0 as usize));
-    let mut arrays = globals
+    named
+        .into_iter()
+        .filter_map(|id| shader.globals.get(id.0 as usize))
+}
+
+/// Whether these functions use a `static` variable, which whoever calls them may have changed.
+fn has_state(shader: &Shader, reached: &BTreeSet<FunctionId>) -> bool {
+    globals(shader, reached).any(|global| global.storage == Storage::Static)
+}
+
+/// The length of the groupshared arrays that these functions name, if it is one, and the first of them.
+fn only_length<'s>(shader: &'s Shader, reached: &BTreeSet<FunctionId>) -> Option<(u32, &'s str)> {
+    let mut arrays = globals(shader, reached)
         .filter(|global| global.storage == Storage::Groupshared)
         .filter_map(|global| match &global.ty {
             Type::Array(_, length) => Some((*length, global.name.as_str())),
@@ -229,7 +258,9 @@ pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
         if let Some(own) = stray.is_alone_in {
             let place = finding.primary.place;
             let is_own = own.file == place.file && own.start <= place.start && place.end <= own.end;
-            if !is_own || !matches!(finding.verdict, Verdict::Proved | Verdict::Reassociates) {
+            let has_parts = stray.returns_elements && finding.rule == "hand-rolled-reduction";
+            let is_proved = matches!(finding.verdict, Verdict::Proved | Verdict::Reassociates);
+            if !is_own || !is_proved || has_parts {
                 return false;
             }
             let as_if = if stray.hands_out {
@@ -238,7 +269,7 @@ pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
                 ""
             };
             let note = format!(
-                "nothing at hand calls {}: it was run by itself{as_if}",
+                "no call of {} was found in the files at hand: it was run by itself{as_if}",
                 stray.name
             );
             finding.notes.push(note);
