@@ -151,7 +151,8 @@ fn included(text: &[u8]) -> Vec<Option<(String, bool)>> {
 }
 
 /// What may be an `#include` or a `#define`, from behind the `#` to the end of its last line. Whatever stands before the `#`,
-/// a byte order mark or a comment, it may be one: a file too many is looked into, and none is missed.
+/// a byte order mark or a comment, it may be one: rather is a file too many looked into. A word that a line's end or a comment
+/// parts from its `#` is missed.
 fn directives(text: &[u8]) -> impl Iterator<Item = String> {
     let marks = text.iter().enumerate().filter(|(_, byte)| **byte == b'#');
     let rests = marks.filter_map(|(at, _)| Some(text.get(at + 1..)?.trim_ascii_start()));
