@@ -28,7 +28,7 @@ pub(crate) fn keep_what_nothing_calls(looked: &mut Looked, alone: &[String], tex
     let includers = if left.is_empty() {
         BTreeSet::new()
     } else {
-        options.files.mentioning(&path)
+        options.mentioning(&path)
     };
     for includer in includers {
         if options.stop.is_set() || left.is_empty() {

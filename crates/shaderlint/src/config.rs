@@ -124,19 +124,19 @@ impl std::error::Error for Misconfigured {}
 pub(crate) const NO_FOLDER: &str = "no such folder";
 
 /// Finds the project of each file. A configuration is read once.
-pub(crate) struct Projects<'a> {
-    args: &'a SourceArgs,
+pub(crate) struct Projects {
+    args: SourceArgs,
     /// By configuration; the first for files without one.
     read: HashMap<Option<PathBuf>, Arc<Project>>,
     /// By folder, what is found from there.
     found: HashMap<PathBuf, Option<PathBuf>>,
     /// The folders outside of which no configuration is looked for.
-    fence: Option<&'a [PathBuf]>,
+    fence: Option<Vec<PathBuf>>,
 }
 
-impl<'a> Projects<'a> {
+impl Projects {
     /// Says where the command line contradicts itself; the last definition holds, as with compilers.
-    pub fn new(args: &'a SourceArgs) -> Self {
+    pub fn new(args: &SourceArgs) -> Self {
         for (index, (name, value)) in args.defines.iter().enumerate() {
             let earlier = args.defines.iter().take(index).rfind(|(other, _)| other == name);
             if let Some((_, other)) = earlier.filter(|(_, other)| other != value) {
@@ -149,7 +149,7 @@ impl<'a> Projects<'a> {
             terminal::warn(&format!("-I {}: {NO_FOLDER}", folder.display()));
         }
         Projects {
-            args,
+            args: args.clone(),
             read: HashMap::new(),
             found: HashMap::new(),
             fence: None,
@@ -157,12 +157,12 @@ impl<'a> Projects<'a> {
     }
 
     /// Those whose configuration is in these folders or named. Nothing is said: there is nobody to read it.
-    pub fn within(args: &'a SourceArgs, folders: &'a [PathBuf]) -> Self {
+    pub fn within(args: &SourceArgs, folders: &[PathBuf]) -> Self {
         Projects {
-            args,
+            args: args.clone(),
             read: HashMap::new(),
             found: HashMap::new(),
-            fence: Some(folders),
+            fence: Some(folders.to_vec()),
         }
     }
 
@@ -176,7 +176,7 @@ impl<'a> Projects<'a> {
                 let folder = path.parent().unwrap_or(Path::new(""));
                 self.found
                     .entry(folder.to_owned())
-                    .or_insert_with(|| find_upwards(folder, self.fence))
+                    .or_insert_with(|| find_upwards(folder, self.fence.as_deref()))
                     .clone()
             }
         };
@@ -184,7 +184,7 @@ impl<'a> Projects<'a> {
             return Ok(Arc::clone(known));
         }
         let mut project = match &configuration {
-            Some(path) if is_json(path) => shadertools::read(path, self.fence)?,
+            Some(path) if is_json(path) => shadertools::read(path, self.fence.as_deref())?,
             Some(path) => shaderlint_toml::read(path)?,
             None => Project::default(),
         };

@@ -29,7 +29,7 @@ pub(crate) fn keep_fixes_all_includers_agree_on(looked: &mut Looked, text: &[u8]
     }
     let path = Path::new(&looked.path).to_owned();
     let is_it = |other: &str| is_same(Path::new(other), &path);
-    for includer in options.files.mentioning(&path) {
+    for includer in options.mentioning(&path) {
         if options.stop.is_set() || is_same(&includer, &path) {
             continue;
         }

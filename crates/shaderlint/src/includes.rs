@@ -5,7 +5,7 @@
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -14,7 +14,8 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use shaderlint_hlsl::{FileId, FileSpan, Includes, Problem, SourceFile, Sources, decode};
 
 use crate::config::{Project, here};
-use crate::{scan, walk};
+use crate::scan::{self, Mentioned};
+use crate::walk;
 
 /// The files of a run: each is read once, each folder listed once, and the trees are searched only if need be.
 pub(crate) struct Files {
@@ -37,12 +38,24 @@ pub(crate) struct Files {
 /// Which files mention which.
 #[derive(Default)]
 struct Mentions {
-    /// The files of the workspace.
-    files: Option<BTreeSet<PathBuf>>,
+    /// What was asked for by name.
+    named: BTreeSet<PathBuf>,
+    /// The files of the workspace, and whether they are looked at by themselves.
+    files: Option<BTreeMap<PathBuf, bool>>,
     /// What shaders mention, and what is mentioned itself, by path.
-    names: HashMap<PathBuf, Vec<String>>,
+    mentioned: HashMap<PathBuf, Mentioned>,
+    by_name: Option<Arc<ByName>>,
+}
+
+/// Who mentions what.
+#[derive(Default)]
+struct ByName {
     /// The files that mention a name.
-    by_name: Option<Arc<HashMap<String, Vec<PathBuf>>>>,
+    names: HashMap<String, Vec<PathBuf>>,
+    /// The files that include what a macro says, which may be defined elsewhere: they may mention anything.
+    anything: Vec<PathBuf>,
+    /// The links among the files, and where they lead.
+    links: Vec<(PathBuf, PathBuf)>,
 }
 
 /// The name of a file in lower case.
@@ -95,6 +108,11 @@ impl Files {
         path.is_ok_and(|path| lock(&self.fence).iter().any(|folder| path.starts_with(folder)))
     }
 
+    /// Says that the file at `path` is looked at, whatever it is called.
+    pub fn look_at(&self, path: &Path) {
+        lock(&self.mentions).named.insert(here(path));
+    }
+
     /// Says what holds in place of what is on disk; `None` for what is there.
     pub fn give(&self, path: &Path, bytes: Option<Arc<[u8]>>) {
         let path = here(path);
@@ -106,85 +124,115 @@ impl Files {
         let is_other = |file: &SourceFile| here(Path::new(&file.path)) != path;
         lock(&self.read).retain(|_, file| file.as_ref().is_some_and(is_other));
         let mut mentions = lock(&self.mentions);
-        mentions.names.retain(|known, _| here(known) != path);
+        mentions.mentioned.retain(|known, _| here(known) != path);
         mentions.by_name = None;
         // It may be new.
-        mentions.files.take_if(|files| !files.contains(&path));
+        mentions.files.take_if(|files| !files.contains_key(&path));
     }
 
     /// What is on disk may have changed.
     pub fn forget(&self) {
         lock(&self.read).clear();
         lock(&self.listings).clear();
-        *lock(&self.mentions) = Mentions::default();
+        let mut mentions = lock(&self.mentions);
+        let named = std::mem::take(&mut mentions.named);
+        *mentions = Mentions {
+            named,
+            ..Mentions::default()
+        };
     }
 
     /// The files of the workspace that may include one of this name, directly or not, by path from the root of the file
-    /// system: only names are looked at.
-    pub fn mentioning(&self, file: &Path) -> BTreeSet<PathBuf> {
-        let real = file.canonicalize().ok();
-        let names = [Some(file), real.as_deref()].into_iter().flatten();
-        let mut names: Vec<String> = names.filter_map(name_of).collect();
-        // Such as standard input is called.
-        if !names.iter().any(|name| name.contains('.')) {
-            return BTreeSet::new();
-        }
-        let by_name = self.mentions(&here(file));
+    /// system: only names are looked at. `is_unit` says which files are looked at by themselves, and is asked once of each.
+    pub fn mentioning(&self, file: &Path, is_unit: &dyn Fn(&Path) -> bool) -> BTreeSet<PathBuf> {
+        let by_name = self.mentions(&here(file), is_unit);
+        let names_of = |path: &Path| {
+            let real = path.canonicalize().ok();
+            let links = by_name.links.iter().filter(|(_, to)| real.as_ref() == Some(to));
+            let links = links.map(|(link, _)| link.as_path());
+            let paths = links.chain([path]).chain(real.as_deref());
+            paths.filter_map(name_of).collect::<Vec<_>>()
+        };
+        let mut names = names_of(file);
         let mut found = BTreeSet::new();
         let mut seen: HashSet<String> = HashSet::new();
-        while let Some(name) = names.pop() {
-            for path in by_name.get(&name).into_iter().flatten() {
+        let mut left = by_name.anything.clone();
+        loop {
+            for path in left.drain(..) {
                 if found.insert(path.clone()) {
-                    names.extend(name_of(path).filter(|name| seen.insert(name.clone())));
+                    names.extend(names_of(&path));
                 }
+            }
+            let Some(name) = names.pop() else { break };
+            if let Some(paths) = by_name.names.get(&name).filter(|_| seen.insert(name)) {
+                left.extend(paths.iter().cloned());
             }
         }
         found
     }
 
-    /// What the shaders of the workspace, and what these mention in turn, have in their `#include` lines. Of a file that
+    /// What the units of the workspace, and what these mention in turn, have in their `#include` lines. Of a file that
     /// is none of the workspace's, as one that git ignores, those of its folder are looked at too.
-    fn mentions(&self, of: &Path) -> Arc<HashMap<String, Vec<PathBuf>>> {
+    fn mentions(&self, of: &Path, is_unit: &dyn Fn(&Path) -> bool) -> Arc<ByName> {
         let mut mentions = lock(&self.mentions);
         let Mentions {
+            named,
             files,
-            names,
+            mentioned,
             by_name,
         } = &mut *mentions;
+        let units = lock(&self.given)
+            .keys()
+            .chain(&*named)
+            .cloned()
+            .collect::<BTreeSet<_>>();
+        let with_kind = |path: PathBuf| {
+            let is_unit = units.contains(&path) || is_unit(&path);
+            (path, is_unit)
+        };
         let files = files.get_or_insert_with(|| {
             let folders = lock(&self.fence).clone();
-            let found = folders.iter().flat_map(|folder| walk::tree(folder));
-            found.chain(lock(&self.given).keys().cloned()).collect()
+            let found = folders.iter().flat_map(|folder| walk::tree_with_links(folder));
+            found.chain(units.iter().cloned()).map(with_kind).collect()
         });
-        if files.insert(of.to_owned()) {
-            files.extend(of.parent().into_iter().flat_map(walk::tree));
+        if !files.contains_key(of) {
+            let around = of.parent().into_iter().flat_map(walk::tree_with_links);
+            files.extend(around.chain([of.to_owned()]).map(with_kind));
             *by_name = None;
         }
         if let Some(known) = by_name {
             return Arc::clone(known);
         }
         let mut called: HashMap<String, Vec<&PathBuf>> = HashMap::new();
-        for path in &*files {
+        for path in files.keys() {
             called
                 .entry(name_of(path).unwrap_or_default())
                 .or_default()
                 .push(path);
         }
-        let mut found: HashMap<String, Vec<PathBuf>> = HashMap::new();
+        let mut found = ByName::default();
+        let links = files.keys().filter(|path| path.is_symlink());
+        found.links = links
+            .filter_map(|link| Some((link.clone(), link.canonicalize().ok()?)))
+            .collect();
         let mut seen: HashSet<&PathBuf> = HashSet::new();
-        let mut left: Vec<&PathBuf> = files.iter().filter(|path| walk::is_shader(path)).collect();
+        let units = files.iter().filter(|(_, is_unit)| **is_unit);
+        let mut left: Vec<&PathBuf> = units.map(|(path, _)| path).collect();
         while let Some(path) = left.pop() {
             if !seen.insert(path) {
                 continue;
             }
-            let names = names.entry(path.clone()).or_insert_with(|| {
+            let mentioned = mentioned.entry(path.clone()).or_insert_with(|| {
                 let text = self.bytes_if(path, true).ok();
                 let text = text.and_then(|bytes| decode(&bytes));
-                text.map_or_else(Vec::new, |text| scan::mentioned(&text))
+                text.map_or_else(Mentioned::default, |text| scan::mentioned(&text))
             });
-            for name in names.iter() {
-                found.entry(name.clone()).or_default().push(path.clone());
+            for name in &mentioned.names {
+                found.names.entry(name.clone()).or_default().push(path.clone());
                 left.extend(called.get(name).into_iter().flatten());
+            }
+            if mentioned.by_macro {
+                found.anything.push(path.clone());
             }
         }
         let found = Arc::new(found);
@@ -529,7 +577,7 @@ fn include_of(sources: &Sources, choice: &Choice) -> Option<FileSpan> {
 }
 
 /// A thread that panicked elsewhere leaves a cache as good as it was.
-fn lock<T>(cache: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+pub(crate) fn lock<T>(cache: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     cache.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,5 +1,7 @@
 //! One file: read, check, fix.
 
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,6 +87,22 @@ impl Options {
             baseline: self.baseline.clone(),
             stop: stop.clone(),
         }
+    }
+
+    /// The files that may include this one: see [`Files::mentioning`]. What is looked at is what a project says it is, beside
+    /// what is called like a shader.
+    pub fn mentioning(&self, file: &Path) -> BTreeSet<PathBuf> {
+        // What holds for a file holds for those beside it.
+        let projects: RefCell<HashMap<PathBuf, Option<Arc<Project>>>> = RefCell::default();
+        let is_unit = |path: &Path| {
+            let mut projects = projects.borrow_mut();
+            let beside = path.parent().unwrap_or(path).to_owned();
+            let project = projects
+                .entry(beside)
+                .or_insert_with(|| (self.project_of)(path).ok());
+            walk::is_shader(path) || project.as_ref().is_some_and(|project| project.includes(path))
+        };
+        self.files.mentioning(file, &is_unit)
     }
 
     /// The file that counts what is known of a project.

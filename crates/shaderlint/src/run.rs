@@ -3,7 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::slice;
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::CommandFactory;
@@ -18,7 +19,7 @@ use crate::args::{Args, CheckArgs};
 use crate::baseline::Baselines;
 use crate::config::{Misconfigured, Projects, here};
 use crate::encoding::encoded_like;
-use crate::includes::Files;
+use crate::includes::{Files, lock};
 use crate::lint::{self, Counted, Failure, FixMode, Included, Looked, Options, Role, Stop, Target};
 use crate::report::{self, Detail, Results};
 use crate::terminal::Style;
@@ -114,15 +115,21 @@ pub(crate) fn job(args: &CheckArgs, stdin: Option<&(&Path, Vec<u8>)>) -> Result<
     let files = Files::new(walk::trees(paths, roots()), &walk::workspace(paths, roots()));
     for target in &inputs {
         files.allow(target.project.header_folders());
+        files.look_at(&target.input.path);
     }
     if let Some((path, bytes)) = stdin {
         files.give(path, Some(bytes.as_slice().into()));
     }
+    // Nothing is said twice of a configuration.
+    let of_roots: Mutex<HashMap<PathBuf, Projects>> = Mutex::default();
     let source = args.source.clone();
     let project_of = move |path: &Path| {
-        let root = here(path).ancestors().last().map(Path::to_owned);
-        // Nothing is said twice of a configuration.
-        Projects::within(&source, root.as_slice()).of(path)
+        let path = here(path);
+        let root = path.ancestors().last().unwrap_or(&path).to_owned();
+        let mut of_roots = lock(&of_roots);
+        let of_root = of_roots.entry(root);
+        let of_root = of_root.or_insert_with_key(|root| Projects::within(&source, slice::from_ref(root)));
+        of_root.of(&path)
     };
     let options = Options {
         files: files.into(),

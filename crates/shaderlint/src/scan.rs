@@ -122,42 +122,66 @@ fn names_one(text: &[u8]) -> bool {
     })
 }
 
-/// The names of the files that the text may include, in lower case and without their folders: in `#include` lines, and
-/// in definitions of macros, which may stand in such lines.
-pub(crate) fn mentioned(text: &[u8]) -> Vec<String> {
-    let mut names: Vec<String> = Vec::new();
-    for line in directives(text) {
+/// What a text may include.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Mentioned {
+    /// Names of files in lower case and without their folders: in `#include` lines, and in definitions of macros, which may
+    /// stand in such lines.
+    pub names: Vec<String>,
+    /// An `#include` line has a macro, which may be defined elsewhere.
+    pub by_macro: bool,
+}
+
+pub(crate) fn mentioned(text: &[u8]) -> Mentioned {
+    let mut found = Mentioned::default();
+    for (word, line) in directives(text) {
+        let included = (word == Word::Include).then(|| name_in(&line));
+        found.by_macro |= included == Some(None);
         let line = line.to_lowercase();
         let quoted = line.split(['"', '<', '>']).skip(1);
         let last = quoted.filter_map(|path| path.rsplit(['/', '\\']).next());
-        for name in last.map(str::trim).filter(|name| name.contains('.')) {
-            if !names.iter().any(|known| known == name) {
-                names.push(name.to_owned());
+        // A definition may have any text in it.
+        let is_name = |name: &&str| !name.is_empty() && (word == Word::Include || name.contains('.'));
+        for name in last.map(str::trim).filter(is_name) {
+            if !found.names.iter().any(|known| known == name) {
+                found.names.push(name.to_owned());
             }
         }
     }
-    names
+    found
 }
 
 /// The names in the `#include` lines, and whether in angle brackets; `None` for a name that is a macro.
 fn included(text: &[u8]) -> Vec<Option<(String, bool)>> {
-    let name = |line: String| {
-        let line = line.strip_prefix("include")?.trim();
-        let quoted = |open: char, close: char| Some(line.strip_prefix(open)?.split_once(close)?.0.to_owned());
-        let name = quoted('"', '"').map(|name| (name, false));
-        Some(name.or_else(|| quoted('<', '>').map(|name| (name, true))))
-    };
-    directives(text).filter_map(name).collect()
+    let lines = directives(text).filter(|(word, _)| *word == Word::Include);
+    lines.map(|(_, line)| name_in(&line)).collect()
 }
 
-/// What may be an `#include` or a `#define`, from behind the `#` to the end of its last line. Whatever stands before the `#`,
-/// a byte order mark or a comment, it may be one: rather is a file too many looked into. A word that a line's end or a comment
-/// parts from its `#` is missed.
-fn directives(text: &[u8]) -> impl Iterator<Item = String> {
+/// The name in an `#include` line, from behind that word, and whether in angle brackets.
+fn name_in(line: &str) -> Option<(String, bool)> {
+    let line = line.trim();
+    let quoted = |open: char, close: char| Some(line.strip_prefix(open)?.split_once(close)?.0.to_owned());
+    let name = quoted('"', '"').map(|name| (name, false));
+    name.or_else(|| quoted('<', '>').map(|name| (name, true)))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Word {
+    Include,
+    Define,
+}
+
+/// What may be an `#include` or a `#define`, from behind that word to the end of its last line. Whatever stands before the
+/// `#`, a byte order mark or a comment, it may be one: rather is a file too many looked into. A word that a line's end or a
+/// comment parts from its `#` is missed.
+fn directives(text: &[u8]) -> impl Iterator<Item = (Word, String)> {
     let marks = text.iter().enumerate().filter(|(_, byte)| **byte == b'#');
     let rests = marks.filter_map(|(at, _)| Some(text.get(at + 1..)?.trim_ascii_start()));
-    let named = rests.filter(|rest| rest.starts_with(b"include") || rest.starts_with(b"define"));
-    named.map(|rest| {
+    let named = rests.filter_map(|rest| {
+        let include = rest.strip_prefix(b"include").map(|rest| (Word::Include, rest));
+        include.or_else(|| Some((Word::Define, rest.strip_prefix(b"define")?)))
+    });
+    named.map(|(word, rest)| {
         let is_end = |at: &usize| {
             let before = rest.get(..*at).unwrap_or_default();
             let before = before.strip_suffix(b"\r").unwrap_or(before);
@@ -165,7 +189,7 @@ fn directives(text: &[u8]) -> impl Iterator<Item = String> {
         };
         let end = (0..rest.len()).find(is_end).unwrap_or(rest.len());
         let line = String::from_utf8_lossy(rest.get(..end).unwrap_or_default());
-        line.replace("\\\r\n", "").replace("\\\n", "")
+        (word, line.replace("\\\r\n", "").replace("\\\n", ""))
     })
 }
 
@@ -210,7 +234,8 @@ mod tests {
 
     #[test]
     fn includes_are_seen_whatever_stands_before_them() {
-        let plain = [Some(("plain.hlsli".to_owned(), false))];
+        let name = "plain.hlsli".to_owned();
+        let plain = [Some((name.clone(), false))];
         for text in [
             "#include \"plain.hlsli\"",
             "\u{feff}#include \"plain.hlsli\"\r\nfloat a;",
@@ -219,10 +244,24 @@ mod tests {
             "#include \\\r\n\"plain.hlsli\"\r\n",
         ] {
             assert_eq!(included(text.as_bytes()), plain, "{text:?}");
-            assert_eq!(mentioned(text.as_bytes()), ["plain.hlsli"], "{text:?}");
+            assert_eq!(mentioned(text.as_bytes()).names.first(), Some(&name), "{text:?}");
         }
-        assert_eq!(mentioned(b"#define A \\\n <b/c.hlsl>\n\"d.hlsl\""), ["c.hlsl"]);
-        assert!(mentioned(b"#if 1\n\"a.hlsl\"").is_empty() && included(b"#define A \"a.hlsl\"").is_empty());
+        let of = |text: &str| mentioned(text.as_bytes());
+        let names = |names: &[&str], by_macro| Mentioned {
+            names: names.iter().map(|name| (*name).to_owned()).collect(),
+            by_macro,
+        };
+        assert_eq!(
+            of("#define A \\\n <b/C.hlsl>\n\"d.hlsl\""),
+            names(&["c.hlsl"], false)
+        );
+        assert_eq!(
+            of("#include HEADER\n#include \"b/common\"\n"),
+            names(&["common"], true)
+        );
+        // Any text may be defined.
+        assert_eq!(of("#define A \"a\"\n#if 1\n\"a.hlsl\""), names(&[], false));
+        assert!(included(b"#define A \"a.hlsl\"").is_empty());
     }
 
     #[test]

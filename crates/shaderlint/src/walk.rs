@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
 use globset::{GlobBuilder, GlobMatcher};
-use ignore::WalkBuilder;
+use ignore::{DirEntry, WalkBuilder};
 
 use crate::config;
 use crate::lint::Failure;
@@ -101,15 +101,34 @@ fn folder(
     }
 }
 
-/// Every file in a folder but those that are hidden or ignored.
+/// Every file in a folder but those that are hidden or ignored, and links.
 pub(crate) fn tree(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let files = entries(root).filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
+    files.map(path_of)
+}
+
+/// The same with links to files.
+pub(crate) fn tree_with_links(root: &Path) -> impl Iterator<Item = PathBuf> {
+    let is_file = |entry: &DirEntry| {
+        let kind = entry.file_type();
+        kind.is_some_and(|kind| kind.is_file() || kind.is_symlink() && entry.path().is_file())
+    };
+    entries(root).filter(is_file).map(path_of)
+}
+
+fn entries(root: &Path) -> impl Iterator<Item = DirEntry> {
     let is_here = root.as_os_str().is_empty();
     let walk = WalkBuilder::new(if is_here { Path::new(".") } else { root })
         .require_git(false)
         .build();
     walk.filter_map(Result::ok)
-        .filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()))
-        .map(|entry| entry.path().strip_prefix(".").unwrap_or(entry.path()).to_owned())
+}
+
+fn path_of(entry: DirEntry) -> PathBuf {
+    entry
+        .path()
+        .strip_prefix(".")
+        .map_or_else(|_| entry.path().to_owned(), Path::to_owned)
 }
 
 /// Where headers of these files may be: in their projects and in the folders asked for; else in their repositories.

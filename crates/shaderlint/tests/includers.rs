@@ -145,6 +145,87 @@ fn a_fix_is_withheld_where_an_includer_disagrees() {
 }
 
 #[test]
+fn an_includer_may_be_called_anything_and_name_the_file_by_a_macro() {
+    let by_macro = format!("#include HEADER\n{OTHER}");
+    let other = other();
+    check(
+        "includers-macro",
+        &[("other.hlsl", &by_macro)],
+        &["sum.hlsl", "-D", "HEADER=\"sum.hlsl\""],
+        WITHHELD,
+    );
+    // Nobody knows what is meant.
+    check(
+        "includers-no-macro",
+        &[("other.hlsl", &by_macro)],
+        &["."],
+        OFFERED,
+    );
+    check(
+        "includers-project-macro",
+        &[
+            ("a/other.hlsl", &by_macro),
+            (
+                "a/shaderlint.toml",
+                "[preprocess]\ndefines = { HEADER = \"<../sum.hlsl>\" }\n",
+            ),
+        ],
+        &["sum.hlsl"],
+        "hand-rolled-reduction: a/other.hlsl includes this file and uses it differently",
+    );
+    check(
+        "includers-variant-macro",
+        &[
+            ("other.hlsl", &format!("#ifdef HEADER\n{by_macro}#endif\n")),
+            (
+                "shaderlint.toml",
+                "[[variant]]\nname = \"a\"\ndefines = { HEADER = '\"sum.hlsl\"' }\n",
+            ),
+        ],
+        &["sum.hlsl"],
+        WITHHELD,
+    );
+    let named = &WITHHELD.replace("other.hlsl", "other.inc");
+    check(
+        "includers-named-inc",
+        &[("other.inc", &other)],
+        &["sum.hlsl", "other.inc"],
+        named,
+    );
+    check(
+        "includers-project-inc",
+        &[
+            ("other.inc", &other),
+            ("shaderlint.toml", "[files]\ninclude = [\"*.hlsl\", \"*.inc\"]\n"),
+        ],
+        &["sum.hlsl"],
+        named,
+    );
+}
+
+#[test]
+#[cfg(unix)]
+fn an_includer_may_be_a_link_or_know_the_file_by_one() {
+    for (linked, link) in [("y/other.txt", "other.hlsl"), ("sum.hlsl", "summe.hlsl")] {
+        let is_other = link == "other.hlsl";
+        let text = if is_other {
+            other()
+        } else {
+            format!("#include \"summe.hlsl\"\n{OTHER}")
+        };
+        let path = if is_other { linked } else { "other.hlsl" };
+        let folder = Folder::new(link).with("sum.hlsl", SUM).with(path, text);
+        std::os::unix::fs::symlink(folder.0.join(linked), folder.0.join(link)).unwrap();
+        folder.run(&["--fix", "--unsafe-fixes", "sum.hlsl"]);
+        assert_eq!(
+            fs::read_to_string(folder.0.join("sum.hlsl")).unwrap(),
+            SUM,
+            "{link}"
+        );
+    }
+}
+
+#[test]
 fn what_is_found_in_a_header_is_said_of_a_kernel() {
     let header = "groupshared uint g[64];\nvoid Put(uint gi)\n{\n    g[gi] = gi;\n    g[63 - gi] = gi;\n}\n";
     let kernel = "#include \"put.hlsli\"\n[numthreads(64, 1, 1)]\nvoid Main(uint gi : SV_GroupIndex)\n{\n    Put(gi);\n}\n";
