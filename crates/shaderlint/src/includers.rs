@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use shaderlint_hlsl::{SourceFile, decode};
-use shaderlint_linter::{Rule, Settings, Verdict};
+use shaderlint_linter::{Diagnostic, Rule, Settings, Verdict};
 
 use crate::config::shown;
 use crate::includes::{Search, is_same};
@@ -21,10 +21,11 @@ use crate::variants::{Reading, readings};
 /// Of a file that more than so many include nothing is fixed.
 const MAX_INCLUDERS: usize = 32;
 
-/// What was found in a file has fixes only where all who include it agree. `text` is what it was looked at with.
-pub(crate) fn keep_fixes_all_includers_agree_on(looked: &mut Looked, text: &[u8], options: &Options) {
-    let has_fix = looked.report.findings.iter().any(|finding| finding.fix.is_some());
-    if !has_fix {
+/// What was found in a file has fixes only where all who include it agree, and a comment in it is without need only where
+/// none of them needs it. `text` is what it was looked at with.
+pub(crate) fn keep_what_all_includers_agree_on(looked: &mut Looked, text: &[u8], options: &Options) {
+    let is_theirs = |finding: &Diagnostic| finding.fix.is_some() || finding.verdict == Verdict::Unused;
+    if !looked.report.findings.iter().any(is_theirs) {
         return;
     }
     let path = Path::new(&looked.path).to_owned();
@@ -34,25 +35,20 @@ pub(crate) fn keep_fixes_all_includers_agree_on(looked: &mut Looked, text: &[u8]
             continue;
         }
         let name = shown(&includer).display().to_string();
-        let use_of = match look(&includer, &name, &path, text, options, &is_it) {
-            Ok(Use::None) => continue,
-            Ok(_) if looked.includers.len() >= MAX_INCLUDERS => {
-                let why = format!("more than {MAX_INCLUDERS} files include this one");
-                looked
-                    .report
-                    .findings
-                    .iter_mut()
-                    .for_each(|finding| finding.withdraw(&why));
-                return;
-            }
-            Ok(use_of) => use_of,
-            Err(_) => Use::Unknown,
-        };
-        looked.includers.push(name.clone());
+        let use_of = look(&includer, &name, &path, text, options, &is_it).unwrap_or(Use::Unknown);
+        if matches!(use_of, Use::None) {
+            continue;
+        }
+        let are_too_many = looked.includers.len() >= MAX_INCLUDERS;
         looked.report.findings.retain_mut(|finding| match &use_of {
+            _ if are_too_many => {
+                finding.withdraw(&format!("more than {MAX_INCLUDERS} files include this one"));
+                finding.verdict != Verdict::Unused
+            }
             Use::Read(readings) if finding.verdict == Verdict::Unused => {
                 let place = finding.primary.place;
-                !readings.iter().any(|reading| reading.uses(place, &is_it))
+                let may_use = |reading: &Reading| reading.is_in_part() || reading.uses(place, &is_it);
+                !readings.iter().any(may_use)
             }
             Use::Read(readings) => {
                 if !readings.iter().all(|reading| reading.bears_out(finding, &is_it)) {
@@ -62,9 +58,13 @@ pub(crate) fn keep_fixes_all_includers_agree_on(looked: &mut Looked, text: &[u8]
             }
             _ => {
                 finding.withdraw(&format!("{name} may include this file under other definitions"));
-                true
+                finding.verdict != Verdict::Unused
             }
         });
+        if are_too_many {
+            return;
+        }
+        looked.includers.push(name);
     }
 }
 
@@ -111,7 +111,13 @@ fn look(
         is_stopped: &|| options.stop.is_set(),
         edited: Some(is_it),
     };
-    let readings = readings(name, &own, &project, &search, &settings, Role::Unit);
+    // What is found in it is what it allows.
+    let role = if scan::names_entry(&own) {
+        Role::Unit
+    } else {
+        Role::StrayHeader
+    };
+    let readings = readings(name, &own, &project, &search, &settings, role);
     Ok(
         if readings.iter().any(|reading| !reading.numbers(is_it).is_empty()) {
             Use::Read(readings)

@@ -326,7 +326,7 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
         if input.asked != Asked::Named {
             looked.counted = Counted::Looked;
         }
-        includers::keep_fixes_all_includers_agree_on(&mut looked, text, options);
+        includers::keep_what_all_includers_agree_on(&mut looked, text, options);
         looked
     };
     let Some(mode) = options.fix else {
@@ -466,6 +466,7 @@ pub(crate) fn look_at_included(
     let Target { input, project } = target;
     let name = input.path.display().to_string();
     let mut looked = Looked {
+        path: name.clone(),
         baseline: options.baseline_of(project),
         ..Looked::default()
     };
@@ -483,6 +484,8 @@ pub(crate) fn look_at_included(
     if let Some(used) = used {
         let used = [used, &of_itself.used].concat();
         looked.report.findings = unused(&name, &suppressions, &used, &level);
+        // Not all that include it are in every run.
+        includers::keep_what_all_includers_agree_on(&mut looked, &text, options);
     }
     for finding in &mut looked.report.findings {
         // To take it out would need a further look at every file that includes this one.
@@ -495,7 +498,6 @@ pub(crate) fn look_at_included(
         .sort_by_key(|finding| finding.primary.place.start);
     looked.report.allowed = of_itself.allowed;
     looked.report.problems = misunderstood;
-    looked.path.clone_from(&name);
     looked.sources = sources;
     // Most headers have nothing to show: their texts are not kept.
     let has_places = !(looked.report.findings.is_empty() && looked.report.problems.is_empty());

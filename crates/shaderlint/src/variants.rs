@@ -70,6 +70,11 @@ impl Reading {
         files.map(|(number, _)| FileId(number)).collect()
     }
 
+    /// Whether something could not be read, or not be run to its end: what is not found may be there.
+    pub fn is_in_part(&self) -> bool {
+        !(self.problems.is_empty() && self.report.stops.is_empty())
+    }
+
     /// Whether a comment of that file, at this place, allows something here.
     pub fn uses(&self, comment: FileSpan, is_it: &dyn Fn(&str) -> bool) -> bool {
         let mut numbers = self.numbers(is_it).into_iter();

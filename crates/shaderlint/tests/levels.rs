@@ -249,6 +249,50 @@ sum.hlsli:1:40: unused-suppression `divergent-barrier` is allowed here but not f
     );
 }
 
+/// A comment that only some includers need, in a header that no one looks at alone and in a file with a kernel of its own.
+#[test]
+fn what_is_needed_outside_of_the_run_is_needed() {
+    let put =
+        "void Put(uint gi)\n{\n    // shaderlint: allow(groupshared-race): why\n    g[gi % COUNT] = gi;\n}\n";
+    let kernel = |count: u32, name: &str| {
+        format!(
+            "#define COUNT {count}\ngroupshared uint g[64];\n{name}\n[numthreads(64, 1, 1)]\n\
+             void main(uint gi : SV_GroupIndex)\n{{\n    Put(gi);\n}}\n"
+        )
+    };
+    let (well, racing) = (
+        kernel(64, "#include \"put.hlsli\""),
+        kernel(32, "#include \"put.hlsli\""),
+    );
+    let unused = "put.hlsli:3:26: unused-suppression `groupshared-race` is allowed here but not found\n";
+    let folder = |name: &str| {
+        let folder = Folder::new(name).with("put.hlsli", put);
+        folder.with(".git/HEAD", "").with("a.hlsl", &well)
+    };
+    assert_eq!(
+        said(&folder("needed-by-none"), &[]),
+        format!("1\n{unused}1 finding in 2 files\n")
+    );
+    let none = "0\nnothing found in 2 files\n";
+    let beside = folder("needed-beside").with("b.hlsl", &racing);
+    assert_eq!(said(&beside, &["put.hlsli", "a.hlsl"]), none);
+    let excluded = folder("needed-excluded").with("b.hlsl", &racing);
+    let excluded = excluded.with("shaderlint.toml", "[files]\nexclude = [\"b.hlsl\"]\n");
+    assert_eq!(said(&excluded, &[]), none);
+    let unknown = format!("#if FEATURE > 7\n{racing}#endif\n");
+    let unknown = folder("needed-unknown").with("b.hlsl", unknown);
+    assert_eq!(said(&unknown, &["put.hlsli", "a.hlsl"]), none);
+    // A file with a kernel of its own, that more include than are looked at.
+    let own = kernel(64, put).replace("#define COUNT 64", "#ifndef COUNT\n#define COUNT 64\n#endif");
+    let mut many = Folder::new("needed-by-many").with("put.hlsl", &own);
+    for number in 0..40 {
+        let count = if number == 39 { 32 } else { 64 };
+        let text = format!("#define COUNT {count}\n#define main main{number}\n#include \"put.hlsl\"\n");
+        many = many.with(&format!("{number:02}.hlsl"), text);
+    }
+    assert_eq!(said(&many, &["put.hlsl"]), "0\nnothing found in 1 file\n");
+}
+
 #[test]
 fn what_is_no_rule_is_told() {
     let text = "// shaderlint: allow: all of it\n// shaderlint: ignore(groupshared-race)\n".to_owned() + RACE;
