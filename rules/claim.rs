@@ -1,7 +1,7 @@
 //! What the rules about atomics say of one.
 
 use shaderlint_linter::{Context, Finding, Fix, Label, NO_FIX, Safety, ShaderModel, Verdict};
-use shaderlint_simt::{Amount, Atomic, Cells, Claim, Found};
+use shaderlint_simt::{Amount, Atomic, Cells, Claim, Found, Quantity};
 
 use crate::{wave_atomic, witness};
 
@@ -111,9 +111,14 @@ pub(crate) fn verb(claim: &Claim) -> &'static str {
     }
 }
 
-/// Whether all threads put in 1, so that counting them is enough.
+/// Whether all threads put in the same, so that counting them is enough: as a fix says it, where there is one.
 pub(crate) fn is_counted(claim: &Claim) -> bool {
-    claim.operation.is_of_hidden_counter() || claim.amount == Amount::Known(1)
+    let is_one = claim.amount == Amount::Known(1);
+    claim.operation.is_of_hidden_counter()
+        || claim
+            .parts
+            .as_ref()
+            .map_or(is_one, |parts| parts.quantity == Quantity::Figures)
 }
 
 fn proof(claim: &Claim) -> String {
@@ -140,10 +145,10 @@ fn supposed(claim: &Claim) -> Option<String> {
     match names.len() {
         0 => None,
         1 => Some(format!(
-            "{all}, which no file at hand declares, is the same memory or constant for all threads"
+            "{all}, which nothing that was read declares, is the same memory or constant for all threads"
         )),
         _ => Some(format!(
-            "{all}, which no file at hand declares, are the same memory or constants for all threads"
+            "{all}, which nothing that was read declares, are the same memory or constants for all threads"
         )),
     }
 }

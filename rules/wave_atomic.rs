@@ -39,7 +39,7 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
         .first()
         .filter(|_| !claim.operation.is_of_hidden_counter())
     {
-        return Err(format!("no file at hand declares `{name}`"));
+        return Err(format!("nothing that was read declares `{name}`"));
     }
     let parts = claim.parts.as_ref().ok_or_else(|| match claim.found {
         _ if claim.operation.is_of_hidden_counter() => {
@@ -53,7 +53,7 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
                 "by a memory barrier in the kernel a thread could tell when its atomic is made".to_owned()
             }
             Some(ToldBy::OtherUse) => format!(
-                "{} is used in other ways as well, by which a thread could tell when its atomic is made",
+                "{} is used in other ways as well, and it was not shown that the order of these and the atomics makes no difference",
                 claim::counters(context, claim)
             ),
             None => "it was not shown that one lane could make it for its wave in place".to_owned(),

@@ -36,7 +36,9 @@ fn advice(sum: &Claim) -> String {
         _ if claim::is_counted(sum) => "WaveActiveCountBits",
         _ => "WaveActiveSum",
     };
-    let form = format!("{intrinsic} combines a whole wave; one lane then makes a single atomic");
+    let form = format!(
+        "from shader model 6.0 on {intrinsic} combines a whole wave; one lane then makes a single atomic"
+    );
     match sum.operation {
         Atomic::Increment | Atomic::Decrement => {
             format!("{form}: a hidden counter moves by one only, so the count needs a buffer of its own")

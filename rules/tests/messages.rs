@@ -196,15 +196,15 @@ fn what_is_supposed_of_names_is_said() {
     assert_eq!(
         said("InterlockedAdd(g_Dead[0], 1, s)"),
         "atomic-slot-claim: 64 threads claim slots from g_Dead[0] one by one\n  \
-         proved, if `g_Dead`, which no file at hand declares, is the same memory or constant for all threads: all active threads use \
+         proved, if `g_Dead`, which nothing that was read declares, is the same memory or constant for all threads: all active threads use \
          one address; all 64 threads of the group do this atomic, whatever the inputs are\n  \
-         one lane can claim for its whole wave: WaveActiveCountBits says how much, WaveReadLaneFirst hands out where it \
+         from shader model 6.0 on one lane can claim for its whole wave: WaveActiveCountBits says how much, WaveReadLaneFirst hands out where it \
          starts, WavePrefixCountBits gives each lane its part\n  \
-         no automatic fix: no file at hand declares `g_Dead`"
+         no automatic fix: nothing that was read declares `g_Dead`"
     );
     let of_two = said("InterlockedAdd(g_Args[ALIVE], 1, s)");
     assert!(
-        of_two.contains("proved, if `ALIVE` and `g_Args`, which no file at hand declares, are the same memory or constants for all threads: all"),
+        of_two.contains("proved, if `ALIVE` and `g_Args`, which nothing that was read declares, are the same memory or constants for all threads: all"),
         "{of_two}"
     );
 }
@@ -298,7 +298,7 @@ fn without_a_fix_the_reason_is_said() {
         "",
         "if (Src[gi] > 0)\n{\nuint s;\nInterlockedAdd(Counters[0], 1, s);\nOut[s] = 1;\n}\nelse\n{\nInterlockedAdd(Counters[1], 1);\n}",
     );
-    let used = "no automatic fix: Counters is used in other ways as well, by which a thread could tell when its atomic is made";
+    let used = "no automatic fix: Counters is used in other ways as well, and it was not shown that the order of these and the atomics makes no difference";
     assert!(counted.contains(used), "{counted}");
     let fenced = of_eight(
         "",
@@ -343,13 +343,14 @@ fn words_are_those_of_what_is_counted() {
             .as_bytes(),
         ))
     };
-    assert!(amount("1").contains("WaveActiveCountBits combines"));
-    for other in ["n", "3", "gi"] {
-        assert!(
-            amount(other).contains("WaveActiveSum combines"),
-            "{}",
-            amount(other)
-        );
+    for (put, with) in [
+        ("1", "WaveActiveCountBits"),
+        ("3", "WaveActiveCountBits"),
+        ("n", "WaveActiveSum"),
+        ("gi", "WaveActiveSum"),
+    ] {
+        let said = amount(put);
+        assert!(said.contains(&format!("{with} combines")), "{said}");
     }
     let of_vectors = "StructuredBuffer<float4> Src; RWStructuredBuffer<float4> Out; groupshared float4 g[64];\n\
                       [numthreads(64, 1, 1)]\nvoid main(uint gi : SV_GroupIndex)\n{\n    g[gi] = Src[gi];\n    \

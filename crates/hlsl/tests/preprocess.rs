@@ -585,6 +585,7 @@ fn configurations_of_kernels() {
     assert_eq!(
         found,
         [
+            r#"["First"] []"#,
             r#"["Second", "Third"] [("SIZE", "4"), ("WIDE", "1")]"#,
             r#"["Fourth"] [("WIDE", "1")]"#
         ]

@@ -11,8 +11,8 @@ mod union;
 use std::collections::{HashMap, HashSet};
 
 use shaderlint_hlsl::{
-    Configuration, Exploration, FileId, FileSpan, Function, Inactive, Includes, Origins, Preprocessed,
-    Problem, Shader, Sources, Span, Wanted, kernel_variants, preprocess, read_preprocessed,
+    Configuration, Exploration, FileId, FileSpan, Function, Inactive, Includes, KernelVariant, Origins,
+    Preprocessed, Problem, Shader, Sources, Span, Wanted, kernel_variants, preprocess, read_preprocessed,
 };
 use shaderlint_linter::{Diagnostic, FileEdit, Report, Settings, check_shader};
 use shaderlint_rules::RULES;
@@ -50,6 +50,8 @@ pub(crate) struct Reading {
     problems: Vec<Problem>,
     report: Report,
     has_entry: bool,
+    /// Kernels that no build compiles so, but with definitions that the file names for them, under which they were read too.
+    unbuilt: Vec<String>,
     /// Of one that is of some kernels: functions that none of them comes to, of which it says nothing.
     aside: Vec<FileSpan>,
     /// What to define in further readings, where there are entry points of unknown size.
@@ -145,7 +147,9 @@ pub(crate) fn readings(
     role: Role,
 ) -> Vec<Reading> {
     let preprocess = |defines: &[Definition]| preprocess(path, text, defines, includes);
-    let of_kernels = kernel_variants(text);
+    let (as_it_stands, of_kernels): (Vec<KernelVariant>, Vec<KernelVariant>) = kernel_variants(text)
+        .into_iter()
+        .partition(|variant| variant.defines.is_empty());
     // A fix is in the file for all of them, also where they come to the same text.
     let of_project = project.variants.iter().map(|variant| &variant.defines);
     let of_all = of_project.chain(of_kernels.iter().map(|variant| &variant.defines));
@@ -201,6 +205,12 @@ pub(crate) fn readings(
         exploration.note(&unit, &defines);
         let label = format!("in kernel {}", variant.kernels.join(", "));
         readings.push(check(label, unit, problems, Some(&variant.kernels)));
+    }
+    if let Some(default) = readings.first_mut() {
+        let plain = as_it_stands.iter().flat_map(|variant| &variant.kernels);
+        let plain: HashSet<&String> = plain.collect();
+        let named = of_kernels.iter().flat_map(|variant| &variant.kernels);
+        default.unbuilt = named.filter(|name| !plain.contains(name)).cloned().collect();
     }
     let sizes: Vec<Vec<Definition>> = readings
         .first()
@@ -276,6 +286,7 @@ fn check(
         problems,
         report,
         has_entry,
+        unbuilt: Vec::new(),
         aside,
         sizes,
         uncalled,

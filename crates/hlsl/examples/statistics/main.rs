@@ -155,7 +155,10 @@ impl Totals {
                 .filter(|problem| problem.message.starts_with("cannot find"));
             self.unresolved_includes += lacking.count();
         }
-        for variant in kernel_variants(&file.text) {
+        for variant in kernel_variants(&file.text)
+            .iter()
+            .filter(|variant| !variant.defines.is_empty())
+        {
             let made = preprocess(&file.path, &file.text, &variant.defines, project);
             exploration.note(&made.0, &variant.defines);
             self.further(made, is_counted, labelled);

@@ -4,7 +4,7 @@
 /// Entry points, and what is defined where they are compiled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelVariant {
-    /// Name and value, of one macro at least.
+    /// Name and value; none for those that are compiled as the file stands.
     pub defines: Vec<(String, String)>,
     pub kernels: Vec<String>,
 }
@@ -23,9 +23,6 @@ pub fn kernel_variants(text: &[u8]) -> Vec<KernelVariant> {
                 None => (word, "1".to_owned()),
             })
             .collect();
-        if defines.is_empty() {
-            continue;
-        }
         match found.iter_mut().find(|known| known.defines == defines) {
             Some(known) => known.kernels.push(name),
             None => found.push(KernelVariant {

@@ -49,6 +49,11 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
         union.has_entry |= reading.has_entry;
         union.alone.extend(reading.alone);
         for mut finding in reading.report.findings {
+            if finding.kernels.iter().all(|name| reading.unbuilt.contains(name))
+                && !finding.kernels.is_empty()
+            {
+                continue;
+            }
             let place = finding.primary.place;
             let is_fallback = fallbacks.iter().any(|region| holds(*region, place));
             let is_known = union
