@@ -10,6 +10,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use shaderlint_hlsl::{SourceFile, decode};
+use shaderlint_linter::Diagnostic;
 
 use crate::config::shown;
 use crate::includes::{Search, is_same};
@@ -19,8 +20,10 @@ use crate::scan;
 /// Of what was found in the functions `alone`, which nothing in the file calls as it was read, keeps what is in those that
 /// nothing at hand names. `text` is what the file was looked at with.
 pub(crate) fn keep_what_nothing_calls(looked: &mut Looked, alone: &[String], text: &[u8], options: &Options) {
-    let findings = &looked.report.findings;
-    let of_findings = findings.iter().flat_map(|finding| &finding.kernels);
+    let report = &looked.report;
+    let allowed = report.allowed.iter().map(|one| &one.finding);
+    let findings = report.findings.iter().chain(allowed);
+    let of_findings = findings.flat_map(|finding| &finding.kernels);
     let mut left: BTreeSet<String> = of_findings.filter(|name| alone.contains(name)).cloned().collect();
     // Once where it is defined.
     left.retain(|name| scan::times_named(text, name) < 2);
@@ -44,10 +47,12 @@ pub(crate) fn keep_what_nothing_calls(looked: &mut Looked, alone: &[String], tex
             looked.includers.push(name);
         }
     }
-    looked.report.findings.retain(|finding| {
+    let is_told = |finding: &Diagnostic| {
         let mut kernels = finding.kernels.iter();
         kernels.all(|name| !alone.contains(name) || left.contains(name))
-    });
+    };
+    looked.report.findings.retain(is_told);
+    looked.report.allowed.retain(|one| is_told(&one.finding));
 }
 
 /// Which of the names are in a file, or in another one that it includes, if it includes the one at `path`.

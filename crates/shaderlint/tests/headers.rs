@@ -48,13 +48,14 @@ void main(uint gi : SV_GroupIndex)
     )
 }
 
+fn without_size(text: &str) -> String {
+    let header = text.replace("[numthreads(64, 1, 1)]\n", "");
+    assert_ne!(header, text);
+    header
+}
+
 #[test]
 fn a_header_that_nothing_includes_is_taken_for_a_kernel() {
-    let without_size = |text: &str| {
-        let header = text.replace("[numthreads(64, 1, 1)]\n", "");
-        assert_ne!(header, text);
-        header
-    };
     let header = without_size(LADDER);
     let folder = Folder::new("stray-header")
         .with("ladder.hlsli", &header)
@@ -440,6 +441,14 @@ nothing found in 2 files
 
 "#]]
     );
+    // What a log keeps of them says as much, and what is not told is not in it.
+    let log = folder.printed(&["--output-format", "sarif"]);
+    let supposed = "(in a group of 32 threads, the length of g_Part, if lane is SV_GroupIndex)";
+    assert!(log.contains(supposed), "{log}");
+    let race = without_size(RACE).replace("% 64];", "% 64]; // shaderlint: allow(groupshared-race): why");
+    let folder = Folder::new("uncalled-allowed-race").with("race.hlsli", race);
+    let log = folder.printed(&["--output-format", "sarif"]);
+    assert!(!log.contains("\"ruleId\": \"groupshared-race\""), "{log}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use shaderlint_hlsl::{
     Direction, Expr, ExprKind, FileId, FileSpan, Function, FunctionId, Global, GlobalId, LocalId, Parameter,
     Scalar, Shader, StmtKind, Storage, Type, calls, expressions, statements,
 };
-use shaderlint_linter::{Category, NO_FIX, Report, Verdict};
+use shaderlint_linter::{Category, Diagnostic, NO_FIX, Report, Verdict};
 
 use crate::lint::Role;
 use crate::scan::{self, THREAD_INPUTS};
@@ -250,7 +250,7 @@ fn only_length<'s>(shader: &'s Shader, reached: &BTreeSet<FunctionId>) -> Option
 /// elements, and is not told. Nor is a fix. Of a function that nothing calls only its own scans and reductions are told:
 /// how many threads make its atomics is for those who call it.
 pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
-    report.findings.retain_mut(|finding| {
+    let is_told = |finding: &mut Diagnostic| {
         let stray = strays.iter().find(|stray| finding.kernels.contains(&stray.name));
         let Some(stray) = stray.filter(|_| finding.category == Category::Perf) else {
             return false;
@@ -280,5 +280,7 @@ pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
         finding.notes.retain(|note| !note.starts_with(NO_FIX));
         finding.notes.push(format!("{NO_FIX}{SUPPOSED}"));
         true
-    });
+    };
+    report.findings.retain_mut(is_told);
+    report.allowed.retain_mut(|one| is_told(&mut one.finding));
 }

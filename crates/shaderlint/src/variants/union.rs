@@ -1,7 +1,7 @@
 //! What several readings of a file show together.
 
 use shaderlint_hlsl::{FileId, FileSpan, Inactive, Problem, Sources, Taken};
-use shaderlint_linter::{Category, Diagnostic, Report};
+use shaderlint_linter::{Allowed, Category, Diagnostic, Report};
 
 use super::{Reading, contains, file_called, holds, text_of};
 
@@ -43,25 +43,26 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
         .collect();
     keep_fixes_all_readings_agree_on(&mut readings);
     for reading in readings {
-        union.report.allowed.extend(reading.report.allowed);
+        let is_built = |finding: &Diagnostic| {
+            let mut kernels = finding.kernels.iter();
+            kernels.len() == 0 || kernels.any(|name| !reading.unbuilt.contains(name))
+        };
+        for allowed in reading.report.allowed {
+            let is_it = |known: &Allowed| is_same(&known.finding, &allowed.finding);
+            if is_built(&allowed.finding) && !union.report.allowed.iter().any(is_it) {
+                union.report.allowed.push(allowed);
+            }
+        }
         union.report.used.extend(reading.report.used);
         let fallbacks: Vec<FileSpan> = fallbacks(&union.sources, &reading.inactive).collect();
         union.has_entry |= reading.has_entry;
         union.alone.extend(reading.alone);
         for mut finding in reading.report.findings {
-            if finding.kernels.iter().all(|name| reading.unbuilt.contains(name))
-                && !finding.kernels.is_empty()
-            {
-                continue;
-            }
             let place = finding.primary.place;
             let is_fallback = fallbacks.iter().any(|region| holds(*region, place));
-            let is_known = union
-                .report
-                .findings
-                .iter()
-                .any(|known| known.rule == finding.rule && known.primary.place == place);
-            if is_known || (is_fallback && finding.category == Category::Perf) {
+            let is_known = |known: &Diagnostic| is_same(known, &finding);
+            let is_known = union.report.findings.iter().any(is_known);
+            if !is_built(&finding) || is_known || (is_fallback && finding.category == Category::Perf) {
                 continue;
             }
             if reading.is_of_kernels {
@@ -97,6 +98,10 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
         .findings
         .sort_by_key(|finding| (finding.primary.place.file, finding.primary.place.start));
     union
+}
+
+fn is_same(a: &Diagnostic, b: &Diagnostic) -> bool {
+    a.rule == b.rule && a.primary.place == b.primary.place
 }
 
 /// The reading with places in `sources`, which its own files join.
