@@ -50,8 +50,8 @@ pub(crate) struct Reading {
     problems: Vec<Problem>,
     report: Report,
     has_entry: bool,
-    /// Kernels that no build compiles so, but with definitions that the file names for them, under which they were read too.
-    unbuilt: Vec<String>,
+    /// Of the default one, where the file names definitions for its kernels.
+    built: Option<Built>,
     /// Of one that is of some kernels: functions that none of them comes to, of which it says nothing.
     aside: Vec<FileSpan>,
     /// What to define in further readings, where there are entry points of unknown size.
@@ -64,7 +64,34 @@ pub(crate) struct Reading {
     expanded: Option<(Vec<u8>, Origins)>,
 }
 
+/// Which kernels are compiled as a file stands.
+struct Built {
+    kernels: Vec<String>,
+    /// All others are in readings with what the file defines for them.
+    others_are_read: bool,
+}
+
 impl Reading {
+    /// Takes out what was found in kernels that no build compiles so. It is given back where not all of their builds are read.
+    fn take_unbuilt(&mut self) -> Vec<Diagnostic> {
+        let Some(built) = self.built.take() else {
+            return Vec::new();
+        };
+        let is_built = |finding: &Diagnostic| {
+            let mut kernels = finding.kernels.iter();
+            kernels.len() == 0 || kernels.any(|name| built.kernels.contains(name))
+        };
+        self.report.allowed.retain(|one| is_built(&one.finding));
+        let findings = std::mem::take(&mut self.report.findings);
+        let (findings, unbuilt): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_built);
+        self.report.findings = findings;
+        if built.others_are_read {
+            Vec::new()
+        } else {
+            unbuilt
+        }
+    }
+
     /// The numbers that the file has here which `is_it` tells by its path.
     pub fn numbers(&self, is_it: &dyn Fn(&str) -> bool) -> Vec<FileId> {
         let files = (0..).zip(&self.sources.files);
@@ -166,7 +193,7 @@ pub(crate) fn readings(
         ..Preprocessed::default()
     };
     let default_text = unit.text.clone();
-    let default = check(String::new(), unit, problems, None);
+    let mut default = check(String::new(), unit, problems, None);
     // A region may hold no more than the call of a function that does.
     let calls = default.uncalled.iter().map(|name| format!("{name}("));
     let calls: Vec<String> = calls.collect();
@@ -176,6 +203,13 @@ pub(crate) fn readings(
     };
     let mut exploration = Exploration::new(&is_telling);
     exploration.note(&outline, &base);
+    default.built = (!of_kernels.is_empty()).then(|| Built {
+        kernels: as_it_stands
+            .into_iter()
+            .flat_map(|variant| variant.kernels)
+            .collect(),
+        others_are_read: of_kernels.len() + project.variants.len() <= MAX_VARIANTS,
+    });
     let mut readings = vec![default];
     // How else it is read is for those who include it to say.
     if role == Role::Included {
@@ -205,12 +239,6 @@ pub(crate) fn readings(
         exploration.note(&unit, &defines);
         let label = format!("in kernel {}", variant.kernels.join(", "));
         readings.push(check(label, unit, problems, Some(&variant.kernels)));
-    }
-    if let Some(default) = readings.first_mut() {
-        let plain = as_it_stands.iter().flat_map(|variant| &variant.kernels);
-        let plain: HashSet<&String> = plain.collect();
-        let named = of_kernels.iter().flat_map(|variant| &variant.kernels);
-        default.unbuilt = named.filter(|name| !plain.contains(name)).cloned().collect();
     }
     let sizes: Vec<Vec<Definition>> = readings
         .first()
@@ -286,7 +314,7 @@ fn check(
         problems,
         report,
         has_entry,
-        unbuilt: Vec::new(),
+        built: None,
         aside,
         sizes,
         uncalled,

@@ -486,6 +486,36 @@ a.compute:8:18: groupshared-race data race on g_Sum[1] (in kernel First)
 }
 
 #[test]
+fn nothing_is_said_of_a_kernel_as_no_build_has_it() {
+    let ladder = LADDER.replace("64", "SIZE").replace("main", "First");
+    let text = format!("#pragma kernel First SIZE=32\n#ifndef SIZE\n#define SIZE 16\n#endif\n{ladder}");
+    let of = |name: &str, text: &str| {
+        let folder = Folder::new(name).with("a.compute", text);
+        let said = folder.said(&["--output-format", "concise"]);
+        said.lines().nth(1).unwrap_or_default().to_owned()
+    };
+    assert_eq!(
+        of("unbuilt", &text),
+        "a.compute:13:2: hillis-steele-scan Hillis\u{2013}Steele inclusive scan of 32 uints (in kernel First)"
+    );
+    // It is compiled as it stands, too.
+    let both = format!("#pragma kernel First\n{text}");
+    assert_eq!(
+        of("built", &both),
+        "a.compute:14:2: hillis-steele-scan Hillis\u{2013}Steele inclusive scan of 16 uints"
+    );
+    // Not all of its builds are read.
+    let others: Vec<String> = (0..9)
+        .map(|n| format!("#pragma kernel Other{n} SIZE=32 N={n}\n"))
+        .collect();
+    let many = text.replace("kernel First SIZE=32", "kernel First SIZE=32 LAST");
+    assert_eq!(
+        of("built-of-many", &format!("{}{many}", others.concat())),
+        "a.compute:22:2: hillis-steele-scan Hillis\u{2013}Steele inclusive scan of 16 uints (without what #pragma kernel defines)"
+    );
+}
+
+#[test]
 fn what_one_kernel_is_compiled_with_is_nothing_to_another_ones_fix() {
     // `Take` for `First` alone, or also for `Second`, which takes by one thread where `ONE` is defined.
     let text = |second: &str| {

@@ -42,14 +42,12 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
         .map(|reading| moved(reading, &mut union.sources))
         .collect();
     keep_fixes_all_readings_agree_on(&mut readings);
-    for reading in readings {
-        let is_built = |finding: &Diagnostic| {
-            let mut kernels = finding.kernels.iter();
-            kernels.len() == 0 || kernels.any(|name| !reading.unbuilt.contains(name))
-        };
+    let mut unbuilt = Vec::new();
+    for mut reading in readings {
+        unbuilt.extend(reading.take_unbuilt());
         for allowed in reading.report.allowed {
             let is_it = |known: &Allowed| is_same(&known.finding, &allowed.finding);
-            if is_built(&allowed.finding) && !union.report.allowed.iter().any(is_it) {
+            if !union.report.allowed.iter().any(is_it) {
                 union.report.allowed.push(allowed);
             }
         }
@@ -62,7 +60,7 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
             let is_fallback = fallbacks.iter().any(|region| holds(*region, place));
             let is_known = |known: &Diagnostic| is_same(known, &finding);
             let is_known = union.report.findings.iter().any(is_known);
-            if !is_built(&finding) || is_known || (is_fallback && finding.category == Category::Perf) {
+            if is_known || (is_fallback && finding.category == Category::Perf) {
                 continue;
             }
             if reading.is_of_kernels {
@@ -91,6 +89,13 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
                 problem.message = format!("{} ({})", problem.message, reading.label);
                 union.elsewhere.push(problem);
             }
+        }
+    }
+    // As the file stands such a kernel is a sample of those that it is compiled to.
+    for mut finding in unbuilt {
+        if !union.report.findings.iter().any(|known| is_same(known, &finding)) {
+            finding.message = format!("{} (without what #pragma kernel defines)", finding.message);
+            union.report.findings.push(finding);
         }
     }
     union
