@@ -71,15 +71,29 @@ fn named_in(
     options.files.allow(project.header_folders());
     let search = Search::new(&options.files, &project);
     let is_it = |file: &SourceFile| is_same(Path::new(&file.path), path);
-    let includes_one = |is_one: &dyn Fn(&SourceFile) -> bool| {
-        scan::includes_one(name, &text, &search, true, is_one, &|_| false)
+    let includes_one = |if_unknown: bool, is_one: &dyn Fn(&SourceFile) -> bool| {
+        scan::includes_one(name, &text, &search, if_unknown, is_one, &|_| false)
     };
-    if !includes_one(&is_it) {
+    // What an `#include` has as a macro is named by whoever defines that.
+    let file_name = path
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .to_lowercase();
+    let says = |text: &[u8]| scan::mentioned(text).names.contains(&file_name);
+    let of_variants = project.variants.iter().flat_map(|variant| &variant.defines);
+    let mut defined = project.defines.iter().chain(of_variants);
+    let includes_it = includes_one(false, &is_it)
+        || includes_one(true, &is_it)
+            && (defined.any(|(_, value)| value.to_lowercase().contains(&file_name))
+                || says(&text)
+                || includes_one(false, &|file| says(&file.text)));
+    if !includes_it {
         return Ok(None);
     }
     let is_named = |wanted: &String| {
         let names_it = |text: &[u8]| scan::times_named(text, wanted) > 0;
-        names_it(&text) || includes_one(&|file| !is_it(file) && names_it(&file.text))
+        names_it(&text) || includes_one(true, &|file| !is_it(file) && names_it(&file.text))
     };
     Ok(Some(
         names.iter().filter(|name| is_named(name)).cloned().collect(),

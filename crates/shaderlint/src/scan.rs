@@ -35,25 +35,62 @@ pub(crate) fn names_group_barrier(text: &[u8]) -> bool {
     memchr::memmem::find(text, b"WithGroupSync").is_some()
 }
 
-/// How often the text names something, but for comments.
+/// How often the text names something, but for comments and strings. Each definition of a macro that may paste the name
+/// together counts, too.
 pub(crate) fn times_named(text: &[u8], name: &str) -> usize {
-    let name = name.as_bytes();
-    let is_named = memchr::memmem::find(text, name).is_some();
+    let bytes = name.as_bytes();
+    let is_named = memchr::memmem::find(text, bytes).is_some();
     let (mut rest, mut times) = (if is_named { text } else { &[] }, 0);
     while !rest.is_empty() {
         let length = match rest {
-            [b'/', b'/', ..] => memchr::memchr(b'\n', rest).unwrap_or(rest.len()),
+            [b'/', b'/', ..] => memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len()),
             [b'/', b'*', body @ ..] => memchr::memmem::find(body, b"*/").map_or(rest.len(), |end| end + 4),
+            // One that is not ended on its line is none.
+            [b'"', body @ ..] => match memchr::memchr3(b'"', b'\n', b'\r', body) {
+                Some(end) if body.get(end) == Some(&b'"') => end + 2,
+                _ => 1,
+            },
             _ => {
-                let is_part = |byte: &&u8| byte.is_ascii_alphanumeric() || **byte == b'_';
-                let length = rest.iter().take_while(is_part).count();
-                times += usize::from(rest.get(..length) == Some(name));
+                let length = rest.iter().take_while(|byte| is_part(**byte)).count();
+                times += usize::from(rest.get(..length) == Some(bytes));
                 length.max(1)
             }
         };
         rest = rest.get(length..).unwrap_or_default();
     }
+    let has_pastes = memchr::memmem::find(text, b"##").is_some();
+    let defined = has_pastes.then(|| directives(text).filter(|(word, _)| *word == Word::Define));
     times
+        + defined
+            .into_iter()
+            .flatten()
+            .filter(|(_, line)| may_paste(line, name))
+            .count()
+}
+
+/// Whether the definition, from behind `#define`, may paste this name: of the words beside its `##`, those that are no
+/// parameters are in the name, in their order.
+fn may_paste(definition: &str, name: &str) -> bool {
+    let (parameters, body) = definition.split_once(')').unwrap_or(("", definition));
+    let parameters: Vec<&str> = parameters.split(|c: char| !is_part_of_name(c)).collect();
+    let chains = body.split(|c: char| !(is_part_of_name(c) || c == '#' || c.is_whitespace()));
+    let pasted = chains.filter(|chain| chain.contains("##"));
+    pasted.into_iter().any(|chain| {
+        let mut rest = Some(name);
+        let pieces = chain.split("##").flat_map(str::split_whitespace);
+        for piece in pieces.filter(|piece| !parameters.contains(piece)) {
+            rest = rest.and_then(|rest| Some(rest.split_once(piece)?.1));
+        }
+        rest.is_some()
+    })
+}
+
+fn is_part_of_name(c: char) -> bool {
+    u8::try_from(c).is_ok_and(is_part)
+}
+
+fn is_part(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// Whether the word is in the text, in letters of either case.
@@ -273,6 +310,29 @@ mod tests {
             3
         );
         assert_eq!(times(b"#define REDUCE sum\n// \\\nsum"), 2);
+        assert_eq!(times(b"// sum\rsum \"sum /*\" sum \" sum"), 3);
         assert_eq!(times(b""), 0);
+    }
+
+    #[test]
+    fn names_may_be_pasted() {
+        let pasted = |text: &str| times_named(text.as_bytes(), "sum_f32");
+        for text in [
+            "#define SUM(type) sum_##type(x)",
+            "#define SUM(type) \\\n    sum_ ## type",
+            "#define F32(name) name##_f32",
+            "#define PASTE(a, b) a##b",
+            "#define SUM_OF(a, b) a##_##b",
+        ] {
+            assert_eq!(pasted(text), 1, "{text}");
+        }
+        for text in [
+            "#define ARGS(name) Texture2D name, SamplerState sampler##name",
+            "#define MAX(type) max_##type",
+            "#define F16(name) name##_f16",
+            "a ## b",
+        ] {
+            assert_eq!(pasted(text), 0, "{text}");
+        }
     }
 }

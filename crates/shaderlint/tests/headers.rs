@@ -223,6 +223,23 @@ fn a_function_that_something_calls_is_not_run_by_itself() {
                 format!("/* a */ {}", kernel(&call.replace("gi, m", "gi & 15, m"))),
             )],
         ),
+        (
+            "pasted",
+            vec![(
+                "a.hlsl",
+                kernel("\n#define OF(name) Lar##name\n    float m = 0; OF(gest)(gi & 15, m);"),
+            )],
+        ),
+        (
+            "string",
+            vec![(
+                "a.hlsl",
+                format!(
+                    "#define NOTE \"/* \"\n{}",
+                    kernel(&call.replace("gi, m", "gi & 15, m"))
+                ),
+            )],
+        ),
     ] {
         let folder = Folder::new(&format!("called-{name}")).with("largest.hlsli", LARGEST);
         let folder = files
@@ -245,6 +262,15 @@ nothing found in 2 files
 
 "#]]
     );
+    // A macro says what is included.
+    let by_macro = |definition: &str| {
+        let folder = Folder::new("called-by-macro").with("largest.hlsli", LARGEST);
+        let kernel = kernel("float m = 0; Largest(gi & 15, m);").replace("\"largest.hlsli\"", "HEADER");
+        let folder = folder.with("a.hlsl", kernel);
+        said(&folder, &[definition])
+    };
+    assert!(by_macro("-DHEADER=\"other.hlsli\"").contains("SV_GroupIndex"));
+    assert!(!by_macro("-DHEADER=\"largest.hlsli\"").contains("SV_GroupIndex"));
     // In the header itself, in what is not read by default.
     let own = format!("{LARGEST}#ifdef MORE\nvoid More(float m) {{ Largest(0, m); }}\n#endif\n");
     let folder = Folder::new("called-by-itself").with("largest.hlsli", own);
@@ -268,6 +294,17 @@ fn what_callers_decide_is_not_told() {
     for (name, text, is_told) in [
         ("first", own.replace("[lane];\n}", "[0];\n}"), true),
         ("own", own, false),
+        (
+            "own-out",
+            LARGEST.replace("m = g_Part[0];", "m = g_Part[lane];"),
+            false,
+        ),
+        // What it is called depends on who includes it.
+        (
+            "renamed",
+            format!("#define Largest Largest_f32\n{LARGEST}"),
+            false,
+        ),
         (
             "static",
             format!(

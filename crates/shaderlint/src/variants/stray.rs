@@ -18,6 +18,7 @@ use shaderlint_hlsl::{
 };
 use shaderlint_linter::{Category, Diagnostic, NO_FIX, Report, Verdict};
 
+use super::text_of;
 use crate::lint::Role;
 use crate::scan::{self, THREAD_INPUTS};
 
@@ -39,8 +40,8 @@ pub(super) struct Stray {
     /// The parameter that has the thread's number, if none says so itself.
     number: Option<usize>,
     hands_out: bool,
-    /// Each thread returns an element of its own.
-    returns_elements: bool,
+    /// Each thread hands out an element of its own.
+    hands_out_elements: bool,
 }
 
 impl Stray {
@@ -97,9 +98,7 @@ fn stray(
     uncalled: &[String],
 ) -> Option<Stray> {
     let place = shader.origins.locate(function.name_span);
-    if function.body.is_none() || place.is_none_or(|place| place.file != FileId(0)) {
-        return None;
-    }
+    let place = place.filter(|place| function.body.is_some() && place.file == FileId(0))?;
     let mut semantics = function
         .parameters
         .iter()
@@ -113,8 +112,8 @@ fn stray(
         None
     } else {
         let waits = |function: &Function| scan::names_group_barrier(function.span.slice(&shader.text));
-        // Names of methods have those of their structs before them.
-        let is_plain = !function.is_instance && !function.name.contains("::");
+        // Names of methods have those of their structs before them. What a macro calls so, others may call otherwise.
+        let is_plain = !function.is_instance && text_of(&shader.sources, place) == function.name.as_bytes();
         let is_it = is_plain && uncalled.contains(&function.name);
         if !is_it || !functions(shader, &reached).any(waits) || has_state(shader, &reached) {
             return None;
@@ -137,23 +136,49 @@ fn stray(
         threads,
         number,
         hands_out: hands_out(function),
-        returns_elements: returns_elements(function),
+        hands_out_elements: hands_out_elements(function),
     })
 }
 
-/// Whether what the function returns has an element in it that is not the same for all threads, for all that is seen. That may
-/// be a part of a total, which then is not all that is handed out.
-fn returns_elements(function: &Function) -> bool {
+/// Whether what the function returns, or leaves in an `out` parameter beside what was there, has an element in it that is not
+/// the same for all threads, for all that is seen. That may be a part of a total, which then is not all that is handed out.
+fn hands_out_elements(function: &Function) -> bool {
     let body = function.body.as_deref().unwrap_or_default();
     let returned = statements(body).filter_map(|statement| match &statement.kind {
         StmtKind::Return(value) => value.as_ref(),
         _ => None,
     });
-    let mut parts = returned.flat_map(Expr::descendants);
+    let is_out = |local: LocalId| {
+        let mut parameters = function.parameters.iter();
+        parameters.any(|parameter| parameter.local == local && parameter.direction != Direction::In)
+    };
+    let left = expressions(body).filter_map(|expr| match &expr.kind {
+        ExprKind::Assign {
+            target,
+            op: None,
+            value,
+        } => {
+            let into = target
+                .descendants()
+                .find_map(local_of)
+                .filter(|local| is_out(*local))?;
+            let adds_to_it = value.descendants().any(|part| local_of(part) == Some(into));
+            (!adds_to_it).then_some(&**value)
+        }
+        _ => None,
+    });
+    let mut parts = returned.chain(left).flat_map(Expr::descendants);
     parts.any(|part| match &part.kind {
         ExprKind::Index(_, index) => !matches!(index.kind, ExprKind::Literal(_)),
         _ => false,
     })
+}
+
+fn local_of(expr: &Expr) -> Option<LocalId> {
+    match expr.kind {
+        ExprKind::Local(local) => Some(local),
+        _ => None,
+    }
 }
 
 /// Whether the function hands something out.
@@ -258,7 +283,7 @@ pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
         if let Some(own) = stray.is_alone_in {
             let place = finding.primary.place;
             let is_own = own.file == place.file && own.start <= place.start && place.end <= own.end;
-            let has_parts = stray.returns_elements && finding.rule == "hand-rolled-reduction";
+            let has_parts = stray.hands_out_elements && finding.rule == "hand-rolled-reduction";
             let is_proved = matches!(finding.verdict, Verdict::Proved | Verdict::Reassociates);
             if !is_own || !is_proved || has_parts {
                 return false;
