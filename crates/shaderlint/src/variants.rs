@@ -51,7 +51,7 @@ pub(crate) struct Reading {
     report: Report,
     has_entry: bool,
     /// Of the default one, where the file names definitions for its kernels.
-    built: Option<Built>,
+    unbuilt: Option<Unbuilt>,
     /// Of one that is of some kernels: functions that none of them comes to, of which it says nothing.
     aside: Vec<FileSpan>,
     /// What to define in further readings, where there are entry points of unknown size.
@@ -64,32 +64,28 @@ pub(crate) struct Reading {
     expanded: Option<(Vec<u8>, Origins)>,
 }
 
-/// Which kernels are compiled as a file stands.
-struct Built {
-    kernels: Vec<String>,
-    /// All others are in readings with what the file defines for them.
-    others_are_read: bool,
+/// Kernels that no build compiles as a file stands, but with what the file defines for them.
+struct Unbuilt {
+    kernels: HashSet<String>,
+    /// What they are compiled to is in other readings.
+    are_read: bool,
 }
 
 impl Reading {
     /// Takes out what was found in kernels that no build compiles so. It is given back where not all of their builds are read.
     fn take_unbuilt(&mut self) -> Vec<Diagnostic> {
-        let Some(built) = self.built.take() else {
+        let Some(of_no_build) = self.unbuilt.take() else {
             return Vec::new();
         };
         let is_built = |finding: &Diagnostic| {
             let mut kernels = finding.kernels.iter();
-            kernels.len() == 0 || kernels.any(|name| built.kernels.contains(name))
+            kernels.len() == 0 || kernels.any(|name| !of_no_build.kernels.contains(name))
         };
         self.report.allowed.retain(|one| is_built(&one.finding));
         let findings = std::mem::take(&mut self.report.findings);
         let (findings, unbuilt): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_built);
         self.report.findings = findings;
-        if built.others_are_read {
-            Vec::new()
-        } else {
-            unbuilt
-        }
+        if of_no_build.are_read { Vec::new() } else { unbuilt }
     }
 
     /// The numbers that the file has here which `is_it` tells by its path.
@@ -203,12 +199,9 @@ pub(crate) fn readings(
     };
     let mut exploration = Exploration::new(&is_telling);
     exploration.note(&outline, &base);
-    default.built = (!of_kernels.is_empty()).then(|| Built {
-        kernels: as_it_stands
-            .into_iter()
-            .flat_map(|variant| variant.kernels)
-            .collect(),
-        others_are_read: of_kernels.len() + project.variants.len() <= MAX_VARIANTS,
+    default.unbuilt = (!of_kernels.is_empty()).then(|| Unbuilt {
+        kernels: unbuilt(&default.report, text, &as_it_stands, &of_kernels),
+        are_read: of_kernels.len() + project.variants.len() <= MAX_VARIANTS,
     });
     let mut readings = vec![default];
     // How else it is read is for those who include it to say.
@@ -272,6 +265,29 @@ pub(crate) fn readings(
     readings
 }
 
+/// The kernels of findings that are compiled with definitions alone: those that are named with some, that such a definition
+/// names, or whose name is put together.
+fn unbuilt(
+    report: &Report,
+    text: &[u8],
+    as_it_stands: &[KernelVariant],
+    of_kernels: &[KernelVariant],
+) -> HashSet<String> {
+    let allowed = report.allowed.iter().map(|one| &one.finding);
+    let found = report.findings.iter().chain(allowed);
+    let is_named =
+        |variants: &[KernelVariant], name: &String| variants.iter().any(|one| one.kernels.contains(name));
+    let defines = of_kernels.iter().flat_map(|one| &one.defines);
+    let is_unbuilt = |name: &&String| {
+        !is_named(as_it_stands, name)
+            && (is_named(of_kernels, name)
+                || defines.clone().any(|(macro_name, _)| macro_name == *name)
+                || scan::times_named(text, name) == 0)
+    };
+    let kernels = found.flat_map(|finding| &finding.kernels);
+    kernels.filter(|name| is_unbuilt(name)).cloned().collect()
+}
+
 /// With `kernels`, the others are no entry points: they are never compiled with these definitions.
 fn check(
     label: String,
@@ -314,7 +330,7 @@ fn check(
         problems,
         report,
         has_entry,
-        built: None,
+        unbuilt: None,
         aside,
         sizes,
         uncalled,

@@ -504,6 +504,12 @@ fn nothing_is_said_of_a_kernel_as_no_build_has_it() {
         of("built", &both),
         "a.compute:14:2: hillis-steele-scan Hillis\u{2013}Steele inclusive scan of 16 uints"
     );
+    // Nobody says what becomes of it.
+    let other = text.replace("kernel First SIZE=32", "kernel Other SIZE=32");
+    assert_eq!(
+        of("unnamed", &other),
+        "a.compute:13:2: hillis-steele-scan Hillis\u{2013}Steele inclusive scan of 16 uints"
+    );
     // Not all of its builds are read.
     let others: Vec<String> = (0..9)
         .map(|n| format!("#pragma kernel Other{n} SIZE=32 N={n}\n"))
