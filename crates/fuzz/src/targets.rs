@@ -1,8 +1,8 @@
 //! The libraries, from bytes to findings.
 
 use shaderlint_hlsl::{
-    Exploration, NoIncludes, Preprocessed, Shader, Span, expressions, kernel_variants, outline, preprocess,
-    read, statements, unity_defines,
+    Exploration, NoIncludes, Preprocessed, Shader, Span, expressions, outline, preprocess, read, statements,
+    unity_defines,
 };
 use shaderlint_linter::{Settings, check_shader, suppressions};
 use shaderlint_rules::RULES;
@@ -48,7 +48,7 @@ pub fn preprocessor(bytes: &[u8]) {
         check_unit(&found.unit);
         exploration.note(&found.unit, &found.defines);
     }
-    let _ = (kernel_variants(bytes), unity_defines(bytes, &[]));
+    let _ = unity_defines(bytes, &[]);
 }
 
 /// Every place that the expanded text comes from is one in a file.

@@ -25,8 +25,8 @@ pub use intrinsic::Intrinsic;
 pub use lower::{TextProblem, parse};
 pub use memo::Memo;
 pub use preprocess::{
-    Branch, Inactive, KernelVariant, Origins, Preprocessed, Taken, decode, kernel_variants, predefined,
-    preprocess, unity_defines,
+    Branch, Inactive, KernelVariant, Origins, Preprocessed, Taken, decode, predefined, preprocess,
+    unity_defines,
 };
 pub use print::outline;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use shaderlint_hlsl::{
-    Branch, FileSpan, Includes, MatrixOrder, NoIncludes, Preprocessed, Problem, SourceFile, kernel_variants,
-    preprocess,
+    Branch, FileSpan, Includes, MatrixOrder, NoIncludes, Preprocessed, Problem, SourceFile, preprocess,
 };
 
 /// A text of one line for each number.
@@ -576,8 +575,11 @@ fn the_order_of_matrices_holds_from_its_pragma_on() {
 #[test]
 fn configurations_of_kernels() {
     let text = "#pragma kernel First\n#pragma kernel Second SIZE = 4 WIDE\n # pragma kernel Third SIZE=4 WIDE // both\r\n\
-                #pragma kernels X Y\n#pragma kernel\n#pragma kernel Fourth WIDE";
-    let variants = kernel_variants(text.as_bytes());
+                #pragma kernels X Y\n#pragma kernel\n#pragma kernel Fourth \\\n  WIDE /* Z\n */ \n\
+                /*\n#pragma kernel Old A\n*/\n// \\\n#pragma kernel Older A\n#if 0\n#pragma kernel Never A\n#endif\n";
+    let variants = preprocess("a.compute", text.as_bytes(), &[], &NoIncludes)
+        .0
+        .kernels;
     let found: Vec<String> = variants
         .iter()
         .map(|variant| format!("{:?} {:?}", variant.kernels, variant.defines))

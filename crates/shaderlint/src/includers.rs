@@ -120,7 +120,11 @@ fn look(
     let readings = readings(name, &own, &project, &search, &settings, role);
     Ok(
         if readings.iter().any(|reading| !reading.numbers(is_it).is_empty()) {
-            Use::Read(readings)
+            if readings.iter().any(Reading::is_cut) {
+                Use::Unknown
+            } else {
+                Use::Read(readings)
+            }
         } else if includes_it(false) {
             Use::Unknown
         } else {

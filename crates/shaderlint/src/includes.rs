@@ -58,6 +58,15 @@ struct ByName {
     links: Vec<(PathBuf, PathBuf)>,
 }
 
+/// What holds for files that nobody asked for.
+pub(crate) trait OfWorkspace {
+    /// Whether the file is looked at by itself.
+    fn is_unit(&self, path: &Path) -> bool;
+
+    /// The file that another one includes so, by path from the root of the file system.
+    fn resolve(&self, from: &Path, written: &str) -> Option<PathBuf>;
+}
+
 /// The name of a file in lower case.
 fn name_of(path: &Path) -> Option<String> {
     Some(path.file_name()?.to_string_lossy().to_lowercase())
@@ -143,9 +152,9 @@ impl Files {
     }
 
     /// The files of the workspace that may include one of this name, directly or not, by path from the root of the file
-    /// system: only names are looked at. `is_unit` says which files are looked at by themselves, and is asked once of each.
-    pub fn mentioning(&self, file: &Path, is_unit: &dyn Fn(&Path) -> bool) -> BTreeSet<PathBuf> {
-        let by_name = self.mentions(&here(file), is_unit);
+    /// system: only names are looked at. `of_workspace` is asked once of each file.
+    pub fn mentioning(&self, file: &Path, of_workspace: &dyn OfWorkspace) -> BTreeSet<PathBuf> {
+        let by_name = self.mentions(&here(file), of_workspace);
         let names_of = |path: &Path| {
             let real = path.canonicalize().ok();
             let links = by_name.links.iter().filter(|(_, to)| real.as_ref() == Some(to));
@@ -171,9 +180,9 @@ impl Files {
         found
     }
 
-    /// What the units of the workspace, and what these mention in turn, have in their `#include` lines. Of a file that
-    /// is none of the workspace's, as one that git ignores, those of its folder are looked at too.
-    fn mentions(&self, of: &Path, is_unit: &dyn Fn(&Path) -> bool) -> Arc<ByName> {
+    /// What the units of the workspace, and what these mention in turn, have in their `#include` lines, be it hidden or
+    /// ignored. Of a file that is none of the workspace's, as one that git ignores, those of its folder are looked at too.
+    fn mentions(&self, of: &Path, of_workspace: &dyn OfWorkspace) -> Arc<ByName> {
         let mut mentions = lock(&self.mentions);
         let Mentions {
             named,
@@ -187,7 +196,7 @@ impl Files {
             .cloned()
             .collect::<BTreeSet<_>>();
         let with_kind = |path: PathBuf| {
-            let is_unit = units.contains(&path) || is_unit(&path);
+            let is_unit = units.contains(&path) || of_workspace.is_unit(&path);
             (path, is_unit)
         };
         let files = files.get_or_insert_with(|| {
@@ -211,30 +220,44 @@ impl Files {
                 .push(path);
         }
         let mut found = ByName::default();
-        let links = files.keys().filter(|path| path.is_symlink());
-        found.links = links
-            .filter_map(|link| Some((link.clone(), link.canonicalize().ok()?)))
-            .collect();
-        let mut seen: HashSet<&PathBuf> = HashSet::new();
+        let mut links: BTreeSet<PathBuf> = files.keys().filter(|path| path.is_symlink()).cloned().collect();
+        let mut seen: HashSet<PathBuf> = HashSet::new();
         let units = files.iter().filter(|(_, is_unit)| **is_unit);
-        let mut left: Vec<&PathBuf> = units.map(|(path, _)| path).collect();
+        let mut left: Vec<PathBuf> = units.map(|(path, _)| path.clone()).collect();
         while let Some(path) = left.pop() {
-            if !seen.insert(path) {
+            if !seen.insert(path.clone()) {
                 continue;
             }
             let mentioned = mentioned.entry(path.clone()).or_insert_with(|| {
-                let text = self.bytes_if(path, true).ok();
+                let text = self.bytes_if(&path, true).ok();
                 let text = text.and_then(|bytes| decode(&bytes));
                 text.map_or_else(Mentioned::default, |text| scan::mentioned(&text))
             });
             for name in &mentioned.names {
                 found.names.entry(name.clone()).or_default().push(path.clone());
-                left.extend(called.get(name).into_iter().flatten());
+                left.extend(called.get(name).into_iter().flatten().copied().cloned());
+            }
+            for written in &mentioned.written {
+                let beside = path.with_file_name(written.replace('\\', "/"));
+                if files.contains_key(&without_dots(&beside)) {
+                    continue;
+                }
+                // No walk comes to what is hidden or ignored, nor to other projects' include folders.
+                if let Some(path) = of_workspace.resolve(&path, written)
+                    && !files.contains_key(&path)
+                {
+                    links.extend(path.is_symlink().then(|| path.clone()));
+                    left.push(path);
+                }
             }
             if mentioned.by_macro {
-                found.anything.push(path.clone());
+                found.anything.push(path);
             }
         }
+        let links = links.into_iter();
+        found.links = links
+            .filter_map(|link| link.canonicalize().ok().map(|to| (link, to)))
+            .collect();
         let found = Arc::new(found);
         *by_name = Some(Arc::clone(&found));
         found

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result, ensure};
 #[cfg(feature = "gpu")]
 use shaderlint_hlsl::Shader;
-use shaderlint_hlsl::{FileId, FileSpan, Problem, SourceFile, Sources, decode};
+use shaderlint_hlsl::{FileId, FileSpan, Includes, Problem, SourceFile, Sources, decode};
 use shaderlint_linter::{
     Category, Diagnostic, Level, Report, Rule, Settings, ShaderModel, Suppression, settle, suppressions,
     unused_suppressions,
@@ -19,11 +19,11 @@ use shaderlint_rules::UNUSED_SUPPRESSION;
 use crate::args::SourceArgs;
 use crate::baseline::Baselines;
 use crate::callers;
-use crate::config::{Project, Projects, RuleArgs};
+use crate::config::{Project, Projects, RuleArgs, here};
 use crate::encoding::encoded_like;
 use crate::explain;
 use crate::includers;
-use crate::includes::{Files, Search};
+use crate::includes::{Files, OfWorkspace, Search};
 use crate::panics;
 use crate::scan;
 use crate::variants::{readings, union};
@@ -89,20 +89,13 @@ impl Options {
         }
     }
 
-    /// The files that may include this one: see [`Files::mentioning`]. What is looked at is what a project says it is, beside
-    /// what is called like a shader.
+    /// The files that may include this one: see [`Files::mentioning`].
     pub fn mentioning(&self, file: &Path) -> BTreeSet<PathBuf> {
-        // What holds for a file holds for those beside it.
-        let projects: RefCell<HashMap<PathBuf, Option<Arc<Project>>>> = RefCell::default();
-        let is_unit = |path: &Path| {
-            let mut projects = projects.borrow_mut();
-            let beside = path.parent().unwrap_or(path).to_owned();
-            let project = projects
-                .entry(beside)
-                .or_insert_with(|| (self.project_of)(path).ok());
-            walk::is_shader(path) || project.as_ref().is_some_and(|project| project.includes(path))
+        let of_workspace = ByFolder {
+            options: self,
+            projects: RefCell::default(),
         };
-        self.files.mentioning(file, &is_unit)
+        self.files.mentioning(file, &of_workspace)
     }
 
     /// The file that counts what is known of a project.
@@ -121,6 +114,39 @@ impl Options {
         let profile = project.profile.filter(|_| project.is_profile_of_run);
         let is_older = profile.is_some_and(|model| model < ShaderModel::MULTI_PREFIX);
         self.level(project, rule, path) != Level::Off && !(is_older && rule.category == Category::Perf)
+    }
+}
+
+/// What holds for a file holds for those beside it.
+struct ByFolder<'a> {
+    options: &'a Options,
+    projects: RefCell<HashMap<PathBuf, Arc<Project>>>,
+}
+
+impl ByFolder<'_> {
+    fn project_of(&self, path: &Path) -> Arc<Project> {
+        let folder = path.parent().unwrap_or(path).to_owned();
+        let mut projects = self.projects.borrow_mut();
+        let project = projects.entry(folder).or_insert_with(|| {
+            // A configuration that cannot be read is complained of elsewhere.
+            let project = (self.options.project_of)(path).unwrap_or_default();
+            self.options.files.allow(project.header_folders());
+            project
+        });
+        Arc::clone(project)
+    }
+}
+
+impl OfWorkspace for ByFolder<'_> {
+    fn is_unit(&self, path: &Path) -> bool {
+        walk::is_shader(path) || self.project_of(path).includes(path)
+    }
+
+    fn resolve(&self, from: &Path, written: &str) -> Option<PathBuf> {
+        let project = self.project_of(from);
+        let search = Search::new(&self.options.files, &project);
+        let file = search.resolve(&from.display().to_string(), written, false)?;
+        Some(here(Path::new(&file.path)))
     }
 }
 
@@ -417,7 +443,7 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
                 .push(format!("found in {kernels} of {name}, which includes this file"));
         }
     }
-    looked.is_in_part = !union.problems.is_empty() || !looked.report.stops.is_empty();
+    looked.is_in_part = union.is_cut || !union.problems.is_empty() || !looked.report.stops.is_empty();
     // What nobody looked at includes may be needed where it is.
     if role == Role::Unit && !looked.is_in_part && looked.report.problems.is_empty() {
         let findings = &mut looked.report.findings;

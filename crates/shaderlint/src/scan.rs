@@ -165,6 +165,8 @@ pub(crate) struct Mentioned {
     /// Names of files in lower case and without their folders: in `#include` lines, and in definitions of macros, which may
     /// stand in such lines.
     pub names: Vec<String>,
+    /// What the `#include` lines have, as written.
+    pub written: Vec<String>,
     /// An `#include` line has a macro, which may be defined elsewhere.
     pub by_macro: bool,
 }
@@ -172,8 +174,11 @@ pub(crate) struct Mentioned {
 pub(crate) fn mentioned(text: &[u8]) -> Mentioned {
     let mut found = Mentioned::default();
     for (word, line) in directives(text) {
-        let included = (word == Word::Include).then(|| name_in(&line));
-        found.by_macro |= included == Some(None);
+        if word == Word::Include {
+            let name = name_in(&line);
+            found.by_macro |= name.is_none();
+            found.written.extend(name.map(|(name, _)| name));
+        }
         let line = line.to_lowercase();
         let quoted = line.split(['"', '<', '>']).skip(1);
         let last = quoted.filter_map(|path| path.rsplit(['/', '\\']).next());
@@ -284,20 +289,21 @@ mod tests {
             assert_eq!(mentioned(text.as_bytes()).names.first(), Some(&name), "{text:?}");
         }
         let of = |text: &str| mentioned(text.as_bytes());
-        let names = |names: &[&str], by_macro| Mentioned {
+        let names = |names: &[&str], written: &[&str], by_macro| Mentioned {
             names: names.iter().map(|name| (*name).to_owned()).collect(),
+            written: written.iter().map(|name| (*name).to_owned()).collect(),
             by_macro,
         };
         assert_eq!(
             of("#define A \\\n <b/C.hlsl>\n\"d.hlsl\""),
-            names(&["c.hlsl"], false)
+            names(&["c.hlsl"], &[], false)
         );
         assert_eq!(
             of("#include HEADER\n#include \"b/common\"\n"),
-            names(&["common"], true)
+            names(&["common"], &["b/common"], true)
         );
         // Any text may be defined.
-        assert_eq!(of("#define A \"a\"\n#if 1\n\"a.hlsl\""), names(&[], false));
+        assert_eq!(of("#define A \"a\"\n#if 1\n\"a.hlsl\""), names(&[], &[], false));
         assert!(included(b"#define A \"a.hlsl\"").is_empty());
     }
 

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 use shaderlint_hlsl::{
     Configuration, Exploration, FileId, FileSpan, Function, Inactive, Includes, KernelVariant, Origins,
-    Preprocessed, Problem, Shader, Sources, Span, Wanted, kernel_variants, preprocess, read_preprocessed,
+    Preprocessed, Problem, Shader, Sources, Span, Wanted, preprocess, read_preprocessed,
 };
 use shaderlint_linter::{Diagnostic, FileEdit, Report, Settings, check_shader};
 use shaderlint_rules::RULES;
@@ -39,6 +39,8 @@ const TELLING: [&[u8]; 6] = [
     b".Append(",
 ];
 
+type Made = (Preprocessed, Vec<Problem>);
+
 /// A file under one set of definitions. Without the tree, which is much larger than all that.
 pub(crate) struct Reading {
     /// Said of a finding that the default reading has not; empty for that one.
@@ -50,8 +52,10 @@ pub(crate) struct Reading {
     problems: Vec<Problem>,
     report: Report,
     has_entry: bool,
-    /// Of the default one, where the file names definitions for its kernels.
-    unbuilt: Option<Unbuilt>,
+    /// Of the default one: more is declared beside it than is read.
+    is_cut: bool,
+    /// Of the default one: kernels that no build compiles as the file stands, but with what the file defines for them.
+    unbuilt: HashSet<String>,
     /// Of one that is of some kernels: functions that none of them comes to, of which it says nothing.
     aside: Vec<FileSpan>,
     /// What to define in further readings, where there are entry points of unknown size.
@@ -64,28 +68,18 @@ pub(crate) struct Reading {
     expanded: Option<(Vec<u8>, Origins)>,
 }
 
-/// Kernels that no build compiles as a file stands, but with what the file defines for them.
-struct Unbuilt {
-    kernels: HashSet<String>,
-    /// What they are compiled to is in other readings.
-    are_read: bool,
-}
-
 impl Reading {
     /// Takes out what was found in kernels that no build compiles so. It is given back where not all of their builds are read.
     fn take_unbuilt(&mut self) -> Vec<Diagnostic> {
-        let Some(of_no_build) = self.unbuilt.take() else {
-            return Vec::new();
-        };
         let is_built = |finding: &Diagnostic| {
             let mut kernels = finding.kernels.iter();
-            kernels.len() == 0 || kernels.any(|name| !of_no_build.kernels.contains(name))
+            kernels.len() == 0 || kernels.any(|name| !self.unbuilt.contains(name))
         };
         self.report.allowed.retain(|one| is_built(&one.finding));
         let findings = std::mem::take(&mut self.report.findings);
         let (findings, unbuilt): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_built);
         self.report.findings = findings;
-        if of_no_build.are_read { Vec::new() } else { unbuilt }
+        if self.is_cut { unbuilt } else { Vec::new() }
     }
 
     /// The numbers that the file has here which `is_it` tells by its path.
@@ -98,6 +92,11 @@ impl Reading {
     /// Whether something could not be read, or not be run to its end: what is not found may be there.
     pub fn is_in_part(&self) -> bool {
         !(self.problems.is_empty() && self.report.stops.is_empty())
+    }
+
+    /// Whether more is declared of the file than is read; the default one knows.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
     }
 
     /// Whether a comment of that file, at this place, allows something here.
@@ -170,26 +169,31 @@ pub(crate) fn readings(
     role: Role,
 ) -> Vec<Reading> {
     let preprocess = |defines: &[Definition]| preprocess(path, text, defines, includes);
-    let (as_it_stands, of_kernels): (Vec<KernelVariant>, Vec<KernelVariant>) = kernel_variants(text)
-        .into_iter()
-        .partition(|variant| variant.defines.is_empty());
+    let base = project.defines_of(text);
+    let (mut unit, problems) = preprocess(&base);
+    let kernels = std::mem::take(&mut unit.kernels).into_iter();
+    let (as_it_stands, of_kernels): (Vec<KernelVariant>, Vec<KernelVariant>) =
+        kernels.partition(|variant| variant.defines.is_empty());
     // A fix is in the file for all of them, also where they come to the same text.
     let of_project = project.variants.iter().map(|variant| &variant.defines);
     let of_all = of_project.chain(of_kernels.iter().map(|variant| &variant.defines));
     let given: Vec<&String> = of_all.flatten().map(|(name, _)| name).collect();
-    let check = |label: String, mut unit: Preprocessed, problems, kernels| {
-        unit.given.extend(given.iter().copied().cloned());
-        check(label, (unit, problems), kernels, settings, role)
-    };
-    let base = project.defines_of(text);
-    let (unit, problems) = preprocess(&base);
+    let check =
+        |label: String, defines: &[Definition], (mut unit, problems): Made, kernels: Option<&[String]>| {
+            unit.given.extend(given.iter().copied().cloned());
+            let mut reading = check(label, (unit, problems), kernels, settings, role);
+            if kernels.is_none() {
+                reading.unbuilt = unbuilt(&reading.report, text, defines, &as_it_stands, &of_kernels);
+            }
+            reading
+        };
     let outline = Preprocessed {
         inactive: unit.inactive.clone(),
         sources: unit.sources.clone(),
         ..Preprocessed::default()
     };
     let default_text = unit.text.clone();
-    let mut default = check(String::new(), unit, problems, None);
+    let mut default = check(String::new(), &base, (unit, problems), None);
     // A region may hold no more than the call of a function that does.
     let calls = default.uncalled.iter().map(|name| format!("{name}("));
     let calls: Vec<String> = calls.collect();
@@ -199,10 +203,7 @@ pub(crate) fn readings(
     };
     let mut exploration = Exploration::new(&is_telling);
     exploration.note(&outline, &base);
-    default.unbuilt = (!of_kernels.is_empty()).then(|| Unbuilt {
-        kernels: unbuilt(&default.report, text, &as_it_stands, &of_kernels),
-        are_read: of_kernels.len() + project.variants.len() <= MAX_VARIANTS,
-    });
+    default.is_cut = of_kernels.len() + project.variants.len() > MAX_VARIANTS;
     let mut readings = vec![default];
     // How else it is read is for those who include it to say.
     if role == Role::Included {
@@ -220,7 +221,7 @@ pub(crate) fn readings(
         exploration.note(&unit, &defines);
         if unit.text != default_text {
             let label = format!("in variant {}", variant.name);
-            readings.push(check(label, unit, problems, None));
+            readings.push(check(label, &defines, (unit, problems), None));
         }
     }
     for variant in &of_kernels {
@@ -231,7 +232,7 @@ pub(crate) fn readings(
         let (unit, problems) = preprocess(&defines);
         exploration.note(&unit, &defines);
         let label = format!("in kernel {}", variant.kernels.join(", "));
-        readings.push(check(label, unit, problems, Some(&variant.kernels)));
+        readings.push(check(label, &defines, (unit, problems), Some(&variant.kernels)));
     }
     let sizes: Vec<Vec<Definition>> = readings
         .first()
@@ -239,8 +240,8 @@ pub(crate) fn readings(
     let of_sizes = |under: &[Definition], sizes: &[Vec<Definition>]| {
         let readings = sizes.iter().take_while(|_| is_wanted()).map(|sizes| {
             let defines = overlaid(under, sizes);
-            let (unit, problems) = preprocess(&defines);
-            check(difference(&base, &defines), unit, problems, None)
+            let made = preprocess(&defines);
+            check(difference(&base, &defines), &defines, made, None)
         });
         sizes::agreed(readings.collect())
     };
@@ -256,7 +257,7 @@ pub(crate) fn readings(
         }) = exploration.next(preprocess)
     {
         let label = difference(&base, &defines);
-        let reading = check(label, unit, problems, None);
+        let reading = check(label, &defines, (unit, problems), None);
         let is_news = !reading.has_entry || sizes.is_empty();
         let with_sizes = of_sizes(&defines, if is_news { &reading.sizes } else { &[] });
         readings.push(reading);
@@ -265,27 +266,36 @@ pub(crate) fn readings(
     readings
 }
 
-/// The kernels of findings that are compiled with definitions alone: those that are named with some, that such a definition
-/// names, or whose name is put together.
+/// The kernels of findings that are not compiled under these definitions, but with others that the file has for them: those
+/// that are named with some, that such a definition names, or whose name is put together.
 fn unbuilt(
     report: &Report,
     text: &[u8],
+    defines: &[Definition],
     as_it_stands: &[KernelVariant],
     of_kernels: &[KernelVariant],
 ) -> HashSet<String> {
     let allowed = report.allowed.iter().map(|one| &one.finding);
     let found = report.findings.iter().chain(allowed);
-    let is_named =
-        |variants: &[KernelVariant], name: &String| variants.iter().any(|one| one.kernels.contains(name));
-    let defines = of_kernels.iter().flat_map(|one| &one.defines);
-    let is_unbuilt = |name: &&String| {
-        !is_named(as_it_stands, name)
-            && (is_named(of_kernels, name)
-                || defines.clone().any(|(macro_name, _)| macro_name == *name)
-                || scan::times_named(text, name) == 0)
+    let names = |variant: &KernelVariant, name: &String| variant.kernels.contains(name);
+    let is_met = |variant: &KernelVariant| variant.defines.iter().all(|one| defines.contains(one));
+    let is_built = |name: &&String| {
+        let mut named = of_kernels
+            .iter()
+            .filter(|variant| names(variant, name))
+            .peekable();
+        let mut of_all = of_kernels.iter().flat_map(|variant| &variant.defines);
+        if as_it_stands.iter().any(|variant| names(variant, name)) {
+            true
+        } else if named.peek().is_some() {
+            named.any(is_met)
+        } else {
+            of_all.all(|(macro_name, _)| macro_name != *name) && scan::times_named(text, name) > 0
+        }
     };
     let kernels = found.flat_map(|finding| &finding.kernels);
-    kernels.filter(|name| is_unbuilt(name)).cloned().collect()
+    let not_built = kernels.filter(|name| !of_kernels.is_empty() && !is_built(name));
+    not_built.cloned().collect()
 }
 
 /// With `kernels`, the others are no entry points: they are never compiled with these definitions.
@@ -330,7 +340,8 @@ fn check(
         problems,
         report,
         has_entry,
-        unbuilt: None,
+        is_cut: false,
+        unbuilt: HashSet::new(),
         aside,
         sizes,
         uncalled,

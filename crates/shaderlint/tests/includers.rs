@@ -203,15 +203,92 @@ fn an_includer_may_be_called_anything_and_name_the_file_by_a_macro() {
     );
 }
 
+/// What no walk through the workspace comes to, but an `#include` does.
+#[test]
+fn what_stands_between_may_be_hidden_ignored_or_elsewhere() {
+    let through = |path: &str| format!("#include \"{path}\"\n{OTHER}");
+    check(
+        "includers-hidden",
+        &[
+            (".gen/mid.h", "#include \"../sum.hlsl\"\n"),
+            ("other.hlsl", &through(".gen/mid.h")),
+        ],
+        &["."],
+        WITHHELD,
+    );
+    check(
+        "includers-ignored",
+        &[
+            (".gitignore", "gen/\n"),
+            ("gen/mid.h", "#include \"../sum.hlsl\"\n"),
+            ("other.hlsl", &through("GEN/mid.h")),
+        ],
+        &["."],
+        WITHHELD,
+    );
+    // In an include folder of another project.
+    let outside =
+        Folder::new("includers-outside").with("mid.h", "#include \"../includers-project/sum.hlsl\"\n");
+    let outside = outside.0.display().to_string().replace('\\', "/");
+    check(
+        "includers-project",
+        &[
+            ("a/other.hlsl", &through("mid.h")),
+            (
+                "a/shaderlint.toml",
+                &format!("[preprocess]\ninclude-dirs = [\"{outside}\"]\n"),
+            ),
+        ],
+        &["sum.hlsl"],
+        "hand-rolled-reduction: a/other.hlsl includes this file and uses it differently",
+    );
+}
+
+/// Of more variants than are read nothing is proved.
+#[test]
+fn all_variants_that_are_declared_have_a_say() {
+    let variants: String = (0..10)
+        .map(|n| {
+            format!(
+                "[[variant]]\nname = \"{n}\"\ndefines = {{ N = {n}, GROUP = {} }}\n",
+                if n == 9 { 64 } else { 32 }
+            )
+        })
+        .collect();
+    let other = other().replace(
+        "[numthreads(64",
+        "#ifndef GROUP\n#define GROUP 32\n#endif\n[numthreads(GROUP",
+    );
+    check(
+        "includers-many-variants",
+        &[
+            ("x/shaderlint.toml", &variants),
+            ("x/other.hlsl", &other.replace("sum.hlsl", "../sum.hlsl")),
+        ],
+        &["sum.hlsl"],
+        "hand-rolled-reduction: x/other.hlsl may include this file under other definitions",
+    );
+    check(
+        "own-many-variants",
+        &[("shaderlint.toml", &variants)],
+        &["sum.hlsl"],
+        "hand-rolled-reduction: not every variant that is declared was read",
+    );
+}
+
 #[test]
 #[cfg(unix)]
 fn an_includer_may_be_a_link_or_know_the_file_by_one() {
-    for (linked, link) in [("y/other.txt", "other.hlsl"), ("sum.hlsl", "summe.hlsl")] {
+    for (linked, link) in [
+        ("y/other.txt", "other.hlsl"),
+        ("sum.hlsl", "summe.hlsl"),
+        ("sum.hlsl", ".summe.hlsl"),
+    ] {
         let is_other = link == "other.hlsl";
         let text = if is_other {
             other()
         } else {
-            format!("#include \"summe.hlsl\"\n{OTHER}")
+            format!("#include \"{link}\"\n{OTHER}")
         };
         let path = if is_other { linked } else { "other.hlsl" };
         let folder = Folder::new(link).with("sum.hlsl", SUM).with(path, text);

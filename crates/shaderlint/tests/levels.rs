@@ -282,6 +282,14 @@ fn what_is_needed_outside_of_the_run_is_needed() {
     let unknown = format!("#if FEATURE > 7\n{racing}#endif\n");
     let unknown = folder("needed-unknown").with("b.hlsl", unknown);
     assert_eq!(said(&unknown, &["put.hlsli", "a.hlsl"]), none);
+    // Not all that is declared is read.
+    let of_kernels: String = (0..10).map(|n| format!("#pragma kernel main N={n}\n")).collect();
+    let text = format!(
+        "{of_kernels}#if N == 9\n#define COUNT 32\n#else\n#define COUNT 64\n#endif\n{}",
+        kernel(64, "#include \"put.hlsli\"").replace("#define COUNT 64\n", "")
+    );
+    let cut = folder("needed-by-the-tenth").with("b.compute", text);
+    assert!(!said(&cut, &[]).contains("unused"));
     // A file with a kernel of its own, that more include than are looked at.
     let own = kernel(64, put).replace("#define COUNT 64", "#ifndef COUNT\n#define COUNT 64\n#endif");
     let mut many = Folder::new("needed-by-many").with("put.hlsl", &own);

@@ -504,6 +504,19 @@ fn nothing_is_said_of_a_kernel_as_no_build_has_it() {
         of("built", &both),
         "a.compute:14:2: hillis-steele-scan Hillis\u{2013}Steele inclusive scan of 16 uints"
     );
+    // Nor what no line of the file is, nor under what a kernel has otherwise.
+    let one = RACE.replace("64", "SIZE").replace("main", "First");
+    let one = format!("#ifndef SIZE\n#define SIZE 8\n#endif\n{one}");
+    for lines in [
+        "/*\n#pragma kernel First SIZE=8\n*/\n#pragma kernel First SIZE=1\n",
+        "#pragma kernel First /* SIZE=8 */ SIZE=1\n",
+        "#pragma kernel First \\\n    SIZE=1\n",
+        "#if 0\n#pragma kernel First SIZE=8\n#endif\n#pragma kernel First SIZE=1\n",
+        "#pragma kernel First SIZE=1\n#ifdef LARGE\n#define SIZE 8\n#endif\n",
+    ] {
+        let said = of("unbuilt-lines", &format!("{lines}{one}"));
+        assert!(said.starts_with("nothing found"), "{lines}{said}");
+    }
     // Nobody says what becomes of it.
     let other = text.replace("kernel First SIZE=32", "kernel Other SIZE=32");
     assert_eq!(

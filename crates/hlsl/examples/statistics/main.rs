@@ -32,8 +32,8 @@ use gaps::{Level, Unit, first_line};
 use labels::Labels;
 use project::Project;
 use shaderlint_hlsl::{
-    Exploration, NoIncludes, Preprocessed, Problem, Shader, SourceFile, Span, kernel_variants, preprocess,
-    read, read_preprocessed,
+    Exploration, NoIncludes, Preprocessed, Problem, Shader, SourceFile, Span, preprocess, read,
+    read_preprocessed,
 };
 
 /// Examples shown of each cause.
@@ -141,6 +141,7 @@ impl Totals {
         let mut exploration = Exploration::new(&is_synchronising);
         exploration.note(&made.0, &[]);
         let expanded = made.0.text.len();
+        let kernels = made.0.kernels.clone();
         let (shader, problems) = self.read(made);
         let took = began.elapsed();
         self.note_all(&shader, &problems, is_counted, labelled);
@@ -155,10 +156,7 @@ impl Totals {
                 .filter(|problem| problem.message.starts_with("cannot find"));
             self.unresolved_includes += lacking.count();
         }
-        for variant in kernel_variants(&file.text)
-            .iter()
-            .filter(|variant| !variant.defines.is_empty())
-        {
+        for variant in kernels.iter().filter(|variant| !variant.defines.is_empty()) {
             let made = preprocess(&file.path, &file.text, &variant.defines, project);
             exploration.note(&made.0, &variant.defines);
             self.further(made, is_counted, labelled);

@@ -3,11 +3,11 @@
 use std::rc::Rc;
 
 use super::lex::{self, Class, Comment, Kind};
-use super::macros;
 use super::names::{Symbol, Token};
 use super::text::{SourceText, offset};
 use super::unit::{Condition, Unit};
 use super::{Branch, MAX_INCLUDE_DEPTH, MAX_INCLUSIONS, NOT_FOUND, Taken};
+use super::{kernels, macros};
 use crate::MatrixOrder;
 use crate::span::{FileId, FileSpan};
 
@@ -58,6 +58,10 @@ impl Unit<'_> {
                 let word = rest.get(begin..lex::word_end(rest, begin)).unwrap_or_default();
                 if word == b"once" {
                     self.once.insert(source.id);
+                }
+                if word == b"kernel" && source.id == FileId(0) {
+                    let argument = rest.get(begin + word.len()..).unwrap_or_default();
+                    kernels::note(&mut self.kernels, argument);
                 }
                 if word == b"pack_matrix" {
                     let argument = rest.get(begin + word.len()..).unwrap_or_default();

@@ -1,6 +1,8 @@
 //! Unity's `#pragma kernel NAME MACRO MACRO=VALUE`: the entry points of a file, each with definitions of its own; and
 //! what Unity itself defines for such a file.
 
+use super::lex;
+
 /// Entry points, and what is defined where they are compiled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KernelVariant {
@@ -9,29 +11,42 @@ pub struct KernelVariant {
     pub kernels: Vec<String>,
 }
 
-/// The sets of definitions that a file names for its entry points, in its order. Those of includes do not count.
-#[must_use]
-pub fn kernel_variants(text: &[u8]) -> Vec<KernelVariant> {
-    let mut found: Vec<KernelVariant> = Vec::new();
-    let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
-    for words in text.split(|byte| *byte == b'\n').filter_map(kernel) {
-        let mut words = words.into_iter();
-        let Some(name) = words.next() else { continue };
-        let defines: Vec<(String, String)> = words
-            .map(|word| match word.split_once('=') {
-                Some((name, value)) => (name.to_owned(), value.to_owned()),
-                None => (word, "1".to_owned()),
-            })
-            .collect();
-        match found.iter_mut().find(|known| known.defines == defines) {
-            Some(known) => known.kernels.push(name),
-            None => found.push(KernelVariant {
-                defines,
-                kernels: vec![name],
-            }),
+/// Adds an entry point, as it stands behind `#pragma kernel`.
+pub(super) fn note(found: &mut Vec<KernelVariant>, argument: &[u8]) {
+    let mut words = words(argument).into_iter();
+    let Some(name) = words.next() else { return };
+    let defines: Vec<(String, String)> = words
+        .map(|word| match word.split_once('=') {
+            Some((name, value)) => (name.to_owned(), value.to_owned()),
+            None => (word, "1".to_owned()),
+        })
+        .collect();
+    match found.iter_mut().find(|known| known.defines == defines) {
+        Some(known) => known.kernels.push(name),
+        None => found.push(KernelVariant {
+            defines,
+            kernels: vec![name],
+        }),
+    }
+}
+
+/// The words, without comments.
+fn words(argument: &[u8]) -> Vec<String> {
+    let mut plain = Vec::new();
+    let mut at = 0;
+    while let Some(byte) = argument.get(at) {
+        if let Some((_, end)) = lex::comment(argument, at) {
+            plain.push(b' ');
+            at = end;
+        } else {
+            plain.push(*byte);
+            at += 1;
         }
     }
-    found
+    let plain = String::from_utf8_lossy(&plain);
+    // Blanks around `=` mean nothing.
+    let parts: Vec<&str> = plain.split('=').map(str::trim).collect();
+    parts.join("=").split_whitespace().map(str::to_owned).collect()
 }
 
 /// What Unity defines for a file that names its entry points: no build is without, and headers leave out what compute
@@ -39,10 +54,7 @@ pub fn kernel_variants(text: &[u8]) -> Vec<KernelVariant> {
 /// platform among `defines` is taken in its place (Unity manual, "Built-in shader macros").
 #[must_use]
 pub fn unity_defines(text: &[u8], defines: &[(String, String)]) -> Vec<(String, String)> {
-    if !text
-        .split(|byte| *byte == b'\n')
-        .any(|line| kernel(line).is_some())
-    {
+    if !text.split(|byte| *byte == b'\n').any(is_kernel) {
         return Vec::new();
     }
     let has_platform = defines.iter().any(|(name, _)| name.starts_with("SHADER_API_"));
@@ -57,17 +69,11 @@ pub fn unity_defines(text: &[u8], defines: &[(String, String)]) -> Vec<(String, 
         .collect()
 }
 
-/// The words behind `#pragma kernel`.
-fn kernel(line: &[u8]) -> Option<Vec<String>> {
-    let line = line.trim_ascii_start().strip_prefix(b"#")?;
-    let line = line.trim_ascii_start().strip_prefix(b"pragma")?;
-    let line = line.trim_ascii_start().strip_prefix(b"kernel")?;
-    if !line.first().is_some_and(u8::is_ascii_whitespace) {
-        return None;
+/// Whether a line is a `#pragma kernel`.
+fn is_kernel(line: &[u8]) -> bool {
+    let mut rest = Some(line);
+    for word in [&b"#"[..], b"pragma", b"kernel"] {
+        rest = rest.and_then(|rest| rest.trim_ascii_start().strip_prefix(word));
     }
-    let line = String::from_utf8_lossy(line).into_owned();
-    let line = line.split("//").next().unwrap_or_default();
-    // Blanks around `=` mean nothing.
-    let parts: Vec<&str> = line.split('=').map(str::trim).collect();
-    Some(parts.join("=").split_whitespace().map(str::to_owned).collect())
+    rest.and_then(<[u8]>::first).is_some_and(u8::is_ascii_whitespace)
 }

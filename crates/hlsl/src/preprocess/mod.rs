@@ -24,7 +24,7 @@ mod unit;
 use crate::span::{FileSpan, Problem, Sources};
 use crate::{Includes, MatrixOrder};
 
-pub use kernels::{KernelVariant, kernel_variants, unity_defines};
+pub use kernels::{KernelVariant, unity_defines};
 pub use origins::Origins;
 pub(crate) use predefined::is_predefined;
 pub use predefined::predefined;
@@ -65,6 +65,9 @@ pub struct Preprocessed {
     pub gaps: Vec<u32>,
     /// Each `#pragma pack_matrix` with the place in the text from which on it holds, in order.
     pub matrix_orders: Vec<(u32, MatrixOrder)>,
+    /// What the file asked for names by `#pragma kernel`, in its order, by what is defined for it. Those of includes do not
+    /// count.
+    pub kernels: Vec<KernelVariant>,
     /// An `#error` stands in it.
     pub is_refused: bool,
     /// Names that are defined from outside of the files.

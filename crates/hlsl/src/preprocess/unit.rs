@@ -10,7 +10,7 @@ use super::macros::{self, Macro};
 use super::names::{Names, Symbol, Token};
 use super::origins::Output;
 use super::text::{self, SourceText};
-use super::{Branch, Inactive, MAX_MESSAGE, MAX_PROBLEMS, MAX_TEXT, Preprocessed, Taken};
+use super::{Branch, Inactive, KernelVariant, MAX_MESSAGE, MAX_PROBLEMS, MAX_TEXT, Preprocessed, Taken};
 use crate::span::{FileId, FileSpan, Problem, SourceFile, Sources};
 use crate::{Includes, MatrixOrder};
 
@@ -65,6 +65,7 @@ pub(super) struct Unit<'a> {
     /// Where in the expanded text files would stand that are not read.
     pub gaps: Vec<u32>,
     pub matrix_orders: Vec<(u32, MatrixOrder)>,
+    pub kernels: Vec<KernelVariant>,
     pub is_refused: bool,
     /// How far the expanded text was looked through for braces, and how many are open there.
     pub braces: (usize, u32),
@@ -110,6 +111,7 @@ impl<'a> Unit<'a> {
             bytes_read: 0,
             gaps: Vec::new(),
             matrix_orders: Vec::new(),
+            kernels: Vec::new(),
             is_refused: false,
             braces: (0, 0),
             inactive: Vec::new(),
@@ -158,6 +160,7 @@ impl<'a> Unit<'a> {
             inactive,
             gaps: self.gaps,
             matrix_orders: self.matrix_orders,
+            kernels: self.kernels,
             is_refused: self.is_refused,
             given: defines.iter().map(|(name, _)| name.clone()).collect(),
         };

@@ -3,7 +3,7 @@
 use shaderlint_hlsl::{FileId, FileSpan, Inactive, Problem, Sources, Taken};
 use shaderlint_linter::{Allowed, Category, Diagnostic, Report};
 
-use super::{Reading, contains, file_called, holds, text_of};
+use super::{MAX_VARIANTS, Reading, contains, file_called, holds, text_of};
 
 /// How the names of wave intrinsics begin.
 const WAVE_INTRINSICS: [&[u8]; 9] = [
@@ -27,6 +27,8 @@ pub(crate) struct Union {
     pub elsewhere: Vec<Problem>,
     pub report: Report,
     pub has_entry: bool,
+    /// More variants are declared than were read.
+    pub is_cut: bool,
     /// The functions that the default reading does not call, if it has a kernel.
     pub uncalled: Option<Vec<String>>,
     /// As in [`Reading`].
@@ -41,6 +43,19 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
         .into_iter()
         .map(|reading| moved(reading, &mut union.sources))
         .collect();
+    union.is_cut = readings.first().is_some_and(Reading::is_cut);
+    if union.is_cut {
+        let findings = readings
+            .iter_mut()
+            .flat_map(|reading| &mut reading.report.findings);
+        findings.for_each(|finding| finding.withdraw("not every variant that is declared was read"));
+        union.elsewhere.push(Problem {
+            message: format!(
+                "more than {MAX_VARIANTS} variants or sets of definitions of kernels: the others are not read"
+            ),
+            place: None,
+        });
+    }
     keep_fixes_all_readings_agree_on(&mut readings);
     let mut unbuilt = Vec::new();
     for mut reading in readings {
