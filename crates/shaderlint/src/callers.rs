@@ -12,7 +12,7 @@ use anyhow::Result;
 use shaderlint_hlsl::{SourceFile, decode};
 use shaderlint_linter::Diagnostic;
 
-use crate::config::shown;
+use crate::config::{Definition, shown};
 use crate::includes::{Search, is_same};
 use crate::lint::{Looked, Options};
 use crate::scan;
@@ -82,10 +82,12 @@ fn named_in(
         .to_lowercase();
     let says = |text: &[u8]| scan::mentioned(text).names.contains(&file_name);
     let of_variants = project.variants.iter().flat_map(|variant| &variant.defines);
-    let mut defined = project.defines.iter().chain(of_variants);
+    let defined: Vec<&Definition> = project.defines.iter().chain(of_variants).collect();
     let includes_it = includes_one(false, &is_it)
         || includes_one(true, &is_it)
-            && (defined.any(|(_, value)| value.to_lowercase().contains(&file_name))
+            && (defined
+                .iter()
+                .any(|(_, value)| value.to_lowercase().contains(&file_name))
                 || says(&text)
                 || includes_one(false, &|file| says(&file.text)));
     if !includes_it {
@@ -93,7 +95,9 @@ fn named_in(
     }
     let is_named = |wanted: &String| {
         let names_it = |text: &[u8]| scan::times_named(text, wanted) > 0;
-        names_it(&text) || includes_one(true, &|file| !is_it(file) && names_it(&file.text))
+        defined.iter().any(|(_, value)| names_it(value.as_bytes()))
+            || names_it(&text)
+            || includes_one(true, &|file| !is_it(file) && names_it(&file.text))
     };
     Ok(Some(
         names.iter().filter(|name| is_named(name)).cloned().collect(),

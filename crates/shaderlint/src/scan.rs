@@ -45,11 +45,7 @@ pub(crate) fn times_named(text: &[u8], name: &str) -> usize {
         let length = match rest {
             [b'/', b'/', ..] => memchr::memchr2(b'\n', b'\r', rest).unwrap_or(rest.len()),
             [b'/', b'*', body @ ..] => memchr::memmem::find(body, b"*/").map_or(rest.len(), |end| end + 4),
-            // One that is not ended on its line is none.
-            [b'"', body @ ..] => match memchr::memchr3(b'"', b'\n', b'\r', body) {
-                Some(end) if body.get(end) == Some(&b'"') => end + 2,
-                _ => 1,
-            },
+            [b'"', body @ ..] => string(body).map_or(1, |length| length + 1),
             _ => {
                 let length = rest.iter().take_while(|byte| is_part(**byte)).count();
                 times += usize::from(rest.get(..length) == Some(bytes));
@@ -68,21 +64,52 @@ pub(crate) fn times_named(text: &[u8], name: &str) -> usize {
             .count()
 }
 
+/// The length of a string from behind its `"`. One that is not ended on its line is none.
+fn string(body: &[u8]) -> Option<usize> {
+    let mut at = 0;
+    loop {
+        match body.get(at)? {
+            b'"' => return Some(at + 1),
+            b'\n' | b'\r' => return None,
+            b'\\' => at += 2,
+            _ => at += 1,
+        }
+    }
+}
+
 /// Whether the definition, from behind `#define`, may paste this name: of the words beside its `##`, those that are no
 /// parameters are in the name, in their order.
 fn may_paste(definition: &str, name: &str) -> bool {
     let (parameters, body) = definition.split_once(')').unwrap_or(("", definition));
     let parameters: Vec<&str> = parameters.split(|c: char| !is_part_of_name(c)).collect();
-    let chains = body.split(|c: char| !(is_part_of_name(c) || c == '#' || c.is_whitespace()));
-    let pasted = chains.filter(|chain| chain.contains("##"));
-    pasted.into_iter().any(|chain| {
-        let mut rest = Some(name);
-        let pieces = chain.split("##").flat_map(str::split_whitespace);
-        for piece in pieces.filter(|piece| !parameters.contains(piece)) {
-            rest = rest.and_then(|rest| Some(rest.split_once(piece)?.1));
-        }
-        rest.is_some()
+    let is_open = |word: &&str| *word == "__VA_ARGS__" || parameters.contains(word);
+    let parts = body.split(|c: char| !(is_part_of_name(c) || c == '#' || c.is_whitespace()));
+    let parts = parts.filter(|part| part.contains("##"));
+    parts.into_iter().any(|part| {
+        let mut pieces = part
+            .split("##")
+            .map(|piece| piece.split_whitespace().collect::<Vec<_>>());
+        // What stands before the last word, or behind the first one, is no part of what is pasted.
+        let mut rest = pieces
+            .next()
+            .and_then(|first| after(name, first.last(), &is_open));
+        pieces.any(|piece| {
+            rest = rest.and_then(|rest| after(rest, piece.first(), &is_open));
+            let may_be = rest.is_some();
+            if piece.len() > 1 {
+                rest = after(name, piece.last(), &is_open);
+            }
+            may_be
+        })
     })
+}
+
+/// What of the name is left behind the word, if it is in it; all of it behind a word that may be any.
+fn after<'n>(name: &'n str, word: Option<&&str>, is_open: &dyn Fn(&&str) -> bool) -> Option<&'n str> {
+    match word {
+        Some(word) if !is_open(word) => Some(name.split_once(*word)?.1),
+        _ => Some(name),
+    }
 }
 
 fn is_part_of_name(c: char) -> bool {
@@ -316,7 +343,7 @@ mod tests {
             3
         );
         assert_eq!(times(b"#define REDUCE sum\n// \\\nsum"), 2);
-        assert_eq!(times(b"// sum\rsum \"sum /*\" sum \" sum"), 3);
+        assert_eq!(times(b"// sum\rsum \"sum \\\" /*\" sum \" sum"), 3);
         assert_eq!(times(b""), 0);
     }
 
@@ -329,6 +356,10 @@ mod tests {
             "#define F32(name) name##_f32",
             "#define PASTE(a, b) a##b",
             "#define SUM_OF(a, b) a##_##b",
+            "#define SUM return sum_##f32",
+            "#define SUM(type) return sum_##type else",
+            "#define ALL(...) sum_##__VA_ARGS__",
+            "#define TWO(a) max_##a sum_##a",
         ] {
             assert_eq!(pasted(text), 1, "{text}");
         }
@@ -336,6 +367,7 @@ mod tests {
             "#define ARGS(name) Texture2D name, SamplerState sampler##name",
             "#define MAX(type) max_##type",
             "#define F16(name) name##_f16",
+            "#define MAX(type) sum_ max_##type",
             "a ## b",
         ] {
             assert_eq!(pasted(text), 0, "{text}");

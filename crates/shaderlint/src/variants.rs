@@ -183,7 +183,8 @@ pub(crate) fn readings(
             unit.given.extend(given.iter().copied().cloned());
             let mut reading = check(label, (unit, problems), kernels, settings, role);
             if kernels.is_none() {
-                reading.unbuilt = unbuilt(&reading.report, text, defines, &as_it_stands, &of_kernels);
+                let added: Vec<&Definition> = defines.iter().filter(|one| !base.contains(one)).collect();
+                reading.unbuilt = unbuilt(&reading, &added, &as_it_stands, &of_kernels);
             }
             reading
         };
@@ -266,36 +267,43 @@ pub(crate) fn readings(
     readings
 }
 
-/// The kernels of findings that are not compiled under these definitions, but with others that the file has for them: those
+/// The kernels of findings that are not compiled with these definitions, but with others that the file has for them: those
 /// that are named with some, that such a definition names, or whose name is put together.
 fn unbuilt(
-    report: &Report,
-    text: &[u8],
-    defines: &[Definition],
+    reading: &Reading,
+    defines: &[&Definition],
     as_it_stands: &[KernelVariant],
     of_kernels: &[KernelVariant],
 ) -> HashSet<String> {
-    let allowed = report.allowed.iter().map(|one| &one.finding);
-    let found = report.findings.iter().chain(allowed);
-    let names = |variant: &KernelVariant, name: &String| variant.kernels.contains(name);
-    let is_met = |variant: &KernelVariant| variant.defines.iter().all(|one| defines.contains(one));
-    let is_built = |name: &&String| {
-        let mut named = of_kernels
+    if of_kernels.is_empty() {
+        return HashSet::new();
+    }
+    let allowed = reading.report.allowed.iter().map(|one| &one.finding);
+    let found = reading.report.findings.iter().chain(allowed);
+    let names = |variant: &&KernelVariant, name: &String| variant.kernels.contains(name);
+    let of_some = |name: &str| {
+        of_kernels
             .iter()
-            .filter(|variant| names(variant, name))
-            .peekable();
-        let mut of_all = of_kernels.iter().flat_map(|variant| &variant.defines);
-        if as_it_stands.iter().any(|variant| names(variant, name)) {
-            true
-        } else if named.peek().is_some() {
+            .flat_map(|variant| &variant.defines)
+            .any(|(known, _)| known == name)
+    };
+    // What other kernels have is not defined for this one.
+    let is_met = |variant: &KernelVariant| {
+        let mut others = defines.iter().filter(|one| !variant.defines.contains(one));
+        variant.defines.iter().all(|one| defines.contains(&one)) && others.all(|(name, _)| !of_some(name))
+    };
+    let is_built = |name: &&String| {
+        let all = as_it_stands.iter().chain(of_kernels);
+        let mut named = all.filter(|variant| names(variant, name)).peekable();
+        if named.peek().is_some() {
             named.any(is_met)
         } else {
-            of_all.all(|(macro_name, _)| macro_name != *name) && scan::times_named(text, name) > 0
+            let mut files = reading.sources.files.iter();
+            !of_some(name) && files.any(|file| scan::times_named(&file.text, name) > 0)
         }
     };
     let kernels = found.flat_map(|finding| &finding.kernels);
-    let not_built = kernels.filter(|name| !of_kernels.is_empty() && !is_built(name));
-    not_built.cloned().collect()
+    kernels.filter(|name| !is_built(name)).cloned().collect()
 }
 
 /// With `kernels`, the others are no entry points: they are never compiled with these definitions.

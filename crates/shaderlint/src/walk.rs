@@ -104,7 +104,7 @@ fn folder(
 /// Every file in a folder but those that are hidden or ignored, and links.
 pub(crate) fn tree(root: &Path) -> impl Iterator<Item = PathBuf> {
     let files = entries(root).filter(|entry| entry.file_type().is_some_and(|kind| kind.is_file()));
-    files.map(path_of)
+    files.map(|entry| path_of(&entry))
 }
 
 /// The same with links to files.
@@ -113,7 +113,7 @@ pub(crate) fn tree_with_links(root: &Path) -> impl Iterator<Item = PathBuf> {
         let kind = entry.file_type();
         kind.is_some_and(|kind| kind.is_file() || kind.is_symlink() && entry.path().is_file())
     };
-    entries(root).filter(is_file).map(path_of)
+    entries(root).filter(is_file).map(|entry| path_of(&entry))
 }
 
 fn entries(root: &Path) -> impl Iterator<Item = DirEntry> {
@@ -124,7 +124,7 @@ fn entries(root: &Path) -> impl Iterator<Item = DirEntry> {
     walk.filter_map(Result::ok)
 }
 
-fn path_of(entry: DirEntry) -> PathBuf {
+fn path_of(entry: &DirEntry) -> PathBuf {
     entry
         .path()
         .strip_prefix(".")

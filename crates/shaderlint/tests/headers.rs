@@ -269,6 +269,16 @@ nothing found in 2 files
         let folder = folder.with("a.hlsl", kernel);
         said(&folder, &[definition])
     };
+    let named = Folder::new("called-by-definition").with("largest.hlsli", LARGEST);
+    let named = named.with(
+        "a.hlsl",
+        kernel("\n#ifdef FN\n    float m = 0; FN(gi & 15, m);\n#endif"),
+    );
+    let named = named.with(
+        "shaderlint.toml",
+        "[[variant]]\nname = \"a\"\ndefines = { FN = \"Largest\" }\n",
+    );
+    assert!(!said(&named, &[]).contains("SV_GroupIndex"));
     assert!(by_macro("-DHEADER=\"other.hlsli\"").contains("SV_GroupIndex"));
     assert!(!by_macro("-DHEADER=\"largest.hlsli\"").contains("SV_GroupIndex"));
     // In the header itself, in what is not read by default.

@@ -247,14 +247,11 @@ fn what_stands_between_may_be_hidden_ignored_or_elsewhere() {
 /// Of more variants than are read nothing is proved.
 #[test]
 fn all_variants_that_are_declared_have_a_say() {
-    let variants: String = (0..10)
-        .map(|n| {
-            format!(
-                "[[variant]]\nname = \"{n}\"\ndefines = {{ N = {n}, GROUP = {} }}\n",
-                if n == 9 { 64 } else { 32 }
-            )
-        })
-        .collect();
+    let variant = |n| {
+        let group = if n == 9 { 64 } else { 32 };
+        format!("[[variant]]\nname = \"{n}\"\ndefines = {{ N = {n}, GROUP = {group} }}\n")
+    };
+    let variants = (0..10).map(variant).collect::<Vec<_>>().concat();
     let other = other().replace(
         "[numthreads(64",
         "#ifndef GROUP\n#define GROUP 32\n#endif\n[numthreads(GROUP",

@@ -107,6 +107,15 @@ impl Terms {
         {
             return false;
         }
+        let elected = |of: &[Condition]| {
+            of.iter()
+                .filter_map(|one| self.elected(one))
+                .collect::<Vec<u32>>()
+        };
+        let (elected_a, elected_b) = (elected(&of_a), elected(&of_b));
+        if !elected_a.is_empty() && elected_a != elected_b {
+            return false;
+        }
         let others = |of: &[Condition]| inputs_of(of).union(common).copied().collect::<BTreeSet<u64>>();
         let (all_a, all_b) = (others(&of_a), others(&of_b));
         let rest_a = shared_part(of_a, &all_b);
@@ -123,6 +132,27 @@ impl Terms {
                 rest.iter()
                     .all(|condition| (sample.value(&condition.value) != 0) == condition.holds)
             })
+    }
+
+    /// The number that a condition asks of something that came of what was not followed, such as a loop: `gi == best`. That may
+    /// be the same for all threads, so of two who ask for other numbers it may hold for one alone.
+    fn elected(&self, condition: &Condition) -> Option<u32> {
+        let Some(Term::Apply(Op::Binary(op, _), [left, right])) = self.single(&condition.value) else {
+            return None;
+        };
+        let is_equality = match op {
+            BinaryOp::Equal => condition.holds,
+            BinaryOp::NotEqual => !condition.holds,
+            _ => false,
+        };
+        let (number, other) = match (left.known(), right.known()) {
+            (Some(number), None) => (number, right),
+            (None, Some(number)) => (number, left),
+            _ => return None,
+        };
+        let is_unfollowed =
+            |term: &Term<'_>| matches!(term, Term::Fresh(_) | Term::Apply(Op::Havoc { .. }, _));
+        (is_equality && self.is_made_of(other, is_unfollowed)).then_some(number)
     }
 
     /// The conditions that a guard is made of, all of which must hold.

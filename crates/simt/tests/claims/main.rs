@@ -105,6 +105,30 @@ fn one_thread_is_no_claim() {
     }
 }
 
+/// All threads go through the same loop, which is not followed: who is found there is one.
+#[test]
+fn one_thread_that_a_loop_finds_is_no_claim() {
+    for search in [
+        "uint best = 0; for (uint i = 1; i < 64; ++i) { if (Src[i] > 4) { best = i; break; } }",
+        "uint best = 0; while (Src[best] != 0) ++best;",
+        "uint best = 0; for (uint i = 0; i < n; ++i) if (Src[i] > Src[best]) best = i;",
+        "u[gi] = Src[id.x]; GroupMemoryBarrierWithGroupSync(); uint best = 0; for (uint i = 1; i < 64; ++i) if (u[i] < u[best]) best = i;",
+    ] {
+        let shared = "groupshared uint u[64];";
+        for guard in ["gi == best", "!(gi != best)", "best == 3 * gi"] {
+            check(
+                shared,
+                &format!("{search} if ({guard}) InterlockedAdd(C[0], 1);"),
+                &[],
+            );
+        }
+        for guard in ["best == 3", "gi < best"] {
+            let claim = format!("{search} if ({guard}) InterlockedAdd(C[0], 1);");
+            check(shared, &claim, &["sum"]);
+        }
+    }
+}
+
 #[test]
 fn a_leader_among_those_that_are_left_is_one() {
     let claim = "{ uint s; InterlockedAdd(C[0], 1, s); Out[s] = 1; }";
