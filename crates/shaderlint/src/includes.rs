@@ -202,12 +202,15 @@ impl Files {
         let files = files.get_or_insert_with(|| {
             let folders = lock(&self.fence).clone();
             let found = folders.iter().flat_map(|folder| walk::tree_with_links(folder));
-            found.chain(units.iter().cloned()).map(with_kind).collect()
+            found.map(with_kind).collect()
         });
-        if !files.contains_key(of) {
-            let around = of.parent().into_iter().flat_map(walk::tree_with_links);
-            files.extend(around.chain([of.to_owned()]).map(with_kind));
-            *by_name = None;
+        // What git ignores no walk comes to, nor to what is beside it.
+        for path in units.iter().map(PathBuf::as_path).chain([of]) {
+            if !files.contains_key(path) {
+                let around = path.parent().into_iter().flat_map(walk::tree_with_links);
+                files.extend(around.chain([path.to_owned()]).map(with_kind));
+                *by_name = None;
+            }
         }
         if let Some(known) = by_name {
             return Arc::clone(known);
