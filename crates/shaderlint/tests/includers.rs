@@ -244,6 +244,18 @@ fn what_stands_between_may_be_hidden_ignored_or_elsewhere() {
     );
 }
 
+/// Beside a file that git ignores and that is named, its includers are ignored, too.
+#[test]
+fn what_is_beside_an_ignored_file_has_a_say() {
+    let folder = Folder::new("includers-beside-ignored")
+        .with(".git/HEAD", "")
+        .with(".gitignore", "lib/\n")
+        .with("lib/sum.hlsl", SUM)
+        .with("lib/other.hlsl", other());
+    folder.run(&["--fix", "--unsafe-fixes", "lib/sum.hlsl"]);
+    assert_eq!(fs::read_to_string(folder.0.join("lib/sum.hlsl")).unwrap(), SUM);
+}
+
 /// Of more variants than are read nothing is proved.
 #[test]
 fn all_variants_that_are_declared_have_a_say() {
