@@ -13,6 +13,7 @@ use shaderlint_hlsl::{SourceFile, decode};
 use shaderlint_linter::Diagnostic;
 
 use crate::config::{Definition, shown};
+use crate::includers;
 use crate::includes::{Search, is_same};
 use crate::lint::{Looked, Options};
 use crate::scan;
@@ -31,7 +32,7 @@ pub(crate) fn keep_what_nothing_calls(looked: &mut Looked, alone: &[String], tex
     let includers = if left.is_empty() {
         BTreeSet::new()
     } else {
-        options.mentioning(&path)
+        includers::mentioning(&path, options)
     };
     for includer in includers {
         if options.stop.is_set() || left.is_empty() {

@@ -1,4 +1,4 @@
-//! What the files that include another one make of its fixes.
+//! What the files that include another one make of its fixes, and of its comments.
 //!
 //! A fix is proved of a file as it is read by itself. Whoever includes the file compiles the same text with macros and
 //! beside functions of their own, and there it may be wrong: a group of 64 threads needs more wave totals than the 32
@@ -6,20 +6,66 @@
 //! is to be looked at, bears it out in all of its readings ([`Reading::bears_out`]). Where one includes it only under
 //! definitions that nobody tried, nothing is known, and there is no fix either.
 
-use std::path::Path;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use anyhow::Result;
-use shaderlint_hlsl::{SourceFile, decode};
+use shaderlint_hlsl::{Includes, SourceFile, decode};
 use shaderlint_linter::{Diagnostic, Rule, Settings, Verdict};
 
-use crate::config::shown;
-use crate::includes::{Search, is_same};
+use crate::config::{Project, here, shown};
+use crate::includes::{OfWorkspace, Search, is_same};
 use crate::lint::{Looked, Options, Role};
 use crate::scan;
 use crate::variants::{Reading, readings};
+use crate::walk;
 
 /// Of a file that more than so many include nothing is fixed.
 const MAX_INCLUDERS: usize = 32;
+
+/// The files of the workspace that may include this one, directly or not: see [`Files::mentioning`](crate::includes::Files).
+pub(crate) fn mentioning(file: &Path, options: &Options) -> BTreeSet<PathBuf> {
+    let of_workspace = ByFolder {
+        options,
+        projects: RefCell::default(),
+    };
+    options.files.mentioning(file, &of_workspace)
+}
+
+/// What holds for a file holds for those beside it.
+struct ByFolder<'a> {
+    options: &'a Options,
+    projects: RefCell<HashMap<PathBuf, Arc<Project>>>,
+}
+
+impl ByFolder<'_> {
+    fn project_of(&self, path: &Path) -> Arc<Project> {
+        let folder = path.parent().unwrap_or(path).to_owned();
+        let mut projects = self.projects.borrow_mut();
+        let project = projects.entry(folder).or_insert_with(|| {
+            // A configuration that cannot be read is complained of elsewhere.
+            let project = (self.options.project_of)(path).unwrap_or_default();
+            self.options.files.allow(project.header_folders());
+            project
+        });
+        Arc::clone(project)
+    }
+}
+
+impl OfWorkspace for ByFolder<'_> {
+    fn is_unit(&self, path: &Path) -> bool {
+        walk::is_shader(path) || self.project_of(path).includes(path)
+    }
+
+    fn resolve(&self, from: &Path, written: &str) -> Option<PathBuf> {
+        let project = self.project_of(from);
+        let search = Search::new(&self.options.files, &project);
+        let file = search.resolve(&from.display().to_string(), written, false)?;
+        Some(here(Path::new(&file.path)))
+    }
+}
 
 /// What was found in a file has fixes only where all who include it agree, and a comment in it is without need only where
 /// none of them needs it. `text` is what it was looked at with.
@@ -30,7 +76,7 @@ pub(crate) fn keep_what_all_includers_agree_on(looked: &mut Looked, text: &[u8],
     }
     let path = Path::new(&looked.path).to_owned();
     let is_it = |other: &str| is_same(Path::new(other), &path);
-    for includer in options.mentioning(&path) {
+    for includer in mentioning(&path, options) {
         if options.stop.is_set() || is_same(&includer, &path) {
             continue;
         }

@@ -3,9 +3,11 @@
 //! Real projects are written on Windows and built with include paths that no file in them states. So names match in
 //! any case, and what is found nowhere is looked up in the tree by the end of its path.
 
+mod mentions;
+
 use std::cell::RefCell;
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
@@ -14,8 +16,9 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use shaderlint_hlsl::{FileId, FileSpan, Includes, Problem, SourceFile, Sources, decode};
 
 use crate::config::{Project, here};
-use crate::scan::{self, Mentioned};
 use crate::walk;
+use mentions::Mentions;
+pub(crate) use mentions::OfWorkspace;
 
 /// The files of a run: each is read once, each folder listed once, and the trees are searched only if need be.
 pub(crate) struct Files {
@@ -33,43 +36,6 @@ pub(crate) struct Files {
     /// What is looked at is read in these folders only, too.
     guards_inputs: bool,
     mentions: Mutex<Mentions>,
-}
-
-/// Which files mention which.
-#[derive(Default)]
-struct Mentions {
-    /// What was asked for by name.
-    named: BTreeSet<PathBuf>,
-    /// The files of the workspace, and whether they are looked at by themselves.
-    files: Option<BTreeMap<PathBuf, bool>>,
-    /// What shaders mention, and what is mentioned itself, by path.
-    mentioned: HashMap<PathBuf, Mentioned>,
-    by_name: Option<Arc<ByName>>,
-}
-
-/// Who mentions what.
-#[derive(Default)]
-struct ByName {
-    /// The files that mention a name.
-    names: HashMap<String, Vec<PathBuf>>,
-    /// The files that include what a macro says, which may be defined elsewhere: they may mention anything.
-    anything: Vec<PathBuf>,
-    /// The links among the files, and where they lead.
-    links: Vec<(PathBuf, PathBuf)>,
-}
-
-/// What holds for files that nobody asked for.
-pub(crate) trait OfWorkspace {
-    /// Whether the file is looked at by itself.
-    fn is_unit(&self, path: &Path) -> bool;
-
-    /// The file that another one includes so, by path from the root of the file system.
-    fn resolve(&self, from: &Path, written: &str) -> Option<PathBuf>;
-}
-
-/// The name of a file in lower case.
-fn name_of(path: &Path) -> Option<String> {
-    Some(path.file_name()?.to_string_lossy().to_lowercase())
 }
 
 impl Files {
@@ -119,7 +85,7 @@ impl Files {
 
     /// Says that the file at `path` is looked at, whatever it is called.
     pub fn look_at(&self, path: &Path) {
-        lock(&self.mentions).named.insert(here(path));
+        lock(&self.mentions).look_at(path);
     }
 
     /// Says what holds in place of what is on disk; `None` for what is there.
@@ -132,138 +98,14 @@ impl Files {
         // It may have been missing under any name, or been read under another.
         let is_other = |file: &SourceFile| here(Path::new(&file.path)) != path;
         lock(&self.read).retain(|_, file| file.as_ref().is_some_and(is_other));
-        let mut mentions = lock(&self.mentions);
-        mentions.mentioned.retain(|known, _| here(known) != path);
-        mentions.by_name = None;
-        // It may be new.
-        mentions.files.take_if(|files| !files.contains_key(&path));
+        lock(&self.mentions).change(&path);
     }
 
     /// What is on disk may have changed.
     pub fn forget(&self) {
         lock(&self.read).clear();
         lock(&self.listings).clear();
-        let mut mentions = lock(&self.mentions);
-        let named = std::mem::take(&mut mentions.named);
-        *mentions = Mentions {
-            named,
-            ..Mentions::default()
-        };
-    }
-
-    /// The files of the workspace that may include one of this name, directly or not, by path from the root of the file
-    /// system: only names are looked at. `of_workspace` is asked once of each file.
-    pub fn mentioning(&self, file: &Path, of_workspace: &dyn OfWorkspace) -> BTreeSet<PathBuf> {
-        let by_name = self.mentions(&here(file), of_workspace);
-        let names_of = |path: &Path| {
-            let real = path.canonicalize().ok();
-            let links = by_name.links.iter().filter(|(_, to)| real.as_ref() == Some(to));
-            let links = links.map(|(link, _)| link.as_path());
-            let paths = links.chain([path]).chain(real.as_deref());
-            paths.filter_map(name_of).collect::<Vec<_>>()
-        };
-        let mut names = names_of(file);
-        let mut found = BTreeSet::new();
-        let mut seen: HashSet<String> = HashSet::new();
-        let mut left = by_name.anything.clone();
-        loop {
-            for path in left.drain(..) {
-                if found.insert(path.clone()) {
-                    names.extend(names_of(&path));
-                }
-            }
-            let Some(name) = names.pop() else { break };
-            if let Some(paths) = by_name.names.get(&name).filter(|_| seen.insert(name)) {
-                left.extend(paths.iter().cloned());
-            }
-        }
-        found
-    }
-
-    /// What the units of the workspace, and what these mention in turn, have in their `#include` lines, be it hidden or
-    /// ignored. Of a file that is none of the workspace's, as one that git ignores, those of its folder are looked at too.
-    fn mentions(&self, of: &Path, of_workspace: &dyn OfWorkspace) -> Arc<ByName> {
-        let mut mentions = lock(&self.mentions);
-        let Mentions {
-            named,
-            files,
-            mentioned,
-            by_name,
-        } = &mut *mentions;
-        let units = lock(&self.given)
-            .keys()
-            .chain(&*named)
-            .cloned()
-            .collect::<BTreeSet<_>>();
-        let with_kind = |path: PathBuf| {
-            let is_unit = units.contains(&path) || of_workspace.is_unit(&path);
-            (path, is_unit)
-        };
-        let files = files.get_or_insert_with(|| {
-            let folders = lock(&self.fence).clone();
-            let found = folders.iter().flat_map(|folder| walk::tree_with_links(folder));
-            found.map(with_kind).collect()
-        });
-        // What git ignores no walk comes to, nor to what is beside it.
-        for path in units.iter().map(PathBuf::as_path).chain([of]) {
-            if !files.contains_key(path) {
-                let around = path.parent().into_iter().flat_map(walk::tree_with_links);
-                files.extend(around.chain([path.to_owned()]).map(with_kind));
-                *by_name = None;
-            }
-        }
-        if let Some(known) = by_name {
-            return Arc::clone(known);
-        }
-        let mut called: HashMap<String, Vec<&PathBuf>> = HashMap::new();
-        for path in files.keys() {
-            called
-                .entry(name_of(path).unwrap_or_default())
-                .or_default()
-                .push(path);
-        }
-        let mut found = ByName::default();
-        let mut links: BTreeSet<PathBuf> = files.keys().filter(|path| path.is_symlink()).cloned().collect();
-        let mut seen: HashSet<PathBuf> = HashSet::new();
-        let units = files.iter().filter(|(_, is_unit)| **is_unit);
-        let mut left: Vec<PathBuf> = units.map(|(path, _)| path.clone()).collect();
-        while let Some(path) = left.pop() {
-            if !seen.insert(path.clone()) {
-                continue;
-            }
-            let mentioned = mentioned.entry(path.clone()).or_insert_with(|| {
-                let text = self.bytes_if(&path, true).ok();
-                let text = text.and_then(|bytes| decode(&bytes));
-                text.map_or_else(Mentioned::default, |text| scan::mentioned(&text))
-            });
-            for name in &mentioned.names {
-                found.names.entry(name.clone()).or_default().push(path.clone());
-                left.extend(called.get(name).into_iter().flatten().copied().cloned());
-            }
-            for written in &mentioned.written {
-                let beside = path.with_file_name(written.replace('\\', "/"));
-                if files.contains_key(&without_dots(&beside)) {
-                    continue;
-                }
-                // No walk comes to what is hidden or ignored, nor to other projects' include folders.
-                if let Some(path) = of_workspace.resolve(&path, written)
-                    && !files.contains_key(&path)
-                {
-                    links.extend(path.is_symlink().then(|| path.clone()));
-                    left.push(path);
-                }
-            }
-            if mentioned.by_macro {
-                found.anything.push(path);
-            }
-        }
-        let links = links.into_iter();
-        found.links = links
-            .filter_map(|link| link.canonicalize().ok().map(|to| (link, to)))
-            .collect();
-        let found = Arc::new(found);
-        *by_name = Some(Arc::clone(&found));
-        found
+        lock(&self.mentions).forget();
     }
 
     /// What is in the file of exactly this path, which is one to look at.

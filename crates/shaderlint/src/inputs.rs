@@ -11,6 +11,7 @@ use shaderlint_hlsl::SourceFile;
 use crate::args::{CheckArgs, FileArgs};
 use crate::changed;
 use crate::config::{Projects, here, shown};
+use crate::includers;
 use crate::includes::is_same;
 use crate::lint::{self, Failure, Options, Target};
 use crate::walk::{self, Asked, Input};
@@ -111,7 +112,7 @@ pub(crate) fn with_includers(mut inputs: Vec<Target>, options: &Options) -> Resu
         .collect();
     let mut known: HashSet<PathBuf> = inputs.iter().map(|target| here(&target.input.path)).collect();
     for header in headers {
-        for path in options.mentioning(&header) {
+        for path in includers::mentioning(&header, options) {
             if known.contains(&here(&path)) || !lint::may_have_entry(&options.files, &path) {
                 continue;
             }

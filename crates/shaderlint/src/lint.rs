@@ -1,7 +1,5 @@
 //! One file: read, check, fix.
 
-use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use anyhow::{Context, Result, ensure};
 #[cfg(feature = "gpu")]
 use shaderlint_hlsl::Shader;
-use shaderlint_hlsl::{FileId, FileSpan, Includes, Problem, SourceFile, Sources, decode};
+use shaderlint_hlsl::{FileId, FileSpan, Problem, SourceFile, Sources, decode};
 use shaderlint_linter::{
     Category, Diagnostic, Level, Report, Rule, Settings, ShaderModel, Suppression, settle, suppressions,
     unused_suppressions,
@@ -19,11 +17,11 @@ use shaderlint_rules::UNUSED_SUPPRESSION;
 use crate::args::SourceArgs;
 use crate::baseline::Baselines;
 use crate::callers;
-use crate::config::{Project, Projects, RuleArgs, here};
+use crate::config::{Project, Projects, RuleArgs};
 use crate::encoding::encoded_like;
 use crate::explain;
 use crate::includers;
-use crate::includes::{Files, OfWorkspace, Search};
+use crate::includes::{Files, Search};
 use crate::panics;
 use crate::scan;
 use crate::variants::{readings, union};
@@ -89,15 +87,6 @@ impl Options {
         }
     }
 
-    /// The files that may include this one: see [`Files::mentioning`].
-    pub fn mentioning(&self, file: &Path) -> BTreeSet<PathBuf> {
-        let of_workspace = ByFolder {
-            options: self,
-            projects: RefCell::default(),
-        };
-        self.files.mentioning(file, &of_workspace)
-    }
-
     /// The file that counts what is known of a project.
     fn baseline_of(&self, project: &Project) -> Option<PathBuf> {
         self.baseline.clone().or_else(|| project.baseline.clone())
@@ -114,39 +103,6 @@ impl Options {
         let profile = project.profile.filter(|_| project.is_profile_of_run);
         let is_older = profile.is_some_and(|model| model < ShaderModel::MULTI_PREFIX);
         self.level(project, rule, path) != Level::Off && !(is_older && rule.category == Category::Perf)
-    }
-}
-
-/// What holds for a file holds for those beside it.
-struct ByFolder<'a> {
-    options: &'a Options,
-    projects: RefCell<HashMap<PathBuf, Arc<Project>>>,
-}
-
-impl ByFolder<'_> {
-    fn project_of(&self, path: &Path) -> Arc<Project> {
-        let folder = path.parent().unwrap_or(path).to_owned();
-        let mut projects = self.projects.borrow_mut();
-        let project = projects.entry(folder).or_insert_with(|| {
-            // A configuration that cannot be read is complained of elsewhere.
-            let project = (self.options.project_of)(path).unwrap_or_default();
-            self.options.files.allow(project.header_folders());
-            project
-        });
-        Arc::clone(project)
-    }
-}
-
-impl OfWorkspace for ByFolder<'_> {
-    fn is_unit(&self, path: &Path) -> bool {
-        walk::is_shader(path) || self.project_of(path).includes(path)
-    }
-
-    fn resolve(&self, from: &Path, written: &str) -> Option<PathBuf> {
-        let project = self.project_of(from);
-        let search = Search::new(&self.options.files, &project);
-        let file = search.resolve(&from.display().to_string(), written, false)?;
-        Some(here(Path::new(&file.path)))
     }
 }
 
