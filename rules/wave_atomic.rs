@@ -53,7 +53,8 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
                 "by a memory barrier in the kernel a thread could tell when its atomic is made".to_owned()
             }
             Some(ToldBy::OtherUse) => format!(
-                "{} is used in other ways as well, and it was not shown that the order of these and the atomics makes no difference",
+                "{} is used in other ways as well, and it was not shown that the order of these and the atomics makes no \
+                 difference",
                 claim::counters(context, claim)
             ),
             None => "it was not shown that one lane could make it for its wave in place".to_owned(),

@@ -34,8 +34,8 @@ fn advice(slot: &Claim) -> String {
         ("WavePrefixSum", "WaveActiveSum")
     };
     let form = format!(
-        "from shader model 6.0 on one lane can claim for its whole wave: {all} says how much, WaveReadLaneFirst hands out where it starts, {own} \
-         gives each lane its part"
+        "from shader model 6.0 on one lane can claim for its whole wave: {all} says how much, WaveReadLaneFirst hands out \
+         where it starts, {own} gives each lane its part"
     );
     match slot.operation {
         Atomic::Increment | Atomic::Decrement | Atomic::Append | Atomic::Consume => {

@@ -14,7 +14,7 @@ use shaderlint_linter::Diagnostic;
 
 use crate::config::{Definition, shown};
 use crate::includers;
-use crate::includes::{Search, is_same};
+use crate::includes::{Search, is_same, name_of};
 use crate::lint::{Looked, Options};
 use crate::scan;
 
@@ -76,11 +76,7 @@ fn named_in(
         scan::includes_one(name, &text, &search, if_unknown, is_one, &|_| false)
     };
     // What an `#include` has as a macro is named by whoever defines that.
-    let file_name = path
-        .file_name()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .to_lowercase();
+    let file_name = name_of(path).unwrap_or_default();
     let says = |text: &[u8]| scan::mentioned(text).names.contains(&file_name);
     let of_variants = project.variants.iter().flat_map(|variant| &variant.defines);
     let defined: Vec<&Definition> = project.defines.iter().chain(of_variants).collect();

@@ -164,17 +164,12 @@ fn look(
         Role::StrayHeader
     };
     let readings = readings(name, &own, &project, &search, &settings, role);
-    Ok(
-        if readings.iter().any(|reading| !reading.numbers(is_it).is_empty()) {
-            if readings.iter().any(Reading::is_cut) {
-                Use::Unknown
-            } else {
-                Use::Read(readings)
-            }
-        } else if includes_it(false) {
-            Use::Unknown
-        } else {
-            Use::None
-        },
-    )
+    let includes = readings.iter().any(|reading| !reading.numbers(is_it).is_empty());
+    Ok(if includes && !readings.iter().any(Reading::is_cut) {
+        Use::Read(readings)
+    } else if includes || includes_it(false) {
+        Use::Unknown
+    } else {
+        Use::None
+    })
 }

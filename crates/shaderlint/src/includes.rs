@@ -18,7 +18,7 @@ use shaderlint_hlsl::{FileId, FileSpan, Includes, Problem, SourceFile, Sources, 
 use crate::config::{Project, here};
 use crate::walk;
 use mentions::Mentions;
-pub(crate) use mentions::OfWorkspace;
+pub(crate) use mentions::{OfWorkspace, name_of};
 
 /// The files of a run: each is read once, each folder listed once, and the trees are searched only if need be.
 pub(crate) struct Files {

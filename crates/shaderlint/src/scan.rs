@@ -116,7 +116,8 @@ fn is_part_of_name(c: char) -> bool {
     u8::try_from(c).is_ok_and(is_part)
 }
 
-fn is_part(byte: u8) -> bool {
+/// Whether a byte may be in a name.
+pub(crate) fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 

@@ -19,7 +19,7 @@ use shaderlint_rules::RULES;
 
 use crate::config::{Definition, Project, overlaid};
 use crate::lint::Role;
-use crate::scan;
+use crate::scan::{self, is_part};
 pub(crate) use union::union;
 
 /// How many readings of a file there are beside the default one.
@@ -404,10 +404,6 @@ fn aside(shader: &Shader) -> Vec<FileSpan> {
     places
         .filter(|place| !come_to.iter().any(|other| meets(place, other)))
         .collect()
-}
-
-fn is_part(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 /// The functions with something for the rules that are named nowhere but where they are defined.

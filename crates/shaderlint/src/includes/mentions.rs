@@ -18,8 +18,8 @@ pub(super) struct Mentions {
     named: BTreeSet<PathBuf>,
     /// The files of the workspace, and whether they are looked at by themselves.
     files: Option<BTreeMap<PathBuf, bool>>,
-    /// What shaders mention, and what is mentioned itself, by path.
-    mentioned: HashMap<PathBuf, Mentioned>,
+    /// What shaders mention, and what is mentioned itself, by path; and the files among that to which no walk comes.
+    mentioned: HashMap<PathBuf, (Mentioned, Vec<PathBuf>)>,
     by_name: Option<Arc<ByName>>,
 }
 
@@ -33,7 +33,10 @@ impl Mentions {
     pub fn change(&mut self, path: &Path) {
         self.mentioned.retain(|known, _| here(known) != path);
         self.by_name = None;
-        self.files.take_if(|files| !files.contains_key(path));
+        // It may be what others mention.
+        if self.files.take_if(|files| !files.contains_key(path)).is_some() {
+            self.mentioned.clear();
+        }
     }
 
     /// Any file may have changed.
@@ -66,7 +69,7 @@ pub(crate) trait OfWorkspace {
 }
 
 /// The name of a file in lower case.
-fn name_of(path: &Path) -> Option<String> {
+pub(crate) fn name_of(path: &Path) -> Option<String> {
     Some(path.file_name()?.to_string_lossy().to_lowercase())
 }
 
@@ -74,6 +77,10 @@ impl Files {
     /// The files of the workspace that may include one of this name, directly or not, by path from the root of the file
     /// system: only names are looked at. `of_workspace` is asked once of each file.
     pub fn mentioning(&self, file: &Path, of_workspace: &dyn OfWorkspace) -> BTreeSet<PathBuf> {
+        // Such as standard input is called.
+        if name_of(file).is_none_or(|name| name.contains(['<', '>'])) {
+            return BTreeSet::new();
+        }
         let by_name = self.mentions(&here(file), of_workspace);
         let names_of = |path: &Path| {
             let real = path.canonicalize().ok();
@@ -151,28 +158,26 @@ impl Files {
             if !seen.insert(path.clone()) {
                 continue;
             }
-            let mentioned = mentioned.entry(path.clone()).or_insert_with(|| {
+            let (mentioned, elsewhere) = mentioned.entry(path.clone()).or_insert_with(|| {
                 let text = self.bytes_if(&path, true).ok();
                 let text = text.and_then(|bytes| decode(&bytes));
-                text.map_or_else(Mentioned::default, |text| scan::mentioned(&text))
+                let mentioned = text.map_or_else(Mentioned::default, |text| scan::mentioned(&text));
+                // No walk comes to what is hidden or ignored, nor to other projects' include folders.
+                let is_walked = |written: &&String| {
+                    let beside = path.with_file_name(written.replace('\\', "/"));
+                    files.contains_key(&without_dots(&beside))
+                };
+                let others = mentioned.written.iter().filter(|written| !is_walked(written));
+                let found = others.filter_map(|written| of_workspace.resolve(&path, written));
+                let elsewhere = found.filter(|path| !files.contains_key(path)).collect();
+                (mentioned, elsewhere)
             });
             for name in &mentioned.names {
                 found.names.entry(name.clone()).or_default().push(path.clone());
                 left.extend(called.get(name).into_iter().flatten().copied().cloned());
             }
-            for written in &mentioned.written {
-                let beside = path.with_file_name(written.replace('\\', "/"));
-                if files.contains_key(&without_dots(&beside)) {
-                    continue;
-                }
-                // No walk comes to what is hidden or ignored, nor to other projects' include folders.
-                if let Some(path) = of_workspace.resolve(&path, written)
-                    && !files.contains_key(&path)
-                {
-                    links.extend(path.is_symlink().then(|| path.clone()));
-                    left.push(path);
-                }
-            }
+            links.extend(elsewhere.iter().filter(|path| path.is_symlink()).cloned());
+            left.extend(elsewhere.iter().cloned());
             if mentioned.by_macro {
                 found.anything.push(path);
             }
