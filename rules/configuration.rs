@@ -7,19 +7,20 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{FileSpan, FunctionId, Intrinsic, Shader, Span};
+use shaderlint_hlsl::{Definition, FileSpan, FunctionId, Intrinsic, Shader, Span};
 
 use crate::unit::{Unit, without_comments, words};
 
 type Words<'a> = BTreeSet<&'a [u8]>;
 
 /// Whether `form`, which takes the place of `span` in `function`, is right in every configuration if it is in this one.
+/// One that `adds_memory` declares a groupshared array of its own.
 pub(crate) fn holds_in_all(
     shader: &Shader,
     entry: FunctionId,
     function: FunctionId,
     span: Span,
-    form: &str,
+    (form, adds_memory): (&str, bool),
 ) -> bool {
     let Some(place) = shader.origins.locate(span) else {
         return false;
@@ -59,7 +60,7 @@ pub(crate) fn holds_in_all(
             if !followed.insert(word) {
                 continue;
             }
-            left.extend(unit.bodies(shader, word));
+            left.extend(unit.definitions(word).iter().map(|definition| &*definition.body));
             let Some(declared) = shader.declaring(word) else {
                 return false;
             };
@@ -97,9 +98,12 @@ pub(crate) fn holds_in_all(
     let mut depends_on = depends_on.chain(unchosen.iter().map(Vec::as_slice));
     let is_given = |text: &[u8]| unit.is_given_from_outside(shader, text);
     // Names that are put together are in no text.
-    let is_unsure = |body: &[u8]| is_given(body) || body.windows(2).any(|pair| pair == b"##");
-    let mut bodies = named.iter().flat_map(|name| unit.bodies(shader, name));
-    if depends_on.any(is_given) || unit.has_size_from_outside || bodies.any(is_unsure) {
+    let is_unsure = |definition: &Definition| {
+        unit.is_body_given_from_outside(shader, definition)
+            || definition.body.windows(2).any(|pair| pair == b"##")
+    };
+    let mut definitions = named.iter().flat_map(|name| unit.definitions(name));
+    if depends_on.any(is_given) || unit.has_size_from_outside || definitions.any(is_unsure) {
         return false;
     }
 
@@ -126,11 +130,22 @@ pub(crate) fn holds_in_all(
         if declarations.iter().any(is_within) || holders.iter().any(is_within) && has_code(text) {
             return false;
         }
-        words(text).all(|word| {
+        // A build that takes it in compiles what it expands to, not its words.
+        let reach = unit.reach(text);
+        let may_be_pasted = |word: &&[u8]| std::str::from_utf8(word).is_ok_and(|word| reach.may_paste(word));
+        if named.iter().any(may_be_pasted) {
+            return false;
+        }
+        words(&reach.text).all(|word| {
             let is_declared = || shader.declaring(word).is_none_or(|declared| !declared.is_empty());
             let is_shared = unit.declares(shader, word) && named.contains(word)
                 || replaced.contains(word) && is_declared();
-            word != b"include" && !is_shared && !(named.contains(word) && declares_intrinsic(text, word))
+            // Its arrays and those of the form share the memory of the group.
+            let is_memory = adds_memory && word == b"groupshared";
+            word != b"include"
+                && !is_shared
+                && !is_memory
+                && !(named.contains(word) && may_declare_intrinsic(&reach.text, word))
         })
     })
 }
@@ -142,15 +157,17 @@ fn has_code(text: &[u8]) -> bool {
     lines.any(|line| !line.is_empty() && (!line.starts_with(b"#") || line.ends_with(b"\\")))
 }
 
-/// Whether a word of a text may be an intrinsic's name that is declared there: it stands behind the name of a type.
-fn declares_intrinsic(text: &[u8], word: &[u8]) -> bool {
+/// Whether a word of a text may be an intrinsic's name that is declared there: it stands behind the name of a type, or
+/// without a call, as an argument or a macro's body. HLSL has no other use for a function's name.
+fn may_declare_intrinsic(text: &[u8], word: &[u8]) -> bool {
     let is_intrinsic = std::str::from_utf8(word).is_ok_and(|name| Intrinsic::from_name(name).is_some());
     let start = (word.as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
     let before = text.get(..start).unwrap_or_default().trim_ascii_end();
+    let behind = text.get(start + word.len()..).unwrap_or_default();
     let last = before
         .rsplit(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
         .next();
     let is_behind_type =
         before.ends_with(b">") || last.is_some_and(|last| !matches!(last, b"" | b"return" | b"else"));
-    is_intrinsic && is_behind_type
+    is_intrinsic && (is_behind_type || behind.trim_ascii_start().first() != Some(&b'('))
 }

@@ -58,7 +58,7 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<(Fix, b
     if is_costly {
         return Err(TOO_LONG);
     }
-    if Unit::of(shader).may_change(std::iter::once(BARRIER.as_bytes())) {
+    if Unit::of(shader).may_change(shader, std::iter::once(BARRIER.as_bytes())) {
         return Err(MACRO_IN_FORM);
     }
     let [of_one_line] = lines else {

@@ -1,6 +1,6 @@
 //! The arrays that wave forms keep the waves' totals in: what to call them, how long they are and where they stand.
 
-use shaderlint_hlsl::{Global, Shader, Span, Storage, Type};
+use shaderlint_hlsl::{FileSpan, Global, Shader, Span, Storage, Type};
 use shaderlint_linter::{At, Context};
 use shaderlint_simt::{Collective, Elements, Rewrite};
 
@@ -94,11 +94,14 @@ pub(crate) fn totals_place(shader: &Shader, found: &Collective) -> Option<At> {
     }
 }
 
-/// Whether the totals still go into the 32 KiB of groupshared memory that a group has (D3D11.3 functional spec, 18.6).
+/// Whether the totals still go into the groupshared memory that a group has: 32 KiB (D3D11.3 functional spec, 18.6), and
+/// 28 KiB where the unit may have a mesh shader (DirectX specs, "Mesh Shader": the attribute `outputtopology` is theirs).
 /// Counts all that the unit declares, though an entry point may not use all of it, and the totals of all its collectives:
 /// other fixes may be made as well.
 pub(crate) fn fits(shader: &Shader, slots: impl Iterator<Item = u32>) -> bool {
-    const WORDS: usize = 32 * 1024 / 4;
+    const KIB: usize = 1024 / 4;
+    let is_of_mesh = Unit::of(shader).may_name(b"outputtopology");
+    let words = if is_of_mesh { 28 * KIB } else { 32 * KIB };
     let declared: usize = shader
         .globals
         .iter()
@@ -106,7 +109,7 @@ pub(crate) fn fits(shader: &Shader, slots: impl Iterator<Item = u32>) -> bool {
         .map(|global| shader.words(&global.ty))
         .fold(0, usize::saturating_add);
     let slots = slots.map(|slots| slots as usize).fold(0, usize::saturating_add);
-    declared.saturating_add(slots) <= WORDS
+    declared.saturating_add(slots) <= words
 }
 
 /// Slots for the totals of a group whose size has a name, as many as its array's length asks for: right for the other
@@ -164,20 +167,17 @@ pub(crate) fn length_by_name(
 fn is_known_at(shader: &Shader, array: &Global, name: &[u8]) -> bool {
     let is_before =
         |global: &Global| global.own_name().as_bytes() == name && global.span.end <= array.span.start;
-    let is_macro = Unit::of(shader).is_macro(name);
-    let before = shader.origins.locate(array.span).and_then(|place| {
-        let file = shader.sources.get(place.file)?;
-        file.text.get(..place.start as usize)
-    });
+    let unit = Unit::of(shader);
+    let is_macro = unit.is_macro(name);
+    let place = shader.origins.locate(array.span);
     let is_defined = || {
-        let mut lines = before.unwrap_or_default().split(|byte| *byte == b'\n');
-        lines.any(|line| {
-            let directive = line
-                .trim_ascii_start()
-                .strip_prefix(b"#")
-                .map(<[u8]>::trim_ascii_start);
-            let rest = directive.and_then(|line| line.strip_prefix(b"define"));
-            rest.is_some_and(|rest| words(rest).next() == Some(name))
+        let mut definitions = unit.definitions(name).iter();
+        definitions.any(|one| {
+            let is_before = |place: FileSpan| {
+                one.place
+                    .is_some_and(|(file, at)| file == place.file && at < place.start)
+            };
+            place.is_some_and(is_before)
         })
     };
     // What is declared nowhere is defined from outside, for all of the text.

@@ -2,20 +2,16 @@
 
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
-use std::ops::Range;
 use std::sync::Arc;
 
-use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
-use shaderlint_hlsl::{Shader, Span, Storage};
-
-/// A part of a file, with the file's number.
-type Place = (usize, Range<usize>);
+use shaderlint_hlsl::{
+    Definition, Definitions, Intrinsic, Reach, Shader, Span, Storage, directives, is_type_name,
+};
 
 /// The words of a unit's files and of its expanded text, and what they are.
 pub(crate) struct Unit {
-    /// By name: each definition's text after it, parameters and all, in whatever arm it stands.
-    macros: FxHashMap<Box<[u8]>, Vec<Place>>,
+    definitions: Definitions,
     /// Names that are defined from outside.
     given: FxHashSet<Box<[u8]>>,
     pub choices: Vec<Choice>,
@@ -23,7 +19,7 @@ pub(crate) struct Unit {
     of_files: FxHashSet<u64>,
     /// By its hash: where one of the words of the expanded text stands.
     expanded: FxHashMap<u64, Span>,
-    /// Names of structs, and all words of `typedef` and `using`.
+    /// Names of structs, and of `typedef` and `using`.
     types: FxHashSet<Box<[u8]>>,
     /// By hash of the last part of their names: functions, and variables but for those that the host sets.
     declared: FxHashMap<u64, Vec<Item>>,
@@ -64,8 +60,8 @@ impl Unit {
     pub fn of(shader: &Shader) -> Arc<Unit> {
         shader.once(|shader| {
             let mut unit = Unit {
-                macros: macros(shader),
-                given: (shader.given.iter().map(|name| name.as_bytes().into())).collect(),
+                definitions: Definitions::of(&shader.sources, &shader.given),
+                given: (shader.given.iter().map(|(name, _)| name.as_bytes().into())).collect(),
                 choices: choices(shader),
                 of_files: FxHashSet::default(),
                 expanded: FxHashMap::default(),
@@ -118,29 +114,43 @@ impl Unit {
         }
     }
 
+    /// Whether a file defines a macro of this name.
     pub fn is_macro(&self, name: &[u8]) -> bool {
-        self.macros.contains_key(name)
+        let mut definitions = self.definitions.named(name).iter();
+        definitions.any(|definition| definition.place.is_some())
     }
 
-    /// Whether words of a fix may be something else where they stand: macros, of files or from outside. What names its line
-    /// is another number behind a fix.
-    pub fn may_change<'w>(&self, mut words: impl Iterator<Item = &'w [u8]>) -> bool {
-        words.any(|word| self.is_macro(word) || self.given.contains(word)) || self.may_name(b"__LINE__")
+    /// Whether a name means something to the language, and the unit declares it anew: `struct uint2 { … }`.
+    fn redeclares(&self, shader: &Shader, name: &[u8]) -> bool {
+        let is_known = || std::str::from_utf8(name).is_ok_and(|name| Intrinsic::from_name(name).is_some());
+        (is_type_name(name) || is_known()) && self.declares(shader, name)
+    }
+
+    /// Whether words of a fix may be something else where they stand: macros, of files or from outside, or HLSL's own names
+    /// that the unit declares anew. What names its line is another number behind a fix.
+    pub fn may_change<'w>(&self, shader: &Shader, mut words: impl Iterator<Item = &'w [u8]>) -> bool {
+        words.any(|word| self.is_macro(word) || self.given.contains(word) || self.redeclares(shader, word))
+            || self.may_name(b"__LINE__")
     }
 
     /// The one definition of a macro of this name: the number of its file, and the line.
     pub fn defined(&self, shader: &Shader, name: &[u8]) -> Option<(usize, usize)> {
-        let [(file, range)] = self.macros.get(name)?.as_slice() else {
+        let [definition] = self.definitions.named(name) else {
             return None;
         };
-        let before = shader.sources.files.get(*file)?.text.get(..range.start)?;
-        Some((*file, before.split(|byte| *byte == b'\n').count()))
+        let (file, start) = definition.place?;
+        let before = shader.sources.get(file)?.text.get(..start as usize)?;
+        Some((file.0 as usize, before.split(|byte| *byte == b'\n').count()))
     }
 
     /// What a macro of this name is defined as.
-    pub fn bodies<'s>(&self, shader: &'s Shader, name: &[u8]) -> impl Iterator<Item = &'s [u8]> {
-        let bodies = self.macros.get(name).into_iter().flatten();
-        bodies.filter_map(|(file, range)| shader.sources.files.get(*file)?.text.get(range.clone()))
+    pub fn definitions(&self, name: &[u8]) -> &[Definition] {
+        self.definitions.named(name)
+    }
+
+    /// What a text may expand to, be it compiled or not.
+    pub fn reach(&self, text: &[u8]) -> Reach<'_> {
+        self.definitions.reach(text)
     }
 
     /// The functions whose name, or the last part of it, this is, and the variables of this name, but for those that the
@@ -184,69 +194,25 @@ impl Unit {
         self.expanded.contains_key(&hash) || self.of_files.contains(&hash) || self.given.contains(word)
     }
 
-    /// Whether a name in a text, of a macro's definition or otherwise, is defined in no file and yet not there any more after
-    /// preprocessing.
+    /// Whether a name in a text is defined in no file and yet not there any more after preprocessing.
     pub fn is_given_from_outside(&self, shader: &Shader, text: &[u8]) -> bool {
-        let text = without_comments(text);
-        let parameters: BTreeSet<Vec<u8>> = match text.first() {
-            Some(b'(') => {
-                let list = text.split(|byte| *byte == b')').next().unwrap_or_default();
-                words(list).map(<[u8]>::to_vec).collect()
-            }
-            _ => BTreeSet::new(),
-        };
-        words(&text).any(|word| {
+        self.names_from_outside(shader, &without_comments(text), &BTreeSet::new())
+    }
+
+    /// The same of a definition's body, whose parameters are no names.
+    pub fn is_body_given_from_outside(&self, shader: &Shader, definition: &Definition) -> bool {
+        let parameters = words(&definition.parameters).collect();
+        self.names_from_outside(shader, &definition.body, &parameters)
+    }
+
+    fn names_from_outside(&self, shader: &Shader, text: &[u8], parameters: &BTreeSet<&[u8]>) -> bool {
+        words(text).any(|word| {
             !word[0].is_ascii_digit()
                 && !self.is_expanded(shader, word)
                 && !self.is_macro(word)
                 && !parameters.contains(word)
         })
     }
-}
-
-/// By name: the text of each definition after it, in whatever arm it stands.
-fn macros(shader: &Shader) -> FxHashMap<Box<[u8]>, Vec<Place>> {
-    let mut macros: FxHashMap<Box<[u8]>, Vec<Place>> = FxHashMap::default();
-    for (number, file) in shader.sources.files.iter().enumerate() {
-        for (_, directive) in directives(&file.text) {
-            let definition = directive.strip_prefix(b"define").map(<[u8]>::trim_ascii_start);
-            if let Some(definition) = definition
-                && let Some(name) = words(definition).next()
-            {
-                let body = definition.strip_prefix(name).unwrap_or(definition);
-                let start = body.as_ptr() as usize - file.text.as_ptr() as usize;
-                macros
-                    .entry(name.into())
-                    .or_default()
-                    .push((number, start..start + body.len()));
-            }
-        }
-    }
-    macros
-}
-
-/// A text of the same length with blanks in the place of comments, in which line breaks stay.
-fn with_blank_comments(text: &[u8]) -> Vec<u8> {
-    let mut blank = text.to_vec();
-    let mut at = 0;
-    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
-        let length = if rest.starts_with(b"//") {
-            logical_line(rest).len()
-        } else if rest.starts_with(b"/*") {
-            let end = memmem::find(rest.get(2..).unwrap_or_default(), b"*/");
-            end.map_or(rest.len(), |end| end + 4)
-        } else {
-            at += 1;
-            continue;
-        };
-        for byte in blank.iter_mut().skip(at).take(length) {
-            if !matches!(byte, b'\n' | b'\r') {
-                *byte = b' ';
-            }
-        }
-        at += length;
-    }
-    blank
 }
 
 /// A text with a blank for each comment; line breaks at the ends of comments stay.
@@ -269,70 +235,34 @@ pub(crate) fn without_comments(text: &[u8]) -> Vec<u8> {
     kept
 }
 
-/// Up to the first line break that no backslash takes away.
-fn logical_line(text: &[u8]) -> &[u8] {
-    let end = text.iter().enumerate().position(|(at, byte)| {
-        let line = text.get(..at).unwrap_or_default();
-        *byte == b'\n' && !line.strip_suffix(b"\r").unwrap_or(line).ends_with(b"\\")
-    });
-    text.get(..end.unwrap_or(text.len())).unwrap_or_default()
-}
-
-/// The lines that are directives: where each starts, and what comes after the `#`.
-fn directives(text: &[u8]) -> impl Iterator<Item = (usize, &[u8])> {
-    let mut next = 0;
-    text.split(|byte| *byte == b'\n').filter_map(move |line| {
-        let start = next;
-        next += line.len() + 1;
-        line.trim_ascii_start().strip_prefix(b"#")?;
-        let line = logical_line(text.get(start..)?);
-        let mut line = line.trim_ascii_start().strip_prefix(b"#")?.trim_ascii();
-        // What comes after it may be on the next line.
-        while let Some(rest) = line
-            .strip_prefix(b"\\")
-            .filter(|rest| rest.starts_with(b"\n") || rest.starts_with(b"\r\n"))
-        {
-            line = rest.trim_ascii_start();
-        }
-        Some((start, line))
-    })
-}
-
 fn choices(shader: &Shader) -> Vec<Choice> {
     let mut choices = Vec::new();
     for (file, source) in shader.sources.files.iter().enumerate() {
-        let text = with_blank_comments(&source.text);
-        let lines: Vec<(usize, &[u8])> = directives(&text).collect();
+        let lines = directives(&source.text);
         let mut open = Vec::new();
-        for (number, (start, line)) in lines.iter().enumerate() {
-            if line.starts_with(b"if") {
-                open.push((number, *start, false));
-            } else if line.starts_with(b"el") {
+        for (number, line) in lines.iter().enumerate() {
+            if line.keyword.starts_with(b"if") {
+                open.push((number, line.start as usize, false));
+            } else if line.keyword.starts_with(b"el") {
                 if let Some((.., has_other_arm)) = open.last_mut() {
                     *has_other_arm = true;
                 }
-            } else if line.starts_with(b"endif")
-                && let Some((opened_by, start_of_all, has_other_arm)) = open.pop()
+            } else if line.keyword == b"endif"
+                && let Some((opened_by, start, has_other_arm)) = open.pop()
             {
-                let after = source.text.get(*start..).unwrap_or_default();
-                let asked = lines[opened_by].1.strip_prefix(b"ifndef");
-                let defined = lines
-                    .get(opened_by + 1)
-                    .and_then(|(_, line)| line.strip_prefix(b"define"));
-                let is_guard = opened_by == 0
-                    && !has_other_arm
-                    && number + 1 == lines.len()
-                    && asked.map(<[u8]>::trim_ascii) == defined.map(<[u8]>::trim_ascii)
-                    && asked.is_some();
+                let asks = lines.get(opened_by).filter(|line| line.keyword == b"ifndef");
+                let asked = asks.map(|line| line.argument.trim_ascii());
+                let defines = lines.get(opened_by + 1).filter(|line| line.keyword == b"define");
+                let defined = defines.map(|line| line.argument.trim_ascii());
                 choices.push(Choice {
                     file,
-                    start: start_of_all,
-                    end: start
-                        + after
-                            .iter()
-                            .position(|byte| *byte == b'\n')
-                            .unwrap_or(after.len()),
-                    is_guard,
+                    start,
+                    end: line.end as usize,
+                    is_guard: opened_by == 0
+                        && !has_other_arm
+                        && number + 1 == lines.len()
+                        && asked == defined
+                        && asked.is_some(),
                 });
             }
         }
@@ -346,16 +276,23 @@ fn choices(shader: &Shader) -> Vec<Choice> {
     choices
 }
 
-/// The words of all `typedef` and `using`, among them the names they declare.
+/// The names that `typedef` and `using` declare: the last word of each declarator, and the first word behind `using`. What
+/// stands between commas within `<>` counts as a declarator too.
 fn typedefs(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let statements = text.split(|byte| matches!(byte, b';' | b'{' | b'}'));
-    statements
-        .filter(|statement| {
-            words(statement)
-                .next()
-                .is_some_and(|word| word == b"typedef" || word == b"using")
-        })
-        .flat_map(words)
+    statements.flat_map(|statement| {
+        let mut of_statement = words(statement);
+        let declared: Vec<&[u8]> = match of_statement.next() {
+            Some(b"using") => of_statement.next().into_iter().collect(),
+            Some(b"typedef") => {
+                let declarators = statement.split(|byte| *byte == b',');
+                let names = declarators.map(|one| one.split(|byte| *byte == b'[').next().unwrap_or_default());
+                names.filter_map(|one| words(one).last()).collect()
+            }
+            _ => Vec::new(),
+        };
+        declared
+    })
 }
 
 /// The identifiers (and numbers) of a text.

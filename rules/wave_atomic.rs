@@ -87,12 +87,17 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
     if !means_the_same_in_the_file(shader, parts, &name) {
         return Err(MACRO_IN_FORM.to_owned());
     }
-    let safety =
-        if configuration::holds_in_all(shader, context.entry, claim.function, parts.statement, &block) {
-            Safety::Safe
-        } else {
-            Safety::Unsafe
-        };
+    let safety = if configuration::holds_in_all(
+        shader,
+        context.entry,
+        claim.function,
+        parts.statement,
+        (&block, false),
+    ) {
+        Safety::Safe
+    } else {
+        Safety::Unsafe
+    };
     let fix = Fix {
         title: "make one atomic for each wave".to_owned(),
         safety,
@@ -287,5 +292,5 @@ fn means_the_same_in_the_file(shader: &Shader, parts: &Parts, name: &dyn Fn(&str
     };
     let unit = Unit::of(shader);
     let form = form(parts, &own, true, name);
-    !unit.may_change(words(form.as_bytes()))
+    !unit.may_change(shader, words(form.as_bytes()))
 }

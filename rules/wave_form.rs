@@ -164,7 +164,13 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<F
     let is_safe = found.operator.is_exact()
         && found.element != Scalar::Float
         && context.analysis.divergences.is_empty()
-        && configuration::holds_in_all(shader, context.entry, found.function, found.span, &form.block);
+        && configuration::holds_in_all(
+            shader,
+            context.entry,
+            found.function,
+            found.span,
+            (&form.block, form.totals.is_some()),
+        );
     let mut edits = Vec::new();
     if let Some(Totals { declaration, length }) = form.totals {
         edits.push(Edit {
@@ -316,7 +322,7 @@ fn proof(runs: &[WaveRun], maps: &[LaneMap]) -> String {
 /// Names declared in a namespace would have to be qualified, which the form does not do.
 fn means_the_same_in_the_file(shader: &Shader, form: &WaveForm) -> bool {
     let unit = Unit::of(shader);
-    let may_change = |text: &str| unit.may_change(words(text.as_bytes()));
+    let may_change = |text: &str| unit.may_change(shader, words(text.as_bytes()));
     let has_namespaces = unit.is_expanded(shader, b"namespace");
     let block = form.expanded.as_ref().unwrap_or(&form.block);
     let declaration = form.totals.as_ref().map(|totals| &totals.declaration);

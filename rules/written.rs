@@ -51,8 +51,8 @@ pub(crate) fn operand(shader: &Shader, text: &str) -> String {
     let is_one = is_figure(text)
         || is_word(text.as_bytes())
             && if unit.is_macro(text.as_bytes()) {
-                let mut bodies = unit.bodies(shader, text.as_bytes());
-                bodies.all(|body| is_word(body.trim_ascii()))
+                let mut definitions = unit.definitions(text.as_bytes()).iter();
+                definitions.all(|definition| is_word(&definition.body))
             } else {
                 shader.globals.iter().any(|global| global.own_name() == text)
             };

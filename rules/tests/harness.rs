@@ -363,7 +363,31 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
         "#if BIG\ngroupshared uint g[128];\n#else\n",
         "groupshared uint g[64];\n#endif\n",
     ];
+    // The ladder in a function, with something before and behind all of it.
+    let called = |before: &str, behind: &str| {
+        let (ladder, rest) = ladder("", "")
+            .split_once("[numthreads")
+            .map(|(a, b)| (a.to_owned(), b.to_owned()))
+            .expect("a kernel");
+        let (head, rest) = rest.split_once("    for (").expect("a ladder");
+        let (steps, tail) = rest.split_once("    Out[gi]").expect("what follows it");
+        format!(
+            "{before}{ladder}{array}\nvoid Ladder(uint gi) {{\n    for ({steps}}}\n[numthreads{head}    Ladder(gi);\n    Out[gi]{tail}{behind}"
+        )
+    };
+    let kernel = "[numthreads(64, 1, 1)] void n(uint gi : SV_GroupIndex) { g[gi] = Src[gi]; \
+                  GroupMemoryBarrierWithGroupSync(); Ladder(e); Out[gi] = g[gi]; }\n";
+    let macro_kernel = format!("#define KERNEL(n, e) {kernel}");
+    let second = |region: &str| format!("#ifdef SECOND\n{region}\n#endif\n");
     for text in [
+        // What a region holds is what it expands to: a kernel, memory, a function with an intrinsic's name.
+        called(&macro_kernel, &second("KERNEL(Second, 63 - gi)")),
+        called(&macro_kernel, &second("#define SECOND_KERNEL KERNEL(Second, 63 - gi)\nSECOND_KERNEL")),
+        called(&format!("#define SECOND_KERNEL {}", kernel.replace("(e)", "(63 - gi)")), &second("SECOND_KERNEL")),
+        called("#define CALL(f) void Other(uint gi) { f##der(63 - gi); }\n", &second("CALL(Lad)")),
+        called("#define SHMEM(n, c) groupshared uint n[c]\n", &second("SHMEM(g_Big, 8128);")),
+        ladder(&format!("#define WRAP(f) uint f(uint x) {{ return x; }}\n{}", second("WRAP(WavePrefixSum)")), array),
+        ladder(&format!("#define NAME WavePrefixSum\n{}", second("uint NAME(uint x) { return x; }")), array),
         sized("#ifndef N\n#define N 64\n#endif"),
         sized("#if BIG\n#define M 128\n#else\n#define M 64\n#endif\n#define N M"),
         ladder(arrays[0], arrays[1]),
@@ -450,11 +474,66 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
         format!("#ifndef FILE\n#define FILE\n{}#endif\n", ladder("", array)),
         format!("#if NOTHING\n#else\n{}#endif\n", ladder("", array)),
         ladder("#if LIGHTS\nTexture2D Light;\n#endif\n", array),
+        ladder(
+            "#define MAP(t, n) Texture2D<t> n##Map\n#if LIGHTS\nMAP(float, Light);\n#endif\n",
+            array,
+        ),
+        called(
+            "#define KERNEL(n) void n() { Light = 0; }\n",
+            "#if LIGHTS\nKERNEL(Shade)\n#endif\n",
+        ),
         ladder("#if SIGNED\nstruct Pair { int a, b; };\n#endif\n", array),
         with("", end, &format!("#if DEBUG\n// Nothing yet.\n#endif\n{end}")),
     ] {
         assert!(is_safe(&text, &[]), "{text}");
     }
+}
+
+/// The file's text of a fix is read with the file's names.
+#[test]
+fn no_fix_names_what_the_file_declares_anew() {
+    // The form says `uint2`.
+    let pair = "vector<uint, 2>";
+    let array = format!("groupshared {pair} g[64];");
+    let of_pairs = |before: &str| {
+        let text = ladder(before, &array).replace("Buffer<uint>", &format!("Buffer<{pair} >"));
+        text.replace(
+            "uint v = gi >= s ? g[gi - s] : 0;",
+            &format!("{pair} v = 0; if (gi >= s) v = g[gi - s];"),
+        )
+    };
+    assert!(
+        lint(of_pairs("").as_bytes())
+            .iter()
+            .any(|finding| finding.fix.is_some())
+    );
+    for before in [
+        "struct uint2 { uint a; };\n",
+        "typedef float uint2;\n",
+        "uint WaveGetLaneCount() { return 4; }\n",
+    ] {
+        let findings = lint(of_pairs(before).as_bytes());
+        assert_eq!(findings.len(), 1, "{before}");
+        assert!(findings.iter().all(|finding| finding.fix.is_none()), "{before}");
+    }
+}
+
+/// D3D12 gives the group of a mesh shader 28 KiB.
+#[test]
+fn totals_fit_into_what_a_stage_has() {
+    let has_fix = |before: &str, length: u32| {
+        let text = ladder(
+            before,
+            &format!("groupshared uint g[64]; groupshared uint h[{length}];"),
+        );
+        let findings = lint(text.as_bytes());
+        assert_eq!(findings.len(), 1, "{text}");
+        findings.iter().any(|finding| finding.fix.is_some())
+    };
+    let mesh =
+        "[outputtopology(\"triangle\")] [numthreads(1, 1, 1)] void Mesh() { SetMeshOutputCounts(0, 0); }\n";
+    assert!(has_fix("", 8120) && has_fix(mesh, 7096));
+    assert!(!has_fix("", 8125) && !has_fix(mesh, 7101));
 }
 
 #[test]

@@ -25,12 +25,13 @@ pub use intrinsic::Intrinsic;
 pub use lower::{TextProblem, parse};
 pub use memo::Memo;
 pub use preprocess::{
-    Branch, Inactive, KernelVariant, Origins, Preprocessed, Taken, decode, predefined, preprocess,
-    unity_defines,
+    Branch, Definition, Definitions, Directive, Inactive, KernelVariant, KeywordSet, Origins, Preprocessed,
+    Reach, Taken, decode, directives, keyword_sets, predefined, preprocess, unity_defines,
 };
 pub use print::outline;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};
 pub use tree::*;
+pub use type_names::is_type_name;
 pub use types::{ResourceKind, Scalar, StructId, Type};
 pub use walk::{calls, expressions, statements};
 

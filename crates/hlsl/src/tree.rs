@@ -46,7 +46,7 @@ pub struct Shader {
     /// An `#error` stands in what is read: no compiler takes it as it is.
     pub is_refused: bool,
     /// Names that are defined from outside of the files.
-    pub given: Vec<String>,
+    pub given: Vec<(String, String)>,
     pub structs: Vec<Struct>,
     pub globals: Vec<Global>,
     pub functions: Vec<Function>,

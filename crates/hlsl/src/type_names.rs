@@ -33,6 +33,12 @@ fn digit(byte: u8) -> Option<u8> {
     matches!(byte, b'1'..=b'4').then(|| byte - b'0')
 }
 
+/// Whether the language has a scalar, vector or matrix type of this name.
+#[must_use]
+pub fn is_type_name(word: &[u8]) -> bool {
+    builtin(word).is_some()
+}
+
 /// The scalar, vector or matrix type of this name, or `void`.
 pub(crate) fn builtin(word: &[u8]) -> Option<Type> {
     match word {

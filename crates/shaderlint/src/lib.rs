@@ -12,6 +12,7 @@ mod bench;
 mod callers;
 mod changed;
 mod config;
+mod configurations;
 #[cfg(all(feature = "gpu", target_os = "linux"))]
 mod drivers;
 mod encoding;

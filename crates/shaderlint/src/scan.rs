@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use shaderlint_hlsl::{Includes, SourceFile};
+use shaderlint_hlsl::{Definition, Directive, Includes, SourceFile, directives};
 
 /// A file that contains none of these, nor includes one that does, holds nothing that a rule could find.
 pub(crate) const WORDS: [&[u8]; 9] = [
@@ -54,13 +54,16 @@ pub(crate) fn times_named(text: &[u8], name: &str) -> usize {
         };
         rest = rest.get(length..).unwrap_or_default();
     }
-    let has_pastes = memchr::memmem::find(text, b"##").is_some();
-    let defined = has_pastes.then(|| directives(text).filter(|(word, _)| *word == Word::Define));
+    if memchr::memmem::find(text, b"##").is_none() {
+        return times;
+    }
+    let defines = directives(text)
+        .into_iter()
+        .filter(|line| line.keyword == b"define");
+    let definitions = defines.filter_map(|line| Definition::of(&line.argument));
     times
-        + defined
-            .into_iter()
-            .flatten()
-            .filter(|(_, line)| may_paste(line, name))
+        + definitions
+            .filter(|definition| definition.may_paste(name))
             .count()
 }
 
@@ -75,45 +78,6 @@ fn string(body: &[u8]) -> Option<usize> {
             _ => at += 1,
         }
     }
-}
-
-/// Whether the definition, from behind `#define`, may paste this name: of the words beside its `##`, those that are no
-/// parameters are in the name, in their order.
-fn may_paste(definition: &str, name: &str) -> bool {
-    let (parameters, body) = definition.split_once(')').unwrap_or(("", definition));
-    let parameters: Vec<&str> = parameters.split(|c: char| !is_part_of_name(c)).collect();
-    let is_open = |word: &&str| *word == "__VA_ARGS__" || parameters.contains(word);
-    let parts = body.split(|c: char| !(is_part_of_name(c) || c == '#' || c.is_whitespace()));
-    let parts = parts.filter(|part| part.contains("##"));
-    parts.into_iter().any(|part| {
-        let mut pieces = part
-            .split("##")
-            .map(|piece| piece.split_whitespace().collect::<Vec<_>>());
-        // What stands before the last word, or behind the first one, is no part of what is pasted.
-        let mut rest = pieces
-            .next()
-            .and_then(|first| after(name, first.last(), &is_open));
-        pieces.any(|piece| {
-            rest = rest.and_then(|rest| after(rest, piece.first(), &is_open));
-            let may_be = rest.is_some();
-            if piece.len() > 1 {
-                rest = after(name, piece.last(), &is_open);
-            }
-            may_be
-        })
-    })
-}
-
-/// What of the name is left behind the word, if it is in it; all of it behind a word that may be any.
-fn after<'n>(name: &'n str, word: Option<&&str>, is_open: &dyn Fn(&&str) -> bool) -> Option<&'n str> {
-    match word {
-        Some(word) if !is_open(word) => Some(name.split_once(*word)?.1),
-        _ => Some(name),
-    }
-}
-
-fn is_part_of_name(c: char) -> bool {
-    u8::try_from(c).is_ok_and(is_part)
 }
 
 /// Whether a byte may be in a name.
@@ -201,17 +165,22 @@ pub(crate) struct Mentioned {
 
 pub(crate) fn mentioned(text: &[u8]) -> Mentioned {
     let mut found = Mentioned::default();
-    for (word, line) in directives(text) {
-        if word == Word::Include {
-            let name = name_in(&line);
+    for line in directives(text) {
+        let is_include = is_include(&line);
+        if !is_include && line.keyword != b"define" {
+            continue;
+        }
+        let argument = String::from_utf8_lossy(&line.argument);
+        if is_include {
+            let name = name_in(&argument);
             found.by_macro |= name.is_none();
             found.written.extend(name.map(|(name, _)| name));
         }
-        let line = line.to_lowercase();
-        let quoted = line.split(['"', '<', '>']).skip(1);
+        let argument = argument.to_lowercase();
+        let quoted = argument.split(['"', '<', '>']).skip(1);
         let last = quoted.filter_map(|path| path.rsplit(['/', '\\']).next());
         // A definition may have any text in it.
-        let is_name = |name: &&str| !name.is_empty() && (word == Word::Include || name.contains('.'));
+        let is_name = |name: &&str| !name.is_empty() && (is_include || name.contains('.'));
         for name in last.map(str::trim).filter(is_name) {
             if !found.names.iter().any(|known| known == name) {
                 found.names.push(name.to_owned());
@@ -221,10 +190,16 @@ pub(crate) fn mentioned(text: &[u8]) -> Mentioned {
     found
 }
 
+fn is_include(line: &Directive) -> bool {
+    matches!(&line.keyword[..], b"include" | b"include_with_pragmas")
+}
+
 /// The names in the `#include` lines, and whether in angle brackets; `None` for a name that is a macro.
 fn included(text: &[u8]) -> Vec<Option<(String, bool)>> {
-    let lines = directives(text).filter(|(word, _)| *word == Word::Include);
-    lines.map(|(_, line)| name_in(&line)).collect()
+    let lines = directives(text).into_iter().filter(is_include);
+    lines
+        .map(|line| name_in(&String::from_utf8_lossy(&line.argument)))
+        .collect()
 }
 
 /// The name in an `#include` line, from behind that word, and whether in angle brackets.
@@ -233,34 +208,6 @@ fn name_in(line: &str) -> Option<(String, bool)> {
     let quoted = |open: char, close: char| Some(line.strip_prefix(open)?.split_once(close)?.0.to_owned());
     let name = quoted('"', '"').map(|name| (name, false));
     name.or_else(|| quoted('<', '>').map(|name| (name, true)))
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Word {
-    Include,
-    Define,
-}
-
-/// What may be an `#include` or a `#define`, from behind that word to the end of its last line. Whatever stands before the
-/// `#`, a byte order mark or a comment, it may be one: rather is a file too many looked into. A word that a line's end or a
-/// comment parts from its `#` is missed.
-fn directives(text: &[u8]) -> impl Iterator<Item = (Word, String)> {
-    let marks = text.iter().enumerate().filter(|(_, byte)| **byte == b'#');
-    let rests = marks.filter_map(|(at, _)| Some(text.get(at + 1..)?.trim_ascii_start()));
-    let named = rests.filter_map(|rest| {
-        let include = rest.strip_prefix(b"include").map(|rest| (Word::Include, rest));
-        include.or_else(|| Some((Word::Define, rest.strip_prefix(b"define")?)))
-    });
-    named.map(|(word, rest)| {
-        let is_end = |at: &usize| {
-            let before = rest.get(..*at).unwrap_or_default();
-            let before = before.strip_suffix(b"\r").unwrap_or(before);
-            matches!(rest.get(*at), Some(b'\n' | b'\r')) && !before.ends_with(b"\\")
-        };
-        let end = (0..rest.len()).find(is_end).unwrap_or(rest.len());
-        let line = String::from_utf8_lossy(rest.get(..end).unwrap_or_default());
-        (word, line.replace("\\\r\n", "").replace("\\\n", ""))
-    })
 }
 
 #[cfg(test)]
@@ -312,6 +259,8 @@ mod tests {
             "/* once\n */ # include \"plain.hlsli\" // here",
             "float a;\r#include \"plain.hlsli\"\rfloat b;",
             "#include \\\r\n\"plain.hlsli\"\r\n",
+            "#/**/include/**/\"plain.hlsli\"\n",
+            "#\\\n include \"plain.hlsli\"",
         ] {
             assert_eq!(included(text.as_bytes()), plain, "{text:?}");
             assert_eq!(mentioned(text.as_bytes()).names.first(), Some(&name), "{text:?}");

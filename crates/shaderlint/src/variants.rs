@@ -1,8 +1,4 @@
-//! Further readings of a file: one configuration hides code.
-//!
-//! Those that the project declares come first, then those that the file names for its kernels. Then, for each region
-//! that conditional compilation left out and that looks like one for the rules, the reading that turns it on, where
-//! definitions do. Findings are the union.
+//! Readings of a file: what the rules find in each of its configurations ([`Configurations`]). Findings are the union.
 
 mod sizes;
 mod stray;
@@ -11,19 +7,17 @@ mod union;
 use std::collections::{HashMap, HashSet};
 
 use shaderlint_hlsl::{
-    Configuration, Exploration, FileId, FileSpan, Function, Inactive, Includes, KernelVariant, Origins,
-    Preprocessed, Problem, Shader, Sources, Span, Wanted, preprocess, read_preprocessed,
+    Exploration, FileId, FileSpan, Function, Inactive, Includes, Origins, Preprocessed, Problem, Shader,
+    Sources, Span, Wanted, read_preprocessed,
 };
 use shaderlint_linter::{Diagnostic, FileEdit, Report, Settings, check_shader};
 use shaderlint_rules::RULES;
 
-use crate::config::{Definition, Project, overlaid};
+use crate::config::{Definition, Project};
+use crate::configurations::{Configuration, Configurations, MAX_CONFIGURATIONS};
 use crate::lint::Role;
 use crate::scan::{self, is_part};
 pub(crate) use union::union;
-
-/// How many readings of a file there are beside the default one.
-const MAX_VARIANTS: usize = 8;
 
 /// When as much was spent on a file's readings (see [`Report::work`]) no more are looked for: about what one kernel takes
 /// that is too long to be run to its end, a second or two.
@@ -39,12 +33,12 @@ const TELLING: [&[u8]; 6] = [
     b".Append(",
 ];
 
-type Made = (Preprocessed, Vec<Problem>);
-
 /// A file under one set of definitions. Without the tree, which is much larger than all that.
 pub(crate) struct Reading {
     /// Said of a finding that the default reading has not; empty for that one.
     label: String,
+    /// The part of that which speaks of keywords.
+    keywords: String,
     /// Of the file's own definitions for some of its kernels: a finding says which it is in.
     is_of_kernels: bool,
     sources: Sources,
@@ -168,97 +162,69 @@ pub(crate) fn readings(
     settings: &Settings,
     role: Role,
 ) -> Vec<Reading> {
-    let preprocess = |defines: &[Definition]| preprocess(path, text, defines, includes);
-    let base = project.defines_of(text);
-    let (mut unit, problems) = preprocess(&base);
-    let kernels = std::mem::take(&mut unit.kernels).into_iter();
-    let (as_it_stands, of_kernels): (Vec<KernelVariant>, Vec<KernelVariant>) =
-        kernels.partition(|variant| variant.defines.is_empty());
-    // A fix is in the file for all of them, also where they come to the same text.
-    let of_project = project.variants.iter().map(|variant| &variant.defines);
-    let of_all = of_project.chain(of_kernels.iter().map(|variant| &variant.defines));
-    let given: Vec<&String> = of_all.flatten().map(|(name, _)| name).collect();
-    let check =
-        |label: String, defines: &[Definition], (mut unit, problems): Made, kernels: Option<&[String]>| {
-            unit.given.extend(given.iter().copied().cloned());
-            let mut reading = check(label, (unit, problems), kernels, settings, role);
-            if kernels.is_none() {
-                let added: Vec<&Definition> = defines.iter().filter(|one| !base.contains(one)).collect();
-                reading.unbuilt = unbuilt(&reading, &added, &as_it_stands, &of_kernels);
-            }
-            reading
-        };
+    let (configurations, default) = Configurations::of(path, text, project, includes);
+    let check = |configuration: Configuration| {
+        let defines = configuration.defines.clone();
+        let mut reading = check(configuration, settings, role);
+        if !reading.is_of_kernels {
+            reading.unbuilt = unbuilt(&reading, &configurations, &defines);
+        }
+        reading
+    };
     let outline = Preprocessed {
-        inactive: unit.inactive.clone(),
-        sources: unit.sources.clone(),
+        inactive: default.unit.inactive.clone(),
+        sources: default.unit.sources.clone(),
+        given: default.unit.given.clone(),
         ..Preprocessed::default()
     };
-    let default_text = unit.text.clone();
-    let mut default = check(String::new(), &base, (unit, problems), None);
+    let (base, default_text) = (default.defines.clone(), default.unit.text.clone());
+    let mut first = check(default);
     // A region may hold no more than the call of a function that does.
-    let calls = default.uncalled.iter().map(|name| format!("{name}("));
-    let calls: Vec<String> = calls.collect();
+    let called: HashSet<Vec<u8>> = first
+        .uncalled
+        .iter()
+        .map(|name| name.clone().into_bytes())
+        .collect();
     let is_telling = |text: &[u8]| {
-        let calls = calls.iter().map(String::as_bytes);
-        TELLING.into_iter().chain(calls).any(|word| contains(text, word))
+        TELLING.iter().any(|word| contains(text, word))
+            || text
+                .split(|byte| !is_part(*byte))
+                .any(|word| called.contains(word))
     };
     let mut exploration = Exploration::new(&is_telling);
     exploration.note(&outline, &base);
-    default.is_cut = of_kernels.len() + project.variants.len() > MAX_VARIANTS;
-    let mut readings = vec![default];
+    first.is_cut = configurations.is_cut();
+    let sizes = first.sizes.clone();
+    let mut readings = vec![first];
     // How else it is read is for those who include it to say.
     if role == Role::Included {
         return readings;
     }
     let is_wanted = || !(settings.is_stopped)();
-    for variant in project
-        .variants
-        .iter()
-        .take(MAX_VARIANTS)
-        .take_while(|_| is_wanted())
-    {
-        let defines = overlaid(&base, &variant.defines);
-        let (unit, problems) = preprocess(&defines);
-        exploration.note(&unit, &defines);
-        if unit.text != default_text {
-            let label = format!("in variant {}", variant.name);
-            readings.push(check(label, &defines, (unit, problems), None));
-        }
+    for configuration in configurations.declared(&default_text).take_while(|_| is_wanted()) {
+        exploration.note(&configuration.unit, &configuration.defines);
+        readings.push(check(configuration));
     }
-    for variant in &of_kernels {
-        if readings.len() > MAX_VARIANTS || !is_wanted() {
-            return readings;
-        }
-        let defines = overlaid(&base, &variant.defines);
-        let (unit, problems) = preprocess(&defines);
-        exploration.note(&unit, &defines);
-        let label = format!("in kernel {}", variant.kernels.join(", "));
-        readings.push(check(label, &defines, (unit, problems), Some(&variant.kernels)));
+    if configurations.is_cut() {
+        return readings;
     }
-    let sizes: Vec<Vec<Definition>> = readings
-        .first()
-        .map_or_else(Vec::new, |first| first.sizes.clone());
     let of_sizes = |under: &[Definition], sizes: &[Vec<Definition>]| {
-        let readings = sizes.iter().take_while(|_| is_wanted()).map(|sizes| {
-            let defines = overlaid(under, sizes);
-            let made = preprocess(&defines);
-            check(difference(&base, &defines), &defines, made, None)
-        });
-        sizes::agreed(readings.collect())
+        let readings = sizes.iter().take_while(|_| is_wanted());
+        sizes::agreed(
+            readings
+                .map(|sizes| check(configurations.with(under, sizes)))
+                .collect(),
+        )
     };
     readings.extend(of_sizes(&base, &sizes));
     let work = |readings: &[Reading]| readings.iter().map(|reading| reading.report.work).sum::<u64>();
-    while readings.len() <= MAX_VARIANTS
+    while readings.len() <= MAX_CONFIGURATIONS
         && work(&readings) < ENOUGH_WORK
         && is_wanted()
-        && let Some(Configuration {
-            defines,
-            unit,
-            problems,
-        }) = exploration.next(preprocess)
+        && let Some(configuration) = configurations.explored(&mut exploration)
     {
-        let label = difference(&base, &defines);
-        let reading = check(label, &defines, (unit, problems), None);
+        let defines = configuration.defines.clone();
+        let reading = check(configuration);
         let is_news = !reading.has_entry || sizes.is_empty();
         let with_sizes = of_sizes(&defines, if is_news { &reading.sizes } else { &[] });
         readings.push(reading);
@@ -267,53 +233,31 @@ pub(crate) fn readings(
     readings
 }
 
-/// The kernels of findings that are not compiled with these definitions, but with others that the file has for them: those
-/// that are named with some, that such a definition names, or whose name is put together.
-fn unbuilt(
-    reading: &Reading,
-    defines: &[&Definition],
-    as_it_stands: &[KernelVariant],
-    of_kernels: &[KernelVariant],
-) -> HashSet<String> {
-    if of_kernels.is_empty() {
-        return HashSet::new();
-    }
+/// The kernels of findings that no build compiles in this configuration.
+fn unbuilt(reading: &Reading, configurations: &Configurations, defines: &[Definition]) -> HashSet<String> {
     let allowed = reading.report.allowed.iter().map(|one| &one.finding);
     let found = reading.report.findings.iter().chain(allowed);
-    let names = |variant: &&KernelVariant, name: &String| variant.kernels.contains(name);
-    let of_some = |name: &str| {
-        of_kernels
-            .iter()
-            .flat_map(|variant| &variant.defines)
-            .any(|(known, _)| known == name)
-    };
-    // What other kernels have is not defined for this one.
-    let is_met = |variant: &KernelVariant| {
-        let mut others = defines.iter().filter(|one| !variant.defines.contains(one));
-        variant.defines.iter().all(|one| defines.contains(&one)) && others.all(|(name, _)| !of_some(name))
-    };
-    let is_built = |name: &&String| {
-        let all = as_it_stands.iter().chain(of_kernels);
-        let mut named = all.filter(|variant| names(variant, name)).peekable();
-        if named.peek().is_some() {
-            named.any(is_met)
-        } else {
-            let mut files = reading.sources.files.iter();
-            !of_some(name) && files.any(|file| scan::times_named(&file.text, name) > 0)
-        }
+    let is_named = |name: &str| {
+        let mut files = reading.sources.files.iter();
+        files.any(|file| scan::times_named(&file.text, name) > 0)
     };
     let kernels = found.flat_map(|finding| &finding.kernels);
-    kernels.filter(|name| !is_built(name)).cloned().collect()
+    kernels
+        .filter(|name| !configurations.builds(name, defines, || is_named(name)))
+        .cloned()
+        .collect()
 }
 
-/// With `kernels`, the others are no entry points: they are never compiled with these definitions.
-fn check(
-    label: String,
-    (mut unit, problems): (Preprocessed, Vec<Problem>),
-    kernels: Option<&[String]>,
-    settings: &Settings,
-    role: Role,
-) -> Reading {
+/// In a configuration of some kernels the others are no entry points: they are never compiled so.
+fn check(configuration: Configuration, settings: &Settings, role: Role) -> Reading {
+    let Configuration {
+        label,
+        keywords,
+        kernels,
+        mut unit,
+        problems,
+        ..
+    } = configuration;
     let inactive = std::mem::take(&mut unit.inactive);
     let wanted = Wanted {
         file: &|file| file == FileId(0),
@@ -328,14 +272,17 @@ fn check(
     let uncalled = uncalled(&shader);
     let strays = stray::take_as_entries(&mut shader, role, &uncalled);
     for function in &mut shader.functions {
-        if kernels.is_some_and(|kernels| !kernels.contains(&function.name)) {
+        if kernels
+            .as_ref()
+            .is_some_and(|kernels| !kernels.contains(&function.name))
+        {
             function.group_size = None;
         }
     }
     // Where there is nothing to find in what the entry points name, none of it is read.
     let is_unread = shader.functions.is_empty() && scan::names_entry(&shader.text);
     let has_entry = is_unread || shader.entry_points().next().is_some();
-    let aside = kernels.map_or_else(Vec::new, |_| aside(&shader));
+    let aside = kernels.as_ref().map_or_else(Vec::new, |_| aside(&shader));
     let mut report = check_shader(&shader, RULES, settings);
     if !strays.is_empty() {
         stray::suppose(&mut report, &strays);
@@ -343,6 +290,7 @@ fn check(
     let alone = strays.into_iter().filter(stray::Stray::is_alone);
     Reading {
         label,
+        keywords,
         is_of_kernels: kernels.is_some(),
         inactive,
         problems,
@@ -428,19 +376,6 @@ fn uncalled(shader: &Shader) -> Vec<String> {
     uncalled
         .map(|(name, _)| String::from_utf8_lossy(name).into_owned())
         .collect()
-}
-
-/// What `defines` has beside `base`, and what it lacks.
-fn difference(base: &[Definition], defines: &[Definition]) -> String {
-    let added = defines.iter().filter(|definition| !base.contains(definition));
-    let added = added.map(|(name, value)| format!("-D {name}={value}"));
-    let is_gone = |name: &str| defines.iter().all(|(known, _)| known != name);
-    let removed = base.iter().filter(|(name, _)| is_gone(name));
-    let removed = removed.map(|(name, _)| format!("-D {name}"));
-    let said =
-        |word: &str, these: Vec<String>| (!these.is_empty()).then(|| format!("{word} {}", these.join(" ")));
-    let parts = [said("with", added.collect()), said("without", removed.collect())];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
 }
 
 fn file_called(sources: &Sources, path: &str) -> Option<FileId> {

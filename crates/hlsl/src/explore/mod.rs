@@ -5,11 +5,12 @@
 
 mod condition;
 
+use std::cell::LazyCell;
 use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 
-use crate::preprocess::{Branch, Inactive, Preprocessed, is_predefined};
+use crate::preprocess::{Branch, Definitions, Inactive, Preprocessed, is_predefined};
 use crate::span::{FileId, FileSpan, Problem, Sources};
 use condition::{Change, Changes, both, ways};
 
@@ -48,7 +49,7 @@ struct Region {
 }
 
 impl<'a> Exploration<'a> {
-    /// Regions are followed up if their text, as it stands in the file, is wanted.
+    /// Regions are followed up if what they may expand to is wanted ([`Definitions::reach`]).
     #[must_use]
     pub fn new(is_wanted: &'a dyn Fn(&[u8]) -> bool) -> Self {
         Exploration {
@@ -61,10 +62,16 @@ impl<'a> Exploration<'a> {
 
     /// Takes notice of a configuration: what is in it is no longer looked for.
     pub fn note(&mut self, unit: &Preprocessed, defines: &[Definition]) {
+        let definitions = LazyCell::new(|| Definitions::of(&unit.sources, &unit.given));
+        let is_wanted = |inactive: &&Inactive| {
+            let text = text_of(&unit.sources, inactive.region);
+            (self.is_wanted)(text) || (self.is_wanted)(&definitions.reach(text).text)
+        };
         let new = unit
             .inactive
             .iter()
-            .filter(|inactive| self.is_new(unit, inactive));
+            .filter(|inactive| self.is_new(unit, inactive))
+            .filter(is_wanted);
         let mut new: Vec<Region> = new.map(|inactive| region(unit, inactive, defines)).collect();
         // Headers have other includers: those of the file itself come first.
         new.sort_by_key(|region| region.place.file);
@@ -82,8 +89,7 @@ impl<'a> Exploration<'a> {
             let mut hiding = self.left.iter().filter(|region| region.path == path);
             hiding.any(|region| region.holds(inactive.region) && !region.is_at(inactive.region))
         };
-        (self.is_wanted)(text_of(&unit.sources, inactive.region))
-            && (!self.files.contains(path) || is_hidden())
+        (!self.files.contains(path) || is_hidden())
             && !self
                 .left
                 .iter()

@@ -7,7 +7,7 @@ use super::names::{Symbol, Token};
 use super::text::{SourceText, offset};
 use super::unit::{Condition, Unit};
 use super::{Branch, MAX_INCLUDE_DEPTH, MAX_INCLUSIONS, NOT_FOUND, Taken};
-use super::{kernels, macros};
+use super::{macros, unity};
 use crate::MatrixOrder;
 use crate::span::{FileId, FileSpan};
 
@@ -19,12 +19,12 @@ const KEYWORDS: [&str; 13] = [
 
 /// A directive's line: positions in the joined text.
 #[derive(Clone, Copy)]
-struct Line {
+pub(super) struct Line {
     hash: usize,
     /// The keyword is `hash..keyword_end`, with the `#`.
-    keyword_end: usize,
+    pub keyword_end: usize,
     /// The newline behind it. Block comments in it may hold others.
-    end: usize,
+    pub end: usize,
     open_comment: Option<usize>,
 }
 
@@ -61,7 +61,7 @@ impl Unit<'_> {
                 }
                 if word == b"kernel" && source.id == FileId(0) {
                     let argument = rest.get(begin + word.len()..).unwrap_or_default();
-                    kernels::note(&mut self.kernels, argument);
+                    unity::note(&mut self.kernels, argument);
                 }
                 if word == b"pack_matrix" {
                     let argument = rest.get(begin + word.len()..).unwrap_or_default();
@@ -482,7 +482,7 @@ fn meant(keyword: &str) -> Option<&'static str> {
 }
 
 /// The directive whose `#` is at `hash`, and its keyword.
-fn line(bytes: &[u8], hash: usize) -> (Line, &[u8]) {
+pub(super) fn line(bytes: &[u8], hash: usize) -> (Line, &[u8]) {
     let begin = lex::space(bytes, hash + 1, false);
     let keyword_end = lex::word_end(bytes, begin.end);
     let keyword = bytes.get(begin.end..keyword_end).unwrap_or_default();
@@ -526,7 +526,7 @@ fn line_start(bytes: &[u8], at: usize) -> usize {
 }
 
 /// The next `#` that only blanks and comments precede on its line. `at` must be a line's start or end.
-fn next_hash(bytes: &[u8], at: usize) -> Option<usize> {
+pub(super) fn next_hash(bytes: &[u8], at: usize) -> Option<usize> {
     let mut at = at;
     let mut is_first = true;
     while let Some(&byte) = bytes.get(at) {

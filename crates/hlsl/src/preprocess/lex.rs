@@ -161,6 +161,29 @@ pub(super) fn comment(bytes: &[u8], at: usize) -> Option<(Comment, usize)> {
     }
 }
 
+/// The text with a blank in the place of each comment. Literals count as text: a comment may not begin in one.
+pub(super) fn without_comments(bytes: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let end = match class(byte) {
+            Class::Quote => literal_end(bytes, at).0,
+            Class::Slash => match comment(bytes, at) {
+                Some((_, end)) => {
+                    plain.push(b' ');
+                    at = end;
+                    continue;
+                }
+                None => at + 1,
+            },
+            _ => at + 1,
+        };
+        plain.extend_from_slice(bytes.get(at..end).unwrap_or_default());
+        at = end;
+    }
+    plain
+}
+
 /// What stands between two tokens.
 #[derive(Clone, Copy)]
 pub(super) struct Space {

@@ -12,23 +12,25 @@ mod call;
 mod condition;
 mod directive;
 mod expand;
-mod kernels;
 mod lex;
 mod macros;
 mod names;
 mod origins;
+mod outline;
 mod predefined;
 mod text;
 mod unit;
+mod unity;
 
 use crate::span::{FileSpan, Problem, Sources};
 use crate::{Includes, MatrixOrder};
 
-pub use kernels::{KernelVariant, unity_defines};
 pub use origins::Origins;
+pub use outline::{Definition, Definitions, Directive, Reach, directives};
 pub(crate) use predefined::is_predefined;
 pub use predefined::predefined;
 pub use text::decode;
+pub use unity::{KernelVariant, KeywordSet, keyword_sets, unity_defines};
 
 /// How deep `#include` nests.
 const MAX_INCLUDE_DEPTH: usize = 64;
@@ -70,8 +72,8 @@ pub struct Preprocessed {
     pub kernels: Vec<KernelVariant>,
     /// An `#error` stands in it.
     pub is_refused: bool,
-    /// Names that are defined from outside of the files.
-    pub given: Vec<String>,
+    /// What is defined from outside of the files: name and value.
+    pub given: Vec<(String, String)>,
 }
 
 /// A region of a file that conditional compilation left out.

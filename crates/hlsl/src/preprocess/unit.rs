@@ -162,7 +162,7 @@ impl<'a> Unit<'a> {
             matrix_orders: self.matrix_orders,
             kernels: self.kernels,
             is_refused: self.is_refused,
-            given: defines.iter().map(|(name, _)| name.clone()).collect(),
+            given: defines.to_vec(),
         };
         (preprocessed, self.problems)
     }

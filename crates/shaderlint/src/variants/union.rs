@@ -3,7 +3,7 @@
 use shaderlint_hlsl::{FileId, FileSpan, Inactive, Problem, Sources, Taken};
 use shaderlint_linter::{Allowed, Category, Diagnostic, Report};
 
-use super::{MAX_VARIANTS, Reading, contains, file_called, holds, text_of};
+use super::{MAX_CONFIGURATIONS, Reading, contains, file_called, holds, text_of};
 
 /// How the names of wave intrinsics begin.
 const WAVE_INTRINSICS: [&[u8]; 9] = [
@@ -51,7 +51,7 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
         findings.for_each(|finding| finding.withdraw("not every variant that is declared was read"));
         union.elsewhere.push(Problem {
             message: format!(
-                "more than {MAX_VARIANTS} variants or sets of definitions of kernels: the others are not read"
+                "more than {MAX_CONFIGURATIONS} configurations are declared (variants, kernels' definitions, keywords): the others are not read"
             ),
             place: None,
         });
@@ -79,7 +79,9 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
                 continue;
             }
             if reading.is_of_kernels {
-                finding.message = format!("{} (in kernel {})", finding.message, finding.kernels.join(", "));
+                let kernels = finding.kernels.join(", ");
+                let label = format!("in kernel {kernels} {}", reading.keywords);
+                finding.message = format!("{} ({})", finding.message, label.trim_end());
             } else if !reading.label.is_empty() {
                 finding.message = format!("{} ({})", finding.message, reading.label);
             }
@@ -229,12 +231,38 @@ fn disagrees(reading: &Reading, finding: &Diagnostic) -> bool {
             .any(takes_in)
 }
 
-/// The regions that were taken where another branch of the same `#if` has wave intrinsics.
+/// The regions that were taken where another branch of the same `#if` has wave intrinsics, and the condition asks whether
+/// there are any. Of any other condition the two branches are two programs: that one of them uses waves already, by a fix
+/// perhaps, says nothing of the other.
 fn fallbacks<'a>(sources: &'a Sources, inactive: &'a [Inactive]) -> impl Iterator<Item = FileSpan> + 'a {
     inactive.iter().filter_map(|inactive| {
         let text = text_of(sources, inactive.region);
         let has_waves = WAVE_INTRINSICS.iter().any(|name| contains(text, name));
         let taken = inactive.taken.filter(|_| has_waves)?;
-        Some(taken.region)
+        let asks = |condition: FileSpan| asks_for_waves(text_of(sources, condition));
+        (asks(inactive.condition) || asks(taken.condition)).then_some(taken.region)
     })
+}
+
+/// Parts of names, in lower case, by which projects say that a target has wave intrinsics.
+const CAPABILITIES: [&str; 14] = [
+    "wave",
+    "warp",
+    "subgroup",
+    "simd",
+    "ballot",
+    "shuffle",
+    "intrinsic",
+    "sm6",
+    "sm_6",
+    "shader_model",
+    "shadermodel",
+    "shader_target",
+    "dx_compiler",
+    "dxc",
+];
+
+fn asks_for_waves(condition: &[u8]) -> bool {
+    let condition = String::from_utf8_lossy(condition).to_lowercase();
+    CAPABILITIES.iter().any(|part| condition.contains(part))
 }

@@ -1,0 +1,302 @@
+//! The configurations of a file: the sets of definitions under which builds compile it.
+//!
+//! One is the default. Others are declared: the variants of the project, the definitions that `#pragma kernel` lines give
+//! their kernels, and the keywords of `#pragma multi_compile` and `#pragma shader_feature`. The rest are explored: for each
+//! region that conditional compilation leaves out and that may hold something for the rules, the definitions that turn it
+//! on. What a region holds is what it expands to ([`Definitions::reach`]): a macro may open an entry point there, call a
+//! function, or declare memory.
+
+use shaderlint_hlsl::{
+    Exploration, Includes, KernelVariant, KeywordSet, Preprocessed, Problem, directives, keyword_sets,
+    preprocess,
+};
+
+use crate::config::{Definition, Project, overlaid};
+use crate::scan;
+
+/// How many configurations of a file are read beside the default one.
+pub(crate) const MAX_CONFIGURATIONS: usize = 8;
+
+/// A file under one set of definitions, preprocessed.
+pub(crate) struct Configuration {
+    /// What a finding says of it; empty for the default one.
+    pub label: String,
+    /// The part of that which speaks of keywords.
+    pub keywords: String,
+    pub defines: Vec<Definition>,
+    /// The entry points that are compiled so, where others are not.
+    pub kernels: Option<Vec<String>>,
+    pub unit: Preprocessed,
+    pub problems: Vec<Problem>,
+}
+
+/// A configuration that is declared, and not preprocessed yet.
+struct Declared {
+    label: String,
+    keywords: String,
+    over: Vec<Definition>,
+    without: Vec<String>,
+    kernels: Option<Vec<String>>,
+}
+
+/// The configurations of one file.
+pub(crate) struct Configurations<'a> {
+    path: &'a str,
+    text: &'a [u8],
+    includes: &'a dyn Includes,
+    base: Vec<Definition>,
+    declared: Vec<Declared>,
+    /// More are declared than are read.
+    is_cut: bool,
+    /// Entry points that are compiled as the file stands, and those with definitions of their own.
+    as_it_stands: Vec<KernelVariant>,
+    of_kernels: Vec<KernelVariant>,
+    /// What other configurations define: the text of a fix stands in all of them.
+    given: Vec<Definition>,
+}
+
+impl<'a> Configurations<'a> {
+    /// The configurations of the file `path` that holds `text`, and the default one of them.
+    pub fn of(
+        path: &'a str,
+        text: &'a [u8],
+        project: &Project,
+        includes: &'a dyn Includes,
+    ) -> (Self, Configuration) {
+        let base = project.defines_of(text);
+        let (mut unit, problems) = preprocess(path, text, &base, includes);
+        let kernels = std::mem::take(&mut unit.kernels).into_iter();
+        let (as_it_stands, of_kernels): (Vec<KernelVariant>, Vec<KernelVariant>) =
+            kernels.partition(|variant| variant.defines.is_empty());
+        let (declared, is_cut) = declared(project, &of_kernels, &choices(text, &unit, project));
+        let given = declared.iter().flat_map(|one| one.over.iter().cloned()).collect();
+        let configurations = Configurations {
+            path,
+            text,
+            includes,
+            base: base.clone(),
+            declared,
+            is_cut,
+            as_it_stands,
+            of_kernels,
+            given,
+        };
+        let default = configurations.noted(String::new(), base, (unit, problems));
+        (configurations, default)
+    }
+
+    /// Whether more are declared than [`Configurations::declared`] has.
+    pub fn is_cut(&self) -> bool {
+        self.is_cut
+    }
+
+    /// Those that the project and the file declare beside the default one, as they are asked for. One that comes to the
+    /// text of the default one is none.
+    pub fn declared(&self, default: &'a [u8]) -> impl Iterator<Item = Configuration> {
+        self.declared.iter().filter_map(move |one| {
+            let base = self.base.iter().filter(|(name, _)| !one.without.contains(name));
+            let defines = overlaid(&base.cloned().collect::<Vec<_>>(), &one.over);
+            let made = preprocess(self.path, self.text, &defines, self.includes);
+            let is_it = one.kernels.is_some() || made.0.text != *default;
+            is_it.then(|| Configuration {
+                keywords: one.keywords.clone(),
+                kernels: one.kernels.clone(),
+                ..self.noted(one.label.clone(), defines, made)
+            })
+        })
+    }
+
+    /// The default one with these definitions over its own.
+    pub fn with(&self, under: &[Definition], over: &[Definition]) -> Configuration {
+        let defines = overlaid(under, over);
+        let made = preprocess(self.path, self.text, &defines, self.includes);
+        self.noted(difference(&self.base, &defines), defines, made)
+    }
+
+    /// The next one that takes in a region which none before it did.
+    pub fn explored(&self, exploration: &mut Exploration<'_>) -> Option<Configuration> {
+        let found = exploration.next(|defines| preprocess(self.path, self.text, defines, self.includes))?;
+        let label = difference(&self.base, &found.defines);
+        Some(self.noted(label, found.defines, (found.unit, found.problems)))
+    }
+
+    fn noted(
+        &self,
+        label: String,
+        defines: Vec<Definition>,
+        (mut unit, problems): (Preprocessed, Vec<Problem>),
+    ) -> Configuration {
+        unit.given.extend(self.given.iter().cloned());
+        Configuration {
+            label,
+            keywords: String::new(),
+            defines,
+            kernels: None,
+            unit,
+            problems,
+        }
+    }
+
+    /// Whether a build compiles the entry point `name` in a configuration that is not one of kernels. Not if all that name
+    /// it give it definitions that this one lacks, or if it lacks some that such a line gives to others. `names_it` says
+    /// whether a file spells the name: else a macro puts it together.
+    pub fn builds(&self, name: &str, defines: &[Definition], names_it: impl FnOnce() -> bool) -> bool {
+        if self.of_kernels.is_empty() {
+            return true;
+        }
+        let added: Vec<&Definition> = defines.iter().filter(|one| !self.base.contains(one)).collect();
+        let mut of_kernels = self.of_kernels.iter().flat_map(|variant| &variant.defines);
+        let is_of_some = |name: &str| {
+            let mut of_kernels = self.of_kernels.iter().flat_map(|variant| &variant.defines);
+            of_kernels.any(|(known, _)| known == name)
+        };
+        // What other kernels have is not defined for this one.
+        let is_met = |variant: &KernelVariant| {
+            let mut others = added.iter().filter(|one| !variant.defines.contains(one));
+            variant.defines.iter().all(|one| added.contains(&one))
+                && others.all(|(name, _)| !is_of_some(name))
+        };
+        let all = self.as_it_stands.iter().chain(&self.of_kernels);
+        let mut named = all
+            .filter(|variant| variant.kernels.iter().any(|one| one == name))
+            .peekable();
+        if named.peek().is_some() {
+            named.any(is_met)
+        } else {
+            !of_kernels.any(|(known, _)| known == name) && names_it()
+        }
+    }
+}
+
+/// What of the project, of the kernels and of the keywords is declared beside the default, and whether there is more.
+fn declared(project: &Project, of_kernels: &[KernelVariant], choices: &[Choice]) -> (Vec<Declared>, bool) {
+    let default = Choice::default();
+    let (first, others) = choices.split_first().unwrap_or((&default, &[]));
+    let of_project = |choice: &Choice| -> Vec<Declared> {
+        let variants = project.variants.iter();
+        let variants =
+            variants.map(|variant| choice.over(&format!("in variant {}", variant.name), &variant.defines));
+        variants.collect()
+    };
+    let of_kernels = |choice: &Choice| -> Vec<Declared> {
+        let kernels = of_kernels.iter().map(|variant| Declared {
+            kernels: Some(variant.kernels.clone()),
+            ..choice.over(
+                &format!("in kernel {}", variant.kernels.join(", ")),
+                &variant.defines,
+            )
+        });
+        kernels.collect()
+    };
+    let mut all = of_project(first);
+    all.extend(of_kernels(first));
+    all.extend(others.iter().map(|choice| choice.over("", &[])));
+    all.extend(others.iter().flat_map(|choice| of_project(choice)));
+    all.extend(others.iter().flat_map(|choice| of_kernels(choice)));
+    let is_cut = all.len() > MAX_CONFIGURATIONS;
+    all.truncate(MAX_CONFIGURATIONS);
+    (all, is_cut)
+}
+
+/// Keywords that a build defines together, one of each set at most.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Choice {
+    defined: Vec<String>,
+    /// Of the default choice, those that a build with this one lacks.
+    removed: Vec<String>,
+}
+
+impl Choice {
+    /// This choice with definitions made over it.
+    fn over(&self, label: &str, defines: &[Definition]) -> Declared {
+        let is_default = self.removed.is_empty() && self.defined.is_empty();
+        let keywords = match &self.defined[..] {
+            _ if is_default => String::new(),
+            [] => format!("without keyword {}", self.removed.join(" ")),
+            [one] => format!("with keyword {one}"),
+            several => format!("with keywords {}", several.join(" ")),
+        };
+        let own = self
+            .defined
+            .iter()
+            .map(|keyword| (keyword.clone(), "1".to_owned()));
+        Declared {
+            label: [label, &keywords]
+                .iter()
+                .filter(|part| !part.is_empty())
+                .copied()
+                .collect::<Vec<_>>()
+                .join(" "),
+            over: overlaid(&own.collect::<Vec<_>>(), defines),
+            keywords,
+            without: self.removed.clone(),
+            kernels: None,
+        }
+    }
+}
+
+/// The choices of keywords that builds make, the default first. Sets count whose keywords may change what is compiled, and
+/// of which the project does not define one for all builds.
+fn choices(text: &[u8], unit: &Preprocessed, project: &Project) -> Vec<Choice> {
+    let mut sets = keyword_sets(text);
+    let is_fixed = |keyword: &String| project.defines.iter().any(|(name, _)| name == keyword);
+    sets.retain(|KeywordSet(choices)| !choices.iter().flatten().any(is_fixed));
+    if sets.is_empty() {
+        return Vec::new();
+    }
+    let may_include = unit.inactive.iter().any(|inactive| {
+        let file = unit.sources.get(inactive.region.file);
+        let region = inactive.region.start as usize..inactive.region.end as usize;
+        let lines = directives(file.and_then(|file| file.text.get(region)).unwrap_or_default());
+        lines.iter().any(|line| line.keyword.starts_with(b"include"))
+    });
+    let in_pragmas = |keyword: &String| -> usize {
+        let pragmas = directives(text)
+            .into_iter()
+            .filter(|line| line.keyword == b"pragma");
+        pragmas
+            .map(|line| scan::times_named(&line.argument, keyword))
+            .sum()
+    };
+    let is_named = |keyword: &String| {
+        let files = unit.sources.files.iter();
+        let times: usize = files.map(|file| scan::times_named(&file.text, keyword)).sum();
+        times > in_pragmas(keyword)
+    };
+    sets.retain(|KeywordSet(choices)| may_include || choices.iter().flatten().any(is_named));
+    let mut all = vec![Choice::default()];
+    for KeywordSet(choices) in sets {
+        let default = if choices.contains(&None) {
+            None
+        } else {
+            choices.first().cloned().flatten()
+        };
+        let others = choices.iter().filter(|choice| **choice != default);
+        let further: Vec<Choice> = others
+            .flat_map(|choice| all.iter().map(move |known| (known, choice)))
+            .map(|(known, choice)| {
+                let mut added = known.clone();
+                added.defined.extend(choice.clone());
+                added.removed.extend(default.clone());
+                added
+            })
+            .collect();
+        all.extend(further);
+        // It is enough to know that there are more than are read.
+        all.truncate(MAX_CONFIGURATIONS + 2);
+    }
+    all
+}
+
+/// What `defines` has beside `base`, and what it lacks.
+fn difference(base: &[Definition], defines: &[Definition]) -> String {
+    let added = defines.iter().filter(|definition| !base.contains(definition));
+    let added = added.map(|(name, value)| format!("-D {name}={value}"));
+    let is_gone = |name: &str| defines.iter().all(|(known, _)| known != name);
+    let removed = base.iter().filter(|(name, _)| is_gone(name));
+    let removed = removed.map(|(name, _)| format!("-D {name}"));
+    let said =
+        |word: &str, these: Vec<String>| (!these.is_empty()).then(|| format!("{word} {}", these.join(" ")));
+    let parts = [said("with", added.collect()), said("without", removed.collect())];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+}
