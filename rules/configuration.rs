@@ -142,10 +142,8 @@ pub(crate) fn holds_in_all(
                 || replaced.contains(word) && is_declared();
             // Its arrays and those of the form share the memory of the group.
             let is_memory = adds_memory && word == b"groupshared";
-            word != b"include"
-                && !is_shared
-                && !is_memory
-                && !(named.contains(word) && may_declare_intrinsic(&reach.text, word))
+            let is_declared_anew = named.contains(word) && may_declare_intrinsic(&reach.text, word);
+            !(word == b"include" || is_shared || is_memory || is_declared_anew)
         })
     })
 }

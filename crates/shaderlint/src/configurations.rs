@@ -6,13 +6,25 @@
 //! on. What a region holds is what it expands to ([`Definitions::reach`]): a macro may open an entry point there, call a
 //! function, or declare memory.
 
+use std::collections::HashSet;
+
 use shaderlint_hlsl::{
     Exploration, Includes, KernelVariant, KeywordSet, Preprocessed, Problem, directives, keyword_sets,
     preprocess,
 };
 
 use crate::config::{Definition, Project, overlaid};
-use crate::scan;
+use crate::scan::{self, is_part};
+
+/// What makes a region one for the rules.
+pub(crate) const TELLING: [&[u8]; 6] = [
+    b"Barrier",
+    b"Interlocked",
+    b"groupshared",
+    b"IncrementCounter",
+    b"DecrementCounter",
+    b".Append(",
+];
 
 /// How many configurations of a file are read beside the default one.
 pub(crate) const MAX_CONFIGURATIONS: usize = 8;
@@ -53,6 +65,7 @@ pub(crate) struct Configurations<'a> {
     of_kernels: Vec<KernelVariant>,
     /// What other configurations define: the text of a fix stands in all of them.
     given: Vec<Definition>,
+    sets: Vec<KeywordSet>,
 }
 
 impl<'a> Configurations<'a> {
@@ -80,6 +93,7 @@ impl<'a> Configurations<'a> {
             as_it_stands,
             of_kernels,
             given,
+            sets: keyword_sets(text),
         };
         let default = configurations.noted(String::new(), base, (unit, problems));
         (configurations, default)
@@ -92,7 +106,7 @@ impl<'a> Configurations<'a> {
 
     /// Those that the project and the file declare beside the default one, as they are asked for. One that comes to the
     /// text of the default one is none.
-    pub fn declared(&self, default: &'a [u8]) -> impl Iterator<Item = Configuration> {
+    pub fn declared<'d>(&'d self, default: &'d [u8]) -> impl Iterator<Item = Configuration> + 'd {
         self.declared.iter().filter_map(move |one| {
             let base = self.base.iter().filter(|(name, _)| !one.without.contains(name));
             let defines = overlaid(&base.cloned().collect::<Vec<_>>(), &one.over);
@@ -111,6 +125,25 @@ impl<'a> Configurations<'a> {
         let defines = overlaid(under, over);
         let made = preprocess(self.path, self.text, &defines, self.includes);
         self.noted(difference(&self.base, &defines), defines, made)
+    }
+
+    /// All of a file but the default one, whatever its regions may call.
+    #[cfg(feature = "gpu")]
+    pub fn others(&self, default: &Configuration) -> Vec<Configuration> {
+        let is_telling = |text: &[u8]| is_telling(text, &HashSet::new());
+        let is_build = |defines: &[Definition]| self.is_build(defines);
+        let mut exploration = Exploration::new(&is_telling, &is_build);
+        exploration.note(&default.unit, &default.defines);
+        let mut all: Vec<Configuration> = self.declared(&default.unit.text).collect();
+        for one in &all {
+            exploration.note(&one.unit, &one.defines);
+        }
+        while all.len() < MAX_CONFIGURATIONS
+            && let Some(one) = self.explored(&mut exploration)
+        {
+            all.push(one);
+        }
+        all
     }
 
     /// The next one that takes in a region which none before it did.
@@ -135,6 +168,17 @@ impl<'a> Configurations<'a> {
             unit,
             problems,
         }
+    }
+
+    /// Whether a build may define just this: of each set of keywords one, or none where none is a choice.
+    pub fn is_build(&self, defines: &[Definition]) -> bool {
+        self.sets.iter().all(|KeywordSet(choices)| {
+            let is_chosen = |keyword: &&String| defines.iter().any(|(name, _)| name == *keyword);
+            match choices.iter().flatten().filter(is_chosen).count() {
+                0 => choices.contains(&None),
+                chosen => chosen == 1,
+            }
+        })
     }
 
     /// Whether a build compiles the entry point `name` in a configuration that is not one of kernels. Not if all that name
@@ -168,6 +212,17 @@ impl<'a> Configurations<'a> {
     }
 }
 
+/// Whether the text of a region, or what it may expand to, holds something for the rules: one of [`TELLING`], or a call of
+/// one of these functions.
+pub(crate) fn is_telling(text: &[u8], called: &HashSet<Vec<u8>>) -> bool {
+    let contains = |word: &&[u8]| memchr::memmem::find(text, word).is_some();
+    TELLING.iter().any(contains)
+        || !called.is_empty()
+            && text
+                .split(|byte| !is_part(*byte))
+                .any(|word| called.contains(word))
+}
+
 /// What of the project, of the kernels and of the keywords is declared beside the default, and whether there is more.
 fn declared(project: &Project, of_kernels: &[KernelVariant], choices: &[Choice]) -> (Vec<Declared>, bool) {
     let default = Choice::default();
@@ -191,8 +246,8 @@ fn declared(project: &Project, of_kernels: &[KernelVariant], choices: &[Choice])
     let mut all = of_project(first);
     all.extend(of_kernels(first));
     all.extend(others.iter().map(|choice| choice.over("", &[])));
-    all.extend(others.iter().flat_map(|choice| of_project(choice)));
-    all.extend(others.iter().flat_map(|choice| of_kernels(choice)));
+    all.extend(others.iter().flat_map(of_project));
+    all.extend(others.iter().flat_map(of_kernels));
     let is_cut = all.len() > MAX_CONFIGURATIONS;
     all.truncate(MAX_CONFIGURATIONS);
     (all, is_cut)

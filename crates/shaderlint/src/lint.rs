@@ -17,6 +17,8 @@ use shaderlint_rules::UNUSED_SUPPRESSION;
 use crate::args::SourceArgs;
 use crate::baseline::Baselines;
 use crate::callers;
+#[cfg(feature = "gpu")]
+use crate::config::Definition;
 use crate::config::{Project, Projects, RuleArgs};
 use crate::encoding::encoded_like;
 use crate::explain;
@@ -260,10 +262,15 @@ impl OneFile {
     /// The file as a translation unit, were `text` in it.
     #[cfg(feature = "gpu")]
     pub fn unit(&self, text: &[u8]) -> Unit {
+        self.unit_under(text, &self.project.defines_of(text))
+    }
+
+    /// The same under other definitions.
+    #[cfg(feature = "gpu")]
+    pub fn unit_under(&self, text: &[u8], defines: &[Definition]) -> Unit {
         let path = self.path.display().to_string();
-        let defines = self.project.defines_of(text);
         let search = self.search();
-        let (shader, mut problems) = shaderlint_hlsl::read(&path, text, &defines, &search);
+        let (shader, mut problems) = shaderlint_hlsl::read(&path, text, defines, &search);
         search.explain(&shader.sources, &mut problems);
         Unit { shader, problems }
     }

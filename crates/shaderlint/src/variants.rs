@@ -14,7 +14,7 @@ use shaderlint_linter::{Diagnostic, FileEdit, Report, Settings, check_shader};
 use shaderlint_rules::RULES;
 
 use crate::config::{Definition, Project};
-use crate::configurations::{Configuration, Configurations, MAX_CONFIGURATIONS};
+use crate::configurations::{Configuration, Configurations, MAX_CONFIGURATIONS, TELLING, is_telling};
 use crate::lint::Role;
 use crate::scan::{self, is_part};
 pub(crate) use union::union;
@@ -22,16 +22,6 @@ pub(crate) use union::union;
 /// When as much was spent on a file's readings (see [`Report::work`]) no more are looked for: about what one kernel takes
 /// that is too long to be run to its end, a second or two.
 const ENOUGH_WORK: u64 = 10_000_000;
-
-/// What makes a region one for the rules.
-const TELLING: [&[u8]; 6] = [
-    b"Barrier",
-    b"Interlocked",
-    b"groupshared",
-    b"IncrementCounter",
-    b"DecrementCounter",
-    b".Append(",
-];
 
 /// A file under one set of definitions. Without the tree, which is much larger than all that.
 pub(crate) struct Reading {
@@ -185,13 +175,9 @@ pub(crate) fn readings(
         .iter()
         .map(|name| name.clone().into_bytes())
         .collect();
-    let is_telling = |text: &[u8]| {
-        TELLING.iter().any(|word| contains(text, word))
-            || text
-                .split(|byte| !is_part(*byte))
-                .any(|word| called.contains(word))
-    };
-    let mut exploration = Exploration::new(&is_telling);
+    let is_telling = |text: &[u8]| is_telling(text, &called);
+    let is_build = |defines: &[Definition]| configurations.is_build(defines);
+    let mut exploration = Exploration::new(&is_telling, &is_build);
     exploration.note(&outline, &base);
     first.is_cut = configurations.is_cut();
     let sizes = first.sizes.clone();

@@ -22,14 +22,15 @@ use clap::ValueEnum;
 use serde::Serialize;
 use shaderlint_verify::run::{Adapter, adapters};
 
-use self::evidence::Evidence;
+use self::evidence::{Elsewhere, Evidence};
 use self::gather::{Files, gather};
 use self::kernel_toml::Settings;
 use self::page::Page;
-use self::pair::{FixedFile, Pair, fixed_file, other_file};
+use self::pair::{FixedFile, Pair, changed_kernels, fixed_file, other_file};
 pub(crate) use self::progress::Progress;
 use crate::args::{ColorChoice, SourceArgs};
 use crate::config::Projects;
+use crate::configurations::{Configuration, Configurations};
 use crate::includes::Files as Sources;
 use crate::lint::{self, OneFile, Unit};
 use crate::terminal::Style;
@@ -162,6 +163,43 @@ fn nothing(mending: usize) -> String {
     }
 }
 
+/// Both files in another configuration than the default one.
+struct Other {
+    label: String,
+    flagged: Unit,
+    fixed: Unit,
+    /// The kernels that are not the same in both.
+    pairs: Vec<Pair>,
+}
+
+impl Other {
+    fn files<'a>(&'a self, flagged_text: &'a [u8], fixed_text: &'a [u8]) -> Files<'a> {
+        Files {
+            flagged: &self.flagged,
+            fixed: &self.fixed,
+            flagged_text,
+            fixed_text,
+        }
+    }
+}
+
+/// What is proved of the kernel `name` in each of these configurations that has it.
+fn elsewhere(others: &[Other], name: &str) -> Vec<Elsewhere> {
+    let with_pair = others
+        .iter()
+        .flat_map(|other| other.pairs.iter().map(move |pair| (other, pair)));
+    with_pair
+        .filter(|(_, pair)| pair.name == name)
+        .map(|(other, pair)| {
+            let proof = proof::prove(&other.flagged.shader, &other.fixed.shader, pair);
+            Elsewhere {
+                configuration: other.label.clone(),
+                verdict: evidence::verdict(&proof, pair.has_rows(), &[], &[]),
+            }
+        })
+        .collect()
+}
+
 /// A run of the program.
 struct Verification<'a> {
     args: &'a VerifyArgs,
@@ -258,9 +296,22 @@ impl Verification<'_> {
             text: fixed_text,
             pairs,
             mending,
-        } = fixed_file(args.entry.as_deref(), &file, &flagged);
+        } = fixed_file(
+            args.entry.as_deref(),
+            &file,
+            &flagged,
+            &file.project.defines_of(&file.text),
+        );
         self.mending += mending;
-        if is_one && pairs.is_empty() {
+        let others = self.in_other_configurations(&file, &file.text, (&file, &fixed_text));
+        // A kernel that only another configuration has is compared as it stands there.
+        let is_new = |pair: &&Pair| !pairs.iter().any(|known| known.name == pair.name);
+        if is_one
+            && pairs.is_empty()
+            && !others
+                .iter()
+                .any(|other| other.pairs.iter().any(|pair| is_new(&pair)))
+        {
             let nothing = nothing(mending);
             // What is not found may be where it could not be read.
             ensure!(
@@ -279,7 +330,17 @@ impl Verification<'_> {
             fixed_text: &fixed_text,
         };
         for pair in &pairs {
-            self.one_pair(&files, pair, &settings)?;
+            self.one_pair(&files, pair, elsewhere(&others, &pair.name), &settings)?;
+        }
+        let mut told: Vec<&str> = Vec::new();
+        for other in &others {
+            for pair in other.pairs.iter().filter(is_new) {
+                if !told.contains(&pair.name.as_str()) {
+                    told.push(&pair.name);
+                    self.say(&format!("{}:\n", other.label))?;
+                    self.one_pair(&other.files(&file.text, &fixed_text), pair, Vec::new(), &settings)?;
+                }
+            }
         }
         if is_one {
             self.tell_unread(&[&flagged])
@@ -325,7 +386,8 @@ impl Verification<'_> {
             flagged_text: &file.text,
             fixed_text: &other_text.text,
         };
-        self.one_pair(&files, &pair, &settings)?;
+        let others = self.in_other_configurations(&file, &file.text, (&other_text, &other_text.text));
+        self.one_pair(&files, &pair, elsewhere(&others, &pair.name), &settings)?;
         self.tell_unread(&units)
     }
 
@@ -373,10 +435,64 @@ impl Verification<'_> {
         Ok(())
     }
 
-    fn one_pair(&mut self, files: &Files<'_>, pair: &Pair, settings: &Settings) -> Result<()> {
+    /// The kernels that are not the same in `file` and in the other file, or its fixed text, in each configuration of the
+    /// first beside the default one.
+    fn in_other_configurations(&self, file: &OneFile, text: &[u8], other: (&OneFile, &[u8])) -> Vec<Other> {
+        let entry = self.args.entry.as_deref();
+        let path = file.path.display().to_string();
+        let search = file.search();
+        let (configurations, default) = Configurations::of(&path, text, &file.project, &search);
+        let mut all = Vec::new();
+        for Configuration {
+            label,
+            defines,
+            kernels,
+            ..
+        } in configurations.others(&default)
+        {
+            let flagged = file.unit_under(text, &defines);
+            let fixed = other.0.unit_under(other.1, &defines);
+            let own = std::ptr::eq(file, other.0).then(|| fixed_file(entry, file, &flagged, &defines));
+            // Where the fixes are the same ones, what refines is known of them.
+            let mut pairs = match own {
+                Some(own) if own.text == other.1 => own.pairs,
+                _ => changed_kernels(entry, &flagged, &fixed, None, &[]),
+            };
+            pairs.retain(|pair| {
+                let is_compiled = kernels
+                    .as_ref()
+                    .is_none_or(|kernels| kernels.contains(&pair.name));
+                is_compiled && (kernels.is_some() || configurations.builds(&pair.name, &defines, || true))
+            });
+            if !pairs.is_empty() {
+                all.push(Other {
+                    label,
+                    flagged,
+                    fixed,
+                    pairs,
+                });
+            }
+        }
+        all
+    }
+
+    fn one_pair(
+        &mut self,
+        files: &Files<'_>,
+        pair: &Pair,
+        elsewhere: Vec<Elsewhere>,
+        settings: &Settings,
+    ) -> Result<()> {
         let is_timed = !self.args.no_timing;
         let devices = self.devices()?;
-        let (evidence, trial) = gather(files, pair, devices, settings, is_timed, &self.progress);
+        let (evidence, trial) = gather(
+            files,
+            (pair, elsewhere),
+            devices,
+            settings,
+            is_timed,
+            &self.progress,
+        );
         if self.args.output_format == Format::Full {
             let style = Style::of_stdout(ColorChoice::Auto);
             let text = if self.args.quiet {

@@ -861,3 +861,153 @@ fn what_is_defined_from_outside_is_not_spelled() {
     let lines = format!("{LADDER}uint Line() {{ return __LINE__; }}\n");
     assert!(!said("line", &lines, &[]).contains("fixable with --fix"));
 }
+
+/// A ladder whose index a macro gives, and which `FANCY` turns round.
+fn ladder_that_fancy_reverses(pragma: &str) -> String {
+    let index = "#ifdef FANCY\n#define AT(i) (63 - i)\n#else\n#define AT(i) i\n#endif\n";
+    let text = LADDER.replace("g_Scan[gi] += left", "g_Scan[gi] += left * (AT(gi) == gi)");
+    format!("{pragma}\n{index}{text}")
+}
+
+/// A build with the keyword is another program: nothing is fixed that is wrong in it.
+#[test]
+fn each_choice_of_keywords_is_read() {
+    let fixable = |name: &str, text: &str| said(&format!("keywords-{name}"), text, &[]);
+    let none = fixable("none", &ladder_that_fancy_reverses(""));
+    assert!(none.contains("--fix --unsafe-fixes"), "{none}");
+    let declared = fixable(
+        "declared",
+        &ladder_that_fancy_reverses("#pragma multi_compile _ FANCY"),
+    );
+    assert_data_eq!(
+        declared,
+        str![[r#"
+1
+a.hlsl:15:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
+1 finding in 1 file
+
+"#]]
+    );
+    // One that nothing asks for is none.
+    let unasked = fixable(
+        "unasked",
+        &format!("#pragma multi_compile _ A B\n#pragma shader_feature C\n{LADDER}"),
+    );
+    assert_data_eq!(
+        unasked,
+        str![[r#"
+1
+a.hlsl:11:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
+1 finding in 1 file (1 fixable with --fix)
+
+"#]]
+    );
+    assert_data_eq!(
+        said(
+            "keywords-race",
+            &format!(
+                "#pragma multi_compile_local _ A B\n#pragma shader_feature C\n{}",
+                racy_under("#if defined(B) && defined(C)")
+            ),
+            &[]
+        ),
+        str![[r#"
+1
+a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with keywords B C)
+1 finding in 1 file
+
+"#]]
+    );
+    // No build has neither.
+    assert_data_eq!(
+        said(
+            "keywords-one-of-two",
+            &format!("#pragma multi_compile SMALL BIG\n#if !defined(SMALL) && !defined(BIG)\n{RACE}#endif\n"),
+            &[]
+        ),
+        str![[r#"
+1
+a.hlsl:8:18: groupshared-race data race on g_Sum[1] (without -D SMALL)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said(
+            "keywords-second-of-two",
+            &format!(
+                "#pragma multi_compile SMALL BIG\n{}",
+                racy_under("#if defined(BIG) && !defined(SMALL)")
+            ),
+            &[]
+        ),
+        str![[r#"
+1
+a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with keyword BIG)
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said(
+            "keywords-chosen",
+            &format!("#pragma multi_compile SMALL BIG\n{}", racy_under("#ifdef BIG")),
+            &["-D", "BIG"]
+        ),
+        str![[r#"
+1
+a.hlsl:8:18: groupshared-race data race on g_Sum[1]
+1 finding in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said(
+            "keywords-of-kernel",
+            &format!(
+                "#pragma kernel main MODE=2\n#pragma multi_compile _ FANCY\n{}",
+                racy_under("#if MODE == 2 && defined(FANCY)")
+            ),
+            &[]
+        ),
+        str![[r#"
+1
+a.hlsl:9:18: groupshared-race data race on g_Sum[1] (in kernel main with keyword FANCY)
+1 finding in 1 file
+
+"#]]
+    );
+}
+
+/// A kernel that a macro makes is one of the configurations that are explored.
+#[test]
+fn what_a_region_expands_to_is_explored() {
+    let racy = "#define KERNEL(n) [numthreads(64, 1, 1)] void n(uint gi : SV_GroupIndex) { g[gi] = gi; Out[gi] = g[63 - gi]; Sync(); }\n\
+                #define Sync GroupMemoryBarrierWithGroupSync\n\
+                RWStructuredBuffer<uint> Out;\ngroupshared uint g[64];\n#ifdef X\nKERNEL(main)\n#endif\n";
+    assert_data_eq!(
+        said("macro-region", racy, &[]),
+        str![[r#"
+1
+a.hlsl:6:1: groupshared-race data race on g[63] (with -D X=1)
+1 finding in 1 file
+
+"#]]
+    );
+}
+
+/// A fix in one arm says nothing of the other arm, unless that is for want of wave intrinsics.
+#[test]
+fn a_fix_in_one_arm_leaves_the_finding_in_the_other() {
+    let other = LADDER.replace("g_Scan", "g_Other").replace("main", "other");
+    let folder =
+        Folder::new("fix-in-both-arms").with("a.hlsl", format!("#ifdef X\n{LADDER}#else\n{other}#endif\n"));
+    assert_data_eq!(
+        folder.said(&["--fix"]),
+        str![[r#"
+0
+2 fixes made; nothing left in 1 file
+
+"#]]
+    );
+}

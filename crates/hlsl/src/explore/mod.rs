@@ -33,6 +33,7 @@ pub struct Configuration {
 /// The regions that no configuration took in so far.
 pub struct Exploration<'a> {
     is_wanted: &'a dyn Fn(&[u8]) -> bool,
+    is_build: &'a dyn Fn(&[Definition]) -> bool,
     left: VecDeque<Region>,
     files: FxHashSet<String>,
     tries: usize,
@@ -49,11 +50,13 @@ struct Region {
 }
 
 impl<'a> Exploration<'a> {
-    /// Regions are followed up if what they may expand to is wanted ([`Definitions::reach`]).
+    /// Regions are followed up if what they may expand to is wanted ([`Definitions::reach`]), under definitions that a build
+    /// may make.
     #[must_use]
-    pub fn new(is_wanted: &'a dyn Fn(&[u8]) -> bool) -> Self {
+    pub fn new(is_wanted: &'a dyn Fn(&[u8]) -> bool, is_build: &'a dyn Fn(&[Definition]) -> bool) -> Self {
         Exploration {
             is_wanted,
+            is_build,
             left: VecDeque::new(),
             files: FxHashSet::default(),
             tries: 0,
@@ -103,6 +106,7 @@ impl<'a> Exploration<'a> {
     ) -> Option<Configuration> {
         while let Some(region) = self.left.front() {
             let changed = region.ways.iter().filter_map(|way| applied(&region.defines, way));
+            let changed = changed.filter(|defines| (self.is_build)(defines));
             let changed: Vec<Vec<Definition>> = changed.take(MAX_TRIES_OF_ONE).collect();
             for defines in changed {
                 if self.tries == MAX_TRIES {

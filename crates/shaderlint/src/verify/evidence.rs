@@ -17,6 +17,8 @@ pub(super) struct Evidence {
     /// What was found in the kernel, where it is compared with its fix.
     pub findings: Vec<FindingLine>,
     pub proof: Proof,
+    /// What is proved in the other configurations of the file that hold the kernel.
+    pub elsewhere: Vec<Elsewhere>,
     pub interpreter: Vec<Interpreted>,
     /// The dispatches that the interpreter and the devices compared.
     pub cases: Vec<CaseLine>,
@@ -33,6 +35,14 @@ impl Evidence {
         let not_run = |row: &DeviceRow| matches!(row.outcome, DeviceOutcome::NotRun);
         self.devices.iter().any(|row| !not_run(row))
     }
+}
+
+/// What is proved under other definitions.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Elsewhere {
+    /// Such as `with keyword FANCY`.
+    pub configuration: String,
+    pub verdict: Verdict,
 }
 
 /// What all of it amounts to.
@@ -216,6 +226,37 @@ pub(super) struct Source {
     pub hlsl: String,
     /// `None` where it has no WGSL form.
     pub wgsl: Option<String>,
+}
+
+/// The verdict with that on the other configurations: the two may stand for each other only where all say so.
+pub(super) fn in_all(own: Verdict, elsewhere: &[Elsewhere]) -> Verdict {
+    if !own.kind.is_equivalent() || elsewhere.is_empty() {
+        return own;
+    }
+    let is_unlike = |one: &&Elsewhere| !one.verdict.kind.is_equivalent();
+    let different = |one: &&Elsewhere| one.verdict.kind == VerdictKind::Different;
+    let worst = elsewhere
+        .iter()
+        .find(different)
+        .or_else(|| elsewhere.iter().find(is_unlike));
+    if let Some(Elsewhere {
+        configuration,
+        verdict,
+    }) = worst
+    {
+        return Verdict {
+            kind: verdict.kind,
+            text: format!(
+                "{configuration}: {}; as the file stands: {}",
+                verdict.text, own.text
+            ),
+        };
+    }
+    let names: Vec<&str> = elsewhere.iter().map(|one| one.configuration.as_str()).collect();
+    Verdict {
+        text: format!("{}; also {}", own.text, names.join(", ")),
+        ..own
+    }
 }
 
 /// The verdict on what is known so far.

@@ -14,7 +14,8 @@ use shaderlint_verify::run::{
 use shaderlint_verify::{BindingKind, LowerError, Lowered, lower, lower_repeated};
 
 use super::evidence::{
-    CaseLine, DeviceOutcome, DeviceRow, Evidence, Interpreted, Milliseconds, Source, Times, verdict,
+    CaseLine, DeviceOutcome, DeviceRow, Elsewhere, Evidence, Interpreted, Milliseconds, Source, Times,
+    in_all, verdict,
 };
 use super::kernel_toml::Settings;
 use super::pair::{Pair, changed_statements};
@@ -46,7 +47,7 @@ pub(super) struct Files<'a> {
 /// Proves, interprets and runs. The trial is handed back for whoever runs the kernels again.
 pub(super) fn gather(
     files: &Files<'_>,
-    pair: &Pair,
+    (pair, elsewhere): (&Pair, Vec<Elsewhere>),
     adapters: &[Adapter],
     settings: &Settings,
     is_timed: bool,
@@ -93,9 +94,13 @@ pub(super) fn gather(
         kernel: pair.name.clone(),
         other: pair.other.clone(),
         group: pair.group,
-        verdict: verdict(&proof, pair.has_rows(), &interpreter, &devices),
+        verdict: in_all(
+            verdict(&proof, pair.has_rows(), &interpreter, &devices),
+            &elsewhere,
+        ),
         findings: pair.findings.clone(),
         proof,
+        elsewhere,
         interpreter,
         cases: (trial.iter().flat_map(|trial| &trial.cases))
             .map(|case| CaseLine {

@@ -8,6 +8,7 @@ use shaderlint_linter::{Category, Diagnostic, Settings, Verdict, check_shader, s
 use shaderlint_rules::RULES;
 
 use super::evidence::FindingLine;
+use crate::config::Definition;
 use crate::kernel;
 use crate::lint::{OneFile, Unit};
 use crate::source_text::SourceTexts;
@@ -73,15 +74,21 @@ pub(super) struct FixedFile {
     pub mending: usize,
 }
 
-pub(super) fn fixed_file(entry: Option<&str>, file: &OneFile, flagged: &Unit) -> FixedFile {
-    let path = kernel::path(flagged);
+/// The file with its fixes, made and read under these definitions, under which `flagged` is what it is.
+pub(super) fn fixed_file(
+    entry: Option<&str>,
+    file: &OneFile,
+    flagged: &Unit,
+    defines: &[Definition],
+) -> FixedFile {
+    let unit = |text: &[u8]| file.unit_under(text, defines);
     // A kernel that is wrong has no meaning to compare with.
     let is_right = |finding: &Diagnostic| finding.category == Category::Perf;
     let settings = Settings {
         shader_model: file.project.profile,
         ..Settings::default()
     };
-    let check = |text: &[u8]| check_shader(&file.unit(text).shader, RULES, &settings).findings;
+    let check = |text: &[u8]| check_shader(&unit(text).shader, RULES, &settings).findings;
     let look = |text: &[u8]| check(text).into_iter().filter(is_right).collect::<Vec<_>>();
     let is_refined = |finding: &Diagnostic| finding.verdict == Verdict::Refines;
     let refines = Cell::new(false);
@@ -98,14 +105,31 @@ pub(super) fn fixed_file(entry: Option<&str>, file: &OneFile, flagged: &Unit) ->
         let refine = |text: &[u8]| look(text).into_iter().filter(is_refined).collect::<Vec<_>>();
         let refined = settle(&file.text, true, refine, |findings| findings);
         settled = settle(&refined.text, true, look, |findings| findings);
-        refined_unit = Some(file.unit(&refined.text));
+        refined_unit = Some(unit(&refined.text));
     }
-    let fixed = file.unit(&settled.text);
+    let fixed = unit(&settled.text);
     let (found, wrong): (Vec<_>, Vec<_>) = check(&file.text).into_iter().partition(is_right);
     let is_meant = |finding: &&Diagnostic| {
         let mut kernels = finding.kernels.iter();
         finding.fix.is_some() && entry.is_none_or(|wanted| kernels.any(|kernel| kernel == wanted))
     };
+    FixedFile {
+        pairs: changed_kernels(entry, flagged, &fixed, refined_unit.as_ref(), &found),
+        unit: fixed,
+        text: settled.text,
+        mending: wrong.iter().filter(is_meant).count(),
+    }
+}
+
+/// The kernels, or the one called `entry`, that are not the same in both. In `refined` the fixes are made that refine.
+pub(super) fn changed_kernels(
+    entry: Option<&str>,
+    flagged: &Unit,
+    fixed: &Unit,
+    refined: Option<&Unit>,
+    found: &[Diagnostic],
+) -> Vec<Pair> {
+    let path = kernel::path(flagged);
     let mut pairs = Vec::new();
     for (id, function) in flagged.shader.entry_points() {
         if entry.is_some_and(|wanted| wanted != function.name) {
@@ -114,35 +138,30 @@ pub(super) fn fixed_file(entry: Option<&str>, file: &OneFile, flagged: &Unit) ->
         let Ok(other) = kernel::entry(&fixed.shader, path, Some(&function.name)) else {
             continue;
         };
-        let changed = reachable_text(&flagged.shader, id) != reachable_text(&fixed.shader, other);
-        if changed {
-            let refined = refined_unit.as_ref().and_then(|unit| {
-                let entry = kernel::entry(&unit.shader, path, Some(&function.name)).ok()?;
-                let text = reachable_text(&unit.shader, entry);
-                let is_changed = text != reachable_text(&flagged.shader, id);
-                is_changed.then(|| Refined {
-                    entry,
-                    is_all: text == reachable_text(&fixed.shader, other),
-                    shader: unit.shader.clone(),
-                })
-            });
-            pairs.push(Pair {
-                name: function.name.clone(),
-                other: "its fix".to_owned(),
-                flagged: id,
-                fixed: other,
-                group: group_size(&flagged.shader, id),
-                findings: findings_in(flagged, id, &found),
-                refined,
-            });
+        if reachable_text(&flagged.shader, id) == reachable_text(&fixed.shader, other) {
+            continue;
         }
+        let refined = refined.and_then(|unit| {
+            let entry = kernel::entry(&unit.shader, path, Some(&function.name)).ok()?;
+            let text = reachable_text(&unit.shader, entry);
+            let is_changed = text != reachable_text(&flagged.shader, id);
+            is_changed.then(|| Refined {
+                entry,
+                is_all: text == reachable_text(&fixed.shader, other),
+                shader: unit.shader.clone(),
+            })
+        });
+        pairs.push(Pair {
+            name: function.name.clone(),
+            other: "its fix".to_owned(),
+            flagged: id,
+            fixed: other,
+            group: group_size(&flagged.shader, id),
+            findings: findings_in(flagged, id, found),
+            refined,
+        });
     }
-    FixedFile {
-        unit: fixed,
-        text: settled.text,
-        pairs,
-        mending: wrong.iter().filter(is_meant).count(),
-    }
+    pairs
 }
 
 fn name_of(shader: &Shader, id: FunctionId) -> String {

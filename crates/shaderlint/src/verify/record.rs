@@ -125,7 +125,7 @@ fn measure(
         text: fixed_text,
         pairs,
         ..
-    } = fixed_file(None, &file, &flagged);
+    } = fixed_file(None, &file, &flagged, &file.project.defines_of(&file.text));
     let files = Files {
         flagged: &flagged,
         fixed: &fixed,
@@ -135,7 +135,7 @@ fn measure(
     let is_timed = |adapter: &&Adapter| !adapter.info.is_cpu || SOFTWARE_GROUPS.contains(&group);
     let adapters: Vec<Adapter> = adapters.iter().filter(is_timed).cloned().collect();
     let settings = Settings::of_file(path, &flagged.shader, &[])?;
-    let evidence = |pair| gather(&files, pair, &adapters, &settings, true, progress).0;
+    let evidence = |pair| gather(&files, (pair, Vec::new()), &adapters, &settings, true, progress).0;
     Ok(pairs.iter().map(evidence).collect())
 }
 

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use super::evidence::{Cell, DeviceOutcome, DeviceRow, Evidence, Interpreted, MapRow, Times, VerdictKind};
+use super::evidence::{
+    Cell, DeviceOutcome, DeviceRow, Elsewhere, Evidence, Interpreted, MapRow, Times, VerdictKind,
+};
 use crate::report::{WIDTH, wrap};
 use crate::terminal::Style;
 
@@ -25,6 +27,14 @@ pub(super) fn render(evidence: &Evidence, style: Style) -> String {
     }
     for (label, words) in proved(&evidence.proof.maps) {
         text.push_str(&labelled(&label, &words, style));
+    }
+    for Elsewhere {
+        configuration,
+        verdict,
+    } in &evidence.elsewhere
+    {
+        let words = format!("{configuration}: {}", verdict.text);
+        text.push_str(&line("also", &words, color_of(verdict.kind)));
     }
     text.push_str(&labelled(
         "interpreter",
