@@ -168,7 +168,6 @@ struct Other {
     label: String,
     flagged: Unit,
     fixed: Unit,
-    /// The kernels that are not the same in both.
     pairs: Vec<Pair>,
 }
 
@@ -435,8 +434,8 @@ impl Verification<'_> {
         Ok(())
     }
 
-    /// The kernels that are not the same in `file` and in the other file, or its fixed text, in each configuration of the
-    /// first beside the default one.
+    /// The kernels to compare of `file` and of the other one, or of its own fixed text, in each configuration of the first
+    /// beside the default one.
     fn in_other_configurations(&self, file: &OneFile, text: &[u8], other: (&OneFile, &[u8])) -> Vec<Other> {
         let entry = self.args.entry.as_deref();
         let path = file.path.display().to_string();
@@ -452,11 +451,16 @@ impl Verification<'_> {
         {
             let flagged = file.unit_under(text, &defines);
             let fixed = other.0.unit_under(other.1, &defines);
-            let own = std::ptr::eq(file, other.0).then(|| fixed_file(entry, file, &flagged, &defines));
-            // Where the fixes are the same ones, what refines is known of them.
-            let mut pairs = match own {
-                Some(own) if own.text == other.1 => own.pairs,
-                _ => changed_kernels(entry, &flagged, &fixed, None, &[]),
+            let mut pairs = if std::ptr::eq(file, other.0) {
+                let own = fixed_file(entry, file, &flagged, &defines);
+                // Where the fixes are the same ones, what refines is known of them.
+                if own.text == other.1 {
+                    own.pairs
+                } else {
+                    changed_kernels(entry, &flagged, &fixed, None, &[])
+                }
+            } else {
+                other_file(entry, &flagged, &fixed).into_iter().collect()
             };
             pairs.retain(|pair| {
                 let is_compiled = kernels

@@ -926,9 +926,8 @@ a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with keywords B C)
             &[]
         ),
         str![[r#"
-1
-a.hlsl:8:18: groupshared-race data race on g_Sum[1] (without -D SMALL)
-1 finding in 1 file
+0
+nothing found in 1 file
 
 "#]]
     );

@@ -244,12 +244,13 @@ pub(super) fn in_all(own: Verdict, elsewhere: &[Elsewhere]) -> Verdict {
         verdict,
     }) = worst
     {
+        let is_it = match verdict.kind {
+            VerdictKind::Different => "NOT equivalent",
+            _ => "not proved",
+        };
         return Verdict {
             kind: verdict.kind,
-            text: format!(
-                "{configuration}: {}; as the file stands: {}",
-                verdict.text, own.text
-            ),
+            text: format!("{is_it} {configuration}; as the file stands, {}", own.text),
         };
     }
     let names: Vec<&str> = elsewhere.iter().map(|one| one.configuration.as_str()).collect();

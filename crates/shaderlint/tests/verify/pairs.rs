@@ -313,3 +313,47 @@ void Main(uint3 id : SV_DispatchThreadID) {
         assert!(!has_adapter() || said.contains(device), "{said}");
     }
 }
+
+/// What a build compiles with a keyword, or with a region that is left out, may be another program.
+#[test]
+fn a_verdict_names_the_configurations_it_holds_for() {
+    let kernel = |values: &str| {
+        format!(
+            "#pragma multi_compile _ FANCY\nRWStructuredBuffer<uint> Y;\n#ifdef FANCY\n#define N {values}\n#else\n#define N 3\n\
+             #endif\n[numthreads(64, 1, 1)]\nvoid Main(uint3 id : SV_DispatchThreadID) {{ Y[id.x] = id.x + N; }}\n"
+        )
+    };
+    let verdict =
+        |name: &str, other: &str| of_two(&format!("configurations-{name}"), [&kernel("4"), other], &[]);
+    assert_data_eq!(
+        verdict("alike", &kernel("2 + 2")),
+        str![[r#"
+0 Main: proved equal at every wave size under every lane map tried; also with keyword FANCY
+
+"#]]
+    );
+    assert_data_eq!(
+        verdict("unlike", &kernel("5")),
+        str![[r#"
+1 Main: NOT equivalent with keyword FANCY; as the file stands, proved equal at every wave size under every lane map tried
+
+"#]]
+    );
+    let region = |last: &str| {
+        format!(
+            "#define PUT(v) Y[id.x] = v; GroupMemoryBarrierWithGroupSync()\nRWStructuredBuffer<uint> Y;\n\
+             [numthreads(64, 1, 1)]\nvoid Main(uint3 id : SV_DispatchThreadID) {{ Y[id.x] = 1;\n#ifdef X\n{last}\n#endif\n}}\n"
+        )
+    };
+    assert_data_eq!(
+        of_two(
+            "configurations-region",
+            [&region("PUT(2);"), &region("PUT(3);")],
+            &[]
+        ),
+        str![[r#"
+1 Main: NOT equivalent with -D X=1; as the file stands, proved equal at every wave size under every lane map tried
+
+"#]]
+    );
+}
