@@ -190,6 +190,7 @@ impl<'a> Machine<'a> {
             component,
             supposed,
         } = cell;
+        self.state.publishes = true;
         let (inputs, out) = split_operands(name, operands);
         let mut amount = Vec::new();
         if self.served.is_some() {
@@ -235,6 +236,7 @@ impl<'a> Machine<'a> {
         (place, expr): (Span, &Expr),
         count: usize,
     ) -> Run<Vec<Column>> {
+        self.state.publishes = true;
         if name == "Append" {
             self.note_appended(cell.resource);
         }

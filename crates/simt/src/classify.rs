@@ -159,6 +159,7 @@ impl Machine<'_> {
             rounds,
             barriers: watch.barriers,
             barrier_spans: watch.barrier_spans.clone(),
+            orders_device: watch.orders_device,
             arrays: effects
                 .shared_read
                 .union(&effects.shared_written)

@@ -7,8 +7,8 @@
 //! inputs: only two results seen to differ are reported as a difference ([`crate::difference`]), anything else is "not
 //! proved".
 //!
-//! That writes are the same ones in the same order of each thread does not say that they come in the same order of
-//! device-memory barriers: that is compared too, where it can show.
+//! That writes are the same ones in the same order of each thread does not say that barriers and fences order them alike:
+//! that is compared too, where this group or another one can tell ([`crate::ordering`]).
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -20,9 +20,10 @@ use shaderlint_hlsl::{Direction, FunctionId, ResourceKind, Scalar, Shader, Type}
 use crate::difference::{Affine, Difference, difference};
 use crate::finding::{Race, Stop};
 use crate::machine::{BUDGET, Machine, Write};
+use crate::ordering::{Event, keeps_order};
 use crate::steps::{Steps, are_served_alike};
-use crate::terms::history::Ordered;
 use crate::terms::operator::Operator;
+use crate::terms::rounding::Doubt;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms};
 use crate::text::custom::is_of_name;
@@ -163,6 +164,10 @@ struct Trace {
     unended: Rc<FxHashSet<(Symbol, Value)>>,
     /// Device memory that can be written was read.
     is_observed: bool,
+    /// Other groups may see what was written.
+    is_published: bool,
+    /// Barriers and fences.
+    events: Rc<Vec<Event>>,
     /// Atomics on groupshared memory.
     steps: Rc<Vec<Steps>>,
     presumes: bool,
@@ -197,7 +202,7 @@ fn compare_at(
     let [words, other_words] = [first, second].map(|(shader, _)| Words::of(shader));
     let is_precise = !words.precise.is_empty() || !other_words.precise.is_empty();
     let why = match outcome {
-        Outcome::Reassociates if is_precise && terms.reordered(false).is_some() => {
+        Outcome::Reassociates if is_precise && terms.doubted(Doubt::Order).is_some() => {
             "floats are combined in another order, where `precise` is written"
         }
         // Elsewhere the compiler may make one operation of two.
@@ -218,6 +223,8 @@ struct Words {
     precise: Vec<Vec<u8>>,
     /// `unorm` or `snorm` is written somewhere.
     has_norm: bool,
+    /// `globallycoherent` is, or may be what a macro stands for.
+    is_coherent: bool,
 }
 
 impl Words {
@@ -227,6 +234,7 @@ impl Words {
             let mut words = Words {
                 precise: Vec::new(),
                 has_norm: false,
+                is_coherent: shader.globals.iter().any(|global| global.coherent),
             };
             let mut end = 0;
             for word in text.split(|byte| !is_of_name(*byte)) {
@@ -239,6 +247,8 @@ impl Words {
                         words.precise.push(letters.copied().collect());
                     }
                     b"unorm" | b"snorm" => words.has_norm = true,
+                    // Of a parameter or a variable, too.
+                    b"globallycoherent" => words.is_coherent = true,
                     _ => {}
                 }
                 end += 1;
@@ -304,6 +314,8 @@ fn trace(
     }
     let presumes = machine.state.presumes || machine.state.assumed != Value::TRUE;
     let (is_observed, unended) = (machine.state.is_observed, machine.state.unended.clone());
+    let is_published = machine.state.publishes || Words::of(shader).is_coherent;
+    let events = machine.state.ordering.events().clone();
     let steps = machine.state.steps.clone();
     let mut writes = machine.state.writes.to_vec();
     by_address(shader, terms, &mut writes);
@@ -311,6 +323,8 @@ fn trace(
         writes,
         unended,
         is_observed,
+        is_published,
+        events,
         steps,
         presumes,
     })
@@ -395,7 +409,7 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Tr
         writes.sort_by_key(|write| write.thread);
         writes
     };
-    let are_observed = expected.is_observed || got.is_observed;
+    let traces = [expected, got];
     let steps = [&expected.steps, &got.steps].map(|steps| steps.as_slice());
     let entered: Vec<Value> = got.unended.iter().map(|(_, given)| given.clone()).collect();
     let (expected, got) = (per_thread(&expected.writes), per_thread(&got.writes));
@@ -406,7 +420,7 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Tr
                 && same(a, b)
         });
     if equal {
-        if !are_ordered_alike(terms, are_observed, &expected, &got) {
+        if !are_ordered_alike(terms, traces, &expected, &got) {
             return Outcome::NotProved("other barriers order the accesses to device memory".to_owned());
         }
         if !are_served_alike(terms, steps, got.iter().flat_map(Write::values).chain(&entered)) {
@@ -422,15 +436,17 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Tr
     }
 }
 
-/// Whether equal writes are equal bit for bit, or up to the order of float operations. Not where that order shows in
-/// more than the value of a float: whether something is written, where, and what bits that are no float's.
+/// Whether equal writes are equal bit for bit, or up to the order of float operations and what these flush. Not where that
+/// shows in more than the value of a float: whether something is written, where, and what bits that are no float's.
+///
+/// Which of two floats that compare equal a minimum gives is no matter to a float: `docs/proved.md` says so of zeros and NaNs.
 fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
     let mut exact = FxHashSet::default();
     let mut inexact = writes
         .iter()
         .any(|write| terms.reassociated(&write.value, &mut exact));
-    for by_sign in [false, true] {
-        let Some(mut search) = terms.reordered(by_sign) else {
+    for doubt in Doubt::ALL {
+        let Some(mut search) = terms.doubted(doubt) else {
             continue;
         };
         let mut smooth = FxHashSet::default();
@@ -444,11 +460,10 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
                 }
         };
         if writes.iter().any(&mut shows) {
-            let why = "the order of float operations shows in more than the value of a float";
-            return Outcome::NotProved(why.to_owned());
+            return Outcome::NotProved(doubt.reason().to_owned());
         }
         // Not what was looked at before.
-        let again = terms.reordered(by_sign);
+        let again = terms.doubted(doubt).filter(|_| doubt != Doubt::Pick);
         inexact |= again.is_some_and(|mut search| writes.iter().any(|write| search.finds(&write.value)));
     }
     if inexact {
@@ -458,39 +473,35 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
     }
 }
 
-/// Whether barriers order equal writes alike.
+/// Whether the second of two kernels orders equal writes as the first does, as far as anybody can tell.
 ///
-/// Where something is read that can be written, each write has to come after as many barriers: with the history of each
-/// load (see [`crate::terms::history`]) that is the order of all accesses. Else the order shows only where several
-/// threads write to one place: either the writes to a resource come in the same order of barriers, or each of its places
-/// is written by one thread.
-fn are_ordered_alike(terms: &Terms, are_observed: bool, expected: &[Write], got: &[Write]) -> bool {
+/// - Where something is read that can be written, each write has to come after the same barriers: with the history of each
+///   load (see [`crate::terms::history`]) that is the order of all accesses.
+/// - What other groups may see has to be ordered as much as in the first ([`crate::ordering`]).
+/// - Else the order shows only where several threads write to one place: either the writes to a resource are ordered as
+///   much, or each of its places is written by one thread.
+fn are_ordered_alike(terms: &Terms, traces: [&Trace; 2], expected: &[Write], got: &[Write]) -> bool {
     let pairs = || expected.iter().zip(got);
-    if pairs().all(|(a, b)| a.ordered == b.ordered) {
-        return true;
-    }
-    let are_fenced_alike = pairs().all(|(a, b)| a.ordered.fences == b.ordered.fences);
-    if are_observed || !are_fenced_alike {
+    let are_observed = traces.iter().any(|trace| trace.is_observed);
+    if are_observed && pairs().any(|(a, b)| a.ordered.passed != b.ordered.passed) {
         return false;
     }
+    let events = traces.map(|trace| trace.events.as_slice());
+    let keep_order = |writes: &[(&Write, &Write)]| {
+        let places = writes.iter().map(|(a, b)| (&a.ordered, &b.ordered));
+        keeps_order(terms, events, places)
+    };
     let mut of_resources: BTreeMap<Symbol, Vec<(&Write, &Write)>> = BTreeMap::new();
     for (a, b) in pairs() {
         of_resources.entry(a.resource).or_default().push((a, b));
     }
     // A name for whichever resource.
     let is_anywhere = |resource: &Symbol| terms.name(*resource) == crate::transfer::ANY_RESOURCE;
-    if of_resources.keys().any(is_anywhere) {
-        return false;
+    if traces.iter().any(|trace| trace.is_published) || of_resources.keys().any(is_anywhere) {
+        return keep_order(&pairs().collect::<Vec<_>>());
     }
     of_resources.values().all(|writes| {
-        let ranks = |of: fn(&(&Write, &Write)) -> Ordered| {
-            let mut all: Vec<Ordered> = writes.iter().map(of).collect();
-            all.sort_unstable();
-            all.dedup();
-            let rank = |write| all.binary_search(&of(write)).unwrap_or_default();
-            writes.iter().map(rank).collect::<Vec<usize>>()
-        };
-        ranks(|(a, _)| a.ordered) == ranks(|(_, b)| b.ordered) || {
+        keep_order(writes) || {
             let writes: Vec<&Write> = writes.iter().map(|(a, _)| *a).collect();
             have_places_of_their_own(terms, &writes)
         }

@@ -71,6 +71,8 @@ pub struct Collective {
     pub barriers: u32,
     /// Each barrier in the text of the construct, once.
     pub barrier_spans: Vec<Span>,
+    /// A barrier or fence of its statements orders device memory.
+    pub orders_device: bool,
     /// The groupshared arrays, and the resources, through which elements went.
     pub arrays: Vec<GlobalId>,
     /// What the same statements make of other elements, or by another operator.

@@ -49,6 +49,7 @@ impl Machine<'_> {
         self.state.events += 1;
         self.happens(Step::Unfollowed);
         self.state.is_observed |= effects.device_observed || effects.calls_unknown;
+        self.state.publishes |= effects.device_observed || effects.calls_unknown || effects.atomic;
         let reach = if effects.calls_unknown {
             self.reach(effects.calls_macro)
         } else {
@@ -105,6 +106,8 @@ impl Machine<'_> {
                 self.leave_unknown(global, text, &given);
             }
         }
+        let barriers = (effects.barrier, effects.device_barrier);
+        self.pass_unfollowed_barriers(barriers, text, &digests);
         if effects.barrier {
             self.state.interval += 1;
             self.state.since = Some(span);
@@ -189,6 +192,7 @@ impl Machine<'_> {
                 });
             }
         }
+        self.pass_unfollowed_barriers(barriers, text, &digests);
         if effects.leaves {
             // Some threads may be gone now, with a result of their own: whatever is proved from here on would be under
             // an unknown guard, and what a `return` leaves behind adds to a result that is not known.
@@ -277,7 +281,7 @@ impl Machine<'_> {
     fn digests(&mut self, effects: &Effects, meaning: &Meaning, reach: &BTreeSet<GlobalId>) -> Vec<Value> {
         let held = self.held(reach);
         let events = Value::Known(self.state.events);
-        let history = Value::Known(self.state.history);
+        let history = Value::Known(self.state.ordering.history);
         let active = self.state.active;
         let alone = !effects.barrier && !effects.wave && effects.shared_read.is_empty();
         let reads = self.reads(effects, meaning, reach);

@@ -6,7 +6,6 @@ use crate::machine::{Machine, Run};
 use crate::terms::column::{Column, Mask};
 use crate::terms::flow::Source;
 use crate::terms::fold;
-use crate::terms::history::Step;
 use crate::terms::operator::Operator;
 use crate::terms::rounding::Way;
 use crate::terms::value::{Op, Value};
@@ -137,13 +136,10 @@ impl<'a> Machine<'a> {
             return self.atomic(intrinsic.name(), arguments, expr);
         }
         if intrinsic.is_memory_barrier() {
-            if intrinsic != Intrinsic::DeviceMemoryBarrier {
-                self.state.shared_fences += 1;
-            }
-            if intrinsic != Intrinsic::GroupMemoryBarrier {
-                self.state.fences += 1;
-                self.happens(Step::Fence);
-            }
+            self.pass_fence(
+                intrinsic != Intrinsic::DeviceMemoryBarrier,
+                intrinsic != Intrinsic::GroupMemoryBarrier,
+            );
             return Ok(Vec::new());
         }
         if intrinsic == Intrinsic::Clip {

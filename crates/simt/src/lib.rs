@@ -37,6 +37,7 @@ mod observe;
 mod onward;
 mod opaque;
 mod order;
+mod ordering;
 mod packing;
 mod parts;
 mod passes;

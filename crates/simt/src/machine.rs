@@ -20,13 +20,14 @@ use crate::finding::{Divergence, OutOfBounds, Race, Stop, Uninitialised};
 use crate::handle::Handle;
 use crate::leftover::Leftovers;
 use crate::memory::{Shared, Site};
+use crate::ordering::Ordering;
 use crate::probe::Prober;
 use crate::served::Served;
 use crate::shuffle::Ladders;
 use crate::steps::Steps;
 use crate::terms::column::{Column, MAX_THREADS, Mask};
 use crate::terms::flow::Mark;
-use crate::terms::history::{Ordered, Step};
+use crate::terms::history::Ordered;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Terms};
 use crate::text::effects::EffectsCache;
@@ -67,11 +68,14 @@ pub(crate) struct State {
     pub writes: Rc<Vec<Write>>,
     /// Counts what happened that another thread or the device could have had a part in.
     pub events: u32,
-    /// What happened to device memory, by its number among the terms.
-    pub history: u32,
+    /// What happened to device memory, in which order.
+    pub ordering: Ordering,
     /// Something was loaded from device memory that can be written, or found there.
     pub is_observed: bool,
-    /// Passed that order device memory without waiting, and that order groupshared memory.
+    /// What other groups may see meanwhile was written, or what may be that.
+    pub publishes: bool,
+    /// Passed without waiting that order device memory, and that order groupshared memory: by their numbers among the
+    /// terms.
     pub fences: u32,
     pub shared_fences: u32,
     /// Atomics on groupshared memory.
@@ -321,8 +325,9 @@ impl<'a> Machine<'a> {
             shared,
             writes: Rc::default(),
             events: 0,
-            history: 0,
+            ordering: Ordering::default(),
             is_observed: false,
+            publishes: false,
             fences: 0,
             shared_fences: 0,
             steps: Rc::default(),
@@ -429,14 +434,6 @@ impl<'a> Machine<'a> {
         Ok(())
     }
 
-    /// The number of the history of device memory with this step.
-    pub fn happens(&mut self, step: Step) -> u32 {
-        let state = &mut self.state;
-        state.history = self.terms.history(state.history, step, state.active);
-        state.is_observed |= matches!(step, Step::Load(..) | Step::Atomic);
-        state.history
-    }
-
     /// Whether no step is left.
     pub fn is_exhausted(&self) -> bool {
         self.budget < self.lanes as u64 || self.terms.work() > self.max_work
@@ -444,14 +441,6 @@ impl<'a> Machine<'a> {
 }
 
 impl State {
-    /// The barriers passed that order device memory.
-    pub fn ordered(&self) -> Ordered {
-        Ordered {
-            fences: self.fences,
-            interval: self.device_interval,
-        }
-    }
-
     /// The barrier interval that the array's accesses are in.
     pub fn interval_of(&self, array: &Shared) -> u32 {
         if array.on_device {

@@ -36,6 +36,8 @@ pub(crate) struct Watch {
     pub before_scan: u32,
     pub barriers: u32,
     pub barrier_spans: Vec<Span>,
+    /// A barrier or fence among them, or besides, names device memory.
+    pub orders_device: bool,
     /// No groupshared access since the last barrier.
     pub settled: bool,
 }
@@ -62,6 +64,7 @@ impl Machine<'_> {
             before_scan: 0,
             barriers: 0,
             barrier_spans: Vec::new(),
+            orders_device: false,
             settled: false,
         })
     }

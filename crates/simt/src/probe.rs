@@ -203,13 +203,21 @@ impl Prober {
         self.watch.is_some()
     }
 
-    pub fn at_barrier(&mut self, span: Span) {
+    pub fn at_barrier(&mut self, span: Span, orders_device: bool) {
         if let Some(watch) = &mut self.watch {
             watch.barriers += 1;
+            watch.orders_device |= orders_device;
             watch.settled = true;
             if !watch.barrier_spans.contains(&span) {
                 watch.barrier_spans.push(span);
             }
+        }
+    }
+
+    /// Device memory is ordered without waiting for the group.
+    pub fn at_fence(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.orders_device = true;
         }
     }
 

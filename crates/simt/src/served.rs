@@ -265,7 +265,8 @@ fn lane_by_lane(
     let is_plain = state.active == machine.all
         && state.alive == machine.all
         && state.guard == Column::Uniform(Value::TRUE)
-        && (state.interval, state.device_interval, state.epoch) == (0, 0, 0);
+        && (state.interval, state.epoch) == (0, 0)
+        && state.ordering.has_passed_none();
     Ok(Left {
         is_plain,
         served: machine.served.take().unwrap_or_default(),

@@ -6,7 +6,6 @@ use crate::divergence::Parting;
 use crate::machine::{Halt, MAX_COMPONENTS, Machine, Run};
 use crate::probe::Trail;
 use crate::terms::column::{Column, Mask};
-use crate::terms::history::Step;
 use crate::terms::value::{Op, Value};
 
 impl<'a> Machine<'a> {
@@ -315,9 +314,7 @@ impl<'a> Machine<'a> {
             }
             return Self::stop("a barrier that not every thread may reach", span);
         };
-        if orders_device {
-            self.happens(Step::Barrier);
-        }
+        self.pass_barrier(orders_device, &guard);
         if orders_shared {
             self.meet_led();
         }
@@ -336,7 +333,7 @@ impl<'a> Machine<'a> {
             // It synchronises the threads, but promises nothing about groupshared memory.
             state.epoch += 1;
         }
-        self.prober.at_barrier(span);
+        self.prober.at_barrier(span, orders_device);
         self.observe_partial_results();
         Ok(())
     }

@@ -14,7 +14,7 @@
 //!   an atomic found has a part in what two kernels write, the rest of its interval has to be equal too:
 //!   [`are_served_alike`].
 //! - *Atomics on other arrays, and plain accesses*, are ordered with these by barriers and fences alone. An interval's first
-//!   step has none before it; fences are counted. Atomics whose results are told are also part of the history of device
+//!   step has none before it; fences are part of each step. Atomics whose results are told are also part of the history of device
 //!   memory ([`crate::terms::history`]), in the order in which a thread makes them.
 //! - *Two steps of one kernel may be one term*, as where a counter is reset and used again; what they find and leave may
 //!   differ. So what an atomic found has the number of the history with it, and so has its step; and what is left in a

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{GlobalId, Shader, Span, Storage, Type};
 
-use crate::handle::CONSTANT_FROM_HEAP;
+use crate::handle::{CONSTANT_FROM_HEAP, FROM_HEAP};
 use crate::machine::{Machine, Run, Write};
 use crate::place::{Place, Root, index_outside};
 use crate::terms::column::Column;
@@ -481,6 +481,8 @@ impl Machine<'_> {
         self.happens(Step::Store(name, component));
         let state = &mut self.state;
         state.events += 1;
+        // Its declaration, which says whether other groups see what is written, is not at hand.
+        state.publishes |= resource == FROM_HEAP;
         let ordered = state.ordered();
         let writes = Rc::make_mut(&mut state.writes);
         for thread in state.active.threads() {

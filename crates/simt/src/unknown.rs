@@ -28,7 +28,7 @@ impl Machine<'_> {
     pub fn call_unknown(&mut self, text: Symbol, all: &Column, is_macro: bool) -> Column {
         let reach = self.reach(is_macro);
         let held = Column::Uniform(self.held(&reach));
-        let (history, arms) = (Value::Known(self.state.history), Value::Known(self.arms));
+        let (history, arms) = (Value::Known(self.state.ordering.history), Value::Known(self.arms));
         let [history, arms] = [history, arms].map(Column::Uniform);
         let thread = Column::from_fn(self.lanes, |thread| Value::Known(thread as u32));
         let mut given = vec![all.clone(), thread, history, held, arms];
@@ -43,6 +43,7 @@ impl Machine<'_> {
             self.store_device(FROM_HEAP, &[], u32::MAX, &called);
         }
         self.state.is_observed = true;
+        self.state.publishes = true;
         for global in reach {
             self.leave_unknown(global, text, &given);
         }

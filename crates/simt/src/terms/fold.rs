@@ -41,7 +41,9 @@ pub(crate) fn unary(terms: &mut Terms, op: UnaryOp, scalar: Scalar, value: &Valu
     match (op, value) {
         (UnaryOp::Not, _) => terms.not(value),
         (UnaryOp::Negate, _) if matches!(scalar, Scalar::Int | Scalar::Uint) => terms.negate(value),
-        (UnaryOp::Negate, Value::Known(word)) if scalar == Scalar::Float => Value::Known(word ^ 0x8000_0000),
+        (UnaryOp::Negate, Value::Known(word)) if scalar == Scalar::Float && keeps_bits(*word) => {
+            Value::Known(word ^ 0x8000_0000)
+        }
         (UnaryOp::Complement, Value::Known(word)) if scalar.is_word() => Value::Known(!word),
         _ => terms.apply(Op::Unary(op, scalar), std::slice::from_ref(value)),
     }
@@ -239,6 +241,38 @@ pub(crate) fn fold(op: BinaryOp, scalar: Scalar, x: u32, y: u32) -> Option<u32> 
     }
 }
 
+/// What an operator makes of two known words; the operation itself where that is not told: of floats that are flushed, of
+/// NaNs, of a rounded sum that is no number, or which of two zeros is the less.
+pub(crate) fn combined(operator: Operator, x: u32, y: u32) -> Result<u32, Op> {
+    let word = operator.fold(x, y);
+    let scalar = Scalar::Float;
+    let of = |intrinsic| Op::Intrinsic {
+        intrinsic,
+        scalar,
+        component: 0,
+    };
+    let is_normal = normal(f32::from_bits(word)).is_some();
+    let is_one = x == y || f32::from_bits(word) != 0.0;
+    let (op, is_told) = match operator {
+        Operator::FloatAdd => (Op::Binary(BinaryOp::Add, scalar), is_normal),
+        Operator::FloatMul => (Op::Binary(BinaryOp::Mul, scalar), is_normal),
+        Operator::MinFloat => (of(Intrinsic::Min), is_one),
+        Operator::MaxFloat => (of(Intrinsic::Max), is_one),
+        _ => return Ok(word),
+    };
+    if is_told && keeps_bits(x) && keeps_bits(y) {
+        Ok(word)
+    } else {
+        Err(op)
+    }
+}
+
+/// Whether float operations have nothing to flush of a word, and it is no NaN.
+fn keeps_bits(word: u32) -> bool {
+    let value = f32::from_bits(word);
+    !value.is_subnormal() && !value.is_nan()
+}
+
 fn normal(value: f32) -> Option<u32> {
     (value.is_normal() || value == 0.0).then(|| value.to_bits())
 }
@@ -269,7 +303,9 @@ pub(crate) fn cast(terms: &mut Terms, from: Scalar, to: Scalar, value: &Value) -
         // floats.
         (Half, Float, Value::Known(_)) => value.clone(),
         (Int | Uint, Bool, Value::Known(word)) => Value::Known(u32::from(*word != 0)),
-        (Float, Bool, Value::Known(word)) => Value::Known(u32::from(f32::from_bits(*word) != 0.0)),
+        (Float, Bool, Value::Known(word)) if keeps_bits(*word) => {
+            Value::Known(u32::from(f32::from_bits(*word) != 0.0))
+        }
         (Bool | Uint, Float, Value::Known(word)) if *word < 1 << 24 => Value::Known((*word as f32).to_bits()),
         (Int, Float, Value::Known(word)) if word.cast_signed().unsigned_abs() < 1 << 24 => {
             Value::Known((word.cast_signed() as f32).to_bits())
@@ -289,7 +325,7 @@ pub(crate) fn cast(terms: &mut Terms, from: Scalar, to: Scalar, value: &Value) -
 
 /// Intrinsics on known words that are exact everywhere.
 pub(crate) fn intrinsic(intrinsic: Intrinsic, scalar: Scalar, arguments: &[u32]) -> Option<u32> {
-    let float = scalar.is_float();
+    let float = scalar.is_float() && arguments.iter().all(|word| keeps_bits(*word));
     match (intrinsic, arguments) {
         (Intrinsic::CountBits, [x]) => Some(x.count_ones()),
         (Intrinsic::ReverseBits, [x]) => Some(x.reverse_bits()),

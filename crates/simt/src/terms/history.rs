@@ -5,6 +5,8 @@
 //! two loads with one number have one history, in whichever kernel. A count would not do: a load after a store is not
 //! the one after another load, and a load before a barrier is not the one after it.
 //!
+//! Of barriers and fences those are in it that order something: which, [`crate::ordering`] says.
+//!
 //! Of the stores only their kind, resource and threads are in it. What they store, and where, is compared by itself: each
 //! thread's writes have to be the same ones in the same order, so as many of them are the same ones.
 
@@ -18,10 +20,15 @@ pub(crate) enum Step {
     Store(Symbol, u32),
     /// An atomic that tells what it has found.
     Atomic,
-    /// A barrier that orders device memory.
-    Barrier,
-    /// The same without waiting for the group.
-    Fence,
+    /// A barrier that orders device memory, with the number of the condition under which it is passed; 0 for none.
+    Barrier(u32),
+    /// One that does not.
+    Wait(u32),
+    /// Device memory is ordered without waiting for the group: with what had happened when the group last waited.
+    Fence {
+        under: u32,
+        waited: u32,
+    },
     /// Statements that were not followed.
     Unfollowed,
 }
@@ -34,10 +41,14 @@ pub(crate) struct Moment {
     threads: Mask,
 }
 
-/// How far a write or a loop has come in the barriers: fences, and barriers that order device memory.
+/// How far a write has come in the barriers and fences ([`crate::ordering`]).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Ordered {
-    pub fences: u32,
+    /// The number of those that order what was done to device memory, without repetitions.
+    pub passed: u32,
+    /// Of all.
+    pub events: u32,
+    /// Barriers that order device memory.
     pub interval: u32,
 }
 

@@ -43,13 +43,18 @@ impl Operator {
     /// Whether it is an operation on values of this type, rather than on their bits read as another's.
     pub(crate) fn is_on(self, scalar: Scalar) -> bool {
         match self {
-            Operator::FloatAdd | Operator::FloatMul | Operator::MinFloat | Operator::MaxFloat => {
-                matches!(scalar, Scalar::Float | Scalar::Half)
-            }
+            _ if self.is_on_floats() => matches!(scalar, Scalar::Float | Scalar::Half),
             Operator::MinInt | Operator::MaxInt => scalar == Scalar::Int,
             Operator::MinUint | Operator::MaxUint => matches!(scalar, Scalar::Uint | Scalar::Bool),
             _ => matches!(scalar, Scalar::Int | Scalar::Uint),
         }
+    }
+
+    pub(crate) fn is_on_floats(self) -> bool {
+        matches!(
+            self,
+            Operator::FloatAdd | Operator::FloatMul | Operator::MinFloat | Operator::MaxFloat
+        )
     }
 
     /// The value that changes nothing, as a bit pattern.

@@ -1,9 +1,16 @@
-//! In which order floats were added and multiplied.
+//! In which order floats were added and multiplied, and what else makes other bits of them.
 //!
 //! A form of a float sum does not say in which order its parts were added: so two kernels with equal forms are equal up
 //! to rounding. They are equal bit for bit if each form was made in one way only: by induction it is then a function of
 //! its parts, the same in both. A form of one part, or one that was there before, is none that was made: `1e8 + x - 1e8`
 //! is `x` by its form, and not by its bits.
+//!
+//! No float operation keeps all bits of an operand: "denorms are flushed to sign-preserved zero on input and output of any
+//! floating-point mathematical operation", and of a NaN "the exact bit pattern … is not required to stay the same"
+//! (learn.microsoft.com, *Floating-point rules*). So `x * 1`, `x + 0` and a sum over one lane are `x` by their form alone.
+//! "Min or max operations flush denorms for comparison, but the result may or may not be denorm flushed": which of two
+//! zeros or denormals they pick is as open, and hangs on the order. Where such a value goes on into float operations or
+//! comparisons, which flush it themselves, none of that shows but the sign of a zero. It shows where bits are looked at.
 
 use std::rc::Rc;
 
@@ -37,15 +44,48 @@ pub(crate) struct Derivations {
     of: FxHashMap<Value, Derivation>,
     /// Made in several ways, or no longer what was made.
     several: FxHashSet<Value>,
-    /// To which +0 was added: that makes another word of -0 only.
-    zeros: FxHashSet<Value>,
+    /// Made by an operation that changes no number: of a denormal it may make a zero, of a zero one of another sign, and
+    /// of a NaN another one.
+    flushed: FxHashSet<Value>,
+    /// Minima and maxima that were made in several ways, or of one value.
+    picked: FxHashSet<Value>,
 }
 
-/// A search for values whose bits hang on the order in which floats were combined.
+/// What may make two values of one form of other bits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doubt {
+    /// Sums and products were made in another order.
+    Order,
+    /// An operation changed no number.
+    Flush,
+    /// Minima and maxima may have picked another of what they compare as equal.
+    Pick,
+}
+
+impl Doubt {
+    pub const ALL: [Doubt; 3] = [Doubt::Order, Doubt::Flush, Doubt::Pick];
+
+    /// Why nothing is proved where it shows.
+    pub fn reason(self) -> &'static str {
+        match self {
+            Doubt::Order => "the order of float operations shows in more than the value of a float",
+            Doubt::Flush => "float operations flush denormals, which shows in more than the value of a float",
+            Doubt::Pick => {
+                "which of two floats that compare equal `min` or `max` gives shows in more than the value of a float"
+            }
+        }
+    }
+
+    /// Whether all that differs is what float operations take for one number.
+    fn is_of_one_number(self) -> bool {
+        self != Doubt::Order
+    }
+}
+
+/// A search for values of whose bits there is such a doubt.
 pub(crate) struct Search<'t> {
     terms: &'t Terms,
-    /// For additions of +0 alone, which show in the sign of a zero and nowhere else.
-    by_sign: bool,
+    doubt: Doubt,
     seen: FxHashSet<Value>,
 }
 
@@ -67,19 +107,15 @@ impl Terms {
         let Some(derivations) = &mut self.derivations else {
             return;
         };
-        let constant = match (a, b) {
-            (Value::Known(_), Value::Known(_)) => return,
-            (Value::Known(word), other) | (other, Value::Known(word)) if other == value => Some(*word),
-            _ => None,
-        };
-        if let Some(word) = constant {
-            // x * 1 and x + -0 are x.
-            if operator == Operator::FloatAdd && word == 0 {
-                derivations.zeros.insert(value.clone());
-            }
+        if value.known().is_some() {
             return;
         }
-        derivations.note(value, way, &[a.clone(), b.clone()]);
+        // x * 1 and x + 0 are x, and so is the least of x and x.
+        if a == value || b == value {
+            derivations.one_of(operator).insert(value.clone());
+            return;
+        }
+        derivations.note((operator, value), way, &[a.clone(), b.clone()]);
     }
 
     /// What a wave operation makes of its lanes' values.
@@ -102,45 +138,68 @@ impl Terms {
         for value in others {
             total = self.combined(operator, &total, value);
         }
-        if let (Some(derivations), false, false) =
-            (&mut self.derivations, operator.is_exact(), others.is_empty())
-        {
-            derivations.note(&total, way, values);
+        if let Some(derivations) = self.derivations.as_mut().filter(|_| operator.is_on_floats()) {
+            if others.is_empty() {
+                derivations.one_of(operator).insert(total.clone());
+            } else {
+                derivations.note((operator, &total), way, values);
+            }
         }
         total
     }
 
-    /// A search for what hangs on the order in which floats were combined, or on additions of +0; `None` if nothing does.
-    pub(crate) fn reordered(&self, by_sign: bool) -> Option<Search<'_>> {
-        let derivations = self.derivations.as_ref()?;
-        let found = if by_sign {
-            &derivations.zeros
-        } else {
-            &derivations.several
-        };
+    /// A search for values of this doubt; `None` if there are none.
+    pub(crate) fn doubted(&self, doubt: Doubt) -> Option<Search<'_>> {
+        let found = self.derivations.as_ref()?.of_doubt(doubt);
         (!found.is_empty()).then(|| Search {
             terms: self,
-            by_sign,
+            doubt,
             seen: FxHashSet::default(),
         })
     }
 }
 
 impl Derivations {
-    fn note(&mut self, value: &Value, way: Way, operands: &[Value]) {
+    fn of_doubt(&self, doubt: Doubt) -> &FxHashSet<Value> {
+        match doubt {
+            Doubt::Order => &self.several,
+            Doubt::Flush => &self.flushed,
+            Doubt::Pick => &self.picked,
+        }
+    }
+
+    /// Those that an operator makes of one value.
+    fn one_of(&mut self, operator: Operator) -> &mut FxHashSet<Value> {
+        if operator.is_extremum() {
+            &mut self.picked
+        } else {
+            &mut self.flushed
+        }
+    }
+
+    /// Those that an operator makes of several values, in several ways.
+    fn several_of(&mut self, operator: Operator) -> &mut FxHashSet<Value> {
+        if operator.is_extremum() {
+            &mut self.picked
+        } else {
+            &mut self.several
+        }
+    }
+
+    fn note(&mut self, (operator, value): (Operator, &Value), way: Way, operands: &[Value]) {
         let is_form = match value {
             Value::Known(_) => return,
             Value::Run { start, end, .. } => end - start > 1,
             Value::Sum(_) => true,
         };
         if !is_form {
-            self.several.insert(value.clone());
+            self.several_of(operator).insert(value.clone());
             return;
         }
         match self.of.get(value) {
             Some(known) if known.is(way, operands) => {}
             Some(_) => {
-                self.several.insert(value.clone());
+                self.several_of(operator).insert(value.clone());
             }
             None => {
                 let operands = operands.into();
@@ -171,12 +230,7 @@ impl Search<'_> {
             if value.known().is_some() || !self.seen.insert(value.clone()) {
                 continue;
             }
-            let found = if self.by_sign {
-                &derivations.zeros
-            } else {
-                &derivations.several
-            };
-            if found.contains(&value) {
+            if derivations.of_doubt(self.doubt).contains(&value) {
                 return true;
             }
             if let Some(derivation) = derivations.of.get(&value) {
@@ -185,7 +239,7 @@ impl Search<'_> {
             let atoms: Vec<u32> = value.atoms().collect();
             if let ([atom], Value::Run { .. }) = (atoms.as_slice(), &value) {
                 if let Some(Term::Apply(op, arguments)) = self.terms.term(*atom)
-                    && !(self.by_sign && forgets_signs_of_zeros(op))
+                    && !(self.doubt.is_of_one_number() && compares_numbers(op))
                 {
                     waiting.extend(arguments.iter().cloned());
                 }
@@ -227,6 +281,7 @@ impl Search<'_> {
                 let jumping = match op {
                     Op::Select => 1,
                     op if is_smooth(op, arguments) => 0,
+                    op if self.doubt.is_of_one_number() && is_on_numbers(op) => 0,
                     _ => arguments.len(),
                 };
                 let (jumping, others) = arguments.split_at(jumping.min(arguments.len()));
@@ -267,8 +322,18 @@ fn is_smooth(op: &Op, arguments: &[Value]) -> bool {
     }
 }
 
-/// Whether +0 and -0 are the same to it.
-fn forgets_signs_of_zeros(op: &Op) -> bool {
+/// Whether it makes a float of floats, and takes denormals and zeros of either sign for one number.
+fn is_on_numbers(op: &Op) -> bool {
+    match op {
+        Op::Intrinsic {
+            intrinsic, scalar, ..
+        } => scalar.is_float() && intrinsic.name() != "f32tof16",
+        _ => false,
+    }
+}
+
+/// Whether +0, -0 and denormals are the same to it, and all NaNs.
+fn compares_numbers(op: &Op) -> bool {
     match op {
         Op::Binary(op, scalar) => {
             let compares = matches!(

@@ -21,6 +21,7 @@ use std::rc::Rc;
 use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
 use crate::terms::flow::Source;
+use crate::terms::fold;
 use crate::terms::operator::Operator;
 use crate::terms::rounding::Way;
 use crate::terms::{Symbol, Term, Terms};
@@ -222,7 +223,7 @@ impl Terms {
     /// `a operator b`.
     pub fn combine(&mut self, operator: Operator, a: &Value, b: &Value) -> Value {
         let value = self.combined(operator, a, b);
-        if !operator.is_exact() {
+        if operator.is_on_floats() {
             self.note_pair(operator, Way::Pair, [a, b], &value);
         }
         value
@@ -231,7 +232,12 @@ impl Terms {
     /// The same where it is not one operation by itself.
     pub fn combined(&mut self, operator: Operator, a: &Value, b: &Value) -> Value {
         match (a, b) {
-            (Value::Known(x), Value::Known(y)) => return Value::Known(operator.fold(*x, *y)),
+            (Value::Known(x), Value::Known(y)) => {
+                return match fold::combined(operator, *x, *y) {
+                    Ok(word) => Value::Known(word),
+                    Err(op) => self.apply(op, &[a.clone(), b.clone()]),
+                };
+            }
             (Value::Known(x), other) | (other, Value::Known(x)) => {
                 if operator.is_identity(*x) {
                     return other.clone();

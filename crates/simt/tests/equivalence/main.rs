@@ -2,6 +2,7 @@
 
 mod atomics;
 mod meaning;
+mod ordering;
 mod outside;
 
 use shaderlint_hlsl::Shader;
@@ -187,12 +188,66 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
         "equal",
         &[
             ["G[id.x] = asfloat(X[id.x]);", "G[id.x] = asfloat(X[id.x]);"],
+            [
+                "Y[id.x] = asuint(F[id.x]);",
+                "Y[id.x] = asuint(asfloat(asuint(F[id.x])));",
+            ],
+            // What is flushed is compared as what it is flushed to.
+            ["Y[id.x] = F[id.x] * 1.0f > 2.0f;", "Y[id.x] = F[id.x] > 2.0f;"],
+            ["Y[id.x] = uint(F[id.x] + 0.0f);", "Y[id.x] = uint(F[id.x]);"],
+            // Which of several the least is, if they compare equal, is no matter to a float.
+            [
+                "G[id.x] = min(F[0], min(F[1], F[2]));",
+                "G[id.x] = min(min(F[2], F[0]), F[1]);",
+            ],
+            [
+                "Y[id.x] = asuint(max(F[0], max(F[1], F[2])));",
+                "Y[id.x] = asuint(max(F[0], max(F[1], F[2])));",
+            ],
+        ],
+    );
+    check(
+        "not proved: float operations flush denormals, which shows in more than the value of a float",
+        &[
             ["Y[id.x] = asuint(F[id.x] * 1.0f);", "Y[id.x] = asuint(F[id.x]);"],
+            ["Y[id.x] = asuint(F[id.x] + 0.0f);", "Y[id.x] = asuint(F[id.x]);"],
+            ["Y[id.x] = asuint(F[id.x] + -0.0f);", "Y[id.x] = asuint(F[id.x]);"],
+            [
+                "Y[id.x] = asuint(mad(F[id.x], 1.0f, 0.0f));",
+                "Y[id.x] = asuint(F[id.x]);",
+            ],
+            ["Y[id.x] = asuint(asfloat(X[id.x]) * 1.0f);", "Y[id.x] = X[id.x];"],
+            [
+                "Out.Store(4 * id.x, asuint(F[id.x] * 1.0f));",
+                "Out.Store(4 * id.x, asuint(F[id.x]));",
+            ],
+        ],
+    );
+    check(
+        "not proved: which of two floats that compare equal `min` or `max` gives shows in more than the value of a float",
+        &[
+            [
+                "Y[id.x] = asuint(min(F[id.x], F[id.x]));",
+                "Y[id.x] = asuint(F[id.x]);",
+            ],
+            [
+                "Y[id.x] = asuint(max(F[id.x], asfloat(0xff800000)));",
+                "Y[id.x] = asuint(F[id.x]);",
+            ],
+            [
+                "Y[id.x] = asuint(min(F[0], F[1]));",
+                "Y[id.x] = asuint(min(F[1], min(F[0], F[1])));",
+            ],
+            [
+                "Y[id.x] = asuint(WaveActiveMax(F[0]));",
+                "Y[id.x] = asuint(F[0]);",
+            ],
         ],
     );
     check(
         "up to order",
         &[
+            ["G[id.x] = F[id.x] * 1.0f;", "G[id.x] = F[id.x];"],
             ["G[id.x] = 1e8f + F[id.x] + (-1e8f);", "G[id.x] = F[id.x];"],
             ["G[id.x] = F[id.x] * 1e-20f * 1e20f;", "G[id.x] = F[id.x];"],
             ["G[id.x] = F[id.x] * 0.1f * 10.0f;", "G[id.x] = F[id.x];"],
@@ -210,13 +265,10 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
     );
     check(
         "not proved: the order of float operations shows in more than the value of a float",
-        &[
-            ["Y[id.x] = asuint(F[id.x] + 0.0f);", "Y[id.x] = asuint(F[id.x]);"],
-            [
-                "Y[id.x] = asuint(F[id.x] * 0.1f * 10.0f);",
-                "Y[id.x] = asuint(F[id.x]);",
-            ],
-        ],
+        &[[
+            "Y[id.x] = asuint(F[id.x] * 0.1f * 10.0f);",
+            "Y[id.x] = asuint(F[id.x]);",
+        ]],
     );
     check(
         "not proved: the order of float operations shows in more than the value of a float",
