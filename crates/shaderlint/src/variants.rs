@@ -181,6 +181,7 @@ pub(crate) fn readings(
     let check =
         |label: String, defines: &[Definition], (mut unit, problems): Made, kernels: Option<&[String]>| {
             unit.given.extend(given.iter().copied().cloned());
+            unit.version = project.version_of(text, defines);
             let mut reading = check(label, (unit, problems), kernels, settings, role);
             if kernels.is_none() {
                 let added: Vec<&Definition> = defines.iter().filter(|one| !base.contains(one)).collect();
@@ -220,7 +221,8 @@ pub(crate) fn readings(
         let defines = overlaid(&base, &variant.defines);
         let (unit, problems) = preprocess(&defines);
         exploration.note(&unit, &defines);
-        if unit.text != default_text {
+        let is_other_version = project.version_of(text, &defines) != project.version_of(text, &base);
+        if unit.text != default_text || is_other_version {
             let label = format!("in variant {}", variant.name);
             readings.push(check(label, &defines, (unit, problems), None));
         }

@@ -21,6 +21,7 @@ mod predefined;
 mod text;
 mod unit;
 
+use crate::language::Version;
 use crate::span::{FileSpan, Problem, Sources};
 use crate::{Includes, MatrixOrder};
 
@@ -72,6 +73,9 @@ pub struct Preprocessed {
     pub is_refused: bool,
     /// Names that are defined from outside of the files.
     pub given: Vec<String>,
+    /// The version of HLSL that the unit is to be read as. The preprocessor leaves it open, for who calls it knows whether
+    /// [`Version::MACRO`] is somebody's word or a default.
+    pub version: Option<Version>,
 }
 
 /// A region of a file that conditional compilation left out.
