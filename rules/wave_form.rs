@@ -5,7 +5,7 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
-use shaderlint_hlsl::{GlobalId, Scalar, Shader, Type};
+use shaderlint_hlsl::{ExprKind, GlobalId, Scalar, Shader, Type, expressions};
 use shaderlint_linter::{At, Context, Edit, Fix, NO_FIX, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
     Collective, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Operator, Outcome, WaveRun, compare, proved_of_itself,
@@ -82,7 +82,10 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Fix, NoFi
     {
         return Err(NoFix::because(why));
     }
-    let rewrite = found.rewrite.as_ref().ok_or_else(|| not_replaceable(found))?;
+    let rewrite = found
+        .rewrite
+        .as_ref()
+        .ok_or_else(|| not_replaceable(context, found))?;
     let write = |totals: &str| {
         if found.kind == Kind::Reduction {
             wave_reduction::forms(context, found, rewrite, totals)
@@ -123,7 +126,7 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Fix, NoFi
 }
 
 /// Why no other statements can take the construct's place.
-fn not_replaceable(found: &Collective) -> NoFix {
+fn not_replaceable(context: &Context<'_>, found: &Collective) -> NoFix {
     let bounds: Vec<&str> = found.instances.iter().map(|instance| &*instance.bound).collect();
     NoFix::because(match bounds.as_slice() {
         _ if !found.windows.is_empty() => {
@@ -132,13 +135,32 @@ fn not_replaceable(found: &Collective) -> NoFix {
         [] if found.is_amid_unordered_reads => {
             "its elements may be stored while they are still read elsewhere".to_owned()
         }
-        [] => "no other statements can take its place as it stands".to_owned(),
+        [] => match lives_on(context.shader, found) {
+            Some(name) => format!(
+                "after the loop, `{name}` is the loop's variable before HLSL 2021 and another one since: pass -HV, or set \
+                 `hlsl` in shaderlint.toml"
+            ),
+            None => "no other statements can take its place as it stands".to_owned(),
+        },
         [bound] => format!("the loop's bound {bound} is known at run time only"),
         bounds => format!(
             "the loops' bounds {} are known at run time only",
             bounds.join(" and ")
         ),
     })
+}
+
+/// A variable that the construct declares in the header of a loop, and that is named behind it in some versions only.
+fn lives_on<'a>(shader: &'a Shader, found: &Collective) -> Option<&'a str> {
+    let function = shader.functions.get(found.function.0 as usize)?;
+    let body = function.body.as_deref().unwrap_or_default();
+    let leaked = expressions(body).filter_map(|expr| match shader.leaked(expr)?.kind {
+        ExprKind::Local(local) => function.locals.get(local.0 as usize),
+        _ => None,
+    });
+    let is_own = |local: &&Local| found.span.start <= local.span.start && local.span.end <= found.span.end;
+    let mut own = leaked.filter(is_own);
+    own.next().map(|local| &*local.name)
 }
 
 /// The fix that puts the form there, if it is proved.

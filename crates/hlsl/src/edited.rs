@@ -14,7 +14,7 @@
 use std::sync::Arc;
 
 use crate::lexical::{Inventory, lex, lex_parts};
-use crate::lower::{lower, parse};
+use crate::lower::{lower, parse_wanted};
 use crate::span::Span;
 use crate::tree::{FunctionId, Shader};
 
@@ -119,7 +119,7 @@ impl<'a> Edited<'a> {
             text.extend_from_slice(stays.slice(&self.shader.text));
             text.extend_from_slice(new);
         }
-        parse(text).0
+        parse_wanted(text, None, self.shader.version).0
     }
 
     /// What an entry point needs, read: the rest of the text is blank, so that all is where it is in the whole. `None`
@@ -188,7 +188,11 @@ impl<'a> Edited<'a> {
         if !untouched.iter().all(is_there) {
             return None;
         }
-        let (mut shader, _) = lower(&parts.text, &lexed, Shader::default());
+        let same = Shader {
+            version: self.shader.version,
+            ..Shader::default()
+        };
+        let (mut shader, _) = lower(&parts.text, &lexed, same);
         shader.text = parts.text;
         Some(shader)
     }

@@ -8,6 +8,7 @@
 mod edited;
 mod explore;
 mod intrinsic;
+mod language;
 mod lexical;
 mod lower;
 mod memo;
@@ -22,6 +23,7 @@ mod walk;
 pub use edited::{Edited, Splice};
 pub use explore::{Configuration, Exploration};
 pub use intrinsic::Intrinsic;
+pub use language::Version;
 pub use lower::{TextProblem, parse};
 pub use memo::Memo;
 pub use preprocess::{
@@ -94,7 +96,7 @@ pub fn read_preprocessed(
         is_root: &is_root,
         words: wanted.words,
     });
-    let (mut shader, unread) = lower::parse_wanted(unit.text, wanted.as_ref());
+    let (mut shader, unread) = lower::parse_wanted(unit.text, wanted.as_ref(), unit.version);
     shader.origins = origins;
     shader.sources = unit.sources;
     shader.gaps = unit.gaps;

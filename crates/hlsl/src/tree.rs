@@ -3,6 +3,7 @@
 //! Conversions are explicit. Wherever HLSL converts silently the tree holds a [`ExprKind::Cast`], so that
 //! both operands of a [`ExprKind::Binary`] have the same type and readers need no conversion rules of their own.
 
+use crate::language::Version;
 use crate::span::Span;
 use crate::types::{Scalar, StructId, Type};
 
@@ -47,6 +48,8 @@ pub struct Shader {
     pub is_refused: bool,
     /// Names that are defined from outside of the files.
     pub given: Vec<(String, String)>,
+    /// The version of HLSL that it is read as; `None` where it may be any of them, and what differs is left open.
+    pub version: Option<Version>,
     pub structs: Vec<Struct>,
     pub globals: Vec<Global>,
     pub functions: Vec<Function>,

@@ -1,11 +1,13 @@
 //! The command line's grammar.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use shaderlint_hlsl::Version;
 use shaderlint_linter::ShaderModel;
 
-use crate::config::{RuleArgs, RuleId, definition, profile};
+use crate::config::{RuleArgs, RuleId, definition, hlsl_version, profile};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -135,6 +137,9 @@ pub(crate) struct SourceArgs {
     /// Shader model compiled for, e.g. cs_6_6
     #[arg(long, value_name = "PROFILE", value_parser = profile)]
     pub profile: Option<ShaderModel>,
+    /// Version of HLSL, as -HV of DXC: 2016, 2017, 2018, 2021 or 202x
+    #[arg(long, value_name = "VERSION", value_parser = hlsl_version)]
+    pub hlsl_version: Option<Version>,
     /// Configuration in place of those found
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
@@ -204,6 +209,22 @@ pub(crate) struct OutputArgs {
     pub verbose: bool,
 }
 
+/// The arguments with `--hlsl-version` in the place of DXC's `-HV`, which is two short options to our parser.
+pub(crate) fn spelled_out(arguments: impl IntoIterator<Item = OsString>) -> Vec<OsString> {
+    let mut are_options = true;
+    let spelled_out = |argument: OsString| {
+        are_options &= argument != "--";
+        match argument.to_str().and_then(|text| text.strip_prefix("-HV")) {
+            Some("") if are_options => "--hlsl-version".into(),
+            Some(version) if are_options => {
+                format!("--hlsl-version={}", version.strip_prefix('=').unwrap_or(version)).into()
+            }
+            _ => argument,
+        }
+    };
+    arguments.into_iter().map(spelled_out).collect()
+}
+
 /// How findings are written down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
@@ -232,5 +253,29 @@ mod tests {
     #[test]
     fn the_grammar_is_sound() {
         Args::command().debug_assert();
+    }
+
+    #[test]
+    fn the_version_is_spelled_as_dxc_has_it() {
+        let version = |arguments: &[&str]| {
+            let arguments = ["shaderlint"].iter().chain(arguments).map(OsString::from);
+            let parsed = Args::try_parse_from(spelled_out(arguments));
+            parsed.map(|args| (args.check.source.hlsl_version, args.check.files.paths.len()))
+        };
+        for arguments in [
+            &["-HV", "2018", "a.hlsl"][..],
+            &["-HV2018", "a.hlsl"],
+            &["-HV=2018", "a.hlsl"],
+            &["--hlsl-version", "2018", "a.hlsl"],
+        ] {
+            assert_eq!(
+                version(arguments).ok(),
+                Some((Some(Version::V2018), 1)),
+                "{arguments:?}"
+            );
+        }
+        assert_eq!(version(&["--", "-HV", "2018"]).ok(), Some((None, 2)));
+        assert_eq!(version(&["-HV", "202x"]).ok(), Some((Some(Version::V202x), 0)));
+        assert!(version(&["-HV"]).is_err());
     }
 }

@@ -16,11 +16,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use ignore::gitignore::Gitignore;
-use shaderlint_hlsl::{SourceFile, predefined, unity_defines};
+use shaderlint_hlsl::{SourceFile, Version, predefined, unity_defines};
 use shaderlint_linter::ShaderModel;
 
 pub(crate) use levels::{LevelSettings, RuleArgs, RuleId};
-pub(crate) use profile::profile;
+pub(crate) use profile::{hlsl_version, profile};
 
 use crate::args::SourceArgs;
 use crate::{report, terminal, walk};
@@ -38,6 +38,8 @@ pub(crate) struct Project {
     pub profile: Option<ShaderModel>,
     /// That is of the command line, or the editor: in other runs it may be another one.
     pub is_profile_of_run: bool,
+    /// The version of HLSL, as somebody says: where nobody does, what differs between versions is not proved.
+    pub version: Option<Version>,
     pub defines: Vec<Definition>,
     pub include_dirs: Vec<PathBuf>,
     /// What an include path may begin with, and the folder that stands for it.
@@ -67,11 +69,31 @@ impl Project {
     /// What is defined before a file of this text is read: what its compiler and its engine define, unless the project says
     /// otherwise.
     pub fn defines_of(&self, text: &[u8]) -> Vec<Definition> {
-        let model = self.profile.or_else(|| ShaderModel::named_in(text));
-        let model = model.unwrap_or(ShaderModel::WAVES);
-        let of_compiler = predefined(model.major, model.minor);
+        let model = self.model_of(text);
+        let of_compiler = predefined(model.major, model.minor, self.version);
         let of_engine = unity_defines(text, &self.defines);
         overlaid(&overlaid(&of_compiler, &of_engine), &self.defines)
+    }
+
+    fn model_of(&self, text: &[u8]) -> ShaderModel {
+        let model = self.profile.or_else(|| ShaderModel::named_in(text));
+        model.unwrap_or(ShaderModel::WAVES)
+    }
+
+    /// The version of HLSL that a file of this text is read as under these definitions, which a variant may have changed.
+    pub fn version_of(&self, text: &[u8], defines: &[Definition]) -> Option<Version> {
+        let defined = Version::defined(defines);
+        let version = match defined {
+            // Perhaps nobody's word.
+            Some(Version::DEFAULT) => self.version.and(defined),
+            _ => defined.or(self.version),
+        };
+        if self.model_of(text) >= ShaderModel::WAVES {
+            return version;
+        }
+        // FXC has the one language, and DXC raises such a model.
+        let is_older = version.is_none_or(|version| !version.is_like_cpp());
+        is_older.then_some(version.unwrap_or(Version::V2016))
     }
 
     /// The folders in which headers are wherever these are.
@@ -200,7 +222,18 @@ impl Projects {
     fn command_line_wins(&self, project: &mut Project) {
         project.is_profile_of_run = self.args.profile.is_some();
         project.profile = self.args.profile.or(project.profile);
+        // Of one place the option holds over the macro, and the command line over all else.
+        let version = self.args.hlsl_version.or(Version::defined(&self.args.defines));
+        let in_file = || project.version.or(Version::defined(&project.defines));
+        project.version = version.or_else(in_file);
         project.defines = overlaid(&project.defines, &self.args.defines);
+        let defined = project
+            .defines
+            .iter_mut()
+            .find(|(name, _)| name == Version::MACRO);
+        if let (Some((_, value)), Some(version)) = (defined, project.version) {
+            *value = version.number().to_string();
+        }
         project.include_dirs = [&self.args.include_dirs[..], &project.include_dirs].concat();
     }
 }

@@ -9,8 +9,8 @@
 use std::collections::HashSet;
 
 use shaderlint_hlsl::{
-    Exploration, Includes, KernelVariant, KeywordSet, Preprocessed, Problem, directives, keyword_sets,
-    preprocess,
+    Exploration, Includes, KernelVariant, KeywordSet, Preprocessed, Problem, Version, directives,
+    keyword_sets, preprocess,
 };
 
 use crate::config::{Definition, Project, overlaid};
@@ -55,6 +55,7 @@ struct Declared {
 pub(crate) struct Configurations<'a> {
     path: &'a str,
     text: &'a [u8],
+    project: &'a Project,
     includes: &'a dyn Includes,
     base: Vec<Definition>,
     declared: Vec<Declared>,
@@ -73,7 +74,7 @@ impl<'a> Configurations<'a> {
     pub fn of(
         path: &'a str,
         text: &'a [u8],
-        project: &Project,
+        project: &'a Project,
         includes: &'a dyn Includes,
     ) -> (Self, Configuration) {
         let base = project.defines_of(text);
@@ -86,6 +87,7 @@ impl<'a> Configurations<'a> {
         let configurations = Configurations {
             path,
             text,
+            project,
             includes,
             base: base.clone(),
             declared,
@@ -111,7 +113,9 @@ impl<'a> Configurations<'a> {
             let base = self.base.iter().filter(|(name, _)| !one.without.contains(name));
             let defines = overlaid(&base.cloned().collect::<Vec<_>>(), &one.over);
             let made = preprocess(self.path, self.text, &defines, self.includes);
-            let is_it = one.kernels.is_some() || made.0.text != *default;
+            let is_it = one.kernels.is_some()
+                || made.0.text != *default
+                || self.version(&defines) != self.version(&self.base);
             is_it.then(|| Configuration {
                 keywords: one.keywords.clone(),
                 kernels: one.kernels.clone(),
@@ -153,6 +157,10 @@ impl<'a> Configurations<'a> {
         Some(self.noted(label, found.defines, (found.unit, found.problems)))
     }
 
+    fn version(&self, defines: &[Definition]) -> Option<Version> {
+        self.project.version_of(self.text, defines)
+    }
+
     fn noted(
         &self,
         label: String,
@@ -160,6 +168,7 @@ impl<'a> Configurations<'a> {
         (mut unit, problems): (Preprocessed, Vec<Problem>),
     ) -> Configuration {
         unit.given.extend(self.given.iter().cloned());
+        unit.version = self.version(&defines);
         Configuration {
             label,
             keywords: String::new(),

@@ -79,7 +79,7 @@ const STACK_SIZE: usize = 256 << 20;
 /// Does what the command line asks for. What this package offers is its program; that is `main.rs` and this.
 #[must_use]
 pub fn main() -> ExitCode {
-    let args = args::Args::parse();
+    let args = args::Args::parse_from(args::spelled_out(std::env::args_os()));
     #[cfg(all(feature = "gpu", target_os = "linux"))]
     if matches!(
         args.command,

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, ensure};
-#[cfg(feature = "gpu")]
-use shaderlint_hlsl::Shader;
 use shaderlint_hlsl::{FileId, FileSpan, Problem, SourceFile, Sources, decode};
+#[cfg(feature = "gpu")]
+use shaderlint_hlsl::{Shader, preprocess, read_preprocessed};
 use shaderlint_linter::{
     Category, Diagnostic, Level, Report, Rule, Settings, ShaderModel, Suppression, settle, suppressions,
     unused_suppressions,
@@ -270,7 +270,9 @@ impl OneFile {
     pub fn unit_under(&self, text: &[u8], defines: &[Definition]) -> Unit {
         let path = self.path.display().to_string();
         let search = self.search();
-        let (shader, mut problems) = shaderlint_hlsl::read(&path, text, defines, &search);
+        let (mut unit, problems) = preprocess(&path, text, defines, &search);
+        unit.version = self.project.version_of(text, defines);
+        let (shader, mut problems) = read_preprocessed(unit, problems, None);
         search.explain(&shader.sources, &mut problems);
         Unit { shader, problems }
     }

@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use shaderlint_hlsl::Version;
 use shaderlint_rules::RULES;
 
 use crate::args::CheckArgs;
@@ -90,6 +91,10 @@ fn describe(args: &CheckArgs, project: &Project, file: &Path) -> String {
                     model.to_string()
                 }),
             ],
+        ),
+        (
+            "HLSL version",
+            vec![project.version.map_or("any", Version::name).to_owned()],
         ),
         ("defines", project.defines.iter().map(definition).collect()),
         ("include-dirs", paths(&project.include_dirs)),

@@ -845,3 +845,141 @@ warning: no such folder
 "#]]
     );
 }
+
+/// A ladder over `s`, which what comes before it declares as well and what comes after it reads.
+fn ladder_over(declared: &str, before: &str) -> String {
+    format!(
+        "StructuredBuffer<uint> In;
+RWStructuredBuffer<uint> Out;
+groupshared uint g[64];
+{declared}
+[numthreads(64, 1, 1)]
+void Main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)
+{{
+    {before}
+    g[gi] = In[id.x];
+    GroupMemoryBarrierWithGroupSync();
+    for (uint s = 1; s < 64; s <<= 1)
+    {{
+        uint t = gi >= s ? g[gi - s] : 0;
+        GroupMemoryBarrierWithGroupSync();
+        g[gi] += t;
+        GroupMemoryBarrierWithGroupSync();
+    }}
+    Out[id.x] = g[gi] + s;
+}}
+"
+    )
+}
+
+const FIXABLE: &str = "fixable with --fix";
+
+#[test]
+fn no_fix_takes_away_what_a_name_means_before_hlsl_2021() {
+    let as_kernel = ladder_over("", "");
+    let (head, body) = as_kernel.split_once("[numthreads").unwrap();
+    let body = body.split_once("{").unwrap().1;
+    let body = body.replace("In[id.x]", "x").replace("Out[id.x] =", "return");
+    let in_helper = format!(
+        "{head}uint Scan(uint gi, uint x, uint s)\n{{{body}[numthreads(64, 1, 1)]
+void Main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID) {{ Out[id.x] = Scan(gi, In[id.x], 7); }}\n"
+    );
+    for (name, text) in [
+        ("local", ladder_over("", "uint s = 7;")),
+        ("static", ladder_over("static uint s = 7;", "")),
+        ("constant", ladder_over("static const uint s = 7;", "")),
+        ("member", ladder_over("cbuffer Constants { uint s; };", "")),
+        ("parameter", in_helper),
+    ] {
+        let folder = Folder::new(&format!("version-{name}")).with("a.hlsl", text);
+        let fixable = |arguments: &[&str]| said(&folder, arguments).contains(FIXABLE);
+        let found = |arguments: &[&str]| said(&folder, arguments).contains(" hillis-steele-scan ");
+        for arguments in [
+            &[][..],
+            &["-HV", "2016"],
+            &["-HV", "2018"],
+            &["-D", "__HLSL_VERSION=2018"],
+        ] {
+            assert!(found(arguments) && !fixable(arguments), "{name} {arguments:?}");
+        }
+        for arguments in [
+            &["-HV", "2021"][..],
+            &["-HV", "202x"],
+            &["-D", "__HLSL_VERSION=2021"],
+        ] {
+            assert!(found(arguments) && fixable(arguments), "{name} {arguments:?}");
+        }
+    }
+    let folder = Folder::new("version-reason").with("a.hlsl", ladder_over("", "uint s = 7;"));
+    let said = folder.said(&[]).split_whitespace().collect::<Vec<_>>().join(" ");
+    let reason = "= no automatic fix: after the loop, `s` is the loop's variable before HLSL 2021 and another one since: \
+                  pass -HV, or set `hlsl` in shaderlint.toml";
+    assert!(said.contains(reason), "{said}");
+}
+
+#[test]
+fn the_version_of_hlsl_is_that_of_the_command_line_then_of_the_project() {
+    let folder = Folder::new("version-precedence").with("a.hlsl", ladder_over("", "uint s = 7;"));
+    let version = |arguments: &[&str]| {
+        let said = folder.said(&[arguments, &["--show-settings", "a.hlsl"]].concat());
+        let line = said
+            .lines()
+            .find(|line| line.contains("HLSL version"))
+            .unwrap()
+            .to_owned();
+        line.split_whitespace().last().unwrap().to_owned()
+    };
+    let with = |text: &str| {
+        std::fs::write(folder.0.join("shaderlint.toml"), text).unwrap();
+    };
+    assert_eq!(version(&[]), "any");
+    assert_eq!(version(&["-D", "__HLSL_VERSION=2018"]), "2018");
+    assert_eq!(version(&["-D", "__HLSL_VERSION=2029"]), "202x");
+    assert_eq!(version(&["-D", "__HLSL_VERSION=2019"]), "any");
+    assert_eq!(version(&["-HV", "2021", "-D", "__HLSL_VERSION=2018"]), "2021");
+    with("[target]\nhlsl = \"2017\"\n[preprocess]\ndefines = { __HLSL_VERSION = 2021 }\n");
+    assert_eq!(version(&[]), "2017");
+    assert_eq!(version(&["-D", "__HLSL_VERSION=2018"]), "2018");
+    assert_eq!(version(&["-HV", "202x"]), "202x");
+    with("[preprocess]\ndefines = { __HLSL_VERSION = 2021 }\n");
+    assert_eq!(version(&[]), "2021");
+    assert_eq!(version(&["-HV", "2018"]), "2018");
+    // The macro follows.
+    std::fs::write(folder.0.join("b.hlsl"), "uint v = __HLSL_VERSION;\n").unwrap();
+    let expanded = |arguments: &[&str]| folder.said(&[&["preprocess", "b.hlsl"], arguments].concat());
+    assert!(expanded(&["-HV", "2018"]).contains("uint v = 2018;"));
+    assert!(expanded(&["-HV", "202x"]).contains("uint v = 2029;"));
+    assert!(expanded(&[]).contains("uint v = 2021;"));
+    // A variant may be compiled in another version.
+    let old = "[[variant]]\nname = \"old\"\ndefines = { __HLSL_VERSION = 2018 }\n";
+    with("[target]\nhlsl = \"2021\"\n");
+    assert!(said(&folder, &["a.hlsl"]).contains(FIXABLE));
+    with(&format!("[target]\nhlsl = \"2021\"\n{old}"));
+    assert!(!said(&folder, &["a.hlsl"]).contains(FIXABLE));
+    // FXC has the older rule.
+    with("[target]\nhlsl = \"2021\"\n");
+    assert!(!said(&folder, &["--profile", "cs_5_1"]).contains(FIXABLE));
+    assert_eq!(
+        folder.said(&["-HV", "2019", "a.hlsl"]),
+        "2
+error: invalid value '2019' for '--hlsl-version <VERSION>': `2019` is no version of HLSL: expected one of 2016, 2017, \
+         2018, 2021, 202x
+
+For more information, try '--help'.
+"
+    );
+    with("[target]\nhlsl = \"2019\"\n");
+    assert_data_eq!(
+        folder.said(&["a.hlsl"]),
+        str![[r#"
+2
+error: `2019` is no version of HLSL: expected one of 2016, 2017, 2018, 2021, 202x
+  ┌─ shaderlint.toml:2:8
+  │
+2 │ hlsl = "2019"
+  │        ^^^^^^
+
+
+"#]]
+    );
+}

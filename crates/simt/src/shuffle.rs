@@ -19,11 +19,11 @@
 //!
 //! Whether `?:` evaluates an arm in lanes that do not select it depends on the language version, and with it which lanes
 //! are active in a read there. A ladder with such reads is proved for the versions before HLSL 2021, in which both arms
-//! are evaluated, and says so.
+//! are evaluated, and says so unless the unit is of one of these.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shaderlint_hlsl::{Expr, FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind};
+use shaderlint_hlsl::{Expr, FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Stmt, StmtKind, Version};
 
 use crate::finding::{Elements, Kind, WaveLadder};
 use crate::lanes::{Lanes, Pattern, register};
@@ -312,19 +312,20 @@ impl<'a> Machine<'a> {
             .is_some_and(|ladders| ladders.trial.is_some())
     }
 
-    /// `?:` with reads of other lanes in its arms. In a trial both arms are evaluated, as before HLSL 2021; elsewhere the
-    /// result is not known, which holds of any version.
+    /// `?:` with reads of other lanes in its arms. In a trial both arms are evaluated, as before HLSL 2021; elsewhere, and
+    /// where the unit is known to be of a later version, the result is not known.
     pub fn reads_in_arms(&mut self, condition: &[Column], a: &'a Expr, b: &'a Expr) -> Run<Vec<Column>> {
-        if !self.is_trying_ladder() {
-            let count = self.parts(&a.ty).min(MAX_COMPONENTS);
-            return Ok(self.fresh_columns(count));
-        }
         let active = self.state.active;
         let is_uniform = condition
             .iter()
             .all(|condition| condition.uniform(active).is_some());
+        let version = self.shader.version;
+        if !self.is_trying_ladder() || !is_uniform && version.is_some_and(Version::is_like_cpp) {
+            let count = self.parts(&a.ty).min(MAX_COMPONENTS);
+            return Ok(self.fresh_columns(count));
+        }
         let (a, b) = (self.eval(a)?, self.eval(b)?);
-        if !is_uniform {
+        if !is_uniform && version.is_none() {
             self.note_lane_read(true);
         }
         let Some(first) = condition.first() else {

@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 
+use shaderlint_hlsl::{NoIncludes, Version, preprocess, read_preprocessed};
 use shaderlint_simt::{Elements, analyze};
 
 /// One line a ladder.
@@ -324,4 +325,24 @@ fn a_kernel_for_no_wave_size_is_left_alone() {
     let (entry, _) = shader.entry_points().next().expect("an entry point");
     let analysis = shaderlint_simt::analyze(&shader, entry);
     assert!(analysis.wave_ladders.is_empty() && analysis.races.is_empty());
+}
+
+#[test]
+fn a_version_says_which_arms_are_evaluated() {
+    let body = "    for (uint s = 1; s < WaveGetLaneCount(); s <<= 1)
+        x += lane >= s ? WaveReadLaneAt(x, lane - s) : 0;";
+    let text = kernel("", 64, body);
+    let ladders = |version: Version| {
+        let (mut unit, problems) = preprocess("a.hlsl", text.as_bytes(), &[], &NoIncludes);
+        unit.version = Some(version);
+        let shader = read_preprocessed(unit, problems, None).0;
+        let (entry, _) = shader.entry_points().next().expect("a kernel");
+        let ladders = analyze(&shader, entry).wave_ladders;
+        ladders
+            .iter()
+            .map(|ladder| ladder.needs_both_arms)
+            .collect::<Vec<bool>>()
+    };
+    assert_eq!(ladders(Version::V2018), [false]);
+    assert!(ladders(Version::V2021).is_empty());
 }

@@ -6,6 +6,7 @@ use super::Lowering;
 use super::conversions::{as_value, convert, distance, opaque};
 use super::names::packed;
 use super::parts::{Part, part};
+use super::scoping::Variable;
 use crate::Intrinsic;
 use crate::span::Span;
 use crate::tree::{Direction, Expr, ExprKind, FunctionId};
@@ -135,7 +136,14 @@ impl<'a> Lowering<'a> {
         }
         let packed = packed(name);
         let key = &*packed;
-        if let Some(&local) = self.body.scope.get(key) {
+        let variable = self.variable(key);
+        // What is called is an object of such a variable, or a function.
+        if let Variable::Either(_, local) = variable
+            && matches!(self.local_type(local), Type::Struct(_))
+        {
+            return self.neither(span);
+        }
+        if let Variable::One(local) | Variable::Either(Some(local), _) = variable {
             let object = Expr {
                 kind: self.local(local),
                 ty: self.local_type(local),

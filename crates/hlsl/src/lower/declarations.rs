@@ -6,6 +6,7 @@ use super::Lowering;
 use super::constants::Constant;
 use super::conversions::opaque;
 use super::parts::{Part, part};
+use super::scoping::Variable;
 use super::typing::array_of;
 use crate::lexical::{Item, is_macro_like};
 use crate::span::Span;
@@ -210,7 +211,7 @@ impl<'a> Lowering<'a> {
     }
 
     fn is_variable(&self, name: &[u8]) -> bool {
-        self.body.scope.contains_key(name) || self.resolve(&self.globals, name).is_some()
+        self.variable(name) != Variable::None || self.resolve(&self.globals, name).is_some()
     }
 
     pub(super) fn globals(&mut self, item: &Item, node: Node) {

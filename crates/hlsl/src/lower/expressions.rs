@@ -5,9 +5,10 @@ use tree_sitter::Node;
 use super::conversions::{arithmetic, as_value, convert, convert_scalar, opaque, shape};
 use super::names::packed;
 use super::parts::{Part, part};
+use super::scoping::Variable;
 use super::{Lowering, literals, rays};
 use crate::span::Span;
-use crate::tree::{BinaryOp, Expr, ExprKind, UnaryOp};
+use crate::tree::{BinaryOp, Expr, ExprKind, LocalId, UnaryOp};
 use crate::types::{Scalar, Type};
 
 fn binary_op(text: &[u8]) -> Option<BinaryOp> {
@@ -58,7 +59,7 @@ fn operator_name(op: BinaryOp) -> &'static [u8] {
     }
 }
 
-impl Lowering<'_> {
+impl<'a> Lowering<'a> {
     /// Lowers an expression. What is not understood is `Opaque` with what is.
     pub(super) fn expression(&mut self, node: Node) -> Expr {
         let span = self.span(node);
@@ -151,14 +152,38 @@ impl Lowering<'_> {
                 }
             };
         }
-        if let Some(&local) = self.body.scope.get(text) {
-            return expr(self.local(local), self.local_type(local));
+        let variable = |local: LocalId| expr(self.local(local), self.local_type(local));
+        match self.variable(text) {
+            Variable::One(local) => return variable(local),
+            Variable::Either(own, leaked) => {
+                let (own, leaked) = (own.map(variable), variable(leaked));
+                return match own.or_else(|| self.outer_name(text, span)) {
+                    Some(own) => self.either(own, leaked, span),
+                    None => leaked,
+                };
+            }
+            Variable::None => {}
         }
+        if let Some(outer) = self.outer_name(text, span) {
+            return outer;
+        }
+        let is_heap = matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap");
+        if is_heap {
+            self.told.insert(span);
+        } else if !matches!(text, [b'"' | b'\'', ..]) {
+            self.unknown_name(text, span);
+        }
+        opaque(Vec::new(), Type::Unknown, span)
+    }
+
+    /// What a name means where it is no function's variable: a field of the object at hand, a global, a constant.
+    fn outer_name(&mut self, text: &'a [u8], span: Span) -> Option<Expr> {
+        let expr = |kind: ExprKind, ty: Type| Some(Expr { kind, ty, span });
         if let Some((this, id)) = self.body.this
-            && let object = expr(ExprKind::Local(this), Type::Struct(id))
+            && let Some(object) = expr(ExprKind::Local(this), Type::Struct(id))
             && let Some(field) = self.field_of(&object, id, text, span)
         {
-            return field;
+            return Some(field);
         }
         let key = packed(text);
         let member = self.qualified(span);
@@ -177,7 +202,7 @@ impl Lowering<'_> {
             // One of them hides the other; which one is not looked into.
             self.problem("a variable and a constant of this name", span);
             self.told.insert(span);
-            return opaque(Vec::new(), Type::Unknown, span);
+            return Some(opaque(Vec::new(), Type::Unknown, span));
         }
         if let Some(global) = found {
             let ty = self
@@ -190,19 +215,7 @@ impl Lowering<'_> {
         if let Some(value) = enumerator {
             return expr(ExprKind::Literal(value.bits()), value.ty());
         }
-        if let Some(&local) = self.body.ended.get(text) {
-            return expr(self.local(local), self.local_type(local));
-        }
-        if let Some(bits) = rays::constant(text) {
-            return expr(ExprKind::Literal(bits), Type::UINT);
-        }
-        let is_heap = matches!(text, b"ResourceDescriptorHeap" | b"SamplerDescriptorHeap");
-        if is_heap {
-            self.told.insert(span);
-        } else if !matches!(text, [b'"' | b'\'', ..]) {
-            self.unknown_name(text, span);
-        }
-        opaque(Vec::new(), Type::Unknown, span)
+        expr(ExprKind::Literal(rays::constant(text)?), Type::UINT)
     }
 
     fn binary_expression(&mut self, node: Node, span: Span) -> Expr {

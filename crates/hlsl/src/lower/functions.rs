@@ -7,6 +7,7 @@ use tree_sitter::Node;
 use super::conversions::convert;
 use super::names::{operator_or, packed, split_scope};
 use super::parts::{Part, part};
+use super::scoping::Doubt;
 use super::{Body, Lowering};
 use crate::lexical::Item;
 use crate::span::Span;
@@ -163,6 +164,7 @@ impl<'a> Lowering<'a> {
         self.templates.is_open = false;
         // A parameter's default may have been too deep; that is no reason to give up a statement.
         self.too_deep = false;
+        self.body.doubt = Doubt::default();
         let body = body.map(|body| self.block(body));
         let locals = std::mem::take(&mut self.body.locals);
         let written_this = self.body.this_written;

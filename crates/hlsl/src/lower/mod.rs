@@ -16,6 +16,7 @@ mod methods;
 mod names;
 mod parts;
 mod rays;
+mod scoping;
 mod statements;
 mod statics;
 mod structs;
@@ -29,12 +30,14 @@ use std::ops::ControlFlow;
 use rustc_hash::{FxHashMap, FxHashSet};
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
+use crate::language::Version;
 use crate::lexical::{Item, ItemKind, Lexed, WantedText, leave_out_unnamed};
 use crate::span::Span;
 use crate::tree::{Function, FunctionId, GlobalId, Local, LocalId, Shader, Stmt, StmtKind};
 use crate::types::{StructId, Type};
 use constants::Constant;
 use parts::{Part, part};
+use scoping::{Doubt, Meaning};
 use templates::Templates;
 
 /// Items are parsed together until they make up this many bytes.
@@ -92,6 +95,8 @@ struct Lowering<'a> {
     body: Body<'a>,
     /// How many variables of functions became globals, by the functions' names.
     hidden: FxHashMap<String, u32>,
+    /// The global that says which of two meanings a name has, once there is such a name.
+    flag: Option<GlobalId>,
     depth: u32,
     too_deep: bool,
     /// Of the declaration at hand not all could be read.
@@ -104,9 +109,9 @@ struct Body<'a> {
     /// Of the function.
     name: String,
     locals: Vec<Local>,
-    scope: FxHashMap<&'a [u8], LocalId>,
+    scope: FxHashMap<&'a [u8], Meaning>,
     /// What each name meant before it was declared again.
-    undo: Vec<(&'a [u8], Option<LocalId>)>,
+    undo: Vec<(&'a [u8], Option<Meaning>)>,
     /// The same of types, each with the length of `undo` when it was declared.
     undo_types: Vec<(usize, Name<'a>, Option<Type>)>,
     values: FxHashMap<LocalId, Constant>,
@@ -117,8 +122,7 @@ struct Body<'a> {
     /// The struct whose method it is, be it a static one.
     owner: Option<StructId>,
     returns: Option<Type>,
-    /// Variables of `for` loops that ended: older compilers let them live on.
-    ended: FxHashMap<&'a [u8], LocalId>,
+    doubt: Doubt,
 }
 
 /// Expanded text to typed tree. Fills every field of [`Shader`] except `origins`, `sources`, `gaps`,
@@ -128,11 +132,15 @@ struct Body<'a> {
 /// problem with its place.
 #[must_use]
 pub fn parse(text: Vec<u8>) -> (Shader, Vec<TextProblem>) {
-    parse_wanted(text, None)
+    parse_wanted(text, None, None)
 }
 
 /// As [`parse`], without what [`leave_out_unnamed`] leaves out. Nothing is read where none of the wanted words is left.
-pub(crate) fn parse_wanted(text: Vec<u8>, wanted: Option<&WantedText<'_>>) -> (Shader, Vec<TextProblem>) {
+pub(crate) fn parse_wanted(
+    text: Vec<u8>,
+    wanted: Option<&WantedText<'_>>,
+    version: Option<Version>,
+) -> (Shader, Vec<TextProblem>) {
     if text.len() >= i32::MAX as usize {
         let problem = TextProblem {
             message: "text of 2 GiB or more".to_owned(),
@@ -147,7 +155,10 @@ pub(crate) fn parse_wanted(text: Vec<u8>, wanted: Option<&WantedText<'_>>) -> (S
         );
     }
     let mut lexed = crate::lexical::lex(&text);
-    let mut shader = Shader::default();
+    let mut shader = Shader {
+        version,
+        ..Shader::default()
+    };
     if let Some(wanted) = wanted {
         let left_out = leave_out_unnamed(&mut lexed, &text, wanted);
         shader.unread = left_out.functions;
@@ -194,6 +205,7 @@ pub(crate) fn lower(text: &[u8], lexed: &Lexed, shader: Shader) -> (Shader, Vec<
         used: Vec::new(),
         body: Body::default(),
         hidden: FxHashMap::default(),
+        flag: None,
         depth: 0,
         too_deep: false,
         is_broken: false,
@@ -554,35 +566,6 @@ impl<'a> Lowering<'a> {
         self.depth = self.depth.saturating_sub(1);
     }
 
-    fn open_scope(&self) -> usize {
-        self.body.undo.len()
-    }
-
-    /// Closes the scope of a `for`.
-    fn close_loop_scope(&mut self, mark: usize) {
-        for (name, _) in self.body.undo.get(mark..).unwrap_or_default() {
-            if let Some(local) = self.body.scope.get(name) {
-                self.body.ended.insert(name, *local);
-            }
-        }
-        self.close_scope(mark);
-    }
-
-    fn close_scope(&mut self, mark: usize) {
-        self.close_types(mark);
-        while self.body.undo.len() > mark {
-            match self.body.undo.pop() {
-                Some((name, Some(local))) => {
-                    self.body.scope.insert(name, local);
-                }
-                Some((name, None)) => {
-                    self.body.scope.remove(name);
-                }
-                None => break,
-            }
-        }
-    }
-
     pub(super) fn declare_local(&mut self, name: &'a [u8], ty: Type, span: Span) -> LocalId {
         let id = LocalId(u32::try_from(self.body.locals.len()).unwrap_or(u32::MAX));
         self.body.locals.push(Local {
@@ -590,8 +573,7 @@ impl<'a> Lowering<'a> {
             ty,
             span,
         });
-        let before = self.body.scope.insert(name, id);
-        self.body.undo.push((name, before));
+        self.set_own(name, id);
         id
     }
 }

@@ -10,6 +10,9 @@ use crate::span::Span;
 use crate::tree::{BinaryOp, Case, Expr, ExprKind, Loop, Stmt, StmtKind};
 use crate::types::Type;
 
+/// Said of a statement with a name that means one variable before HLSL 2021 and another one since.
+const DOUBTFUL: &str = "a name here is a loop's variable before HLSL 2021 and another one since: pass -HV";
+
 impl Lowering<'_> {
     /// The span of a statement with the attributes before it.
     fn statement_span(&self, node: Node) -> Span {
@@ -80,8 +83,15 @@ impl Lowering<'_> {
         }
         let before = out.len();
         let locals = self.body.undo.len();
+        let doubt = std::mem::take(&mut self.body.doubt);
         self.statement_kind(node, span, out);
         self.leave();
+        if self.is_in_doubt(out.get(before..).unwrap_or_default()) {
+            out.truncate(before);
+            let statement = self.opaque_statement(DOUBTFUL, span);
+            out.push(statement);
+        }
+        self.body.doubt = doubt;
         if self.too_deep {
             // Only the innermost statement is lost.
             self.too_deep = false;

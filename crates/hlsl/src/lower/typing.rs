@@ -8,6 +8,7 @@ use super::Lowering;
 use super::constants::Constant;
 use super::names::split_scope;
 use super::parts::{Part, part};
+use super::scoping::Variable;
 use super::templates::Binding;
 use crate::lexical::{Token, TokenKind};
 use crate::span::Span;
@@ -105,8 +106,10 @@ impl<'a> Lowering<'a> {
                 if matches!(word, b"true" | b"false") {
                     return Some(Constant::Bool(word == b"true"));
                 }
-                if let Some(local) = self.body.scope.get(word) {
-                    return self.body.values.get(local).copied();
+                match self.variable(word) {
+                    Variable::One(local) => return self.body.values.get(&local).copied(),
+                    Variable::Either(..) => return None,
+                    Variable::None => {}
                 }
                 if let Some(value) = self.resolve(&self.enumerators, word) {
                     return Some(value);

@@ -22,6 +22,7 @@ mod text;
 mod unit;
 mod unity;
 
+use crate::language::Version;
 use crate::span::{FileSpan, Problem, Sources};
 use crate::{Includes, MatrixOrder};
 
@@ -74,6 +75,9 @@ pub struct Preprocessed {
     pub is_refused: bool,
     /// What is defined from outside of the files: name and value.
     pub given: Vec<(String, String)>,
+    /// The version of HLSL that the unit is to be read as. The preprocessor leaves it open, for who calls it knows whether
+    /// [`Version::MACRO`] is somebody's word or a default.
+    pub version: Option<Version>,
 }
 
 /// A region of a file that conditional compilation left out.

@@ -1,10 +1,13 @@
 //! What the compiler defines by itself.
 
-/// What DXC defines for a compute shader of shader model `major`.`minor`: the language is HLSL 2021, its default since 1.8.
+use crate::language::Version;
+
+/// What DXC defines for a compute shader of shader model `major`.`minor` in a version of the language, which is its default
+/// where nobody says so.
 /// For models before 6.0, which FXC compiles, it is nothing (DirectXShaderCompiler's wiki, "Predefined Version Macros";
 /// `__hlsl_dx_compiler` is what tells the two apart).
 #[must_use]
-pub fn predefined(major: u8, minor: u8) -> Vec<(String, String)> {
+pub fn predefined(major: u8, minor: u8, version: Option<Version>) -> Vec<(String, String)> {
     if major < 6 {
         return Vec::new();
     }
@@ -14,7 +17,8 @@ pub fn predefined(major: u8, minor: u8) -> Vec<(String, String)> {
         (TARGET_STAGE, COMPUTE),
     ];
     let model = model.map(|(name, value)| (name, u32::from(value)));
-    let all = model.into_iter().chain(STAGES).chain(COMPILER);
+    let version = (Version::MACRO, version.unwrap_or(Version::DEFAULT).number());
+    let all = model.into_iter().chain(STAGES).chain(COMPILER).chain([version]);
     all.map(|(name, value)| (name.to_owned(), value.to_string()))
         .collect()
 }
@@ -26,6 +30,7 @@ pub(crate) fn is_predefined(name: &str) -> bool {
         && (["__SHADER_TARGET_", "__SHADER_STAGE_", "__DXC_VERSION_"]
             .iter()
             .any(|prefix| name.starts_with(prefix))
+            || name == Version::MACRO
             || COMPILER.iter().any(|(known, _)| *known == name))
 }
 
@@ -45,9 +50,8 @@ const STAGES: [(&str, u32); 9] = [
     ("__SHADER_STAGE_AMPLIFICATION", 14),
 ];
 
-const COMPILER: [(&str, u32); 4] = [
+const COMPILER: [(&str, u32); 3] = [
     ("__hlsl_dx_compiler", 1),
-    ("__HLSL_VERSION", 2021),
     ("__DXC_VERSION_MAJOR", 1),
     ("__DXC_VERSION_MINOR", 8),
 ];

@@ -163,6 +163,7 @@ impl<'a> Unit<'a> {
             kernels: self.kernels,
             is_refused: self.is_refused,
             given: defines.to_vec(),
+            version: None,
         };
         (preprocessed, self.problems)
     }

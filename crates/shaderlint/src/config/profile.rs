@@ -1,8 +1,9 @@
-//! Shader models by the names that compilers give their targets.
+//! Shader models and versions of HLSL by the names that compilers give them.
 
 /// The stages that have thread groups, and libraries, whose entry points may.
 const STAGES: [&str; 4] = ["cs", "lib", "ms", "as"];
 
+use shaderlint_hlsl::Version;
 use shaderlint_linter::ShaderModel;
 
 /// Reads a target such as `cs_6_6`. What no compiler knows is refused: it would silently mean the newest.
@@ -39,9 +40,26 @@ pub(crate) fn profile(text: &str) -> Result<ShaderModel, String> {
     }
 }
 
+/// Reads a version of HLSL such as `2021`.
+pub(crate) fn hlsl_version(text: &str) -> Result<Version, String> {
+    Version::named(text).ok_or_else(|| {
+        let names = Version::ALL.map(Version::name).join(", ");
+        format!("`{text}` is no version of HLSL: expected one of {names}")
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_known_versions_are_read() {
+        assert_eq!(hlsl_version("2018"), Ok(Version::V2018));
+        assert_eq!(
+            hlsl_version("2019"),
+            Err("`2019` is no version of HLSL: expected one of 2016, 2017, 2018, 2021, 202x".to_owned())
+        );
+    }
 
     #[test]
     fn only_known_models_are_read() {

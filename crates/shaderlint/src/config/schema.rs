@@ -5,6 +5,7 @@ use std::path::Path;
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator, json_schema};
 use serde_json::{Map, Value, json};
+use shaderlint_hlsl::Version;
 use shaderlint_linter::Category;
 use shaderlint_rules::RULES;
 use snapbox::{Data, assert_data_eq};
@@ -24,6 +25,11 @@ pub(super) fn defines(_: &mut SchemaGenerator) -> Schema {
             }
         ]
     })
+}
+
+/// The versions of HLSL.
+pub(super) fn version(_: &mut SchemaGenerator) -> Schema {
+    json_schema!({ "enum": Version::ALL.map(Version::name) })
 }
 
 /// Levels by rule, alias or category.
@@ -102,6 +108,8 @@ fn the_schema_takes_what_is_documented_and_nothing_else() {
         "[levels]\nperf = \"loud\"",
         "[preprocess]\ndefines = [\"1A\"]",
         "[files]\nexclude = \"a\"",
+        "[target]\nhlsl = \"2019\"",
+        "[target]\nhlsl = 2018",
     ] {
         assert!(!schema.is_valid(&value(wrong)), "{wrong}");
         assert!(toml::from_str::<File>(wrong).is_err(), "{wrong}");

@@ -8,13 +8,14 @@ use anyhow::Result;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use shaderlint_hlsl::Version;
 use shaderlint_linter::{Level, ShaderModel};
 use toml::Spanned;
 
 use super::levels::{LevelSettings, Levels, Override, rule_or_category};
 use super::{
-    Definition, NO_FOLDER, Project, Variant, definition, here, is_name, misconfigured, profile, shown,
-    text_of,
+    Definition, NO_FOLDER, Project, Variant, definition, here, hlsl_version, is_name, misconfigured, profile,
+    shown, text_of,
 };
 use crate::wording::mistake;
 
@@ -22,9 +23,10 @@ use crate::wording::mistake;
 pub(crate) const NAMES: [&str; 2] = ["shaderlint.toml", ".shaderlint.toml"];
 
 /// The keys that stand in a table of their own, for whoever looks for them elsewhere.
-const TABLES: [(&str, &[&str]); 2] = [
+const TABLES: [(&str, &[&str]); 3] = [
     ("files", &["include", "exclude"]),
     ("preprocess", &["defines", "include-dirs", "virtual-dirs"]),
+    ("target", &["hlsl"]),
 ];
 
 /// What shaderlint does with the files at and below this one's folder.
@@ -39,6 +41,8 @@ struct File {
     /// File that counts the findings that are known: only what exceeds it is told. `shaderlint --write-baseline` writes it.
     baseline: Option<PathBuf>,
     #[serde(default)]
+    target: Target,
+    #[serde(default)]
     files: Files,
     #[serde(default)]
     preprocess: Preprocess,
@@ -52,6 +56,17 @@ struct File {
     /// Other levels for some files; the last that fits holds.
     #[serde(default, rename = "override")]
     overrides: Vec<OverrideTable>,
+}
+
+/// What is compiled for.
+#[derive(Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
+struct Target {
+    /// Version of HLSL, as -HV of DXC; where none is given, what differs between versions is not proved.
+    #[serde(deserialize_with = "version_or_none")]
+    #[cfg_attr(test, schemars(schema_with = "schema::version"))]
+    hlsl: Option<Version>,
 }
 
 /// Which files of a folder are looked at.
@@ -166,6 +181,7 @@ pub(crate) fn parse(path: &Path, text: &str) -> Result<Project> {
         root: Some(folder.to_owned()),
         profile: file.profile,
         is_profile_of_run: false,
+        version: file.target.hlsl,
         defines: defines.0,
         include_dirs: include_dirs
             .into_iter()
@@ -198,6 +214,10 @@ fn levels(table: BTreeMap<RuleName, Level>) -> Levels {
 
 fn profile_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ShaderModel>, D::Error> {
     deserializer.deserialize_str(Parsed(profile)).map(Some)
+}
+
+fn version_or_none<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Version>, D::Error> {
+    deserializer.deserialize_str(Parsed(hlsl_version)).map(Some)
 }
 
 impl<'de> Deserialize<'de> for Defines {

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
+use shaderlint_hlsl::Version;
 use shaderlint_linter::ShaderModel;
 
 use crate::args::SourceArgs;
-use crate::config::{definition, profile};
+use crate::config::{definition, hlsl_version, profile};
 use crate::wording;
 
 /// As on the command line, which an editor does not have.
@@ -16,6 +17,7 @@ pub(super) struct Settings {
     /// Whether "fix all" makes the fixes that are not safe, too.
     pub unsafe_fixes: bool,
     pub profile: Option<String>,
+    pub hlsl_version: Option<String>,
     /// Configuration in place of those found.
     pub config: Option<PathBuf>,
     pub defines: Vec<String>,
@@ -36,6 +38,7 @@ impl Settings {
         let settings: Settings =
             serde_json::from_value(value).map_err(|error| wording::of_serde(&error.to_string(), &[]))?;
         settings.shader_model()?;
+        settings.version()?;
         for text in &settings.defines {
             definition(text)?;
         }
@@ -44,6 +47,10 @@ impl Settings {
 
     pub fn shader_model(&self) -> Result<Option<ShaderModel>, String> {
         self.profile.as_deref().map(profile).transpose()
+    }
+
+    fn version(&self) -> Result<Option<Version>, String> {
+        self.hlsl_version.as_deref().map(hlsl_version).transpose()
     }
 
     /// The same as arguments; paths are those in the folder `root`.
@@ -56,6 +63,7 @@ impl Settings {
                 .collect(),
             include_dirs: self.include_dirs.iter().map(|path| root.join(path)).collect(),
             profile: self.shader_model().ok().flatten(),
+            hlsl_version: self.version().ok().flatten(),
             config: self.config.as_ref().map(|path| root.join(path)),
             isolated: false,
         }
@@ -73,9 +81,10 @@ mod tests {
         let expected = Settings {
             unsafe_fixes: true,
             profile: Some("cs_6_6".to_owned()),
+            hlsl_version: Some("2018".to_owned()),
             ..Settings::default()
         };
-        let plain = json!({ "unsafeFixes": true, "profile": "cs_6_6", "other": 1 });
+        let plain = json!({ "unsafeFixes": true, "profile": "cs_6_6", "hlslVersion": "2018", "other": 1 });
         assert_eq!(
             Settings::read(json!({ "shaderlint": plain })),
             Ok(expected.clone())
@@ -84,6 +93,7 @@ mod tests {
         assert_eq!(Settings::read(json!(null)), Ok(Settings::default()));
         for wrong in [
             json!({ "profile": "cs_9_9" }),
+            json!({ "hlslVersion": "2019" }),
             json!({ "unsafeFixes": 1 }),
             json!({ "defines": ["1A"] }),
         ] {

@@ -11,6 +11,7 @@ export interface Configuration {
 /** What the server reads of the settings; see `docs/editors.md`. */
 export interface ServerSettings {
   profile?: string;
+  hlslVersion?: string;
   defines?: string[];
   includeDirs?: string[];
   config?: string;
@@ -82,7 +83,7 @@ export function missing(configuration: Configuration): string {
 export function serverSettings(settings: unknown): ServerSettings {
   const all = typeof settings === "object" && settings !== null ? (settings as Record<string, unknown>) : {};
   const made: ServerSettings = {};
-  for (const key of ["profile", "config"] as const) {
+  for (const key of ["profile", "hlslVersion", "config"] as const) {
     const text = all[key];
     if (typeof text === "string" && text.trim() !== "") {
       made[key] = text.trim();

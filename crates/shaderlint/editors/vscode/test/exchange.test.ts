@@ -71,6 +71,7 @@ test("the server answers what the extension asks", { skip: executable === undefi
     args: [],
     trace: { server: "off" },
     profile: null,
+    hlslVersion: null,
     config: null,
     defines: ["OFFSET=1"],
     includeDirs: [],

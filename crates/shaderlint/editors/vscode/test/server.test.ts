@@ -80,7 +80,7 @@ test("every setting of the server is one of the editor", () => {
     contributes: { configuration: { properties: Record<string, { default: unknown }> } };
   };
   const properties = Object.keys(manifest.contributes.configuration.properties);
-  const expected = ["path", "args", "trace.server", "profile", "defines", "includeDirs", "config", "unsafeFixes"];
+  const expected = ["path", "args", "trace.server", "profile", "hlslVersion", "defines", "includeDirs", "config", "unsafeFixes"];
   assert.deepEqual(
     properties,
     expected.map((name) => `shaderlint.${name}`),

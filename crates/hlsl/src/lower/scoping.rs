@@ -1,0 +1,233 @@
+//! Scopes of the variables of functions.
+//!
+//! From HLSL 2021 on a variable that the header of a `for` declares ends with the loop. Before, it lives on to the end of
+//! the block around the loop and hides what had its name: FXC warns of that (X3078), DXC with `-Wfor-redefinition`. A
+//! loop that is all of a branch or of another loop has that for its block: DXC has a scope there, and FXC fails where the
+//! name is used outside.
+//!
+//! # Where the version is not known
+//!
+//! A name that means one variable under either rule is that variable. One that only the older rule finds is what that
+//! finds: under the other, no compiler takes the text. One that means two things is read as `version ? own : leaked`
+//! ([`Lowering::either`]), where `version` is a value that the host gives and no text can name. So whatever is proved for
+//! every input is proved under both rules, and two kernels are equal only where they are equal under each. That needs
+//! two numbers of one type, and a name that is only read: a statement in which it is not so is opaque.
+
+use super::Lowering;
+use super::conversions::opaque;
+use crate::language::Version;
+use crate::span::Span;
+use crate::tree::{Direction, Expr, ExprKind, Global, GlobalId, LocalId, Shader, Stmt, Storage};
+use crate::types::Type;
+use crate::walk::expressions;
+
+/// What the host is taken to say of the version. It looks like nothing that a text can spell.
+const FLAG: &str = "[HLSL 2021]";
+
+/// What the name of a function's variable means in the block at hand.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Meaning {
+    /// What was declared there.
+    own: Option<LocalId>,
+    /// Where the version is not known: what the older rule makes of it, if that is something else.
+    leaked: Option<LocalId>,
+}
+
+/// What a name means, as far as it is that of a function's variable.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Variable {
+    None,
+    One(LocalId),
+    /// The second before HLSL 2021, and from then on the first, or what has the name outside of the function.
+    Either(Option<LocalId>, LocalId),
+}
+
+/// What the statement at hand makes of names that mean two things.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Doubt {
+    #[default]
+    None,
+    /// It names one.
+    Named,
+    /// It has one that could not be read as either.
+    Open,
+}
+
+impl<'a> Lowering<'a> {
+    pub(super) fn open_scope(&self) -> usize {
+        self.body.undo.len()
+    }
+
+    pub(super) fn close_scope(&mut self, mark: usize) {
+        self.close_types(mark);
+        while self.body.undo.len() > mark {
+            match self.body.undo.pop() {
+                Some((name, Some(meaning))) => {
+                    self.body.scope.insert(name, meaning);
+                }
+                Some((name, None)) => {
+                    self.body.scope.remove(name);
+                }
+                None => break,
+            }
+        }
+    }
+
+    /// Closes the scope of a `for`, whose variables older versions let live on.
+    pub(super) fn close_loop_scope(&mut self, mark: usize) {
+        if self.shader.version.is_some_and(Version::is_like_cpp) {
+            self.close_scope(mark);
+            return;
+        }
+        let declared = self.body.undo.get(mark..).unwrap_or_default();
+        let declared: Vec<(&'a [u8], LocalId)> = declared
+            .iter()
+            .filter_map(|(name, _)| Some((*name, self.body.scope.get(name)?.own?)))
+            .collect();
+        let has_types = self.body.undo_types.last().is_some_and(|(at, ..)| *at > mark);
+        self.close_scope(mark);
+        for (name, local) in declared {
+            // Types live on too, and a variable hides one.
+            if has_types || self.resolve(&self.types, name).is_some() {
+                self.body.doubt = Doubt::Open;
+            }
+            let before = self.body.scope.get(name).copied();
+            let meaning = if self.shader.version.is_some() {
+                Meaning {
+                    own: Some(local),
+                    leaked: None,
+                }
+            } else {
+                Meaning {
+                    own: before.and_then(|before| before.own),
+                    leaked: Some(local),
+                }
+            };
+            self.set_meaning(name, meaning);
+        }
+    }
+
+    pub(super) fn set_own(&mut self, name: &'a [u8], local: LocalId) {
+        let own = Some(local);
+        self.set_meaning(name, Meaning { own, leaked: None });
+    }
+
+    fn set_meaning(&mut self, name: &'a [u8], meaning: Meaning) {
+        let before = self.body.scope.insert(name, meaning);
+        self.body.undo.push((name, before));
+    }
+
+    pub(super) fn variable(&self, name: &[u8]) -> Variable {
+        let meaning = self.body.scope.get(name).copied().unwrap_or_default();
+        match (meaning.own, meaning.leaked) {
+            (own, Some(leaked)) => Variable::Either(own, leaked),
+            (Some(own), None) => Variable::One(own),
+            (None, None) => Variable::None,
+        }
+    }
+
+    /// What is `own` from HLSL 2021 on, and before that `leaked`.
+    pub(super) fn either(&mut self, own: Expr, leaked: Expr, span: Span) -> Expr {
+        if own.ty != leaked.ty || own.ty.scalar().is_none() {
+            return self.neither(span);
+        }
+        self.body.doubt = self.body.doubt.max(Doubt::Named);
+        let flag = Expr {
+            kind: ExprKind::Global(self.flag()),
+            ty: Type::BOOL,
+            span,
+        };
+        let ty = own.ty.clone();
+        Expr {
+            kind: ExprKind::Ternary(Box::new(flag), Box::new(own), Box::new(leaked)),
+            ty,
+            span,
+        }
+    }
+
+    fn flag(&mut self) -> GlobalId {
+        if let Some(flag) = self.flag {
+            return flag;
+        }
+        let flag = Global {
+            name: FLAG.to_owned(),
+            ty: Type::BOOL,
+            storage: Storage::Uniform,
+            init: None,
+            span: Span::default(),
+            name_span: Span::default(),
+            coherent: false,
+        };
+        let id = self.add_global(flag, None);
+        self.flag = Some(id);
+        id
+    }
+
+    /// What is one thing or another, so that nothing is known of the statement.
+    pub(super) fn neither(&mut self, span: Span) -> Expr {
+        self.body.doubt = Doubt::Open;
+        self.told.insert(span);
+        opaque(Vec::new(), Type::Unknown, span)
+    }
+
+    /// Whether the statements, all that one statement became, have a name of two meanings where it is not only read.
+    pub(super) fn is_in_doubt(&self, statements: &[Stmt]) -> bool {
+        match self.body.doubt {
+            Doubt::None => false,
+            Doubt::Open => true,
+            Doubt::Named => expressions(statements).any(|expr| self.may_write_either(expr)),
+        }
+    }
+
+    /// Whether an expression may write to an operand that is one of two variables.
+    fn may_write_either(&self, expr: &Expr) -> bool {
+        let is_either = |operand: &Expr| self.is_either(operand);
+        match &expr.kind {
+            ExprKind::Assign { target, .. } | ExprKind::Step { target, .. } => is_either(target),
+            ExprKind::Call(function, arguments) => {
+                let callee = self.shader.functions.get(function.0 as usize);
+                let parameters = callee.map_or(&[][..], |callee| &callee.parameters);
+                let is_in = |at: usize| {
+                    parameters
+                        .get(at)
+                        .is_some_and(|one| one.direction == Direction::In)
+                };
+                let mut arguments = arguments.iter().enumerate();
+                arguments.any(|(at, argument)| !is_in(at) && is_either(argument))
+            }
+            ExprKind::Intrinsic(intrinsic, arguments) => {
+                let mut arguments = arguments.iter().enumerate();
+                arguments.any(|(at, argument)| intrinsic.may_write(at) && is_either(argument))
+            }
+            ExprKind::Method { arguments, .. } => arguments.iter().any(is_either),
+            ExprKind::Opaque(operands) => operands.iter().any(is_either),
+            _ => false,
+        }
+    }
+
+    /// Whether this is one of two variables, or a part of it.
+    fn is_either(&self, place: &Expr) -> bool {
+        let mut place = place;
+        while let ExprKind::Index(inner, _) | ExprKind::Field(inner, _) | ExprKind::Swizzle(inner, _) =
+            &place.kind
+        {
+            place = inner;
+        }
+        self.shader.leaked(place).is_some()
+    }
+}
+
+impl Shader {
+    /// What an expression is before HLSL 2021, if it is a name that means something else since.
+    #[must_use]
+    pub fn leaked<'e>(&self, name: &'e Expr) -> Option<&'e Expr> {
+        let ExprKind::Ternary(condition, _, leaked) = &name.kind else {
+            return None;
+        };
+        let ExprKind::Global(flag) = condition.kind else {
+            return None;
+        };
+        let flag = self.globals.get(flag.0 as usize)?;
+        (flag.name == FLAG).then_some(leaked)
+    }
+}

@@ -1,0 +1,278 @@
+//! Kernels that mean one thing before HLSL 2021 and another one since: what is proved of them where the version is known,
+//! and where it is not.
+
+use shaderlint_hlsl::{FunctionId, NoIncludes, Shader, Version, preprocess, read_preprocessed};
+use shaderlint_simt::{LaneMap, compare};
+
+fn read(text: &str, version: Option<Version>) -> (Shader, FunctionId) {
+    let (mut unit, problems) = preprocess("a.hlsl", text.as_bytes(), &[], &NoIncludes);
+    unit.version = version;
+    let (shader, _) = read_preprocessed(unit, problems, None);
+    let entry = shader.entry_points().next().expect("a kernel").0;
+    (shader, entry)
+}
+
+/// Whether two kernels are proved equal: where no version is known, in HLSL 2018, in HLSL 2021.
+fn proved(one: &str, other: &str) -> [bool; 3] {
+    [None, Some(Version::V2018), Some(Version::V2021)].map(|version| {
+        let (one, first) = read(one, version);
+        let (other, second) = read(other, version);
+        let run = compare((&one, first), (&other, second), &[LaneMap::Linear]).next();
+        run.is_some_and(|run| run.outcome.is_equal())
+    })
+}
+
+const HEAD: &str = "RWStructuredBuffer<uint> Out; StructuredBuffer<uint> In; groupshared uint g[64];\n";
+
+/// A kernel of this body, behind some declarations.
+fn kernel(declarations: &str, body: &str) -> String {
+    let entry = "[numthreads(64, 1, 1)] void Main(uint gi : SV_GroupIndex)";
+    format!("{HEAD}{declarations}\n{entry} {{\n{body}\n}}\n")
+}
+
+/// Each kernel beside `Out[gi] = …` of what it leaves under the older rule and under the newer one.
+#[track_caller]
+fn means(declarations: &str, body: &str, older: &str, newer: &str) {
+    let made = kernel(declarations, body);
+    let store = |value: &str| kernel(declarations, &format!("Out[gi] = {value};"));
+    let same = older == newer;
+    assert_eq!(proved(&made, &store(older)), [same, true, same], "{made}");
+    assert_eq!(proved(&made, &store(newer)), [same, same, true], "{made}");
+    assert_eq!(proved(&made, &made), [true; 3], "{made}");
+}
+
+const LOOP: &str = "for (uint s = 1; s < 64; s <<= 1) { g[gi] = s; }";
+
+#[test]
+fn a_loops_variable_hides_another_one_before_hlsl_2021() {
+    let body = format!("{LOOP} Out[gi] = s;");
+    means("", &format!("uint s = 7; {body}"), "64", "7");
+    means("static uint s = 7;", &body, "64", "7");
+    means("static const uint s = 7;", &body, "64", "7");
+    means("cbuffer C { uint s; uint t; };", &body, "64", "s");
+    means("uint s;", &body, "64", "s");
+    means(
+        "enum E { r = 3, s = 7u };",
+        "for (int s = 1; s < 64; s <<= 1) {} Out[gi] = s;",
+        "64",
+        "7",
+    );
+    means(
+        "namespace N { static const uint s = 7; } using namespace N;",
+        &body,
+        "64",
+        "7",
+    );
+    // A block has a scope, and so has what needs no braces.
+    means("", &format!("uint s = 7; {{ {LOOP} }} Out[gi] = s;"), "7", "7");
+    means(
+        "",
+        &format!("uint s = 7; if (gi < 64) {LOOP} Out[gi] = s;"),
+        "7",
+        "7",
+    );
+    means(
+        "",
+        &format!("uint s = 7; for (uint k = 0; k < 2; ++k) {LOOP} Out[gi] = s;"),
+        "7",
+        "7",
+    );
+    means(
+        "",
+        &format!("uint s = 7; do {LOOP} while (false); Out[gi] = s;"),
+        "7",
+        "7",
+    );
+    // Inside of a block it lives to the end of that.
+    means(
+        "",
+        &format!("uint s = 7; uint t = 0; {{ {LOOP} t = s; }} Out[gi] = t + s;"),
+        "71",
+        "14",
+    );
+    means(
+        "",
+        &format!("uint s = 7; for (uint k = 0; k < 1; ++k) {{ {LOOP} Out[gi] = s; }}"),
+        "64",
+        "7",
+    );
+    means(
+        "",
+        &format!("uint s = 7; switch (1) {{ case 1: {LOOP} Out[gi] = s; break; }}"),
+        "64",
+        "7",
+    );
+    means(
+        "",
+        &format!("uint s = 7; uint t = 1; if (gi < 64) {{ {LOOP} t = s; }} Out[gi] = t;"),
+        "64",
+        "7",
+    );
+}
+
+#[test]
+fn what_is_read_as_either_is_proved_of_both() {
+    // Whichever it is, it is the same.
+    means(
+        "",
+        "uint s = 64; for (uint s = 1; s < 64; s <<= 1) {} Out[gi] = s;",
+        "64",
+        "64",
+    );
+    means("", &format!("uint s = 7; {LOOP} Out[gi] = s - s;"), "0", "0");
+    // A parameter, and a helper's.
+    let helper = format!("uint F(uint s) {{ {LOOP} return s; }}").replace("g[gi] = s;", "");
+    means(&helper, "Out[gi] = F(7);", "64", "7");
+    let helper = format!("#define WALK {LOOP}\nuint F(uint gi, uint s) {{ WALK return s; }}");
+    means(&helper, "Out[gi] = F(gi, 7);", "64", "7");
+    // A method's field.
+    let method = "struct S { uint s; uint F() { for (uint s = 1; s < 64; s <<= 1) {} return s; } };";
+    means(method, "S o; o.s = 7; Out[gi] = o.F();", "64", "7");
+    // Groupshared.
+    let shared = "groupshared uint s;";
+    let body = "if (gi == 0) s = 7; GroupMemoryBarrierWithGroupSync(); for (uint s = 1; s < 64; s <<= 1) {} Out[gi] = s;";
+    means(shared, body, "64", "7");
+    // Several names, several loops.
+    let body = "uint s = 7; uint t = 5; for (uint s = 1, t = 2; s < 64; s <<= 1) t += 1; Out[gi] = s + t;";
+    means("", body, "72", "12");
+    let body = "uint s = 7; for (uint s = 0; s < 3; ++s) {} for (uint s = 0; s < 5; ++s) {} Out[gi] = s;";
+    means("", body, "5", "7");
+    let body = "uint s = 7; for (uint s = 0; s < 3; ++s) {} { uint s = 9; } Out[gi] = s;";
+    means("", body, "3", "7");
+    let body =
+        "uint s = 7; for (uint s = 0; s < 3; ++s) {} uint t = 0; for (; t < 64; t += s) {} Out[gi] = t;";
+    assert_eq!(
+        proved(&kernel("", body), &kernel("", "Out[gi] = 70;")),
+        [false, false, true]
+    );
+    // In a condition, a place and an index.
+    means(
+        "",
+        &format!("uint s = 7; {LOOP} uint a[65]; a[64] = 1; a[7] = 2; Out[gi] = a[s];"),
+        "1",
+        "2",
+    );
+    means(
+        "",
+        &format!("uint s = 7; {LOOP} uint t = 1; if (s == 7) t = 2; Out[gi] = t;"),
+        "1",
+        "2",
+    );
+    means(
+        "",
+        &format!("uint s = 7; {LOOP} {{ uint s = 3; Out[gi] = s; }}"),
+        "3",
+        "3",
+    );
+    means(
+        "",
+        &format!("uint2 s = 7; for (uint2 s = 1; s.x < 64; s <<= 1) {{}} Out[gi] = s.y;"),
+        "64",
+        "7",
+    );
+}
+
+#[test]
+fn a_name_that_only_the_older_rule_finds_is_what_that_finds() {
+    let body = "for (uint i = 0; i < 3; ++i) {} Out[gi] = i;";
+    assert_eq!(
+        proved(&kernel("", body), &kernel("", "Out[gi] = 3;")),
+        [true, true, false]
+    );
+    // Two loops of one name never mix.
+    let body =
+        "uint t = 0; for (uint i = 0; i < 3; ++i) t += i; for (uint i = 0; i < 4; ++i) t += i; Out[gi] = t;";
+    means("", body, "9", "9");
+    let body = "uint t = 0; for (int i = 0; i < 3; ++i) t += i; for (uint i = 0; i < 4; ++i) t += i; Out[gi] = t + i;";
+    assert_eq!(
+        proved(&kernel("", body), &kernel("", "Out[gi] = 13;")),
+        [true, true, false]
+    );
+    // A function of the name is called, for nothing else can be.
+    let function = "uint s(uint x) { return x + 1; }";
+    means(
+        function,
+        "for (uint s = 1; s < 64; s <<= 1) {} Out[gi] = s(4);",
+        "5",
+        "5",
+    );
+}
+
+#[test]
+fn what_is_written_to_one_of_two_is_not_followed() {
+    let writes = |declarations: &str, body: &str, older: &str, newer: &str| {
+        let made = kernel(declarations, body);
+        let store = |value: &str| kernel(declarations, &format!("Out[gi] = {value};"));
+        for value in [older, newer, "1"] {
+            assert!(!proved(&made, &store(value))[0], "{made}");
+        }
+        assert_eq!(proved(&made, &store(older)), [false, true, false], "{made}");
+        assert_eq!(proved(&made, &store(newer)), [false, false, true], "{made}");
+        // Of what is not followed nothing is proved, not even that it is what it is.
+        assert_eq!(proved(&made, &made), [false, true, true], "{made}");
+    };
+    let set = "void Set(out uint x) { x = 9; }";
+    for change in [
+        "s = 9;",
+        "s += 1;",
+        "s++;",
+        "Set(s);",
+        "sincos(1.0, s, s);",
+        "InterlockedAdd(s, 1);",
+    ] {
+        let body = format!("uint s = 7; {{ {LOOP} {change} }} Out[gi] = s;");
+        let made = kernel(set, &body);
+        for value in ["7", "8", "9", "64"] {
+            let store = kernel(set, &format!("Out[gi] = {value};"));
+            assert!(!proved(&made, &store)[0], "{made}");
+        }
+    }
+    writes(
+        set,
+        &format!("uint s = 7; {{ {LOOP} s = 9; }} Out[gi] = s;"),
+        "7",
+        "9",
+    );
+    writes(
+        set,
+        &format!("uint s = 7; {{ {LOOP} s += 1; }} Out[gi] = s;"),
+        "7",
+        "8",
+    );
+    writes(
+        set,
+        &format!("uint s = 7; {{ {LOOP} Set(s); }} Out[gi] = s;"),
+        "7",
+        "9",
+    );
+    writes(
+        "",
+        "uint2 s = 7; { for (uint2 s = 1; s.x < 64; s <<= 1) {} s.x = 9; } Out[gi] = s.x;",
+        "7",
+        "9",
+    );
+    // Of two types, and of types that are no numbers.
+    writes(
+        "",
+        "float s = 7; for (uint s = 1; s < 64; s <<= 1) {} Out[gi] = s / 2 * 2;",
+        "64",
+        "7",
+    );
+    let object = "struct S { uint a; };";
+    writes(
+        object,
+        "S s; s.a = 7; for (S s = { 1 }; s.a < 64; s.a <<= 1) {} Out[gi] = s.a;",
+        "64",
+        "7",
+    );
+}
+
+#[test]
+fn a_cast_that_a_variable_hides_is_not_followed() {
+    let body = "for (uint T = 1; T < 64; T <<= 1) {} Out[gi] = (T)-1;";
+    let (made, newer) = (
+        kernel("typedef uint T;", body),
+        kernel("", "Out[gi] = 0xffffffff;"),
+    );
+    assert_eq!(proved(&made, &newer), [false, false, true]);
+}
