@@ -198,7 +198,7 @@ impl Machine<'_> {
             };
             let touch = touches.of(thread, guard);
             if let Some(conflict) = track.read(cell, interval, touch) {
-                conflicts.push(conflict);
+                conflicts.push((conflict, value.clone()));
                 return self.terms.fresh();
             }
             if !touch.definite {
@@ -227,7 +227,8 @@ impl Machine<'_> {
             unproved = true;
         }
         self.report.unproved |= unproved;
-        for conflict in conflicts {
+        for (conflict, value) in conflicts {
+            self.note_forgotten([&value]);
             self.conflict(global, conflict, None);
         }
         values
@@ -455,6 +456,7 @@ impl Machine<'_> {
         }
         self.report.unproved |= unproved;
         for (conflict, values) in conflicts {
+            self.note_forgotten(&values);
             self.conflict(global, conflict, Some(&values));
         }
     }

@@ -115,14 +115,33 @@ fn one_thread_that_a_loop_finds_is_no_claim() {
         "u[gi] = Src[id.x]; GroupMemoryBarrierWithGroupSync(); uint best = 0; for (uint i = 1; i < 64; ++i) if (u[i] < u[best]) best = i;",
     ] {
         let shared = "groupshared uint u[64];";
-        for guard in ["gi == best", "!(gi != best)", "best == 3 * gi"] {
+        for guard in [
+            "gi == best",
+            "!(gi != best)",
+            "best == 3 * gi",
+            "gi + 1 == best",
+            "gi == best + 1",
+            "gi == best + k",
+            "best - gi == 0",
+            "gi - best == n",
+            "!(best + gi != 63)",
+            "id.x == best",
+            "63 - gi == best * 2",
+            "int(gi) - int(best) == 0",
+        ] {
             check(
                 shared,
                 &format!("{search} if ({guard}) InterlockedAdd(C[0], 1);"),
                 &[],
             );
         }
-        for guard in ["best == 3", "gi < best"] {
+        for guard in [
+            "best == 3",
+            "gi < best",
+            "best + 1 == n",
+            "best == gi - gi",
+            "gi <= best + 1",
+        ] {
             let claim = format!("{search} if ({guard}) InterlockedAdd(C[0], 1);");
             check(shared, &claim, &["sum"]);
         }
