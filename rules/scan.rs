@@ -58,7 +58,8 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
             String::new()
         };
         format!(
-            "a wave form needs shader model {needed}, and if each thread scans its own element {}{in_one_row}",
+            "a wave form needs shader model {needed}; one in which each thread scans its own element also needs \
+             {}{in_one_row}",
             wave_form::LINEAR
         )
     });

@@ -305,8 +305,31 @@ fn without_a_fix_the_reason_is_said() {
     }
     let scan = "g[gi] = Src[gi];\nGroupMemoryBarrierWithGroupSync();\nfor (uint i = 1; i < 64; i *= 2)\n{\nfloat v = gi < i ? 0 : g[gi - i];\n\
                 GroupMemoryBarrierWithGroupSync();\ng[gi] += v;\nGroupMemoryBarrierWithGroupSync();\n}\nOut[gi] = g[gi];";
-    let scan = of_eight("groupshared float g[64];", &scan.replace("+= v", "= min(g[gi], v)").replace("? 0", "? 3e38"));
-    assert!(!scan.contains("needs shader model 6.0 and waves"), "{scan}");
+    let sums = of_eight("groupshared float g[64];", scan);
+    let least = of_eight(
+        "groupshared float g[64];",
+        &scan
+            .replace("+= v", "= min(g[gi], v)")
+            .replace("? 0", "? asfloat(0x7f800000)"),
+    );
+    for (of, said) in [
+        (
+            &sums,
+            "a wave form needs shader model 6.0; one in which each thread scans its own element also needs waves that hold \
+             consecutive threads, as every known implementation packs 1-D groups: make the group 64\u{d7}1\u{d7}1 and work out \
+             its coordinates from SV_GroupIndex\n",
+        ),
+        (
+            &sums,
+            "no automatic fix: no wave form is written for such a scan of 64 elements in a group of 8\u{d7}8\u{d7}1",
+        ),
+        (
+            &least,
+            "no automatic fix: no wave form is written for scans by min: there is no prefix intrinsic for min",
+        ),
+    ] {
+        assert!(of.contains(said), "{of}");
+    }
     let counted = of_eight(
         "",
         "if (Src[gi] > 0)\n{\nuint s;\nInterlockedAdd(Counters[0], 1, s);\nOut[s] = 1;\n}\nelse\n{\nInterlockedAdd(Counters[1], 1);\n}",

@@ -141,8 +141,11 @@ pub(crate) fn withdraw_unused(
     let mut marking = Marking::default();
     let mut marks: Vec<[Option<Mark>; 2]> = Vec::new();
     for found in collectives.iter() {
-        if marking.marked.len() + 2 > MAX_MARKS {
-            break;
+        // What was found with bounds taken for a number was looked at with these.
+        let is_of_others = given.is_none() && !found.instances.is_empty();
+        if is_of_others || marking.marked.len() + 2 > MAX_MARKS {
+            marks.push([None; 2]);
+            continue;
         }
         // Who calls a function is not seen to expect one of its elements instead of the total.
         let is_for_total = found.kind == Kind::Reduction && function.is_called_elsewhere;

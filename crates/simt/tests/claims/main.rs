@@ -219,6 +219,23 @@ fn an_address_is_one_if_its_terms_are() {
     check(members, "InterlockedAdd(M[id.x].b, 1);", &[]);
 }
 
+/// Each thread adds to one cell after the other: the one of a pass is not where all of them meet.
+#[test]
+fn bins_that_all_address_alike_in_a_pass_are_not_one_cell() {
+    for (pass, is_one) in [
+        ("InterlockedAdd(C[b], Src[id.x + b]);", false),
+        ("if (Src[id.x] == b) InterlockedAdd(C[b], 1);", false),
+        ("InterlockedAdd(u[b], (Src[id.x] >> b) & 1);", false),
+        ("InterlockedAdd(C[b / 4], Src[id.x + b]);", true),
+        ("InterlockedAdd(C[k], Src[id.x + b]);", true),
+        ("if (Src[id.x] == b) InterlockedAdd(u[3], 1);", true),
+    ] {
+        let told: &[&str] = if is_one { &["sum"] } else { &[] };
+        let body = format!("for (uint b = 0; b < 4; ++b) {{ {pass} }}");
+        check("groupshared uint u[64];", &body, told);
+    }
+}
+
 #[test]
 fn any_pass_of_a_loop_must_show_it() {
     let claim = "uint s; InterlockedAdd(C[0], 1, s); Out[s] = i;";
