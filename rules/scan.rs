@@ -36,8 +36,8 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         (true, true) => "reversed inclusive",
         (false, true) => "reversed exclusive",
     };
-    let (fix, why_not) = match wave_form::fix(context, scan) {
-        Ok(fix) => (Some(fix), None),
+    let (proved, why_not) = match wave_form::fix(context, scan) {
+        Ok(proved) => (Some(proved), None),
         Err(why_not) => (None, Some(why_not)),
     };
     let mut notes = vec![proof(context, scan)];
@@ -46,21 +46,28 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
             "within a wave the same ladder can read its neighbours by WaveReadLaneAt, without a barrier; it needs shader \
              model {needed}"
         )
-    } else if context.has_rows() && fix.is_none() {
-        wave_form::rows(context, needed)
+    } else if let Some(proved) = &proved {
+        wave_form::needs(scan, proved, needed)
     } else {
-        let barriers = wave_form::barriers(fix.as_ref());
-        let packing = if context.has_rows() {
-            wave_form::ANY
+        let in_one_row = if context.has_rows() {
+            let lanes: u32 = context.analysis.group_size.iter().product();
+            format!(
+                ": make the group {lanes}\u{d7}1\u{d7}1 and work out its coordinates from SV_GroupIndex"
+            )
         } else {
-            wave_form::LINEAR
+            String::new()
         };
-        format!("the wave form {barriers}needs shader model {needed} and {packing}")
+        format!(
+            "a wave form needs shader model {needed}; one in which each thread scans its own element also needs \
+             {}{in_one_row}",
+            wave_form::LINEAR
+        )
     });
+    let fix = proved.map(|proved| proved.fix);
     if context.has_rows() && scan.count >= wave_scan::SLOWER_BY_ONE_WAVE {
         notes.push(
-            "the form that needs nothing of that, a scan by one wave, took longer than the ladder on an NVIDIA H200: \
-             0.8 times as fast at 1024 elements"
+            "a scan by one wave, which needs nothing of that, took longer than the ladder on an NVIDIA H200: 0.8 times as \
+             fast at 1024 elements"
                 .to_owned(),
         );
     }
@@ -70,9 +77,14 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     notes.extend(wave_form::doubt(context, scan, fix.as_ref()).map(str::to_owned));
     notes.extend(why_not.map(|why_not| match why_not {
         NoFix::NoForm if !has_prefix_intrinsic(scan.operator) => {
-            format!("{NO_FIX}there is no prefix intrinsic for {}", name(scan.operator))
+            format!(
+                "{NO_FIX}no wave form is written for scans by {0}: there is no prefix intrinsic for {0}",
+                name(scan.operator)
+            )
         }
-        NoFix::NoForm if context.has_rows() => wave_form::no_packing(context),
+        NoFix::NoForm if context.has_rows() => {
+            wave_form::no_packing(context, &format!("such a scan of {} elements", scan.count))
+        }
         why_not => why_not.note(),
     }));
     Some(Finding {

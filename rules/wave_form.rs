@@ -67,7 +67,13 @@ pub(crate) const MAX_TEXT: usize = 4_000_000;
 pub(crate) const MACRO_IN_FORM: &str = "a macro, or `__LINE__`, would make something else of it";
 
 /// A replacement that is proved to leave the whole kernel's results as they were, at every wave size.
-pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Fix, NoFix> {
+pub(crate) struct Proved {
+    pub fix: Fix,
+    /// It is right only where waves hold consecutive threads.
+    pub is_linear: bool,
+}
+
+pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, NoFix> {
     // Whether a reduction is told hangs on its proof.
     if !context.wants_fixes && found.kind != Kind::Reduction {
         return Err(NoFix::NoForm);
@@ -140,7 +146,7 @@ fn not_replaceable(context: &Context<'_>, found: &Collective) -> NoFix {
                 "after the loop, `{name}` is the loop's variable before HLSL 2021 and another one since: pass -HV, or set \
                  `hlsl` in shaderlint.toml"
             ),
-            None => "no other statements can take its place as it stands".to_owned(),
+            None => "no wave form is written that could take the place of these statements".to_owned(),
         },
         [bound] => format!("the loop's bound {bound} is known at run time only"),
         bounds => format!(
@@ -164,7 +170,7 @@ fn lives_on<'a>(shader: &'a Shader, found: &Collective) -> Option<&'a str> {
 }
 
 /// The fix that puts the form there, if it is proved.
-fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<Fix, NoFix> {
+fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<Proved, NoFix> {
     let shader = context.shader;
     let others = context.analysis.collectives.iter();
     let others = others.filter(|other| other.span != found.span && other.windows.is_empty());
@@ -207,18 +213,35 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<F
         expanded: form.expanded,
     });
     let proof = prove(context, &edits, form.maps)?;
-    Ok(Fix {
+    let fix = Fix {
         title: "replace the ladder by wave intrinsics".to_owned(),
         safety: if is_safe { Safety::Safe } else { Safety::Unsafe },
         proof: Some(proof),
         notes: OF_FIX.map(str::to_owned).to_vec(),
         edits,
+    };
+    Ok(Proved {
+        fix,
+        is_linear: form.maps == [LaneMap::Linear],
     })
 }
 
+/// What the wave form that is offered needs: what it was proved under.
+pub(crate) fn needs(found: &Collective, proved: &Proved, needed: ShaderModel) -> String {
+    let packing = if proved.is_linear {
+        LINEAR
+    } else if found.kind == Kind::Reduction {
+        ANY
+    } else {
+        ANY_BY_ONE_WAVE
+    };
+    let barriers = barriers(&proved.fix);
+    format!("the wave form {barriers}needs shader model {needed} and {packing}")
+}
+
 /// Said of the barriers in a fix, with what comes after it.
-pub(crate) fn barriers(fix: Option<&Fix>) -> String {
-    let edits = fix.map_or(&[][..], |fix| &fix.edits).iter();
+fn barriers(fix: &Fix) -> String {
+    let edits = fix.edits.iter();
     let barriers: usize = edits.map(|edit| edit.text.matches(BARRIER).count()).sum();
     match barriers {
         0 => String::new(),
@@ -242,7 +265,7 @@ pub(crate) const AS_CONFIGURED: &str =
 pub(crate) fn doubt(context: &Context<'_>, found: &Collective, fix: Option<&Fix>) -> Option<&'static str> {
     let is_unsafe = fix.is_some_and(|fix| fix.safety == Safety::Unsafe);
     match (found.operator.is_exact(), found.element) {
-        (false, _) => Some("floats are combined in another order: results differ in their last bits"),
+        (false, _) => Some("a wave form combines floats in another order, so results may round differently"),
         (true, Scalar::Float) => {
             Some("wave intrinsics do not say what they make of NaNs, nor of which zero is less")
         }
@@ -256,25 +279,16 @@ pub(crate) fn doubt(context: &Context<'_>, found: &Collective, fix: Option<&Fix>
 pub(crate) const LINEAR: &str =
     "waves that hold consecutive threads, as every known implementation packs 1-D groups";
 
-/// Said of the forms that assume nothing.
-pub(crate) const ANY: &str = "nothing of which threads share a wave: that of thread 0 scans all elements";
+/// Said of the forms of a reduction that assume nothing.
+pub(crate) const ANY: &str = "nothing else: any threads may share a wave";
 
-/// Said of groups in which nothing can be assumed, and there is no form without: what to do instead.
-pub(crate) fn rows(context: &Context<'_>, needed: ShaderModel) -> String {
-    let lanes: u32 = context.analysis.group_size.iter().product();
-    format!(
-        "a wave form needs shader model {needed} and {LINEAR}: make the group {lanes}\u{d7}1\u{d7}1 and work \
-         out its coordinates from SV_GroupIndex"
-    )
-}
+/// The same of a scan.
+const ANY_BY_ONE_WAVE: &str = "nothing of which threads share a wave: that of thread 0 scans all elements";
 
 /// Why there is no fix for such a group.
-pub(crate) fn no_packing(context: &Context<'_>) -> String {
+pub(crate) fn no_packing(context: &Context<'_>, what: &str) -> String {
     let [x, y, z] = context.analysis.group_size;
-    format!(
-        "{NO_FIX}nothing is promised of which threads share a wave in a group of {x}\u{d7}{y}\u{d7}{z}, so a form \
-         must not divide the index by the wave size"
-    )
+    format!("{NO_FIX}no wave form is written for {what} in a group of {x}\u{d7}{y}\u{d7}{z}")
 }
 
 /// Steps that the proofs of an entry point's fixes may take together, counted by those of its first run.

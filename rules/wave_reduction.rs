@@ -247,7 +247,7 @@ pub(crate) fn slower(reduction: &Collective) -> Option<String> {
     let is_slower = reduction.element == Scalar::Float && reduction.count < *least;
     is_slower.then(|| {
         format!(
-            "below {least} {}s the wave form took longer than such a ladder on an NVIDIA H200",
+            "below {least} {}s the form with a total for each wave took longer than such a ladder on an NVIDIA H200",
             reduction.element_name()
         )
     })

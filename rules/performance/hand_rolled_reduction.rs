@@ -32,37 +32,29 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     if reduction.may_be_of_sorted() && context.analysis.stopped.is_some() {
         return None;
     }
-    let (fix, why_not) = match wave_form::fix(context, reduction) {
-        Ok(fix) => (Some(fix), None),
+    let (proved, why_not) = match wave_form::fix(context, reduction) {
+        Ok(proved) => (Some(proved), None),
         Err(NoFix::HasOtherUses) => return None,
         Err(why_not) => (None, Some(why_not)),
     };
-    let is_atomic = wave_reduction::atomic(reduction).is_some();
     let needed = ShaderModel::WAVES;
-    let barriers = wave_form::barriers(fix.as_ref());
-    let form = if is_atomic {
-        format!(
-            "the wave form {barriers}needs shader model {needed} and nothing else: any threads may share a wave"
-        )
-    } else if context.has_rows() {
-        wave_form::rows(context, needed)
-    } else {
-        let packing = wave_form::LINEAR;
-        format!("the wave form {barriers}needs shader model {needed} and {packing}")
+    let form = match &proved {
+        Some(proved) => wave_form::needs(reduction, proved, needed),
+        // Its operator is commutative: one wave may combine all elements, whichever its lanes are.
+        None => format!("a wave form needs shader model {needed} and {}", wave_form::ANY),
     };
+    let fix = proved.map(|proved| proved.fix);
     let mut notes = vec![scan::proof(context, reduction), form];
     notes.extend(scan::beside(context, reduction));
     notes.extend(scan::alone(context, reduction));
     notes.extend(scan::of_macro(context, reduction));
     notes.extend(wave_form::doubt(context, reduction, fix.as_ref()).map(str::to_owned));
-    let lacks_atomic = !is_atomic && context.has_rows();
+    let lacks_atomic = wave_reduction::atomic(reduction).is_none() && context.has_rows();
     notes.extend(why_not.map(|why_not| match why_not {
-        NoFix::NoForm if lacks_atomic => format!(
-            "{}; one that does not would take an atomic {} of {}s, which HLSL does not have",
-            wave_form::no_packing(context),
-            scan::name(reduction.operator),
-            reduction.element.name()
-        ),
+        NoFix::NoForm if lacks_atomic => {
+            let (what, ty) = (scan::name(reduction.operator), reduction.element_name());
+            wave_form::no_packing(context, &format!("the {what} of {ty}s"))
+        }
         why_not => why_not.note(),
     }));
     Some(Finding {

@@ -297,12 +297,38 @@ fn without_a_fix_the_reason_is_said() {
     let floats = of_eight("groupshared float g[64];", ladder);
     for said in [
         "proved: g[0] ends as the sum of g[0] \u{2026} g[63], race-free, up to rounding",
-        "a wave form needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D \
-         groups: make the group 64\u{d7}1\u{d7}1 and work out its coordinates from SV_GroupIndex",
-        "no automatic fix: nothing is promised of which threads share a wave in a group of 8\u{d7}8\u{d7}1, so a form must \
-         not divide the index by the wave size; one that does not would take an atomic sum of floats, which HLSL does not have",
+        "a wave form needs shader model 6.0 and nothing else: any threads may share a wave",
+        "a wave form combines floats in another order, so results may round differently",
+        "no automatic fix: no wave form is written for the sum of floats in a group of 8\u{d7}8\u{d7}1",
     ] {
         assert!(floats.contains(said), "{floats}");
+    }
+    let scan = "g[gi] = Src[gi];\nGroupMemoryBarrierWithGroupSync();\nfor (uint i = 1; i < 64; i *= 2)\n{\nfloat v = gi < i ? 0 : g[gi - i];\n\
+                GroupMemoryBarrierWithGroupSync();\ng[gi] += v;\nGroupMemoryBarrierWithGroupSync();\n}\nOut[gi] = g[gi];";
+    let sums = of_eight("groupshared float g[64];", scan);
+    let least = of_eight(
+        "groupshared float g[64];",
+        &scan
+            .replace("+= v", "= min(g[gi], v)")
+            .replace("? 0", "? asfloat(0x7f800000)"),
+    );
+    for (of, said) in [
+        (
+            &sums,
+            "a wave form needs shader model 6.0; one in which each thread scans its own element also needs waves that hold \
+             consecutive threads, as every known implementation packs 1-D groups: make the group 64\u{d7}1\u{d7}1 and work out \
+             its coordinates from SV_GroupIndex\n",
+        ),
+        (
+            &sums,
+            "no automatic fix: no wave form is written for such a scan of 64 elements in a group of 8\u{d7}8\u{d7}1",
+        ),
+        (
+            &least,
+            "no automatic fix: no wave form is written for scans by min: there is no prefix intrinsic for min",
+        ),
+    ] {
+        assert!(of.contains(said), "{of}");
     }
     let counted = of_eight(
         "",

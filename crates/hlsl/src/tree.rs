@@ -261,6 +261,8 @@ pub struct Function {
     pub wave_size: Option<(u32, u32)>,
     /// One reading of a template: the same text may be read with other types too.
     pub is_instance: bool,
+    /// It is run as an entry point, and is none: callers that are not at hand use what it leaves.
+    pub is_called_elsewhere: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -167,6 +167,7 @@ fn with_helper(b_calls: bool) -> Shader {
             group_size_span: Span::default(),
             wave_size: None,
             is_instance: false,
+            is_called_elsewhere: false,
         }
     };
     Shader {

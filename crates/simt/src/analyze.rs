@@ -7,7 +7,7 @@ use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
 use crate::bounds::{self, Bound};
 use crate::claim;
 use crate::finding::{Analysis, Collective, Instance, Iteration, OutOfBounds, Race};
-use crate::leftover::withdraw_parts;
+use crate::leftover::withdraw_unused;
 use crate::machine::{BUDGET, FIRST_WORK, MAX_WORK, Machine, Read};
 use crate::missed::is_for_other_waves;
 use crate::packing;
@@ -290,10 +290,10 @@ fn run(
             break;
         }
     }
-    withdraw_parts(
+    withdraw_unused(
         (shader, entry, group),
         &mut terms,
-        seen,
+        (seen, None),
         &mut analysis.collectives,
         &mut budget,
     );
@@ -400,6 +400,14 @@ fn instances(
             let number_found = found.len();
             found.retain(|found| races.iter().all(|race| !found.arrays.contains(&race.array)));
             is_raced_with |= found.len() < number_found;
+            let bounds_of_next = std::mem::take(&mut machine.bounds);
+            withdraw_unused(
+                (shader, entry, group),
+                terms,
+                (seen, Some((&bounds, number))),
+                &mut found,
+                &mut left,
+            );
             if !found.is_empty() {
                 for collective in &mut found {
                     collective.instances.clone_from(&instances);
@@ -407,10 +415,10 @@ fn instances(
                 }
                 return found;
             }
-            if machine.bounds.is_empty() {
+            if bounds_of_next.is_empty() {
                 break;
             }
-            bounds.append(&mut machine.bounds);
+            bounds.extend(bounds_of_next);
         }
         *budget = left.min(*budget);
     }

@@ -152,7 +152,8 @@ impl<'a> Machine<'a> {
                 (_, None) => self.terms.fresh(),
             };
             if let Some(conflict) = track.write(cell, interval, touch, false) {
-                *slot = self.terms.fresh();
+                let forgotten = std::mem::replace(slot, self.terms.fresh());
+                self.note_forgotten([&forgotten]);
                 self.conflict(array, conflict, None);
             }
         }

@@ -67,7 +67,7 @@ pub(crate) struct Site {
     is_spread: bool,
     /// It was also met with addresses that may differ, be they few.
     varies: bool,
-    /// In runs of parts: the one that it was met with.
+    /// In runs of parts, and in passes of a loop: the one that it was met with.
     address: Option<Vec<Value>>,
 }
 
@@ -249,7 +249,7 @@ impl Machine<'_> {
         if let Some(claims) = self.claims.as_mut().filter(|_| !is_one) {
             claims.sites.entry(key).or_default().varies = true;
         }
-        self.note_address(key, met.address);
+        self.note_address(key, met.address, is_one);
         let amount = self.amount(met.amount);
         if amount == Amount::Known(0) && operation == Atomic::Add {
             // An atomic load: all find the same.
@@ -309,11 +309,14 @@ impl Machine<'_> {
         source
     }
 
-    /// In runs of parts: the address of an atomic, whoever makes it and whatever it adds. Another one in another part is one
-    /// of many.
-    fn note_address(&mut self, key: Key, address: &[Column]) {
+    /// The address of an atomic in runs of parts, whoever makes it and whatever it adds: another one in another part is one of
+    /// many. So is another one in another pass of a loop, as where all threads go through the bins one by one: what they
+    /// share in a pass is one of the cells that each of them adds to.
+    fn note_address(&mut self, key: Key, address: &[Column], is_one: bool) {
         let active = self.state.active;
-        let Some(claims) = self.claims.as_mut().filter(|claims| claims.counted.is_some()) else {
+        let is_in_loop = is_one && !self.state.frame.loops.is_empty();
+        let is_asked = |claims: &&mut Claims| claims.counted.is_some() || is_in_loop;
+        let Some(claims) = self.claims.as_mut().filter(is_asked) else {
             return;
         };
         let known = address.iter().map(|column| column.uniform(active).cloned());
@@ -321,8 +324,14 @@ impl Machine<'_> {
             .map(|value| value.filter(|value| value.known().is_some()))
             .collect();
         let site = claims.sites.entry(key).or_default();
-        site.is_spread |= known.is_none() || site.address.is_some() && site.address != known;
-        site.address = known;
+        let is_other = site.address.is_some() && site.address != known;
+        if claims.counted.is_some() {
+            site.is_spread |= known.is_none() || is_other;
+            site.address = known;
+        } else if known.is_some() {
+            site.is_spread |= is_other;
+            site.address = known;
+        }
     }
 
     fn amount(&self, amount: &[Column]) -> Amount {

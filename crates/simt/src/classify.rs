@@ -1,10 +1,11 @@
 //! What a candidate turns out to be: the scan or the total that its elements were seen to end in.
 
-use shaderlint_hlsl::{Scalar, Span};
+use rustc_hash::FxHashSet;
+use shaderlint_hlsl::{GlobalId, Scalar, Span};
 
 use crate::atoms::Atoms;
 use crate::finding::{Collective, Elements, Kind, Shape};
-use crate::leftover::Leftovers;
+use crate::leftover::{Leftovers, Place, Places};
 use crate::machine::Machine;
 use crate::memory::Shared;
 use crate::observe::{Row, Watch, borrowed, row_length};
@@ -15,6 +16,9 @@ use crate::terms::halves::Half;
 use crate::terms::operator::Operator;
 use crate::terms::value::Value;
 use crate::text::effects::Effects;
+
+/// Atoms that are looked at to tell which values a total went into.
+const MAX_MADE_OF: usize = 1 << 16;
 
 /// What the candidate left somewhere.
 pub(crate) struct Pattern {
@@ -135,6 +139,7 @@ impl Machine<'_> {
             return None;
         }
         let several = Several::of(self.shader, self.state.frame.function, &main, &patterns);
+        let main_output = main.output.clone();
         let whole = |place: Elements| match several.vector {
             Some(_) => place.with_component(None),
             None => place,
@@ -175,6 +180,11 @@ impl Machine<'_> {
             rewrite: None,
             leftovers: Leftovers::default(),
         };
+        if collective.kind != Kind::Reduction {
+            let outputs = patterns.iter().filter(|other| other.count == main.count);
+            let outputs = std::iter::once(&main_output).chain(outputs.map(|other| &other.output));
+            collective.leftovers.result = self.scanned(watch, outputs, main.count, half.is_none());
+        }
         if collective.kind == Kind::Reduction && half.is_none() {
             let ranges = several.ranges.iter();
             let ranges: Vec<_> = ranges.map(|(first, end)| (main.operator, *first, *end)).collect();
@@ -188,12 +198,28 @@ impl Machine<'_> {
                     end - start == main.count && operator.is_some_and(is_its)
                 })
             };
-            collective.leftovers = if collective.may_be_of_sorted() {
-                // What else there is may be a result as well.
-                self.leftovers(watch, &|value| value.known().is_none() && !is_total(value))
-            } else {
-                self.leftovers(watch, &|value| ranges.iter().any(|range| is_part(value, *range)))
+            let may_be_of_sorted = collective.may_be_of_sorted();
+            // Of what was sorted, whatever else there is may be a result as well.
+            let is_rest = |value: &Value| value.known().is_none() && !is_total(value);
+            let is_of_parts = |value: &Value| {
+                if may_be_of_sorted {
+                    is_rest(value)
+                } else {
+                    ranges.iter().any(|range| is_part(value, *range))
+                }
             };
+            let mut left = MAX_MADE_OF;
+            let mut is_of_all = |value: &Value| {
+                ranges
+                    .iter()
+                    .any(|(_, first, end)| self.is_of_all(value, (*first, *end), &mut left))
+            };
+            let parts = self.places(watch, &mut |value| is_of_parts(value));
+            let result = self.places(watch, &mut |value| {
+                is_total(value) || is_rest(value) && !is_of_parts(value) && is_of_all(value)
+            });
+            collective.leftovers.parts = parts;
+            collective.leftovers.result = result;
         }
         // What wave forms can take the place of: a total, or a scan from the left of one or two elements a thread.
         let is_plain = !collective.reversed
@@ -213,32 +239,124 @@ impl Machine<'_> {
         writes.into_iter().any(|write| is_part(&write.value, range))
     }
 
-    /// Where values are that are left over: partial results.
-    fn leftovers(&self, watch: &Watch, is_left: &dyn Fn(&Value) -> bool) -> Leftovers {
-        let mut leftovers = Leftovers::default();
+    /// Where the results are of scans of `count` elements that end in these places. The other half of a double buffer holds
+    /// many of them as well; but it is none of these places, and it does not hold the longest.
+    fn scanned<'e>(
+        &self,
+        watch: &Watch,
+        outputs: impl Iterator<Item = &'e Elements>,
+        count: u32,
+        is_of_words: bool,
+    ) -> Places {
+        let is_result = |value: &Value| value.known().is_none() && (!is_of_words || value.atom_count() > 1);
+        let mut places = Places::default();
+        let mut longest: Option<&Value> = None;
+        for output in outputs {
+            let ends = self.ends(watch, output, count);
+            for (place, value) in ends.into_iter().filter(|(_, value)| is_result(value)) {
+                places.add(place);
+                if longest.is_none_or(|longest| longest.atom_count() < value.atom_count()) {
+                    longest = Some(value);
+                }
+            }
+        }
+        if let Some(longest) = longest.filter(|_| is_of_words) {
+            let mut is_longest = |value: &Value| value == longest;
+            places.append(self.places(watch, &mut is_longest));
+        }
+        places
+    }
+
+    /// The places that `count` elements end in, and what is there.
+    fn ends(&self, watch: &Watch, output: &Elements, count: u32) -> Vec<(Place, &Value)> {
+        let cells = |global: GlobalId| {
+            let array = self.state.shared.iter().find(|array| array.global == global);
+            array.map_or(&[][..], Shared::cells)
+        };
+        match output {
+            Elements::Array {
+                global,
+                offset,
+                component,
+                ..
+            } => {
+                let (layout, cells) = (watch.layouts.array(*global), cells(*global));
+                let component = usize::from(component.unwrap_or(0));
+                let ranks = (*offset..offset.saturating_add(count)).zip(layout.into_iter().cycle());
+                let numbers = ranks.map(|(rank, layout)| layout.cell(rank as usize, component));
+                numbers
+                    .filter_map(|number| Some((Place::Cell(*global, number as u32), cells.get(number)?)))
+                    .collect()
+            }
+            Elements::Spread { global } => {
+                let cells = (0..).zip(cells(*global));
+                cells
+                    .map(|(number, value)| (Place::Cell(*global, number), value))
+                    .collect()
+            }
+            Elements::Register { local, component } => {
+                let component = component.unwrap_or(0);
+                let columns = self.state.frame.locals.get(local.0 as usize);
+                let column = columns.and_then(|columns| columns.get(usize::from(component)));
+                let threads = (0..self.lanes as u32).zip(column.into_iter().cycle());
+                threads
+                    .map(|(thread, column)| {
+                        let place = Place::Register(*local, u32::from(component), thread);
+                        (place, column.at(thread as usize))
+                    })
+                    .collect()
+            }
+            Elements::Cell { .. } | Elements::OneRegister { .. } | Elements::Expression { .. } => Vec::new(),
+        }
+    }
+
+    /// Where values are of this kind.
+    fn places(&self, watch: &Watch, is_such: &mut dyn FnMut(&Value) -> bool) -> Places {
+        let mut places = Places::default();
         for array in &self.state.shared {
             if watch.layouts.array(array.global).is_some() {
                 let cells = (0u32..).zip(array.cells());
-                let parts = cells.filter(|(_, value)| is_left(value));
-                leftovers
-                    .cells
-                    .extend(parts.map(|(cell, _)| (array.global, cell)));
+                let cells = cells.filter(|(_, value)| is_such(value));
+                places.cells.extend(cells.map(|(cell, _)| (array.global, cell)));
             }
         }
         if watch.depth != self.state.frame.depth {
-            return leftovers;
+            return places;
         }
         for (local, _) in &watch.registers {
             let columns = self.state.frame.locals.get(local.0 as usize);
             for (component, column) in (0u32..).zip(columns.into_iter().flatten()) {
                 let threads = 0..self.lanes as u32;
-                let parts = threads.filter(|thread| is_left(column.at(*thread as usize)));
-                leftovers
+                let threads = threads.filter(|thread| is_such(column.at(*thread as usize)));
+                places
                     .registers
-                    .extend(parts.map(|thread| (*local, component, thread)));
+                    .extend(threads.map(|thread| (*local, component, thread)));
             }
         }
-        leftovers
+        places
+    }
+
+    /// Whether a value is made of all the elements from `first` to `end`, in any way. True where that takes longer to tell
+    /// than is left.
+    fn is_of_all(&self, value: &Value, (first, end): (u32, u32), left: &mut usize) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut elements = 0;
+        let mut waiting: Vec<u32> = value.atoms().collect();
+        while let Some(atom) = waiting.pop() {
+            if !seen.insert(atom) {
+                continue;
+            }
+            let Some(next) = left.checked_sub(1) else {
+                return true;
+            };
+            *left = next;
+            if (first..end).contains(&atom) {
+                elements += 1;
+            } else if let Some(Term::Apply(_, arguments)) = self.terms.term(atom) {
+                waiting.extend(arguments.iter().flat_map(Value::atoms));
+            }
+        }
+        elements == end - first
     }
 }
 

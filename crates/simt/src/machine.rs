@@ -6,7 +6,6 @@
 //! it may write becomes a term of all it may read ([`Op::Havoc`]), which is sound because a loop is a deterministic
 //! function of what it reads.
 
-use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
@@ -18,7 +17,7 @@ use crate::claim::Claims;
 use crate::divergence::Parting;
 use crate::finding::{Divergence, OutOfBounds, Race, Stop, Uninitialised};
 use crate::handle::Handle;
-use crate::leftover::Leftovers;
+use crate::leftover::Marking;
 use crate::memory::{Shared, Site};
 use crate::ordering::Ordering;
 use crate::probe::Prober;
@@ -26,7 +25,6 @@ use crate::served::Served;
 use crate::shuffle::Ladders;
 use crate::steps::Steps;
 use crate::terms::column::{Column, MAX_THREADS, Mask};
-use crate::terms::flow::Mark;
 use crate::terms::history::Ordered;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Terms};
@@ -207,14 +205,12 @@ pub(crate) struct Machine<'a> {
     pub keeps_steps: bool,
     /// Set in a run for the claims alone.
     pub claims: Option<Claims>,
-    /// Those of which something depends on partial results, by bit.
-    pub used_leftovers: Cell<u64>,
     /// All of `SV_GroupID` is 0.
     pub is_first_group: bool,
     /// An element of groupshared memory was named that the group's number tells.
     pub counts_by_group: bool,
-    /// Reductions whose partial results are marked: their functions, what they leave, and by what it is known again.
-    pub leftovers: Vec<(FunctionId, Leftovers, Mark)>,
+    /// What constructs leave that is marked.
+    pub leftovers: Marking,
     /// Set in a run of one wave, whose atomics are served lane by lane.
     pub served: Option<Served>,
     /// Set in a run for ladders of lane reads alone.
@@ -363,8 +359,7 @@ impl<'a> Machine<'a> {
             skims: false,
             may_skim: false,
             keeps_steps: false,
-            leftovers: Vec::new(),
-            used_leftovers: Cell::new(0),
+            leftovers: Marking::default(),
             is_first_group: false,
             counts_by_group: false,
             claims: None,

@@ -12,6 +12,7 @@ use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Shader, Span, Stmt};
 
 use crate::atoms::{Layouts, Twin};
 use crate::finding::{Collective, Elements, Kind};
+use crate::leftover::Places;
 use crate::machine::{MAX_WORK, Machine, Report, State};
 use crate::memory::Shared;
 use crate::missed::{Missed, runs_once};
@@ -571,6 +572,9 @@ impl<'a> Machine<'a> {
                 continue;
             }
             found.leftovers.last = statement.span;
+            if hands_on(of_one) {
+                found.leftovers.result = Places::default();
+            }
             if self.state.events != entry_events || !is_replaceable(&so_far) {
                 found.rewrite = None;
             }
@@ -601,6 +605,15 @@ fn is_same(a: &Collective, b: &Collective) -> bool {
 /// Whether statements may be run by the threads that are left: what others hold is no longer looked at.
 fn can_be_last(effects: &Effects) -> bool {
     !effects.opaque && !effects.barrier && effects.shared_written.is_empty()
+}
+
+/// Whether statements may use a result that they come to, where no run that marks it at their end sees it.
+fn hands_on(effects: &Effects) -> bool {
+    effects.leaves
+        || effects.opaque
+        || effects.atomic
+        || effects.handle_written
+        || !(effects.device_written.is_empty() && effects.statics.is_empty())
 }
 
 /// Whether it is one thread that holds a total.

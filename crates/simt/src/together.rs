@@ -15,6 +15,7 @@ use shaderlint_hlsl::{BinaryOp, UnaryOp};
 
 use crate::machine::Machine;
 use crate::terms::flow::Source;
+use crate::terms::operator::Operator;
 use crate::terms::sample::Sample;
 use crate::terms::shape::MAX_ATOMS;
 use crate::terms::value::{Op, Value};
@@ -134,8 +135,10 @@ impl Terms {
             })
     }
 
-    /// The number that a condition asks of something that came of what was not followed, such as a loop: `gi == best`. That may
-    /// be the same for all threads, so of two who ask for other numbers it may hold for one alone.
+    /// The number that a condition asks of something that came of what was not followed, such as a loop: `gi == best`, or
+    /// `best - gi == 0`. With what is known taken to one side, an equality says that a number is that of its other side.
+    /// That side may be the same for all threads: then it has one value, and of two threads who ask for other numbers the
+    /// condition holds for one alone.
     fn elected(&self, condition: &Condition) -> Option<u32> {
         let Some(Term::Apply(Op::Binary(op, _), [left, right])) = self.single(&condition.value) else {
             return None;
@@ -145,14 +148,16 @@ impl Terms {
             BinaryOp::NotEqual => !condition.holds,
             _ => false,
         };
-        let (number, other) = match (left.known(), right.known()) {
-            (Some(number), None) => (number, right),
-            (None, Some(number)) => (number, left),
-            _ => return None,
-        };
         let is_unfollowed =
             |term: &Term<'_>| matches!(term, Term::Fresh(_) | Term::Apply(Op::Havoc { .. }, _));
-        (is_equality && self.is_made_of(other, is_unfollowed)).then_some(number)
+        let is_unfollowed = |side: &Value| self.is_made_of(side, is_unfollowed);
+        // Which side comes first may differ by thread.
+        let (asked, other) = match (is_equality, is_unfollowed(left), is_unfollowed(right)) {
+            (true, true, _) => (left, right),
+            (true, false, true) => (right, left),
+            _ => return None,
+        };
+        Some(known_part(other).wrapping_sub(known_part(asked)))
     }
 
     /// The conditions that a guard is made of, all of which must hold.
@@ -400,6 +405,15 @@ fn shared_part(conditions: Vec<Condition>, others: &BTreeSet<u64>) -> Vec<Condit
         }
         rest.extend(more);
         own = free;
+    }
+}
+
+/// What of a number is known: the constant of a sum of words. Of any other value nothing is.
+fn known_part(value: &Value) -> u32 {
+    match value {
+        Value::Known(number) => *number,
+        Value::Sum(sum) if sum.operator == Operator::Add => sum.constant,
+        _ => 0,
     }
 }
 

@@ -198,7 +198,7 @@ impl Machine<'_> {
             };
             let touch = touches.of(thread, guard);
             if let Some(conflict) = track.read(cell, interval, touch) {
-                conflicts.push(conflict);
+                conflicts.push((conflict, value.clone()));
                 return self.terms.fresh();
             }
             if !touch.definite {
@@ -227,7 +227,8 @@ impl Machine<'_> {
             unproved = true;
         }
         self.report.unproved |= unproved;
-        for conflict in conflicts {
+        for (conflict, value) in conflicts {
+            self.note_forgotten([&value]);
             self.conflict(global, conflict, None);
         }
         values
@@ -360,6 +361,10 @@ impl Machine<'_> {
             self.note_leftovers(unknown.flat_map(|thread| [place.base.at(thread), value.at(thread)]));
             for (index, column) in columns.iter_mut().enumerate() {
                 let old = column.clone();
+                let unknown = active
+                    .threads()
+                    .filter(|thread| place.base.at(*thread).known().is_none());
+                self.note_forgotten(unknown.map(|thread| old.at(thread)));
                 *column = Column::from_fn(lanes, |thread| {
                     if !active.contains(thread) {
                         return old.at(thread).clone();
@@ -403,6 +408,7 @@ impl Machine<'_> {
         let touches = self.touches(site, on_device);
         let mut is_outside = false;
         let mut outside = None;
+        let mut forgotten = Vec::new();
         let given = [base, value];
         let (base, value, guard) = (base.row(), value.row(), self.state.guard.row());
         let (cells, tracks) = self.state.shared[number].open();
@@ -438,6 +444,9 @@ impl Machine<'_> {
         if let Some(base) = &anywhere {
             self.counts_by_group |= self.terms.is_of_group(base);
             // Nothing in the array is known any more, whatever else was written there.
+            if !self.leftovers.is_empty() {
+                forgotten = cells.to_vec();
+            }
             cells.fill_with(|| self.terms.fresh());
             self.state.shared[number].blur(interval);
             self.forget_reads(global, None);
@@ -445,6 +454,7 @@ impl Machine<'_> {
                 .into_iter()
                 .flat_map(|column| active.threads().map(|thread| column.at(thread)));
             self.note_leftovers(given);
+            self.note_forgotten(&forgotten);
             unproved = true;
         }
         if anywhere.is_some() || is_outside {
@@ -455,6 +465,7 @@ impl Machine<'_> {
         }
         self.report.unproved |= unproved;
         for (conflict, values) in conflicts {
+            self.note_forgotten(&values);
             self.conflict(global, conflict, Some(&values));
         }
     }

@@ -148,6 +148,7 @@ impl<'a> Lowering<'a> {
             group_size_span: Span::default(),
             wave_size: None,
             is_instance: self.templates.is_instance(),
+            is_called_elsewhere: false,
         };
         if let Some(slot) = self.shader.functions.get_mut(index) {
             // Defaults may stand in the prototype only.

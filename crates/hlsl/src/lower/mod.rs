@@ -417,6 +417,7 @@ impl<'a> Lowering<'a> {
                 group_size_span,
                 wave_size,
                 is_instance: false,
+                is_called_elsewhere: false,
             });
         }
     }

@@ -6,15 +6,16 @@
 //! Most tell their threads apart by an input of a kernel. Where nobody includes the header, those that have one are taken
 //! for kernels. Of the others those are run that nothing calls and that wait for their group, be the number of the thread
 //! a plain parameter: if only one may be it, it is run as [`GROUP_INDEX`], and findings say that too. Nothing is known of
-//! what else is passed, nor of the elements from before. What such a function hands out is supposed to be for its total
-//! alone. One that hands nothing out leaves all it has to who comes after it: of parts that a reduction leaves there
-//! nobody knows whether they are used, as in the first half of Blelloch's scan, so it is none.
+//! what else is passed, nor of the elements from before. Of one that hands something out, that alone is supposed to be
+//! used: where an element or a partial result is among it, by whatever way it gets there, a reduction is none. One that hands
+//! nothing out leaves all it has to who comes after it: of parts that a reduction leaves there nobody knows whether they
+//! are used, as in the first half of Blelloch's scan, so it is none.
 
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{
-    Direction, Expr, ExprKind, FileId, FileSpan, Function, FunctionId, Global, GlobalId, LocalId, Parameter,
-    Scalar, Shader, StmtKind, Storage, Type, calls, expressions, statements,
+    Direction, ExprKind, FileId, FileSpan, Function, FunctionId, Global, GlobalId, LocalId, Parameter,
+    Scalar, Shader, Storage, Type, calls, expressions,
 };
 use shaderlint_linter::{Category, Diagnostic, NO_FIX, Report, Verdict};
 
@@ -40,8 +41,6 @@ pub(super) struct Stray {
     /// The parameter that has the thread's number, if none says so itself.
     number: Option<usize>,
     hands_out: bool,
-    /// Each thread hands out an element of its own.
-    hands_out_elements: bool,
 }
 
 impl Stray {
@@ -56,14 +55,7 @@ impl Stray {
         if let Some(parameter) = self.number.and_then(|number| function.parameters.get_mut(number)) {
             parameter.semantic = Some(GROUP_INDEX.to_owned());
         }
-        for parameter in function.parameters.iter_mut().filter(|_| self.is_alone()) {
-            // Parts of a total that may be among an entry point's results are taken for used.
-            parameter.direction = if self.hands_out {
-                Direction::In
-            } else {
-                Direction::InOut
-            };
-        }
+        function.is_called_elsewhere = self.is_alone();
     }
 }
 
@@ -136,49 +128,7 @@ fn stray(
         threads,
         number,
         hands_out: hands_out(function),
-        hands_out_elements: hands_out_elements(function),
     })
-}
-
-/// Whether what the function returns, or leaves in an `out` parameter beside what was there, has an element in it that is not
-/// the same for all threads, for all that is seen. That may be a part of a total, which then is not all that is handed out.
-fn hands_out_elements(function: &Function) -> bool {
-    let body = function.body.as_deref().unwrap_or_default();
-    let returned = statements(body).filter_map(|statement| match &statement.kind {
-        StmtKind::Return(value) => value.as_ref(),
-        _ => None,
-    });
-    let is_out = |local: LocalId| {
-        let mut parameters = function.parameters.iter();
-        parameters.any(|parameter| parameter.local == local && parameter.direction != Direction::In)
-    };
-    let left = expressions(body).filter_map(|expr| match &expr.kind {
-        ExprKind::Assign {
-            target,
-            op: None,
-            value,
-        } => {
-            let into = target
-                .descendants()
-                .find_map(local_of)
-                .filter(|local| is_out(*local))?;
-            let adds_to_it = value.descendants().any(|part| local_of(part) == Some(into));
-            (!adds_to_it).then_some(&**value)
-        }
-        _ => None,
-    });
-    let mut parts = returned.chain(left).flat_map(Expr::descendants);
-    parts.any(|part| match &part.kind {
-        ExprKind::Index(_, index) => !matches!(index.kind, ExprKind::Literal(_)),
-        _ => false,
-    })
-}
-
-fn local_of(expr: &Expr) -> Option<LocalId> {
-    match expr.kind {
-        ExprKind::Local(local) => Some(local),
-        _ => None,
-    }
 }
 
 /// Whether the function hands something out.
@@ -283,9 +233,8 @@ pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
         if let Some(own) = stray.is_alone_in {
             let place = finding.primary.place;
             let is_own = own.file == place.file && own.start <= place.start && place.end <= own.end;
-            let has_parts = stray.hands_out_elements && finding.rule == "hand-rolled-reduction";
             let is_proved = matches!(finding.verdict, Verdict::Proved | Verdict::Reassociates);
-            if !is_own || !is_proved || has_parts {
+            if !is_own || !is_proved {
                 return false;
             }
             let as_if = if stray.hands_out {

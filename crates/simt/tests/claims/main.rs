@@ -115,14 +115,33 @@ fn one_thread_that_a_loop_finds_is_no_claim() {
         "u[gi] = Src[id.x]; GroupMemoryBarrierWithGroupSync(); uint best = 0; for (uint i = 1; i < 64; ++i) if (u[i] < u[best]) best = i;",
     ] {
         let shared = "groupshared uint u[64];";
-        for guard in ["gi == best", "!(gi != best)", "best == 3 * gi"] {
+        for guard in [
+            "gi == best",
+            "!(gi != best)",
+            "best == 3 * gi",
+            "gi + 1 == best",
+            "gi == best + 1",
+            "gi == best + k",
+            "best - gi == 0",
+            "gi - best == n",
+            "!(best + gi != 63)",
+            "id.x == best",
+            "63 - gi == best * 2",
+            "int(gi) - int(best) == 0",
+        ] {
             check(
                 shared,
                 &format!("{search} if ({guard}) InterlockedAdd(C[0], 1);"),
                 &[],
             );
         }
-        for guard in ["best == 3", "gi < best"] {
+        for guard in [
+            "best == 3",
+            "gi < best",
+            "best + 1 == n",
+            "best == gi - gi",
+            "gi <= best + 1",
+        ] {
             let claim = format!("{search} if ({guard}) InterlockedAdd(C[0], 1);");
             check(shared, &claim, &["sum"]);
         }
@@ -198,6 +217,23 @@ fn an_address_is_one_if_its_terms_are() {
     let members = "struct S { uint a; uint b; }; RWStructuredBuffer<S> M;";
     check(members, "InterlockedAdd(M[n].b, 1);", &["sum"]);
     check(members, "InterlockedAdd(M[id.x].b, 1);", &[]);
+}
+
+/// Each thread adds to one cell after the other: the one of a pass is not where all of them meet.
+#[test]
+fn bins_that_all_address_alike_in_a_pass_are_not_one_cell() {
+    for (pass, is_one) in [
+        ("InterlockedAdd(C[b], Src[id.x + b]);", false),
+        ("if (Src[id.x] == b) InterlockedAdd(C[b], 1);", false),
+        ("InterlockedAdd(u[b], (Src[id.x] >> b) & 1);", false),
+        ("InterlockedAdd(C[b / 4], Src[id.x + b]);", true),
+        ("InterlockedAdd(C[k], Src[id.x + b]);", true),
+        ("if (Src[id.x] == b) InterlockedAdd(u[3], 1);", true),
+    ] {
+        let told: &[&str] = if is_one { &["sum"] } else { &[] };
+        let body = format!("for (uint b = 0; b < 4; ++b) {{ {pass} }}");
+        check("groupshared uint u[64];", &body, told);
+    }
 }
 
 #[test]

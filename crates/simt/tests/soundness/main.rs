@@ -165,7 +165,10 @@ fn a_barrier_that_orders_resources_is_not_replaced_where_it_shows() {
     let (group, all) = ("GroupMemoryBarrierWithGroupSync", "AllMemoryBarrierWithGroupSync");
     assert_eq!(rewritable("", &body(group, "Out[gi] = g[gi];")), [true]);
     assert_eq!(rewritable("", &body(all, "Out[gi] = g[gi];")), [true]);
-    assert_eq!(rewritable("", &body(all, "g[gi] += Out[63 - gi];")), [false]);
+    assert_eq!(
+        rewritable("", &body(all, "g[gi] += Out[63 - gi]; Out[gi] = g[gi];")),
+        [false]
+    );
     assert_eq!(
         rewritable("", &body(all, "InterlockedAdd(Out[0], g[gi]);")),
         [false]
