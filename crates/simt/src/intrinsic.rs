@@ -1,5 +1,7 @@
 //! Intrinsic functions: barriers, waves, arithmetic; and what an entry point's parameters hold.
 
+use std::rc::Rc;
+
 use shaderlint_hlsl::{BinaryOp, Expr, Function, Intrinsic, Scalar, Type};
 
 use crate::machine::{Machine, Run};
@@ -137,6 +139,7 @@ impl<'a> Machine<'a> {
             return self.atomic(intrinsic.name(), arguments, expr);
         }
         if intrinsic.is_memory_barrier() {
+            Rc::make_mut(&mut self.state.passed).push(expr.span);
             if intrinsic != Intrinsic::DeviceMemoryBarrier {
                 self.state.shared_fences += 1;
             }
