@@ -41,6 +41,7 @@ mod wave_size_assumption;
 #[path = "suppression/unused_suppression.rs"]
 mod unused_suppression;
 
+mod advice;
 mod claim;
 mod configuration;
 mod element;

@@ -1,48 +1,74 @@
 //! A barrier where one is missing.
 //!
-//! Of the places before the later access's statement, and before the statements around it, the innermost one is taken
-//! at which the fixed kernel, run anew, has none of the races that were found at that place, no defect that the flagged
-//! one does not have, and went to its end: a barrier that not every thread reaches ends a run, or is a defect. No
-//! thread may have returned before, for one that left need not have left in every run. A run that is not followed for
-//! all values of what the host sets shows nothing of the others, so there the place must be one that every thread passes
-//! which reaches a barrier that is there already.
+//! A memory barrier between the accesses is made one that threads wait at. Else, of the places before the later access's
+//! statement, and before the statements around it and around the calls that lead to it, the innermost one is taken at
+//! which the fixed kernel, run anew, has none of the races that were found at that place, no defect that the flagged one
+//! does not have, and went to its end: a barrier that not every thread reaches ends a run, or is a defect. No thread may
+//! have returned before, for one that left need not have left in every run. A run that is not followed for all values of
+//! what the host sets shows nothing of the others, so there the place must be one that every thread passes which reaches
+//! a barrier that is there already.
 //!
 //! A barrier takes orders away and adds none: what the fixed kernel does is what the flagged one does where every
 //! access before the barrier comes before every one after it. That is the order of the text, which the author most
 //! likely meant; but what others were possible, and whether one of them was meant, nobody can prove. So the fix is not
 //! a safe one.
 
-use shaderlint_hlsl::{Expr, ExprKind, Function, Shader, Span, Stmt, StmtKind, statements};
+use shaderlint_hlsl::{Expr, ExprKind, Function, Intrinsic, Shader, Span, Stmt, StmtKind, statements};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
-use shaderlint_simt::{Analysis, LaneMap, Race, analyze, compare};
+use shaderlint_simt::{Analysis, Around, LaneMap, Race, analyze, compare};
 
 use crate::unit::Unit;
 use crate::wave_form::{BARRIER, MACRO_IN_FORM, MAX_TEXT, TOO_LONG};
-use crate::witness;
+use crate::{races, witness};
 
 /// Steps that the runs of one fix's places may take together, counted by those of the kernel's first run.
 const MAX_STEPS: u64 = 2_000_000;
 /// Places that are tried.
-const MAX_PLACES: usize = 4;
+const MAX_PLACES: usize = 6;
 /// Races of a kernel for which places are looked for.
 const MAX_RACES: usize = 8;
 
-/// Why there is no fix, where each place was tried in vain.
-pub(crate) const NO_PLACE: &str = "no one barrier was proved to end the race";
-/// The same of races that are told together.
-pub(crate) const NO_PLACE_FOR_ANY: &str = "no one barrier was proved to end any of these races";
+/// Why there is no fix.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NoBarrier {
+    /// Each place was tried in vain; of races that are told together for any of them.
+    NoPlace {
+        of_several: bool,
+    },
+    Unfollowed,
+    TooMany,
+    TooLong,
+    Macro,
+}
+
+impl NoBarrier {
+    pub fn text(self) -> &'static str {
+        match self {
+            NoBarrier::NoPlace { of_several: false } => "no one barrier was proved to end the race",
+            NoBarrier::NoPlace { of_several: true } => "no one barrier was proved to end any of these races",
+            NoBarrier::Unfollowed => "the kernel was not run to its end",
+            NoBarrier::TooMany => "more than 8 pairs of accesses race",
+            NoBarrier::TooLong => TOO_LONG,
+            NoBarrier::Macro => MACRO_IN_FORM,
+        }
+    }
+}
 
 /// What is proved of a fix after which nothing races.
 const ENDS_ALL: &str = "proved of the fix: with one barrier more, no two threads of the group race";
 
-/// Whether the fix ends the other races of its kernel too.
-pub(crate) fn ends_all(fix: &Fix) -> bool {
-    fix.proof.as_deref() == Some(ENDS_ALL)
+/// A fix, and what it does.
+pub(crate) struct Barrier {
+    pub fix: Fix,
+    /// It ends all races that are told together, and not those of one line alone.
+    pub ends_these: bool,
+    /// Nothing of the kernel races then.
+    pub ends_all: bool,
 }
 
-/// A barrier that ends the races that are told together, by line, or else those of one of the lines, and whether it ends
-/// them all. Else why there is none.
-pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<(Fix, bool), &'static str> {
+/// A barrier that ends the races that are told together, by line, or else those of one of the lines. Else why there is
+/// none.
+pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier, NoBarrier> {
     let shader = context.shader;
     // Each line by itself, and all together.
     let tries = context.analysis.races.len().min(MAX_RACES) + usize::from(lines.len() > 1);
@@ -50,64 +76,62 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<(Fix, b
     let is_costly = context.analysis.steps.saturating_mul(tries) > MAX_STEPS
         || shader.text.len().saturating_mul(tries as usize) > MAX_TEXT;
     if context.analysis.stopped.is_some() {
-        return Err("the kernel was not run to its end");
+        return Err(NoBarrier::Unfollowed);
     }
     if context.analysis.races.len() > MAX_RACES {
-        return Err("too many accesses race to tell what one barrier does");
+        return Err(NoBarrier::TooMany);
     }
     if is_costly {
-        return Err(TOO_LONG);
+        return Err(NoBarrier::TooLong);
     }
     if Unit::of(shader).may_change(shader, std::iter::once(BARRIER.as_bytes())) {
-        return Err(MACRO_IN_FORM);
+        return Err(NoBarrier::Macro);
     }
     let [of_one_line] = lines else {
-        let of_all = barrier(context, &lines.concat(), "these races are").map(|fix| (fix, true));
         let of_one = |races: &Vec<&Race>| {
             let place = races.first()?.second.span;
             let line = witness::on_lines(context, &[place], place);
-            let fix = barrier(context, races, &format!("the race {line} is"))?;
+            let barrier = barrier(context, races, &format!("the race {line} is"))?;
             let title = format!("put one of the missing barriers before the statement {line}");
-            Some((Fix { title, ..fix }, false))
+            Some(Barrier {
+                fix: Fix { title, ..barrier.fix },
+                ends_these: false,
+                ..barrier
+            })
         };
-        let of_any = of_all.or_else(|| lines.iter().find_map(of_one));
-        return of_any.ok_or(NO_PLACE_FOR_ANY);
+        let of_any = barrier(context, &lines.concat(), "these races are");
+        let of_any = of_any.or_else(|| lines.iter().find_map(of_one));
+        return of_any.ok_or(NoBarrier::NoPlace { of_several: true });
     };
-    let fix = barrier(context, of_one_line, "this race is");
-    fix.map(|fix| (fix, true)).ok_or(NO_PLACE)
+    barrier(context, of_one_line, "this race is").ok_or(NoBarrier::NoPlace { of_several: false })
+}
+
+/// A place for a barrier.
+struct Candidate {
+    edit: Edit,
+    /// What it is put before, or over.
+    at: Span,
+    /// Every thread that reaches another barrier reaches it.
+    is_passed_by_all: bool,
+    title: String,
 }
 
 /// The barrier at the innermost place at which it is proved to end the races, which `are` gone then.
-fn barrier(context: &Context<'_>, races: &[&Race], are: &str) -> Option<Fix> {
-    let shader = context.shader;
-    let race = races.first()?;
-    let function = holder(shader, race.second.span)?;
-    let entry = context.function(context.entry)?;
-    if function.span != entry.span && leaves(entry).next().is_some() {
-        return None;
-    }
-    let mut places = Vec::new();
-    let is_entry = function.span == entry.span;
-    path(function.body.as_deref()?, race.second.span, is_entry, &mut places);
-    // Before a statement that both accesses stand in, a barrier is before both.
-    places.retain(|(place, _)| !(place.start <= race.first.span.start && race.first.span.end <= place.end));
-    let place = |(statement, is_passed_by_all): (Span, bool)| {
-        if leaves(function).any(|other| other.span.start < statement.start) {
-            return None;
-        }
+fn barrier(context: &Context<'_>, races: &[&Race], are: &str) -> Option<Barrier> {
+    let candidates = fences(context, races).into_iter().chain(places(context, races));
+    candidates.take(MAX_PLACES).find_map(|candidate| {
+        let Candidate { edit, at, is_passed_by_all, title } = candidate;
         let mut fix = Fix {
-            title: "put the missing barrier before this statement".to_owned(),
+            title,
             // Not the same results, but those of one order where any was possible.
             safety: Safety::Unsafe,
             proof: None,
             notes: Vec::new(),
-            edits: vec![Edit {
-                at: At::Before(statement),
-                text: format!("{BARRIER}();"),
-                expanded: None,
-            }],
+            edits: vec![edit],
         };
-        let proof = match ends_races(context, races, &fix, statement)? {
+        let ended = ends_races(context, races, &fix, at)?;
+        let ends_all = matches!(ended, Ended::Proved);
+        let proof = match ended {
             Ended::Proved => ENDS_ALL.to_owned(),
             Ended::Found if is_passed_by_all => format!(
                 "found of the fix: with one barrier more, which every thread reaches, {are} gone and no other defect \
@@ -116,15 +140,107 @@ fn barrier(context: &Context<'_>, races: &[&Race], are: &str) -> Option<Fix> {
             Ended::Found => return None,
         };
         fix.proof = Some(proof);
-        Some(fix)
+        Some(Barrier {
+            fix,
+            ends_these: true,
+            ends_all,
+        })
+    })
+}
+
+/// The memory barriers between the accesses, which have no thread wait: each may have been meant to.
+fn fences(context: &Context<'_>, races: &[&Race]) -> Vec<Candidate> {
+    let mut fences: Vec<Span> = races
+        .iter()
+        .flat_map(|race| race.fences.iter().copied())
+        .collect();
+    fences.sort_unstable();
+    fences.dedup();
+    let candidate = |at: Span| {
+        let instead = match races::fence(context, at)? {
+            Intrinsic::GroupMemoryBarrier => BARRIER,
+            _ => "AllMemoryBarrierWithGroupSync",
+        };
+        let may_change = Unit::of(context.shader).may_change(std::iter::once(instead.as_bytes()));
+        (!may_change).then(|| Candidate {
+            edit: Edit {
+                at: At::Over(at),
+                text: format!("{instead}()"),
+                expanded: None,
+            },
+            at,
+            is_passed_by_all: false,
+            title: format!(
+                "wait at the memory barrier {}: make it {instead}()",
+                witness::on_lines(context, &[at], at)
+            ),
+        })
     };
-    places.into_iter().rev().take(MAX_PLACES).find_map(place)
+    fences.into_iter().filter_map(candidate).take(2).collect()
+}
+
+/// The places before the statements around the later access, from the innermost on, in its function and in those that call
+/// it.
+fn places(context: &Context<'_>, races: &[&Race]) -> Vec<Candidate> {
+    let shader = context.shader;
+    let (Some(race), Some(entry)) = (races.first(), context.function(context.entry)) else {
+        return Vec::new();
+    };
+    let calls = race.second.around.iter().rev().filter_map(|around| match around {
+        Around::Call(call) => Some(*call),
+        Around::Pass { .. } => None,
+    });
+    let chain = std::iter::once(race.second.span).chain(calls);
+    let chain: Vec<(Span, &Function)> = chain.filter_map(|at| Some((at, holder(shader, at)?))).collect();
+    let mut all = Vec::new();
+    for (number, &(at, function)) in chain.iter().enumerate() {
+        let leave = |function: &Function| leaves_function(function).next().is_some();
+        let is_entry = function.span == entry.span;
+        if chain[number + 1..].iter().any(|(_, caller)| leave(caller)) || !is_entry && leave(entry) {
+            continue;
+        }
+        let mut places = Vec::new();
+        path(
+            function.body.as_deref().unwrap_or_default(),
+            at,
+            is_entry,
+            &mut places,
+        );
+        // Before a statement that both accesses stand in, a barrier is before both, but in another pass or call.
+        let is_one_run = race.first.around == race.second.around;
+        places.retain(|(place, _)| {
+            !(is_one_run && place.start <= race.first.span.start && race.first.span.end <= place.end)
+        });
+        places.retain(|(place, _)| leaves_function(function).all(|other| other.span.start >= place.start));
+        all.extend(places.into_iter().rev().map(|(at, is_passed_by_all)| Candidate {
+            edit: Edit {
+                at: At::Before(at),
+                text: format!("{BARRIER}();"),
+                expanded: None,
+            },
+            at,
+            is_passed_by_all,
+            title: if number == 0 {
+                "put the missing barrier before this statement".to_owned()
+            } else {
+                format!(
+                    "put the missing barrier before the statement {}",
+                    witness::on_lines(context, &[at], race.second.span)
+                )
+            },
+        }));
+    }
+    all
 }
 
 /// The statements by which threads may leave a function.
-fn leaves(function: &Function) -> impl Iterator<Item = &Stmt> {
-    let body = statements(function.body.as_deref().unwrap_or_default());
-    body.filter(|statement| {
+fn leaves_function(function: &Function) -> impl Iterator<Item = &Stmt> {
+    leaves(function.body.as_deref().unwrap_or_default())
+}
+
+/// Those among these.
+pub(crate) fn leaves(body: &[Stmt]) -> impl Iterator<Item = &Stmt> {
+    statements(body).filter(|statement| {
         matches!(
             statement.kind,
             StmtKind::Return(_) | StmtKind::Discard | StmtKind::Opaque
@@ -220,6 +336,33 @@ fn name(shader: &Shader, array: u32) -> String {
         .get(array as usize)
         .map(|array| array.name.clone())
         .unwrap_or_default()
+}
+
+/// What is wrong with a kernel, as far as it can be told again.
+pub(crate) struct Defects(Vec<Defect>);
+
+impl Defects {
+    pub fn of(shader: &Shader, analysis: &Analysis) -> Defects {
+        Defects(defects(shader, analysis, |span| span).collect())
+    }
+
+    pub fn are_among(&self, others: &Defects) -> bool {
+        self.0.iter().all(|defect| others.0.contains(defect))
+    }
+
+    pub fn has(&self, shader: &Shader, race: &Race) -> bool {
+        self.0.contains(&of_race(shader, race, |span| span))
+    }
+}
+
+/// The statements of lists of statements, and the arms and bodies, that `span` stands in, from the outermost on.
+pub(crate) fn statements_around(shader: &Shader, span: Span) -> Option<Vec<&Stmt>> {
+    let body = holder(shader, span)?.body.as_deref()?;
+    let holds = |statement: &&Stmt| statement.span.start <= span.start && span.end <= statement.span.end;
+    let mut around: Vec<&Stmt> = statements(body).filter(holds).collect();
+    // Of statements that begin and end together the inner one comes later.
+    around.sort_by_key(|statement| std::cmp::Reverse(statement.span.end - statement.span.start));
+    (!around.is_empty()).then_some(around)
 }
 
 /// The function whose text holds `span`.

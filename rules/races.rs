@@ -2,15 +2,49 @@
 
 use std::collections::BTreeMap;
 
-use shaderlint_hlsl::{ExprKind, Intrinsic, Span, StmtKind, statements};
+use shaderlint_hlsl::{Intrinsic, Span};
 use shaderlint_linter::{Context, Rule};
-use shaderlint_simt::Race;
+use shaderlint_simt::{Access, Around, Race};
 
 use crate::{missing_barrier, witness};
 
-/// The races that one finding tells of, by the line of the later access: those of one array in one function between the
-/// same two barriers, which mostly are one mistake. Lines of which a comment says that they are all right stay apart.
-pub(crate) fn told_together<'a>(context: &Context<'a>, rule: &Rule) -> Vec<Vec<Vec<&'a Race>>> {
+/// Races that one finding tells of.
+pub(crate) struct Told<'a> {
+    /// By the line of the later access.
+    pub lines: Vec<Vec<&'a Race>>,
+    /// Those of the same statements on other arrays, or between other barriers.
+    pub others: Vec<&'a Race>,
+}
+
+impl Told<'_> {
+    /// What else the statements race on, and in how many pairs of accesses.
+    pub fn on_others(&self, context: &Context<'_>) -> Option<String> {
+        let of_first = self.lines.first()?;
+        let count = of_first.len() + self.others.len();
+        if count < 2 {
+            return None;
+        }
+        let own = of_first.first()?.array;
+        let mut names: Vec<String> = Vec::new();
+        for race in &self.others {
+            let name = &context.global(race.array)?.name;
+            if race.array != own && !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        let on = if names.is_empty() {
+            String::new()
+        } else {
+            format!(", on {} too", witness::listed(&names))
+        };
+        Some(format!("{count} pairs of accesses race like that{on}"))
+    }
+}
+
+/// The races that one finding tells of: those of one array in one function between the same two barriers, which mostly are
+/// one mistake; and those that the same two statements have on other arrays. Lines of which a comment says that they are all
+/// right stay apart.
+pub(crate) fn told_together<'a>(context: &Context<'a>, rule: &Rule) -> Vec<Told<'a>> {
     let text = &context.shader.text;
     let line = |place: Span| {
         let before = text.get(..place.start as usize).unwrap_or_default();
@@ -37,7 +71,32 @@ pub(crate) fn told_together<'a>(context: &Context<'a>, rule: &Rule) -> Vec<Vec<V
             }
         }
     }
-    groups.into_iter().map(|(_, lines)| lines).collect()
+    let statements = |race: &Race| {
+        let [first, second] = [&race.first, &race.second].map(|access| statement_at(context, access.span));
+        first.zip(second)
+    };
+    // Of one line whose races are all of the same two statements.
+    let cause = |lines: &[Vec<&Race>]| {
+        let [races] = lines else { return None };
+        let known = statements(races.first()?)?;
+        races
+            .iter()
+            .all(|race| statements(race) == Some(known))
+            .then_some(known)
+    };
+    let mut told: Vec<Told<'a>> = Vec::new();
+    for (_, lines) in groups {
+        let own = cause(&lines);
+        let known = own.and_then(|own| told.iter_mut().find(|told| cause(&told.lines) == Some(own)));
+        match known {
+            Some(known) => known.others.extend(lines.concat()),
+            None => told.push(Told {
+                lines,
+                others: Vec::new(),
+            }),
+        }
+    }
+    told
 }
 
 /// The lines after the first one.
@@ -66,69 +125,89 @@ pub(crate) fn further(context: &Context<'_>, lines: &[Vec<&Race>]) -> Option<Str
     (!numbers.is_empty()).then(|| format!("{which} {what} as well, with no barrier between"))
 }
 
-/// Whether one barrier may be enough: all stand on one line, or a place in the text has one access of each race before it
-/// and the other one behind.
-pub(crate) fn one_place_is_between(lines: &[Vec<&Race>]) -> bool {
-    let races = || lines.iter().flatten();
-    if lines.len() < 2 {
-        return true;
-    }
-    let last_before = races()
-        .map(|race| race.first.span.min(race.second.span).end)
-        .max();
-    let first_behind = races()
-        .map(|race| race.first.span.max(race.second.span).start)
-        .min();
-    last_before <= first_behind
-}
-
-/// A memory barrier between the accesses of a race, which looks as if threads waited there.
+/// The memory barriers that the run passed between the accesses of these races, which look as if threads waited there.
 pub(crate) fn mistaken(context: &Context<'_>, lines: &[Vec<&Race>]) -> Option<String> {
     let races = lines.iter().flatten();
-    let between: Vec<(Intrinsic, Span)> = races.flat_map(|race| memory_barriers(context, race)).collect();
-    let (intrinsic, place) = *between.first()?;
-    let alike = between.iter().filter(|(other, _)| *other == intrinsic);
-    let places: Vec<Span> = alike.map(|(_, place)| *place).collect();
-    let (what, instead) = match intrinsic {
-        Intrinsic::AllMemoryBarrier => ("memory", "AllMemoryBarrierWithGroupSync"),
-        Intrinsic::DeviceMemoryBarrier => ("device memory", "GroupMemoryBarrierWithGroupSync"),
-        _ => ("memory", "GroupMemoryBarrierWithGroupSync"),
+    let fences: Vec<Span> = races.flat_map(|race| race.fences.iter().copied()).collect();
+    let orders_shared = |span: &&Span| fence(context, **span) != Some(Intrinsic::DeviceMemoryBarrier);
+    let place = *fences.iter().find(orders_shared).or(fences.first())?;
+    let name = fence(context, place)?;
+    let alike = fences
+        .into_iter()
+        .filter(|other| fence(context, *other) == Some(name));
+    let alike: Vec<Span> = alike.collect();
+    let orders = if name == Intrinsic::DeviceMemoryBarrier {
+        "device memory"
+    } else {
+        "memory"
     };
     Some(format!(
-        "{}() {} orders {what} and does not make threads wait: use {instead}()",
-        intrinsic.name(),
-        witness::on_lines(context, &places, place),
+        "the {}() {} orders {orders} but does not make threads wait",
+        name.name(),
+        witness::on_lines(context, &alike, place),
     ))
 }
 
-/// The memory barriers that a run may pass between the accesses of a race: those between them in the text; or, where the
-/// later one comes first in a loop around both, in the rest of the loop.
-fn memory_barriers(context: &Context<'_>, race: &Race) -> Vec<(Intrinsic, Span)> {
-    let (first, second) = (race.first.span, race.second.span);
-    let holds = |outer: Span, inner: Span| outer.start <= inner.start && inner.end <= outer.end;
-    let function = missing_barrier::holder(context.shader, second);
-    let function = function.filter(|function| holds(function.span, first));
-    let body = function
-        .and_then(|function| function.body.as_deref())
-        .unwrap_or_default();
-    let loops = statements(body).filter(|statement| matches!(statement.kind, StmtKind::Loop(_)));
-    let around = loops
-        .map(|statement| statement.span)
-        .filter(|l| holds(*l, first) && holds(*l, second))
-        .last();
-    let is_between = |place: Span| {
-        let (after, before) = (first.end <= place.start, place.end <= second.start);
-        after && before
-            || second.start <= first.start && (after || before) && around.is_some_and(|l| holds(l, place))
+/// The memory barrier whose call stands there.
+pub(crate) fn fence(context: &Context<'_>, call: Span) -> Option<Intrinsic> {
+    let text = call.slice(&context.shader.text);
+    let name = text.split(|byte| !byte.is_ascii_alphanumeric()).next()?;
+    Intrinsic::from_name(std::str::from_utf8(name).ok()?).filter(|name| name.is_memory_barrier())
+}
+
+pub(crate) fn verb(access: &Access) -> &'static str {
+    if access.is_write { "writes" } else { "reads" }
+}
+
+/// The two accesses and when they happen. The one that reads is named first.
+pub(crate) fn meeting(context: &Context<'_>, race: &Race) -> String {
+    let (one, other) = if race.first.is_write && !race.second.is_write {
+        (&race.second, &race.first)
+    } else {
+        (&race.first, &race.second)
     };
-    let barriers = statements(body).filter_map(|statement| match &statement.kind {
-        StmtKind::Expr(expr) => match expr.kind {
-            ExprKind::Intrinsic(intrinsic, _) if intrinsic.is_memory_barrier() => {
-                Some((intrinsic, expr.span))
-            }
-            _ => None,
-        },
-        _ => None,
-    });
-    barriers.filter(|(_, place)| is_between(*place)).collect()
+    let cell = witness::element(context, race.array, race.index);
+    let place = race.second.span;
+    let around: [&[Around]; 2] = [&one.around, &other.around];
+    let when = match witness::when(context, race.since.as_ref(), place, &around) {
+        Some(when) => format!("both {when}"),
+        None => "with no barrier between them".to_owned(),
+    };
+    let common = witness::in_common(&one.around, &other.around);
+    let (own, of_other) = (&one.around[common..], &other.around[common..]);
+    let at = |around: &[Around]| {
+        let inside = witness::inside(context, around, place);
+        let space = if inside.is_empty() { "" } else { " " };
+        format!("{space}{inside}")
+    };
+    let at_other = match (own, of_other) {
+        ([Around::Pass { of: one, .. }], [Around::Pass { of, iteration }]) if one == of => {
+            let number = u64::from(iteration.number) + 1;
+            format!(" in pass {number}{}", witness::value(iteration))
+        }
+        _ => at(of_other),
+    };
+    let around_both = &one.around[..common];
+    let in_both = if own.is_empty() && of_other.is_empty() {
+        witness::pass(context, around_both)
+    } else if around_both.is_empty() {
+        String::new()
+    } else {
+        format!(", all {}", witness::inside(context, around_both, place))
+    };
+    format!(
+        "thread {} {} {cell}{} while thread {} {} it{at_other}, {when}{in_both}",
+        one.thread,
+        verb(one),
+        at(own),
+        other.thread,
+        verb(other),
+    )
+}
+
+/// The statement of a list of statements that a place is in, the innermost one.
+pub(crate) fn statement_at(context: &Context<'_>, place: Span) -> Option<Span> {
+    missing_barrier::statements_around(context.shader, place)?
+        .last()
+        .map(|statement| statement.span)
 }

@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::{Span, StmtKind, Type};
 use shaderlint_linter::{Context, Finding, Label, NO_FIX, ShaderModel, Verdict};
-use shaderlint_simt::{Access, Collective, Elements, Half, Kind, Operator, Race, Shape};
+use shaderlint_simt::{Access, Collective, Elements, Half, Instance, Kind, Operator, Race, Shape};
 
 use crate::unit::{Unit, words};
 use crate::wave_form::NoFix;
@@ -251,19 +251,28 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     };
     let modulo = if scan.half.is_some() { " modulo 65536" } else { "" };
     let instances = instances(scan);
-    let mut races = context.analysis.races.iter();
-    let has_part = races.any(|race| race.has_part(scan) || is_written_within(context, race, scan));
-    // A race that is found for another bound need not be one for this.
-    let (beside, apart) = match (has_part, scan.instances.is_empty()) {
-        (true, true) => (" by itself, though other statements race with it", ""),
-        (true, false) => (
-            " by itself",
-            " (races with other statements are reported separately)",
+    let races = context.analysis.races.iter();
+    let mut races = races.filter(|race| race.has_part(scan) || is_written_within(context, race, scan));
+    // A race that is found for another bound is none for this.
+    let is_for_others = |race: &Race| {
+        let mut bounds = race.given.iter();
+        let is_other = |given: &Instance| {
+            let mut own = scan.instances.iter();
+            own.any(|own| own.bound == given.bound && own.value != given.value)
+        };
+        bounds.any(is_other)
+    };
+    let (freely, apart) = match (races.clone().next().is_some(), races.all(is_for_others)) {
+        (true, true) => (
+            "race-free",
+            " (another number of passes has a race, which is reported separately)",
         ),
-        (false, _) if scan.is_amid_unordered_reads => {
-            (" by itself, though other statements may race with it", "")
-        }
-        (false, _) => ("", ""),
+        (true, false) => ("once the race that is reported on its array is gone", ""),
+        (false, _) if scan.is_amid_unordered_reads => (
+            "whatever is found by reads that no barrier is known to order with it",
+            "",
+        ),
+        (false, _) => ("race-free", ""),
     };
     let given = if scan.presumes {
         ", for inputs for which all threads reach its barriers"
@@ -271,7 +280,7 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
         ""
     };
     format!(
-        "proved: {output} ends as {combined}{modulo}{for_all}{afresh}, race-free{beside}{up_to}{given}{instances}{apart}"
+        "proved: {output} ends as {combined}{modulo}{for_all}{afresh}, {freely}{up_to}{given}{instances}{apart}"
     )
 }
 

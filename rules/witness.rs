@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::{FileId, Global, GlobalId, Intrinsic, Span, Type, statements};
 use shaderlint_linter::Context;
-use shaderlint_simt::Iteration;
+use shaderlint_simt::{Around, Iteration, Point};
 
 use crate::missing_barrier::is_barrier;
 
@@ -20,19 +20,72 @@ pub(crate) fn element(context: &Context<'_>, array: GlobalId, index: impl std::f
     }
 }
 
-/// The pass in which it happens, to be put after the words for when.
-pub(crate) fn pass(iteration: Option<&Iteration>) -> String {
-    iteration.map_or(String::new(), |iteration| {
+/// The passes of loops in which it happens, to be put after the words for when.
+pub(crate) fn pass(context: &Context<'_>, around: &[Around]) -> String {
+    let passes = around.iter().rev().filter_map(|around| match around {
+        Around::Pass { of, iteration } => Some((*of, iteration)),
+        Around::Call(_) => None,
+    });
+    let is_only = passes.clone().count() == 1;
+    let passes = passes.map(|(of, iteration)| {
         let number = u64::from(iteration.number) + 1;
+        let line = if is_only {
+            String::new()
+        } else {
+            format!(" {}", on_lines(context, &[of], of))
+        };
         let variable = iteration.variable.as_ref();
         let value = variable.map_or(String::new(), |(name, value)| format!(", {name} = {value}"));
-        format!(" (pass {number} of the loop{value})")
-    })
+        format!("pass {number} of the loop{line}{value}")
+    });
+    let passes: Vec<String> = passes.collect();
+    if passes.is_empty() {
+        return String::new();
+    }
+    format!(" ({})", passes.join(", in "))
+}
+
+/// `in pass 2 of the loop on line 24 (row = 1)`, of passes and calls that are not the same for two places, from the
+/// innermost on.
+pub(crate) fn inside(context: &Context<'_>, around: &[Around], place: Span) -> String {
+    let around = around.iter().rev().map(|around| match around {
+        Around::Call(call) => format!("in the call {}", on_lines(context, &[*call], place)),
+        Around::Pass { of, iteration } => {
+            let line = on_lines(context, &[*of], place);
+            let number = u64::from(iteration.number) + 1;
+            format!("in pass {number} of the loop {line}{}", value(iteration))
+        }
+    });
+    around.collect::<Vec<String>>().join(", ")
+}
+
+/// ` (row = 1)`
+pub(crate) fn value(iteration: &Iteration) -> String {
+    let variable = iteration.variable.as_ref();
+    variable.map_or(String::new(), |(name, value)| format!(" ({name} = {value})"))
+}
+
+/// As many of these two have in common, from the outermost on.
+pub(crate) fn in_common(one: &[Around], other: &[Around]) -> usize {
+    one.iter()
+        .zip(other)
+        .take_while(|(one, other)| one == other)
+        .count()
 }
 
 /// Between which barriers something at `place` happens, by the last one before; `None` in a kernel without any.
-pub(crate) fn when(context: &Context<'_>, since: Option<Span>, place: Span) -> Option<String> {
-    let Some(barrier) = since else {
+/// `around` is what is around each thing that happens: of a barrier in another pass or call, that is named.
+pub(crate) fn when(
+    context: &Context<'_>,
+    since: Option<&Point>,
+    place: Span,
+    around: &[&[Around]],
+) -> Option<String> {
+    let Some(Point {
+        span: barrier,
+        around: of_barrier,
+    }) = since
+    else {
         let mut bodies = context.reached().filter_map(|function| function.body.as_deref());
         let has_barrier = bodies.any(|body| statements(body).any(is_barrier));
         return has_barrier.then(|| "before the first barrier".to_owned());
@@ -44,9 +97,24 @@ pub(crate) fn when(context: &Context<'_>, since: Option<Span>, place: Span) -> O
         Some(intrinsic) if intrinsic.is_group_barrier() => "barrier",
         _ => "statement",
     };
+    let known = around.iter().map(|around| in_common(of_barrier, around)).min();
+    let known = known.unwrap_or_default();
+    let is_named = |of: &Span| {
+        let mut loops = around.iter().filter_map(|around| around.get(known));
+        loops.any(|around| matches!(around, Around::Pass { of: named, .. } if named == of))
+    };
+    let own = match &of_barrier[known..] {
+        [] => String::new(),
+        [Around::Pass { of, iteration }, rest @ ..] if is_named(of) => {
+            let inside = inside(context, rest, place);
+            let space = if inside.is_empty() { "" } else { " " };
+            format!("{space}{inside} of pass {}", u64::from(iteration.number) + 1)
+        }
+        own => format!(" {}", inside(context, own, place)),
+    };
     Some(format!(
-        "after the {what} {}",
-        on_lines(context, &[barrier], place)
+        "after the {what} {}{own}",
+        on_lines(context, &[*barrier], place)
     ))
 }
 

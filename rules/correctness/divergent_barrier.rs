@@ -24,11 +24,12 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
     let Divergence { here, away, .. } = divergence;
     let given = given(divergence);
-    let pass = witness::pass(divergence.iteration.as_ref());
+    let pass = witness::pass(context, &divergence.around);
     // Where there was no barrier before, this one is the first: that goes without saying.
     let when = divergence
         .since
-        .and_then(|since| witness::when(context, Some(since), divergence.span));
+        .as_ref()
+        .and_then(|since| witness::when(context, Some(since), divergence.span, &[&divergence.around]));
     let when = when.map_or(String::new(), |when| format!(" {when}"));
     let returns = |place: Span| {
         words(place.slice(&context.shader.text))

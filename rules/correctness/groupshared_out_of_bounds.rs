@@ -39,8 +39,13 @@ fn finding(context: &Context<'_>, outside: &OutOfBounds) -> Finding {
             "a read outside an array gives an undefined value, and a resource is written with it",
         )
     };
-    let pass = witness::pass(outside.iteration.as_ref());
-    let when = witness::when(context, outside.since, outside.access.span);
+    let pass = witness::pass(context, &outside.access.around);
+    let when = witness::when(
+        context,
+        outside.since.as_ref(),
+        outside.access.span,
+        &[&outside.access.around],
+    );
     let when = when.map_or(String::new(), |when| format!(" {when}"));
     Finding {
         rule: RULE.id,

@@ -1,9 +1,11 @@
 //! `groupshared-race`: two threads, one cell, one barrier interval, at least one write.
 
 use shaderlint_linter::{Category, Context, Finding, Label, NO_FIX, Rule, Verdict};
-use shaderlint_simt::{Access, Race};
+use shaderlint_simt::Race;
 
-use crate::{missing_barrier, races, witness};
+use crate::missing_barrier::NoBarrier;
+use crate::races::{Told, verb};
+use crate::{advice, missing_barrier, races, witness};
 
 pub(crate) const RULE: Rule = Rule {
     id: "groupshared-race",
@@ -17,42 +19,66 @@ pub(crate) const RULE: Rule = Rule {
 fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let first = findings.len();
     let mut in_vain = Vec::new();
-    for lines in races::told_together(context, &RULE) {
-        let fix = context.wants_fixes.then(|| missing_barrier::fix(context, &lines));
-        let is_one_enough = match &fix {
-            Some(Ok((_, ends_all))) => *ends_all,
-            _ => races::one_place_is_between(&lines),
-        };
-        let Some(mut finding) = finding(context, &lines, is_one_enough) else {
+    let mut ends_all = None;
+    for told in races::told_together(context, &RULE) {
+        let Some(mut finding) = finding(context, &told) else {
             continue;
         };
-        match fix.transpose() {
-            Ok(fix) => finding.fix = fix.map(|(fix, _)| fix),
-            Err(reason @ (missing_barrier::NO_PLACE | missing_barrier::NO_PLACE_FOR_ANY)) => {
-                in_vain.push((findings.len(), reason));
+        let mut lines = told.lines.clone();
+        if let Some(first) = lines.first_mut() {
+            first.extend(&told.others);
+        }
+        let races = lines.concat();
+        let barrier = context.wants_fixes.then(|| missing_barrier::fix(context, &lines));
+        let ends_these = matches!(&barrier, Some(Ok(barrier)) if barrier.ends_these);
+        if context.wants_fixes && !ends_these {
+            let advice = advice::proved(context, &races);
+            finding
+                .notes
+                .extend(advice.or_else(|| Some(advice::order(context, races.first()?))));
+        }
+        match barrier {
+            Some(Ok(barrier)) => {
+                if barrier.ends_all {
+                    ends_all.get_or_insert(findings.len());
+                }
+                finding.fix = Some(barrier.fix);
             }
-            Err(reason) => finding.notes.push(format!("{NO_FIX}{reason}")),
+            Some(Err(reason @ NoBarrier::NoPlace { .. })) => in_vain.push((findings.len(), reason)),
+            Some(Err(reason)) => finding.notes.push(format!("{NO_FIX}{}", reason.text())),
+            None => {}
         }
         findings.push(finding);
     }
-    let ends_all = |finding: &&Finding| finding.fix.as_ref().is_some_and(missing_barrier::ends_all);
-    let ended = findings.iter().skip(first).find(ends_all);
+    let ended = ends_all
+        .filter(|ends_all| *ends_all >= first)
+        .and_then(|other| findings.get(other));
     let ended = ended.map(|other| format!("the barrier that ends the {} ends this one too", other.message));
     for (finding, reason) in in_vain {
         if let Some(finding) = findings.get_mut(finding) {
-            let reason = ended.as_deref().unwrap_or(reason);
+            let reason = ended.as_deref().unwrap_or(reason.text());
             finding.notes.push(format!("{NO_FIX}{reason}"));
         }
     }
 }
 
-fn finding(context: &Context<'_>, lines: &[Vec<&Race>], is_one_enough: bool) -> Option<Finding> {
+fn finding(context: &Context<'_>, told: &Told<'_>) -> Option<Finding> {
+    let lines = &told.lines;
     let race = *lines.first()?.first()?;
     let array = context.global(race.array);
     let cell = witness::element(context, race.array, race.index);
-    let mut notes = vec![meeting(context, race, &cell)];
+    let raced_on = match (race.wave_size, array) {
+        (Some(_), Some(array)) => array.name.clone(),
+        _ => cell.clone(),
+    };
+    let mut notes = vec![met(context, race)];
     notes.extend(races::further(context, lines));
-    notes.push(races::mistaken(context, lines).unwrap_or_else(|| advice(race, is_one_enough)));
+    notes.extend(told.on_others(context));
+    notes.extend(races::mistaken(context, lines));
+    // A wave has at most 128 lanes, and mostly 32 or 64.
+    if race.first.thread / 64 == race.second.thread / 64 {
+        notes.push("threads of one wave are not promised to run in lock-step".to_owned());
+    }
     let mut secondary = Vec::new();
     if race.first.span != race.second.span {
         secondary.push(Label {
@@ -75,7 +101,7 @@ fn finding(context: &Context<'_>, lines: &[Vec<&Race>], is_one_enough: bool) -> 
     Some(Finding {
         rule: RULE.id,
         entry: context.entry,
-        message: format!("data race on {cell}"),
+        message: format!("data race on {raced_on}"),
         shape: None,
         verdict: Verdict::Racy,
         primary: Label {
@@ -88,58 +114,21 @@ fn finding(context: &Context<'_>, lines: &[Vec<&Race>], is_one_enough: bool) -> 
     })
 }
 
-fn verb(access: &Access) -> &'static str {
-    if access.is_write { "writes" } else { "reads" }
-}
-
-/// The two accesses and when they happen. The one that reads is named first.
-fn meeting(context: &Context<'_>, race: &Race, cell: &str) -> String {
-    let (one, other) = if race.first.is_write && !race.second.is_write {
-        (&race.second, &race.first)
-    } else {
-        (&race.first, &race.second)
-    };
-    let when = match witness::when(context, race.since, race.second.span) {
-        Some(when) => format!("both {when}"),
-        None => "with no barrier between them".to_owned(),
-    };
-    let pass = witness::pass(race.iteration.as_ref());
+/// The two accesses, when they happen and for which inputs.
+fn met(context: &Context<'_>, race: &Race) -> String {
     let given = race.given.iter().enumerate().map(|(number, instance)| {
         let before = if number == 0 { "; for" } else { "," };
         format!("{before} {} = {}", instance.bound, instance.value)
     });
     let led = race.led.map_or_else(String::new, |thread| {
-        format!("; data lead thread {thread} to this element, and any other one is touched as well")
+        format!("; thread {thread}'s index depends on data, and other threads access every element")
+    });
+    let waves = race.wave_size.map_or_else(String::new, |size| {
+        format!("; these are the numbers in waves of {size} lanes")
     });
     format!(
-        "thread {} {} {cell} while thread {} {} it, {when}{pass}{}{led}",
-        one.thread,
-        verb(one),
-        other.thread,
-        verb(other),
+        "{}{}{led}{waves}",
+        races::meeting(context, race),
         given.collect::<String>(),
     )
-}
-
-fn advice(race: &Race, is_one_enough: bool) -> String {
-    if !is_one_enough {
-        return "put a GroupMemoryBarrierWithGroupSync() after each of these steps, where every thread of the group \
-                reaches it; threads of one wave are not promised to run in lock-step"
-            .to_owned();
-    }
-    let advice = match (race.first.is_write, race.second.is_write) {
-        (true, true) => {
-            "which value stays is undefined: let one thread write the cell, or put \
-             GroupMemoryBarrierWithGroupSync() between the writes"
-        }
-        _ if race.first.span == race.second.span => {
-            "read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write; threads of one wave \
-             are not promised to run in lock-step"
-        }
-        _ => {
-            "put a GroupMemoryBarrierWithGroupSync() between the read and the write; threads of one wave are not \
-             promised to run in lock-step"
-        }
-    };
-    advice.to_owned()
 }

@@ -22,8 +22,13 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
 fn finding(context: &Context<'_>, found: &Uninitialised) -> Finding {
     let element = witness::element(context, found.array, found.index);
     let thread = found.read.thread;
-    let pass = witness::pass(found.iteration.as_ref());
-    let when = witness::when(context, found.since, found.read.span);
+    let pass = witness::pass(context, &found.read.around);
+    let when = witness::when(
+        context,
+        found.since.as_ref(),
+        found.read.span,
+        &[&found.read.around],
+    );
     let when = when.map_or(String::new(), |when| format!(" {when}"));
     let mut secondary = vec![Label {
         place: found.used,

@@ -4,7 +4,7 @@ use shaderlint_hlsl::Span;
 use shaderlint_linter::{Category, Context, Finding, Label, Rule, Verdict};
 use shaderlint_simt::{LaneMap, OutOfBounds, Race, WaveDependence, WaveEffect};
 
-use crate::witness;
+use crate::{races, witness};
 
 pub(crate) const RULE: Rule = Rule {
     id: "wave-size-assumption",
@@ -73,8 +73,9 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
 fn outside(context: &Context<'_>, access: &OutOfBounds, waves: &str) -> (String, Span, String) {
     let element = witness::element(context, access.array, access.index);
     let verb = if access.access.is_write { "writes" } else { "reads" };
-    let pass = witness::pass(access.iteration.as_ref());
-    let when = witness::when(context, access.since, access.access.span);
+    let around = &access.access.around;
+    let pass = witness::pass(context, around);
+    let when = witness::when(context, access.since.as_ref(), access.access.span, &[around]);
     let when = when.map_or(String::new(), |when| format!(", {when}"));
     let seen = format!(
         "thread {} {verb} {element}, outside the array{when}{pass}",
@@ -88,18 +89,15 @@ fn outside(context: &Context<'_>, access: &OutOfBounds, waves: &str) -> (String,
 }
 
 fn races(context: &Context<'_>, race: &Race, waves: &str) -> (String, Span, String) {
-    let element = witness::element(context, race.array, race.index);
-    let pass = witness::pass(race.iteration.as_ref());
-    let when = witness::when(context, race.since, race.second.span);
-    let when = when.map_or(String::new(), |when| format!(" {when}"));
-    let seen = format!(
-        "threads {} and {} both touch {element}{when}{pass}, one of them writes, and no barrier is between",
-        race.first.thread, race.second.thread
-    );
+    // In waves of other sizes another element may be the one.
+    let raced_on = match (race.wave_size, context.global(race.array)) {
+        (Some(_), Some(array)) => array.name.clone(),
+        _ => witness::element(context, race.array, race.index),
+    };
     (
-        format!("data race on {element} in {waves}"),
+        format!("data race on {raced_on} in {waves}"),
         race.second.span,
-        seen,
+        races::meeting(context, race),
     )
 }
 

@@ -153,21 +153,33 @@ const TAIL: &str = "g[gi] = Src[gi];\nGroupMemoryBarrierWithGroupSync();\nif (gi
 
 #[test]
 fn races_between_the_same_barriers_are_one_finding() {
-    let advice = "put a GroupMemoryBarrierWithGroupSync() after each of these steps, where every thread of the group \
-                  reaches it; threads of one wave are not promised to run in lock-step";
-    let why = "no automatic fix: too many accesses race to tell what one barrier does";
+    let pairs = "2 pairs of accesses race like that";
+    let advice = |lines: &str| {
+        format!(
+            "threads of one wave are not promised to run in lock-step\nhelp: put a GroupMemoryBarrierWithGroupSync() before \
+             each of {lines}; on {lines}, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write; \
+             take the barriers out of the condition on line 9, and guard what comes before and after separately (tried \
+             out: this race is gone then, and nothing else comes up)"
+        )
+    };
+    let why = "no automatic fix: more than 8 pairs of accesses race";
     let head = "11: data race on g[8]\nthread 0 reads g[8] while thread 8 writes it, both after the barrier on line 8";
     let both = "lines 12 and 13 read what other threads write as well, with no barrier between";
     assert_eq!(
         said(&kernel("", TAIL)),
-        [format!("{head}\n{both}\n{advice}\n{why}")]
+        [format!(
+            "{head}\n{both}\n{pairs}\n{}\n{why}",
+            advice("lines 11 to 13")
+        )]
     );
 
     // A comment is about its own line.
     let comment = " // shaderlint: allow(groupshared-race): one line";
     let one = "line 13 reads what other threads write as well, with no barrier between";
     let allowed = kernel("", &TAIL.replace("/**/", comment));
-    assert_eq!(said(&allowed), [format!("{head}\n{one}\n{advice}\n{why}")]);
+    // What ends the others ends it too.
+    let all = advice("lines 11 to 13");
+    assert_eq!(said(&allowed), [format!("{head}\n{one}\n{pairs}\n{all}\n{why}")]);
     let first = kernel("", &TAIL.replace("+ 8];", &format!("+ 8];{comment}")));
     let left = said(&first);
     assert!(
@@ -213,27 +225,139 @@ fn a_barrier_that_ends_one_of_them_is_offered() {
 #[test]
 fn a_memory_barrier_is_no_barrier() {
     let noted = |body: &str| said(&kernel("", body)).concat();
-    let of_group = "GroupMemoryBarrier() on line 8 orders memory and does not make threads wait: use \
-                    GroupMemoryBarrierWithGroupSync()";
+    let of_group = "the GroupMemoryBarrier() on line 8 orders memory but does not make threads wait\n";
     let said = noted("g[gi] = Src[gi];\nGroupMemoryBarrier();\nOut[gi] = g[63 - gi];");
     assert!(
         said.contains(of_group) && said.contains("with no barrier between them"),
         "{said}"
     );
     let said = noted("g[gi] = Src[gi];\nAllMemoryBarrier();\nOut[gi] = g[63 - gi];");
-    assert!(said.contains("use AllMemoryBarrierWithGroupSync()"), "{said}");
+    assert!(
+        said.contains("the AllMemoryBarrier() on line 8 orders memory but"),
+        "{said}"
+    );
     let said = noted("g[gi] = Src[gi];\nDeviceMemoryBarrier();\nOut[gi] = g[63 - gi];");
-    assert!(said.contains("orders device memory and does"), "{said}");
-    assert!(said.contains("use GroupMemoryBarrierWithGroupSync()"), "{said}");
+    assert!(said.contains("orders device memory but does"), "{said}");
     // In the rest of a loop.
     let said = noted(&format!(
         "for (uint i = 0; i < 4; ++i) {{\ng[gi] = gi + i;\n{BARRIER}\nOut[gi] = g[63 - gi];\nGroupMemoryBarrier();\n}}"
     ));
     assert!(said.contains("GroupMemoryBarrier() on line 11 orders"), "{said}");
+    // In a helper, and behind a condition.
+    let helper = "void Flush() {\nGroupMemoryBarrier();\n}";
+    let text = kernel(
+        helper,
+        "g[gi] = Src[gi];\nif (n > 3) Flush();\nOut[gi] = g[63 - gi];",
+    );
+    let said = self::said(&text).concat();
+    assert!(said.contains("GroupMemoryBarrier() on line 4 orders"), "{said}");
     // Not between the two.
     let said = noted("GroupMemoryBarrier();\ng[gi] = Src[gi];\nOut[gi] = g[63 - gi];\nGroupMemoryBarrier();");
+    assert!(!said.contains("orders memory"), "{said}");
+}
+
+/// The body as `--fix` leaves it.
+fn fixed(body: &str) -> String {
+    let settled = settle(kernel("", body).as_bytes(), true, lint, |findings| findings);
+    let text = String::from_utf8_lossy(&settled.text).into_owned();
+    text.lines().skip(6).collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_memory_barrier_between_becomes_one_that_threads_wait_at() {
+    let of = |name: &str| fixed(&format!("g[gi] = Src[gi];\n{name}();\nOut[gi] = g[63 - gi];"));
+    assert!(of("GroupMemoryBarrier").contains("; GroupMemoryBarrierWithGroupSync(); Out"));
+    assert!(of("AllMemoryBarrier").contains("; AllMemoryBarrierWithGroupSync(); Out"));
+    assert!(of("DeviceMemoryBarrier").contains("; AllMemoryBarrierWithGroupSync(); Out"));
+    // One that only some threads pass stays, and a barrier goes where all do.
+    let some = fixed("g[gi] = Src[gi];\nif (gi < 9) GroupMemoryBarrier();\nOut[gi] = g[63 - gi];");
     assert!(
-        said.contains("between the read and the write") && !said.contains("orders memory"),
-        "{said}"
+        some.contains("GroupMemoryBarrier(); GroupMemoryBarrierWithGroupSync(); Out"),
+        "{some}"
+    );
+}
+
+/// What is said of how to end a race is tried out, and nothing is said where it was not.
+#[test]
+fn advice_is_tried_out() {
+    let help = |body: &str| {
+        let said = said(&kernel("", body)).concat();
+        let help = said.lines().find(|line| line.starts_with("help: "));
+        help.unwrap_or_default().to_owned()
+    };
+    let separately = ", and guard what comes before and after separately (tried out: this race is gone then, and nothing \
+                      else comes up)";
+    assert_eq!(
+        help(&format!(
+            "g[gi] = Src[gi];\n{BARRIER}\nif (gi < 32)\n{{\nuint v = g[gi + 1];\ng[gi] = v;\n}}"
+        )),
+        format!(
+            "help: put a {} before line 12; take the barrier out of the condition on line 9{separately}",
+            &BARRIER[..33]
+        )
+    );
+    // Other threads have left; are in the other arm; go through a loop of their own.
+    assert_eq!(
+        help("g[gi] = Src[gi];\nif (gi > 60) return;\nOut[gi] = g[60 - gi];"),
+        ""
+    );
+    assert_eq!(
+        help("if (gi < 32) g[gi] = Src[gi]; else Out[gi] = g[63 - gi];"),
+        ""
+    );
+    assert_eq!(
+        help(&format!(
+            "g[gi] = Src[gi];\n{BARRIER}\nfor (uint i = 0; i < gi; ++i)\n{{\nuint v = g[i];\ng[gi] += v;\n}}"
+        )),
+        ""
+    );
+    // What would be another race, or an `else` that comes to be before the barrier.
+    assert_eq!(
+        help(&format!(
+            "g[gi] = Src[gi];\n{BARRIER}\nif (gi < 32)\n{{\nuint v = g[gi + 32];\ng[gi] = v;\n}}\nelse g[gi - 32] = 1;"
+        )),
+        ""
+    );
+}
+
+/// Which two accesses, of which passes and calls, and after which barrier.
+#[test]
+fn each_access_is_told_with_its_own_pass() {
+    let met = |declarations: &str, body: &str| {
+        let said = said(&kernel(declarations, body));
+        said.first()
+            .and_then(|said| said.lines().nth(1))
+            .unwrap_or_default()
+            .to_owned()
+    };
+    // Two barriers a pass: the last one before both is the second of pass 2.
+    assert_eq!(
+        met(
+            "",
+            &format!(
+                "for (uint i = 0; i < 4; ++i)\n{{\nif (i == 2)\ng[gi] = i;\n{BARRIER}\nh[gi] = i;\n{BARRIER}\n\
+                 if (i == 1)\nOut[gi] = g[63 - gi];\n}}"
+            )
+        ),
+        "thread 63 reads g[0] in pass 2 of the loop on line 7 (i = 1) while thread 0 writes it in pass 3 (i = 2), both \
+         after the barrier on line 13 of pass 2"
+    );
+    // After the loop.
+    assert_eq!(
+        met(
+            "",
+            &format!("for (uint i = 0; i < 3; ++i)\n{{\n{BARRIER}\ng[gi] = i;\n}}\nOut[gi] = g[63 - gi];")
+        ),
+        "thread 0 reads g[63] while thread 63 writes it in pass 3 of the loop on line 7 (i = 2), both after the barrier \
+         on line 9 in pass 3 of the loop on line 7 (i = 2)"
+    );
+    // In the third call of a helper, in a loop.
+    assert_eq!(
+        met(
+            "void Put(uint i, uint v) {\ng[i] = v;\n}",
+            &format!("Put(gi, 1);\n{BARRIER}\nPut(gi, 2);\nPut(63 - gi, gi);\nOut[gi] = g[gi];")
+        ),
+        "thread 0 writes g[0] in the call on line 11 while thread 63 writes it in the call on line 12, both after the \
+         barrier on line 10"
     );
 }

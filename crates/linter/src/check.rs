@@ -123,7 +123,7 @@ fn check_analyses(
             .iter_mut()
             .find(|other| other.rule == diagnostic.rule && other.primary.place == diagnostic.primary.place);
         match known {
-            Some(known) => known.kernels.extend(diagnostic.kernels),
+            Some(known) => known.is_also_in(diagnostic.kernels),
             None => report.findings.push(diagnostic),
         }
     }

@@ -74,6 +74,15 @@ impl Diagnostic {
         withdraw(&mut self.fix, &mut self.notes, why);
     }
 
+    /// Notes further kernels in whose runs it was found.
+    pub fn is_also_in(&mut self, kernels: Vec<String>) {
+        for kernel in kernels {
+            if !self.kernels.contains(&kernel) {
+                self.kernels.push(kernel);
+            }
+        }
+    }
+
     /// The notes, and the proof that the fix rests on.
     pub fn evidence(&self) -> impl Iterator<Item = &str> {
         let proof = self.fix.iter().filter_map(|fix| fix.proof.as_ref());

@@ -400,6 +400,13 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
     looked.included = included.collect();
     looked.report = union.report;
     for finding in &mut looked.report.findings {
+        if let (Category::Correctness, [first, _, ..]) = (finding.category, finding.kernels.as_slice()) {
+            let kernels = finding.kernels.join(", ");
+            let note = format!("found in the kernels {kernels}; what is told is of {first}");
+            finding.notes.push(note);
+        }
+    }
+    for finding in &mut looked.report.findings {
         if finding.primary.place.file != FileId(0) {
             // What another file makes of the same lines may be something else.
             let kernels = finding.kernels.join(", ");

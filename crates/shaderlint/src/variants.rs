@@ -61,7 +61,10 @@ impl Reading {
         };
         self.report.allowed.retain(|one| is_built(&one.finding));
         let findings = std::mem::take(&mut self.report.findings);
-        let (findings, unbuilt): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_built);
+        let (mut findings, unbuilt): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_built);
+        for finding in &mut findings {
+            finding.kernels.retain(|name| !self.unbuilt.contains(name));
+        }
         self.report.findings = findings;
         if self.is_cut { unbuilt } else { Vec::new() }
     }

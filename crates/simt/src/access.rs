@@ -2,13 +2,14 @@
 
 use std::num::NonZeroU32;
 
-use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Span, Type};
+use shaderlint_hlsl::{GlobalId, Span, Type};
 
-use crate::finding::{Access, Iteration, Race, Under};
+use crate::finding::{Access, Race, Under};
 use crate::host::Within;
 use crate::machine::Machine;
-use crate::memory::{Action, Conflict, Meeting, Pass, Site, Touch, Touches};
+use crate::memory::{Action, Conflict, Meeting, Site, Touch, Touches};
 use crate::terms::column::{Column, Mask};
+use crate::terms::sample::Inputs;
 use crate::terms::value::{Op, Value};
 
 /// Pairs of values written at the same two places that are compared.
@@ -27,22 +28,14 @@ struct Condition {
 impl Machine<'_> {
     /// A new site for an access at `span`, in the current pass of the innermost loop.
     pub fn site(&mut self, span: Span) -> u32 {
-        let frame = &self.state.frame;
-        let pass = frame.loops.last().map(|innermost| Pass {
-            number: innermost.number,
-            variable: innermost.variable.and_then(|local| {
-                let column = frame.locals.get(local.0 as usize)?.first()?;
-                let value = column.uniform(self.state.active)?.known()?;
-                Some((frame.function, local, value))
-            }),
-        });
         let shared_guard = self.shared_guard();
         self.sites.push(Site {
             span,
-            pass,
+            position: self.position(),
             doubtful: self.state.doubtful,
             shared_guard,
-            since: self.state.since,
+            since: self.state.since.clone(),
+            fences: u32::try_from(self.state.passed.len()).unwrap_or(u32::MAX),
             epoch: self.state.epoch,
             waited: self.state.waited.and(self.state.active) != Mask::EMPTY,
             exchanges: self.state.exchanges,
@@ -52,18 +45,15 @@ impl Machine<'_> {
         (self.sites.len() - 1) as u32
     }
 
-    /// The pass of the innermost loop around a site.
-    pub fn iteration_at(&self, site: u32) -> Option<Iteration> {
-        let pass = self.sites.get(site as usize)?.pass?;
-        let name = |(function, local, value): (FunctionId, LocalId, u32)| {
-            let function = self.shader.functions.get(function.0 as usize)?;
-            let variable = function.locals.get(local.0 as usize)?;
-            Some((variable.name.clone(), value))
-        };
-        Some(Iteration {
-            number: pass.number,
-            variable: pass.variable.and_then(name),
-        })
+    /// The memory barriers that the run passed between two sites.
+    fn fences_between(&self, first: u32, second: u32) -> Vec<Span> {
+        let passed = |site: u32| Some(self.sites.get(site as usize)?.fences as usize);
+        let between = passed(first).zip(passed(second));
+        let between = between.and_then(|(first, second)| self.state.passed.get(first..second));
+        let mut fences = between.unwrap_or_default().to_vec();
+        fences.sort_unstable();
+        fences.dedup();
+        fences
     }
 
     /// A number for the guard, if the active threads all have the same.
@@ -168,10 +158,11 @@ impl Machine<'_> {
                 thread: u32::from(touch.thread),
                 is_write,
                 span,
+                around: Vec::new(),
             }
         };
-        let first_access = access(first, conflict.first_writes);
-        let second_access = access(second, conflict.second_writes);
+        let mut first_access = access(first, conflict.first_writes);
+        let mut second_access = access(second, conflict.second_writes);
         let places = (array, first_access.span, second_access.span);
         if (values.is_some() || !conditional.is_empty()) && !self.may_ask(places) {
             return;
@@ -179,21 +170,38 @@ impl Machine<'_> {
         let Some(condition) = self.condition_of(&conditional) else {
             return;
         };
-        if !self.is_seen_to_race(&condition, values, conflict.first_writes) {
+        let Some(seed) = self.seed_of_race(&condition, values, conflict.first_writes) else {
             return;
-        }
+        };
         if self.report.race_places.insert(places) {
+            let around = |machine: &Self, touch: Touch| {
+                let site = machine.sites.get(touch.site as usize);
+                site.map_or_else(Vec::new, |site| machine.around(&site.position))
+            };
+            first_access.around = around(self, first);
+            second_access.around = around(self, second);
+            let mut given = condition.within.atoms;
+            if condition.guard.is_none() {
+                // That all threads have stayed is no condition of either.
+                given.extend(self.state.stays.iter().copied());
+            }
             let race = Race {
                 array,
                 index: self.element_of(array, conflict.cell),
                 first: first_access,
                 second: second_access,
                 interval: self.state.interval,
-                since: self.state.since,
-                iteration: self.iteration_at(second.site),
+                since: self.state.since.as_deref().cloned(),
+                fences: self.fences_between(first.site, second.site),
                 condition: condition.said,
                 given: condition.within.said,
-                led: conflict.led.map(u32::from),
+                led: conflict.led.map(|(thread, _)| u32::from(thread)),
+                wave_size: None,
+                is_met_otherwise: false,
+                inputs: Inputs {
+                    seed: conflict.led.map_or(seed, |(_, seed)| seed),
+                    given,
+                },
             };
             self.report.races.push(race);
         }
@@ -256,19 +264,21 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether there are inputs for which the condition holds and the two accesses are a race: a write of what is there
-    /// already changes nothing for anybody, and two writes whose values are not understood may well be of one value.
-    fn is_seen_to_race(
+    /// The seed of inputs for which the condition holds and the two accesses are a race: a write of what is there already
+    /// changes nothing for anybody, and two writes whose values are not understood may well be of one value.
+    fn seed_of_race(
         &self,
         condition: &Condition,
         values: Option<&[Value; 2]>,
         are_both_writes: bool,
-    ) -> bool {
+    ) -> Option<u64> {
         let (guard, given) = (condition.guard.as_ref(), &condition.within.atoms);
         match (values, guard) {
-            (Some([new, old]), _) => self.terms.seen_to_differ(new, old, are_both_writes, guard, given),
-            (None, Some(guard)) => self.terms.seen_to_hold(guard, given),
-            (None, None) => true,
+            (Some([new, old]), _) => self
+                .terms
+                .seed_of_difference([new, old], are_both_writes, guard, given),
+            (None, Some(guard)) => self.terms.seed_that_holds(guard, given),
+            (None, None) => Some(1),
         }
     }
 

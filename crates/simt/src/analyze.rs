@@ -6,12 +6,14 @@ use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
 
 use crate::bounds::{self, Bound};
 use crate::claim;
-use crate::finding::{Analysis, Collective, Instance, Iteration, OutOfBounds, Race};
+use crate::finding::{Analysis, Collective, Instance, OutOfBounds, Race};
 use crate::leftover::withdraw_unused;
 use crate::machine::{BUDGET, FIRST_WORK, MAX_WORK, Machine, Read};
 use crate::missed::is_for_other_waves;
 use crate::packing;
+use crate::replay::borne_out;
 use crate::shuffle;
+use crate::supposed::Supposed;
 use crate::terms::Terms;
 use crate::text::effects::{Effects, EffectsCache};
 use crate::text::named::Beginning;
@@ -63,6 +65,28 @@ pub fn analyze(shader: &Shader, entry: FunctionId) -> Analysis {
             .filter(|found| analysis.collectives.iter().all(|known| !overlap(known, found)));
         let news: Vec<Collective> = news.collect();
         analysis.collectives.extend(news);
+    }
+    analysis
+}
+
+/// What is found of a kernel with barriers that it does not have, defects alone.
+#[must_use]
+pub fn analyze_supposing(shader: &Shader, entry: FunctionId, supposed: &Supposed) -> Analysis {
+    let function = shader.functions.get(entry.0 as usize);
+    let group = function
+        .and_then(|function| function.group_size)
+        .unwrap_or_default();
+    let mut analysis = Analysis {
+        group_size: group,
+        ..Analysis::default()
+    };
+    if is_group(group) {
+        let effects = EffectsCache::default().of_function(shader, entry);
+        let seen = Seen {
+            supposed: Some(supposed),
+            ..Seen::default()
+        };
+        run(shader, entry, &effects, seen, &mut analysis);
     }
     analysis
 }
@@ -137,6 +161,8 @@ pub(crate) struct Seen<'s> {
     pub is_first_group: bool,
     /// Reads of groupshared memory that may find anything.
     pub finds_anything: Option<&'s BTreeSet<Read>>,
+    /// Barriers that the kernel does not have.
+    pub supposed: Option<&'s Supposed>,
 }
 
 impl<'s> Seen<'s> {
@@ -147,6 +173,7 @@ impl<'s> Seen<'s> {
         machine.open_windows(self.windows);
         machine.is_first_group = self.is_first_group;
         machine.finds_anything = self.finds_anything;
+        machine.supposed = self.supposed;
     }
 }
 
@@ -182,7 +209,7 @@ fn run(
             return unordered;
         };
         seen.by(&mut machine);
-        machine.prober.enabled = number == 0 || !analysis.collectives.is_empty();
+        machine.prober.enabled = seen.supposed.is_none() && (number == 0 || !analysis.collectives.is_empty());
         machine.prober.await_again(&analysis.collectives);
         machine.skims = skims;
         if number == 0 && windows.is_empty() {
@@ -203,7 +230,6 @@ fn run(
         unordered.append(&mut machine.unordered);
         if number == 0 {
             uses_waves = report.used_waves;
-            analysis.races = report.races;
             analysis.divergences = report.divergences;
             analysis.out_of_bounds = report.out_of_bounds;
             analysis.uninitialised = report.uninitialised;
@@ -211,31 +237,41 @@ fn run(
             analysis.steps = BUDGET - budget;
             analysis.collectives = machine.collectives(analysis.stopped.is_some().then_some(entry));
             let bounds = std::mem::take(&mut machine.bounds);
+            let likely = machine.likely_bounds();
+            let waves = machine.waves.clone();
+            let races = report.races;
+            let witnessed = |terms: &mut Terms| borne_out((shader, entry), terms, &waves, seen, races);
             if !bounds.is_empty() && !uses_waves {
-                let likely = machine.likely_bounds();
                 budget = budget.min(BUDGET / 4);
                 let known = std::mem::take(&mut analysis.collectives);
+                if seen.supposed.is_none() {
+                    analysis.collectives = instances(
+                        (shader, entry, group),
+                        &mut terms,
+                        (bounds.clone(), likely),
+                        (seen, skims),
+                        &mut budget,
+                    );
+                }
+                terms.forget_assumptions();
+                analysis.races = witnessed(&mut terms);
                 if windows.is_empty() && seen.finds_anything.is_none() {
                     let mut races =
                         races_in_passes((shader, entry, group), &mut terms, &bounds, (seen, skims));
                     races.retain(|race| analysis.races.iter().all(|known| !is_same_race(race, known)));
                     analysis.races.append(&mut races);
                 }
-                analysis.collectives = instances(
-                    (shader, entry, group),
-                    &mut terms,
-                    (bounds, likely),
-                    (seen, skims),
-                    &mut budget,
-                );
                 analysis
                     .collectives
                     .retain(|found| known.iter().all(|known| !overlap(known, found)));
                 analysis.collectives.extend(known);
                 break;
             }
+            analysis.races = witnessed(&mut terms);
+            for race in analysis.races.iter_mut().filter(|_| uses_waves) {
+                race.wave_size = Some(wave_size);
+            }
         } else {
-            let races = report.races;
             // What is found may rest on the wave size at hand, which is known in each run.
             // A kernel may choose by it which way to go: what this run did not come to, it says nothing of.
             let is_met = |scan: &Collective| {
@@ -246,6 +282,8 @@ fn run(
             let unmet = analysis.collectives.iter().filter(|scan| !is_met(scan));
             let unmet: Vec<(FunctionId, Span)> = unmet.map(|scan| (scan.function, scan.span)).collect();
             let collectives = machine.collectives(stopped.is_some().then_some(entry));
+            let waves = machine.waves.clone();
+            let races = borne_out((shader, entry), &mut terms, &waves, seen, report.races);
             let same_scan = |a: &Collective, b: &Collective| {
                 (a.span, a.function, a.kind, a.operator, a.half)
                     == (b.span, b.function, b.kind, b.operator, b.half)
@@ -259,13 +297,7 @@ fn run(
                 let Some(other) = races.iter().find(|other| is_same_race(race, other)) else {
                     return false;
                 };
-                // What is said of the pass holds at every wave size.
-                let other = other.iteration.as_ref();
-                race.iteration = race.iteration.take().and_then(|own| {
-                    let other = other.filter(|other| other.number == own.number)?;
-                    let variable = own.variable.filter(|own| other.variable.as_ref() == Some(own));
-                    Some(Iteration { variable, ..own })
-                });
+                race.is_met_otherwise |= !race.is_met_like(other);
                 true
             });
             analysis
@@ -290,6 +322,9 @@ fn run(
             break;
         }
     }
+    for race in &mut analysis.races {
+        race.wave_size = race.wave_size.filter(|_| race.is_met_otherwise);
+    }
     withdraw_unused(
         (shader, entry, group),
         &mut terms,
@@ -309,7 +344,12 @@ fn run(
     }
     // Waves can differ in what they do with groupshared memory alone; and where one run that leaves nothing out takes
     // too long, so do those that would be compared.
-    if uses_waves && windows.is_empty() && seen.finds_anything.is_none() && effects.touches_shared() && !skims
+    if uses_waves
+        && seen.supposed.is_none()
+        && windows.is_empty()
+        && seen.finds_anything.is_none()
+        && effects.touches_shared()
+        && !skims
     {
         let puts_together = effects.barrier;
         analysis.wave_dependence = packing::dependence(shader, entry, puts_together, &mut budget);
@@ -469,7 +509,10 @@ fn races_in_passes(
             }
         }
         if !races.is_empty() {
-            return races;
+            terms.forget_assumptions();
+            bounds::assume(terms, bounds, number);
+            let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
+            return borne_out((shader, entry), terms, &waves, seen, races);
         }
     }
     Vec::new()

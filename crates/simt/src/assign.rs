@@ -42,6 +42,7 @@ impl<'a> Machine<'a> {
             if target.ty == Type::Unknown {
                 kept = self.as_unknown(kept, &value.ty);
             }
+            self.suppose_within(target.span);
             self.store(&place, &kept, target.span)?;
             return Ok(kept);
         };
@@ -56,6 +57,7 @@ impl<'a> Machine<'a> {
         let old = self.convert(&old, &target.ty, &value.ty);
         let new = self.binary(op, value.ty.scalar(), &old, &operand);
         let new = self.convert(&new, &value.ty, &target.ty);
+        self.suppose_within(target.span);
         self.store(&place, &new, target.span)?;
         // Threads that each have a sum of their own have no total.
         let is_of_all = |column: &Column| column.uniform(self.state.active).is_some();

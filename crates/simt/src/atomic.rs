@@ -132,6 +132,7 @@ impl<'a> Machine<'a> {
                 continue;
             };
             let touch = touches.of(thread, self.state.guard.row());
+            let old = cells.get(cell as usize).cloned();
             let (Some(slot), Some(track)) = (cells.get_mut(cell as usize), tracks.get_mut(cell as usize))
             else {
                 self.report.unproved = true;
@@ -151,9 +152,18 @@ impl<'a> Machine<'a> {
                 (None, Some(step)) => self.terms.left_by(step, number_left, cell),
                 (_, None) => self.terms.fresh(),
             };
-            if let Some(conflict) = track.write(cell, interval, touch, false) {
-                let forgotten = std::mem::replace(slot, self.terms.fresh());
-                self.note_forgotten([&forgotten]);
+            let conflict = track.write(cell, interval, touch, false);
+            if let Some(old) = old.filter(|_| self.recorder.is_some()) {
+                // Whatever it adds, whoever else writes undoes it.
+                let new = self.terms.fresh();
+                self.record(array, (cell, touch), Some([old, new]));
+            }
+            if let Some(conflict) = conflict {
+                let (cells, _) = self.state.shared[number].open();
+                if let Some(slot) = cells.get_mut(cell as usize) {
+                    let forgotten = std::mem::replace(slot, self.terms.fresh());
+                    self.note_forgotten([&forgotten]);
+                }
                 self.conflict(array, conflict, None);
             }
         }

@@ -20,6 +20,7 @@ impl<'a> Machine<'a> {
             return Self::stop("calls nested too deeply", expr.span);
         }
         let mut frame = Frame::new(id, self.state.frame.depth + 1, self.state.guard.clone());
+        frame.caller = Some(self.caller(expr.span));
         let mut values: Vec<Option<Vec<Column>>> = Vec::new();
         let mut outs: Vec<(Place, LocalId, &'a Expr)> = Vec::new();
         for (parameter, argument) in function.parameters.iter().zip(arguments) {

@@ -152,6 +152,7 @@ impl<'a> Machine<'a> {
         let variable = loop_variable(l);
         let depth = self.state.frame.loops.len();
         self.state.frame.loops.push(LoopState {
+            span: Some(statement.span),
             breaks: Mask::EMPTY,
             continues: Mask::EMPTY,
             guard: self.state.guard.clone(),
@@ -396,6 +397,7 @@ impl<'a> Machine<'a> {
         // `break` leaves the switch; a `continue` inside belongs to the loop around.
         let outer = self.state.frame.loops.last().cloned();
         self.state.frame.loops.push(LoopState {
+            span: None,
             breaks: Mask::EMPTY,
             continues: Mask::EMPTY,
             guard: outer

@@ -10,10 +10,11 @@
 //! run goes on as if all stayed: where only some do the kernel means nothing, and where none does nothing happens.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use shaderlint_hlsl::{Expr, ExprKind, Loop, Scalar, Span, Stmt, StmtKind};
 
-use crate::finding::{Divergence, HostValue};
+use crate::finding::{Divergence, HostValue, Point};
 use crate::host::MANY;
 use crate::machine::Machine;
 use crate::terms::column::{Column, Mask};
@@ -91,7 +92,7 @@ impl Machine<'_> {
         if self.prober.is_probing() || self.report.divergences.iter().any(|known| known.span == span) {
             return;
         }
-        let site = self.site(span);
+        let Point { span, around } = self.point(span);
         let partings = self.exits.iter().chain(&self.partings);
         self.report.divergences.push(Divergence {
             span,
@@ -102,8 +103,8 @@ impl Machine<'_> {
                 .find(|parting| parting.is_of(away, !given.is_empty()))
                 .map(|parting| parting.span),
             given,
-            since: self.state.since,
-            iteration: self.iteration_at(site),
+            since: self.state.since.as_deref().cloned(),
+            around,
         });
     }
 
@@ -196,6 +197,7 @@ impl Machine<'_> {
         };
         match self.parting(&guards) {
             Some(witness) => {
+                self.state.stays = Rc::new(witness.stay.clone());
                 if !self.state.doubtful {
                     self.report_parting(span, witness);
                 }
@@ -228,6 +230,8 @@ struct Witness {
     here: usize,
     away: usize,
     given: Vec<(Symbol, u32, u32)>,
+    /// Words of atoms for which none parts.
+    stay: Vec<(u32, u32)>,
 }
 
 impl Terms {
@@ -268,7 +272,7 @@ impl Terms {
             words(scalar_of(name, component)?)
         });
         let of_unknowns: Vec<Vec<u32>> = of_unknowns.collect::<Option<_>>()?;
-        let (mut parted, mut together) = (None, false);
+        let (mut parted, mut together): (Option<Witness>, _) = (None, None);
         let choices: usize = of_unknowns.iter().map(Vec::len).product();
         for choice in 0..choices {
             let mut rest = choice;
@@ -300,16 +304,19 @@ impl Terms {
                         here: *here,
                         away: *away,
                         given: given.collect(),
+                        stay: Vec::new(),
                     });
                 }
-                (Some(_), None) if !together => {
-                    together = guards
+                (Some(_), None) if together.is_none() => {
+                    let all_stay = guards
                         .iter()
                         .all(|guard| self.value_given(guard, &given).is_some_and(|word| word != 0));
+                    together = all_stay.then_some(given);
                 }
                 _ => {}
             }
-            if together && parted.is_some() {
+            if let (Some(witness), Some(stay)) = (&mut parted, &mut together) {
+                witness.stay = std::mem::take(stay);
                 return parted;
             }
         }

@@ -7,6 +7,7 @@ use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Span, Type};
 use crate::leftover::Leftovers;
 use crate::terms::halves::Half;
 use crate::terms::operator::Operator;
+use crate::terms::sample::Inputs;
 use crate::text::calls::Atomic;
 use crate::wave::LaneMap;
 
@@ -291,10 +292,10 @@ pub struct Race {
     pub second: Access,
     /// Number of group barriers passed before.
     pub interval: u32,
-    /// The last of them, as in [`Divergence`].
-    pub since: Option<Span>,
-    /// The innermost loop around the second access.
-    pub iteration: Option<Iteration>,
+    /// The last of them, as in [`Divergence`]: the same for both accesses.
+    pub since: Option<Point>,
+    /// The memory barriers that the run passed between the two accesses, at which no thread waits for another.
+    pub fences: Vec<Span>,
     /// A condition on inputs under which one of the two accesses happens; `None` where both do for any inputs, or for those
     /// for which one statement leads to both.
     pub condition: Option<Under>,
@@ -302,9 +303,28 @@ pub struct Race {
     pub given: Vec<Instance>,
     /// The thread that data lead to the element, if any: for others it meets another thread, at another element.
     pub led: Option<u32>,
+    /// Waves have this many lanes where it is met like that, and it is met otherwise where they have others; `None` where
+    /// it is met like that at every wave size.
+    pub wave_size: Option<u32>,
+    /// At another wave size, other threads meet, at another element or in other passes.
+    pub(crate) is_met_otherwise: bool,
+    /// Inputs for which it is met.
+    pub(crate) inputs: Inputs,
 }
 
 impl Race {
+    /// Whether the same threads meet on the same element at the same time in another run.
+    pub(crate) fn is_met_like(&self, other: &Race) -> bool {
+        (self.index, &self.first, &self.second, &self.since, &self.fences)
+            == (
+                other.index,
+                &other.first,
+                &other.second,
+                &other.since,
+                &other.fences,
+            )
+    }
+
     /// Whether one of its two accesses is within the construct: before its first barrier or after its last one, that is.
     #[must_use]
     pub fn has_part(&self, found: &Collective) -> bool {
@@ -347,8 +367,9 @@ pub struct Divergence {
     pub given: Vec<HostValue>,
     /// The last barrier passed before, or the statement that may hold it where that is not followed; `None` where there
     /// was none.
-    pub since: Option<Span>,
-    pub iteration: Option<Iteration>,
+    pub since: Option<Point>,
+    /// As in [`Point`].
+    pub around: Vec<Around>,
 }
 
 /// A thread accesses an element that a groupshared array does not have.
@@ -359,8 +380,7 @@ pub struct OutOfBounds {
     /// A read's value goes to a resource.
     pub access: Access,
     /// As in [`Divergence`].
-    pub since: Option<Span>,
-    pub iteration: Option<Iteration>,
+    pub since: Option<Point>,
 }
 
 /// A thread reads what no thread has written, and what it reads goes to a resource.
@@ -372,9 +392,8 @@ pub struct Uninitialised {
     /// Where it is stored.
     pub used: Span,
     /// As in [`Divergence`].
-    pub since: Option<Span>,
+    pub since: Option<Point>,
     pub(crate) interval: u32,
-    pub iteration: Option<Iteration>,
 }
 
 /// At some wave sizes or packings a kernel is wrong that is right at others.
@@ -410,6 +429,27 @@ pub struct Access {
     pub thread: u32,
     pub is_write: bool,
     pub span: Span,
+    /// As in [`Point`].
+    pub around: Vec<Around>,
+}
+
+/// A place in the text as a run comes to it: in which calls and passes of loops, from the outermost on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Point {
+    pub span: Span,
+    pub around: Vec<Around>,
+}
+
+/// What a place is run in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Around {
+    /// The call of a function.
+    Call(Span),
+    Pass {
+        /// The loop.
+        of: Span,
+        iteration: Iteration,
+    },
 }
 
 /// One pass through a loop.

@@ -45,6 +45,9 @@ impl Machine<'_> {
         {
             return Self::stop("a barrier that not every thread may reach", span);
         }
+        if effects.touches_shared() && self.may_hold_supposed(statements, span) {
+            return Self::stop("a supposed barrier in a loop that is not followed", span);
+        }
         let (text, meaning) = self.meaning(statements, span);
         self.state.events += 1;
         self.happens(Step::Unfollowed);
@@ -110,7 +113,7 @@ impl Machine<'_> {
         self.pass_unfollowed_barriers(barriers, text, &digests);
         if effects.barrier {
             self.state.interval += 1;
-            self.state.since = Some(span);
+            self.state.since = Some(Rc::new(self.point(span)));
             self.report.unproved = true;
             // By which inputs it comes to one is not known.
             self.state.barrier_guard = self.terms.fresh();

@@ -1,5 +1,7 @@
 //! Intrinsic functions: barriers, waves, arithmetic; and what an entry point's parameters hold.
 
+use std::rc::Rc;
+
 use shaderlint_hlsl::{BinaryOp, Expr, Function, Intrinsic, Scalar, Type};
 
 use crate::machine::{Machine, Run};
@@ -136,6 +138,7 @@ impl<'a> Machine<'a> {
             return self.atomic(intrinsic.name(), arguments, expr);
         }
         if intrinsic.is_memory_barrier() {
+            Rc::make_mut(&mut self.state.passed).push(expr.span);
             self.pass_fence(
                 intrinsic != Intrinsic::DeviceMemoryBarrier,
                 intrinsic != Intrinsic::GroupMemoryBarrier,

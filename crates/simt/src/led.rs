@@ -77,15 +77,16 @@ impl Machine<'_> {
         let site = self.sites.get(led.touch.site as usize)?;
         let guard = site.guard.at(usize::from(led.touch.thread));
         let mut cells = self.terms.words_where(&led.base, guard);
-        for cell in &mut cells {
+        for (cell, _) in &mut cells {
             *cell = cell.saturating_add(led.component);
         }
-        cells.retain(|cell| (*cell as usize) < tracks.len());
+        cells.retain(|(cell, _)| (*cell as usize) < tracks.len());
         // One that is always the same is no matter of data.
-        if cells.iter().all(|cell| cells.first() == Some(cell)) {
+        let always = cells.first().map(|(cell, _)| *cell);
+        if cells.iter().all(|(cell, _)| always == Some(*cell)) {
             return None;
         }
-        cells.iter().find_map(|&cell| {
+        cells.iter().find_map(|&(cell, seed)| {
             let mut met = tracks.get(cell as usize)?.plain_in(interval);
             let (other, other_writes) = met.find(|(other, _)| other.thread != led.touch.thread)?;
             let (mut first, mut second) = ((other, other_writes), (led.touch, true));
@@ -99,7 +100,7 @@ impl Machine<'_> {
                 first_writes: first.1,
                 second_writes: second.1,
                 doubtful: false,
-                led: Some(led.touch.thread),
+                led: Some((led.touch.thread, seed)),
             })
         })
     }

@@ -42,7 +42,9 @@ mod packing;
 mod parts;
 mod passes;
 mod place;
+mod position;
 mod probe;
+mod replay;
 mod rewrite;
 mod row;
 mod served;
@@ -51,6 +53,7 @@ mod shuffle;
 mod starts;
 mod statement;
 mod steps;
+mod supposed;
 mod terms;
 mod text;
 mod together;
@@ -61,17 +64,18 @@ mod unknown;
 mod wave;
 mod window;
 
-pub use analyze::analyze;
+pub use analyze::{analyze, analyze_supposing};
 pub use difference::Difference;
 pub use equivalence::{NOT_SEEN_TO_DIFFER, Outcome, WaveRun, compare, proved_of_itself};
 pub use evaluate::{Written, ends, evaluate, evaluate_groups};
 pub use finding::{
-    Access, Amount, Analysis, Beside, Cells, Claim, Collective, Divergence, Elements, Extent, Found, Holders,
-    HostValue, Instance, Iteration, Kind, OutOfBounds, Parts, Quantity, Race, Rewrite, Shape, Stop, ToldBy,
-    Under, Uninitialised, WaveDependence, WaveEffect, WaveLadder,
+    Access, Amount, Analysis, Around, Beside, Cells, Claim, Collective, Divergence, Elements, Extent, Found,
+    Holders, HostValue, Instance, Iteration, Kind, OutOfBounds, Parts, Point, Quantity, Race, Rewrite, Shape,
+    Stop, ToldBy, Under, Uninitialised, WaveDependence, WaveEffect, WaveLadder,
 };
 pub use order::unordered;
 pub use served::serves_alike;
+pub use supposed::Supposed;
 pub use terms::halves::Half;
 pub use terms::operator::Operator;
 pub use terms::sample::{BUFFER_END, Given};

@@ -15,15 +15,18 @@ use shaderlint_hlsl::{Expr, Function, FunctionId, GlobalId, LocalId, Shader, Spa
 use crate::bounds::Bound;
 use crate::claim::Claims;
 use crate::divergence::Parting;
-use crate::finding::{Divergence, OutOfBounds, Race, Stop, Uninitialised};
+use crate::finding::{Divergence, OutOfBounds, Point, Race, Stop, Uninitialised};
 use crate::handle::Handle;
 use crate::leftover::Marking;
 use crate::memory::{Shared, Site};
 use crate::ordering::Ordering;
+use crate::position::Caller;
 use crate::probe::Prober;
+use crate::replay::Recorder;
 use crate::served::Served;
 use crate::shuffle::Ladders;
 use crate::steps::Steps;
+use crate::supposed::Supposed;
 use crate::terms::column::{Column, MAX_THREADS, Mask};
 use crate::terms::history::Ordered;
 use crate::terms::value::{Op, Value};
@@ -90,7 +93,9 @@ pub(crate) struct State {
     /// Barriers passed that order groupshared memory.
     pub interval: u32,
     /// The last of them, or the statement that holds it.
-    pub since: Option<Span>,
+    pub since: Option<Rc<Point>>,
+    /// Memory barriers passed at which no thread waits.
+    pub passed: Rc<Vec<Span>>,
     pub epoch: u32,
     /// Threads that may have waited for others in a loop since the last barrier.
     pub waited: Mask,
@@ -102,6 +107,8 @@ pub(crate) struct State {
     pub device_guard: Value,
     /// A guard that holds for some inputs: that all threads have stayed, where not all need have.
     pub assumed: Value,
+    /// Words of atoms for which it holds, in the first group.
+    pub stays: Rc<Vec<(u32, u32)>>,
     /// Whether what happens here happens for certain is not known, up to the next barrier.
     pub doubtful: bool,
     /// All threads are taken to have stayed, though whether they can is not known: nothing is certain any more, but
@@ -121,11 +128,15 @@ pub(crate) struct Frame {
     /// The guard at its entry: who leaves under the same one has not left before.
     pub entered: Column,
     pub depth: u32,
+    /// Where it was called; `None` for the entry point.
+    pub caller: Option<Rc<Caller>>,
     pub loops: Vec<LoopState>,
 }
 
 #[derive(Clone)]
 pub(crate) struct LoopState {
+    /// The loop; `None` of a `switch`, which has the pass of the loop around.
+    pub span: Option<Span>,
     pub breaks: Mask,
     pub continues: Mask,
     /// The guard at its entry: leaving it under another one cannot be followed.
@@ -246,6 +257,10 @@ pub(crate) struct Machine<'a> {
     pub exits: Vec<Parting>,
     /// Atoms that stand for a value that was read and is undefined.
     pub suspects: BTreeMap<u32, Suspect>,
+    /// Barriers that are supposed to be there.
+    pub supposed: Option<&'a Supposed>,
+    /// Set in a run on numbers in which accesses are recorded.
+    pub recorder: Option<Recorder>,
 }
 
 impl<'a> Machine<'a> {
@@ -334,6 +349,7 @@ impl<'a> Machine<'a> {
             guard: Column::Uniform(Value::TRUE),
             interval: 0,
             since: None,
+            passed: Rc::default(),
             epoch: 0,
             waited: Mask::EMPTY,
             exchanges: 0,
@@ -341,6 +357,7 @@ impl<'a> Machine<'a> {
             device_interval: 0,
             device_guard: Value::TRUE,
             assumed: Value::TRUE,
+            stays: Rc::default(),
             doubtful: false,
             presumes: false,
         };
@@ -382,6 +399,8 @@ impl<'a> Machine<'a> {
             partings: Vec::new(),
             exits: Vec::new(),
             suspects: BTreeMap::new(),
+            supposed: None,
+            recorder: None,
         })
     }
 
@@ -455,6 +474,7 @@ impl Frame {
             result: Vec::new(),
             entered,
             depth,
+            caller: None,
             loops: Vec::new(),
         }
     }

@@ -10,8 +10,10 @@
 use std::num::NonZeroU32;
 use std::rc::Rc;
 
-use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Span};
+use shaderlint_hlsl::{GlobalId, Span};
 
+use crate::finding::Point;
+use crate::position::Position;
 use crate::terms::column::{Column, Row};
 use crate::terms::operator::Operator;
 use crate::terms::value::Value;
@@ -20,14 +22,16 @@ use crate::terms::value::Value;
 #[derive(Clone, Debug)]
 pub(crate) struct Site {
     pub span: Span,
-    /// The pass of the innermost loop.
-    pub pass: Option<Pass>,
+    /// The passes of loops and the calls that it is in.
+    pub position: Position,
     /// It may not happen after all: not everything before it was understood.
     pub doubtful: bool,
     /// The condition under which all that take part do, as a number; `None` if theirs differ.
     pub shared_guard: Option<NonZeroU32>,
     /// The last barrier before it that orders groupshared memory.
-    pub since: Option<Span>,
+    pub since: Option<Rc<Point>>,
+    /// Memory barriers passed before, at which no thread waits.
+    pub fences: u32,
     /// Counts the points after which it is no longer certain that no barrier came between.
     pub epoch: u32,
     /// One of those that take part may have waited for another thread to write something.
@@ -38,13 +42,6 @@ pub(crate) struct Site {
     pub guard: Column,
     /// The innermost condition of which it is not known whether it holds, and whether it has to.
     pub condition: Option<(Span, bool)>,
-}
-
-/// A pass of a loop, with its variable's value where that is known.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Pass {
-    pub number: u32,
-    pub variable: Option<(FunctionId, LocalId, u32)>,
 }
 
 /// One thread's access. There are up to four for each cell, so what all threads have in common is kept with the site.
@@ -177,8 +174,8 @@ pub(crate) struct Conflict {
     pub second_writes: bool,
     /// It may be none.
     pub doubtful: bool,
-    /// The thread that comes to the cell for some of its data.
-    pub led: Option<u16>,
+    /// The thread that comes to the cell for some of its data, and the seed of such data.
+    pub led: Option<(u16, u64)>,
 }
 
 /// An addition of one thread to an element that is not known.

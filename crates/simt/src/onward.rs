@@ -251,6 +251,7 @@ impl<'a> Machine<'a> {
 impl LoopState {
     fn any_pass(guard: Column) -> LoopState {
         LoopState {
+            span: None,
             breaks: Mask::EMPTY,
             continues: Mask::EMPTY,
             guard,

@@ -14,8 +14,10 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{FunctionId, Shader};
 
+use crate::analyze::Seen;
 use crate::finding::{OutOfBounds, Race, WaveDependence, WaveEffect};
 use crate::machine::{Machine, Report, Write};
+use crate::replay::borne_out;
 use crate::terms::formula::part;
 use crate::terms::value::Value;
 use crate::terms::{Symbol, Terms};
@@ -92,7 +94,7 @@ pub(crate) fn dependence(
             });
         }
     }
-    let mut found = outside(&runs).or_else(|| race(&runs));
+    let mut found = outside(&runs).or_else(|| race((shader, entry), &mut terms, &runs));
     if has_barrier {
         found = found.or_else(|| difference(&terms, shader, &runs));
     }
@@ -138,18 +140,27 @@ fn outside(runs: &[Run]) -> Option<WaveDependence> {
     })
 }
 
-fn race(runs: &[Run]) -> Option<WaveDependence> {
+/// A race that runs on numbers bear out at the sizes that are named.
+fn race((shader, entry): (&Shader, FunctionId), terms: &mut Terms, runs: &[Run]) -> Option<WaveDependence> {
     // What is said of waves is said of all inputs.
     let is_sure = |race: &&Race| race.given.is_empty() && race.condition.is_none();
     let mut all = runs.iter().flat_map(|run| &run.report.races).filter(is_sure);
     all.find_map(|race| {
-        let has = |run: &&Run| {
-            let place = |known: &Race| (known.array, known.first.span, known.second.span);
-            run.report.races.iter().any(|known| place(known) == place(race))
-        };
-        let breaking: Vec<&Run> = runs.iter().filter(has).collect();
         let sound = runs.iter().find(|run| run.whole && run.report.races.is_empty())?;
-        of_runs(runs, &breaking, sound, WaveEffect::Races(race.clone()))
+        let in_run = |run: &Run| {
+            let place = |known: &Race| (known.array, known.first.span, known.second.span);
+            let mut met = run.report.races.iter().filter(is_sure);
+            let met = met.find(|known| place(known) == place(race))?.clone();
+            borne_out((shader, entry), terms, &run.waves, Seen::default(), vec![met]).pop()
+        };
+        let met: Vec<Option<Race>> = runs.iter().map(in_run).collect();
+        let breaking = runs.iter().zip(&met).filter(|(_, met)| met.is_some());
+        let breaking: Vec<&Run> = breaking.map(|(run, _)| run).collect();
+        let mut met = met.into_iter().flatten();
+        let mut told = met.next()?;
+        let is_met_otherwise = met.any(|other| !told.is_met_like(&other));
+        told.wave_size = is_met_otherwise.then_some(breaking.first()?.waves.size);
+        of_runs(runs, &breaking, sound, WaveEffect::Races(told))
     })
 }
 

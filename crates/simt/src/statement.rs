@@ -1,5 +1,7 @@
 //! Statements: what each does to the state, which threads are there after it, and under which guard.
 
+use std::rc::Rc;
+
 use shaderlint_hlsl::{Expr, ExprKind, Intrinsic, LocalId, Span, Stmt, StmtKind, Type};
 
 use crate::divergence::Parting;
@@ -43,6 +45,7 @@ impl<'a> Machine<'a> {
 
     pub fn statement(&mut self, statement: &'a Stmt) -> Run<()> {
         self.spend(statement.span)?;
+        self.suppose_before(statement.span)?;
         match &statement.kind {
             StmtKind::Declare { local, init } => self.declare(*local, init.as_ref()),
             StmtKind::Expr(expr) => {
@@ -309,7 +312,7 @@ impl<'a> Machine<'a> {
             if self.claims.is_some() {
                 // Which threads wait here is no matter to the claims after it.
                 self.state.interval += 1;
-                self.state.since = Some(span);
+                self.state.since = Some(Rc::new(self.point(span)));
                 return Ok(());
             }
             return Self::stop("a barrier that not every thread may reach", span);
@@ -318,6 +321,7 @@ impl<'a> Machine<'a> {
         if orders_shared {
             self.meet_led();
         }
+        let point = self.point(span);
         let state = &mut self.state;
         state.doubtful = state.presumes;
         state.waited = Mask::EMPTY;
@@ -327,7 +331,7 @@ impl<'a> Machine<'a> {
         }
         if orders_shared {
             state.interval += 1;
-            state.since = Some(span);
+            state.since = Some(Rc::new(point));
             state.barrier_guard = guard;
         } else {
             // It synchronises the threads, but promises nothing about groupshared memory.

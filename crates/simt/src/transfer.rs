@@ -170,6 +170,8 @@ impl Machine<'_> {
         let declared = self.shader.globals.get(global.0 as usize).filter(|_| remembers);
         let own_name = declared.map(|declared| self.terms.symbol(&declared.name));
         let touches = self.touches(site, on_device);
+        let mut reads = Vec::new();
+        let is_recorded = self.recorder.is_some();
         let index = base;
         let (base, guard) = (base.row(), self.state.guard.row());
         let (cells, tracks) = self.state.shared[number].open_to_read();
@@ -197,6 +199,9 @@ impl Machine<'_> {
                 return value;
             };
             let touch = touches.of(thread, guard);
+            if is_recorded {
+                reads.push((cell, touch));
+            }
             if let Some(conflict) = track.read(cell, interval, touch) {
                 conflicts.push((conflict, value.clone()));
                 return self.terms.fresh();
@@ -209,6 +214,9 @@ impl Machine<'_> {
             }
             value.clone()
         });
+        for read in reads {
+            self.record(global, read, None);
+        }
         for (value, thread, cell) in suspects {
             let suspect = Suspect {
                 array: global,
@@ -406,6 +414,8 @@ impl Machine<'_> {
         let mut anywhere = None;
         let mut conflicts = Vec::new();
         let touches = self.touches(site, on_device);
+        let mut writes = Vec::new();
+        let is_recorded = self.recorder.is_some();
         let mut is_outside = false;
         let mut outside = None;
         let mut forgotten = Vec::new();
@@ -434,6 +444,9 @@ impl Machine<'_> {
             } else {
                 self.terms.select(guard.at(thread), new, slot)
             };
+            if is_recorded {
+                writes.push((cell, touch, [slot.clone(), new.clone()]));
+            }
             if let Some(conflict) = track.write(cell, interval, touch, *slot == new) {
                 let old = std::mem::replace(slot, self.terms.fresh());
                 conflicts.push((conflict, [new, old]));
@@ -464,6 +477,9 @@ impl Machine<'_> {
             self.report_outside(global, index, thread, true, site);
         }
         self.report.unproved |= unproved;
+        for (cell, touch, change) in writes {
+            self.record(global, (cell, touch), Some(change));
+        }
         for (conflict, values) in conflicts {
             self.note_forgotten(&values);
             self.conflict(global, conflict, Some(&values));

@@ -120,7 +120,6 @@ impl Machine<'_> {
 
     /// Reports an access outside an array. Of arrays of arrays it is not known which index is meant.
     pub fn report_outside(&mut self, array: GlobalId, index: i32, thread: u16, is_write: bool, site: u32) {
-        let iteration = self.iteration_at(site);
         let (Some(site), Some(global)) = (
             self.sites.get(site as usize),
             self.shader.globals.get(array.0 as usize),
@@ -133,27 +132,25 @@ impl Machine<'_> {
             }
             _ => false,
         };
-        let known = &mut self.report.out_of_bounds;
-        let is_news = known
-            .iter()
-            .all(|known| (known.array, known.access.span) != (array, site.span));
+        let mut known = self.report.out_of_bounds.iter();
+        let is_news = known.all(|known| (known.array, known.access.span) != (array, site.span));
         if is_element && is_news {
-            known.push(OutOfBounds {
+            let found = OutOfBounds {
                 array,
                 index,
                 access: Access {
                     thread: u32::from(thread),
                     is_write,
                     span: site.span,
+                    around: self.around(&site.position),
                 },
-                since: site.since,
-                iteration,
-            });
+                since: site.since.as_deref().cloned(),
+            };
+            self.report.out_of_bounds.push(found);
         }
     }
 
     fn report_undefined(&mut self, suspect: Suspect, used: Span) {
-        let iteration = self.iteration_at(suspect.site);
         let Some(site) = self.sites.get(suspect.site as usize) else {
             return;
         };
@@ -161,6 +158,7 @@ impl Machine<'_> {
             thread: u32::from(suspect.thread),
             is_write: false,
             span: site.span,
+            around: self.around(&site.position),
         };
         match suspect.cell {
             Cell::Outside(index) => {
@@ -168,17 +166,17 @@ impl Machine<'_> {
             }
             Cell::Unwritten(cell) => {
                 let index = self.element_of(suspect.array, cell);
-                let known = &mut self.report.uninitialised;
-                if known.iter().all(|known| known.read.span != site.span) {
-                    known.push(Uninitialised {
+                let mut known = self.report.uninitialised.iter();
+                if known.all(|known| known.read.span != site.span) {
+                    let found = Uninitialised {
                         array: suspect.array,
                         index,
                         read: access,
                         used,
-                        since: site.since,
+                        since: site.since.as_deref().cloned(),
                         interval: suspect.interval,
-                        iteration,
-                    });
+                    };
+                    self.report.uninitialised.push(found);
                 }
             }
         }

@@ -5,7 +5,7 @@
 use std::fmt::Write;
 
 use shaderlint_hlsl::Shader;
-use shaderlint_simt::{Analysis, Elements, analyze};
+use shaderlint_simt::{Access, Analysis, Around, Elements, analyze};
 
 fn shader(source: &str) -> Shader {
     shaderlint_hlsl::parse(source.as_bytes().to_vec()).0
@@ -53,6 +53,15 @@ fn summary(source: &str) -> String {
         )
         .unwrap();
     }
+    let passes = |access: &Access| {
+        let variables = access.around.iter().filter_map(|around| match around {
+            Around::Pass { iteration, .. } => iteration.variable.as_ref(),
+            Around::Call(_) => None,
+        });
+        variables
+            .last()
+            .map_or(String::new(), |(n, v)| format!("{n} = {v}"))
+    };
     for r in &analysis.races {
         writeln!(
             text,
@@ -66,10 +75,7 @@ fn summary(source: &str) -> String {
             if r.second.is_write { "writes" } else { "reads" },
             line_of(r.second.span.start),
             r.interval,
-            r.iteration
-                .as_ref()
-                .and_then(|i| i.variable.as_ref())
-                .map_or(String::new(), |(n, v)| format!("{n} = {v}")),
+            passes(&r.second),
         )
         .unwrap();
     }

@@ -73,9 +73,12 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
         for mut finding in reading.report.findings {
             let place = finding.primary.place;
             let is_fallback = fallbacks.iter().any(|region| holds(*region, place));
-            let is_known = |known: &Diagnostic| is_same(known, &finding);
-            let is_known = union.report.findings.iter().any(is_known);
-            if is_known || (is_fallback && finding.category == Category::Perf) {
+            let mut known = union.report.findings.iter_mut();
+            if let Some(known) = known.find(|known| is_same(known, &finding)) {
+                known.is_also_in(finding.kernels);
+                continue;
+            }
+            if is_fallback && finding.category == Category::Perf {
                 continue;
             }
             if reading.is_of_kernels {

@@ -32,6 +32,7 @@ use crate::terms::halves::Halved;
 use crate::terms::history::Moment;
 use crate::terms::pile::Pile;
 use crate::terms::rounding::Derivations;
+use crate::terms::sample::{Inputs, Sample};
 use crate::terms::shape::{Shape, Untold};
 use crate::terms::value::{Op, Value};
 
@@ -85,6 +86,8 @@ pub(crate) struct Terms {
     work: Cell<usize>,
     /// Atoms that are taken for numbers.
     assumed: FxHashMap<u32, u32>,
+    /// The inputs that operations are taken on.
+    at_hand: Option<Inputs>,
     /// Blocks of inputs whose halves were picked.
     pub halved: Vec<Halved>,
     /// By atom: how it was made of data, where that was asked for.
@@ -131,6 +134,7 @@ impl Default for Terms {
             blocks: 0,
             work: Cell::new(0),
             assumed: FxHashMap::default(),
+            at_hand: None,
             halved: Vec::new(),
             shapes: RefCell::default(),
             inputs: FxHashMap::default(),
@@ -252,17 +256,56 @@ impl Terms {
                 })
         };
         if let Some((_, atom)) = self.interned.find(spread(hash), is_same) {
-            return match self.assumed.get(atom) {
-                Some(word) => Value::Known(*word),
-                None => Value::atom(*atom),
-            };
+            return self.settled(*atom, operands);
         }
         let facts = Facts::of(op, operands.iter().map(|value| self.facts(value)));
         let facts = self.number_of(facts);
         let atom = self.push(AtomKind::Apply(op), operands, facts);
         self.interned
             .insert_unique(spread(hash), (hash, atom), |(hash, _)| spread(*hash));
-        Value::atom(atom)
+        self.settled(atom, operands)
+    }
+
+    /// The value of an operation's atom: the number that it is taken for, or has on the inputs at hand.
+    fn settled(&self, atom: u32, operands: &[Value]) -> Value {
+        let value = Value::atom(atom);
+        let are_known = || operands.iter().all(|operand| operand.known().is_some());
+        match (self.assumed.get(&atom), &self.at_hand) {
+            (Some(word), _) => Value::Known(*word),
+            (None, Some(inputs)) if are_known() => self.word_for(&value, inputs).map_or(value, Value::Known),
+            _ => value,
+        }
+    }
+
+    /// The value on these inputs, as far as it is understood.
+    fn word_for(&self, value: &Value, inputs: &Inputs) -> Option<u32> {
+        let mut sample = Sample::possible(self, inputs.seed, &inputs.given);
+        let word = sample.value(value);
+        (!sample.guessed).then_some(word)
+    }
+
+    /// Takes each operation on known operands for the number that it is on these inputs, from here on. What was assumed
+    /// of an element of a buffer is assumed of the one that the inputs lead to.
+    pub fn take_inputs(&mut self, inputs: &Inputs) {
+        let mut assumed: Vec<(u32, u32)> = self.assumed.iter().map(|(atom, word)| (*atom, *word)).collect();
+        assumed.sort_unstable();
+        for (atom, word) in assumed {
+            let Some(Term::Apply(op, operands)) = self.term(atom) else {
+                continue;
+            };
+            let (op, operands) = (*op, operands.to_vec());
+            let known = operands.iter().map(|operand| self.word_for(operand, inputs));
+            let known: Option<Vec<Value>> = known.map(|word| word.map(Value::Known)).collect();
+            if let Some(Value::Run { start, .. }) = known.map(|known| self.apply(op, &known)) {
+                self.assumed.insert(start, word);
+            }
+        }
+        self.at_hand = Some(inputs.clone());
+    }
+
+    /// Takes no inputs for given any more.
+    pub fn leave_inputs(&mut self) {
+        self.at_hand = None;
     }
 
     /// The index of these facts, kept from now on.

@@ -17,6 +17,14 @@ const MAX_VISITS: usize = 1 << 14;
 /// Random inputs of which some should meet a condition.
 const TRIES: u64 = 24;
 
+/// Inputs of a kernel: random ones, but for those that are given.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Inputs {
+    pub seed: u64,
+    /// Words of atoms.
+    pub given: Vec<(u32, u32)>,
+}
+
 /// Random values for the atoms: seed 0 is the first group with unremarkable inputs.
 pub(crate) struct Sample<'t> {
     pub terms: &'t Terms,
@@ -56,8 +64,20 @@ impl Terms {
         condition: Option<&Value>,
         given: &[(u32, u32)],
     ) -> bool {
+        self.seed_of_difference([a, b], surely, condition, given)
+            .is_some()
+    }
+
+    /// The seed of inputs on which two values were seen to differ, as in [`Terms::seen_to_differ`].
+    pub(crate) fn seed_of_difference(
+        &self,
+        [a, b]: [&Value; 2],
+        surely: bool,
+        condition: Option<&Value>,
+        given: &[(u32, u32)],
+    ) -> Option<u64> {
         if surely && (self.is_opaque(a) || self.is_opaque(b)) {
-            return false;
+            return None;
         }
         let tries = if condition.is_some() { TRIES } else { 4 };
         for mut sample in self.possible_samples(tries, given) {
@@ -69,13 +89,13 @@ impl Terms {
             // A term may be as long as the run that made it.
             self.note_work(sample.visits);
             if sample.visits >= sample.limit {
-                return false;
+                return None;
             }
             if a != b && !(surely && sample.guessed) {
-                return true;
+                return Some(sample.seed);
             }
         }
-        false
+        None
     }
 
     /// Notes which of these globals of a shader are not any words at all.
@@ -90,11 +110,18 @@ impl Terms {
 
     /// Whether inputs were seen for which a condition holds, where some atoms are given.
     pub(crate) fn seen_to_hold(&self, condition: &Value, given: &[(u32, u32)]) -> bool {
-        self.possible_samples(TRIES, given).any(|mut sample| {
+        self.seed_that_holds(condition, given).is_some()
+    }
+
+    /// The seed of such inputs.
+    pub(crate) fn seed_that_holds(&self, condition: &Value, given: &[(u32, u32)]) -> Option<u64> {
+        let mut samples = self.possible_samples(TRIES, given);
+        let holding = samples.find_map(|mut sample| {
             let holds = sample.holds(condition);
             self.note_work(sample.visits);
-            holds
-        })
+            holds.then_some(sample.seed)
+        });
+        holding
     }
 
     /// What a value is where all that is read is 0; `None` if more than that has a part in it.
@@ -108,8 +135,9 @@ impl Terms {
         (!sample.guessed).then_some(word)
     }
 
-    /// What a value was seen to be for inputs for which a condition holds, as far as both are understood.
-    pub(crate) fn words_where(&self, value: &Value, condition: &Value) -> Vec<u32> {
+    /// What a value was seen to be for inputs for which a condition holds, as far as both are understood, and the seeds of
+    /// these.
+    pub(crate) fn words_where(&self, value: &Value, condition: &Value) -> Vec<(u32, u64)> {
         if self.is_opaque(value) || self.is_opaque(condition) {
             return Vec::new();
         }
@@ -117,7 +145,7 @@ impl Terms {
         let words = samples.filter_map(|mut sample| {
             let (holds, word) = (sample.value(condition) != 0, sample.value(value));
             self.note_work(sample.visits);
-            (holds && !sample.guessed).then_some(word)
+            (holds && !sample.guessed).then_some((word, sample.seed))
         });
         words.collect()
     }

@@ -1,0 +1,256 @@
+//! What to do about races for which no one barrier is a fix, tried out before it is said.
+//!
+//! Barriers are supposed before the later accesses, or between the two of one assignment; first where they would stand as
+//! they are, then as if the conditions around them were ended before each and tested anew behind it. It is said only if the
+//! races are gone then and no other defect comes up.
+
+use shaderlint_hlsl::{ExprKind, Span, Stmt, StmtKind, statements};
+use shaderlint_linter::Context;
+use shaderlint_simt::{Access, Around, Race, Supposed, analyze_supposing};
+
+use crate::missing_barrier::{Defects, leaves, statements_around};
+use crate::wave_form::BARRIER;
+use crate::witness::{in_common, inside, line, lines_in_words, on_lines};
+
+/// Steps that runs for one advice may take, counted by those of the kernel's first run.
+const MAX_STEPS: u64 = 2_000_000;
+/// Places that are tried for one advice.
+const MAX_TRIES: usize = 6;
+/// Runs for each of them: what one barrier leaves may need another one.
+const MAX_ROUNDS: usize = 3;
+
+/// What ends these races, if that was found.
+pub(crate) fn proved(context: &Context<'_>, races: &[&Race]) -> Option<String> {
+    if context.analysis.stopped.is_some() {
+        return None;
+    }
+    let mut steps = 0;
+    let calls = races.first()?.second.around.iter();
+    let levels = calls.filter(|around| matches!(around, Around::Call(_))).count();
+    let places = (0..=levels).flat_map(|level| [(level, false), (level, true)]);
+    places.take(MAX_TRIES).find_map(|place| {
+        let mut advice = Advice::default();
+        let mut left: Vec<Race> = races.iter().map(|race| (*race).clone()).collect();
+        for _ in 0..MAX_ROUNDS {
+            for race in &left {
+                advice.add(context, race, place)?;
+            }
+            steps += context.analysis.steps;
+            if steps > MAX_STEPS {
+                return None;
+            }
+            let analysis = analyze_supposing(context.shader, context.entry, &advice.supposed);
+            if analysis.stopped.is_some() {
+                return None;
+            }
+            let (before, after) = (
+                Defects::of(context.shader, context.analysis),
+                Defects::of(context.shader, &analysis),
+            );
+            if after.are_among(&before) && races.iter().all(|race| !after.has(context.shader, race)) {
+                return Some(advice.text(context));
+            }
+            // What is left of the same array may need a barrier of its own.
+            let arrays = |race: &Race| races.iter().any(|told| told.array == race.array);
+            left = analysis.races.into_iter().filter(arrays).collect();
+        }
+        None
+    })
+}
+
+/// What has to be ordered, where it was not found out how.
+pub(crate) fn order(context: &Context<'_>, race: &Race) -> String {
+    let place = race.second.span;
+    let (first, second) = (&race.first, &race.second);
+    if first.is_write && second.is_write && first.span == second.span {
+        return "which thread's value stays is undefined".to_owned();
+    }
+    let common = in_common(&first.around, &second.around);
+    let at = |access: &Access| {
+        let name = if access.is_write { "write" } else { "read" };
+        let calls = access.around[common..]
+            .iter()
+            .filter(|around| matches!(around, Around::Call(_)));
+        let calls: Vec<Around> = calls.cloned().collect();
+        let inside = inside(context, &calls, place);
+        let space = if inside.is_empty() { "" } else { " " };
+        format!(
+            "the {name} {}{space}{inside}",
+            on_lines(context, &[access.span], place)
+        )
+    };
+    let undefined = match (first.is_write, second.is_write) {
+        (true, true) => "which of the two values stays is undefined",
+        _ => "whether the old value is read or the new one is undefined",
+    };
+    format!(
+        "{undefined}: of {} and {}, one has to be over in all threads before the other begins",
+        at(first),
+        at(second),
+    )
+}
+
+/// Barriers, and what has to be done about the statements around them.
+#[derive(Default)]
+struct Advice {
+    supposed: Supposed,
+    /// The statements of the assignments that are supposed to wait.
+    within: Vec<Span>,
+    conditions: Vec<Span>,
+}
+
+impl Advice {
+    /// A barrier between the accesses of a race, in the function of the later one or in one that so many calls lead from;
+    /// `None` where there is no place for one.
+    fn add(
+        &mut self,
+        context: &Context<'_>,
+        race: &Race,
+        (level, ends_conditions): (usize, bool),
+    ) -> Option<()> {
+        let calls = race.second.around.iter().rev().filter_map(|around| match around {
+            Around::Call(call) => Some(*call),
+            Around::Pass { .. } => None,
+        });
+        let at = std::iter::once(race.second.span).chain(calls).nth(level)?;
+        let mut around = statements_around(context.shader, at)?;
+        let is_one_run = race.first.around == race.second.around;
+        let holds_both = |statement: &Stmt| {
+            let (outer, inner) = (statement.span, race.first.span);
+            is_one_run && outer.start <= inner.start && inner.end <= outer.end
+        };
+        if holds_both(around.last()?) {
+            let statement = around.last()?;
+            let StmtKind::Expr(whole) = &statement.kind else {
+                return None;
+            };
+            let ExprKind::Assign { target, .. } = &whole.kind else {
+                return None;
+            };
+            // One of the two is what is assigned to; the other one is read before.
+            let writes = [&race.first, &race.second]
+                .into_iter()
+                .filter(|access| access.is_write);
+            let mut writes = writes.map(|access| access.span);
+            if (writes.next(), writes.next()) != (Some(target.span), None) {
+                return None;
+            }
+            push(&mut self.supposed.within, target.span);
+            push(&mut self.within, statement.span);
+        } else {
+            // What comes first under a condition comes behind a barrier before it.
+            while let [.., parent, statement] = around.as_slice()
+                && begins_with(parent, statement)
+                && !holds_both(parent)
+            {
+                around.pop();
+            }
+            push(&mut self.supposed.before, around.last()?.span);
+        }
+        let whole = if ends_conditions {
+            outermost(&around)
+        } else {
+            around.len() - 1
+        };
+        let conditions = around.get(whole..around.len() - 1)?;
+        let conditions = conditions.iter().filter_map(|statement| match &statement.kind {
+            StmtKind::If { condition, .. } => Some(condition.span),
+            _ => None,
+        });
+        for condition in conditions {
+            push(&mut self.conditions, condition);
+        }
+        let whole = around.get(whole)?;
+        if leaves_early(whole) {
+            return None;
+        }
+        push(&mut self.supposed.wholes, whole.span);
+        Some(())
+    }
+
+    fn text(&self, context: &Context<'_>) -> String {
+        let mut parts = Vec::new();
+        let place = self.supposed.wholes.first().copied().unwrap_or_default();
+        let in_words = |spans: &[Span]| {
+            let mut lines: Vec<usize> = spans
+                .iter()
+                .filter_map(|span| Some(line(context, *span)?.1))
+                .collect();
+            lines.sort_unstable();
+            lines.dedup();
+            (lines.len(), lines_in_words(&lines))
+        };
+        if !self.supposed.before.is_empty() {
+            let (count, lines) = in_words(&self.supposed.before);
+            let each = if count > 1 { "each of " } else { "" };
+            parts.push(format!("put a {BARRIER}() before {each}{lines}"));
+        }
+        if !self.within.is_empty() {
+            let (_, lines) = in_words(&self.within);
+            parts.push(format!(
+                "on {lines}, read into a variable, wait at a {BARRIER}(), then write"
+            ));
+        }
+        if !self.conditions.is_empty() {
+            let is_one = self.supposed.before.len() + self.within.len() == 1;
+            let (barriers, conditions) = (
+                if is_one { "the barrier" } else { "the barriers" },
+                if self.conditions.len() == 1 {
+                    "condition"
+                } else {
+                    "conditions"
+                },
+            );
+            let at = on_lines(context, &self.conditions, place);
+            parts.push(format!(
+                "take {barriers} out of the {conditions} {at}, and guard what comes before and after separately"
+            ));
+        }
+        format!(
+            "help: {} (tried out: this race is gone then, and nothing else comes up)",
+            parts.join("; ")
+        )
+    }
+}
+
+fn push(spans: &mut Vec<Span>, span: Span) {
+    if !spans.contains(&span) {
+        spans.push(span);
+    }
+}
+
+/// Whether nothing comes before a statement in one around it but a condition.
+fn begins_with(parent: &Stmt, statement: &Stmt) -> bool {
+    let begins = |inner: &Stmt| inner.span == statement.span;
+    match &parent.kind {
+        StmtKind::If {
+            then,
+            otherwise: None,
+            ..
+        } => begins(then),
+        StmtKind::Block(body) => body.first().is_some_and(begins),
+        _ => false,
+    }
+}
+
+/// The first of the statements around a place between which and the place there are blocks and conditions without an `else`.
+fn outermost(around: &[&Stmt]) -> usize {
+    let is_left_open = |statement: &&Stmt| {
+        matches!(
+            &statement.kind,
+            StmtKind::Block(_) | StmtKind::If { otherwise: None, .. }
+        )
+    };
+    let outer = around.len().saturating_sub(1);
+    let closed = around[..outer]
+        .iter()
+        .rposition(|statement| !is_left_open(statement));
+    closed.map_or(0, |closed| closed + 1)
+}
+
+/// Whether threads may leave what is around a statement from inside it.
+fn leaves_early(statement: &Stmt) -> bool {
+    let inner = std::slice::from_ref(statement);
+    let jumps = |inner: &Stmt| matches!(inner.kind, StmtKind::Break | StmtKind::Continue);
+    leaves(inner).next().is_some() || statements(inner).any(jumps)
+}
