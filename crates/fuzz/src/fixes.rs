@@ -1,23 +1,23 @@
 //! Fixes: the fixed text reads as well as before, the finding is gone, and the kernels are proved equal once more, this
-//! time from the texts of the files.
+//! time from the texts of the files, in every reading that is known of them.
 
-use shaderlint_hlsl::{ExprKind, FunctionId, NoIncludes, Problem, Shader, expressions, read};
-use shaderlint_linter::{
-    Category, Diagnostic, Report, Safety, Settings, Verdict, apply, check_shader, settle,
-};
-use shaderlint_rules::RULES;
-use shaderlint_simt::{LaneMap, Outcome, WaveRun, compare};
+use std::mem::discriminant;
+
+use shaderlint::fuzzing::findings;
+use shaderlint_hlsl::{FunctionId, Shader, Sources};
+use shaderlint_linter::{Category, Diagnostic, Report, Safety, Verdict, apply, settle};
+use shaderlint_simt::{LaneMap, Outcome, WaveRun, calls_unknown, compare};
 
 use crate::checks;
+use crate::independent::{check_memory, check_order, text_reached};
+use crate::ladders::Reading;
 
 /// The longest text that is looked at: more of it shows no more.
 const LONGEST: usize = 4096;
 
-/// What is found in a text, and what could not be read of it.
-fn look(text: &[u8]) -> (Shader, Vec<Problem>, Report) {
-    let (shader, problems) = read("0", text, &[], &NoIncludes);
-    let report = check_shader(&shader, RULES, &Settings::default());
-    (shader, problems, report)
+/// What the program finds in a file.
+fn look(text: &[u8]) -> (Sources, Report) {
+    findings(text).unwrap_or_else(|error| panic!("{error:?}"))
 }
 
 /// Every fix by itself, and all of them.
@@ -25,8 +25,10 @@ fn look(text: &[u8]) -> (Shader, Vec<Problem>, Report) {
 /// # Panics
 /// Where something is wrong.
 pub fn fixes(bytes: &[u8]) {
-    if bytes.len() <= LONGEST {
-        check_fixes(bytes);
+    if bytes.len() <= LONGEST
+        && let Err(wrong) = check_fixes(bytes, &[Reading::plain()])
+    {
+        panic!("{wrong}");
     }
 }
 
@@ -37,13 +39,16 @@ pub struct Checked {
     pub found: Vec<(&'static str, bool)>,
 }
 
-/// As [`fixes`], of a text of any length.
+/// As [`fixes`], of a text of any length, of which these readings are known.
+///
+/// # Errors
+/// What is wrong.
 ///
 /// # Panics
-/// Where something is wrong.
-pub fn check_fixes(bytes: &[u8]) -> Checked {
-    let (shader, unread, report) = look(bytes);
-    checks::report(&shader.sources, &report);
+/// Where a place is none, or the program itself panics.
+pub fn check_fixes(bytes: &[u8], readings: &[Reading]) -> Result<Checked, String> {
+    let (sources, report) = look(bytes);
+    checks::report(&sources, &report);
     let found = report
         .findings
         .iter()
@@ -52,130 +57,179 @@ pub fn check_fixes(bytes: &[u8]) -> Checked {
         found: found.collect(),
     };
     if report.findings.iter().all(|finding| finding.fix.is_none()) {
-        return checked;
+        return Ok(checked);
     }
     for finding in &report.findings {
-        let Some(fix) = &finding.fix else { continue };
-        let fixed = apply(bytes, [fix]);
-        assert_eq!(fixed.count, 1, "a fix that cannot be made: {fix:?}");
-        let shown = || format!("after `{}`:\n{}", fix.title, String::from_utf8_lossy(&fixed.text));
-        let (fixed_shader, left, again) = look(&fixed.text);
-        assert!(left.len() <= unread.len(), "{left:?} {}", shown());
-        assert!(
-            count(&again, |other| other.rule == finding.rule)
-                < count(&report, |other| other.rule == finding.rule),
-            "still found: {} {}",
-            finding.message,
-            shown()
-        );
-        let is_error = |other: &Diagnostic| other.category == Category::Correctness;
-        assert!(
-            count(&again, is_error) <= count(&report, is_error),
-            "a new mistake: {:?} {}",
-            again.findings,
-            shown()
-        );
-        if let Err(message) = prove(&shader, &fixed_shader, finding) {
-            panic!("{message} {}", shown());
-        }
+        check_fix(bytes, finding, &report, readings)?;
     }
-    let settled = settle(bytes, true, |text| look(text).2, |report| &report.findings);
+    let settled = settle(bytes, true, |text| look(text).1, |report| &report.findings);
     assert!(settled.fixed > 0, "fixes that are not made");
     let has_fix = |finding: &Diagnostic| finding.fix.is_some();
-    assert!(
-        !settled.last.findings.iter().any(has_fix),
-        "it never settles:\n{}",
-        String::from_utf8_lossy(&settled.text)
-    );
-    checked
+    if settled.last.findings.iter().any(has_fix) {
+        let text = String::from_utf8_lossy(&settled.text);
+        return Err(format!("it never settles:\n{text}"));
+    }
+    Ok(checked)
+}
+
+/// The finding's fix by itself, if it has one.
+fn check_fix(
+    bytes: &[u8],
+    finding: &Diagnostic,
+    report: &Report,
+    readings: &[Reading],
+) -> Result<(), String> {
+    let Some(fix) = &finding.fix else {
+        return Ok(());
+    };
+    let fixed = apply(bytes, [fix]);
+    assert_eq!(fixed.count, 1, "a fix that cannot be made: {fix:?}");
+    let wrong = |what: String| {
+        let text = String::from_utf8_lossy(&fixed.text);
+        Err(format!(
+            "{what} after `{}` ({:?}):\n{text}",
+            fix.title, fix.safety
+        ))
+    };
+    let again = look(&fixed.text).1;
+    // Races are told together, and a barrier may end some of them: then others are told.
+    let is_racy = finding.verdict == Verdict::Racy;
+    let is_it = |other: &Diagnostic| {
+        let is_same = || other.message == finding.message && other.notes == finding.notes;
+        other.rule == finding.rule && (!is_racy || is_same())
+    };
+    if count(&again, is_it) >= count(report, is_it) {
+        return wrong(format!("still found: {}", finding.message));
+    }
+    let is_error = |other: &Diagnostic| other.category == Category::Correctness;
+    if count(&again, is_error) > count(report, is_error) {
+        return wrong(format!("a new mistake: {:?}", again.findings));
+    }
+    let mut proved = 0;
+    let needed = readings
+        .iter()
+        .filter(|reading| reading.is_declared || fix.safety == Safety::Safe);
+    for reading in needed {
+        match check_in(reading, bytes, &fixed.text, finding) {
+            Ok(count) => proved += count,
+            Err(what) => return wrong(format!("in {reading}: {what}")),
+        }
+    }
+    // Rules about atomics and about mistakes change what is done: no more is asked of them than that nothing is told apart
+    // that was proved to be one thing.
+    if proved == 0 && is_about_equals(finding) {
+        return wrong("no kernel is proved equal".to_owned());
+    }
+    Ok(())
 }
 
 fn count(report: &Report, of: impl Fn(&Diagnostic) -> bool) -> usize {
     report.findings.iter().filter(|finding| of(finding)).count()
 }
 
-/// The text with all fixes that should leave what it computes as it is; `None` where there are none.
+fn is_about_equals(finding: &Diagnostic) -> bool {
+    matches!(finding.verdict, Verdict::Proved | Verdict::Reassociates)
+}
+
+/// The text with all fixes that should leave what it computes as it is, those that are unsafe among them if that is asked for;
+/// `None` where there are none.
 #[must_use]
-pub fn faster(text: &[u8]) -> Option<Vec<u8>> {
+pub fn faster(text: &[u8], unsafe_too: bool) -> Option<Vec<u8>> {
     let look = |text: &[u8]| {
-        let mut findings = look(text).2.findings;
+        let mut findings = look(text).1.findings;
         findings.retain(|finding| finding.category == Category::Perf);
         findings
     };
-    let settled = settle(text, true, look, |findings| findings);
+    let settled = settle(text, unsafe_too, look, |findings| findings);
     (settled.fixed > 0).then_some(settled.text)
 }
 
-/// Whether every entry point does what it did. Rules about atomics and about mistakes change what is done: no more is
-/// asked of them than that nothing is told apart that was proved to be one thing.
-fn prove(before: &Shader, after: &Shader, finding: &Diagnostic) -> Result<(), String> {
-    let entries = |shader: &Shader| -> Vec<(FunctionId, String)> {
+/// The entry points of both texts in a reading that compiles them.
+///
+/// # Errors
+/// Where these are not the same.
+pub fn entries(
+    reading: &Reading,
+    before: &Shader,
+    after: &Shader,
+) -> Result<Vec<(FunctionId, FunctionId, String)>, String> {
+    let of = |shader: &Shader| -> Vec<(FunctionId, String)> {
         let entries = shader.entry_points();
         entries
             .map(|(id, function)| (id, function.name.clone()))
             .collect()
     };
-    let (old, new) = (entries(before), entries(after));
-    let names = |entries: &[(FunctionId, String)]| -> Vec<String> {
-        entries.iter().map(|(_, name)| name.clone()).collect()
-    };
-    if names(&old) != names(&new) {
+    let (old, new) = (of(before), of(after));
+    if !old
+        .iter()
+        .map(|(_, name)| name)
+        .eq(new.iter().map(|(_, name)| name))
+    {
         return Err("the entry points are others".to_owned());
     }
-    if !matches!(finding.verdict, Verdict::Proved | Verdict::Reassociates) {
-        return Ok(());
+    let pairs = old.into_iter().zip(new);
+    Ok(pairs
+        .filter(|((_, name), _)| reading.compiles(name))
+        .map(|((old, name), (new, _))| (old, new, name))
+        .collect())
+}
+
+/// Whether every entry point that a reading compiles does what it did; how many are proved to.
+fn check_in(reading: &Reading, before: &[u8], after: &[u8], finding: &Diagnostic) -> Result<usize, String> {
+    let (before, unread) = reading.read(before);
+    let (after, left) = reading.read(after);
+    if left.len() > unread.len() {
+        return Err(format!("what was read is not any more: {left:?}"));
     }
+    let mut proved = 0;
+    for (old, new, name) in entries(reading, &before, &after)? {
+        let of_entry = |what: String| format!("`{name}`: {what}");
+        let kernels = ((&before, old), (&after, new));
+        check_memory(kernels.0, kernels.1).map_err(of_entry)?;
+        check_order(kernels.0, kernels.1).map_err(of_entry)?;
+        if is_about_equals(finding) {
+            proved += usize::from(prove(kernels.0, kernels.1, finding).map_err(of_entry)?);
+        }
+    }
+    Ok(proved)
+}
+
+/// Whether an entry point is proved to do what it did. It need not be where nothing is proved of it and itself, if none of the
+/// text that it comes to has changed.
+fn prove(
+    before: (&Shader, FunctionId),
+    after: (&Shader, FunctionId),
+    finding: &Diagnostic,
+) -> Result<bool, String> {
     let is_unsafe = finding
         .fix
         .as_ref()
         .is_some_and(|fix| fix.safety == Safety::Unsafe);
-    let mut proved = 0;
-    for ((old, name), (new, _)) in old.iter().zip(&new) {
-        let maps = maps(before, *old);
-        let runs: Vec<WaveRun> = compare((before, *old), (after, *new), &maps).collect();
-        let is_told = |run: &WaveRun| matches!(run.outcome, Outcome::Equal);
-        if runs.iter().all(is_told) {
-            proved += 1;
-            continue;
-        }
-        let with_itself = compare((before, *old), (before, *old), &maps);
-        for (run, with_itself) in runs.iter().zip(with_itself) {
-            let is_fine = match &run.outcome {
-                Outcome::Equal => true,
-                // Of sums of floats no more is known of a kernel and itself.
-                Outcome::Reassociates => is_unsafe || matches!(with_itself.outcome, Outcome::Reassociates),
-                // It was like that before, and is not the one that the finding is about. What an unknown call may do to an
-                // array that is new is not known either.
-                Outcome::NotProved(_) => {
-                    matches!(with_itself.outcome, Outcome::NotProved(_))
-                        || calls_unknown(before, *old) && text(before, *old) == text(after, *new)
-                }
-                _ => false,
-            };
-            if !is_fine {
-                return Err(format!("`{name}` is another kernel: {run:?}"));
+    let maps = maps(before.0, before.1);
+    let runs: Vec<WaveRun> = compare(before, after, &maps).collect();
+    if runs.iter().all(|run| matches!(run.outcome, Outcome::Equal)) {
+        return Ok(true);
+    }
+    let is_untouched = text_reached(before.0, before.1) == text_reached(after.0, after.1);
+    for (run, with_itself) in runs.iter().zip(compare(before, before, &maps)) {
+        let is_fine = match &run.outcome {
+            Outcome::Equal => true,
+            // Of sums of floats no more is known of a kernel and itself.
+            Outcome::Reassociates => is_unsafe || matches!(with_itself.outcome, Outcome::Reassociates),
+            // What an unknown call may do to an array that is new is not known.
+            Outcome::NotProved(_) => {
+                is_untouched
+                    && (matches!(with_itself.outcome, Outcome::NotProved(_))
+                        || calls_unknown(before.0, before.1))
             }
+            // It was wrong before, and nothing in it has changed.
+            other => is_untouched && discriminant(other) == discriminant(&with_itself.outcome),
+        };
+        if !is_fine {
+            return Err(format!("it is another kernel: {run:?}"));
         }
-        proved += usize::from(runs.iter().all(|run| run.outcome.is_equal()));
     }
-    if proved == 0 {
-        return Err("no kernel is proved equal".to_owned());
-    }
-    Ok(())
-}
-
-fn text(shader: &Shader, entry: FunctionId) -> &[u8] {
-    let function = shader.functions.get(entry.0 as usize);
-    function.map_or(&[], |function| function.span.slice(&shader.text))
-}
-
-/// Whether there is something in a kernel that is not understood.
-fn calls_unknown(shader: &Shader, entry: FunctionId) -> bool {
-    let body = shader
-        .functions
-        .get(entry.0 as usize)
-        .and_then(|function| function.body.as_deref());
-    expressions(body.unwrap_or_default()).any(|part| matches!(part.kind, ExprKind::Opaque(_)))
+    Ok(runs.iter().all(|run| run.outcome.is_equal()))
 }
 
 /// The lane maps that a fix has to hold under: a group of one row is packed in order by every implementation known.

@@ -10,6 +10,7 @@ mod checks;
 mod configuration;
 mod edits;
 mod fixes;
+mod independent;
 mod input;
 mod ladders;
 mod random;
@@ -20,8 +21,8 @@ mod targets;
 
 pub use configuration::configuration;
 pub use edits::{mutate, mutate_in_place};
-pub use fixes::{Checked, check_fixes, faster, fixes};
-pub use ladders::{Ladder, ladder, seeds_asked};
+pub use fixes::{Checked, check_fixes, entries, faster, fixes};
+pub use ladders::{Feature, Ladder, Language, Reading, ladder, seeds_asked};
 pub use seeds::{kernels, scripts, settings};
 pub use server::server;
 pub use stack::on_deep_stack;

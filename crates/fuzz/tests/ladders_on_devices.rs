@@ -1,5 +1,5 @@
-//! Fixes as a property, on devices: whatever ladder is written at random, its fix leaves the same words in memory, at the
-//! wave size of the device, and in the engine's interpreter at all others.
+//! Fixes as a property, on devices: whatever ladder is written at random, its fix leaves the same words in memory, in every
+//! reading that the generator knows, at the wave size of the device, and in the engine's interpreter at all others.
 //!
 //! Mesa's lavapipe takes its wave size from the environment when it starts, so the test starts itself anew for each.
 
@@ -11,8 +11,8 @@ use std::ops::Range;
 use std::process::Command;
 use std::sync::Arc;
 
-use shaderlint_fuzz::{Ladder, faster, ladder, seeds_asked};
-use shaderlint_hlsl::{NoIncludes, Shader, read};
+use shaderlint_fuzz::{Ladder, Reading, entries, faster, ladder, seeds_asked};
+use shaderlint_hlsl::{FunctionId, Shader};
 use shaderlint_simt::{Given, LaneMap, evaluate_groups, unordered};
 use shaderlint_verify::interpret::{Interpretation, given_word, interpret};
 use shaderlint_verify::lower;
@@ -29,8 +29,9 @@ struct Tally {
     ladders: u64,
     /// There is no fix.
     unfixed: u64,
-    /// Neither kernel can be run.
+    /// Kernels in readings: neither the kernel nor its fix can be run.
     refused: u64,
+    /// Kernels in readings.
     compared: u64,
     words: u64,
     interpreted: u64,
@@ -38,24 +39,18 @@ struct Tally {
     open: String,
 }
 
-fn shader(text: &[u8]) -> Shader {
-    read("0", text, &[], &NoIncludes).0
-}
+/// An entry point of a file.
+type Kernel<'s> = (&'s Shader, FunctionId);
 
 /// Both kernels with the inputs of the usual cases.
-fn trial(ladder: &Ladder, flagged: &Shader, fixed: &Shader) -> Result<Trial, String> {
-    let kernel = |shader: &Shader| {
-        let (entry, _) = shader.entry_points().next().ok_or("no entry point")?;
-        lower(shader, entry).map_err(|error| error.to_string())
-    };
+fn trial(ladder: &Ladder, flagged: Kernel<'_>, fixed: Kernel<'_>) -> Result<Trial, String> {
+    let kernel = |(shader, entry): Kernel<'_>| lower(shader, entry).map_err(|error| error.to_string());
     let mut trial = Trial::new(
         &kernel(flagged)?,
         &kernel(fixed).map_err(|error| format!("the fix: {error}"))?,
     );
     trial.depth = float_depth(&trial.flagged);
-    if let Some((entry, _)) = flagged.entry_points().next() {
-        trial.unordered = unordered(flagged, entry);
-    }
+    trial.unordered = unordered(flagged.0, flagged.1);
     for case in &mut trial.cases {
         // At least as many as the slots that each thread may claim: what is beyond the end of a buffer all lands in one place.
         case.inputs.elements_per_thread = 16;
@@ -77,15 +72,49 @@ fn trial(ladder: &Ladder, flagged: &Shader, fixed: &Shader) -> Result<Trial, Str
     Ok(trial)
 }
 
-/// Nothing is wrong with the ladder's fix, if there is one.
+/// Nothing is wrong with the ladder's fixes, if there are any: with the safe ones in every reading, with the unsafe ones in those
+/// that the file declares.
 fn check(ladder: &Ladder, devices: &[(Device, Waves)], tally: &mut Tally) -> Result<(), String> {
     tally.ladders += 1;
-    let Some(fixed_text) = faster(ladder.text.as_bytes()) else {
-        tally.unfixed += 1;
-        return Ok(());
-    };
-    let (flagged, fixed) = (shader(ladder.text.as_bytes()), shader(&fixed_text));
-    let trial = match trial(ladder, &flagged, &fixed) {
+    let text = ladder.text.as_bytes();
+    let (all, safe) = (faster(text, true), faster(text, false));
+    tally.unfixed += u64::from(all.is_none());
+    for reading in &ladder.readings {
+        let fixed = if reading.is_declared { &all } else { &safe };
+        let Some(fixed) = fixed else { continue };
+        check_in(reading, ladder, fixed, devices, tally).map_err(|what| {
+            let fixed = String::from_utf8_lossy(fixed);
+            format!("in {reading}: {what}\nafter the fix:\n{fixed}")
+        })?;
+    }
+    Ok(())
+}
+
+/// Every entry point that the reading compiles leaves the same.
+fn check_in(
+    reading: &Reading,
+    ladder: &Ladder,
+    fixed: &[u8],
+    devices: &[(Device, Waves)],
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let (flagged, _) = reading.read(ladder.text.as_bytes());
+    let (fixed, _) = reading.read(fixed);
+    for (old, new, name) in entries(reading, &flagged, &fixed)? {
+        check_kernel(ladder, (&flagged, old), (&fixed, new), devices, tally)
+            .map_err(|what| format!("`{name}`: {what}"))?;
+    }
+    Ok(())
+}
+
+fn check_kernel(
+    ladder: &Ladder,
+    flagged: Kernel<'_>,
+    fixed: Kernel<'_>,
+    devices: &[(Device, Waves)],
+    tally: &mut Tally,
+) -> Result<(), String> {
+    let trial = match trial(ladder, flagged, fixed) {
         Ok(trial) => Arc::new(trial),
         Err(why) if why.starts_with("the fix") => return Err(why),
         Err(_) => {
@@ -93,26 +122,22 @@ fn check(ladder: &Ladder, devices: &[(Device, Waves)], tally: &mut Tally) -> Res
             return Ok(());
         }
     };
-    let shown = |what: String| format!("{what}\nafter the fix:\n{}", String::from_utf8_lossy(&fixed_text));
     let has_rows = trial.flagged.group_size[1] > 1 || trial.flagged.group_size[2] > 1;
     let maps = if has_rows {
         &LaneMap::ALL[..]
     } else {
         &[LaneMap::Linear][..]
     };
-    let entries = (flagged.entry_points().next(), fixed.entry_points().next());
-    if let (Some((first, _)), Some((second, _))) = entries {
-        for run in interpret((&flagged, first), (&fixed, second), &trial, maps) {
-            match run.outcome {
-                Interpretation::Equal { .. } => tally.interpreted += 1,
-                Interpretation::NotFollowed => {}
-                differs @ Interpretation::Differs { .. } => {
-                    return Err(shown(format!(
-                        "waves of {}, {}: {differs:?}",
-                        run.wave_size,
-                        run.map.name()
-                    )));
-                }
+    for run in interpret(flagged, fixed, &trial, maps) {
+        match run.outcome {
+            Interpretation::Equal { .. } => tally.interpreted += 1,
+            Interpretation::NotFollowed => {}
+            differs @ Interpretation::Differs { .. } => {
+                return Err(format!(
+                    "waves of {}, {}: {differs:?}",
+                    run.wave_size,
+                    run.map.name()
+                ));
             }
         }
     }
@@ -147,11 +172,13 @@ fn check(ladder: &Ladder, devices: &[(Device, Waves)], tally: &mut Tally) -> Res
                 &trial.unordered,
             );
             tally.words += comparison.words;
-            if comparison.differing > 0 && is_open(&flagged, &trial, case) {
+            if comparison.differing > 0 && is_open(flagged, &trial, case) {
                 let _ = writeln!(tally.open, "open: {}\n{}", ladder.about, ladder.text);
             } else if comparison.differing > 0 {
-                let what = format!("{}, waves of {}: {:?}", case.about, waves.max, comparison.first);
-                return Err(shown(what));
+                return Err(format!(
+                    "{}, waves of {}: {:?}",
+                    case.about, waves.max, comparison.first
+                ));
             }
         }
     }
@@ -160,10 +187,7 @@ fn check(ladder: &Ladder, devices: &[(Device, Waves)], tally: &mut Tally) -> Res
 }
 
 /// Threads or groups leave unlike words in one place of the flagged kernel's buffers: whichever comes last.
-fn is_open(flagged: &Shader, trial: &Trial, case: &Case) -> bool {
-    let Some((entry, _)) = flagged.entry_points().next() else {
-        return false;
-    };
+fn is_open((flagged, entry): Kernel<'_>, trial: &Trial, case: &Case) -> bool {
     let inputs = trial.inputs(case);
     let given = |name: &str, index: &[u32], component: u32| {
         given_word(&trial.flagged, &inputs, name, index, component).unwrap_or(0)
@@ -209,7 +233,7 @@ fn check_all(seeds: Range<u64>) {
     } = tally;
     let waves: Vec<u32> = devices.iter().map(|(_, waves)| waves.max).collect();
     println!(
-        "waves of {waves:?}: {ladders} ladders, {unfixed} without a fix, {refused} not run; {compared} fixes compared in \
+        "waves of {waves:?}: {ladders} ladders, {unfixed} without a fix, {refused} kernels not run; {compared} compared with their fixes in \
          {words} words, and in {interpreted} runs of the interpreter"
     );
     print!("{open}");

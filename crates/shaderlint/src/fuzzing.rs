@@ -6,11 +6,13 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use lsp_server::Connection;
+use shaderlint_hlsl::Sources;
+use shaderlint_linter::Report;
 
 use crate::args::OutputFormat;
 use crate::config::{Misconfigured, Project, RuleArgs, definition, profile, shaderlint_toml, shadertools};
 use crate::includes::Files;
-use crate::lint::{self, Options, Role, Stop, Target};
+use crate::lint::{self, Looked, Options, Role, Stop, Target};
 use crate::report::{self, Results};
 use crate::terminal::Style;
 use crate::walk::{Asked, Input};
@@ -27,11 +29,8 @@ const FORMATS: [(&str, OutputFormat); 7] = [
     ("gitlab", OutputFormat::Gitlab),
 ];
 
-/// What is printed of a file with these bytes, by format. Nothing is read from disk.
-///
-/// # Errors
-/// A panic on the way there, or a format that cannot be written. Bytes that are no text are none.
-pub fn reports(bytes: &[u8]) -> Result<Vec<(&'static str, Vec<u8>)>> {
+/// Looks at a file with these bytes, in all the readings that the program makes of it. Nothing is read from disk.
+fn look(bytes: &[u8]) -> Result<Looked> {
     let path = PathBuf::from("fuzzed.hlsl");
     let files = Files::within(&[]);
     files.give(&path, Some(bytes.into()));
@@ -50,7 +49,24 @@ pub fn reports(bytes: &[u8]) -> Result<Vec<(&'static str, Vec<u8>)>> {
         },
         project: Arc::new(Project::default()),
     };
-    let looked = [lint::look(&target, &options, Role::Unit)?];
+    lint::look(&target, &options, Role::Unit)
+}
+
+/// What is found in a file with these bytes.
+///
+/// # Errors
+/// A panic on the way there.
+pub fn findings(bytes: &[u8]) -> Result<(Sources, Report)> {
+    let looked = look(bytes)?;
+    Ok((looked.sources, looked.report))
+}
+
+/// What is printed of a file with these bytes, by format.
+///
+/// # Errors
+/// A panic on the way there, or a format that cannot be written. Bytes that are no text are none.
+pub fn reports(bytes: &[u8]) -> Result<Vec<(&'static str, Vec<u8>)>> {
+    let looked = [look(bytes)?];
     let results = Results {
         looked: &looked,
         failures: &[],

@@ -30,8 +30,98 @@ pub(super) struct Shape {
     pub is_callable: bool,
 }
 
+/// A kernel in parts that something may be put between. Words after `$` are as in [`Shape`].
+#[derive(Default)]
+pub(super) struct Kernel {
+    /// The first lines.
+    pub head: String,
+    pub definitions: String,
+    /// Buffers, and whatever else is declared before the shape's own.
+    pub outer: String,
+    /// What the shape declares.
+    pub globals: String,
+    pub load: String,
+    pub ladder: String,
+    pub store: String,
+    /// Statements before the load, between ladder and store, and behind that.
+    pub before: String,
+    pub after_ladder: String,
+    pub after: String,
+    /// What stands behind the kernel.
+    pub tail: String,
+    pub attributes: String,
+    pub group: String,
+    pub parameters: Vec<String>,
+    /// How the thread knows its index.
+    pub own: String,
+    pub namespace: Namespace,
+    /// What the kernel writes before the names of what the shape declares.
+    pub qualifier: &'static str,
+    /// The ladder has an array of one element a thread.
+    pub has_array: bool,
+    /// The ladder is in a function of its own.
+    pub is_called: bool,
+    /// It is no compute shader.
+    pub is_of_stage: bool,
+    pub is_main_by_macro: bool,
+    /// Of the groupshared memory there is, where an array fills it.
+    pub bytes_left: Option<usize>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Namespace {
+    #[default]
+    None,
+    OfAll,
+    /// The kernel stands outside of it.
+    OfWhatIsUsed,
+}
+
+/// Where something is put.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    Definitions,
+    Globals,
+    Before,
+    AfterLadder,
+    After,
+    Tail,
+}
+
+impl Kernel {
+    pub fn insert(&mut self, at: Place, text: &str) {
+        let part = match at {
+            Place::Definitions => &mut self.definitions,
+            Place::Globals => &mut self.outer,
+            Place::Before => &mut self.before,
+            Place::AfterLadder => &mut self.after_ladder,
+            Place::After => &mut self.after,
+            Place::Tail => &mut self.tail,
+        };
+        part.push_str(text);
+        part.push('\n');
+    }
+
+    /// An entry point on one line.
+    pub fn entry(&self, name: &str, body: &str) -> String {
+        let Kernel {
+            attributes,
+            group,
+            own,
+            ..
+        } = self;
+        let parameters = self.parameters.join(", ");
+        format!("{attributes}[numthreads({group})] void {name}({parameters}) {{ {own} {body} }}")
+    }
+
+    /// What the kernel does and nothing beside it, with the ladder's function called for that thread.
+    pub fn plain_body(&self, index: &str) -> String {
+        format!("{} {}$call({index}); {}", self.load, self.qualifier, self.store)
+    }
+}
+
 /// Names by what they stand for. Some are those that fixes declare.
-const NAMES: [(&str, &[&str]); 28] = [
+const NAMES: [(&str, &[&str]); 47] = [
     (
         "g",
         &[
@@ -111,6 +201,25 @@ const NAMES: [(&str, &[&str]); 28] = [
     ("tile", &["tile", "pass_", "waveNumber", "round"]),
     ("count", &["Count", "g_NumElements", "elementCount"]),
     ("constants", &["Constants", "cbScan", "Params"]),
+    ("second", &["Second", "CSReverse", "OtherKernel"]),
+    ("kernelMacro", &["KERNEL", "ENTRY", "DECLARE_KERNEL"]),
+    ("sharedMacro", &["SHMEM", "TGSM", "SHARED_ARRAY"]),
+    ("wrapMacro", &["WRAP", "DEFINE_FUNCTION"]),
+    ("bound", &["BOUND", "STEPS"]),
+    ("big", &["g_Big", "Cache", "history"]),
+    ("shown", &["Shown", "g_Cached"]),
+    ("seen", &["Seen", "g_Partial"]),
+    ("trace", &["Trace", "g_Steps"]),
+    ("hidden", &["Hidden", "cbMore"]),
+    ("payload", &["Payload", "g_Aggregates"]),
+    ("flag", &["Flags", "g_State"]),
+    ("space", &["Passes", "scan_lib"]),
+    ("message", &["Message", "ToMesh"]),
+    ("sent", &["g_Sent", "toMesh"]),
+    ("vertex", &["Vertex", "MeshVertex"]),
+    ("verts", &["verts", "vertexOut"]),
+    ("tris", &["tris", "triangleOut"]),
+    ("unused", &["kUnused", "padding"]),
 ];
 
 pub(super) struct Draft<'r> {
@@ -123,19 +232,19 @@ pub(super) struct Draft<'r> {
     group: [usize; 3],
     names: BTreeMap<&'static str, String>,
     /// How the number of threads is written: a macro, a constant, or numbers.
-    size: Size,
+    pub size: Size,
     /// What its name is followed by.
-    sync_macro: Option<&'static str>,
-    has_join_macro: bool,
+    pub sync_macro: Option<&'static str>,
+    pub has_join_macro: bool,
     /// `uint` or `int`.
     pub index: &'static str,
     /// Elements beyond `Count` are not read.
     is_counted: bool,
-    barrier: &'static str,
+    pub barrier: &'static str,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Size {
+pub(super) enum Size {
     Macro,
     Constant,
     Number,
@@ -232,6 +341,11 @@ impl<'r> Draft<'r> {
             }
             self.names.insert(role, name);
         }
+    }
+
+    /// Whether something of the draft has this name.
+    pub fn has_name(&self, name: &str) -> bool {
+        self.names.values().any(|known| known == name)
     }
 
     pub fn is_power_of_two(&self) -> bool {
@@ -463,16 +577,13 @@ impl<'r> Draft<'r> {
         }
     }
 
-    /// The kernel's text, without any layout.
-    pub fn kernel(&mut self, shape: &Shape) -> String {
+    /// The parts of a kernel.
+    pub fn kernel(&mut self, shape: Shape) -> Kernel {
         let element = self.element();
-        let mut text = self.definitions();
-        let _ = writeln!(
-            text,
-            "StructuredBuffer<{element}> $src;\nRWStructuredBuffer<{element}> $out;"
-        );
+        let definitions = self.definitions();
+        let mut outer = format!("StructuredBuffer<{element}> $src;\nRWStructuredBuffer<{element}> $out;\n");
         if self.is_counted {
-            text.push_str("cbuffer $constants { uint $count; }\n");
+            outer.push_str("cbuffer $constants { uint $count; }\n");
         }
         let longer = self.one(&[
             "$g[$n]",
@@ -484,11 +595,8 @@ impl<'r> Draft<'r> {
             "$g[$twice]",
             "$g[1024]",
         ]);
-        text.push_str(&shape.globals.replace("$g[$n]", longer));
-        let is_called = shape.is_callable && self.random.once_in(4);
-        if is_called {
-            let _ = writeln!(text, "void $call({} $i) {{ {} }}", self.index, shape.ladder);
-        }
+        let has_array = shape.globals.contains("groupshared $T $g[$n];");
+        let is_called = shape.is_callable && self.random.once_in(2);
         let [x, y, z] = self.group;
         let group = if [x, y, z] == [self.threads, 1, 1] {
             "$n, 1, 1".to_owned()
@@ -496,21 +604,67 @@ impl<'r> Draft<'r> {
             format!("{x}, {y}, {z}")
         };
         let (parameter, own) = self.own_index();
-        let mut parameters = [
+        let mut parameters = vec![
             parameter,
             "uint3 $id : SV_DispatchThreadID".to_owned(),
             "uint3 $group : SV_GroupID".to_owned(),
         ];
         let turned = self.random.below(3);
         parameters.rotate_left(turned);
-        let ladder = if is_called { "$call($i);" } else { &shape.ladder };
-        let body = self.around(&shape.load, ladder, &shape.store);
-        let _ = writeln!(
-            text,
-            "[numthreads({group})] void $main({}) {{ {own} {body} }}",
-            parameters.join(", ")
-        );
-        self.spelled(&text)
+        Kernel {
+            definitions,
+            outer,
+            globals: shape.globals.replace("$g[$n]", longer),
+            has_array,
+            is_called,
+            group,
+            own,
+            parameters,
+            load: shape.load,
+            ladder: shape.ladder,
+            store: shape.store,
+            ..Kernel::default()
+        }
+    }
+
+    /// The file's text, without any layout.
+    pub fn file(&mut self, kernel: &Kernel) -> String {
+        let mut helper = String::new();
+        if kernel.is_called {
+            let _ = writeln!(helper, "void $call({} $i) {{ {} }}", self.index, kernel.ladder);
+        }
+        let ladder = if kernel.is_called {
+            format!("{}$call($i);", kernel.qualifier)
+        } else {
+            kernel.ladder.clone()
+        };
+        let ladder = format!("{ladder} {}", kernel.after_ladder);
+        let body = self.around(&kernel.load, &ladder, &kernel.store);
+        let inserted = [
+            &kernel.before,
+            &kernel.after_ladder,
+            &kernel.after,
+            &kernel.attributes,
+        ];
+        let main = if kernel.is_main_by_macro && inserted.iter().all(|part| part.is_empty()) {
+            "$kernelMacro($main, $i)".to_owned()
+        } else {
+            kernel.entry("$main", &format!("{} {body} {}", kernel.before, kernel.after))
+        };
+        let lower = format!("{}{helper}", kernel.globals);
+        let upper = format!("{main}\n{}", kernel.tail);
+        let rest = match kernel.namespace {
+            Namespace::None => format!("{lower}{upper}"),
+            Namespace::OfAll => format!("namespace $space {{\n{lower}{upper}\n}}"),
+            Namespace::OfWhatIsUsed => format!("namespace $space {{\n{lower}\n}}\n{upper}"),
+        };
+        let Kernel {
+            head,
+            definitions,
+            outer,
+            ..
+        } = kernel;
+        self.spelled(&format!("{head}{definitions}{outer}{rest}\n"))
     }
 
     /// What a kernel does, mostly once and in a row.
@@ -593,7 +747,7 @@ impl<'r> Draft<'r> {
             Size::Number | Size::Unsigned | Size::Hexadecimal => {}
         }
         if self.sync_macro.is_some() {
-            let _ = writeln!(text, "#define $SYNC {}()", self.barrier);
+            let _ = writeln!(text, "#define $SYNC $barrier()");
         }
         if self.has_join_macro {
             let joined = match infix(self.operator) {
@@ -607,7 +761,7 @@ impl<'r> Draft<'r> {
     }
 
     /// Names and sizes in place of the words after `$`.
-    fn spelled(&mut self, text: &str) -> String {
+    pub fn spelled(&self, text: &str) -> String {
         let mut parts = text.split('$');
         let mut spelled = parts.next().unwrap_or_default().to_owned();
         for part in parts {
@@ -621,7 +775,7 @@ impl<'r> Draft<'r> {
         spelled
     }
 
-    fn word(&mut self, word: &str) -> String {
+    fn word(&self, word: &str) -> String {
         let n = self.threads;
         let size = self.names.get("size").cloned().unwrap_or_default();
         let (number, derived) = match word {
@@ -636,6 +790,7 @@ impl<'r> Draft<'r> {
             },
             "T" => return self.element(),
             "U" => return self.index.to_owned(),
+            "barrier" => return self.barrier.to_owned(),
             role => return self.names.get(role).cloned().unwrap_or_else(|| role.to_owned()),
         };
         match self.size {

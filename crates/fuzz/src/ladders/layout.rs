@@ -9,6 +9,12 @@ pub(super) struct Token {
     kind: Kind,
 }
 
+impl Token {
+    pub fn is_directive(&self) -> bool {
+        self.kind == Kind::Directive
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Word,
@@ -37,6 +43,7 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
             let (length, kind) = match first {
                 '0'..='9' => (number(rest), Kind::Word),
                 'a'..='z' | 'A'..='Z' | '_' => (word(rest), Kind::Word),
+                '"' => (string(rest), Kind::Word),
                 _ => {
                     let sign = SIGNS.iter().find(|sign| rest.starts_with(**sign));
                     (sign.map_or(first.len_utf8(), |sign| sign.len()), Kind::Sign)
@@ -56,6 +63,12 @@ pub(super) fn tokens(text: &str) -> Vec<Token> {
 fn word(text: &str) -> usize {
     text.find(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
         .unwrap_or(text.len())
+}
+
+/// The length of a string, with its quotes.
+fn string(text: &str) -> usize {
+    let end = text.get(1..).and_then(|inside| inside.find('"'));
+    end.map_or(text.len(), |end| end + 2)
 }
 
 /// The length of a number, with the sign of its exponent.

@@ -1,17 +1,26 @@
 //! Kernels as people write them, at random: shapes, operators, types, sizes, index mappings, names, layout, comments at odd
-//! places, and slips of the kind that compiles.
+//! places, what stands about them in files, and slips of the kind that compiles.
 //!
 //! What is written here need not be right: what is offered for it has to be.
 
 mod draft;
 mod layout;
+mod older_scopes;
+mod readings;
 mod shapes;
 mod slips;
+mod surroundings;
 
+use std::fmt::Write;
 use std::ops::Range;
 
+use shaderlint_hlsl::Storage;
+
+use crate::independent::{LIMIT, MESH_LIMIT};
 use crate::random::Random;
-use draft::Draft;
+use draft::{Draft, Kernel};
+pub use readings::{Language, Reading};
+pub use surroundings::Feature;
 
 /// A kernel written at random.
 #[derive(Clone, Debug)]
@@ -23,6 +32,10 @@ pub struct Ladder {
     pub has_slip: bool,
     /// The buffer that it reads, where its floats are multiplied: what is in there has to be near 1.
     pub multiplies: Option<String>,
+    /// What stands about it.
+    pub features: Vec<Feature>,
+    /// How builds read it; the first is the usual one.
+    pub readings: Vec<Reading>,
 }
 
 /// Which seeds are tried where that is not as many as are worth their time in every run of the tests: `FROM..TO`.
@@ -49,11 +62,17 @@ pub fn ladder(seed: u64) -> Ladder {
     let mut random = Random::new(seed);
     let mut draft = Draft::new(&mut random);
     let shape = shapes::shape(&mut draft);
-    let kernel = draft.kernel(&shape);
     let mut about = draft.about(shape.name);
+    let mut kernel = draft.kernel(shape);
+    let around = surroundings::surround(&mut draft, &mut kernel);
+    let readings = around.builds.readings();
+    let file = filled(draft.file(&kernel), &kernel, &readings);
+    for feature in &around.features {
+        let _ = write!(about, ", {feature:?}");
+    }
     let has_slip = draft.random.once_in(4);
     let multiplies = draft.multiplies(has_slip);
-    let mut tokens = layout::tokens(&kernel);
+    let mut tokens = layout::tokens(&file);
     if has_slip {
         about.push_str(&slips::slip(&mut tokens, &mut random));
     }
@@ -62,14 +81,37 @@ pub fn ladder(seed: u64) -> Ladder {
         about,
         has_slip,
         multiplies,
+        features: around.features,
+        readings,
     }
+}
+
+/// The file with the length of the array that leaves no more memory than that.
+fn filled(file: String, kernel: &Kernel, readings: &[Reading]) -> String {
+    let Some(bytes_left) = kernel.bytes_left else {
+        return file;
+    };
+    let smallest = file.replace(surroundings::BALLAST, "1");
+    let used = readings.iter().map(|reading| {
+        let (shader, _) = reading.read(smallest.as_bytes());
+        let globals = shader.globals.iter();
+        let arrays = globals.filter(|global| global.storage == Storage::Groupshared);
+        arrays.map(|global| 4 * shader.words(&global.ty)).sum::<usize>()
+    });
+    let limit = if kernel.attributes.is_empty() {
+        LIMIT
+    } else {
+        MESH_LIMIT
+    };
+    let left = limit.saturating_sub(bytes_left + used.max().unwrap_or(0));
+    file.replace(surroundings::BALLAST, &(1 + left / 4).to_string())
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::ladder;
+    use super::{Feature, ladder};
 
     #[test]
     fn ladders_are_the_same_each_time_and_unlike() {
@@ -84,14 +126,25 @@ mod tests {
     fn what_has_no_slip_is_read_whole() {
         for seed in 0..400 {
             let ladder = ladder(seed);
-            let (shader, problems) =
-                shaderlint_hlsl::read("0", ladder.text.as_bytes(), &[], &shaderlint_hlsl::NoIncludes);
-            assert_eq!(shader.entry_points().count(), 1, "{seed}:\n{}", ladder.text);
-            assert!(
-                ladder.has_slip || problems.is_empty(),
-                "{seed}: {problems:?}\n{}",
-                ladder.text
-            );
+            // What only such stages have is not known.
+            let is_of_stage = |one: &Feature| matches!(one, Feature::MeshShader | Feature::AmplificationShader);
+            let has_stage = ladder.features.iter().any(is_of_stage);
+            for reading in &ladder.readings {
+                let (shader, problems) = reading.read(ladder.text.as_bytes());
+                let shown = || format!("{seed}, {reading}: {problems:?}\n{}", ladder.text);
+                assert!(shader.entry_points().count() >= 1, "{}", shown());
+                assert!(
+                    ladder.has_slip || has_stage || problems.is_empty(),
+                    "{}",
+                    shown()
+                );
+            }
         }
+    }
+
+    #[test]
+    fn every_feature_is_drawn() {
+        let drawn: BTreeSet<Feature> = (0..400).flat_map(|seed| ladder(seed).features).collect();
+        assert_eq!(drawn, BTreeSet::from(Feature::ALL));
     }
 }

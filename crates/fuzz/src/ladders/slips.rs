@@ -44,10 +44,14 @@ fn try_one(tokens: &mut Vec<Token>, random: &mut Random) -> Option<String> {
         .unwrap_or(0);
     let start = start + tokens.get(start..)?.iter().position(|token| token.text == "{")?;
     let at = start + 1 + random.below(tokens.len().saturating_sub(start + 2));
-    let text = tokens.get(at)?.text.clone();
+    let token = tokens.get(at).filter(|token| !token.is_directive())?;
+    let text = token.text.clone();
     let is_barrier = text.to_ascii_lowercase().contains("sync") || text.contains("BARRIER");
     if is_barrier && random.once_in(2) {
         let length = tokens.get(at..)?.iter().position(|token| token.text == ";")?;
+        if tokens.get(at..at + length)?.iter().any(Token::is_directive) {
+            return None;
+        }
         tokens.drain(at..=at + length);
         return Some(format!(", without the {text} at token {at}"));
     }

@@ -1,0 +1,173 @@
+//! What a fix has to keep and the engine's comparison may overlook: nothing here is shared with the engine.
+
+use std::collections::HashSet;
+
+use shaderlint_hlsl::{
+    Expr, ExprKind, Function, FunctionId, GlobalId, Shader, Stmt, Storage, calls, expressions,
+};
+
+/// The bytes of groupshared memory that a mesh shader may use (DirectX mesh shader specification), and every other stage
+/// (D3D11.3 functional specification, 18.6).
+pub const MESH_LIMIT: usize = 28 << 10;
+pub const LIMIT: usize = 32 << 10;
+
+/// How deep calls are followed.
+const DEEPEST: usize = 8;
+
+/// Whether an entry point that a device has room for still has it.
+///
+/// # Errors
+/// How much memory it takes now.
+pub fn check_memory(before: (&Shader, FunctionId), after: (&Shader, FunctionId)) -> Result<(), String> {
+    let limit = limit(before);
+    let (old, new) = (memory(before), memory(after));
+    if old <= limit && new > limit {
+        return Err(format!(
+            "{new} bytes of groupshared memory, of {limit} that there are"
+        ));
+    }
+    Ok(())
+}
+
+fn limit((shader, entry): (&Shader, FunctionId)) -> usize {
+    let text = function(shader, entry).map_or(&[][..], |function| function.span.slice(&shader.text));
+    let is_mesh = text.windows(14).any(|word| word == b"outputtopology");
+    if is_mesh { MESH_LIMIT } else { LIMIT }
+}
+
+/// The groupshared memory that an entry point names, and that the functions name which it comes to.
+fn memory((shader, entry): (&Shader, FunctionId)) -> usize {
+    let used: HashSet<GlobalId> = reached(shader, entry)
+        .into_iter()
+        .map(|id| body_of(shader, id))
+        .flat_map(expressions)
+        .filter_map(|part| match part.kind {
+            ExprKind::Global(global) => Some(global),
+            _ => None,
+        })
+        .collect();
+    let arrays = used
+        .into_iter()
+        .filter_map(|id| shader.globals.get(id.0 as usize))
+        .filter(|global| global.storage == Storage::Groupshared);
+    arrays.map(|global| 4 * shader.words(&global.ty)).sum()
+}
+
+/// The texts of an entry point and of all functions that it comes to.
+pub fn text_reached(shader: &Shader, entry: FunctionId) -> Vec<&[u8]> {
+    let functions = reached(shader, entry).into_iter();
+    functions
+        .filter_map(|id| function(shader, id))
+        .map(|function| function.span.slice(&shader.text))
+        .collect()
+}
+
+fn function(shader: &Shader, id: FunctionId) -> Option<&Function> {
+    shader.functions.get(id.0 as usize)
+}
+
+fn body_of(shader: &Shader, id: FunctionId) -> &[Stmt] {
+    function(shader, id)
+        .and_then(|function| function.body.as_deref())
+        .unwrap_or_default()
+}
+
+fn reached(shader: &Shader, entry: FunctionId) -> Vec<FunctionId> {
+    let mut reached = vec![entry];
+    let mut next = 0;
+    while let Some(id) = reached.get(next).copied() {
+        next += 1;
+        for called in calls(body_of(shader, id)) {
+            if !reached.contains(&called) {
+                reached.push(called);
+            }
+        }
+    }
+    reached
+}
+
+/// What other groups may see of a kernel, in the order of its text: where a function is called its events come in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Event {
+    /// A write to a `globallycoherent` buffer.
+    Write(GlobalId),
+    Barrier {
+        orders_device_memory: bool,
+        waits: bool,
+    },
+}
+
+/// Whether other groups that see a later write to a `globallycoherent` buffer still see what all threads wrote to another one
+/// before it. Between the two a barrier orders device memory, and the threads wait for each other there or behind it.
+///
+/// # Errors
+/// The two buffers.
+pub fn check_order(before: (&Shader, FunctionId), after: (&Shader, FunctionId)) -> Result<(), String> {
+    let (old, new) = (ordered(before), ordered(after));
+    match old.into_iter().find(|pair| !new.contains(pair)) {
+        Some((first, second)) => Err(format!(
+            "no barrier orders what is written to `{first}` before what is written to `{second}` any more"
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The buffers of which the first is written, ordered, before the second.
+fn ordered((shader, entry): (&Shader, FunctionId)) -> Vec<(&str, &str)> {
+    let mut events = Vec::new();
+    note_events(shader, entry, DEEPEST, &mut events);
+    let mut ordered = Vec::new();
+    for (at, event) in events.iter().enumerate() {
+        let Event::Write(first) = *event else { continue };
+        let (mut is_ordered, mut is_seen) = (false, false);
+        for event in events.iter().skip(at + 1) {
+            match *event {
+                Event::Barrier {
+                    orders_device_memory,
+                    waits,
+                } => {
+                    is_ordered |= orders_device_memory;
+                    is_seen |= is_ordered && waits;
+                }
+                Event::Write(second) if second != first && is_seen => {
+                    let name = |id: GlobalId| shader.globals.get(id.0 as usize).map(|global| &*global.name);
+                    ordered.extend(name(first).zip(name(second)));
+                }
+                Event::Write(_) => {}
+            }
+        }
+    }
+    ordered
+}
+
+fn note_events(shader: &Shader, id: FunctionId, depth: usize, events: &mut Vec<Event>) {
+    let coherent = |place: &Expr| {
+        place.descendants().find_map(|part| match part.kind {
+            ExprKind::Global(id) => shader
+                .globals
+                .get(id.0 as usize)
+                .filter(|global| global.coherent)
+                .map(|_| id),
+            _ => None,
+        })
+    };
+    for part in expressions(body_of(shader, id)) {
+        match &part.kind {
+            ExprKind::Assign { target, .. } => events.extend(coherent(target).map(Event::Write)),
+            ExprKind::Call(called, _) if depth > 0 => note_events(shader, *called, depth - 1, events),
+            ExprKind::Intrinsic(intrinsic, arguments) => {
+                let name = intrinsic.name();
+                if name.starts_with("Interlocked") {
+                    let place = arguments.first();
+                    events.extend(place.and_then(coherent).map(Event::Write));
+                } else if name.contains("MemoryBarrier") {
+                    events.push(Event::Barrier {
+                        orders_device_memory: !name.starts_with("Group"),
+                        waits: name.ends_with("WithGroupSync"),
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+}
