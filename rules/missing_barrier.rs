@@ -161,7 +161,8 @@ fn fences(context: &Context<'_>, races: &[&Race]) -> Vec<Candidate> {
             Intrinsic::GroupMemoryBarrier => BARRIER,
             _ => "AllMemoryBarrierWithGroupSync",
         };
-        let may_change = Unit::of(context.shader).may_change(std::iter::once(instead.as_bytes()));
+        let may_change =
+            Unit::of(context.shader).may_change(context.shader, std::iter::once(instead.as_bytes()));
         (!may_change).then(|| Candidate {
             edit: Edit {
                 at: At::Over(at),

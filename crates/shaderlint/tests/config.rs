@@ -878,7 +878,7 @@ const FIXABLE: &str = "fixable with --fix";
 fn no_fix_takes_away_what_a_name_means_before_hlsl_2021() {
     let as_kernel = ladder_over("", "");
     let (head, body) = as_kernel.split_once("[numthreads").unwrap();
-    let body = body.split_once("{").unwrap().1;
+    let body = body.split_once('{').unwrap().1;
     let body = body.replace("In[id.x]", "x").replace("Out[id.x] =", "return");
     let in_helper = format!(
         "{head}uint Scan(uint gi, uint x, uint s)\n{{{body}[numthreads(64, 1, 1)]

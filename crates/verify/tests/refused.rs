@@ -152,6 +152,7 @@ fn entry(body: Vec<Stmt>) -> Shader {
         group_size_span: Span::default(),
         wave_size: None,
         is_instance: false,
+        is_called_elsewhere: false,
     };
     Shader {
         functions: vec![function],

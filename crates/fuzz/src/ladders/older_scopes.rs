@@ -37,7 +37,7 @@ pub(super) fn hoisted(text: &str) -> String {
                     piece.clear();
                 }
                 let names = blocks.iter().rev();
-                if let Some(own) = names.filter_map(|block| block.renamed.get(token)).next() {
+                if let Some(own) = names.find_map(|block| block.renamed.get(token)) {
                     piece.clone_from(own);
                 }
             }
