@@ -49,7 +49,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     } else if context.has_rows() && fix.is_none() {
         wave_form::rows(context, needed)
     } else {
-        let barriers = wave_form::barriers(fix.as_ref());
+        let barriers = wave_form::barriers(scan, fix.as_ref());
         let packing = if context.has_rows() {
             wave_form::ANY
         } else {

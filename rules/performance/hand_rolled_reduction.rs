@@ -39,7 +39,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     };
     let is_atomic = wave_reduction::atomic(reduction).is_some();
     let needed = ShaderModel::WAVES;
-    let barriers = wave_form::barriers(fix.as_ref());
+    let barriers = wave_form::barriers(reduction, fix.as_ref());
     let form = if is_atomic {
         format!(
             "the wave form {barriers}needs shader model {needed} and nothing else: any threads may share a wave"
