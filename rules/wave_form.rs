@@ -16,7 +16,18 @@ use crate::totals::{Totals, fits, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, words};
 use crate::{wave_reduction, wave_scan};
 
+/// The barrier that orders no more than groupshared memory.
 pub(crate) const BARRIER: &str = "GroupMemoryBarrierWithGroupSync";
+
+/// The barrier of the forms that stand for a ladder: of groupshared memory, which they work on; of all memory where one
+/// of the ladder's barriers, or a fence in it, orders device memory, as other groups may rely on that.
+pub(crate) fn barrier_of(found: &Collective) -> &'static str {
+    if found.orders_device {
+        "AllMemoryBarrierWithGroupSync"
+    } else {
+        BARRIER
+    }
+}
 
 /// Text that replaces a construct, and what it needs declared.
 pub(crate) struct WaveForm {
@@ -235,14 +246,15 @@ pub(crate) fn needs(found: &Collective, proved: &Proved, needed: ShaderModel) ->
     } else {
         ANY_BY_ONE_WAVE
     };
-    let barriers = barriers(&proved.fix);
+    let barriers = barriers(found, &proved.fix);
     format!("the wave form {barriers}needs shader model {needed} and {packing}")
 }
 
 /// Said of the barriers in a fix, with what comes after it.
-fn barriers(fix: &Fix) -> String {
+fn barriers(found: &Collective, fix: &Fix) -> String {
+    let barrier = barrier_of(found);
     let edits = fix.edits.iter();
-    let barriers: usize = edits.map(|edit| edit.text.matches(BARRIER).count()).sum();
+    let barriers: usize = edits.map(|edit| edit.text.matches(barrier).count()).sum();
     match barriers {
         0 => String::new(),
         1 => "passes one barrier instead; it ".to_owned(),

@@ -25,7 +25,7 @@ use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 
 use crate::totals::{Totals, length_by_name};
-use crate::wave_form::{BARRIER, WaveForm, array_of_elements, neutral};
+use crate::wave_form::{WaveForm, array_of_elements, barrier_of, neutral};
 use crate::written::{has_literal_size, local_name, size_by_name};
 
 /// Elements that one thread combines before its wave does, at most.
@@ -109,6 +109,7 @@ fn write(
     let shader = context.shader;
     let lanes = context.analysis.group_size.iter().product::<u32>();
     let operator = names(reduction.operator);
+    let barrier = barrier_of(reduction);
     if !matches!(reduction.element, Scalar::Uint | Scalar::Int | Scalar::Float) {
         return None;
     }
@@ -151,10 +152,10 @@ fn write(
              \x20   {ty} {total} = {of_own};\n\
              \x20   if ({index} == {owner})\n\
              \x20       {place} = {neutral};\n\
-             \x20   {BARRIER}();\n\
+             \x20   {barrier}();\n\
              \x20   if (WaveIsFirstLane())\n\
              \x20       {atomic}({place}, {total});\n\
-             \x20   {BARRIER}();\n",
+             \x20   {barrier}();\n",
             what = operator.what,
             of_own = of_wave(&own),
         );
@@ -180,7 +181,7 @@ fn write(
                  \x20   uint {lane} = WaveGetLaneIndex();\n\
                  \x20   if ({lane} == 0)\n\
                  \x20       {totals}[{wave}] = {total};\n\
-                 \x20   {BARRIER}();\n\
+                 \x20   {barrier}();\n\
                  \x20   if ({wave} == 0)\n\
                  \x20   {{\n\
                  \x20       uint {waves} = ({size} + WaveGetLaneCount() - 1) / WaveGetLaneCount();\n\
@@ -190,7 +191,7 @@ fn write(
                  \x20       if ({lane} == 0)\n\
                  \x20           {place} = {total};\n\
                  \x20   }}\n\
-                 \x20   {BARRIER}();\n",
+                 \x20   {barrier}();\n",
                 what = operator.what,
                 of_own = of_wave(&own),
                 combined = combined(reduction.operator, &total, &of_totals),
@@ -225,7 +226,7 @@ fn write(
         );
     }
     if ending.barrier {
-        let _ = writeln!(end, "    {BARRIER}();");
+        let _ = writeln!(end, "    {barrier}();");
     }
     end.push('}');
     for text in [Some(&mut form.block), form.expanded.as_mut()]

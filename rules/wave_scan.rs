@@ -32,7 +32,7 @@ use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES};
 
 use crate::totals::{Totals, length_by_name};
-use crate::wave_form::{BARRIER, WaveForm, array_of_elements, neutral};
+use crate::wave_form::{WaveForm, array_of_elements, barrier_of, neutral};
 use crate::written::{has_literal_size, indented, local_name};
 
 /// Where a form has barriers besides its own.
@@ -89,6 +89,7 @@ struct Text<'a> {
     prefix: &'static str,
     active: &'static str,
     sign: &'static str,
+    barrier: &'static str,
     neutral: &'static str,
     ty: String,
     is_inclusive: bool,
@@ -117,6 +118,7 @@ impl<'a> Text<'a> {
             prefix,
             active,
             sign,
+            barrier: barrier_of(scan),
             neutral: neutral(scan.operator, scan.element),
             ty: scan.element_name(),
             is_inclusive: scan.kind == Kind::InclusiveScan,
@@ -178,11 +180,12 @@ impl<'a> Text<'a> {
 
     /// The end of every form: what the ladder leaves in variables, and a barrier.
     fn end(&self, block: &mut String, barriers: Barriers) -> Option<()> {
+        let barrier = self.barrier;
         for (local, value) in &self.rewrite.settled {
             let _ = writeln!(block, "    {} = {value};", self.local(*local)?);
         }
         if barriers.last {
-            let _ = writeln!(block, "    {BARRIER}();");
+            let _ = writeln!(block, "    {barrier}();");
         }
         block.push('}');
         Some(())
@@ -249,6 +252,7 @@ impl<'a> Text<'a> {
             "{{\n    // {} scan by waves; assumes a 1-D group packed into waves in order.\n",
             self.kind()
         );
+        let barrier = self.barrier;
         let _ = write!(
             block,
             "    {ty} {element} = {from};\n\
@@ -257,7 +261,7 @@ impl<'a> Text<'a> {
              \x20   uint {lane} = WaveGetLaneIndex();\n\
              \x20   if ({lane} + 1 == WaveGetLaneCount())\n\
              \x20       {totals}[{wave}] = {total};\n\
-             \x20   {BARRIER}();\n{fetch}",
+             \x20   {barrier}();\n{fetch}",
             ty = self.ty,
             from = self.own(&self.scan.input)?,
             prefix = self.prefix,
@@ -322,6 +326,7 @@ impl<'a> Text<'a> {
         } = &names;
         let (elements, result) = (self.name("waveElements"), self.name("waveScan"));
         let (ty, index, sign) = (&self.ty, &self.rewrite.lane, self.sign);
+        let barrier = self.barrier;
         let own = format!("{each} * {index}");
         let active = self.scan.count / each;
         let read = self.vector(input, each, &own)?;
@@ -332,12 +337,12 @@ impl<'a> Text<'a> {
             in_words(each)
         );
         if barriers.first {
-            let _ = writeln!(block, "    {BARRIER}();");
+            let _ = writeln!(block, "    {barrier}();");
         }
         if let Elements::Register { local, .. } = &self.scan.input {
             let _ = writeln!(
                 block,
-                "    {} = {};\n    {BARRIER}();",
+                "    {} = {};\n    {barrier}();",
                 self.element(input, index, 0)?,
                 self.local(*local)?
             );
@@ -361,7 +366,7 @@ impl<'a> Text<'a> {
         if active == self.lanes {
             let _ = write!(
                 block,
-                "    {ty}{each} {elements} = {read};\n{}    {ty} {scan}\n{indices}{}    {BARRIER}();\n{}",
+                "    {ty}{each} {elements} = {read};\n{}    {ty} {scan}\n{indices}{}    {barrier}();\n{}",
                 indented(&running, 1),
                 indented(&store, 1),
                 indented(&after, 1),
@@ -371,7 +376,7 @@ impl<'a> Text<'a> {
                 block,
                 "    {ty}{each} {elements} = {neutral};\n    {ty} {result} = {neutral};\n{indices}\
                  \x20   if ({index} < {active})\n    {{\n        {elements} = {read};\n{}        {scan}\n{}    }}\n\
-                 \x20   {BARRIER}();\n    if ({index} < {active})\n    {{\n{}    }}\n",
+                 \x20   {barrier}();\n    if ({index} < {active})\n    {{\n{}    }}\n",
                 indented(&running, 2),
                 indented(&store, 2),
                 indented(&after, 2),
@@ -381,7 +386,7 @@ impl<'a> Text<'a> {
         let registers = self.outputs().filter(|elements| !is_array(elements));
         for (number, output) in registers.enumerate() {
             if number == 0 {
-                let _ = writeln!(block, "    {BARRIER}();");
+                let _ = writeln!(block, "    {barrier}();");
             }
             let from = self.element(arrays.first()?, index, 0)?;
             let _ = writeln!(block, "    {} = {from};", self.own(output)?);

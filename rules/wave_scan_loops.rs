@@ -6,7 +6,7 @@ use shaderlint_simt::LaneMap;
 
 use super::{Barriers, Names, Text, in_words, last};
 use crate::unit::words;
-use crate::wave_form::{BARRIER, WaveForm};
+use crate::wave_form::WaveForm;
 use crate::written::{has_literal_size, indented, size_by_name};
 
 /// How many elements one wave beats the ladder for.
@@ -52,12 +52,13 @@ impl Text<'_> {
         let (element, place) = (self.name("waveElement"), self.name("wavePlace"));
         let (number, end) = (self.name("waveNumber"), self.name("waveEnd"));
         let (ty, index, sign) = (&self.ty, &self.rewrite.lane, self.sign);
+        let barrier = self.barrier;
         let mut block = format!(
             "{{\n    // {} scan by waves, {each} elements a lane; assumes a 1-D group packed into waves in order.\n",
             self.kind()
         );
         if barriers.first {
-            let _ = writeln!(block, "    {BARRIER}();");
+            let _ = writeln!(block, "    {barrier}();");
         }
         let mut write = String::new();
         for output in self.outputs() {
@@ -84,7 +85,7 @@ impl Text<'_> {
              \x20       {result} = {prefix}({sum});\n\
              \x20       if ({lane} + 1 == WaveGetLaneCount())\n\
              \x20           {totals}[{wave}] = {result} {sign} {sum};\n\
-             \x20   }}\n    {BARRIER}();\n\
+             \x20   }}\n    {barrier}();\n\
              \x20   if ({index} < {count} / {each})\n    {{\n{fetch}\
              \x20       for (uint {end} = {place} + {each}; {place} < {end}; ++{place})\n        {{\n\
              \x20           {ty} {element} = {from_place};\n{write}        }}\n    }}\n",
@@ -109,7 +110,7 @@ impl Text<'_> {
         let (elements, result) = (self.name("waveElements"), self.name("waveScan"));
         let (first, place) = (self.name("waveFirst"), self.name("wavePlace"));
         let (before, rank) = (self.name("waveBefore"), self.name("waveRank"));
-        let (ty, sign) = (&self.ty, self.sign);
+        let (ty, sign, barrier) = (&self.ty, self.sign, self.barrier);
         let sum = format!("{elements}.{}", last(each));
         let mut write = String::new();
         for output in self.outputs() {
@@ -121,7 +122,7 @@ impl Text<'_> {
             in_words(each)
         );
         if barriers.first {
-            let _ = writeln!(block, "    {BARRIER}();");
+            let _ = writeln!(block, "    {barrier}();");
         }
         let _ = write!(
             block,

@@ -471,3 +471,34 @@ fn code_for_bins_is_read_where_the_call_stands() {
         }
     }
 }
+
+/// A form orders for other groups what its ladder ordered, and no more.
+#[test]
+fn a_form_has_the_barriers_of_its_ladder() {
+    const ALL: &str = "AllMemoryBarrierWithGroupSync();";
+    const DEVICE: &str = "DeviceMemoryBarrierWithGroupSync();";
+    let device = format!("{DEVICE} {BARRIER}");
+    let fence = format!("DeviceMemoryBarrier(); {BARRIER}");
+    for (first, last, expected) in [
+        (BARRIER, BARRIER, BARRIER),
+        (ALL, ALL, ALL),
+        (BARRIER, ALL, ALL),
+        (BARRIER, &device, ALL),
+        (BARRIER, &fence, ALL),
+    ] {
+        let text = format!(
+            "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out; groupshared uint g[64];\n\
+             globallycoherent RWStructuredBuffer<uint> Flag;\n\
+             [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID)\n{{\n    \
+             Out[id.x] = 0;\n    g[gi] = Src[id.x];\n    {BARRIER}\n    \
+             for (uint s = 1; s < 64; s <<= 1)\n    {{\n        uint left = gi >= s ? g[gi - s] : 0;\n        {first}\n        \
+             g[gi] += left;\n        {last}\n    }}\n    if (gi == 63)\n        InterlockedAdd(Flag[0], g[gi]);\n}}\n"
+        );
+        let findings = lint_for(text.as_bytes(), "6.0");
+        let fixes = findings.iter().filter_map(|finding| finding.fix.as_ref());
+        let forms: String = fixes.flat_map(|fix| &fix.edits).map(|edit| &*edit.text).collect();
+        let lines = forms.lines().map(str::trim);
+        let barriers: Vec<&str> = lines.filter(|line| line.contains("Barrier")).collect();
+        assert_eq!(barriers, [expected; 2], "{first} {last}: {forms}");
+    }
+}

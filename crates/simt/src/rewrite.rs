@@ -20,11 +20,6 @@ impl Machine<'_> {
         span: Span,
         ends_with_barrier: bool,
     ) -> Option<Rewrite> {
-        // The wave form's barriers order groupshared memory alone. Where the construct's own order resources as well and
-        // somebody could tell, they are part of what it does.
-        if effects.device_barrier && self.effects.of_shader(self.shader).device_observed {
-            return None;
-        }
         let function = self.function()?;
         let body = function.body.as_ref()?;
         let outside = self.effects.of_statements_outside(self.shader, body, span);

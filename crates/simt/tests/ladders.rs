@@ -59,7 +59,7 @@ fn summary(source: &str) -> String {
             Around::Call(_) => None,
         });
         variables
-            .last()
+            .next_back()
             .map_or(String::new(), |(n, v)| format!("{n} = {v}"))
     };
     for r in &analysis.races {

@@ -166,7 +166,7 @@ fn what_is_read_as_either_is_proved_of_both() {
     );
     means(
         "",
-        &format!("uint2 s = 7; for (uint2 s = 1; s.x < 64; s <<= 1) {{}} Out[gi] = s.y;"),
+        "uint2 s = 7; for (uint2 s = 1; s.x < 64; s <<= 1) {} Out[gi] = s.y;",
         "64",
         "7",
     );

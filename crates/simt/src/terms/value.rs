@@ -233,9 +233,11 @@ impl Terms {
     pub fn combined(&mut self, operator: Operator, a: &Value, b: &Value) -> Value {
         match (a, b) {
             (Value::Known(x), Value::Known(y)) => {
-                return match fold::combined(operator, *x, *y) {
-                    Ok(word) => Value::Known(word),
-                    Err(op) => self.apply(op, &[a.clone(), b.clone()]),
+                // A run on numbers has to come to some number, and its bits prove nothing.
+                let inexact = fold::inexact(operator, *x, *y).filter(|_| self.derivations.is_some());
+                return match inexact {
+                    Some(op) => self.apply(op, &[a.clone(), b.clone()]),
+                    None => Value::Known(operator.fold(*x, *y)),
                 };
             }
             (Value::Known(x), other) | (other, Value::Known(x)) => {

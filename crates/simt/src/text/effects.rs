@@ -453,16 +453,6 @@ impl EffectsCache {
         effects
     }
 
-    /// Of all functions there are.
-    pub fn of_shader(&mut self, shader: &Shader) -> Effects {
-        let mut effects = Effects::default();
-        for function in 0..shader.functions.len() as u32 {
-            let of_function = self.of_function(shader, FunctionId(function));
-            effects.add_globals(&of_function);
-        }
-        effects
-    }
-
     /// Of a function and all it calls, as far as its caller can tell.
     pub fn of_function(&mut self, shader: &Shader, function: FunctionId) -> Effects {
         match self.functions.get(&function) {
