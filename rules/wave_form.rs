@@ -5,7 +5,7 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
-use shaderlint_hlsl::{ExprKind, GlobalId, Scalar, Shader, Type, expressions};
+use shaderlint_hlsl::{ExprKind, GlobalId, Local, Scalar, Shader, Type, expressions};
 use shaderlint_linter::{At, Context, Edit, Fix, NO_FIX, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
     Collective, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Operator, Outcome, WaveRun, compare, proved_of_itself,
