@@ -881,7 +881,7 @@ const FIXABLE: &str = "fixable with --fix";
 fn no_fix_takes_away_what_a_name_means_before_hlsl_2021() {
     let as_kernel = ladder_over("", "");
     let (head, body) = as_kernel.split_once("[numthreads").unwrap();
-    let body = body.split_once("{").unwrap().1;
+    let body = body.split_once('{').unwrap().1;
     let body = body.replace("In[id.x]", "x").replace("Out[id.x] =", "return");
     let in_helper = format!(
         "{head}uint Scan(uint gi, uint x, uint s)\n{{{body}[numthreads(64, 1, 1)]
@@ -912,6 +912,14 @@ void Main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID) {{ Out[id.x] 
         ] {
             assert!(found(arguments) && fixable(arguments), "{name} {arguments:?}");
         }
+    }
+    // What a fix leaves alone means the same behind it, whichever that is; so do names that the form declares.
+    let before =
+        "uint k = 3; for (uint k = 0; k < 5; ++k) {} for (uint firstWave = 0; firstWave < 5; ++firstWave) {}";
+    let text = ladder_over("static uint firstWave = 2;", before).replace("+ s;", "+ k + firstWave;");
+    let folder = Folder::new("version-elsewhere").with("a.hlsl", text);
+    for arguments in [&[][..], &["-HV", "2018"], &["-HV", "2021"]] {
+        assert!(said(&folder, arguments).contains(FIXABLE), "{arguments:?}");
     }
     let folder = Folder::new("version-reason").with("a.hlsl", ladder_over("", "uint s = 7;"));
     let said = folder.said(&[]).split_whitespace().collect::<Vec<_>>().join(" ");
