@@ -271,7 +271,7 @@ fn misspelt_keys_and_other_types_are_told_in_words_of_toml() {
         texts.map(said).concat(),
         str![[r#"
 error: no key is called `preproces` here; did you mean `preprocess`? @1:2
-error: no key is called `colours` here: they are `profile`, `baseline`, `files`, `preprocess`, `variant`, `levels`, `override` @1:2
+error: no key is called `colours` here: they are `profile`, `baseline`, `target`, `files`, `preprocess`, `variant`, `levels`, `override` @1:2
 error: no key is called `include_dirs` here; did you mean `include-dirs`? @2:1
 error: no key is called `exclude` here; did you mean `exclude` in `[files]`? @1:1
 error: `warning` is none of `off`, `info`, `warn`, `error`; did you mean `warn`? @2:8
@@ -384,6 +384,7 @@ sub/a.hlsl
   configuration  sub/shadertoolsconfig.json
                  shadertoolsconfig.json
   shader model   what the file asks for, else 6.0
+  HLSL version   any
   defines        RACY=2
                  X=3
   include-dirs   sub/inc
@@ -480,6 +481,7 @@ fn settings_are_shown_as_they_hold() {
 old/a.hlsl
   configuration  shaderlint.toml
   shader model   6.6
+  HLSL version   any
   defines        FAST=1
                  MODE=7
   include-dirs   mine
@@ -516,6 +518,7 @@ warning: no such folder
 old/a.hlsl
   configuration  none
   shader model   what the file asks for, else 6.0
+  HLSL version   any
   defines        none
   include-dirs   none
   virtual-dirs   none
@@ -909,6 +912,14 @@ void Main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID) {{ Out[id.x] 
         ] {
             assert!(found(arguments) && fixable(arguments), "{name} {arguments:?}");
         }
+    }
+    // What a fix leaves alone means the same behind it, whichever that is; so do names that the form declares.
+    let before =
+        "uint k = 3; for (uint k = 0; k < 5; ++k) {} for (uint firstWave = 0; firstWave < 5; ++firstWave) {}";
+    let text = ladder_over("static uint firstWave = 2;", before).replace("+ s;", "+ k + firstWave;");
+    let folder = Folder::new("version-elsewhere").with("a.hlsl", text);
+    for arguments in [&[][..], &["-HV", "2018"], &["-HV", "2021"]] {
+        assert!(said(&folder, arguments).contains(FIXABLE), "{arguments:?}");
     }
     let folder = Folder::new("version-reason").with("a.hlsl", ladder_over("", "uint s = 7;"));
     let said = folder.said(&[]).split_whitespace().collect::<Vec<_>>().join(" ");

@@ -357,3 +357,20 @@ fn a_verdict_names_the_configurations_it_holds_for() {
 "#]]
     );
 }
+
+#[test]
+fn what_a_loop_leaves_is_decided_by_the_version_of_hlsl() {
+    let kernel = |name: &str| {
+        let body = format!("uint s = 7; for (uint {name} = 1; {name} < 64; {name} <<= 1) {{}} Y[id.x] = s;");
+        copying(BUFFERS, "", &body)
+    };
+    let texts = [kernel("s"), kernel("t")];
+    let said = |more: &[&str]| unbroken(&of_two("versions", [&texts[0], &texts[1]], more));
+    let of_2018 = "1 Main: NOT equivalent: in waves of 4, differs at Y[0] (thread 0): expected 64, got 7";
+    let open = "1 Main: NOT equivalent: interpreted in waves of 4, differs at Y[0], with [HLSL 2021] = 0: expected 64, got 7";
+    assert_eq!(said(&[]).trim_end(), open);
+    assert_eq!(said(&["-HV", "2018"]).trim_end(), of_2018);
+    assert_eq!(said(&["-D", "__HLSL_VERSION=2018"]).trim_end(), of_2018);
+    let of_2021 = "0 Main: proved equal at every wave size under every lane map tried";
+    assert_eq!(said(&["-HV", "2021"]).trim_end(), of_2021);
+}
