@@ -116,12 +116,11 @@ impl Terms {
     /// The seed of such inputs.
     pub(crate) fn seed_that_holds(&self, condition: &Value, given: &[(u32, u32)]) -> Option<u64> {
         let mut samples = self.possible_samples(TRIES, given);
-        let holding = samples.find_map(|mut sample| {
+        samples.find_map(|mut sample| {
             let holds = sample.holds(condition);
             self.note_work(sample.visits);
             holds.then_some(sample.seed)
-        });
-        holding
+        })
     }
 
     /// What a value is where all that is read is 0; `None` if more than that has a part in it.
