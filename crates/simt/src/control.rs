@@ -352,7 +352,9 @@ impl<'a> Machine<'a> {
                 break;
             };
             innermost.number += 1;
-            let takes_too_much = self.skims && self.terms.work() - work > WORK_SHARE;
+            // Of inputs at random a count may be any number.
+            let is_cut_short = self.skims || self.recorder.is_some();
+            let takes_too_much = is_cut_short && self.terms.work() - work > WORK_SHARE;
             if takes_too_much || budget.saturating_sub(self.budget) > share {
                 return Err(Halt::LeaveLoop);
             }

@@ -114,8 +114,8 @@ pub(crate) fn borne_out(
         }
         tried.push(inputs.clone());
         terms.take_inputs(inputs);
-        let max_work = terms.work().saturating_add(MAX_WORK / 2);
-        if let Some(mut machine) = Machine::new(shader, terms, entry, waves.clone(), BUDGET / 2) {
+        let max_work = terms.work().saturating_add(MAX_WORK);
+        if let Some(mut machine) = Machine::new(shader, terms, entry, waves.clone(), BUDGET) {
             seen.by(&mut machine);
             machine.max_work = max_work;
             machine.recorder = Some(Recorder {
