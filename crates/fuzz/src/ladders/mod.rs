@@ -127,17 +127,14 @@ mod tests {
         for seed in 0..400 {
             let ladder = ladder(seed);
             // What only such stages have is not known.
-            let is_of_stage = |one: &Feature| matches!(one, Feature::MeshShader | Feature::AmplificationShader);
+            let is_of_stage =
+                |one: &Feature| matches!(one, Feature::MeshShader | Feature::AmplificationShader);
             let has_stage = ladder.features.iter().any(is_of_stage);
             for reading in &ladder.readings {
                 let (shader, problems) = reading.read(ladder.text.as_bytes());
                 let shown = || format!("{seed}, {reading}: {problems:?}\n{}", ladder.text);
                 assert!(shader.entry_points().count() >= 1, "{}", shown());
-                assert!(
-                    ladder.has_slip || has_stage || problems.is_empty(),
-                    "{}",
-                    shown()
-                );
+                assert!(ladder.has_slip || has_stage || problems.is_empty(), "{}", shown());
             }
         }
     }

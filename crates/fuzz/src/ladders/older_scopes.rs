@@ -36,8 +36,8 @@ pub(super) fn hoisted(text: &str) -> String {
                     block.declares = None;
                     piece.clear();
                 }
-                let names = blocks.iter().rev();
-                if let Some(own) = names.filter_map(|block| block.renamed.get(token)).next() {
+                let mut names = blocks.iter().rev();
+                if let Some(own) = names.find_map(|block| block.renamed.get(token)) {
                     piece.clone_from(own);
                 }
             }
