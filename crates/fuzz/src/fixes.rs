@@ -110,14 +110,14 @@ fn check_fix(
         .iter()
         .filter(|reading| reading.is_declared || fix.safety == Safety::Safe);
     for reading in needed {
-        match check_in(reading, bytes, &fixed.text, finding) {
+        match check_in(reading, bytes, &fixed.text, finding.verdict, fix.safety) {
             Ok(count) => proved += count,
             Err(what) => return wrong(format!("in {reading}: {what}")),
         }
     }
     // Rules about atomics and about mistakes change what is done: no more is asked of them than that nothing is told apart
     // that was proved to be one thing.
-    if proved == 0 && is_about_equals(finding) {
+    if proved == 0 && is_equal(finding.verdict) {
         return wrong("no kernel is proved equal".to_owned());
     }
     Ok(())
@@ -127,8 +127,9 @@ fn count(report: &Report, of: impl Fn(&Diagnostic) -> bool) -> usize {
     report.findings.iter().filter(|finding| of(finding)).count()
 }
 
-fn is_about_equals(finding: &Diagnostic) -> bool {
-    matches!(finding.verdict, Verdict::Proved | Verdict::Reassociates)
+/// Whether the fix of such a finding leaves what is computed.
+fn is_equal(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Proved | Verdict::Reassociates)
 }
 
 /// The text with all fixes that should leave what it computes as it is, those that are unsafe among them if that is asked for;
@@ -175,7 +176,13 @@ pub fn entries(
 }
 
 /// Whether every entry point that a reading compiles does what it did; how many are proved to.
-fn check_in(reading: &Reading, before: &[u8], after: &[u8], finding: &Diagnostic) -> Result<usize, String> {
+fn check_in(
+    reading: &Reading,
+    before: &[u8],
+    after: &[u8],
+    verdict: Verdict,
+    safety: Safety,
+) -> Result<usize, String> {
     let (before, unread) = reading.read(before);
     let (after, left) = reading.read(after);
     if left.len() > unread.len() {
@@ -187,8 +194,8 @@ fn check_in(reading: &Reading, before: &[u8], after: &[u8], finding: &Diagnostic
         let kernels = ((&before, old), (&after, new));
         check_memory(kernels.0, kernels.1).map_err(of_entry)?;
         check_order(kernels.0, kernels.1).map_err(of_entry)?;
-        if is_about_equals(finding) {
-            proved += usize::from(prove(kernels.0, kernels.1, finding).map_err(of_entry)?);
+        if is_equal(verdict) {
+            proved += usize::from(prove(kernels.0, kernels.1, safety).map_err(of_entry)?);
         }
     }
     Ok(proved)
@@ -199,12 +206,8 @@ fn check_in(reading: &Reading, before: &[u8], after: &[u8], finding: &Diagnostic
 fn prove(
     before: (&Shader, FunctionId),
     after: (&Shader, FunctionId),
-    finding: &Diagnostic,
+    safety: Safety,
 ) -> Result<bool, String> {
-    let is_unsafe = finding
-        .fix
-        .as_ref()
-        .is_some_and(|fix| fix.safety == Safety::Unsafe);
     let maps = maps(before.0, before.1);
     let runs: Vec<WaveRun> = compare(before, after, &maps).collect();
     if runs.iter().all(|run| matches!(run.outcome, Outcome::Equal)) {
@@ -215,7 +218,9 @@ fn prove(
         let is_fine = match &run.outcome {
             Outcome::Equal => true,
             // Of sums of floats no more is known of a kernel and itself.
-            Outcome::Reassociates => is_unsafe || matches!(with_itself.outcome, Outcome::Reassociates),
+            Outcome::Reassociates => {
+                safety == Safety::Unsafe || matches!(with_itself.outcome, Outcome::Reassociates)
+            }
             // What an unknown call may do to an array that is new is not known.
             Outcome::NotProved(_) => {
                 is_untouched
@@ -238,5 +243,71 @@ fn maps(shader: &Shader, entry: FunctionId) -> Vec<LaneMap> {
     match function.and_then(|function| function.group_size) {
         Some([_, 1, 1]) => vec![LaneMap::Linear],
         _ => LaneMap::ALL.to_vec(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use shaderlint_linter::{Safety, Verdict};
+
+    use super::check_in;
+    use crate::ladders::{Language, Reading};
+
+    /// A kernel, and another one, as a reading sees them.
+    fn compared(reading: &Reading, before: &str, after: &str) -> Result<usize, String> {
+        let file = |body: &str| {
+            format!(
+                "#ifdef OTHER\n#define K 3\n#else\n#define K 2\n#endif\nRWStructuredBuffer<uint> Out;\n\
+                 [numthreads(64, 1, 1)] void Aside(uint i : SV_GroupIndex) {{ Out[i] = 1; }}\n\
+                 [numthreads(64, 1, 1)] void Main(uint i : SV_GroupIndex) {{ {body} }}"
+            )
+        };
+        let (before, after) = (file(before), file(after));
+        check_in(
+            reading,
+            before.as_bytes(),
+            after.as_bytes(),
+            Verdict::Proved,
+            Safety::Safe,
+        )
+    }
+
+    fn is_told_apart(reading: &Reading, before: &str, after: &str) -> bool {
+        let wrong = compared(reading, before, after);
+        wrong.is_err_and(|wrong| wrong.starts_with("`Main`: it is another kernel"))
+    }
+
+    #[test]
+    fn a_fix_is_wrong_under_a_definition() {
+        let (before, after) = ("Out[i] = i * K;", "Out[i] = i + i;");
+        let other = Reading {
+            defines: vec!["OTHER".to_owned()],
+            ..Reading::plain()
+        };
+        assert_eq!(compared(&Reading::plain(), before, after), Ok(2));
+        assert!(is_told_apart(&other, before, after));
+        let of_another = Reading {
+            entries: Some(vec!["Aside".to_owned()]),
+            ..other
+        };
+        assert_eq!(compared(&of_another, before, after), Ok(1));
+    }
+
+    #[test]
+    fn a_fix_is_wrong_in_an_older_version() {
+        let before = "uint s = 7, n = 0; for (uint s = 1; s < 4; s <<= 1) n += s; Out[i] = n + s;";
+        let after = "uint s = 7; Out[i] = 3 + s;";
+        let older = Reading {
+            language: Language::V2018,
+            ..Reading::plain()
+        };
+        assert_eq!(compared(&Reading::plain(), before, after), Ok(2));
+        assert!(is_told_apart(&older, before, after));
+    }
+
+    #[test]
+    fn what_is_not_read_any_more_is_told() {
+        let wrong = compared(&Reading::plain(), "Out[i] = 1;", "Out[i] = Unknown(1);");
+        assert!(wrong.is_err_and(|wrong| wrong.starts_with("what was read is not any more")));
     }
 }

@@ -171,3 +171,72 @@ fn note_events(shader: &Shader, id: FunctionId, depth: usize, events: &mut Vec<E
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shaderlint_hlsl::{FunctionId, NoIncludes, Shader, read};
+
+    use super::{check_memory, check_order};
+
+    fn kernel(text: &str) -> (Shader, FunctionId) {
+        let shader = read("0", text.as_bytes(), &[], &NoIncludes).0;
+        let entry = shader.entry_points().next().map(|(id, _)| id);
+        (shader, entry.expect("a kernel"))
+    }
+
+    fn ordered(before: &str, after: &str) -> Result<(), String> {
+        let kernel = |between: &str| {
+            kernel(&format!(
+                "globallycoherent RWStructuredBuffer<uint> Data; globallycoherent RWStructuredBuffer<uint> Flag;\n\
+                 void Wait() {{ AllMemoryBarrierWithGroupSync(); }}\n\
+                 [numthreads(64, 1, 1)] void Main(uint i : SV_GroupIndex) {{\n\
+                 Data[i] = i; {between} if (i == 0) InterlockedOr(Flag[0], 1u); }}"
+            ))
+        };
+        let (before, after) = (kernel(before), kernel(after));
+        check_order((&before.0, before.1), (&after.0, after.1))
+    }
+
+    #[test]
+    fn a_flag_is_raised_behind_what_it_is_about() {
+        let both = "DeviceMemoryBarrier(); GroupMemoryBarrierWithGroupSync();";
+        for orders in ["AllMemoryBarrierWithGroupSync();", "Wait();", both] {
+            assert_eq!(ordered("Wait();", orders), Ok(()));
+            for not in [
+                "",
+                "DeviceMemoryBarrier();",
+                "GroupMemoryBarrierWithGroupSync();",
+                "GroupMemoryBarrierWithGroupSync(); DeviceMemoryBarrier();",
+            ] {
+                assert!(ordered(orders, not).is_err(), "{orders} {not}");
+                assert_eq!(ordered(not, not), Ok(()));
+            }
+        }
+    }
+
+    #[test]
+    fn a_stage_has_so_much_memory() {
+        let take = |attribute: &str, words: usize| {
+            let text = format!(
+                "groupshared uint g[{words}]; groupshared uint unused[8192];\n\
+                 void Use(uint i) {{ g[i] = i; }}\n\
+                 {attribute}[numthreads(64, 1, 1)] void Main(uint i : SV_GroupIndex) {{ Use(i); }}"
+            );
+            kernel(&text)
+        };
+        for (attribute, words) in [("", 8192), ("[outputtopology(\"triangle\")] ", 7168)] {
+            let (fits, does_not) = (take(attribute, words), take(attribute, words + 1));
+            let check = |before: &(Shader, FunctionId), after: &(Shader, FunctionId)| {
+                check_memory((&before.0, before.1), (&after.0, after.1))
+            };
+            assert_eq!(check(&fits, &fits), Ok(()));
+            assert_eq!(check(&does_not, &does_not), Ok(()));
+            let wrong = format!(
+                "{} bytes of groupshared memory, of {} that there are",
+                4 * words + 4,
+                4 * words
+            );
+            assert_eq!(check(&fits, &does_not), Err(wrong));
+        }
+    }
+}

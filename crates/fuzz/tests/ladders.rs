@@ -22,7 +22,7 @@ fn fixes_of_ladders_are_right() {
     let mut of_features: BTreeMap<Feature, [u32; 3]> = BTreeMap::new();
     let (mut wrong, mut count, mut slips, mut offered, mut offered_slips) = (String::new(), 0, 0, 0, 0);
     let (mut plain, mut offered_plain, mut readings, mut failures) = (0, 0, 0, 0);
-    for seed in seeds_asked(0..300) {
+    for seed in seeds_asked(0..600) {
         let ladder = ladder(seed);
         count += 1;
         slips += u32::from(ladder.has_slip);
@@ -77,7 +77,7 @@ fn fixes_of_ladders_are_right() {
         "{offered_plain} of {plain} ladders are fixed that nothing stands about"
     );
     // What no fix is ever offered beside is not checked at all.
-    for feature in Feature::ALL.into_iter().filter(|_| count >= 300) {
+    for feature in Feature::ALL.into_iter().filter(|_| count >= 600) {
         let fixed = of_features.get(&feature).map_or(0, |[_, fixed, _]| *fixed);
         assert!(fixed > 0, "no fix beside {feature:?}");
     }

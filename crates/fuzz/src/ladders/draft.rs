@@ -225,7 +225,7 @@ const NAMES: [(&str, &[&str]); 47] = [
 pub(super) struct Draft<'r> {
     pub random: &'r mut Random,
     pub operator: Operator,
-    scalar: &'static str,
+    pub scalar: &'static str,
     components: usize,
     /// Threads of a group.
     pub threads: usize,

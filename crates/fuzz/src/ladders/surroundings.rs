@@ -425,12 +425,14 @@ fn intrinsic_name(draft: &mut Draft<'_>, around: &mut Surroundings) -> Vec<Arms>
 
 /// A type whose name is one of HLSL's, or of what a fix declares.
 fn type_name(draft: &mut Draft<'_>, around: &mut Surroundings) -> Vec<Arms> {
+    // Elements in pairs, as forms of two elements a lane have them.
+    let pair = "$pair";
     let names = [
-        "uint2",
-        "uint2",
+        pair,
+        pair,
+        pair,
+        pair,
         "uint4",
-        "uint4",
-        "int4",
         "waveTotal",
         "waveIndex",
         "waveLane",
@@ -439,8 +441,8 @@ fn type_name(draft: &mut Draft<'_>, around: &mut Surroundings) -> Vec<Arms> {
         "WaveActiveSum",
         "WaveGetLaneIndex",
     ];
-    let name = draft.one(&names);
-    if draft.element() == name || !around.take(draft, name) {
+    let name = draft.one(&names).replace(pair, &format!("{}2", draft.scalar));
+    if draft.element() == name || !around.take(draft, &name) {
         return Vec::new();
     }
     around.features.push(Feature::TypeName);
