@@ -92,6 +92,7 @@ fn levels_are_set_by_rule_category_and_path() {
 tools/b.hlsl
   configuration  shaderlint.toml
   shader model   what the file asks for, else 6.0
+  HLSL version   any
   defines        none
   include-dirs   none
   virtual-dirs   none
