@@ -9,7 +9,7 @@ use shaderlint_linter::{Category, Diagnostic, Report, Safety, Verdict, apply, se
 use shaderlint_simt::{LaneMap, Outcome, WaveRun, calls_unknown, compare};
 
 use crate::checks;
-use crate::independent::{check_memory, check_order, text_reached};
+use crate::independent::{check_memory, check_order, check_types, text_reached};
 use crate::ladders::Reading;
 
 /// The longest text that is looked at: more of it shows no more.
@@ -188,6 +188,7 @@ fn check_in(
     if left.len() > unread.len() {
         return Err(format!("what was read is not any more: {left:?}"));
     }
+    check_types(&before, &after)?;
     let mut proved = 0;
     for (old, new, name) in entries(reading, &before, &after)? {
         let of_entry = |what: String| format!("`{name}`: {what}");

@@ -53,6 +53,52 @@ fn memory((shader, entry): (&Shader, FunctionId)) -> usize {
     arrays.map(|global| 4 * shader.words(&global.ty)).sum()
 }
 
+/// Whether the file's own types are used no more often than before: a fix takes none for HLSL's own type or intrinsic of that
+/// name. A variable may have the name: it hides the type.
+///
+/// # Errors
+/// The name of the type.
+pub fn check_types(before: &Shader, after: &Shader) -> Result<(), String> {
+    // Before the name of what is declared, or in the place of a function.
+    let is_use = |behind: &[u8]| {
+        let next = behind.trim_ascii_start().first();
+        next.is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'('))
+    };
+    let times = |shader: &Shader, name: &[u8]| {
+        let text = &shader.text;
+        let named = words(text).filter(|word| *word == name);
+        let ends = named.map(|word| word.as_ptr() as usize + word.len() - text.as_ptr() as usize);
+        ends.filter(|end| is_use(text.get(*end..).unwrap_or_default()))
+            .count()
+    };
+    let mut declared = declared_types(&before.text);
+    match declared.find(|name| times(after, name) > times(before, name)) {
+        Some(name) => Err(format!(
+            "`{}` is a type of the file, and is used where it was not",
+            String::from_utf8_lossy(name)
+        )),
+        None => Ok(()),
+    }
+}
+
+/// The names behind `struct`, and at the ends of `typedef`.
+fn declared_types(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let statements = text.split(|byte| matches!(byte, b';' | b'{' | b'}'));
+    statements.filter_map(|statement| {
+        let mut words = words(statement);
+        match words.next()? {
+            b"struct" => words.next(),
+            b"typedef" => words.last(),
+            _ => None,
+        }
+    })
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let words = text.split(|byte| !(byte.is_ascii_alphanumeric() || *byte == b'_'));
+    words.filter(|word| !word.is_empty())
+}
+
 /// The texts of an entry point and of all functions that it comes to.
 pub fn text_reached(shader: &Shader, entry: FunctionId) -> Vec<&[u8]> {
     let functions = reached(shader, entry).into_iter();
@@ -176,7 +222,7 @@ fn note_events(shader: &Shader, id: FunctionId, depth: usize, events: &mut Vec<E
 mod tests {
     use shaderlint_hlsl::{FunctionId, NoIncludes, Shader, read};
 
-    use super::{check_memory, check_order};
+    use super::{check_memory, check_order, check_types};
 
     fn kernel(text: &str) -> (Shader, FunctionId) {
         let shader = read("0", text.as_bytes(), &[], &NoIncludes).0;
@@ -238,5 +284,35 @@ mod tests {
             );
             assert_eq!(check(&fits, &does_not), Err(wrong));
         }
+    }
+
+    #[test]
+    fn a_type_of_the_file_is_not_taken_for_another() {
+        let file = |body: &str| {
+            kernel(&format!(
+                "struct uint2 {{ uint a; }}; typedef float waveTotal;\n\
+                 [numthreads(64, 1, 1)] void Main(uint i : SV_GroupIndex) {{ {body} }}"
+            ))
+            .0
+        };
+        let before = file("uint2 own; uint a = i;");
+        let wrong = |name: &str| {
+            Err(format!(
+                "`{name}` is a type of the file, and is used where it was not"
+            ))
+        };
+        assert_eq!(check_types(&before, &file("uint2 own; uint b = i;")), Ok(()));
+        assert_eq!(
+            check_types(&before, &file("uint2 own; uint2 other;")),
+            wrong("uint2")
+        );
+        assert_eq!(
+            check_types(&before, &file("uint a = waveTotal(i);")),
+            wrong("waveTotal")
+        );
+        assert_eq!(
+            check_types(&before, &file("uint waveTotal = 1; waveTotal += i;")),
+            Ok(())
+        );
     }
 }
