@@ -82,7 +82,8 @@ impl<'a> Configurations<'a> {
         let kernels = std::mem::take(&mut unit.kernels).into_iter();
         let (as_it_stands, of_kernels): (Vec<KernelVariant>, Vec<KernelVariant>) =
             kernels.partition(|variant| variant.defines.is_empty());
-        let (declared, is_cut) = declared(project, &of_kernels, &choices(text, &unit, project));
+        let (choices, has_more) = choices(text, &unit, project);
+        let (declared, is_cut) = declared(project, &of_kernels, &choices);
         let given = declared.iter().flat_map(|one| one.over.iter().cloned()).collect();
         let configurations = Configurations {
             path,
@@ -91,7 +92,7 @@ impl<'a> Configurations<'a> {
             includes,
             base: base.clone(),
             declared,
-            is_cut,
+            is_cut: is_cut || has_more,
             as_it_stands,
             of_kernels,
             given,
@@ -271,6 +272,12 @@ struct Choice {
 }
 
 impl Choice {
+    /// One keyword, or none, of a set of which the default choice has this one.
+    fn take(&mut self, other: &Option<String>, default: &Option<String>) {
+        self.defined.extend(other.clone());
+        self.removed.extend(default.clone());
+    }
+
     /// This choice with definitions made over it.
     fn over(&self, label: &str, defines: &[Definition]) -> Declared {
         let is_default = self.removed.is_empty() && self.defined.is_empty();
@@ -300,13 +307,14 @@ impl Choice {
 }
 
 /// The choices of keywords that builds make, the default first. Sets count whose keywords may change what is compiled, and
-/// of which the project does not define one for all builds.
-fn choices(text: &[u8], unit: &Preprocessed, project: &Project) -> Vec<Choice> {
+/// of which the project does not define one for all builds. Where there are more than are read, it is a few in which each
+/// keyword is defined once, and `true`.
+fn choices(text: &[u8], unit: &Preprocessed, project: &Project) -> (Vec<Choice>, bool) {
     let mut sets = keyword_sets(text);
     let is_fixed = |keyword: &String| project.defines.iter().any(|(name, _)| name == keyword);
     sets.retain(|KeywordSet(choices)| !choices.iter().flatten().any(is_fixed));
     if sets.is_empty() {
-        return Vec::new();
+        return (Vec::new(), false);
     }
     let may_include = unit.inactive.iter().any(|inactive| {
         let file = unit.sources.get(inactive.region.file);
@@ -328,28 +336,43 @@ fn choices(text: &[u8], unit: &Preprocessed, project: &Project) -> Vec<Choice> {
         times > in_pragmas(keyword)
     };
     sets.retain(|KeywordSet(choices)| may_include || choices.iter().flatten().any(is_named));
+    let defaults: Vec<Option<String>> = sets.iter().map(KeywordSet::default).collect();
+    let others: Vec<Vec<&Option<String>>> = sets
+        .iter()
+        .zip(&defaults)
+        .map(|(KeywordSet(choices), default)| choices.iter().filter(|choice| *choice != default).collect())
+        .collect();
+    let count = sets.iter().fold(1, |count: usize, KeywordSet(choices)| {
+        count.saturating_mul(choices.len())
+    });
     let mut all = vec![Choice::default()];
-    for KeywordSet(choices) in sets {
-        let default = if choices.contains(&None) {
-            None
-        } else {
-            choices.first().cloned().flatten()
-        };
-        let others = choices.iter().filter(|choice| **choice != default);
+    if count > MAX_CONFIGURATIONS + 1 {
+        // Each keyword once, with those of the other sets that have as many before them.
+        let longest = others.iter().map(Vec::len).max().unwrap_or(0);
+        all.extend((0..longest).map(|number| {
+            let mut choice = Choice::default();
+            for (others, default) in others.iter().zip(&defaults) {
+                if let Some(other) = others.get(number) {
+                    choice.take(other, default);
+                }
+            }
+            choice
+        }));
+        return (all, true);
+    }
+    for (others, default) in others.iter().zip(&defaults) {
         let further: Vec<Choice> = others
-            .flat_map(|choice| all.iter().map(move |known| (known, choice)))
-            .map(|(known, choice)| {
-                let mut added = known.clone();
-                added.defined.extend(choice.clone());
-                added.removed.extend(default.clone());
-                added
+            .iter()
+            .flat_map(|other| all.iter().map(move |known| (known, other)))
+            .map(|(known, other)| {
+                let mut choice = known.clone();
+                choice.take(other, default);
+                choice
             })
             .collect();
         all.extend(further);
-        // It is enough to know that there are more than are read.
-        all.truncate(MAX_CONFIGURATIONS + 2);
     }
-    all
+    (all, false)
 }
 
 /// What `defines` has beside `base`, and what it lacks.

@@ -194,7 +194,7 @@ pub(crate) fn readings(
         exploration.note(&configuration.unit, &configuration.defines);
         readings.push(check(configuration));
     }
-    if configurations.is_cut() {
+    if readings.len() > MAX_CONFIGURATIONS {
         return readings;
     }
     let of_sizes = |under: &[Definition], sizes: &[Vec<Definition>]| {

@@ -978,6 +978,26 @@ a.hlsl:9:18: groupshared-race data race on g_Sum[1] (in kernel main with keyword
     );
 }
 
+/// Of many keywords each is defined once, and nothing is fixed.
+#[test]
+fn of_too_many_choices_of_keywords_few_are_read() {
+    let pragmas = "#pragma multi_compile _ A B C\n#pragma multi_compile _ D E\n#pragma multi_compile _ F\n";
+    let used = ["A", "B", "C", "D", "E", "F"]
+        .map(|keyword| format!("#ifdef {keyword}\n#endif\n"))
+        .concat();
+    assert_data_eq!(
+        said("keywords-many", &format!("{pragmas}{used}{LADDER}"), &[]),
+        str![[r#"
+"#]]
+    );
+    let racy = racy_under("#if defined(B) && defined(E)");
+    assert_data_eq!(
+        said("keywords-many-race", &format!("{pragmas}{used}{racy}"), &[]),
+        str![[r#"
+"#]]
+    );
+}
+
 /// A kernel that a macro makes is one of the configurations that are explored.
 #[test]
 fn what_a_region_expands_to_is_explored() {

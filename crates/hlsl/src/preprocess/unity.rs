@@ -46,6 +46,15 @@ fn words(argument: &[u8]) -> Vec<String> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeywordSet(pub Vec<Option<String>>);
 
+impl KeywordSet {
+    /// What a build has that chooses nothing: none where that is a choice, else the first.
+    #[must_use]
+    pub fn default(&self) -> Option<String> {
+        let has_none = self.0.contains(&None);
+        self.0.first().filter(|_| !has_none).cloned().flatten()
+    }
+}
+
 /// The sets of keywords that the pragmas of a file declare, in order. Those of included files do not count, and neither
 /// does a condition around a pragma.
 #[must_use]
@@ -108,14 +117,10 @@ pub fn unity_defines(text: &[u8], defines: &[(String, String)]) -> Vec<(String, 
         let macros = platform.into_iter().chain(others);
         all.extend(macros.map(|(name, value)| (name.to_owned(), value.to_owned())));
     }
-    for KeywordSet(choices) in pragmas.iter().filter_map(|argument| keyword_set(argument)) {
-        let has_choice = choices.iter().flatten().any(|keyword| is_defined(keyword));
-        if let Some(Some(first)) = choices.first()
-            && !choices.contains(&None)
-            && !has_choice
-        {
-            all.push((first.clone(), "1".to_owned()));
-        }
+    for set in pragmas.iter().filter_map(|argument| keyword_set(argument)) {
+        let has_choice = set.0.iter().flatten().any(|keyword| is_defined(keyword));
+        let default = set.default().filter(|_| !has_choice);
+        all.extend(default.map(|keyword| (keyword, "1".to_owned())));
     }
     all
 }
