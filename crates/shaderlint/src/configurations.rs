@@ -273,9 +273,9 @@ struct Choice {
 
 impl Choice {
     /// One keyword, or none, of a set of which the default choice has this one.
-    fn take(&mut self, other: &Option<String>, default: &Option<String>) {
-        self.defined.extend(other.clone());
-        self.removed.extend(default.clone());
+    fn take(&mut self, other: Option<&String>, default: Option<&String>) {
+        self.defined.extend(other.cloned());
+        self.removed.extend(default.cloned());
     }
 
     /// This choice with definitions made over it.
@@ -353,7 +353,7 @@ fn choices(text: &[u8], unit: &Preprocessed, project: &Project) -> (Vec<Choice>,
             let mut choice = Choice::default();
             for (others, default) in others.iter().zip(&defaults) {
                 if let Some(other) = others.get(number) {
-                    choice.take(other, default);
+                    choice.take(other.as_ref(), default.as_ref());
                 }
             }
             choice
@@ -366,7 +366,7 @@ fn choices(text: &[u8], unit: &Preprocessed, project: &Project) -> (Vec<Choice>,
             .flat_map(|other| all.iter().map(move |known| (known, other)))
             .map(|(known, other)| {
                 let mut choice = known.clone();
-                choice.take(other, default);
+                choice.take(other.as_ref(), default.as_ref());
                 choice
             })
             .collect();
