@@ -145,6 +145,10 @@ impl Advice {
             {
                 around.pop();
             }
+            // The body of a loop begins with its first statement: a barrier before its brace is outside, or all of it.
+            while let StmtKind::Block(body) = &around.last()?.kind {
+                around.push(body.first()?);
+            }
             push(&mut self.supposed.before, around.last()?.span);
         }
         let whole = if ends_conditions {

@@ -25,7 +25,7 @@ use crate::machine::{BUDGET, Machine, TOO_MANY_STEPS};
 use crate::order::Order;
 use crate::parts;
 use crate::terms::Terms;
-use crate::terms::column::Column;
+use crate::terms::column::{Column, Mask};
 use crate::terms::flow::{Facts, Mark, Source};
 use crate::terms::value::Value;
 use crate::text::calls::Atomic;
@@ -63,6 +63,8 @@ pub(crate) type Sites = BTreeMap<Key, Site>;
 #[derive(Clone, Default)]
 pub(crate) struct Site {
     claim: Option<Claim>,
+    /// The threads that met it, whenever they did.
+    threads: Mask,
     /// It was also met with addresses that may be many.
     is_spread: bool,
     /// It was also met with addresses that may differ, be they few.
@@ -127,11 +129,16 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> (
                 (a.function, a.span, a.cells, a.found) == (b.function, b.span, b.cells, b.found)
             };
             claims.retain_mut(|claim| {
-                let other = seen.iter().find(|other| same(claim, other));
-                if other.is_none_or(|other| other.parts.is_none()) {
+                let Some(other) = seen.iter().find(|other| same(claim, other)) else {
+                    return false;
+                };
+                if other.parts.is_none() {
                     claim.parts = None;
                 }
-                other.is_some()
+                // Which threads come to it may depend on the waves.
+                claim.is_certain &= other.is_certain && claim.lanes == other.lanes;
+                claim.lanes = claim.lanes.max(other.lanes);
+                true
             });
         }
         if !uses_waves || claims.is_empty() {
@@ -154,9 +161,8 @@ impl Claims {
     pub fn end_part(&mut self) {
         let Some(counted) = &mut self.counted else { return };
         for (key, site) in &mut self.sites {
-            if let Some(claim) = &mut site.claim {
-                *counted.entry(*key).or_default() += std::mem::take(&mut claim.lanes);
-            }
+            let threads = std::mem::take(&mut site.threads);
+            *counted.entry(*key).or_default() += threads.threads().count() as u32;
         }
     }
 
@@ -192,7 +198,8 @@ impl Claims {
                 let bit = self.mark(key).bit();
                 let mut claim = site.claim?;
                 let counted = self.counted.as_ref().and_then(|counted| counted.get(&key));
-                claim.lanes = counted.copied().unwrap_or(claim.lanes);
+                let met = || site.threads.threads().count() as u32;
+                claim.lanes = counted.copied().unwrap_or_else(met);
                 claim.found = match claim.operation {
                     Atomic::Append | Atomic::Consume => Found::Slot,
                     _ if self.slots.get() & bit != 0 => Found::Slot,
@@ -255,6 +262,10 @@ impl Machine<'_> {
             // An atomic load: all find the same.
             return Source::UNKNOWN;
         }
+        if let Some(claims) = &mut self.claims {
+            let site = claims.sites.entry(key).or_default();
+            site.threads = site.threads.or(active);
+        }
         let lanes = active.threads().count();
         let cells = if is_one {
             Some(Cells::One)
@@ -297,7 +308,6 @@ impl Machine<'_> {
             told_by: None,
         });
         claim.supposed.extend(met.supposed.iter().cloned());
-        claim.lanes = claim.lanes.max(u32::try_from(lanes).unwrap_or(u32::MAX));
         claim.is_certain &= is_certain;
         if claim.amount != amount {
             claim.amount = Amount::Varying;

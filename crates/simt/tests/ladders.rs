@@ -54,7 +54,7 @@ fn summary(source: &str) -> String {
         .unwrap();
     }
     let passes = |access: &Access| {
-        let variables = access.around.iter().filter_map(|around| match around {
+        let mut variables = access.around.iter().filter_map(|around| match around {
             Around::Pass { iteration, .. } => iteration.variable.as_ref(),
             Around::Call(_) => None,
         });

@@ -8,7 +8,7 @@ use crate::terms::value::Value;
 pub(crate) const MAX_THREADS: usize = 1024;
 
 /// A set of threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Mask([u64; MAX_THREADS / 64]);
 
 impl Mask {

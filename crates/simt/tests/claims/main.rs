@@ -477,6 +477,39 @@ fn a_claim_says_what_was_proved() {
     assert!(!claim.is_certain && !claim.is_shared);
 }
 
+/// However many passes and calls it takes, and whatever the waves are.
+#[test]
+fn the_threads_of_a_claim_are_all_that_make_it() {
+    let lanes = |globals: &str, body: &str| {
+        let [claim] = &claims(globals, body)[..] else {
+            panic!("one claim: {body}")
+        };
+        (claim.lanes, claim.is_certain)
+    };
+    let add = "InterlockedAdd(C[0], 1);";
+    assert_eq!(
+        lanes(
+            "",
+            &format!("for (uint q = 0; q < 2; q++) if (gi / 32 == q) {add}")
+        ),
+        (64, false)
+    );
+    let helper = format!("void add() {{ {add} }}");
+    assert_eq!(lanes(&helper, "if (gi < 9) add(); else add();"), (64, false));
+    assert_eq!(
+        lanes(&helper, "if (gi < 2) add(); if (gi > 31) add();"),
+        (34, false)
+    );
+    assert_eq!(
+        lanes("", &format!("if (WaveGetLaneIndex() < 8) {add}")),
+        (64, false)
+    );
+    assert_eq!(
+        lanes("", &format!("if (gi < WaveGetLaneCount()) {add}")),
+        (64, false)
+    );
+}
+
 #[test]
 fn a_run_goes_on_where_it_cannot_follow() {
     let claim = "uint s; InterlockedAdd(C[0], 1, s); Out[s] = 1;";
