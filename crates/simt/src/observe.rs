@@ -209,7 +209,8 @@ impl Machine<'_> {
         }
         let chunks = rows.iter().flat_map(|(place, _, row)| {
             let length = row_length(&watch, place, row).clamp(1, self.lanes as u32);
-            row.chunks_exact(length as usize)
+            let chunks = row.chunks_exact(length as usize);
+            chunks.chain(std::iter::once(row::between_untouched(row)))
         });
         let window = chunks.filter_map(row::window).max().unwrap_or(0);
         if window > watch.windows.last().copied().unwrap_or(1) {

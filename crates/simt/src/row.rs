@@ -177,6 +177,15 @@ fn backward(row: &[Value], at: usize) -> Option<Scan> {
     })
 }
 
+/// The row without the elements at its ends that stand alone, but for one at the start: windows that grow begin with one
+/// element, and what is beside them was not touched.
+pub(crate) fn between_untouched(row: &[Value]) -> &[Value] {
+    let stands_alone = |value: &&Value| run(value).is_some_and(|(_, start, end)| end - start == 1);
+    let before = row.iter().take_while(stands_alone).count();
+    let behind = row.iter().rev().take_while(stands_alone).count();
+    row.get(before.saturating_sub(1)..row.len() - behind).unwrap_or_default()
+}
+
 /// The width of the windows a row holds, if it holds windows of one width (cut off at the first element).
 pub(crate) fn window(row: &[Value]) -> Option<u32> {
     let count = u32::try_from(row.len()).ok()?;

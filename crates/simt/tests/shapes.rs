@@ -500,3 +500,19 @@ fn elements_counted_by_the_dispatch_are_those_of_its_first_group() {
     assert_eq!(instances(0), [("SV_GroupID".to_owned(), 0)]);
     assert!(found[0].rewrite.is_none());
 }
+
+/// Where the array begins is no matter to what the ladder is.
+#[test]
+fn a_ladder_beside_other_elements_is_one() {
+    for (offset, length) in [(1, 65), (3, 70), (32, 96)] {
+        check(
+            "64, 1, 1",
+            &format!("groupshared uint g[{length}];"),
+            &format!(
+                "g[gi + {offset}] = Src[id.x]; SYNC; for (uint s = 1; s < 64; s <<= 1) {{ uint l = gi >= s ? g[gi + {offset} - s] \
+                 : 0; SYNC; g[gi + {offset}] += l; SYNC; }} Out[id.x] = g[gi + {offset}];"
+            ),
+            &[&format!("inclusive Add 64/64 Doubling g+{offset} -> g+{offset}")],
+        );
+    }
+}
