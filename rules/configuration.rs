@@ -107,6 +107,31 @@ pub(crate) fn holds_in_all(
         return false;
     }
 
+    // A build that takes a text in compiles what it expands to, not its words.
+    let is_of_no_matter = |text: &[u8]| {
+        let reach = unit.reach(text);
+        let may_be_pasted = |word: &&[u8]| std::str::from_utf8(word).is_ok_and(|word| reach.may_paste(word));
+        if named.iter().any(may_be_pasted) {
+            return false;
+        }
+        words(&reach.text).all(|word| {
+            let is_declared = || shader.declaring(word).is_none_or(|declared| !declared.is_empty());
+            let is_shared = named.contains(word) && unit.declares(shader, word)
+                || replaced.contains(word) && is_declared();
+            // Its arrays and those of the form share the memory of the group.
+            let is_memory = adds_memory && word == b"groupshared";
+            let is_declared_anew = named.contains(word) && may_declare_intrinsic(&reach.text, word);
+            !(word == b"include" || is_shared || is_memory || is_declared_anew)
+        })
+    };
+    // What one of these macros is given is compiled as the choice of its definition has it.
+    let choosing = unit.choices.iter().filter(|choice| !choice.is_guard);
+    let choosing = choosing.filter_map(|choice| {
+        let file = shader.sources.files.get(choice.file)?;
+        file.text.get(choice.start..choice.end)
+    });
+    let given_to_chosen = unit.given_to_chosen(&choosing.collect::<Vec<_>>());
+
     unit.choices.iter().all(|choice| {
         let holds = |place: &FileSpan| {
             place.file.0 as usize == choice.file
@@ -130,22 +155,8 @@ pub(crate) fn holds_in_all(
         if declarations.iter().any(is_within) || holders.iter().any(is_within) && has_code(text) {
             return false;
         }
-        // A build that takes it in compiles what it expands to, not its words.
-        let reach = unit.reach(text);
-        let may_be_pasted = |word: &&[u8]| std::str::from_utf8(word).is_ok_and(|word| reach.may_paste(word));
-        if named.iter().any(may_be_pasted) {
-            return false;
-        }
-        words(&reach.text).all(|word| {
-            let is_declared = || shader.declaring(word).is_none_or(|declared| !declared.is_empty());
-            let is_shared = unit.declares(shader, word) && named.contains(word)
-                || replaced.contains(word) && is_declared();
-            // Its arrays and those of the form share the memory of the group.
-            let is_memory = adds_memory && word == b"groupshared";
-            let is_declared_anew = named.contains(word) && may_declare_intrinsic(&reach.text, word);
-            !(word == b"include" || is_shared || is_memory || is_declared_anew)
-        })
-    })
+        is_of_no_matter(text)
+    }) && given_to_chosen.iter().all(|text| is_of_no_matter(text))
 }
 
 /// Whether there is more in a text than directives, each on one line.

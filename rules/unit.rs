@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shaderlint_hlsl::{
-    Definition, Definitions, Intrinsic, Reach, Shader, Span, Storage, directives, is_type_name,
+    Definition, Definitions, Directive, Intrinsic, Reach, Shader, Span, Storage, directives, is_type_name,
 };
 
 /// The words of a unit's files and of its expanded text, and what they are.
@@ -23,6 +24,8 @@ pub(crate) struct Unit {
     types: FxHashSet<Box<[u8]>>,
     /// By hash of the last part of their names: functions, and variables but for those that the host sets.
     declared: FxHashMap<u64, Vec<Item>>,
+    /// The files without comments, in which lines that a backslash continues are one.
+    plain: Vec<Vec<u8>>,
     /// A size of a thread group is written in a name that is given from outside.
     pub has_size_from_outside: bool,
 }
@@ -67,6 +70,12 @@ impl Unit {
                 expanded: FxHashMap::default(),
                 types: FxHashSet::default(),
                 declared: FxHashMap::default(),
+                plain: shader
+                    .sources
+                    .files
+                    .iter()
+                    .map(|file| plain(&file.text))
+                    .collect(),
                 has_size_from_outside: false,
             };
             unit.note_words(shader);
@@ -82,8 +91,11 @@ impl Unit {
     }
 
     fn note_words(&mut self, shader: &Shader) {
-        for file in &shader.sources.files {
-            self.of_files.extend(words(&file.text).map(hash));
+        for text in &self.plain {
+            self.of_files.extend(words(text).map(hash));
+        }
+        for (_, value) in &shader.given {
+            self.of_files.extend(words(value.as_bytes()).map(hash));
         }
         let start_of_text = shader.text.as_ptr() as usize;
         for word in words(&shader.text) {
@@ -120,17 +132,60 @@ impl Unit {
         definitions.any(|definition| definition.place.is_some())
     }
 
-    /// Whether a name means something to the language, and the unit declares it anew: `struct uint2 { … }`.
+    /// Whether a name means something to the language, and some text of the unit, compiled or not, may give it another
+    /// meaning: `struct uint2 { … }`, a member or a variable called `WavePrefixSum`, or a name that is put together.
+    ///
+    /// What declares a name has it where the language's own use does not: an intrinsic's name without a call, behind a
+    /// type or a dot; a type's name as that of a struct, of an enumerator, or behind another type. So it is enough to look
+    /// at what stands around each occurrence. Some uses look the same, which costs a fix, never a wrong one.
     fn redeclares(&self, shader: &Shader, name: &[u8]) -> bool {
-        let is_known = || std::str::from_utf8(name).is_ok_and(|name| Intrinsic::from_name(name).is_some());
-        (is_type_name(name) || is_known()) && self.declares(shader, name)
+        let intrinsic = std::str::from_utf8(name).ok().and_then(Intrinsic::from_name);
+        let is_redeclared: fn(&[u8], &[u8]) -> bool = match intrinsic {
+            Some(_) => may_be_a_function,
+            None if is_type_name(name) => may_be_a_type,
+            None => return false,
+        };
+        let occurrences = self.plain.iter().flat_map(|text| {
+            memmem::find_iter(text, name).map(move |at| (&text[..at], &text[at + name.len()..]))
+        });
+        let is_word = |(before, behind): &(&[u8], &[u8])| {
+            !before.last().is_some_and(|byte| is_part(*byte))
+                && !behind.first().is_some_and(|byte| is_part(*byte))
+        };
+        let mut occurrences = occurrences.filter(is_word);
+        self.declares(shader, name)
+            || intrinsic.is_some() && self.may_be_pasted(name)
+            || occurrences.any(|(before, behind)| is_redeclared(before, behind))
+    }
+
+    /// Whether `##` may put this word together of words of the files.
+    fn may_be_pasted(&self, word: &[u8]) -> bool {
+        let Ok(name) = std::str::from_utf8(word) else {
+            return false;
+        };
+        let mut definitions = self.definitions.all().filter(|(_, one)| one.may_paste(name));
+        if definitions.next().is_none() {
+            return false;
+        }
+        // Which lengths of its start are made of words.
+        let mut ends = vec![0];
+        for end in 1..=word.len() {
+            let is_piece =
+                |start: &usize| end - start < word.len() && self.of_files.contains(&hash(&word[*start..end]));
+            if ends.iter().any(is_piece) {
+                ends.push(end);
+            }
+        }
+        ends.last() == Some(&word.len())
     }
 
     /// Whether words of a fix may be something else where they stand: macros, of files or from outside, or HLSL's own names
-    /// that the unit declares anew. What names its line is another number behind a fix.
+    /// that the unit declares anew. What names its line, or counts, is another number behind a fix.
     pub fn may_change<'w>(&self, shader: &Shader, mut words: impl Iterator<Item = &'w [u8]>) -> bool {
         words.any(|word| self.is_macro(word) || self.given.contains(word) || self.redeclares(shader, word))
-            || self.may_name(b"__LINE__")
+            || [&b"__LINE__"[..], b"__COUNTER__"]
+                .iter()
+                .any(|word| self.may_name(word) || self.may_be_pasted(word))
     }
 
     /// The one definition of a macro of this name: the number of its file, and the line.
@@ -146,6 +201,35 @@ impl Unit {
     /// What a macro of this name is defined as.
     pub fn definitions(&self, name: &[u8]) -> &[Definition] {
         self.definitions.named(name)
+    }
+
+    /// What macros are given anywhere whose definition such texts choose, be it by way of others: one text for each call.
+    pub fn given_to_chosen(&self, choices: &[&[u8]]) -> Vec<&[u8]> {
+        let mut chosen: FxHashSet<&[u8]> = FxHashSet::default();
+        let lines: Vec<Directive> = choices.iter().flat_map(|text| directives(text)).collect();
+        for line in &lines {
+            if matches!(&line.keyword[..], b"define" | b"undef") {
+                chosen.extend(words(&line.argument).next());
+            }
+        }
+        loop {
+            let by_way = self.definitions.all().filter(|(name, one)| {
+                !chosen.contains(name) && words(&one.body).any(|word| chosen.contains(word))
+            });
+            let by_way: Vec<&[u8]> = by_way.map(|(name, _)| name).collect();
+            if by_way.is_empty() {
+                break;
+            }
+            chosen.extend(by_way);
+        }
+        let mut given = Vec::new();
+        for text in self.plain.iter().filter(|_| !chosen.is_empty()) {
+            for word in words(text).filter(|word| chosen.contains(word)) {
+                let end = word.as_ptr() as usize - text.as_ptr() as usize + word.len();
+                given.extend(arguments(text.get(end..).unwrap_or_default()));
+            }
+        }
+        given
     }
 
     /// What a text may expand to, be it compiled or not.
@@ -175,11 +259,16 @@ impl Unit {
         })
     }
 
-    /// Whether a macro has this name, or a function, a type, or a variable that the host does not set.
+    /// Whether a macro has this name, or a function, a type, an enumerator, or a variable that the host does not set.
     pub fn declares(&self, shader: &Shader, name: &[u8]) -> bool {
         self.is_macro(name)
             || self.types.contains(name)
             || self.declared(shader, name).any(|declared| declared.is_whole_name)
+            || shader.declaring(name).is_none_or(|items| {
+                items
+                    .iter()
+                    .any(|item| declares_type_or_enumerator(item.slice(&shader.text), name))
+            })
     }
 
     /// Whether a word stands in the expanded text.
@@ -233,6 +322,128 @@ pub(crate) fn without_comments(text: &[u8]) -> Vec<u8> {
         rest = end.and_then(|end| rest.get(end..)).unwrap_or_default();
     }
     kept
+}
+
+/// What stands between the parentheses that a text begins with.
+fn arguments(text: &[u8]) -> Option<&[u8]> {
+    let inner = text.trim_ascii_start().strip_prefix(b"(")?;
+    let mut depth = 1_usize;
+    let end = inner.iter().position(|byte| {
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth -= 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    inner.get(..end.unwrap_or(inner.len()))
+}
+
+/// The text without comments, in which lines that a backslash continues are one.
+fn plain(text: &[u8]) -> Vec<u8> {
+    let text = without_comments(text);
+    if memmem::find(&text, b"\\").is_none() {
+        return text;
+    }
+    let mut joined = Vec::with_capacity(text.len());
+    let mut rest = text.as_slice();
+    while let Some((first, after)) = rest.split_first() {
+        let end = (*first == b'\\').then(|| after.strip_prefix(b"\r").unwrap_or(after).strip_prefix(b"\n"));
+        if let Some(next) = end.flatten() {
+            rest = next;
+        } else {
+            joined.push(*first);
+            rest = after;
+        }
+    }
+    joined
+}
+
+/// Whether a declaration is that of an enumeration with this name in it, or of a type of this name.
+fn declares_type_or_enumerator(item: &[u8], name: &[u8]) -> bool {
+    let mut of_item = words(item);
+    match of_item.next() {
+        Some(b"enum") => of_item.any(|word| word == name),
+        Some(b"struct" | b"class" | b"interface" | b"namespace") => of_item.next() == Some(name),
+        Some(b"template") => {
+            let head = item.split(|byte| *byte == b'{').next().unwrap_or_default();
+            words(head).any(|word| word == name)
+        }
+        _ => false,
+    }
+}
+
+/// The last word of a text, if nothing stands behind it.
+fn last_word(text: &[u8]) -> &[u8] {
+    let start = text
+        .iter()
+        .rposition(|byte| !is_part(*byte))
+        .map_or(0, |at| at + 1);
+    text.get(start..).unwrap_or_default()
+}
+
+/// Words before a name that they declare.
+const DECLARING: [&[u8]; 7] = [
+    b"struct",
+    b"class",
+    b"enum",
+    b"union",
+    b"interface",
+    b"namespace",
+    b"using",
+];
+
+/// Whether a word between these texts may be a function's name, or anything but the call of an intrinsic.
+fn may_be_a_function(before: &[u8], behind: &[u8]) -> bool {
+    let (before, behind) = (before.trim_ascii_end(), behind.trim_ascii_start());
+    let is_behind_word = !matches!(last_word(before), b"" | b"return" | b"else" | b"case" | b"do");
+    behind.first() != Some(&b'(')
+        || is_behind_word
+        || matches!(before.last(), Some(b'.' | b'>' | b':' | b'&'))
+}
+
+/// Whether a word between these texts may be a name that is declared, rather than a type.
+fn may_be_a_type(before: &[u8], behind: &[u8]) -> bool {
+    let (before, behind) = (before.trim_ascii_end(), behind.trim_ascii_start());
+    let word = last_word(before);
+    // Words that may stand before a type.
+    let is_qualifier = matches!(
+        word,
+        b"" | b"const"
+            | b"static"
+            | b"in"
+            | b"out"
+            | b"inout"
+            | b"uniform"
+            | b"groupshared"
+            | b"return"
+            | b"typedef"
+            | b"unsigned"
+            | b"row_major"
+            | b"column_major"
+            | b"precise"
+            | b"volatile"
+            | b"typename"
+            | b"unorm"
+            | b"snorm"
+            | b"globallycoherent"
+            | b"nointerpolation"
+            | b"inline"
+            | b"extern"
+            | b"shared"
+            | b"else"
+    );
+    let is_assigned = behind.first() == Some(&b'=') && behind.get(1) != Some(&b'=');
+    DECLARING.contains(&word)
+        || matches!(before.last(), Some(b'.'))
+        || is_assigned
+        || !is_qualifier && matches!(behind.first(), Some(b';' | b',' | b')' | b'[' | b'}' | b':'))
+        || matches!(before.last(), Some(b'{')) && matches!(behind.first(), Some(b',' | b'}'))
+        || matches!(before.last(), Some(b',')) && matches!(behind.first(), Some(b'}'))
+}
+
+fn is_part(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
 fn choices(shader: &Shader) -> Vec<Choice> {

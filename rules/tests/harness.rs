@@ -340,7 +340,7 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
         let findings = check_shader(&shader, RULES, &Settings::default()).findings;
         assert_eq!(findings.len(), 1, "{text}");
         let fix = findings.into_iter().find_map(|finding| finding.fix);
-        fix.unwrap_or_else(|| panic!("no fix: {text}")).safety == Safety::Safe
+        fix.is_some_and(|fix| fix.safety == Safety::Safe)
     };
     // The textbook ladder with N for 64, and with something before or instead of parts of it.
     let sized = |before: &str| {
@@ -388,6 +388,19 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
         called("#define SHMEM(n, c) groupshared uint n[c]\n", &second("SHMEM(g_Big, 8128);")),
         ladder(&format!("#define WRAP(f) uint f(uint x) {{ return x; }}\n{}", second("WRAP(WavePrefixSum)")), array),
         ladder(&format!("#define NAME WavePrefixSum\n{}", second("uint NAME(uint x) { return x; }")), array),
+        // What a macro is given is compiled as a choice has it.
+        called("#ifdef X\n#define MAYBE(x) x\n#else\n#define MAYBE(x)\n#endif\n", &format!("MAYBE({})\n", kernel.trim_end().replace("(e)", "(63 - gi)"))),
+        called("#ifdef X\n#define MAYBE(x) x\n#else\n#define MAYBE(x)\n#endif\n#define ALSO(x) MAYBE(x)\n", "void Other(uint gi) { ALSO(Ladder(63 - gi);) }\n"),
+        // An enumerator, or a type with parameters, is chosen.
+        with("#ifdef X\nenum { TURN = 63 };\n#else\nenum { TURN = 0 };\n#endif\n", "    g[gi] = Src", "    gi ^= TURN;\n    g[gi] = Src"),
+        with(
+            "#ifdef X\ntemplate<typename T> struct Turn { T by() { return 63; } };\n#else\ntemplate<typename T> struct Turn { T by() \
+             { return 0; } };\n#endif\n",
+            "    g[gi] = Src",
+            "    Turn<uint> turn;\n    gi ^= turn.by();\n    g[gi] = Src",
+        ),
+        ladder("#ifdef X\nenum { K = 8128 };\n#else\nenum { K = 64 };\n#endif\ngroupshared uint h[K];\n", array)
+            .replace("Out[gi] = g[gi];", "h[63 - gi] = gi; GroupMemoryBarrierWithGroupSync(); Out[gi] = g[gi] + h[gi];"),
         sized("#ifndef N\n#define N 64\n#endif"),
         sized("#if BIG\n#define M 128\n#else\n#define M 64\n#endif\n#define N M"),
         ladder(arrays[0], arrays[1]),
@@ -511,6 +524,19 @@ fn no_fix_names_what_the_file_declares_anew() {
         "struct uint2 { uint a; };\n",
         "typedef float uint2;\n",
         "uint WaveGetLaneCount() { return 4; }\n",
+        "#ifdef X\nstruct uint2 { uint a; };\n#endif\n",
+        "enum { uint2 };\n",
+        "enum E { Other, WaveGetLaneCount };\n",
+        "cbuffer C { uint WaveGetLaneCount; };\n",
+        "template<typename T> struct WavePrefixSum { T a; };\n",
+        "struct Base { uint WavePrefixSum(uint x) { return 5; } };\n",
+        "struct Held { uint WavePrefixSum; };\n",
+        "#define JOIN(a, b) a##b\nstruct Held { uint JOIN(WavePre, fixSum); };\n",
+        // Another line, or count, would be another number.
+        "static const uint Line = __LINE__;\n",
+        "#define JOIN(a, b) a##b\nstatic const uint Line = JOIN(__LI, NE__);\n",
+        "static const uint Line = __LI\\\nNE__;\n",
+        "static const uint Count = __COUNTER__;\n",
     ] {
         let findings = lint(of_pairs(before).as_bytes());
         assert_eq!(findings.len(), 1, "{before}");

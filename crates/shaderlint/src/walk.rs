@@ -217,6 +217,16 @@ pub(crate) fn is_shader(path: &Path) -> bool {
     extension.is_some_and(|extension| EXTENSIONS.contains(&extension.to_ascii_lowercase().as_str()))
 }
 
+/// Whether a file with this ending may be compiled as a shader though it is called otherwise: engines keep kernels in them,
+/// which include headers by their names.
+pub(crate) fn may_include_shaders(path: &Path) -> bool {
+    const ENDINGS: [&str; 10] = [
+        "inc", "inl", "h", "hpp", "comp", "shader", "rt", "rgen", "hlslinc", "txt",
+    ];
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    extension.is_some_and(|extension| ENDINGS.contains(&extension.to_ascii_lowercase().as_str()))
+}
+
 fn is_pattern(argument: &Path) -> bool {
     argument.to_string_lossy().contains(['*', '?', '[', '{'])
 }

@@ -94,7 +94,12 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> (
     let mut early = None;
     let mut budget = BUDGET;
     let mut terms = Terms::default();
-    for (number, wave_size) in WAVE_SIZES.into_iter().enumerate() {
+    let allowed = shader
+        .functions
+        .get(entry.0 as usize)
+        .and_then(|function| function.wave_size);
+    let is_allowed = |size: &u32| allowed.is_none_or(|(least, most)| (least..=most).contains(size));
+    for (number, wave_size) in WAVE_SIZES.into_iter().filter(is_allowed).enumerate() {
         terms.clear();
         let waves = Waves::new(group, wave_size, LaneMap::Linear);
         let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves, budget) else {

@@ -183,7 +183,8 @@ pub(crate) fn between_untouched(row: &[Value]) -> &[Value] {
     let stands_alone = |value: &&Value| run(value).is_some_and(|(_, start, end)| end - start == 1);
     let before = row.iter().take_while(stands_alone).count();
     let behind = row.iter().rev().take_while(stands_alone).count();
-    row.get(before.saturating_sub(1)..row.len() - behind).unwrap_or_default()
+    row.get(before.saturating_sub(1)..row.len() - behind)
+        .unwrap_or_default()
 }
 
 /// The width of the windows a row holds, if it holds windows of one width (cut off at the first element).

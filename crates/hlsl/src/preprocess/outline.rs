@@ -161,6 +161,12 @@ impl Definitions {
         self.by_name.get(name).map_or(&[], Vec::as_slice)
     }
 
+    /// All of them, with their names, in no order.
+    pub fn all(&self) -> impl Iterator<Item = (&[u8], &Definition)> {
+        let by_name = self.by_name.iter();
+        by_name.flat_map(|(name, definitions)| definitions.iter().map(move |one| (&**name, one)))
+    }
+
     /// What a text may expand to: the text, and each definition that a word of it names, or a word of these.
     ///
     /// Every word of an expansion of the text, under whichever of the definitions, is a word of the text, of an argument
