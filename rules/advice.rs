@@ -35,27 +35,22 @@ pub(crate) fn proved(context: &Context<'_>, races: &[&Race]) -> Option<String> {
             for race in &left {
                 advice.add(context, race, place)?;
             }
-            steps += context.analysis.steps;
-            if steps > MAX_STEPS {
-                return None;
+            match advice.ends(context, races, &mut steps)? {
+                Ended::All => return Some(advice.without_needless(context, races, &mut steps).text(context)),
+                // What is left may need a barrier of its own.
+                Ended::Not(others) => left = others,
             }
-            let analysis = analyze_supposing(context.shader, context.entry, &advice.supposed);
-            if analysis.stopped.is_some() {
-                return None;
-            }
-            let (before, after) = (
-                Defects::of(context.shader, context.analysis),
-                Defects::of(context.shader, &analysis),
-            );
-            if after.are_among(&before) && races.iter().all(|race| !after.has(context.shader, race)) {
-                return Some(advice.text(context));
-            }
-            // What is left of the same array may need a barrier of its own.
-            let arrays = |race: &Race| races.iter().any(|told| told.array == race.array);
-            left = analysis.races.into_iter().filter(arrays).collect();
         }
         None
     })
+}
+
+/// What is known of a kernel with the barriers.
+enum Ended {
+    /// The races are gone, and there is no other defect.
+    All,
+    /// Races on the same arrays are left, or there are others.
+    Not(Vec<Race>),
 }
 
 /// What has to be ordered, where it was not found out how.
@@ -91,15 +86,68 @@ pub(crate) fn order(context: &Context<'_>, race: &Race) -> String {
 }
 
 /// Barriers, and what has to be done about the statements around them.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Advice {
-    supposed: Supposed,
-    /// The statements of the assignments that are supposed to wait.
-    within: Vec<Span>,
+    places: Vec<Place>,
+}
+
+/// One barrier.
+#[derive(Clone, PartialEq)]
+struct Place {
+    /// The statement that it goes before, or the assignment that it goes into.
+    statement: Span,
+    /// What is assigned to, if it goes between what is read and what is written.
+    target: Option<Span>,
+    /// To which all threads have to come.
+    whole: Span,
+    /// The conditions between the two.
     conditions: Vec<Span>,
 }
 
 impl Advice {
+    /// What is known of the kernel with these barriers; `None` where that would take too long, or not all threads come to
+    /// them.
+    fn ends(&self, context: &Context<'_>, races: &[&Race], steps: &mut u64) -> Option<Ended> {
+        *steps += context.analysis.steps;
+        if *steps > MAX_STEPS {
+            return None;
+        }
+        let into = |place: &Place| place.target;
+        let before = |place: &Place| place.target.is_none().then_some(place.statement);
+        let supposed = Supposed {
+            before: self.places.iter().filter_map(before).collect(),
+            within: self.places.iter().filter_map(into).collect(),
+            wholes: self.places.iter().map(|place| place.whole).collect(),
+        };
+        let analysis = analyze_supposing(context.shader, context.entry, &supposed);
+        if analysis.stopped.is_some() {
+            return None;
+        }
+        let known = Defects::of(context.shader, context.analysis);
+        let left = Defects::of(context.shader, &analysis);
+        if left.are_among(&known) && races.iter().all(|race| !left.has(context.shader, race)) {
+            return Some(Ended::All);
+        }
+        let is_of_array = |race: &Race| races.iter().any(|told| told.array == race.array);
+        Some(Ended::Not(
+            analysis.races.into_iter().filter(is_of_array).collect(),
+        ))
+    }
+
+    /// The same without barriers that the others make needless.
+    fn without_needless(mut self, context: &Context<'_>, races: &[&Race], steps: &mut u64) -> Advice {
+        let mut number = self.places.len();
+        while number > 0 && self.places.len() > 1 {
+            number -= 1;
+            let mut fewer = self.clone();
+            fewer.places.remove(number);
+            if matches!(fewer.ends(context, races, steps), Some(Ended::All)) {
+                self = fewer;
+            }
+        }
+        self
+    }
+
     /// A barrier between the accesses of a race, in the function of the later one or in one that so many calls lead from;
     /// `None` where there is no place for one.
     fn add(
@@ -119,6 +167,7 @@ impl Advice {
             let (outer, inner) = (statement.span, race.first.span);
             is_one_run && outer.start <= inner.start && inner.end <= outer.end
         };
+        let mut assigned = None;
         if holds_both(around.last()?) {
             let statement = around.last()?;
             let StmtKind::Expr(whole) = &statement.kind else {
@@ -135,8 +184,7 @@ impl Advice {
             if (writes.next(), writes.next()) != (Some(target.span), None) {
                 return None;
             }
-            push(&mut self.supposed.within, target.span);
-            push(&mut self.within, statement.span);
+            assigned = Some(target.span);
         } else {
             // What comes first under a condition comes behind a barrier before it.
             while let [.., parent, statement] = around.as_slice()
@@ -149,8 +197,21 @@ impl Advice {
             while let StmtKind::Block(body) = &around.last()?.kind {
                 around.push(body.first()?);
             }
-            push(&mut self.supposed.before, around.last()?.span);
         }
+        // Where braces would have to be put as well, a line does not say enough.
+        if let [.., parent, _] = around.as_slice()
+            && matches!(
+                parent.kind,
+                StmtKind::Loop(_)
+                    | StmtKind::If {
+                        otherwise: Some(_),
+                        ..
+                    }
+            )
+        {
+            return None;
+        }
+        let statement = around.last()?.span;
         let whole = if ends_conditions {
             outermost(&around)
         } else {
@@ -161,20 +222,37 @@ impl Advice {
             StmtKind::If { condition, .. } => Some(condition.span),
             _ => None,
         });
-        for condition in conditions {
-            push(&mut self.conditions, condition);
-        }
+        let conditions = conditions.collect();
         let whole = around.get(whole)?;
         if leaves_early(whole) {
             return None;
         }
-        push(&mut self.supposed.wholes, whole.span);
+        let place = Place {
+            statement,
+            target: assigned,
+            whole: whole.span,
+            conditions,
+        };
+        if !self.places.contains(&place) {
+            self.places.push(place);
+        }
         Some(())
     }
 
     fn text(&self, context: &Context<'_>) -> String {
         let mut parts = Vec::new();
-        let place = self.supposed.wholes.first().copied().unwrap_or_default();
+        let statements = |is_into: bool| {
+            let places = self
+                .places
+                .iter()
+                .filter(|place| place.target.is_some() == is_into);
+            places.map(|place| place.statement).collect::<Vec<Span>>()
+        };
+        let conditions: Vec<Span> = self
+            .places
+            .iter()
+            .flat_map(|place| place.conditions.iter().copied())
+            .collect();
         let in_words = |spans: &[Span]| {
             let mut lines: Vec<usize> = spans
                 .iter()
@@ -184,42 +262,35 @@ impl Advice {
             lines.dedup();
             (lines.len(), lines_in_words(&lines))
         };
-        if !self.supposed.before.is_empty() {
-            let (count, lines) = in_words(&self.supposed.before);
+        let (before, into) = (statements(false), statements(true));
+        if !before.is_empty() {
+            let (count, lines) = in_words(&before);
             let each = if count > 1 { "each of " } else { "" };
             parts.push(format!("put a {BARRIER}() before {each}{lines}"));
         }
-        if !self.within.is_empty() {
-            let (_, lines) = in_words(&self.within);
+        if !into.is_empty() {
+            let (_, lines) = in_words(&into);
             parts.push(format!(
                 "on {lines}, read into a variable, wait at a {BARRIER}(), then write"
             ));
         }
-        if !self.conditions.is_empty() {
-            let is_one = self.supposed.before.len() + self.within.len() == 1;
-            let (barriers, conditions) = (
-                if is_one { "the barrier" } else { "the barriers" },
-                if self.conditions.len() == 1 {
-                    "condition"
-                } else {
-                    "conditions"
-                },
-            );
-            let at = on_lines(context, &self.conditions, place);
+        if let Some(first) = conditions.first() {
+            let barriers = if self.places.len() == 1 {
+                "the barrier"
+            } else {
+                "the barriers"
+            };
+            let (count, _) = in_words(&conditions);
+            let plural = if count == 1 { "" } else { "s" };
+            let at = on_lines(context, &conditions, *first);
             parts.push(format!(
-                "take {barriers} out of the {conditions} {at}, and guard what comes before and after separately"
+                "take {barriers} out of the condition{plural} {at}, and guard what comes before and after separately"
             ));
         }
         format!(
             "help: {} (tried out: this race is gone then, and nothing else comes up)",
             parts.join("; ")
         )
-    }
-}
-
-fn push(spans: &mut Vec<Span>, span: Span) {
-    if !spans.contains(&span) {
-        spans.push(span);
     }
 }
 

@@ -37,7 +37,7 @@ impl Told<'_> {
         } else {
             format!(", on {} too", witness::listed(&names))
         };
-        Some(format!("{count} pairs of accesses race like that{on}"))
+        Some(format!("{count} pairs of accesses race here{on}"))
     }
 }
 

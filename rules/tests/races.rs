@@ -153,11 +153,11 @@ const TAIL: &str = "g[gi] = Src[gi];\nGroupMemoryBarrierWithGroupSync();\nif (gi
 
 #[test]
 fn races_between_the_same_barriers_are_one_finding() {
-    let pairs = "2 pairs of accesses race like that";
-    let advice = |lines: &str| {
+    let pairs = "2 pairs of accesses race here";
+    let advice = |into: &str| {
         format!(
             "threads of one wave are not promised to run in lock-step\nhelp: put a GroupMemoryBarrierWithGroupSync() before \
-             each of {lines}; on {lines}, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write; \
+             each of lines 11 to 13; on {into}, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write; \
              take the barriers out of the condition on line 9, and guard what comes before and after separately (tried \
              out: this race is gone then, and nothing else comes up)"
         )
@@ -177,9 +177,11 @@ fn races_between_the_same_barriers_are_one_finding() {
     let comment = " // shaderlint: allow(groupshared-race): one line";
     let one = "line 13 reads what other threads write as well, with no barrier between";
     let allowed = kernel("", &TAIL.replace("/**/", comment));
-    // What ends the others ends it too.
-    let all = advice("lines 11 to 13");
-    assert_eq!(said(&allowed), [format!("{head}\n{one}\n{pairs}\n{all}\n{why}")]);
+    let of_others = advice("lines 11 and 13");
+    assert_eq!(
+        said(&allowed),
+        [format!("{head}\n{one}\n{pairs}\n{of_others}\n{why}")]
+    );
     let first = kernel("", &TAIL.replace("+ 8];", &format!("+ 8];{comment}")));
     let left = said(&first);
     assert!(
@@ -357,7 +359,7 @@ fn each_access_is_told_with_its_own_pass() {
             "void Put(uint i, uint v) {\ng[i] = v;\n}",
             &format!("Put(gi, 1);\n{BARRIER}\nPut(gi, 2);\nPut(63 - gi, gi);\nOut[gi] = g[gi];")
         ),
-        "thread 0 writes g[0] in the call on line 11 while thread 63 writes it in the call on line 12, both after the \
+        "thread 63 writes g[63] in the call on line 11 while thread 0 writes it in the call on line 12, both after the \
          barrier on line 10"
     );
 }

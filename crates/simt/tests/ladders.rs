@@ -54,13 +54,12 @@ fn summary(source: &str) -> String {
         .unwrap();
     }
     let passes = |access: &Access| {
-        let mut variables = access.around.iter().filter_map(|around| match around {
+        let mut variables = access.around.iter().rev().filter_map(|around| match around {
             Around::Pass { iteration, .. } => iteration.variable.as_ref(),
             Around::Call(_) => None,
         });
-        variables
-            .next_back()
-            .map_or(String::new(), |(n, v)| format!("{n} = {v}"))
+        let innermost = variables.next();
+        innermost.map_or(String::new(), |(n, v)| format!("{n} = {v}"))
     };
     for r in &analysis.races {
         writeln!(

@@ -36,6 +36,9 @@ use crate::terms::sample::{Inputs, Sample};
 use crate::terms::shape::{Shape, Untold};
 use crate::terms::value::{Op, Value};
 
+/// Operations within operations that are made anew on inputs.
+const MAX_NESTED: u32 = 16;
+
 /// What an atom stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Term<'t> {
@@ -244,6 +247,11 @@ impl Terms {
 
     /// The atom for a deterministic operation on `arguments`.
     pub fn apply(&mut self, op: Op, operands: &[Value]) -> Value {
+        let atom = self.intern(op, operands);
+        self.settled(atom, operands)
+    }
+
+    fn intern(&mut self, op: Op, operands: &[Value]) -> u32 {
         self.note_work(1 + operands.len());
         let hash = (FxBuildHasher.hash_one((&op, operands)) >> 32) as u32;
         // Both ends of the word choose a place in the table.
@@ -256,14 +264,14 @@ impl Terms {
                 })
         };
         if let Some((_, atom)) = self.interned.find(spread(hash), is_same) {
-            return self.settled(*atom, operands);
+            return *atom;
         }
         let facts = Facts::of(op, operands.iter().map(|value| self.facts(value)));
         let facts = self.number_of(facts);
         let atom = self.push(AtomKind::Apply(op), operands, facts);
         self.interned
             .insert_unique(spread(hash), (hash, atom), |(hash, _)| spread(*hash));
-        self.settled(atom, operands)
+        atom
     }
 
     /// The value of an operation's atom: the number that it is taken for, or has on the inputs at hand.
@@ -289,18 +297,39 @@ impl Terms {
     pub fn take_inputs(&mut self, inputs: &Inputs) {
         let mut assumed: Vec<(u32, u32)> = self.assumed.iter().map(|(atom, word)| (*atom, *word)).collect();
         assumed.sort_unstable();
+        self.at_hand = Some(inputs.clone());
         for (atom, word) in assumed {
-            let Some(Term::Apply(op, operands)) = self.term(atom) else {
-                continue;
-            };
-            let (op, operands) = (*op, operands.to_vec());
-            let known = operands.iter().map(|operand| self.word_for(operand, inputs));
-            let known: Option<Vec<Value>> = known.map(|word| word.map(Value::Known)).collect();
-            if let Some(Value::Run { start, .. }) = known.map(|known| self.apply(op, &known)) {
-                self.assumed.insert(start, word);
+            if let Some((op, operands)) = self.on_inputs(atom, MAX_NESTED) {
+                let atom = self.intern(op, &operands);
+                self.assumed.insert(atom, word);
             }
         }
-        self.at_hand = Some(inputs.clone());
+    }
+
+    /// The operation of an atom, with its operands as they are on the inputs at hand.
+    fn on_inputs(&mut self, atom: u32, depth: u32) -> Option<(Op, Vec<Value>)> {
+        let Some(Term::Apply(op, operands)) = self.term(atom) else {
+            return None;
+        };
+        let (op, operands) = (*op, operands.to_vec());
+        let operands = operands.into_iter().map(|operand| {
+            let inputs = self.at_hand.clone()?;
+            if let Some(word) = self.word_for(&operand, &inputs) {
+                return Some(Value::Known(word));
+            }
+            let Value::Run { start, end, .. } = operand else {
+                return None;
+            };
+            if end - start != 1 || depth == 0 {
+                return None;
+            }
+            match self.on_inputs(start, depth - 1) {
+                Some((op, operands)) => Some(self.apply(op, &operands)),
+                None => Some(operand),
+            }
+        });
+        let operands: Option<Vec<Value>> = operands.collect();
+        Some((op, operands?))
     }
 
     /// Takes no inputs for given any more.
