@@ -132,12 +132,12 @@ impl<'a> Configurations<'a> {
         self.noted(difference(&self.base, &defines), defines, made)
     }
 
-    /// All of a file but the default one, whatever its regions may call.
+    /// All of a file but the default one, whatever its regions hold.
     #[cfg(feature = "gpu")]
     pub fn others(&self, default: &Configuration) -> Vec<Configuration> {
-        let is_telling = |text: &[u8]| is_telling(text, &HashSet::new());
+        let is_any = |_: &[u8]| true;
         let is_build = |defines: &[Definition]| self.is_build(defines);
-        let mut exploration = Exploration::new(&is_telling, &is_build);
+        let mut exploration = Exploration::new(&is_any, &is_build);
         exploration.note(&default.unit, &default.defines);
         let mut all: Vec<Configuration> = self.declared(&default.unit.text).collect();
         for one in &all {

@@ -29,7 +29,7 @@ use self::page::Page;
 use self::pair::{FixedFile, Pair, changed_kernels, fixed_file, other_file};
 pub(crate) use self::progress::Progress;
 use crate::args::{ColorChoice, SourceArgs};
-use crate::config::Projects;
+use crate::config::{Definition, Projects};
 use crate::configurations::{Configuration, Configurations};
 use crate::includes::Files as Sources;
 use crate::lint::{self, OneFile, Unit};
@@ -434,47 +434,56 @@ impl Verification<'_> {
         Ok(())
     }
 
-    /// The kernels to compare of `file` and of the other one, or of its own fixed text, in each configuration of the first
+    /// The kernels to compare of `file` and of the other one, or of its own fixed text, in each configuration of either
     /// beside the default one.
     fn in_other_configurations(&self, file: &OneFile, text: &[u8], other: (&OneFile, &[u8])) -> Vec<Other> {
         let entry = self.args.entry.as_deref();
-        let path = file.path.display().to_string();
-        let search = file.search();
-        let (configurations, default) = Configurations::of(&path, text, &file.project, &search);
-        let mut all = Vec::new();
-        for Configuration {
-            label,
-            defines,
-            kernels,
-            ..
-        } in configurations.others(&default)
-        {
-            let flagged = file.unit_under(text, &defines);
-            let fixed = other.0.unit_under(other.1, &defines);
-            let mut pairs = if std::ptr::eq(file, other.0) {
-                let own = fixed_file(entry, file, &flagged, &defines);
-                // Where the fixes are the same ones, what refines is known of them.
-                if own.text == other.1 {
-                    own.pairs
-                } else {
-                    changed_kernels(entry, &flagged, &fixed, None, &[])
-                }
-            } else {
-                other_file(entry, &flagged, &fixed).into_iter().collect()
-            };
-            pairs.retain(|pair| {
-                let is_compiled = kernels
-                    .as_ref()
-                    .is_none_or(|kernels| kernels.contains(&pair.name));
-                is_compiled && (kernels.is_some() || configurations.builds(&pair.name, &defines, || true))
-            });
-            if !pairs.is_empty() {
-                all.push(Other {
+        let is_one = std::ptr::eq(file, other.0);
+        let files = [(file, text), other].into_iter().take(if is_one { 1 } else { 2 });
+        let mut all: Vec<Other> = Vec::new();
+        let mut seen: Vec<Vec<Definition>> = Vec::new();
+        for (of, text_of) in files {
+            let (path, search) = (of.path.display().to_string(), of.search());
+            let (configurations, default) = Configurations::of(&path, text_of, &of.project, &search);
+            seen.push(default.defines.clone());
+            for configuration in configurations.others(&default) {
+                let Configuration {
                     label,
-                    flagged,
-                    fixed,
-                    pairs,
+                    defines,
+                    kernels,
+                    ..
+                } = configuration;
+                if seen.contains(&defines) {
+                    continue;
+                }
+                seen.push(defines.clone());
+                let flagged = file.unit_under(text, &defines);
+                let fixed = other.0.unit_under(other.1, &defines);
+                let mut pairs = if is_one {
+                    let own = fixed_file(entry, file, &flagged, &defines);
+                    // Where the fixes are the same ones, what refines is known of them.
+                    if own.text == other.1 {
+                        own.pairs
+                    } else {
+                        changed_kernels(entry, &flagged, &fixed, None, &[])
+                    }
+                } else {
+                    other_file(entry, &flagged, &fixed).into_iter().collect()
+                };
+                pairs.retain(|pair| {
+                    let is_compiled = kernels
+                        .as_ref()
+                        .is_none_or(|kernels| kernels.contains(&pair.name));
+                    is_compiled && (kernels.is_some() || configurations.builds(&pair.name, &defines, || true))
                 });
+                if !pairs.is_empty() {
+                    all.push(Other {
+                        label,
+                        flagged,
+                        fixed,
+                        pairs,
+                    });
+                }
             }
         }
         all

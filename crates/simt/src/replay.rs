@@ -6,7 +6,7 @@
 //! that run has both accesses, in the passes and calls that are named, on the element that is named, after the same last
 //! barrier and none between, and two writes leave unlike values.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
 
 use crate::analyze::Seen;
@@ -21,15 +21,16 @@ use crate::wave::Waves;
 /// Inputs on which a kernel is run again.
 const MAX_REPLAYS: usize = 8;
 
-/// The accesses that are recorded.
+/// An array, the place of an access to it, and the thread.
+type Place = (GlobalId, Span, u16);
+
+/// The accesses that are recorded, by place.
 pub(crate) struct Recorder {
-    places: FxHashSet<(GlobalId, Span, u16)>,
-    events: Vec<Event>,
+    events: FxHashMap<Place, Vec<Event>>,
 }
 
 /// An access of one thread.
 struct Event {
-    array: GlobalId,
     cell: u32,
     touch: Touch,
     interval: u32,
@@ -43,9 +44,8 @@ impl Machine<'_> {
         let (Some(recorder), Some(site)) = (&mut self.recorder, self.sites.get(touch.site as usize)) else {
             return;
         };
-        if recorder.places.contains(&(array, site.span, touch.thread)) {
-            recorder.events.push(Event {
-                array,
+        if let Some(events) = recorder.events.get_mut(&(array, site.span, touch.thread)) {
+            events.push(Event {
                 cell,
                 touch,
                 interval: self.state.interval,
@@ -56,25 +56,33 @@ impl Machine<'_> {
 
     /// Whether this run had the two accesses as they are told of the race.
     fn bears_out(&self, race: &Race) -> bool {
-        let events = self.recorder.iter().flat_map(|recorder| &recorder.events);
-        let is_it = |event: &&Event, access: &Access| {
-            let Some(site) = self.sites.get(event.touch.site as usize) else {
-                return false;
+        let events = |access: &Access| {
+            let place = (race.array, access.span, access.thread as u16);
+            let of_place = self
+                .recorder
+                .as_ref()
+                .and_then(|recorder| recorder.events.get(&place));
+            let is_it = |event: &&Event| {
+                self.element_of(race.array, event.cell) == race.index
+                    && event.change.is_some() == access.is_write
+                    && self.sites.get(event.touch.site as usize).is_some_and(|site| {
+                        site.since.as_deref() == race.since.as_ref()
+                            && self.around(&site.position) == access.around
+                    })
             };
-            let is_there =
-                event.array == race.array && self.element_of(event.array, event.cell) == race.index;
-            is_there
-                && u32::from(event.touch.thread) == access.thread
-                && event.change.is_some() == access.is_write
-                && site.span == access.span
-                && site.since.as_deref() == race.since.as_ref()
-                && self.around(&site.position) == access.around
+            of_place
+                .into_iter()
+                .flatten()
+                .filter(is_it)
+                .collect::<Vec<&Event>>()
         };
-        let of_second: Vec<&Event> = events
-            .clone()
-            .filter(|event| is_it(event, &race.second))
-            .collect();
-        let mut of_first = events.filter(|event| is_it(event, &race.first));
+        let of_second = events(&race.second);
+        let of_first = if of_second.is_empty() {
+            Vec::new()
+        } else {
+            events(&race.first)
+        };
+        let mut of_first = of_first.iter();
         of_first.any(|first| of_second.iter().any(|second| self.clash(first, second)))
     }
 
@@ -106,7 +114,7 @@ pub(crate) fn borne_out(
         let accesses = [&race.first, &race.second].into_iter();
         accesses.map(|access| (race.array, access.span, access.thread as u16))
     });
-    let places: FxHashSet<(GlobalId, Span, u16)> = places.collect();
+    let places: FxHashSet<Place> = places.collect();
     let mut tried: Vec<Inputs> = Vec::new();
     let mut is_borne_out = vec![false; races.len()];
     for number in 0..races.len() {
@@ -121,8 +129,7 @@ pub(crate) fn borne_out(
             seen.by(&mut machine);
             machine.max_work = max_work;
             machine.recorder = Some(Recorder {
-                places: places.clone(),
-                events: Vec::new(),
+                events: places.iter().map(|place| (*place, Vec::new())).collect(),
             });
             machine.run();
             for (race, is_borne_out) in races.iter().zip(&mut is_borne_out) {

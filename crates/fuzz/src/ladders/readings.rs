@@ -3,7 +3,9 @@
 
 use std::fmt;
 
-use shaderlint_hlsl::{NoIncludes, Problem, Shader, read, unity_defines};
+use shaderlint_hlsl::{
+    NoIncludes, Problem, Shader, Version, preprocess, read, read_preprocessed, unity_defines,
+};
 
 use super::older_scopes::hoisted;
 
@@ -48,7 +50,11 @@ impl Reading {
         let mut defines: Vec<(String, String)> = self.defines.iter().map(|name| one(name)).collect();
         defines.extend(unity_defines(text, &defines));
         match self.language {
-            Language::V2021 => read("0", text, &defines, &NoIncludes),
+            Language::V2021 => {
+                let (mut unit, problems) = preprocess("0", text, &defines, &NoIncludes);
+                unit.version = Some(Version::V2021);
+                read_preprocessed(unit, problems, None)
+            }
             Language::V2018 => {
                 defines.push(("__HLSL_VERSION".to_owned(), "2018".to_owned()));
                 let text = hoisted(&String::from_utf8_lossy(text));

@@ -339,6 +339,14 @@ fn a_verdict_names_the_configurations_it_holds_for() {
 
 "#]]
     );
+    // Whatever the region holds, and whichever file has it.
+    let leaving = |region: &str| kernel("4").replace("{ Y[", &format!("{{\n{region}\nY["));
+    let one_leaves = [leaving(""), leaving("#ifdef X\nreturn;\n#endif")];
+    for (number, texts) in [[0, 1], [1, 0]].into_iter().enumerate() {
+        let texts = texts.map(|at| one_leaves[at].as_str());
+        let said = of_two(&format!("configurations-leaving-{number}"), texts, &[]);
+        assert!(said.starts_with("1 Main: NOT equivalent with -D X=1;"), "{said}");
+    }
     let region = |last: &str| {
         format!(
             "#define PUT(v) Y[id.x] = v; GroupMemoryBarrierWithGroupSync()\nRWStructuredBuffer<uint> Y;\n\
