@@ -19,7 +19,7 @@ pub(crate) const RULE: Rule = Rule {
 fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let first = findings.len();
     let mut in_vain = Vec::new();
-    let mut ends_all = None;
+    let (mut ends_all, mut steps) = (None, 0);
     for told in races::told_together(context, &RULE) {
         let Some(mut finding) = finding(context, &told) else {
             continue;
@@ -32,7 +32,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
         let barrier = context.wants_fixes.then(|| missing_barrier::fix(context, &lines));
         let ends_these = matches!(&barrier, Some(Ok(barrier)) if barrier.ends_these);
         if context.wants_fixes && !ends_these {
-            let advice = advice::proved(context, &races);
+            let advice = advice::proved(context, &races, &mut steps);
             finding
                 .notes
                 .extend(advice.or_else(|| Some(advice::order(context, races.first()?))));

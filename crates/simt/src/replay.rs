@@ -6,7 +6,7 @@
 //! that run has both accesses, in the passes and calls that are named, on the element that is named, after the same last
 //! barrier and none between, and two writes leave unlike values.
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
 
 use crate::analyze::Seen;
@@ -23,13 +23,14 @@ const MAX_REPLAYS: usize = 8;
 
 /// The accesses that are recorded.
 pub(crate) struct Recorder {
-    places: FxHashSet<(GlobalId, Span, u16)>,
-    events: Vec<Event>,
+    events: FxHashMap<Place, Vec<Event>>,
 }
+
+/// An array, a place in the text and a thread.
+type Place = (GlobalId, Span, u16);
 
 /// An access of one thread.
 struct Event {
-    array: GlobalId,
     cell: u32,
     touch: Touch,
     interval: u32,
@@ -43,9 +44,8 @@ impl Machine<'_> {
         let (Some(recorder), Some(site)) = (&mut self.recorder, self.sites.get(touch.site as usize)) else {
             return;
         };
-        if recorder.places.contains(&(array, site.span, touch.thread)) {
-            recorder.events.push(Event {
-                array,
+        if let Some(events) = recorder.events.get_mut(&(array, site.span, touch.thread)) {
+            events.push(Event {
                 cell,
                 touch,
                 interval: self.state.interval,
@@ -56,26 +56,27 @@ impl Machine<'_> {
 
     /// Whether this run had the two accesses as they are told of the race.
     fn bears_out(&self, race: &Race) -> bool {
-        let events = self.recorder.iter().flat_map(|recorder| &recorder.events);
+        let events = |access: &Access| {
+            let recorder = self.recorder.as_ref()?;
+            recorder.events.get(&place(race, access))
+        };
         let is_it = |event: &&Event, access: &Access| {
             let Some(site) = self.sites.get(event.touch.site as usize) else {
                 return false;
             };
-            let is_there =
-                event.array == race.array && self.element_of(event.array, event.cell) == race.index;
-            is_there
-                && u32::from(event.touch.thread) == access.thread
+            self.element_of(race.array, event.cell) == race.index
                 && event.change.is_some() == access.is_write
-                && site.span == access.span
                 && site.since.as_deref() == race.since.as_ref()
                 && self.around(&site.position) == access.around
         };
-        let of_second: Vec<&Event> = events
-            .clone()
-            .filter(|event| is_it(event, &race.second))
-            .collect();
-        let mut of_first = events.filter(|event| is_it(event, &race.first));
-        of_first.any(|first| of_second.iter().any(|second| self.clash(first, second)))
+        let of = |access| {
+            events(access)
+                .into_iter()
+                .flatten()
+                .filter(move |event| is_it(event, access))
+        };
+        let of_second: Vec<&Event> = of(&race.second).collect();
+        of(&race.first).any(|first| of_second.iter().any(|second| self.clash(first, second)))
     }
 
     /// Whether no barrier comes between the two. What one of them writes must be another value than the other's. That a
@@ -94,6 +95,10 @@ impl Machine<'_> {
     }
 }
 
+fn place(race: &Race, access: &Access) -> Place {
+    (race.array, access.span, access.thread as u16)
+}
+
 /// Those of the races of a run that runs on numbers bear out. `terms` are those of that run, with what it took for given.
 pub(crate) fn borne_out(
     (shader, entry): (&Shader, FunctionId),
@@ -102,11 +107,14 @@ pub(crate) fn borne_out(
     seen: Seen<'_>,
     races: Vec<Race>,
 ) -> Vec<Race> {
-    let places = races.iter().flat_map(|race| {
-        let accesses = [&race.first, &race.second].into_iter();
-        accesses.map(|access| (race.array, access.span, access.thread as u16))
-    });
-    let places: FxHashSet<(GlobalId, Span, u16)> = places.collect();
+    let accesses = |race: &Race| [place(race, &race.first), place(race, &race.second)];
+    let recorder = || Recorder {
+        events: races
+            .iter()
+            .flat_map(accesses)
+            .map(|place| (place, Vec::new()))
+            .collect(),
+    };
     let mut tried: Vec<Inputs> = Vec::new();
     let mut is_borne_out = vec![false; races.len()];
     for number in 0..races.len() {
@@ -120,10 +128,7 @@ pub(crate) fn borne_out(
         if let Some(mut machine) = Machine::new(shader, terms, entry, waves.clone(), BUDGET) {
             seen.by(&mut machine);
             machine.max_work = max_work;
-            machine.recorder = Some(Recorder {
-                places: places.clone(),
-                events: Vec::new(),
-            });
+            machine.recorder = Some(recorder());
             machine.run();
             for (race, is_borne_out) in races.iter().zip(&mut is_borne_out) {
                 *is_borne_out = *is_borne_out || machine.bears_out(race);
