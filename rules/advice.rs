@@ -12,19 +12,18 @@ use crate::missing_barrier::{Defects, leaves, statements_around};
 use crate::wave_form::BARRIER;
 use crate::witness::{in_common, inside, line, lines_in_words, on_lines};
 
-/// Steps that runs for one advice may take, counted by those of the kernel's first run.
+/// Steps that runs for all advice about a kernel may take, counted by those of the kernel's first run.
 const MAX_STEPS: u64 = 2_000_000;
 /// Places that are tried for one advice.
 const MAX_TRIES: usize = 6;
 /// Runs for each of them: what one barrier leaves may need another one.
 const MAX_ROUNDS: usize = 3;
 
-/// What ends these races, if that was found.
-pub(crate) fn proved(context: &Context<'_>, races: &[&Race]) -> Option<String> {
+/// What ends these races, if that was found. `steps` is what was taken for other races of the kernel.
+pub(crate) fn proved(context: &Context<'_>, races: &[&Race], steps: &mut u64) -> Option<String> {
     if context.analysis.stopped.is_some() {
         return None;
     }
-    let mut steps = 0;
     let calls = races.first()?.second.around.iter();
     let levels = calls.filter(|around| matches!(around, Around::Call(_))).count();
     let places = (0..=levels).flat_map(|level| [(level, false), (level, true)]);
@@ -35,8 +34,8 @@ pub(crate) fn proved(context: &Context<'_>, races: &[&Race]) -> Option<String> {
             for race in &left {
                 advice.add(context, race, place)?;
             }
-            match advice.ends(context, races, &mut steps)? {
-                Ended::All => return Some(advice.without_needless(context, races, &mut steps).text(context)),
+            match advice.ends(context, races, steps)? {
+                Ended::All => return Some(advice.without_needless(context, races, steps).text(context)),
                 // What is left may need a barrier of its own.
                 Ended::Not(others) => left = others,
             }

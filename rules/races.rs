@@ -84,19 +84,22 @@ pub(crate) fn told_together<'a>(context: &Context<'a>, rule: &Rule) -> Vec<Told<
             .all(|race| statements(race) == Some(known))
             .then_some(known)
     };
-    let mut told: Vec<Told<'a>> = Vec::new();
+    let mut told: Vec<(Option<(Span, Span)>, Told<'a>)> = Vec::new();
     for (_, lines) in groups {
         let own = cause(&lines);
-        let known = own.and_then(|own| told.iter_mut().find(|told| cause(&told.lines) == Some(own)));
+        let known = told.iter_mut().find(|(known, _)| own.is_some() && *known == own);
         match known {
-            Some(known) => known.others.extend(lines.concat()),
-            None => told.push(Told {
-                lines,
-                others: Vec::new(),
-            }),
+            Some((_, known)) => known.others.extend(lines.concat()),
+            None => told.push((
+                own,
+                Told {
+                    lines,
+                    others: Vec::new(),
+                },
+            )),
         }
     }
-    told
+    told.into_iter().map(|(_, told)| told).collect()
 }
 
 /// The lines after the first one.

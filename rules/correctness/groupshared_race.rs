@@ -16,13 +16,10 @@ pub(crate) const RULE: Rule = Rule {
     check,
 };
 
-/// Findings of an entry point for which advice is tried out: each takes runs of the kernel.
-const MAX_ADVISED: usize = 8;
-
 fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let first = findings.len();
     let mut in_vain = Vec::new();
-    let mut ends_all = None;
+    let (mut ends_all, mut steps) = (None, 0);
     for told in races::told_together(context, &RULE) {
         let Some(mut finding) = finding(context, &told) else {
             continue;
@@ -35,12 +32,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
         let barrier = context.wants_fixes.then(|| missing_barrier::fix(context, &lines));
         let ends_these = matches!(&barrier, Some(Ok(barrier)) if barrier.ends_these);
         if context.wants_fixes && !ends_these {
-            let is_tried = findings.len() - first < MAX_ADVISED;
-            let advice = if is_tried {
-                advice::proved(context, &races)
-            } else {
-                None
-            };
+            let advice = advice::proved(context, &races, &mut steps);
             finding
                 .notes
                 .extend(advice.or_else(|| Some(advice::order(context, races.first()?))));

@@ -6,7 +6,7 @@
 //! that run has both accesses, in the passes and calls that are named, on the element that is named, after the same last
 //! barrier and none between, and two writes leave unlike values.
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
 
 use crate::analyze::Seen;
@@ -21,13 +21,13 @@ use crate::wave::Waves;
 /// Inputs on which a kernel is run again.
 const MAX_REPLAYS: usize = 8;
 
-/// An array, the place of an access to it, and the thread.
-type Place = (GlobalId, Span, u16);
-
-/// The accesses that are recorded, by place.
+/// The accesses that are recorded.
 pub(crate) struct Recorder {
     events: FxHashMap<Place, Vec<Event>>,
 }
+
+/// An array, a place in the text and a thread.
+type Place = (GlobalId, Span, u16);
 
 /// An access of one thread.
 struct Event {
@@ -57,33 +57,26 @@ impl Machine<'_> {
     /// Whether this run had the two accesses as they are told of the race.
     fn bears_out(&self, race: &Race) -> bool {
         let events = |access: &Access| {
-            let place = (race.array, access.span, access.thread as u16);
-            let of_place = self
-                .recorder
-                .as_ref()
-                .and_then(|recorder| recorder.events.get(&place));
-            let is_it = |event: &&Event| {
-                self.element_of(race.array, event.cell) == race.index
-                    && event.change.is_some() == access.is_write
-                    && self.sites.get(event.touch.site as usize).is_some_and(|site| {
-                        site.since.as_deref() == race.since.as_ref()
-                            && self.around(&site.position) == access.around
-                    })
+            let recorder = self.recorder.as_ref()?;
+            recorder.events.get(&place(race, access))
+        };
+        let is_it = |event: &&Event, access: &Access| {
+            let Some(site) = self.sites.get(event.touch.site as usize) else {
+                return false;
             };
-            of_place
+            self.element_of(race.array, event.cell) == race.index
+                && event.change.is_some() == access.is_write
+                && site.since.as_deref() == race.since.as_ref()
+                && self.around(&site.position) == access.around
+        };
+        let of = |access| {
+            events(access)
                 .into_iter()
                 .flatten()
-                .filter(is_it)
-                .collect::<Vec<&Event>>()
+                .filter(move |event| is_it(event, access))
         };
-        let of_second = events(&race.second);
-        let of_first = if of_second.is_empty() {
-            Vec::new()
-        } else {
-            events(&race.first)
-        };
-        let mut of_first = of_first.iter();
-        of_first.any(|first| of_second.iter().any(|second| self.clash(first, second)))
+        let of_second: Vec<&Event> = of(&race.second).collect();
+        of(&race.first).any(|first| of_second.iter().any(|second| self.clash(first, second)))
     }
 
     /// Whether no barrier comes between the two. What one of them writes must be another value than the other's. That a
@@ -102,6 +95,10 @@ impl Machine<'_> {
     }
 }
 
+fn place(race: &Race, access: &Access) -> Place {
+    (race.array, access.span, access.thread as u16)
+}
+
 /// Those of the races of a run that runs on numbers bear out. `terms` are those of that run, with what it took for given.
 pub(crate) fn borne_out(
     (shader, entry): (&Shader, FunctionId),
@@ -110,11 +107,14 @@ pub(crate) fn borne_out(
     seen: Seen<'_>,
     races: Vec<Race>,
 ) -> Vec<Race> {
-    let places = races.iter().flat_map(|race| {
-        let accesses = [&race.first, &race.second].into_iter();
-        accesses.map(|access| (race.array, access.span, access.thread as u16))
-    });
-    let places: FxHashSet<Place> = places.collect();
+    let accesses = |race: &Race| [place(race, &race.first), place(race, &race.second)];
+    let recorder = || Recorder {
+        events: races
+            .iter()
+            .flat_map(accesses)
+            .map(|place| (place, Vec::new()))
+            .collect(),
+    };
     let mut tried: Vec<Inputs> = Vec::new();
     let mut is_borne_out = vec![false; races.len()];
     for number in 0..races.len() {
@@ -128,9 +128,7 @@ pub(crate) fn borne_out(
         if let Some(mut machine) = Machine::new(shader, terms, entry, waves.clone(), BUDGET) {
             seen.by(&mut machine);
             machine.max_work = max_work;
-            machine.recorder = Some(Recorder {
-                events: places.iter().map(|place| (*place, Vec::new())).collect(),
-            });
+            machine.recorder = Some(recorder());
             machine.run();
             for (race, is_borne_out) in races.iter().zip(&mut is_borne_out) {
                 *is_borne_out = *is_borne_out || machine.bears_out(race);
