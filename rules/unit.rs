@@ -140,7 +140,12 @@ impl Unit {
     /// at what stands around each occurrence. Some uses look the same, which costs a fix, never a wrong one.
     fn redeclares(&self, shader: &Shader, name: &[u8]) -> bool {
         let intrinsic = std::str::from_utf8(name).ok().and_then(Intrinsic::from_name);
+        // No macro is given a wave intrinsic as an operator.
+        let is_of_waves = name.starts_with(b"Wave");
         let is_redeclared: fn(&[u8], &[u8]) -> bool = match intrinsic {
+            Some(_) if is_of_waves => |before, behind| {
+                behind.trim_ascii_start().first() != Some(&b'(') || may_be_a_function(before, behind)
+            },
             Some(_) => may_be_a_function,
             None if is_type_name(name) => may_be_a_type,
             None => return false,
@@ -393,13 +398,17 @@ const DECLARING: [&[u8]; 7] = [
     b"using",
 ];
 
-/// Whether a word between these texts may be a function's name, or anything but the call of an intrinsic.
+/// Whether a word between these texts may be a function's name, or anything but the call of an intrinsic. A method that is
+/// called so is declared somewhere else.
 fn may_be_a_function(before: &[u8], behind: &[u8]) -> bool {
     let (before, behind) = (before.trim_ascii_end(), behind.trim_ascii_start());
     let is_behind_word = !matches!(last_word(before), b"" | b"return" | b"else" | b"case" | b"do");
-    behind.first() != Some(&b'(')
-        || is_behind_word
-        || matches!(before.last(), Some(b'.' | b'>' | b':' | b'&'))
+    match behind.first() {
+        Some(b'(') => is_behind_word || matches!(before.last(), Some(b'>' | b':' | b'&')),
+        // What a macro is given may be the name of an operator, such as `max`.
+        Some(b',' | b')') => is_behind_word || matches!(before.last(), Some(b'{')),
+        _ => true,
+    }
 }
 
 /// Whether a word between these texts may be a name that is declared, rather than a type.

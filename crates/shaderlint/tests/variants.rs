@@ -991,12 +991,20 @@ fn of_too_many_choices_of_keywords_few_are_read() {
     assert_data_eq!(
         said("keywords-many", &format!("{pragmas}{used}{LADDER}"), &[]),
         str![[r#"
+1
+a.hlsl:24:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
+1 finding in 1 file; 1 file not understood in full (-v says why)
+
 "#]]
     );
     let racy = racy_under("#if defined(B) && defined(E)");
     assert_data_eq!(
         said("keywords-many-race", &format!("{pragmas}{used}{racy}"), &[]),
         str![[r#"
+1
+a.hlsl:22:18: groupshared-race data race on g_Sum[1] (with keywords B E)
+1 finding in 1 file; 1 file not understood in full (-v says why)
+
 "#]]
     );
 }
