@@ -167,7 +167,7 @@ fn a_ladder_that_orders_resources_may_be_replaced() {
     let fence = "DeviceMemoryBarrier(); GroupMemoryBarrierWithGroupSync";
     for last in [
         "Out[gi] = g[gi];",
-        "g[gi] += Out[63 - gi];",
+        "Out[64 + gi] = g[gi] + Out[63 - gi];",
         "InterlockedAdd(Out[0], g[gi]);",
     ] {
         for (barrier, orders_device) in [(group, false), (all, true), (fence, true)] {
