@@ -44,10 +44,12 @@ pub(crate) enum NoBarrier {
 impl NoBarrier {
     pub fn text(self) -> &'static str {
         match self {
-            NoBarrier::NoPlace { of_several: false } => "no one barrier was proved to end the race",
-            NoBarrier::NoPlace { of_several: true } => "no one barrier was proved to end any of these races",
+            NoBarrier::NoPlace { of_several: false } => "adding one barrier is not proved to end the race",
+            NoBarrier::NoPlace { of_several: true } => {
+                "adding one barrier is not proved to end any of these races"
+            }
             NoBarrier::Unfollowed => "the kernel was not run to its end",
-            NoBarrier::TooMany => "more than 8 pairs of accesses race",
+            NoBarrier::TooMany => "more than 8 pairs of accesses race in this kernel",
             NoBarrier::TooLong => TOO_LONG,
             NoBarrier::Macro => MACRO_IN_FORM,
         }

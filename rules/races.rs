@@ -17,11 +17,11 @@ pub(crate) struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// What else the statements race on, and in how many pairs of accesses.
+    /// What else the statements race on. The number of pairs stays out: the run keeps one pair of accesses for each pair of
+    /// places, so there may be more.
     pub fn on_others(&self, context: &Context<'_>) -> Option<String> {
         let of_first = self.lines.first()?;
-        let count = of_first.len() + self.others.len();
-        if count < 2 {
+        if of_first.len() + self.others.len() < 2 {
             return None;
         }
         let own = of_first.first()?.array;
@@ -37,7 +37,7 @@ impl Told<'_> {
         } else {
             format!(", on {} too", witness::listed(&names))
         };
-        Some(format!("{count} pairs of accesses race here{on}"))
+        Some(format!("further accesses race here{on}"))
     }
 }
 

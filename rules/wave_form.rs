@@ -8,7 +8,8 @@
 use shaderlint_hlsl::{ExprKind, GlobalId, Local, Scalar, Shader, Type, expressions};
 use shaderlint_linter::{At, Context, Edit, Fix, NO_FIX, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
-    Collective, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Operator, Outcome, WaveRun, compare, proved_of_itself,
+    Collective, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Operator, Outcome, WaveRun, compare,
+    proved_of_itself,
 };
 
 use crate::configuration;
@@ -119,9 +120,7 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, N
     // Of a reduction even a form that is not proved may show that it has other uses.
     if !forms.is_empty() && found.kind != Kind::Reduction {
         proved_of_itself((context.shader, context.entry)).map_err(|reason| {
-            NoFix::because(format!(
-                "not even the kernel itself is proved to do what it does: {reason}"
-            ))
+            NoFix::because(format!("nothing is proved of the kernel as it stands: {reason}"))
         })?;
     }
     let mut why_not = NoFix::NoForm;
@@ -144,7 +143,11 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, N
 
 /// Why no other statements can take the construct's place.
 fn not_replaceable(context: &Context<'_>, found: &Collective) -> NoFix {
-    let bounds: Vec<&str> = found.instances.iter().map(|instance| &*instance.bound).collect();
+    let (groups, loops): (Vec<&Instance>, Vec<&Instance>) = found
+        .instances
+        .iter()
+        .partition(|instance| instance.is_of_group());
+    let bounds: Vec<&str> = loops.into_iter().map(|instance| &*instance.bound).collect();
     NoFix::because(match bounds.as_slice() {
         _ if !found.windows.is_empty() => {
             "its elements pass through a buffer, which other groups may write meanwhile".to_owned()
@@ -152,6 +155,7 @@ fn not_replaceable(context: &Context<'_>, found: &Collective) -> NoFix {
         [] if found.is_amid_unordered_reads => {
             "its elements may be stored while they are still read elsewhere".to_owned()
         }
+        [] if !groups.is_empty() => "it is proved of the first group only, whose SV_GroupID is 0".to_owned(),
         [] => match lives_on(context.shader, found) {
             Some(name) => format!(
                 "after the loop, `{name}` is the loop's variable before HLSL 2021 and another one since: pass -HV, or set \

@@ -153,7 +153,7 @@ const TAIL: &str = "g[gi] = Src[gi];\nGroupMemoryBarrierWithGroupSync();\nif (gi
 
 #[test]
 fn races_between_the_same_barriers_are_one_finding() {
-    let pairs = "2 pairs of accesses race here";
+    let pairs = "further accesses race here";
     let advice = |into: &str| {
         format!(
             "threads of one wave are not promised to run in lock-step\nhelp: put a GroupMemoryBarrierWithGroupSync() before \
@@ -162,7 +162,7 @@ fn races_between_the_same_barriers_are_one_finding() {
              out: this race is gone then, and nothing else comes up)"
         )
     };
-    let why = "no automatic fix: more than 8 pairs of accesses race";
+    let why = "no automatic fix: more than 8 pairs of accesses race in this kernel";
     let head = "11: data race on g[8]\nthread 0 reads g[8] while thread 8 writes it, both after the barrier on line 8";
     let both = "lines 12 and 13 read what other threads write as well, with no barrier between";
     assert_eq!(

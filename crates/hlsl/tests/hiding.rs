@@ -1,6 +1,6 @@
 //! Names with several meanings: what hides which is known, or nothing is said of it.
 
-use shaderlint_hlsl::{ExprKind, Function, Shader, expressions, parse};
+use shaderlint_hlsl::{ExprKind, Function, Scalar, Shader, StmtKind, Type, expressions, parse};
 
 fn shader(globals: &str, body: &str) -> (Shader, Vec<String>) {
     let text = format!("{globals}\nuint Main(uint x) {{ int two = 2; return {body}; }}\n");
@@ -130,4 +130,62 @@ fn a_static_member_given_outside_its_struct() {
     let (init, problems) = value("{ static uint v; }; uint B::v = 2; uint B::v = 3; }");
     assert!(matches!(init, Some(ExprKind::Literal(2))));
     assert_eq!(problems, ["this declaration is not understood"]);
+}
+
+/// A compiler takes what HLSL gives a name where the file gives it none: types and intrinsics alike.
+#[test]
+fn names_of_hlsl_that_the_file_gives_to_others() {
+    let callable = "struct F { uint operator()(uint x) { return x; } };";
+    let calls = |globals: &str, body: &str| called(&format!("{callable}\n{globals}"), body);
+    assert_eq!(calls("static F WaveActiveSum;", "WaveActiveSum(x)"), [0]);
+    assert_eq!(calls("static uint WaveActiveSum;", "WaveActiveSum(x)"), [0u32; 0]);
+    let intrinsics = |globals: &str| {
+        let (shader, _) = shader(&format!("{callable}\n{globals}"), "0");
+        let bodies = shader.functions.iter().filter_map(|f| f.body.as_deref());
+        bodies
+            .flat_map(expressions)
+            .filter(|expr| matches!(expr.kind, ExprKind::Intrinsic(..)))
+            .count()
+    };
+    for (members, found) in [
+        (
+            "struct G { F other; uint Get(uint x) { return WaveActiveSum(x); } };",
+            1,
+        ),
+        (
+            "struct G { F WaveActiveSum; uint Get(uint x) { return WaveActiveSum(x); } };",
+            0,
+        ),
+        (
+            "struct A { uint WaveActiveSum(uint x) { return x; } }; struct B : A { };
+             struct C : B { uint Get(uint x) { return WaveActiveSum(x); } };",
+            0,
+        ),
+    ] {
+        assert_eq!(intrinsics(members), found, "{members}");
+    }
+    for (globals, body, ty) in [
+        ("", "uint64_t(x)", Type::Scalar(Scalar::Uint64)),
+        ("typedef uint uint64_t;", "uint64_t(x)", Type::UINT),
+        ("typedef uint uint2;", "(uint2)x", Type::UINT),
+        ("namespace N { typedef uint uint2; }", "(N::uint2)x", Type::UINT),
+        ("namespace N { typedef uint word; }", "(N::uint2)x", Type::Unknown),
+        (
+            "template<typename uint64_t> uint64_t Id(uint64_t x) { return x; }",
+            "Id<uint>(x)",
+            Type::UINT,
+        ),
+    ] {
+        let (shader, _) = shader(globals, body);
+        let main = shader.functions.iter().find(|function| function.name == "Main");
+        let body_of = main.and_then(|main| main.body.as_deref()).unwrap_or_default();
+        let returned = body_of.iter().find_map(|statement| match &statement.kind {
+            StmtKind::Return(Some(value)) => Some(match &value.kind {
+                ExprKind::Cast(inner) if value.ty == Type::UINT && inner.ty != Type::UINT => inner.ty.clone(),
+                _ => value.ty.clone(),
+            }),
+            _ => None,
+        });
+        assert_eq!(returned, Some(ty), "{globals} {body}");
+    }
 }

@@ -229,16 +229,20 @@ fn keep_fixes_all_entries_agree_on(
                     && other.fix == finding.fix
             })
         };
-        if !of_entries
+        let other = of_entries
             .iter()
-            .all(|(entry, reached)| agrees(*entry) || !has(reached, holder))
-        {
-            contested.push(number);
+            .find(|(entry, reached)| !agrees(*entry) && has(reached, holder));
+        if let Some((other, _)) = other {
+            contested.push((number, *other));
         }
     }
-    for number in contested {
+    for (number, other) in contested {
+        let other = shader.functions.get(other.0 as usize);
+        let other = other.map_or("another entry point", |other| &other.name);
         if let Some((_, finding)) = findings.get_mut(number) {
-            finding.withdraw("another entry point uses this function differently");
+            finding.withdraw(&format!(
+                "the fix does not hold for {other}, which calls this function too"
+            ));
         }
     }
 }

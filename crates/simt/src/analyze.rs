@@ -374,10 +374,7 @@ fn in_first_group(
         ..seen
     };
     run(shader, entry, effects, seen, &mut analysis);
-    let first = Instance {
-        bound: "SV_GroupID".to_owned(),
-        value: 0,
-    };
+    let first = Instance::first_group();
     for found in &mut analysis.collectives {
         found.instances.insert(0, first.clone());
         found.rewrite = None;

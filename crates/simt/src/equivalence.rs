@@ -310,7 +310,9 @@ fn trace(
         return Err(Outcome::NotProved(reason));
     }
     if machine.report.unproved {
-        return Err(Outcome::NotProved("it may race on groupshared memory".to_owned()));
+        return Err(Outcome::NotProved(
+            "it is not shown to be free of races on groupshared memory".to_owned(),
+        ));
     }
     let presumes = machine.state.presumes || machine.state.assumed != Value::TRUE;
     let (is_observed, unended) = (machine.state.is_observed, machine.state.unended.clone());

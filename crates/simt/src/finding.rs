@@ -138,6 +138,24 @@ pub struct Instance {
     pub value: u32,
 }
 
+impl Instance {
+    const GROUP: &'static str = "SV_GroupID";
+
+    /// The group whose `SV_GroupID` is 0.
+    pub(crate) fn first_group() -> Self {
+        Instance {
+            bound: Instance::GROUP.to_owned(),
+            value: 0,
+        }
+    }
+
+    /// Whether it is the number of the group, and no bound of a loop.
+    #[must_use]
+    pub fn is_of_group(&self) -> bool {
+        self.bound == Instance::GROUP
+    }
+}
+
 /// Where the elements of a resource that a collective works on begin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Extent {

@@ -139,9 +139,11 @@ impl Machine<'_> {
         if !(holds(&atoms) && holds(&given(MANY)?)) {
             return None;
         }
-        let instance = |bound: String, value: u32| Instance { bound, value };
-        let group = (!by_group.is_empty()).then(|| instance("SV_GroupID".to_owned(), 0));
-        let bounds = bounds.into_iter().map(|(_, bound, _)| instance(bound, threads));
+        let group = (!by_group.is_empty()).then(Instance::first_group);
+        let bounds = bounds.into_iter().map(|(_, bound, _)| Instance {
+            bound,
+            value: threads,
+        });
         Some(Within {
             atoms,
             said: group.into_iter().chain(bounds).collect(),

@@ -153,6 +153,12 @@ impl<'a> Lowering<'a> {
                 return self.call_object(object, arguments, span);
             }
         }
+        // A member hides what has its name outside of the struct.
+        if let Some((this, id)) = &this
+            && let Some(field) = self.field_of(this, *id, key, name_span)
+        {
+            return self.call_object(field, arguments, span);
+        }
         if let Some(overloads) = self.resolve(&self.functions, key) {
             if let Some(id) = self.best_overload(&overloads, &arguments, 0) {
                 return if self.has_rivals(key, id, &arguments) {
@@ -189,6 +195,10 @@ impl<'a> Lowering<'a> {
         let ty = self.type_at(name_span);
         if ty.scalar().is_some() {
             return self.constructor(&ty, arguments, span);
+        }
+        // A compiler takes an intrinsic where nothing else has the name.
+        if let Some(object) = self.outer_name(name, name_span) {
+            return self.call_object(object, arguments, span);
         }
         let text = String::from_utf8_lossy(name);
         if let Some(intrinsic) = Intrinsic::from_name(&text) {

@@ -177,7 +177,7 @@ impl<'a> Lowering<'a> {
     }
 
     /// What a name means where it is no function's variable: a field of the object at hand, a global, a constant.
-    fn outer_name(&mut self, text: &'a [u8], span: Span) -> Option<Expr> {
+    pub(super) fn outer_name(&mut self, text: &'a [u8], span: Span) -> Option<Expr> {
         let expr = |kind: ExprKind, ty: Type| Some(Expr { kind, ty, span });
         if let Some((this, id)) = self.body.this
             && let Some(object) = expr(ExprKind::Local(this), Type::Struct(id))

@@ -150,8 +150,10 @@ impl<'a> Lowering<'a> {
                     known = false;
                     continue;
                 };
-                let is_empty =
-                    self.shader.parts(&ty) == 0 && !self.with_methods.contains(&id) && !self.has_scoped(id);
+                let is_empty = self.shader.parts(&ty) == 0
+                    && !self.with_methods.contains(&id)
+                    && !self.bases.contains_key(&id)
+                    && !self.has_scoped(id);
                 if let Some(base) = self.shader.structs.get(id.0 as usize)
                     && !is_empty
                 {

@@ -219,15 +219,17 @@ impl<'a> Lowering<'a> {
                 return self.member_type(ty, index, end);
             }
         }
-        if let Some(ty) = type_names::builtin(word) {
+        // A compiler looks for HLSL's own types where nothing else has the name: a type of the file, or of a template, hides
+        // one (`HLSLExternalSource::LookupUnqualified` in DXC).
+        if let Some(ty) = self.resolve(&self.types, &full) {
+            return if arguments.is_some() { Type::Unknown } else { ty };
+        }
+        if let Some(ty) = type_names::builtin(&full) {
             return if unsigned && ty.scalar() == Some(Scalar::Int) {
                 ty.with_scalar(Scalar::Uint)
             } else {
                 ty
             };
-        }
-        if let Some(ty) = self.resolve(&self.types, &full) {
-            return if arguments.is_some() { Type::Unknown } else { ty };
         }
         if let Some((scope, own)) = split_scope(&full)
             && let Some(holder) = self.resolve(&self.types, scope)
