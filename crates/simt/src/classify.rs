@@ -81,12 +81,20 @@ impl Machine<'_> {
     /// The scans that the candidate left.
     fn scans(&self, watch: &Watch, atoms: &Atoms, rows: &[Row<'_>]) -> Vec<Pattern> {
         let lanes = self.lanes as u32;
+        let is_swept = watch.before_scan >= lanes;
         let mut scans: Vec<Pattern> = Vec::new();
         for (place, scalar, row) in rows {
             let length = row_length(watch, place, row);
             let found = row::scan(row, lanes, length).or_else(|| self.scan_of_start(place, row));
+            let found = found.map(|scan| {
+                if is_swept {
+                    scan.with_identity_before(row)
+                } else {
+                    scan
+                }
+            });
             let found = found.map(|scan| (scan, at(place, scan.at)));
-            let found = found.or_else(|| spread_scan(atoms, place, row, lanes));
+            let found = found.or_else(|| spread_scan(atoms, place, row, (lanes, is_swept)));
             let Some((scan, output)) = found.filter(|(scan, _)| scan.operator.is_on(*scalar)) else {
                 continue;
             };
@@ -429,7 +437,12 @@ fn scan_input(atoms: &Atoms, scan: &Scan, output: &Elements) -> Option<Elements>
 
 /// A scan in a row with gaps: cells that nothing was written to and whose value nothing else was made of. The atoms
 /// that are left are numbered anew, in their order.
-fn spread_scan(atoms: &Atoms, place: &Elements, row: &[Value], lanes: u32) -> Option<(Scan, Elements)> {
+fn spread_scan(
+    atoms: &Atoms,
+    place: &Elements,
+    row: &[Value],
+    (lanes, is_swept): (u32, bool),
+) -> Option<(Scan, Elements)> {
     let Elements::Array {
         global, component, ..
     } = place
@@ -468,7 +481,13 @@ fn spread_scan(atoms: &Atoms, place: &Elements, row: &[Value], lanes: u32) -> Op
         .map(|(_, cell)| renumbered(cell))
         .collect();
     // A cell or two that a scan leaves out are no padding.
-    let scan = row::scan(&dense?, lanes, lanes).filter(|scan| scan.count.is_multiple_of(lanes))?;
+    let dense = dense?;
+    let scan = row::scan(&dense, lanes, lanes).filter(|scan| scan.count.is_multiple_of(lanes))?;
+    let scan = if is_swept {
+        scan.with_identity_before(&dense)
+    } else {
+        scan
+    };
     // The last element of an exclusive scan is in no partial result: it must have been somewhere beyond the others.
     if scan.kind == Kind::ExclusiveScan {
         let places: Vec<u32> = ranks.iter().filter_map(|atom| atoms.place_of(*atom)).collect();

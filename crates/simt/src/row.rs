@@ -21,6 +21,26 @@ pub(crate) struct Scan {
     pub at: u32,
 }
 
+impl Scan {
+    /// The same sums with the identity before them, and without the last one: an exclusive scan whose total stands behind
+    /// it, where `self` is an inclusive one that begins one element further on. The row holds both; sweeps make the
+    /// exclusive one.
+    pub fn with_identity_before(self, row: &[Value]) -> Scan {
+        let before = self.at.checked_sub(1);
+        let is_identity = |at: u32| row.get(at as usize) == Some(&Value::Known(self.operator.identity()));
+        match before.filter(|at| is_identity(*at)) {
+            Some(at) if self.kind == Kind::InclusiveScan && !self.reversed && self.segment == self.count => {
+                Scan {
+                    kind: Kind::ExclusiveScan,
+                    at,
+                    ..self
+                }
+            }
+            _ => self,
+        }
+    }
+}
+
 /// Elements that are scanned apart from the rest only by chance are fewer than this.
 pub(crate) const LEAST: u32 = 8;
 

@@ -203,6 +203,45 @@ g[gi] = e; GroupMemoryBarrierWithGroupSync();";
     );
 }
 
+/// Sums with the identity before them are those of an exclusive scan and its total, or those of an inclusive one: which the
+/// author meant, the shape says.
+#[test]
+fn a_total_may_stand_behind_an_exclusive_scan() {
+    let sweeps = |place: &str, length: u32| {
+        format!(
+            "StructuredBuffer<uint> Src;\nRWStructuredBuffer<uint> Out;\ngroupshared uint g[{length}];\n\
+             uint P(uint i) {{ return {place}; }}\n[numthreads(64, 1, 1)]\nvoid main(uint gi : SV_GroupIndex) {{\n\
+             g[P(gi)] = Src[gi]; g[P(gi + 64)] = Src[gi + 64]; uint o = 1;\n\
+             for (uint d = 64; d > 0; d >>= 1) {{ GroupMemoryBarrierWithGroupSync(); if (gi < d) {{ \
+             g[P(o * (2 * gi + 2) - 1)] += g[P(o * (2 * gi + 1) - 1)]; }} o *= 2; }}\n\
+             if (gi == 0) {{ g[P(128)] = g[P(127)]; g[P(127)] = 0; }}\n\
+             for (uint e = 1; e < 128; e *= 2) {{ o >>= 1; GroupMemoryBarrierWithGroupSync(); if (gi < e) {{ \
+             uint a = P(o * (2 * gi + 1) - 1), b = P(o * (2 * gi + 2) - 1), t = g[a]; g[a] = g[b]; g[b] += t; }} }}\n\
+             GroupMemoryBarrierWithGroupSync(); Out[gi] = g[P(gi)] + g[P(gi + 64)] + g[P(128)];\n}}\n"
+        )
+    };
+    let found = "rounds 7 barriers 14 lines 8-10 lane";
+    check(
+        &sweeps("i", 129),
+        &format!("ExclusiveScan Add uint g+0 -> g+0 Sweeps {found} gi"),
+    );
+    check(
+        &sweeps("i + (i >> 5)", 133),
+        &format!(
+            "ExclusiveScan Add uint Spread {{ global: GlobalId(2) }} -> Spread {{ global: GlobalId(2) }} Sweeps {found} gi"
+        ),
+    );
+    let doubling = "g[gi + 1] = Src[gi]; if (gi == 0) g[0] = 0; GroupMemoryBarrierWithGroupSync();
+        for (uint s = 1; s < 64; s <<= 1) { uint v = gi >= s ? g[gi + 1 - s] : 0; GroupMemoryBarrierWithGroupSync(); g[gi + 1] += v; GroupMemoryBarrierWithGroupSync(); }";
+    let doubling = around(doubling)
+        .replace("g[64]", "g[65]")
+        .replace("g[gi] = Src[gi]; GroupMemoryBarrierWithGroupSync();", "");
+    check(
+        &doubling,
+        "InclusiveScan Add uint g+1 -> g+1 Doubling rounds 6 barriers 12 lines 8-8 lane gi + 1",
+    );
+}
+
 #[test]
 fn the_operator_and_the_size_do_not_matter() {
     let product = "for (uint s = 1; s < 64; s <<= 1) { uint v = gi >= s ? g[gi - s] : 1; GroupMemoryBarrierWithGroupSync(); g[gi] *= v; GroupMemoryBarrierWithGroupSync(); }";
