@@ -189,3 +189,44 @@ fn names_of_hlsl_that_the_file_gives_to_others() {
         assert_eq!(returned, Some(ty), "{globals} {body}");
     }
 }
+
+/// `::name` is the one outside of all namespaces.
+#[test]
+fn names_of_the_outermost_scope() {
+    let both = "uint F(uint x) { return 0; }
+namespace N { uint F(uint x) { return 1; } uint Outer(uint x) { return ::F(x); } uint Own(uint x) { return F(x); } }";
+    assert_eq!(called(both, "N::Own(::F(x))"), [3, 0]);
+    let callee = |text: &str, of: &str| {
+        let (shader, _) = shader(text, "0");
+        let function = shader
+            .functions
+            .iter()
+            .find(|function| function.name.ends_with(of));
+        let body = function
+            .and_then(|function| function.body.as_deref())
+            .unwrap_or_default();
+        expressions(body).find_map(|expr| match expr.kind {
+            ExprKind::Call(function, _) => Some(function.0),
+            _ => None,
+        })
+    };
+    assert_eq!(callee(both, "Outer"), Some(0));
+    assert_eq!(callee(both, "Own"), Some(1));
+    let nested = "namespace A { uint K(uint x) { return x; } }
+namespace B { namespace A { uint K(uint x) { return x; } } uint Outer(uint x) { return ::A::K(x); } uint Own(uint x) { return A::K(x); } }";
+    assert_eq!(callee(nested, "Outer"), Some(0));
+    assert_eq!(callee(nested, "Own"), Some(1));
+    let variables =
+        "static uint v; namespace N { static uint v; static ::A a; uint Get() { uint v = 3; return ::v; } }";
+    let (shader, _) = shader(&format!("struct A {{ uint x; }}; {variables}"), "0");
+    let get = shader
+        .functions
+        .iter()
+        .find(|function| function.name.ends_with("Get"));
+    let body = get.and_then(|get| get.body.as_deref()).unwrap_or_default();
+    let read = expressions(body).find_map(|expr| match expr.kind {
+        ExprKind::Global(global) => Some(shader.globals[global.0 as usize].name.clone()),
+        _ => None,
+    });
+    assert_eq!(read.as_deref(), Some("v"));
+}

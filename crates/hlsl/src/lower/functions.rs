@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use tree_sitter::Node;
 
 use super::conversions::convert;
-use super::names::{operator_or, packed, split_scope};
+use super::names::{operator_or, packed, split_scope, within_root};
 use super::parts::{Part, part};
 use super::scoping::Doubt;
 use super::{Body, Lowering};
@@ -88,7 +88,7 @@ impl<'a> Lowering<'a> {
                 is_static |= !known.is_empty() && known.iter().all(|id| self.static_methods.contains(id));
                 self.namespace = self.scopes.get(id.0 as usize).cloned().unwrap_or_default();
             } else {
-                self.namespace = Cow::Owned([&*self.namespace, &*packed(scope), b"::"].concat());
+                self.namespace = Cow::Owned([&*self.namespace, within_root(&packed(scope)), b"::"].concat());
             }
         }
         name = operator_or(name);

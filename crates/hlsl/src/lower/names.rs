@@ -13,12 +13,17 @@ use crate::types::{StructId, Type};
 /// More `using namespace` than this are not followed.
 const MAX_USED: usize = 64;
 
-/// A written name without the white space in it and the `::` before it.
+/// What is before a name that is looked up outside of all scopes.
+const ROOT: &[u8] = b"::";
+
+/// A name without the `::` before it.
+pub(super) fn within_root(name: &[u8]) -> &[u8] {
+    name.strip_prefix(ROOT).unwrap_or(name)
+}
+
+/// A written name without the white space in it.
 pub(super) fn packed(written: &[u8]) -> Cow<'_, [u8]> {
     let written = written.trim_ascii();
-    let written = written
-        .strip_prefix(b"::")
-        .map_or(written, <[u8]>::trim_ascii_start);
     if written.iter().any(u8::is_ascii_whitespace) {
         let bytes = written.iter().copied().filter(|byte| !byte.is_ascii_whitespace());
         Cow::Owned(bytes.collect())
@@ -89,7 +94,8 @@ impl<'a> Lowering<'a> {
         }
     }
 
-    /// Looks a name up: in the scopes around, from the inside out, with what each of them inherits and uses.
+    /// Looks a name up: in the scopes around, from the inside out, with what each of them inherits and uses. One that begins
+    /// with `::` is looked up in the outermost scope alone.
     pub(super) fn resolve<T: Clone>(&self, map: &FxHashMap<Name<'a>, T>, name: &[u8]) -> Option<T> {
         self.resolve_scoped(map, name).map(|(_, found)| found)
     }
@@ -99,8 +105,16 @@ impl<'a> Lowering<'a> {
         self.resolve_scoped(map, name).map(|(depth, _)| depth)
     }
 
+    /// The innermost scope that a name is looked up in, and the name in it.
+    fn first_scope<'n>(&self, name: &'n [u8]) -> (&[u8], &'n [u8]) {
+        match name.strip_prefix(ROOT) {
+            Some(name) => (&[], name),
+            None => (&self.namespace, name),
+        }
+    }
+
     fn resolve_scoped<T: Clone>(&self, map: &FxHashMap<Name<'a>, T>, name: &[u8]) -> Option<(usize, T)> {
-        let mut scope = &*self.namespace;
+        let (mut scope, name) = self.first_scope(name);
         loop {
             if let Some(found) = self.resolve_in(map, scope, name) {
                 return Some((scope.len(), found));
@@ -252,9 +266,9 @@ impl<'a> Lowering<'a> {
     }
 
     fn use_namespace(&mut self, name: &[u8], span: Span) {
-        let name = [name, b"::"].concat();
         // From the inside out, as every other name is looked for.
-        let mut scope = &*self.namespace;
+        let (mut scope, name) = self.first_scope(name);
+        let name = [name, b"::"].concat();
         let found = loop {
             let full = [scope, &name].concat();
             if self.lexed.namespaces.iter().any(|known| known.starts_with(&full)) {

@@ -174,7 +174,9 @@ impl<'a> Lowering<'a> {
             unsigned |= word == b"unsigned";
             *index += 1;
         }
+        let mut full = Vec::new();
         if is(*index, b':') && is(*index + 1, b':') {
+            full.extend_from_slice(b"::");
             *index += 2;
         }
         let mut word = word_at(*index);
@@ -182,7 +184,7 @@ impl<'a> Lowering<'a> {
             return if unsigned { Type::UINT } else { Type::Unknown };
         }
         *index += 1;
-        let mut full = word.to_vec();
+        full.extend_from_slice(word);
         while is(*index, b':') && is(*index + 1, b':') && !word_at(*index + 2).is_empty() {
             word = word_at(*index + 2);
             full.extend_from_slice(b"::");
