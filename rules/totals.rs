@@ -98,18 +98,32 @@ pub(crate) fn totals_place(shader: &Shader, found: &Collective) -> Option<At> {
 /// 28 KiB where the unit may have a mesh shader (DirectX specs, "Mesh Shader": the attribute `outputtopology` is theirs).
 /// Counts all that the unit declares, though an entry point may not use all of it, and the totals of all its collectives:
 /// other fixes may be made as well.
-pub(crate) fn fits(shader: &Shader, slots: impl Iterator<Item = u32>) -> bool {
+///
+/// # Errors
+///
+/// Says why they may not fit: an array whose size is not known may be of any.
+pub(crate) fn fits(shader: &Shader, slots: impl Iterator<Item = u32>) -> Result<(), String> {
     const KIB: usize = 1024 / 4;
     let is_of_mesh = Unit::of(shader).may_name(b"outputtopology");
     let words = if is_of_mesh { 28 * KIB } else { 32 * KIB };
-    let declared: usize = shader
-        .globals
-        .iter()
-        .filter(|global| global.storage == Storage::Groupshared)
-        .map(|global| shader.words(&global.ty))
-        .fold(0, usize::saturating_add);
-    let slots = slots.map(|slots| slots as usize).fold(0, usize::saturating_add);
-    declared.saturating_add(slots) <= words
+    let globals = shader.globals.iter();
+    let declared = globals.filter(|global| global.storage == Storage::Groupshared);
+    if let Some(array) = declared.clone().find(|array| !shader.is_known(&array.ty)) {
+        return Err(format!(
+            "the size of `{}` is not known, so the per-wave totals may exceed the groupshared memory",
+            array.name
+        ));
+    }
+    let declared = declared.map(|array| shader.words(&array.ty));
+    let all = declared.chain(slots.map(|slots| slots as usize));
+    if all.fold(0, usize::saturating_add) > words {
+        let of_mesh = if is_of_mesh { " of a mesh shader" } else { "" };
+        let kib = words / KIB;
+        return Err(format!(
+            "the per-wave totals exceed the {kib} KiB of groupshared memory{of_mesh}"
+        ));
+    }
+    Ok(())
 }
 
 /// Slots for the totals of a group whose size has a name, as many as its array's length asks for: right for the other

@@ -198,9 +198,8 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
     if !means_the_same_in_the_file(shader, &form) {
         return Err(NoFix::because(MACRO_IN_FORM));
     }
-    if own > 0 && !fits(shader, slots.chain([own])) {
-        let reason = "what the waves come to does not go into the 32 KiB of groupshared memory any more";
-        return Err(NoFix::because(reason));
+    if own > 0 {
+        fits(shader, slots.chain([own])).map_err(NoFix::because)?;
     }
     // Of floats, min and max are exact but for NaNs and the two zeros, of which the wave intrinsics promise nothing.
     // Of a group that parts ways at a barrier nothing is promised, and a wave that some threads have left is not whole.

@@ -560,6 +560,13 @@ fn totals_fit_into_what_a_stage_has() {
         "[outputtopology(\"triangle\")] [numthreads(1, 1, 1)] void Mesh() { SetMeshOutputCounts(0, 0); }\n";
     assert!(has_fix("", 8120) && has_fix(mesh, 7096));
     assert!(!has_fix("", 8125) && !has_fix(mesh, 7101));
+    // Nothing says how many bytes these take.
+    for of_unknown_size in [
+        "struct P { uint a : 16; uint b : 16; uint c : 1; }; groupshared P p[64];\n",
+        "groupshared Undeclared p[64];\n",
+    ] {
+        assert!(!has_fix(of_unknown_size, 64), "{of_unknown_size}");
+    }
 }
 
 #[test]

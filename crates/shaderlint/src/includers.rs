@@ -16,7 +16,7 @@ use shaderlint_hlsl::{Includes, SourceFile, decode};
 use shaderlint_linter::{Diagnostic, Rule, Settings, Verdict};
 
 use crate::config::{Project, here, shown};
-use crate::includes::{OfWorkspace, Search, is_same};
+use crate::includes::{OfWorkspace, Search, is_same, name_of};
 use crate::lint::{Looked, Options, Role};
 use crate::scan;
 use crate::variants::{Reading, readings};
@@ -165,9 +165,16 @@ fn look(
     };
     let readings = readings(name, &own, &project, &search, &settings, role);
     let includes = readings.iter().any(|reading| !reading.numbers(is_it).is_empty());
+    // Where a macro says what is included, one that names the file may say it under other definitions.
+    let may_choose_it = || {
+        let names_it =
+            |text: &[u8]| name_of(path).is_some_and(|name| scan::mentioned(text).names.contains(&name));
+        let is_one = |file: &SourceFile| names_it(&file.text);
+        names_it(&own) || scan::includes_one(name, &own, &search, false, &is_one, &|_| false)
+    };
     Ok(if includes && !readings.iter().any(Reading::is_cut) {
         Use::Read(readings)
-    } else if includes || includes_it(false) {
+    } else if includes || includes_it(false) || may_choose_it() {
         Use::Unknown
     } else {
         Use::None

@@ -162,6 +162,23 @@ fn an_includer_may_be_called_anything_and_name_the_file_by_a_macro() {
         OFFERED,
     );
     check(
+        "includers-chosen",
+        &[(
+            "other.hlsl",
+            &format!(
+                "#ifdef V\n#define HEADER \"sum.hlsl\"\n#else\n#define HEADER \"none.hlsl\"\n#endif\n{by_macro}"
+            ),
+        )],
+        &["sum.hlsl"],
+        "hand-rolled-reduction: other.hlsl may include this file under other definitions",
+    );
+    check(
+        "includers-mesh",
+        &[("other.mesh", &other)],
+        &["sum.hlsl"],
+        &WITHHELD.replace("other.hlsl", "other.mesh"),
+    );
+    check(
         "includers-project-macro",
         &[
             ("a/other.hlsl", &by_macro),
