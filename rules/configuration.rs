@@ -103,7 +103,11 @@ pub(crate) fn holds_in_all(
             || definition.body.windows(2).any(|pair| pair == b"##")
     };
     let mut definitions = named.iter().flat_map(|name| unit.definitions(name));
-    if depends_on.any(is_given) || unit.has_size_from_outside || definitions.any(is_unsure) {
+    if depends_on.any(is_given)
+        || unit.has_size_from_outside
+        || unit.has_file_within_itself
+        || definitions.any(is_unsure)
+    {
         return false;
     }
 

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shaderlint_hlsl::{
-    Definition, Definitions, Directive, Intrinsic, Reach, Shader, Span, Storage, directives, is_type_name,
+    Definition, Definitions, Directive, FileId, Intrinsic, Reach, Shader, Span, Storage, directives,
+    is_type_name,
 };
 
 /// The words of a unit's files and of its expanded text, and what they are.
@@ -28,6 +29,9 @@ pub(crate) struct Unit {
     plain: Vec<Vec<u8>>,
     /// A size of a thread group is written in a name that is given from outside.
     pub has_size_from_outside: bool,
+    /// A file is read in the midst of itself: of a choice in it two arms may be compiled, and one may define what the other
+    /// one is compiled with.
+    pub has_file_within_itself: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -77,7 +81,12 @@ impl Unit {
                     .map(|file| plain(&file.text))
                     .collect(),
                 has_size_from_outside: false,
+                has_file_within_itself: false,
             };
+            unit.has_file_within_itself = unit.choices.iter().any(|choice| {
+                let file = u32::try_from(choice.file).map(FileId);
+                !choice.is_guard && file.is_ok_and(|file| shader.origins.is_within_itself(file))
+            });
             unit.note_words(shader);
             unit.note_declarations(shader);
             let mut sizes = shader.functions.iter().filter_map(|function| {

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use shaderlint_hlsl::{NoIncludes, Shader};
+use shaderlint_hlsl::{Includes, NoIncludes, Shader, SourceFile};
 use shaderlint_linter::{
     Category, Diagnostic, Rule, Safety, Settings, check_shader, settle, suppressions, unused_suppressions,
 };
@@ -542,6 +542,34 @@ fn no_fix_names_what_the_file_declares_anew() {
         assert_eq!(findings.len(), 1, "{before}");
         assert!(findings.iter().all(|finding| finding.fix.is_none()), "{before}");
     }
+}
+
+/// A file that includes itself compiles two arms of one `#if`, of which one defines what the other is compiled with.
+#[test]
+fn no_safe_fix_in_a_file_within_itself() {
+    struct Itself(String);
+    impl Includes for Itself {
+        fn resolve(&self, _: &str, path: &str, _: bool) -> Option<SourceFile> {
+            Some(SourceFile {
+                path: path.to_owned(),
+                text: self.0.as_bytes().into(),
+            })
+        }
+    }
+    let is_safe = |text: String| {
+        let includes = Itself(text.clone());
+        let (shader, _) = shaderlint_hlsl::read("a.hlsl", text.as_bytes(), &[], &includes);
+        let findings = check_shader(&shader, RULES, &Settings::default()).findings;
+        let fixes = findings.into_iter().map(|finding| finding.fix);
+        fixes
+            .map(|fix| fix.map(|fix| fix.safety == Safety::Safe))
+            .collect::<Vec<_>>()
+    };
+    let kernel = ladder("", "groupshared uint g[64];");
+    let within_itself = format!("#ifndef S\n#define S 1\n#include \"a.hlsl\"\n#else\n{kernel}#endif\n");
+    assert_eq!(is_safe(within_itself), [Some(false)]);
+    let guarded = format!("#ifndef S\n#define S\n#include \"a.hlsl\"\n{kernel}#endif\n");
+    assert_eq!(is_safe(guarded), [Some(true)]);
 }
 
 /// D3D12 gives the group of a mesh shader 28 KiB.

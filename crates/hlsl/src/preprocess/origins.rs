@@ -227,6 +227,25 @@ impl Origins {
         taken.collect::<std::collections::BTreeSet<u16>>().len()
     }
 
+    /// Whether a file is read in the midst of itself, by an `#include` of its own or of a file that it includes.
+    #[must_use]
+    pub fn is_within_itself(&self, file: FileId) -> bool {
+        self.inclusions.iter().enumerate().any(|(number, inclusion)| {
+            let (mut number, mut inclusion) = (number, inclusion);
+            let inner = inclusion.file == file;
+            while inner
+                && usize::from(inclusion.parent) < number
+                && let Some(parent) = self.inclusions.get(usize::from(inclusion.parent))
+            {
+                (number, inclusion) = (usize::from(inclusion.parent), parent);
+                if inclusion.file == file {
+                    return true;
+                }
+            }
+            false
+        })
+    }
+
     fn include_of(&self, range: Range) -> Option<Range> {
         let inclusion = self.inclusions.get(usize::from(range.inclusion))?;
         // The root is its own parent.
