@@ -6,6 +6,9 @@
 //! on. What a region holds is what it expands to ([`Definitions::reach`]): a macro may open an entry point there, call a
 //! function, or declare memory.
 
+#[cfg(feature = "gpu")]
+mod unread;
+
 use std::collections::HashSet;
 
 use shaderlint_hlsl::{
@@ -149,6 +152,18 @@ impl<'a> Configurations<'a> {
             all.push(one);
         }
         all
+    }
+
+    /// The macros that a build may set otherwise than these configurations, the default one first, do.
+    #[cfg(feature = "gpu")]
+    pub fn unread(&self, read: &[&Configuration]) -> std::collections::BTreeSet<String> {
+        unread::unread(read, &|name| {
+            let is_keyword =
+                |KeywordSet(choices): &KeywordSet| choices.iter().flatten().any(|one| one == name);
+            self.project.defines.iter().any(|(known, _)| known == name)
+                || !self.is_cut && self.sets.iter().any(is_keyword)
+                || name == Version::MACRO && self.version(&self.base).is_some()
+        })
     }
 
     /// The next one that takes in a region which none before it did.

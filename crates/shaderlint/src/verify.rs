@@ -15,6 +15,7 @@ mod record;
 mod text;
 
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
@@ -22,7 +23,7 @@ use clap::ValueEnum;
 use serde::Serialize;
 use shaderlint_verify::run::{Adapter, adapters};
 
-use self::evidence::{Elsewhere, Evidence};
+use self::evidence::{Elsewhere, Evidence, InOthers};
 use self::gather::{Files, gather};
 use self::kernel_toml::Settings;
 use self::page::Page;
@@ -163,6 +164,17 @@ fn nothing(mending: usize) -> String {
     }
 }
 
+/// The kernel `name` of one file and `other` of the other, if either is there.
+fn one_pair_of((name, other): (&str, &str), flagged: &Unit, fixed: &Unit) -> Result<Option<Pair>> {
+    let has = |unit: &Unit, name: &str| kernel::entry(&unit.shader, "", Some(name)).is_ok();
+    if !has(flagged, name) && !has(fixed, other) {
+        return Ok(None);
+    }
+    let pair = other_file(Some(name), flagged, fixed)?;
+    interface::check(flagged, fixed, &pair)?;
+    Ok(Some(pair))
+}
+
 /// Both files in another configuration than the default one.
 struct Other {
     label: String,
@@ -178,6 +190,23 @@ impl Other {
             fixed: &self.fixed,
             flagged_text,
             fixed_text,
+        }
+    }
+}
+
+/// Both files in all configurations beside the default one.
+struct Others {
+    read: Vec<Other>,
+    /// Macros that a build may set otherwise.
+    unread: BTreeSet<String>,
+}
+
+impl Others {
+    /// What is known of the kernel `name` in these.
+    fn of(&self, name: &str) -> InOthers {
+        InOthers {
+            elsewhere: elsewhere(&self.read, name),
+            unread: self.unread.iter().cloned().collect(),
         }
     }
 }
@@ -302,12 +331,13 @@ impl Verification<'_> {
             &file.project.defines_of(&file.text),
         );
         self.mending += mending;
-        let others = self.in_other_configurations(&file, &file.text, (&file, &fixed_text));
+        let others = self.in_other_configurations(&file, &file.text, (&file, &fixed_text), None)?;
         // A kernel that only another configuration has is compared as it stands there.
         let is_new = |pair: &&Pair| !pairs.iter().any(|known| known.name == pair.name);
         if is_one
             && pairs.is_empty()
             && !others
+                .read
                 .iter()
                 .any(|other| other.pairs.iter().any(|pair| is_new(&pair)))
         {
@@ -329,15 +359,16 @@ impl Verification<'_> {
             fixed_text: &fixed_text,
         };
         for pair in &pairs {
-            self.one_pair(&files, pair, elsewhere(&others, &pair.name), &settings)?;
+            self.one_pair(&files, pair, others.of(&pair.name), &settings)?;
         }
         let mut told: Vec<&str> = Vec::new();
-        for other in &others {
+        for other in &others.read {
             for pair in other.pairs.iter().filter(is_new) {
                 if !told.contains(&pair.name.as_str()) {
                     told.push(&pair.name);
                     self.say(&format!("{}:\n", other.label))?;
-                    self.one_pair(&other.files(&file.text, &fixed_text), pair, Vec::new(), &settings)?;
+                    let files = other.files(&file.text, &fixed_text);
+                    self.one_pair(&files, pair, InOthers::default(), &settings)?;
                 }
             }
         }
@@ -385,8 +416,10 @@ impl Verification<'_> {
             flagged_text: &file.text,
             fixed_text: &other_text.text,
         };
-        let others = self.in_other_configurations(&file, &file.text, (&other_text, &other_text.text));
-        self.one_pair(&files, &pair, elsewhere(&others, &pair.name), &settings)?;
+        let other = (&other_text, &other_text.text[..]);
+        let others =
+            self.in_other_configurations(&file, &file.text, other, Some((&pair.name, &pair.other)))?;
+        self.one_pair(&files, &pair, others.of(&pair.name), &settings)?;
         self.tell_unread(&units)
     }
 
@@ -435,18 +468,34 @@ impl Verification<'_> {
     }
 
     /// The kernels to compare of `file` and of the other one, or of its own fixed text, in each configuration of either
-    /// beside the default one.
-    fn in_other_configurations(&self, file: &OneFile, text: &[u8], other: (&OneFile, &[u8])) -> Vec<Other> {
+    /// beside the default one. Of two files these are the ones called so.
+    ///
+    /// # Errors
+    ///
+    /// Fails where a host could not give the two kernels the same in one of these: nothing can be compared there, as it
+    /// could not by default.
+    fn in_other_configurations(
+        &self,
+        file: &OneFile,
+        text: &[u8],
+        other: (&OneFile, &[u8]),
+        names: Option<(&str, &str)>,
+    ) -> Result<Others> {
         let entry = self.args.entry.as_deref();
-        let is_one = std::ptr::eq(file, other.0);
-        let files = [(file, text), other].into_iter().take(if is_one { 1 } else { 2 });
+        let files = [(file, text), other]
+            .into_iter()
+            .take(if names.is_none() { 1 } else { 2 });
         let mut all: Vec<Other> = Vec::new();
+        let mut unread = BTreeSet::new();
         let mut seen: Vec<Vec<Definition>> = Vec::new();
         for (of, text_of) in files {
             let (path, search) = (of.path.display().to_string(), of.search());
             let (configurations, default) = Configurations::of(&path, text_of, &of.project, &search);
             seen.push(default.defines.clone());
-            for configuration in configurations.others(&default) {
+            let others = configurations.others(&default);
+            let read: Vec<&Configuration> = std::iter::once(&default).chain(&others).collect();
+            unread.append(&mut configurations.unread(&read));
+            for configuration in others {
                 let Configuration {
                     label,
                     defines,
@@ -459,7 +508,21 @@ impl Verification<'_> {
                 seen.push(defines.clone());
                 let flagged = file.unit_under(text, &defines);
                 let fixed = other.0.unit_under(other.1, &defines);
-                let mut pairs = if is_one {
+                let is_compiled = |name: &str| {
+                    let is_named = |kernels: &Vec<String>| kernels.iter().any(|one| one == name);
+                    kernels.as_ref().is_none_or(is_named)
+                        && (kernels.is_some() || configurations.builds(name, &defines, || true))
+                };
+                let mut pairs = if let Some(names) = names {
+                    if is_compiled(names.0) {
+                        one_pair_of(names, &flagged, &fixed)
+                            .map_err(|error| anyhow!("{label}, {}", wording::of_error(&error)))?
+                            .into_iter()
+                            .collect()
+                    } else {
+                        Vec::new()
+                    }
+                } else {
                     let own = fixed_file(entry, file, &flagged, &defines);
                     // Where the fixes are the same ones, what refines is known of them.
                     if own.text == other.1 {
@@ -467,15 +530,8 @@ impl Verification<'_> {
                     } else {
                         changed_kernels(entry, &flagged, &fixed, None, &[])
                     }
-                } else {
-                    other_file(entry, &flagged, &fixed).into_iter().collect()
                 };
-                pairs.retain(|pair| {
-                    let is_compiled = kernels
-                        .as_ref()
-                        .is_none_or(|kernels| kernels.contains(&pair.name));
-                    is_compiled && (kernels.is_some() || configurations.builds(&pair.name, &defines, || true))
-                });
+                pairs.retain(|pair: &Pair| is_compiled(&pair.name));
                 if !pairs.is_empty() {
                     all.push(Other {
                         label,
@@ -486,26 +542,19 @@ impl Verification<'_> {
                 }
             }
         }
-        all
+        Ok(Others { read: all, unread })
     }
 
     fn one_pair(
         &mut self,
         files: &Files<'_>,
         pair: &Pair,
-        elsewhere: Vec<Elsewhere>,
+        others: InOthers,
         settings: &Settings,
     ) -> Result<()> {
         let is_timed = !self.args.no_timing;
         let devices = self.devices()?;
-        let (evidence, trial) = gather(
-            files,
-            (pair, elsewhere),
-            devices,
-            settings,
-            is_timed,
-            &self.progress,
-        );
+        let (evidence, trial) = gather(files, (pair, others), devices, settings, is_timed, &self.progress);
         if self.args.output_format == Format::Full {
             let style = Style::of_stdout(ColorChoice::Auto);
             let text = if self.args.quiet {

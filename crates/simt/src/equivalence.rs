@@ -47,8 +47,9 @@ pub enum Outcome {
     /// The same sums or products of floats, in another order.
     Reassociates,
     Differs(Difference),
-    /// The second kernel writes outside a groupshared array.
+    /// The second kernel reads or writes outside a groupshared array.
     OutOfBounds {
+        is_write: bool,
         array: String,
         length: u32,
         index: i32,
@@ -73,11 +74,15 @@ impl Outcome {
     pub fn reason(&self) -> String {
         match self {
             Outcome::OutOfBounds {
+                is_write,
                 array,
                 length,
                 index,
                 thread,
-            } => format!("thread {thread} writes {array}[{index}], past its {length} elements"),
+            } => {
+                let accesses = if *is_write { "writes" } else { "reads" };
+                format!("thread {thread} {accesses} {array}[{index}], which has {length} elements")
+            }
             Outcome::Races { array, race } => format!(
                 "threads {} and {} race on {array}[{}]",
                 race.first.thread, race.second.thread, race.index
@@ -293,6 +298,7 @@ fn trace(
             _ => 1,
         };
         return Err(Outcome::OutOfBounds {
+            is_write: access.access.is_write,
             array: array.name.clone(),
             length,
             index: access.index,
@@ -314,7 +320,10 @@ fn trace(
             "it is not shown to be free of races on groupshared memory".to_owned(),
         ));
     }
-    let presumes = machine.state.presumes || machine.state.assumed != Value::TRUE;
+    // Who waits at a barrier that others never reach waits for ever, or does not: HLSL leaves it undefined.
+    let presumes = machine.state.presumes
+        || machine.state.assumed != Value::TRUE
+        || !machine.report.divergences.is_empty();
     let (is_observed, unended) = (machine.state.is_observed, machine.state.unended.clone());
     let is_published = machine.state.publishes || Words::of(shader).is_coherent;
     let events = machine.state.ordering.events().clone();

@@ -19,6 +19,8 @@ pub(super) struct Evidence {
     pub proof: Proof,
     /// What is proved in the other configurations of the file that hold the kernel.
     pub elsewhere: Vec<Elsewhere>,
+    /// Macros that conditions ask for and of which a build may set other values than those that were read.
+    pub unread: Vec<String>,
     pub interpreter: Vec<Interpreted>,
     /// The dispatches that the interpreter and the devices compared.
     pub cases: Vec<CaseLine>,
@@ -228,9 +230,16 @@ pub(super) struct Source {
     pub wgsl: Option<String>,
 }
 
+/// What is known of a pair beside the configuration that is shown.
+#[derive(Default)]
+pub(super) struct InOthers {
+    pub elsewhere: Vec<Elsewhere>,
+    pub unread: Vec<String>,
+}
+
 /// The verdict with that on the other configurations: the two may stand for each other only where all say so.
-pub(super) fn in_all(own: Verdict, elsewhere: &[Elsewhere]) -> Verdict {
-    if !own.kind.is_equivalent() || elsewhere.is_empty() {
+pub(super) fn in_all(own: Verdict, InOthers { elsewhere, unread }: &InOthers) -> Verdict {
+    if !own.kind.is_equivalent() {
         return own;
     }
     let is_unlike = |one: &&Elsewhere| !one.verdict.kind.is_equivalent();
@@ -253,11 +262,29 @@ pub(super) fn in_all(own: Verdict, elsewhere: &[Elsewhere]) -> Verdict {
             text: format!("{is_it} {configuration}; as the file stands, {}", own.text),
         };
     }
+    let mut text = own.text;
     let names: Vec<&str> = elsewhere.iter().map(|one| one.configuration.as_str()).collect();
-    Verdict {
-        text: format!("{}; also {}", own.text, names.join(", ")),
-        ..own
+    if !names.is_empty() {
+        text.push_str(&format!("; also {}", names.join(", ")));
     }
+    if let Some(names) = some_of(unread) {
+        text.push_str(&format!("; other values of {names} were not read"));
+    }
+    Verdict { text, ..own }
+}
+
+/// The first of these names, and how many more there are.
+fn some_of(names: &[String]) -> Option<String> {
+    const MANY: usize = 5;
+    let shown = names
+        .get(..MANY)
+        .filter(|_| names.len() > MANY + 1)
+        .unwrap_or(names);
+    let more = match names.len() - shown.len() {
+        0 => String::new(),
+        more => format!(" and {more} more macros"),
+    };
+    (!names.is_empty()).then(|| format!("{}{more}", shown.join(", ")))
 }
 
 /// The verdict on what is known so far.

@@ -14,8 +14,8 @@ use shaderlint_verify::run::{
 use shaderlint_verify::{BindingKind, LowerError, Lowered, lower, lower_repeated};
 
 use super::evidence::{
-    CaseLine, DeviceOutcome, DeviceRow, Elsewhere, Evidence, Interpreted, Milliseconds, Source, Times,
-    in_all, verdict,
+    CaseLine, DeviceOutcome, DeviceRow, Evidence, InOthers, Interpreted, Milliseconds, Source, Times, in_all,
+    verdict,
 };
 use super::kernel_toml::Settings;
 use super::pair::{Pair, changed_statements};
@@ -47,7 +47,7 @@ pub(super) struct Files<'a> {
 /// Proves, interprets and runs. The trial is handed back for whoever runs the kernels again.
 pub(super) fn gather(
     files: &Files<'_>,
-    (pair, elsewhere): (&Pair, Vec<Elsewhere>),
+    (pair, others): (&Pair, InOthers),
     adapters: &[Adapter],
     settings: &Settings,
     is_timed: bool,
@@ -94,13 +94,11 @@ pub(super) fn gather(
         kernel: pair.name.clone(),
         other: pair.other.clone(),
         group: pair.group,
-        verdict: in_all(
-            verdict(&proof, pair.has_rows(), &interpreter, &devices),
-            &elsewhere,
-        ),
+        verdict: in_all(verdict(&proof, pair.has_rows(), &interpreter, &devices), &others),
         findings: pair.findings.clone(),
         proof,
-        elsewhere,
+        elsewhere: others.elsewhere,
+        unread: others.unread,
         interpreter,
         cases: (trial.iter().flat_map(|trial| &trial.cases))
             .map(|case| CaseLine {

@@ -52,7 +52,7 @@ pub(super) fn other_file(entry: Option<&str>, flagged: &Unit, other: &Unit) -> R
     // The same name if it has it, else its only one.
     let name = name_of(&flagged.shader, first);
     let second = kernel::entry(&other.shader, other_path, Some(&name))
-        .or_else(|_| kernel::entry(&other.shader, other_path, None))?;
+        .or_else(|error| kernel::entry(&other.shader, other_path, None).map_err(|_| error))?;
     Ok(Pair {
         other: name_of(&other.shader, second),
         name,

@@ -74,12 +74,7 @@ fn describe(outcome: &Outcome) -> String {
                 d.place, d.thread, d.expected, d.got
             )
         }
-        Outcome::OutOfBounds {
-            array,
-            length,
-            index,
-            thread,
-        } => format!("out of bounds: thread {thread} writes {array}[{index}], past its {length} elements"),
+        Outcome::OutOfBounds { .. } => format!("out of bounds: {}", outcome.reason()),
         Outcome::Races { array, race } => {
             format!(
                 "races: threads {} and {} on {array}[{}]",

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use shaderlint_verify::run::Adapter;
 
 use super::chosen;
-use super::evidence::{DeviceOutcome, DeviceRow, Evidence};
+use super::evidence::{DeviceOutcome, DeviceRow, Evidence, InOthers};
 use super::gather::{Files, gather};
 use super::kernel_toml::Settings;
 use super::pair::{FixedFile, fixed_file};
@@ -135,7 +135,17 @@ fn measure(
     let is_timed = |adapter: &&Adapter| !adapter.info.is_cpu || SOFTWARE_GROUPS.contains(&group);
     let adapters: Vec<Adapter> = adapters.iter().filter(is_timed).cloned().collect();
     let settings = Settings::of_file(path, &flagged.shader, &[])?;
-    let evidence = |pair| gather(&files, (pair, Vec::new()), &adapters, &settings, true, progress).0;
+    let evidence = |pair| {
+        gather(
+            &files,
+            (pair, InOthers::default()),
+            &adapters,
+            &settings,
+            true,
+            progress,
+        )
+        .0
+    };
     Ok(pairs.iter().map(evidence).collect())
 }
 

@@ -296,11 +296,11 @@ mod tests {
     #[test]
     fn words_hang_behind_their_label() {
         let words = |words: &str, color| [(words.to_owned(), color)];
-        let verdict = "NOT equivalent: in waves of 4, out of bounds: thread 8 writes g_WaveTotal[2], past its 2 elements";
+        let verdict = "NOT equivalent: in waves of 4, out of bounds: thread 8 writes g_WaveTotal[2], which has 2 elements";
         assert_eq!(
             labelled("verdict", &words(verdict, BAD), Style::default()),
             "  verdict      NOT equivalent: in waves of 4, out of bounds: thread 8 writes
-               g_WaveTotal[2], past its 2 elements\n"
+               g_WaveTotal[2], which has 2 elements\n"
         );
         let colored = Style {
             is_colored: true,
@@ -309,7 +309,7 @@ mod tests {
         assert_eq!(
             labelled("verdict", &words(verdict, BAD), colored),
             "  verdict      \x1b[31mNOT equivalent: in waves of 4, out of bounds: thread 8 writes\x1b[0m
-               \x1b[31mg_WaveTotal[2], past its 2 elements\x1b[0m\n"
+               \x1b[31mg_WaveTotal[2], which has 2 elements\x1b[0m\n"
         );
         assert_eq!(
             labelled("linear", &words("equal", PLAIN), colored),

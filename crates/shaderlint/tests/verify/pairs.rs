@@ -366,6 +366,76 @@ fn a_verdict_names_the_configurations_it_holds_for() {
     );
 }
 
+/// Interfaces are compared in each of them, too.
+#[test]
+fn kernels_of_two_interfaces_in_some_configuration_are_not_compared() {
+    let kernel = copying(BUFFERS, "", "Y[id.x] = X[id.x] + Count + Mode;");
+    let padded = kernel.replace("uint Count;", "PAD uint Count;");
+    let other = format!(
+        "#pragma multi_compile _ WIDE\n#ifdef WIDE\n#define PAD uint3 Wide;\n#else\n#define PAD\n#endif\n{padded}"
+    );
+    assert_data_eq!(
+        of_two("interfaces-keyword", [&other, &kernel], &[]),
+        str![[r#"
+2 error: with keyword WIDE, these are kernels of two interfaces: what comes before `Count` in its constant buffer is Vector(Uint, 3) in a.hlsl, and nothing in b.hlsl
+
+"#]]
+    );
+    // There in one of the files alone.
+    let renamed = kernel.replace("void Main(", "#ifdef X\nvoid Other(\n#else\nvoid Main(\n#endif\n");
+    let renamed = format!("{renamed}[numthreads(64, 1, 1)] void Third() {{}}\n");
+    let said = of_two("interfaces-gone", [&kernel, &renamed], &["--entry", "Main"]);
+    assert!(
+        said.starts_with("2 error: with -D X=1, b.hlsl: no entry point is called `Main`"),
+        "{said}"
+    );
+}
+
+/// Conditions ask for more than what is excluded: defaults, versions, values that no definition was found for.
+#[test]
+fn a_verdict_names_the_macros_that_builds_may_set_otherwise() {
+    let kernel = |before: &str, body: &str| copying(&format!("{BUFFERS}\n{before}"), "", body);
+    let verdict = |before: &str, body: &str, more: &[&str]| {
+        let text = kernel(before, &format!("{body}\n"));
+        let said = of_two("unread", [&text, &text], more);
+        let (_, verdict) = said.split_once("tried").expect("a proof");
+        verdict.trim().to_owned()
+    };
+    let unread = |names: &str| format!("; other values of {names} were not read");
+    for (before, body, names) in [
+        ("#ifndef N\n#define N 3\n#endif", "Y[id.x] = N;", "N"),
+        ("#define N 3", "Y[id.x] = N;\n#if N > 4\nY[id.x] = 1;\n#endif", ""),
+        (
+            "#define BIT(x) ((x) & 4)",
+            "Y[id.x] = 1;\n#if BIT(MODE)\nY[id.x] = 2;\n#endif",
+            "MODE",
+        ),
+        (
+            "",
+            "Y[id.x] = 1;\n#if __HLSL_VERSION == 2018\nY[id.x] = 2;\n#endif",
+            "__HLSL_VERSION",
+        ),
+        ("", "Y[id.x] = 1;\n#if !defined(X)\nY[id.x] = 2;\n#endif", "X"),
+    ] {
+        let names = if names.is_empty() {
+            String::new()
+        } else {
+            unread(names)
+        };
+        assert_eq!(verdict(before, body, &[]), names, "{before} {body}");
+    }
+    // Given for all builds; defined in one configuration, and of no other matter.
+    let default = ("#ifndef N\n#define N 3\n#endif", "Y[id.x] = N;");
+    assert_eq!(
+        verdict(default.0, default.1, &["-D", "N=4"]),
+        "; also without -D N"
+    );
+    let region = "Y[id.x] = 1;\n#ifdef X\nY[id.x] = 2;\n#endif";
+    assert_eq!(verdict("", region, &[]), "; also with -D X=1");
+    let version = "Y[id.x] = 1;\n#if __HLSL_VERSION == 2018\nY[id.x] = 2;\n#endif";
+    assert_eq!(verdict("", version, &["--hlsl-version", "2021"]), "");
+}
+
 #[test]
 fn what_a_loop_leaves_is_decided_by_the_version_of_hlsl() {
     let kernel = |name: &str| {

@@ -1,0 +1,152 @@
+//! Macros that a build may set otherwise than the configurations that were read do.
+//!
+//! What a build compiles depends on a macro from outside where a condition asks for it and no `#define` stands that every
+//! build meets. A macro of which only matters whether it is defined is read in full once some configuration defines it and
+//! another one does not; of any other one there are always further values. More macros may be named than matter, never
+//! fewer, but for those that no condition asks for: a build that sets those changes the text itself.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use shaderlint_hlsl::{Definition, Directive, Sources, directives};
+
+use super::Configuration;
+use crate::scan::{is_part, times_named};
+
+/// What the files of a unit ask for and define.
+#[derive(Default)]
+struct Asked {
+    /// The words of all conditions.
+    words: Vec<Vec<u8>>,
+    /// How often conditions and definitions name a macro without its value.
+    by_name_alone: HashMap<Vec<u8>, usize>,
+    /// The words of all definitions of a name.
+    bodies: HashMap<Vec<u8>, Vec<Vec<u8>>>,
+    /// Names that are defined whatever the conditions come to.
+    fixed: HashSet<Vec<u8>>,
+    guards: HashSet<Vec<u8>>,
+}
+
+/// The macros of which these configurations, the default one first, do not have every value. `is_fixed` tells of those that
+/// are the same in all builds, or of which all values are declared.
+pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for configuration in read {
+        let sources = &configuration.unit.sources;
+        let asked = Asked::of(sources);
+        for name in asked.from_outside() {
+            let times = || {
+                let files = sources.files.iter();
+                files.map(|file| times_named(&file.text, &name)).sum::<usize>()
+            };
+            let is_defined = |one: &&Configuration| one.defines.iter().any(|(known, _)| *known == name);
+            let is_read = || {
+                asked.by_name_alone.get(name.as_bytes()) == Some(&times())
+                    && read.iter().any(|one| is_defined(one))
+                    && !read.iter().all(|one| is_defined(one))
+            };
+            if !is_fixed(&name) && !found.contains(&name) && !is_read() {
+                found.insert(name);
+            }
+        }
+    }
+    found
+}
+
+impl Asked {
+    fn of(sources: &Sources) -> Asked {
+        let mut asked = Asked::default();
+        for file in &sources.files {
+            let lines = directives(&file.text);
+            let guard = guard(&lines);
+            let mut depth = 0;
+            for line in &lines {
+                asked.note(line, depth == usize::from(guard.is_some()));
+                match &line.keyword[..] {
+                    b"if" | b"ifdef" | b"ifndef" => depth += 1,
+                    b"endif" => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+            }
+            asked.guards.extend(guard.map(<[u8]>::to_vec));
+        }
+        asked
+    }
+
+    fn note(&mut self, line: &Directive, is_met_by_all: bool) {
+        let all: Vec<&[u8]> = words(&line.argument).collect();
+        match &line.keyword[..] {
+            b"if" | b"elif" => {
+                for pair in all.windows(2).filter(|pair| pair[0] == b"defined") {
+                    *self.by_name_alone.entry(pair[1].to_vec()).or_default() += 1;
+                }
+            }
+            b"ifdef" | b"ifndef" | b"elifdef" | b"elifndef" | b"undef" | b"define" => {
+                if let Some(name) = all.first() {
+                    *self.by_name_alone.entry(name.to_vec()).or_default() += 1;
+                }
+            }
+            _ => return,
+        }
+        match (&line.keyword[..], all.split_first()) {
+            (b"define", Some((name, body))) => {
+                let parameters = Definition::of(&line.argument).map(|definition| definition.parameters);
+                let parameters: Vec<&[u8]> = parameters.iter().flat_map(|text| words(text)).collect();
+                let body = body.iter().filter(|word| !parameters.contains(word));
+                self.bodies
+                    .entry(name.to_vec())
+                    .or_default()
+                    .extend(body.map(|word| word.to_vec()));
+                if is_met_by_all {
+                    self.fixed.insert(name.to_vec());
+                }
+            }
+            (b"undef", _) => {}
+            _ => self.words.extend(all.into_iter().map(<[u8]>::to_vec)),
+        }
+    }
+
+    /// The names that conditions ask for, by way of macros too, and that a build may give a value.
+    fn from_outside(&self) -> Vec<String> {
+        let mut left: Vec<&[u8]> = self.words.iter().map(Vec::as_slice).collect();
+        let mut seen: HashSet<&[u8]> = HashSet::new();
+        let mut found = Vec::new();
+        while let Some(word) = left.pop() {
+            let is_name = word.first().is_some_and(|first| !first.is_ascii_digit());
+            if !is_name || matches!(word, b"defined" | b"true" | b"false") || !seen.insert(word) {
+                continue;
+            }
+            left.extend(self.bodies.get(word).into_iter().flatten().map(Vec::as_slice));
+            if !self.fixed.contains(word) && !self.guards.contains(word) {
+                found.push(String::from_utf8_lossy(word).into_owned());
+            }
+        }
+        found
+    }
+}
+
+/// The macro that keeps all of a file from being read twice.
+fn guard(lines: &[Directive]) -> Option<&[u8]> {
+    let [first, second, .., last] = lines else {
+        return None;
+    };
+    let is_one = first.keyword == b"ifndef"
+        && second.keyword == b"define"
+        && first.argument.trim_ascii() == second.argument.trim_ascii()
+        && last.keyword == b"endif";
+    let mut depth = 0_usize;
+    let mut ends = lines.iter().enumerate().filter(|(_, line)| {
+        match &line.keyword[..] {
+            b"if" | b"ifdef" | b"ifndef" => depth += 1,
+            b"endif" => depth = depth.saturating_sub(1),
+            keyword if keyword.starts_with(b"el") => return depth == 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    (is_one && ends.next().is_some_and(|(number, _)| number + 1 == lines.len()))
+        .then(|| first.argument.trim_ascii())
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| !is_part(*byte)).filter(|word| !word.is_empty())
+}
