@@ -8,7 +8,7 @@ use shaderlint_hlsl::{ExprKind, Span, Stmt, StmtKind, statements};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Access, Around, Race, Supposed, analyze_supposing};
 
-use crate::missing_barrier::{Defects, leaves, statements_around};
+use crate::missing_barrier::{Defects, are_settled, leaves, statements_around};
 use crate::wave_form::BARRIER;
 use crate::witness::{in_common, inside, line, lines_in_words, on_lines};
 
@@ -124,7 +124,8 @@ impl Advice {
         }
         let known = Defects::of(context.shader, context.analysis);
         let left = Defects::of(context.shader, &analysis);
-        if left.are_among(&known) && races.iter().all(|race| !left.has(context.shader, race)) {
+        let are_gone = races.iter().all(|race| !left.has(context.shader, race));
+        if left.are_among(&known) && are_gone && are_settled(&analysis, races, |span| span) {
             return Some(Ended::All);
         }
         let is_of_array = |race: &Race| races.iter().any(|told| told.array == race.array);

@@ -13,6 +13,8 @@
 //! likely meant; but what others were possible, and whether one of them was meant, nobody can prove. So the fix is not
 //! a safe one.
 
+use std::collections::BTreeSet;
+
 use shaderlint_hlsl::{Expr, ExprKind, Function, Intrinsic, Shader, Span, Stmt, StmtKind, statements};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Analysis, Around, LaneMap, Race, analyze, compare};
@@ -285,7 +287,19 @@ fn ends_races(context: &Context<'_>, races: &[&Race], fix: &Fix, statement: Span
     let itself = (&fixed, entry);
     let is_proved =
         after.is_empty() && compare(itself, itself, &[LaneMap::Linear]).all(|run| run.outcome.is_equal());
-    Some(if is_proved { Ended::Proved } else { Ended::Found })
+    if is_proved {
+        return Some(Ended::Proved);
+    }
+    are_settled(&analysis, races, moved).then_some(Ended::Found)
+}
+
+/// Whether barriers order the accesses of these races in a run: that it reports no race of them may only mean that it does
+/// not know their cells or values.
+pub(crate) fn are_settled(analysis: &Analysis, races: &[&Race], moved: impl Fn(Span) -> Span) -> bool {
+    let accesses = races.iter().flat_map(|race| [&race.first, &race.second]);
+    let places: BTreeSet<Span> = accesses.map(|access| moved(access.span)).collect();
+    let mut unsettled = analysis.unsettled.iter();
+    !unsettled.any(|(first, second)| places.contains(first) && places.contains(second))
 }
 
 /// A defect as far as it can be told again: its kind, the array, and the places.

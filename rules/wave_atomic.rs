@@ -64,12 +64,14 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
     let proofs = before.count() + 1;
     let is_costly = proofs > MAX_PROOFS || shader.text.len().saturating_mul(proofs) > MAX_TEXT;
     let races = &context.analysis.races;
-    let is_racy = races.iter().any(|race| Some(race.array) == parts.array);
+    let mut unsettled = context.analysis.unsettled.iter();
+    let is_racy = races.iter().any(|race| Some(race.array) == parts.array)
+        || parts.array.is_some() && unsettled.any(|(first, second)| [*first, *second].contains(&claim.place));
     if is_costly {
         return Err(TOO_LONG.to_owned());
     }
     if is_racy {
-        return Err("other accesses to the counter's array race".to_owned());
+        return Err("other accesses to the counter's array may race".to_owned());
     }
     let written = texts_of_file(shader, parts).ok_or_else(|| {
         let spans = [parts.object, Some(parts.place), Some(parts.amount), parts.old];

@@ -78,6 +78,7 @@ impl Machine<'_> {
         };
         if !self.leads_here(at_barrier) {
             self.report.unproved = true;
+            self.leave_unsettled(site, site);
             self.is_ordered_by_chance |= !on_device;
         }
         let of_all = Touch {
@@ -138,6 +139,7 @@ impl Machine<'_> {
         self.report.unproved = true;
         self.forget_reads(array, Some(conflict.cell));
         let Conflict { first, second, .. } = conflict;
+        self.leave_unsettled(first.site, second.site);
         self.note_unordered(array, &conflict);
         if conflict.doubtful || self.prober.is_probing() || self.is_ordered_by_wave(&conflict) {
             return;
@@ -204,6 +206,16 @@ impl Machine<'_> {
                 },
             };
             self.report.races.push(race);
+        }
+    }
+
+    /// Keeps the places of two accesses that no barrier is known to order.
+    pub fn leave_unsettled(&mut self, first: u32, second: u32) {
+        let place = |site: u32| self.sites.get(site as usize).map(|site| site.span);
+        if let (Some(first), Some(second)) = (place(first), place(second)) {
+            self.report
+                .unsettled
+                .insert((first.min(second), first.max(second)));
         }
     }
 

@@ -228,6 +228,7 @@ fn run(
         counts_by_group |= machine.counts_by_group;
         let report = std::mem::take(&mut machine.report);
         unordered.append(&mut machine.unordered);
+        analysis.unsettled.extend(&report.unsettled);
         if number == 0 {
             uses_waves = report.used_waves;
             analysis.divergences = report.divergences;

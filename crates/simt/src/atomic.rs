@@ -122,7 +122,13 @@ impl<'a> Machine<'a> {
         let interval = self.state.interval;
         self.prober.accessed();
         let operator = number.and_then(|number| self.state.shared[number].combined_by(interval, operator));
-        self.report.unproved |= number.is_some_and(|number| self.state.shared[number].is_blurred(interval));
+        let of_shared = number.map(|number| &self.state.shared[number]);
+        let is_blurred = of_shared.is_some_and(|array| array.is_blurred(interval));
+        // Atomics beside each other are no race.
+        if (is_blurred || is_somewhere) && of_shared.is_some_and(|array| array.is_written_in(interval)) {
+            self.leave_unsettled(site, site);
+        }
+        self.report.unproved |= is_blurred;
         self.state.left += u32::from(step.is_some() && (operator.is_none() || is_somewhere));
         let number_left = self.state.left;
         for thread in self.state.active.threads() {

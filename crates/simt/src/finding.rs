@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Span, Type};
 
 use crate::leftover::Leftovers;
@@ -18,6 +19,10 @@ pub struct Analysis {
     pub group_size: [u32; 3],
     pub collectives: Vec<Collective>,
     pub races: Vec<Race>,
+    /// Two places, in their order, at which threads may access one cell between two barriers, one of them to write it: those
+    /// of `races`, and those of which nobody knows whether the cell, the values or the conditions make them one. Of an
+    /// access anywhere in an array that others write to it is the place twice.
+    pub unsettled: FxHashSet<(Span, Span)>,
     /// Barriers that some threads reach and others do not; one a barrier.
     pub divergences: Vec<Divergence>,
     /// Accesses of groupshared arrays at an index they do not have; one a place.

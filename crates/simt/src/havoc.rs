@@ -151,6 +151,7 @@ impl Machine<'_> {
             self.report.unproved |= written || array.is_written_in(interval);
             array.blur(interval);
             if written {
+                array.stray(interval);
                 let everything: Vec<Value> = digests.clone();
                 for (component, cell) in (0u32..).zip(array.cells_mut()) {
                     *cell = self

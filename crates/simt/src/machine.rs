@@ -172,6 +172,8 @@ pub(crate) struct Report {
     pub asked: FxHashMap<Places, u32>,
     /// A race that may or may not be one: nothing about this run's groupshared memory is proved.
     pub unproved: bool,
+    /// As in [`Analysis`](crate::Analysis).
+    pub unsettled: FxHashSet<(Span, Span)>,
     pub divergences: Vec<Divergence>,
     pub out_of_bounds: Vec<OutOfBounds>,
     pub uninitialised: Vec<Uninitialised>,

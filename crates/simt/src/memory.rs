@@ -158,6 +158,8 @@ pub(crate) struct Shared {
     tracks: Rc<Vec<Track>>,
     /// An access at an unknown place in this interval: nothing can be proved about the array until the next barrier.
     blurred_in: Option<u32>,
+    /// The interval in which something is stored in cells that are not known, but by atomics.
+    strayed_in: Option<u32>,
     /// Some of these, in the interval at hand.
     led: Vec<Led>,
     /// The operator of all atomics on the array in this interval; `None` if they differ or one does not combine.
@@ -196,6 +198,7 @@ impl Shared {
             cells: Rc::new(cells),
             tracks: Rc::new(tracks),
             blurred_in: None,
+            strayed_in: None,
             led: Vec::new(),
             atomics: None,
         }
@@ -214,6 +217,12 @@ impl Shared {
         if self.blurred_in.replace(interval) != Some(interval) {
             self.led.clear();
         }
+    }
+
+    /// The same where it is a plain store.
+    pub fn stray(&mut self, interval: u32) {
+        self.blur(interval);
+        self.strayed_in = Some(interval);
     }
 
     /// Whether more such accesses are kept: none of resources.
@@ -238,7 +247,12 @@ impl Shared {
     /// Whether a thread wrote to any cell in this interval.
     pub fn is_written_in(&self, interval: u32) -> bool {
         let mut of_now = self.tracks.iter().filter(|track| track.interval == interval);
-        of_now.any(|track| track.writes[0].is_some())
+        self.strayed_in == Some(interval) || of_now.any(|track| track.writes[0].is_some())
+    }
+
+    /// The same with atomics.
+    pub fn may_be_written_in(&self, interval: u32) -> bool {
+        self.is_written_in(interval) || self.atomics.is_some_and(|(known, _)| known == interval)
     }
 
     /// The one operator by which all atomics of the interval up to now combine, the one at hand with them. It is

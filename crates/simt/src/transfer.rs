@@ -163,6 +163,7 @@ impl Machine<'_> {
         }
         let (active, interval) = (self.state.active, self.state.interval_of(array));
         let (mut unproved, on_device) = (array.is_blurred(interval), array.on_device);
+        let mut may_meet_writes = unproved && array.may_be_written_in(interval);
         let mut anywhere = None;
         let mut conflicts = Vec::new();
         let mut suspects = Vec::new();
@@ -231,10 +232,14 @@ impl Machine<'_> {
             self.note_leftovers(self.state.shared[number].cells());
             self.note_leftovers(active.threads().map(|thread| index.at(thread)));
             self.counts_by_group |= self.terms.is_of_group(&base);
+            may_meet_writes |= self.state.shared[number].may_be_written_in(interval);
             self.state.shared[number].blur(interval);
             unproved = true;
         }
         self.report.unproved |= unproved;
+        if may_meet_writes {
+            self.leave_unsettled(site, site);
+        }
         for (conflict, value) in conflicts {
             self.note_forgotten([&value]);
             self.conflict(global, conflict, None);
@@ -461,7 +466,7 @@ impl Machine<'_> {
                 forgotten = cells.to_vec();
             }
             cells.fill_with(|| self.terms.fresh());
-            self.state.shared[number].blur(interval);
+            self.state.shared[number].stray(interval);
             self.forget_reads(global, None);
             let given = given
                 .into_iter()
@@ -477,6 +482,9 @@ impl Machine<'_> {
             self.report_outside(global, index, thread, true, site);
         }
         self.report.unproved |= unproved;
+        if self.state.shared[number].is_blurred(interval) {
+            self.leave_unsettled(site, site);
+        }
         for (cell, touch, change) in writes {
             self.record(global, (cell, touch), Some(change));
         }
