@@ -238,7 +238,7 @@ fn a_total_may_stand_behind_an_exclusive_scan() {
         .replace("g[gi] = Src[gi]; GroupMemoryBarrierWithGroupSync();", "");
     check(
         &doubling,
-        "InclusiveScan Add uint g+1 -> g+1 Doubling rounds 6 barriers 12 lines 8-8 lane gi + 1",
+        "InclusiveScan Add uint g+1 -> g+1 Doubling rounds 6 barriers 12 lines 8-8 lane gi",
     );
 }
 

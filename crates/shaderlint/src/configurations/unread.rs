@@ -5,14 +5,14 @@
 //! another one does not; of any other one there are always further values. More macros may be named than matter, never
 //! fewer, but for those that no condition asks for: a build that sets those changes the text itself.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use shaderlint_hlsl::{Definition, Directive, Sources, directives};
+use shaderlint_hlsl::{Definition, Directive, directives};
 
 use super::Configuration;
 use crate::scan::{is_part, times_named};
 
-/// What the files of a unit ask for and define.
+/// What files ask for and define.
 #[derive(Default)]
 struct Asked {
     /// The words of all conditions.
@@ -29,34 +29,27 @@ struct Asked {
 /// The macros of which these configurations, the default one first, do not have every value. `is_fixed` tells of those that
 /// are the same in all builds, or of which all values are declared.
 pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
-    for configuration in read {
-        let sources = &configuration.unit.sources;
-        let asked = Asked::of(sources);
-        for name in asked.from_outside() {
-            let times = || {
-                let files = sources.files.iter();
-                files.map(|file| times_named(&file.text, &name)).sum::<usize>()
-            };
-            let is_defined = |one: &&Configuration| one.defines.iter().any(|(known, _)| *known == name);
-            let is_read = || {
-                asked.by_name_alone.get(name.as_bytes()) == Some(&times())
-                    && read.iter().any(|one| is_defined(one))
-                    && !read.iter().all(|one| is_defined(one))
-            };
-            if !is_fixed(&name) && !found.contains(&name) && !is_read() {
-                found.insert(name);
-            }
-        }
+    let mut files: BTreeMap<&str, &[u8]> = BTreeMap::new();
+    for file in read.iter().flat_map(|one| &one.unit.sources.files) {
+        files.insert(&file.path, &file.text);
     }
-    found
+    let asked = Asked::of(files.values().copied());
+    let is_read = |name: &str| {
+        let is_defined = |one: &&&Configuration| one.defines.iter().any(|(known, _)| known == name);
+        let times = || files.values().map(|text| times_named(text, name)).sum::<usize>();
+        // Of the few that a configuration defines the texts are searched.
+        let defining = read.iter().filter(is_defined).count();
+        (1..read.len()).contains(&defining) && asked.by_name_alone.get(name.as_bytes()) == Some(&times())
+    };
+    let names = asked.from_outside().into_iter();
+    names.filter(|name| !is_fixed(name) && !is_read(name)).collect()
 }
 
 impl Asked {
-    fn of(sources: &Sources) -> Asked {
+    fn of<'t>(files: impl Iterator<Item = &'t [u8]>) -> Asked {
         let mut asked = Asked::default();
-        for file in &sources.files {
-            let lines = directives(&file.text);
+        for text in files {
+            let lines = directives(text);
             let guard = guard(&lines);
             let mut depth = 0;
             for line in &lines {

@@ -228,7 +228,7 @@ fn every_file_of_a_folder_is_verified() {
 fixtures/scan/ladder-64.hlsl
 ScanByLadder: proved equal at every wave size, if waves hold consecutive threads (linear packing)
 fixtures/scan/ladder.hlsl
-ScanByLadder: proved equal at every wave size, if waves hold consecutive threads (linear packing)
+ScanByLadder: proved equal at every wave size, if waves hold consecutive threads (linear packing); other values of LANES were not read
 
 "#]]
     );

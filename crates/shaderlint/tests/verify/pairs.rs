@@ -430,8 +430,8 @@ fn a_verdict_names_the_macros_that_builds_may_set_otherwise() {
         verdict(default.0, default.1, &["-D", "N=4"]),
         "; also without -D N"
     );
-    let region = "Y[id.x] = 1;\n#ifdef X\nY[id.x] = 2;\n#endif";
-    assert_eq!(verdict("", region, &[]), "; also with -D X=1");
+    let region = "Y[id.x] = 1;\n#ifdef FANCY\nY[id.x] = 2;\n#endif";
+    assert_eq!(verdict("", region, &[]), "; also with -D FANCY=1");
     let version = "Y[id.x] = 1;\n#if __HLSL_VERSION == 2018\nY[id.x] = 2;\n#endif";
     assert_eq!(verdict("", version, &["--hlsl-version", "2021"]), "");
 }
