@@ -50,7 +50,8 @@ fn trial(ladder: &Ladder, flagged: Kernel<'_>, fixed: Kernel<'_>) -> Result<Tria
         &kernel(fixed).map_err(|error| format!("the fix: {error}"))?,
     );
     trial.depth = float_depth(&trial.flagged);
-    trial.unordered = unordered(flagged.0, flagged.1);
+    let open = unordered(flagged.0, flagged.1);
+    (trial.unordered, trial.overwritten) = (open.as_sets, open.overwritten);
     for case in &mut trial.cases {
         // At least as many as the slots that each thread may claim: what is beyond the end of a buffer all lands in one place.
         case.inputs.elements_per_thread = 16;
@@ -170,6 +171,7 @@ fn check_kernel(
                 &got,
                 tolerance,
                 &trial.unordered,
+                &trial.overwritten,
             );
             tally.words += comparison.words;
             if comparison.differing > 0 && is_open(flagged, &trial, case) {

@@ -73,7 +73,7 @@ pub use finding::{
     Holders, HostValue, Instance, Iteration, Kind, OutOfBounds, Parts, Point, Quantity, Race, Rewrite, Shape,
     Stop, ToldBy, Under, Uninitialised, WaveDependence, WaveEffect, WaveLadder,
 };
-pub use order::unordered;
+pub use order::{Unordered, unordered};
 pub use served::serves_alike;
 pub use supposed::Supposed;
 pub use terms::halves::Half;

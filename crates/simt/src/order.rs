@@ -1,6 +1,6 @@
 //! What the order in which atomics are served shows in.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{FunctionId, GlobalId, Shader};
 
@@ -15,39 +15,59 @@ use crate::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
 #[derive(Default)]
 pub(crate) struct Order {
     written: BTreeSet<Symbol>,
-    /// Where something depends on what an atomic found.
-    unordered: BTreeSet<Symbol>,
+    /// Where something depends on what an atomic found; with `shared_stores` as it was at the first such store.
+    unordered: BTreeMap<Symbol, u32>,
+    /// Where a counter may have begun anew between two such stores.
+    overwritten: BTreeSet<Symbol>,
+    /// Plain stores to groupshared memory up to now.
+    shared_stores: u32,
     /// Groupshared memory is written at such places: what is read there is anybody's.
     is_spread: bool,
 }
 
-/// The resources, by name, whose elements an entry point may leave in another order, or at other places, from one run
-/// to the next: which thread finds what is open. Compared as sets of elements they should still be the same. More than
-/// are so may be named.
+/// Resources by name, of which an entry point leaves other things from one run to the next: which thread finds what is open.
+/// More than are so may be named.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unordered {
+    /// Their elements come in another order or at other places. Compared as sets of elements they should still be the same.
+    pub as_sets: BTreeSet<String>,
+    /// A thread may take a place that another one has stored to before, as where a counter begins anew in each pass of a loop:
+    /// which of the earlier elements stay is open, too. There is nothing to compare.
+    pub overwritten: BTreeSet<String>,
+}
+
+/// See [`Unordered`].
 #[must_use]
-pub fn unordered(shader: &Shader, entry: FunctionId) -> BTreeSet<String> {
+pub fn unordered(shader: &Shader, entry: FunctionId) -> Unordered {
     let function = shader.functions.get(entry.0 as usize);
     let group = function.and_then(|function| function.group_size);
     let Some(group) = group.filter(|group| is_group(*group)) else {
-        return BTreeSet::new();
+        return Unordered::default();
     };
     let mut terms = Terms::default();
     let waves = Waves::new(group, WAVE_SIZES[0], LaneMap::Linear);
     let Some(mut machine) = Machine::new(shader, &mut terms, entry, waves, BUDGET) else {
-        return BTreeSet::new();
+        return Unordered::default();
     };
     machine.claims = Some(Claims::default());
     machine.run();
     let order = machine.claims.take().unwrap_or_default().order;
-    let names = if order.is_spread {
+    let named = |symbols: BTreeSet<Symbol>| -> BTreeSet<String> {
+        let names = symbols
+            .into_iter()
+            .map(|name| machine.terms.name(name).to_owned());
+        names.collect()
+    };
+    let mut as_sets = if order.is_spread {
         order.written
     } else {
-        order.unordered
+        order.unordered.into_keys().collect()
     };
-    names
-        .into_iter()
-        .map(|name| machine.terms.name(name).to_owned())
-        .collect()
+    as_sets.retain(|name| !order.overwritten.contains(name));
+    Unordered {
+        as_sets: named(as_sets),
+        overwritten: named(order.overwritten),
+    }
 }
 
 impl Machine<'_> {
@@ -55,7 +75,7 @@ impl Machine<'_> {
     pub fn note_appended(&mut self, resource: GlobalId) {
         let name = self.terms.symbol(resource_name(self.shader, resource));
         if let Some(claims) = &mut self.claims {
-            claims.order.unordered.insert(name);
+            claims.order.unordered.insert(name, u32::MAX);
         }
     }
 
@@ -77,10 +97,16 @@ impl Machine<'_> {
             Some(resource) => {
                 order.written.insert(resource);
                 if is_open {
-                    order.unordered.insert(resource);
+                    let first = *order.unordered.entry(resource).or_insert(order.shared_stores);
+                    if first < order.shared_stores {
+                        order.overwritten.insert(resource);
+                    }
                 }
             }
-            None => order.is_spread |= is_open,
+            None => {
+                order.is_spread |= is_open;
+                order.shared_stores += 1;
+            }
         }
     }
 }

@@ -303,6 +303,7 @@ void main(uint3 id : SV_DispatchThreadID) { if (id.x != 5) Out[id.x] = In[id.x];
                 &b,
                 shaderlint_verify::run::Tolerance::Exact,
                 &BTreeSet::new(),
+                &BTreeSet::new(),
             );
             let difference = compared.first.unwrap();
             assert_eq!((compared.differing, difference.index), (1, vec![5]));

@@ -166,7 +166,8 @@ fn check(shader: &Shader, entry: FunctionId, wgsl: &str, devices: &[Device]) -> 
     };
     let mut trial = Trial::new(&ours, &theirs);
     trial.depth = float_depth(&ours);
-    trial.unordered = unordered(shader, entry);
+    let open = unordered(shader, entry);
+    (trial.unordered, trial.overwritten) = (open.as_sets, open.overwritten);
     let mut words = 0;
     for device in devices {
         for case in &trial.cases {
@@ -186,8 +187,17 @@ fn check(shader: &Shader, entry: FunctionId, wgsl: &str, devices: &[Device]) -> 
             let run_inputs = inputs.clone();
             inputs.uniforms.clear();
             let tolerance = trial.tolerance(&inputs);
-            let comparison =
-                |(expected, got): &_| compare(&[&ours], &inputs, expected, got, tolerance, &trial.unordered);
+            let comparison = |(expected, got): &_| {
+                compare(
+                    &[&ours],
+                    &inputs,
+                    expected,
+                    got,
+                    tolerance,
+                    &trial.unordered,
+                    &trial.overwritten,
+                )
+            };
             let of_first = comparison(&left);
             words += of_first.words;
             let Some(difference) = of_first.first else {

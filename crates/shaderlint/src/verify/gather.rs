@@ -168,7 +168,8 @@ fn runnable(
         }
     }
     trial.timed_inputs = plan;
-    trial.unordered = unordered(&flagged.shader, pair.flagged);
+    let open = unordered(&flagged.shader, pair.flagged);
+    (trial.unordered, trial.overwritten) = (open.as_sets, open.overwritten);
     trial.depth = float_depth(&first);
     let textures: BTreeSet<&str> = (first.bindings.iter().chain(&second.bindings))
         .filter(|binding| binding.dimensions.is_some())
@@ -197,6 +198,13 @@ fn runnable(
         let names: Vec<&str> = trial.unordered.iter().map(String::as_str).collect();
         remarks.push(format!(
             "{}: compared as sets of elements, as atomics fill them in any order",
+            names.join(", ")
+        ));
+    }
+    if !trial.overwritten.is_empty() {
+        let names: Vec<&str> = trial.overwritten.iter().map(String::as_str).collect();
+        remarks.push(format!(
+            "{}: not compared, as atomics may give a place away again, and which element stays there is open",
             names.join(", ")
         ));
     }

@@ -217,7 +217,7 @@ void main(uint gi : SV_GroupIndex)
     let entry = |text: &str| {
         let shader = read(text);
         let (id, _) = shader.entry_points().next().expect("an entry point");
-        let unordered = shaderlint_simt::unordered(&shader, id);
+        let unordered = shaderlint_simt::unordered(&shader, id).as_sets;
         (
             shaderlint_verify::lower(&shader, id).expect("a kernel that can be lowered"),
             unordered,

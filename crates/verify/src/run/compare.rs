@@ -89,7 +89,7 @@ pub struct Difference {
 }
 
 /// Compares what `flagged` and `fixed` left in each buffer that one of `kernels` may write to. Buffers named in
-/// `unordered` hold records whose order is not defined: their elements are sorted first.
+/// `unordered` hold records whose order is not defined: their elements are sorted first. Those in `overwritten` are left out.
 #[must_use]
 pub fn compare(
     kernels: &[&Lowered],
@@ -98,12 +98,13 @@ pub fn compare(
     fixed: &Outputs,
     tolerance: Tolerance,
     unordered: &BTreeSet<String>,
+    overwritten: &BTreeSet<String>,
 ) -> Comparison {
     let mut comparison = Comparison::default();
     let mut seen = BTreeSet::new();
     let bindings = kernels.iter().flat_map(|kernel| &kernel.bindings);
     for binding in bindings.filter(|b| b.kind.is_writable()) {
-        if !seen.insert(&binding.name) {
+        if !seen.insert(&binding.name) || overwritten.contains(&binding.name) {
             continue;
         }
         let before = inputs.buffers.get(&binding.name);

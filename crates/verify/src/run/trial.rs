@@ -35,6 +35,8 @@ pub struct Trial {
     pub depth: Option<u32>,
     /// Buffers whose elements may come in any order, by name.
     pub unordered: BTreeSet<String>,
+    /// Buffers that are not compared, by name: what they are left with is open.
+    pub overwritten: BTreeSet<String>,
     /// `None`: as [`TimingPlan::for_adapter`].
     pub timing: Option<TimingPlan>,
     /// What the timed runs read.
@@ -54,6 +56,7 @@ impl Trial {
             cases: cases(&InputPlan::default(), None),
             depth: None,
             unordered: BTreeSet::new(),
+            overwritten: BTreeSet::new(),
             timing: None,
             timed_inputs: InputPlan::default(),
             is_untimed: false,
@@ -94,7 +97,15 @@ impl Trial {
     pub(super) fn compare(&self, inputs: &Inputs, flagged: &Outputs, fixed: &Outputs) -> Comparison {
         let tolerance = self.tolerance(inputs);
         let kernels = [&self.flagged, &self.fixed];
-        compare(&kernels, inputs, flagged, fixed, tolerance, &self.unordered)
+        compare(
+            &kernels,
+            inputs,
+            flagged,
+            fixed,
+            tolerance,
+            &self.unordered,
+            &self.overwritten,
+        )
     }
 }
 
