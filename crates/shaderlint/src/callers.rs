@@ -5,7 +5,7 @@
 //! workspace that include the header, whether or not they are to be looked at, and of all that these include, none
 //! names it, be it under an `#if` or in a macro.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
@@ -30,11 +30,11 @@ pub(crate) fn keep_what_nothing_calls(looked: &mut Looked, alone: &[String], tex
     left.retain(|name| scan::times_named(text, name) < 2);
     let path = Path::new(&looked.path).to_owned();
     let includers = if left.is_empty() {
-        BTreeSet::new()
+        BTreeMap::new()
     } else {
         includers::mentioning(&path, options)
     };
-    for includer in includers {
+    for includer in includers.into_keys() {
         if options.stop.is_set() || left.is_empty() {
             break;
         }

@@ -7,7 +7,7 @@
 //! definitions that nobody tried, nothing is known, and there is no fix either.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use shaderlint_hlsl::{Includes, SourceFile, decode};
 use shaderlint_linter::{Diagnostic, Rule, Settings, Verdict};
 
 use crate::config::{Project, here, shown};
-use crate::includes::{OfWorkspace, Search, is_same, name_of};
+use crate::includes::{OfWorkspace, Search, is_same};
 use crate::lint::{Looked, Options, Role};
 use crate::scan;
 use crate::variants::{Reading, readings};
@@ -26,7 +26,7 @@ use crate::walk;
 const MAX_INCLUDERS: usize = 32;
 
 /// The files of the workspace that may include this one, directly or not: see [`Files::mentioning`](crate::includes::Files).
-pub(crate) fn mentioning(file: &Path, options: &Options) -> BTreeSet<PathBuf> {
+pub(crate) fn mentioning(file: &Path, options: &Options) -> BTreeMap<PathBuf, bool> {
     let of_workspace = ByFolder {
         options,
         projects: RefCell::default(),
@@ -76,12 +76,15 @@ pub(crate) fn keep_what_all_includers_agree_on(looked: &mut Looked, text: &[u8],
     }
     let path = Path::new(&looked.path).to_owned();
     let is_it = |other: &str| is_same(Path::new(other), &path);
-    for includer in mentioning(&path, options) {
-        if options.stop.is_set() || is_same(&includer, &path) {
+    for (includer, names_it) in mentioning(&path, options) {
+        // Of all C++ headers with a macro in an `#include` hardly one includes shaders.
+        let may_include = || walk::is_shader(&includer) || options.files.is_named(&includer);
+        if options.stop.is_set() || is_same(&includer, &path) || !names_it && !may_include() {
             continue;
         }
         let name = shown(&includer).display().to_string();
-        let use_of = look(&includer, &name, &path, text, options, &is_it).unwrap_or(Use::Unknown);
+        let at = (&*path, text);
+        let use_of = look((&includer, names_it), &name, at, options, &is_it).unwrap_or(Use::Unknown);
         if matches!(use_of, Use::None) {
             continue;
         }
@@ -123,12 +126,12 @@ enum Use {
     Unknown,
 }
 
-/// Looks at a file where it includes the one at `path`, were `text` in that.
+/// Looks at a file where it includes the one at `path`, were `text` in that. `names_it` says whether its name is in the file
+/// or in what that includes.
 fn look(
-    includer: &Path,
+    (includer, names_it): (&Path, bool),
     name: &str,
-    path: &Path,
-    text: &[u8],
+    (path, text): (&Path, &[u8]),
     options: &Options,
     is_it: &dyn Fn(&str) -> bool,
 ) -> Result<Use> {
@@ -165,16 +168,10 @@ fn look(
     };
     let readings = readings(name, &own, &project, &search, &settings, role);
     let includes = readings.iter().any(|reading| !reading.numbers(is_it).is_empty());
-    // Where a macro says what is included, one that names the file may say it under other definitions.
-    let may_choose_it = || {
-        let names_it =
-            |text: &[u8]| name_of(path).is_some_and(|name| scan::mentioned(text).names.contains(&name));
-        let is_one = |file: &SourceFile| names_it(&file.text);
-        names_it(&own) || scan::includes_one(name, &own, &search, false, &is_one, &|_| false)
-    };
     Ok(if includes && !readings.iter().any(Reading::is_cut) {
         Use::Read(readings)
-    } else if includes || includes_it(false) || may_choose_it() {
+    } else if includes || names_it || includes_it(false) {
+        // One that names it may have it by a macro that other definitions make.
         Use::Unknown
     } else {
         Use::None

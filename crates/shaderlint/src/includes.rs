@@ -84,6 +84,10 @@ impl Files {
     }
 
     /// Says that the file at `path` is looked at, whatever it is called.
+    pub fn is_named(&self, path: &Path) -> bool {
+        lock(&self.mentions).is_named(path)
+    }
+
     pub fn look_at(&self, path: &Path) {
         lock(&self.mentions).look_at(path);
     }

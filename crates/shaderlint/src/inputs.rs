@@ -112,7 +112,7 @@ pub(crate) fn with_includers(mut inputs: Vec<Target>, options: &Options) -> Resu
         .collect();
     let mut known: HashSet<PathBuf> = inputs.iter().map(|target| here(&target.input.path)).collect();
     for header in headers {
-        for path in includers::mentioning(&header, options) {
+        for path in includers::mentioning(&header, options).into_keys() {
             if known.contains(&here(&path)) || !lint::may_have_entry(&options.files, &path) {
                 continue;
             }

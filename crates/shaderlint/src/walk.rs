@@ -220,9 +220,9 @@ pub(crate) fn is_shader(path: &Path) -> bool {
 /// Whether a file with this ending may be compiled as a shader though it is called otherwise: engines keep kernels in them,
 /// which include headers by their names.
 pub(crate) fn may_include_shaders(path: &Path) -> bool {
-    const ENDINGS: [&str; 27] = [
+    const ENDINGS: [&str; 26] = [
         "inc", "inl", "h", "hpp", "hh", "include", "hlslinc", "txt", "shader", "sl", "glsl", "comp", "mesh",
-        "ms", "task", "amp", "as", "vert", "vs", "frag", "ps", "gs", "rt", "rgen", "rchit", "rmiss", "lib",
+        "ms", "task", "amp", "as", "vert", "vs", "frag", "ps", "gs", "rt", "rgen", "rchit", "rmiss",
     ];
     let extension = path.extension().and_then(|extension| extension.to_str());
     extension.is_some_and(|extension| ENDINGS.contains(&extension.to_ascii_lowercase().as_str()))

@@ -1,5 +1,6 @@
 //! Which files mention which in their `#include` lines.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,6 +28,10 @@ impl Mentions {
     /// The file at `path` is looked at, whatever it is called.
     pub fn look_at(&mut self, path: &Path) {
         self.named.insert(here(path));
+    }
+
+    pub fn is_named(&self, path: &Path) -> bool {
+        self.named.contains(&here(path))
     }
 
     /// The file at `path`, from the root of the file system, has another text, or is new.
@@ -75,11 +80,12 @@ pub(crate) fn name_of(path: &Path) -> Option<String> {
 
 impl Files {
     /// The files of the workspace that may include one of this name, directly or not, by path from the root of the file
-    /// system: only names are looked at. `of_workspace` is asked once of each file.
-    pub fn mentioning(&self, file: &Path, of_workspace: &dyn OfWorkspace) -> BTreeSet<PathBuf> {
+    /// system: only names are looked at. Each with whether it, or what it includes, has the name; else there is an `#include`
+    /// whose macro may be defined elsewhere. `of_workspace` is asked once of each file.
+    pub fn mentioning(&self, file: &Path, of_workspace: &dyn OfWorkspace) -> BTreeMap<PathBuf, bool> {
         // Such as standard input is called.
         if name_of(file).is_none_or(|name| name.contains(['<', '>'])) {
-            return BTreeSet::new();
+            return BTreeMap::new();
         }
         let by_name = self.mentions(&here(file), of_workspace);
         let names_of = |path: &Path| {
@@ -89,19 +95,23 @@ impl Files {
             let paths = links.chain([path]).chain(real.as_deref());
             paths.filter_map(name_of).collect::<Vec<_>>()
         };
-        let mut names = names_of(file);
-        let mut found = BTreeSet::new();
+        let mut found = BTreeMap::new();
         let mut seen: HashSet<String> = HashSet::new();
-        let mut left = by_name.anything.clone();
-        loop {
-            for path in left.drain(..) {
-                if found.insert(path.clone()) {
-                    names.extend(names_of(&path));
+        for (mut names, mut left, is_named) in [
+            (names_of(file), Vec::new(), true),
+            (Vec::new(), by_name.anything.clone(), false),
+        ] {
+            loop {
+                for path in left.drain(..) {
+                    if let Entry::Vacant(place) = found.entry(path) {
+                        names.extend(names_of(place.key()));
+                        place.insert(is_named);
+                    }
                 }
-            }
-            let Some(name) = names.pop() else { break };
-            if let Some(paths) = by_name.names.get(&name).filter(|_| seen.insert(name)) {
-                left.extend(paths.iter().cloned());
+                let Some(name) = names.pop() else { break };
+                if let Some(paths) = by_name.names.get(&name).filter(|_| seen.insert(name)) {
+                    left.extend(paths.iter().cloned());
+                }
             }
         }
         found
