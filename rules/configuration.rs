@@ -106,6 +106,8 @@ pub(crate) fn holds_in_all(
     if depends_on.any(is_given)
         || unit.has_size_from_outside
         || unit.has_file_within_itself
+        || unit.has_chosen_include
+        || unit.declares_by_choice(shader)
         || definitions.any(is_unsure)
     {
         return false;

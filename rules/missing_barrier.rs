@@ -20,7 +20,7 @@ use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Analysis, Around, LaneMap, Race, analyze, compare};
 
 use crate::unit::Unit;
-use crate::wave_form::{BARRIER, MACRO_IN_FORM, MAX_TEXT, TOO_LONG};
+use crate::wave_form::{BARRIER, MAX_TEXT, TOO_LONG};
 use crate::{races, witness};
 
 /// Steps that the runs of one fix's places may take together, counted by those of the kernel's first run.
@@ -31,7 +31,7 @@ const MAX_PLACES: usize = 6;
 const MAX_RACES: usize = 8;
 
 /// Why there is no fix.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) enum NoBarrier {
     /// Each place was tried in vain; of races that are told together for any of them.
     NoPlace {
@@ -40,11 +40,11 @@ pub(crate) enum NoBarrier {
     Unfollowed,
     TooMany,
     TooLong,
-    Macro,
+    MayChange(String),
 }
 
 impl NoBarrier {
-    pub fn text(self) -> &'static str {
+    pub fn text(&self) -> &str {
         match self {
             NoBarrier::NoPlace { of_several: false } => "adding one barrier is not proved to end the race",
             NoBarrier::NoPlace { of_several: true } => {
@@ -53,7 +53,7 @@ impl NoBarrier {
             NoBarrier::Unfollowed => "the kernel was not run to its end",
             NoBarrier::TooMany => "more than 8 pairs of accesses race in this kernel",
             NoBarrier::TooLong => TOO_LONG,
-            NoBarrier::Macro => MACRO_IN_FORM,
+            NoBarrier::MayChange(why) => why,
         }
     }
 }
@@ -85,11 +85,18 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
     if context.analysis.races.len() > MAX_RACES {
         return Err(NoBarrier::TooMany);
     }
+    let has_place =
+        |races: &Vec<&Race>| !fences(context, races).is_empty() || !places(context, races).is_empty();
+    if !lines.iter().any(has_place) {
+        return Err(NoBarrier::NoPlace {
+            of_several: lines.len() > 1,
+        });
+    }
     if is_costly {
         return Err(NoBarrier::TooLong);
     }
-    if Unit::of(shader).may_change(shader, std::iter::once(BARRIER.as_bytes())) {
-        return Err(NoBarrier::Macro);
+    if let Some(why) = Unit::of(shader).may_change(shader, std::iter::once(BARRIER.as_bytes())) {
+        return Err(NoBarrier::MayChange(why));
     }
     let [of_one_line] = lines else {
         let of_one = |races: &Vec<&Race>| {
@@ -167,7 +174,7 @@ fn fences(context: &Context<'_>, races: &[&Race]) -> Vec<Candidate> {
         };
         let may_change =
             Unit::of(context.shader).may_change(context.shader, std::iter::once(instead.as_bytes()));
-        (!may_change).then(|| Candidate {
+        may_change.is_none().then(|| Candidate {
             edit: Edit {
                 at: At::Over(at),
                 text: format!("{instead}()"),

@@ -175,9 +175,13 @@ pub(crate) fn verdict(found: &Collective) -> Verdict {
 
 /// What the construct costs.
 pub(crate) fn effort(found: &Collective) -> String {
+    // What goes up a tree goes down again.
+    let steps = match found.shape {
+        Shape::Sweeps => counted(found.rounds, "level"),
+        _ => counted(found.rounds, "round"),
+    };
     format!(
-        "{}, {}{}",
-        counted(found.rounds, "round"),
+        "{steps}, {}{}",
         counted(found.barriers, "barrier"),
         instances(found).replacen(';', ",", 1)
     )

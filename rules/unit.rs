@@ -32,6 +32,8 @@ pub(crate) struct Unit {
     /// A file is read in the midst of itself: of a choice in it two arms may be compiled, and one may define what the other
     /// one is compiled with.
     pub has_file_within_itself: bool,
+    /// An `#include` has a macro of which a build may choose the definition: other files may be read than these.
+    pub has_chosen_include: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -82,7 +84,12 @@ impl Unit {
                     .collect(),
                 has_size_from_outside: false,
                 has_file_within_itself: false,
+                has_chosen_include: false,
             };
+            unit.has_chosen_include = shader.sources.files.iter().any(|file| {
+                let mut includes = directives(&file.text).into_iter();
+                includes.any(|line| unit.is_chosen_include(&line))
+            });
             unit.has_file_within_itself = unit.choices.iter().any(|choice| {
                 let file = u32::try_from(choice.file).map(FileId);
                 !choice.is_guard && file.is_ok_and(|file| shader.origins.is_within_itself(file))
@@ -97,6 +104,35 @@ impl Unit {
             unit.has_size_from_outside = sizes.any(|text| unit.is_given_from_outside(shader, text));
             unit
         })
+    }
+
+    fn is_chosen_include(&self, line: &Directive) -> bool {
+        let written = line.argument.trim_ascii_start();
+        if !line.keyword.starts_with(b"include") || matches!(written.first(), None | Some(b'"' | b'<')) {
+            return false;
+        }
+        let reach = self.definitions.reach(written);
+        // One definition, which every build meets.
+        let is_open = |name: &[u8]| match self.definitions.named(name) {
+            [] => false,
+            [only] => self.is_chosen(only),
+            _ => true,
+        };
+        words(written).all(|word| self.definitions.named(word).is_empty()) || words(&reach.text).any(is_open)
+    }
+
+    /// Whether a build may lack this definition, or have another one.
+    pub fn is_chosen(&self, definition: &Definition) -> bool {
+        let Some((file, start)) = definition.place else {
+            return true;
+        };
+        let is_around = |choice: &&Choice| {
+            choice.file == file.0 as usize && (choice.start..choice.end).contains(&(start as usize))
+        };
+        self.choices
+            .iter()
+            .filter(is_around)
+            .any(|choice| !choice.is_guard)
     }
 
     fn note_words(&mut self, shader: &Shader) {
@@ -193,13 +229,49 @@ impl Unit {
         ends.last() == Some(&word.len())
     }
 
-    /// Whether words of a fix may be something else where they stand: macros, of files or from outside, or HLSL's own names
+    /// Why words of a fix may be something else where they stand: macros, of files or from outside, or HLSL's own names
     /// that the unit declares anew. What names its line, or counts, is another number behind a fix.
-    pub fn may_change<'w>(&self, shader: &Shader, mut words: impl Iterator<Item = &'w [u8]>) -> bool {
-        words.any(|word| self.is_macro(word) || self.given.contains(word) || self.redeclares(shader, word))
-            || [&b"__LINE__"[..], b"__COUNTER__"]
-                .iter()
-                .any(|word| self.may_name(word) || self.may_be_pasted(word))
+    pub fn may_change<'w>(
+        &self,
+        shader: &Shader,
+        mut words: impl Iterator<Item = &'w [u8]>,
+    ) -> Option<String> {
+        let is_other =
+            |word: &&[u8]| self.is_macro(word) || self.given.contains(*word) || self.redeclares(shader, word);
+        if let Some(word) = words.find(is_other) {
+            return Some(format!(
+                "the fix says `{}`, which a macro or a declaration in these files, or -D, may give another meaning",
+                String::from_utf8_lossy(word)
+            ));
+        }
+        ["__LINE__", "__COUNTER__"]
+            .into_iter()
+            .find(|word| self.may_name(word.as_bytes()) || self.may_be_pasted(word.as_bytes()))
+            .map(|word| format!("`{word}` is another number behind a fix"))
+    }
+
+    /// Whether a choice decides under which name something is declared, so that a build may give it any other one.
+    pub fn declares_by_choice(&self, shader: &Shader) -> bool {
+        let names_it = |word: &[u8], span: Span| {
+            let place = shader.origins.locate(span);
+            let text = place.and_then(|place| {
+                let file = shader.sources.get(place.file)?;
+                file.text.get(place.start as usize..place.end as usize)
+            });
+            text.is_none_or(|text| words(text).any(|own| own == word))
+        };
+        let is_hidden = |word: &[u8]| {
+            let declaring = shader.declaring(word);
+            declaring.is_none_or(|spans| spans.iter().any(|span| !names_it(word, *span)))
+        };
+        let is_chosen = |definition: &Definition| definition.place.is_some() && self.is_chosen(definition);
+        let chosen = self
+            .definitions
+            .all()
+            .filter(|(_, definition)| is_chosen(definition));
+        chosen
+            .flat_map(|(_, definition)| words(&definition.body))
+            .any(is_hidden)
     }
 
     /// The one definition of a macro of this name: the number of its file, and the line.

@@ -16,7 +16,7 @@ use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
 use shaderlint_simt::{Claim, Found, Operator, Parts, Quantity, ToldBy, serves_alike};
 
 use crate::unit::{Unit, words};
-use crate::wave_form::{AS_CONFIGURED, MACRO_IN_FORM, MAX_TEXT, TOO_LONG};
+use crate::wave_form::{AS_CONFIGURED, MAX_TEXT, TOO_LONG};
 use crate::written::{free, is_seen_from};
 use crate::{claim, configuration};
 
@@ -53,8 +53,7 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
                 "by a memory barrier in the kernel a thread could tell when its atomic is made".to_owned()
             }
             Some(ToldBy::OtherUse) => format!(
-                "{} is used in other ways as well, and it was not shown that the order of these and the atomics makes no \
-                 difference",
+                "it was not shown that one atomic for each wave leaves in {} what these and its other uses leave",
                 claim::counters(context, claim)
             ),
             None => "it was not shown that one lane could make it for its wave in place".to_owned(),
@@ -86,8 +85,8 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
     let name = |wanted: &str| free_name(shader, claim, wanted);
     let has_block = parts.is_alone && begins_its_line(shader, parts.statement);
     let block = form(parts, &written, has_block, &name);
-    if !means_the_same_in_the_file(shader, parts, &name) {
-        return Err(MACRO_IN_FORM.to_owned());
+    if let Some(why) = may_change(shader, parts, &name) {
+        return Err(why);
     }
     let safety = if configuration::holds_in_all(
         shader,
@@ -282,9 +281,8 @@ fn is_declared(shader: &Shader, claim: &Claim, name: &str) -> bool {
         || shader.functions.iter().any(|function| function.name == name)
 }
 
-/// Whether the file's text of the form is what was proved, which is expanded text: no word that the form adds is a
-/// macro.
-fn means_the_same_in_the_file(shader: &Shader, parts: &Parts, name: &dyn Fn(&str) -> String) -> bool {
+/// Why the file's text of the form may not be what was proved, which is expanded text: a word that the form adds is a macro.
+fn may_change(shader: &Shader, parts: &Parts, name: &dyn Fn(&str) -> String) -> Option<String> {
     let nothing = |span: Option<Span>| span.map(|_| String::new());
     let own = Texts {
         object: nothing(parts.object),
@@ -294,5 +292,5 @@ fn means_the_same_in_the_file(shader: &Shader, parts: &Parts, name: &dyn Fn(&str
     };
     let unit = Unit::of(shader);
     let form = form(parts, &own, true, name);
-    !unit.may_change(shader, words(form.as_bytes()))
+    unit.may_change(shader, words(form.as_bytes()))
 }

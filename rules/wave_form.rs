@@ -60,7 +60,7 @@ impl NoFix {
     /// What is said where a fix might be looked for.
     pub fn note(&self) -> String {
         let reason = match self {
-            NoFix::NoForm => "no wave form is written for such a construct",
+            NoFix::NoForm => "none of the wave forms that are written fits its elements and arrays",
             NoFix::NotProved(reason) => reason,
             NoFix::HasOtherUses => "what comes after it depends on more than its result",
         };
@@ -74,9 +74,6 @@ pub(crate) const TOO_LONG: &str = "to prove one would take too long";
 /// Bytes of text that may be read for the proofs of what is offered for one kernel: where it calls what is not there, all
 /// of a unit is read for each.
 pub(crate) const MAX_TEXT: usize = 4_000_000;
-
-/// Said of a form one of whose words is a macro.
-pub(crate) const MACRO_IN_FORM: &str = "a macro, or `__LINE__`, would make something else of it";
 
 /// A replacement that is proved to leave the whole kernel's results as they were, at every wave size.
 pub(crate) struct Proved {
@@ -120,7 +117,9 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, N
     // Of a reduction even a form that is not proved may show that it has other uses.
     if !forms.is_empty() && found.kind != Kind::Reduction {
         proved_of_itself((context.shader, context.entry)).map_err(|reason| {
-            NoFix::because(format!("nothing is proved of the kernel as it stands: {reason}"))
+            NoFix::because(format!(
+                "no fix can be proved, as the results of the kernel itself are not fully known: {reason}"
+            ))
         })?;
     }
     let mut why_not = NoFix::NoForm;
@@ -195,8 +194,8 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
         .totals
         .as_ref()
         .map_or(0, |totals| totals.length.1 * words(found));
-    if !means_the_same_in_the_file(shader, &form) {
-        return Err(NoFix::because(MACRO_IN_FORM));
+    if let Some(why) = may_change(shader, &form) {
+        return Err(NoFix::because(why));
     }
     if own > 0 {
         fits(shader, slots.chain([own])).map_err(NoFix::because)?;
@@ -368,16 +367,18 @@ fn proof(runs: &[WaveRun], maps: &[LaneMap]) -> String {
     format!("proved of the fix: the kernel writes the same{up_to} at {sizes} ({names}){given}")
 }
 
-/// Whether the file's text of the form is what was proved. The proof is about expanded text, but the file's is expanded
+/// Why the file's text of the form may not be what was proved. The proof is about expanded text, but the file's is expanded
 /// once more: a macro with the name of anything the form spells (a fallback for `WavePrefixSum`, say) would change it.
 /// Names declared in a namespace would have to be qualified, which the form does not do.
-fn means_the_same_in_the_file(shader: &Shader, form: &WaveForm) -> bool {
+fn may_change(shader: &Shader, form: &WaveForm) -> Option<String> {
     let unit = Unit::of(shader);
-    let may_change = |text: &str| unit.may_change(shader, words(text.as_bytes()));
-    let has_namespaces = unit.is_expanded(shader, b"namespace");
+    if unit.is_expanded(shader, b"namespace") {
+        return Some("no form is written for files with namespaces".to_owned());
+    }
     let block = form.expanded.as_ref().unwrap_or(&form.block);
     let declaration = form.totals.as_ref().map(|totals| &totals.declaration);
-    !has_namespaces && !may_change(block) && !declaration.is_some_and(|text| may_change(text))
+    let mut texts = std::iter::once(block).chain(declaration);
+    texts.find_map(|text| unit.may_change(shader, words(text.as_bytes())))
 }
 
 /// The name of an array of single elements of the collective's type.

@@ -572,6 +572,45 @@ fn no_safe_fix_in_a_file_within_itself() {
     assert_eq!(is_safe(guarded), [Some(true)]);
 }
 
+/// Which file a build reads, and under which name it declares something, an `#if` may choose by way of a macro.
+#[test]
+fn no_safe_fix_beside_what_a_macro_includes_or_names() {
+    struct Empty;
+    impl Includes for Empty {
+        fn resolve(&self, _: &str, path: &str, _: bool) -> Option<SourceFile> {
+            Some(SourceFile {
+                path: path.to_owned(),
+                text: b"\n"[..].into(),
+            })
+        }
+    }
+    let is_safe = |before: &str| {
+        let text = ladder(before, "groupshared uint g[64];");
+        let (shader, _) = shaderlint_hlsl::read("test.hlsl", text.as_bytes(), &[], &Empty);
+        let findings = check_shader(&shader, RULES, &Settings::default()).findings;
+        assert_eq!(findings.len(), 1, "{text}");
+        let fix = findings.into_iter().find_map(|finding| finding.fix);
+        fix.expect("a fix").safety == Safety::Safe
+    };
+    let chosen = |asks: &str| format!("{asks}\n#define H \"a.h\"\n#else\n#define H \"b.h\"\n#endif\n");
+    for before in [
+        format!("{}#include H\n", chosen("#ifdef X")),
+        format!("{}#define NAME H\n#include NAME\n", chosen("#if X == 3")),
+        "#ifndef H\n#define H \"a.h\"\n#endif\n#include H\n".to_owned(),
+        "#ifndef FN\n#define FN Helper\n#endif\nuint FN(uint a) { return a; }\n".to_owned(),
+        "#ifndef T\n#define T Word\n#endif\ntypedef uint T;\n".to_owned(),
+    ] {
+        assert!(!is_safe(&before), "{before}");
+    }
+    for before in [
+        "#define H \"a.h\"\n#include H\n",
+        "#define FN Helper\nuint FN(uint a) { return a; }\n",
+        "#ifndef SCALE\n#define SCALE Size\n#endif\nstatic const uint Size = 3;\nuint Other() { return SCALE; }\n",
+    ] {
+        assert!(is_safe(before), "{before}");
+    }
+}
+
 /// D3D12 gives the group of a mesh shader 28 KiB.
 #[test]
 fn totals_fit_into_what_a_stage_has() {

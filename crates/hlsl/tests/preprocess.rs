@@ -136,6 +136,9 @@ fn directives_among_arguments() {
 fn lines_and_files() {
     check("__LINE__\n\\\n__LINE__ __FILE__", "1\n3 \"main.hlsl\"");
     check("#define L __LINE__\n\nL", "\n3");
+    check("#line 55\n__LINE__\n__LINE__", "55\n56");
+    check("#define AT 10\n#line AT \"other.hlsl\"\n__LINE__", "10");
+    check("# 7 \"other.hlsl\"\n__LINE__", "7");
     check("#if __LINE__ == 1\nyes\n#endif", "yes\n");
 }
 

@@ -43,7 +43,7 @@ impl Machine<'_> {
         if effects.barrier
             && (self.state.active != self.state.alive || self.state.guard.uniform(self.state.alive).is_none())
         {
-            return Self::stop("a barrier that not every thread may reach", span);
+            return Self::stop("it is not known whether every thread reaches a barrier", span);
         }
         if effects.touches_shared() && self.may_hold_supposed(statements, span) {
             return Self::stop("a supposed barrier in a loop that is not followed", span);

@@ -315,7 +315,7 @@ impl<'a> Machine<'a> {
                 self.state.since = Some(Rc::new(self.point(span)));
                 return Ok(());
             }
-            return Self::stop("a barrier that not every thread may reach", span);
+            return Self::stop("it is not known whether every thread reaches a barrier", span);
         };
         self.pass_barrier(orders_device, &guard);
         if orders_shared {

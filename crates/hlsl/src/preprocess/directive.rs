@@ -81,8 +81,10 @@ impl Unit<'_> {
                 self.problem(format!("`#error`: {}", text.trim()), Some(place));
                 self.is_refused = true;
             }
-            // The last is a line marker, which gives a number.
-            b"line" | b"warning" | b"ident" | [b'0'..=b'9', ..] => {}
+            b"line" => self.set_line(&source, line),
+            // A line marker.
+            [b'0'..=b'9', ..] => self.set_line_to(&source, line, keyword),
+            b"warning" | b"ident" => {}
             _ if keyword.is_empty() && lex::space(rest, 0, true).end == rest.len() => {}
             _ => {
                 let place = source.place(line.hash, line.end);
@@ -92,6 +94,30 @@ impl Unit<'_> {
                 };
                 self.problem(message, Some(place));
             }
+        }
+    }
+
+    /// `#line NUMBER`, which may be a macro.
+    fn set_line(&mut self, source: &SourceText, line: Line) {
+        let tokens = self.tokens_of(source, line);
+        if let Ok(tokens) = self.expand_list(tokens, line.hash, false)
+            && let Some(number) = tokens.first()
+        {
+            let number = self.names.text(number.symbol).to_vec();
+            self.set_line_to(source, line, &number);
+        }
+    }
+
+    /// The line behind this one is the one of that number.
+    fn set_line_to(&mut self, source: &SourceText, line: Line, number: &[u8]) {
+        let number = std::str::from_utf8(number)
+            .ok()
+            .and_then(|digits| digits.parse::<u32>().ok());
+        let behind = source.line(source.file_start(line.end)) + 1;
+        if let Some(shift) =
+            number.and_then(|number| Some(isize::try_from(number).ok()? - isize::try_from(behind).ok()?))
+        {
+            self.frame.line_shift = shift;
         }
     }
 

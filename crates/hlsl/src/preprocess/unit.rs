@@ -22,6 +22,8 @@ pub(super) struct Frame {
     pub at: usize,
     /// The `#if`s that are open.
     pub conditions: Vec<Condition>,
+    /// What `__LINE__` is beyond the number of a line, after a `#line`.
+    pub line_shift: isize,
 }
 
 /// An `#if` that is open.
@@ -96,6 +98,7 @@ impl<'a> Unit<'a> {
                 inclusion: 0,
                 at: 0,
                 conditions: Vec::new(),
+                line_shift: 0,
             },
             parents: Vec::new(),
             included: None,
@@ -227,6 +230,7 @@ impl<'a> Unit<'a> {
             inclusion: self.out.include(file, self.frame.inclusion, place),
             source,
             conditions: Vec::new(),
+            line_shift: 0,
         })
     }
 
@@ -279,8 +283,10 @@ impl<'a> Unit<'a> {
             .map_or("", |file| &file.path)
     }
 
+    /// What `__LINE__` is there.
     pub fn line_of_call(&self) -> usize {
-        self.frame.source.line(self.call_start)
+        let line = self.frame.source.line(self.call_start);
+        line.saturating_add_signed(self.frame.line_shift)
     }
 
     /// Sets the place that `__LINE__` and problems of an expansion mean.

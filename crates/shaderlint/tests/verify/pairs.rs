@@ -436,6 +436,22 @@ fn a_verdict_names_the_macros_that_builds_may_set_otherwise() {
     assert_eq!(verdict("", version, &["--hlsl-version", "2021"]), "");
 }
 
+/// What nothing was written to may be any word, in each kernel another one.
+#[test]
+fn what_reads_unwritten_memory_is_not_called_different() {
+    let kernel = |more: &str| {
+        copying(
+            &format!("{BUFFERS} groupshared uint g[64];"),
+            "",
+            &format!("Y[id.x] = g[gi] + {more};"),
+        )
+    };
+    let said = of_two("unwritten", [&kernel("1"), &kernel("2")], &[]);
+    assert!(said.starts_with("1 Main: not proved"), "{said}");
+    let said = of_two("unwritten", [&kernel("1"), &kernel("1")], &[]);
+    assert!(said.starts_with("0 Main: proved equal"), "{said}");
+}
+
 #[test]
 fn what_a_loop_leaves_is_decided_by_the_version_of_hlsl() {
     let kernel = |name: &str| {

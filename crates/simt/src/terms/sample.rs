@@ -356,11 +356,13 @@ impl<'t> Sample<'t> {
             return given(self.terms.name(name), &words, component);
         }
         // An input, or an operation that is not evaluated: some function of its arguments.
-        self.guessed |= self.given.is_some()
-            || !matches!(
-                op,
-                Op::Load { .. } | Op::Uniform { .. } | Op::VolatileLoad { .. } | Op::Uninitialised { .. }
-            );
+        // Of two reads of what nothing was written to each may find any word.
+        let is_input = match op {
+            Op::Load { .. } | Op::Uniform { .. } | Op::VolatileLoad { .. } => true,
+            Op::Uninitialised { .. } => !self.strict,
+            _ => false,
+        };
+        self.guessed |= self.given.is_some() || !is_input;
         let input = match op {
             Op::Load { resource: name, .. }
             | Op::VolatileLoad { resource: name, .. }
