@@ -334,7 +334,7 @@ fn without_a_fix_the_reason_is_said() {
         "",
         "if (Src[gi] > 0)\n{\nuint s;\nInterlockedAdd(Counters[0], 1, s);\nOut[s] = 1;\n}\nelse\n{\nInterlockedAdd(Counters[1], 1);\n}",
     );
-    let used = "no automatic fix: Counters is used in other ways as well, and it was not shown that the order of these and the atomics makes no difference";
+    let used = "no automatic fix: it was not shown that one atomic for each wave leaves in Counters what these and its other uses leave";
     assert!(counted.contains(used), "{counted}");
     let fenced = of_eight(
         "",

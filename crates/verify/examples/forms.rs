@@ -119,8 +119,16 @@ fn same(device: &Device, kernels: [&Lowered; 2]) -> Result<(), Failure> {
     let inputs = make_inputs(&kernels, groups, &InputPlan::default());
     let [first, second] = kernels.map(|kernel| run(device, kernel, &inputs, groups, Mode::Checked));
     let (first, second) = (first?, second?);
-    let unordered = std::collections::BTreeSet::new();
-    let comparison = compare(&kernels, &inputs, &first, &second, Tolerance::Exact, &unordered);
+    let nothing = std::collections::BTreeSet::new();
+    let comparison = compare(
+        &kernels,
+        &inputs,
+        &first,
+        &second,
+        Tolerance::Exact,
+        &nothing,
+        &nothing,
+    );
     if comparison.is_match() {
         Ok(())
     } else {
