@@ -93,20 +93,17 @@ impl Machine<'_> {
         let Some(order) = self.claims.as_mut().map(|claims| &mut claims.order) else {
             return;
         };
-        match resource {
-            Some(resource) => {
-                order.written.insert(resource);
-                if is_open {
-                    let first = *order.unordered.entry(resource).or_insert(order.shared_stores);
-                    if first < order.shared_stores {
-                        order.overwritten.insert(resource);
-                    }
+        if let Some(resource) = resource {
+            order.written.insert(resource);
+            if is_open {
+                let first = *order.unordered.entry(resource).or_insert(order.shared_stores);
+                if first < order.shared_stores {
+                    order.overwritten.insert(resource);
                 }
             }
-            None => {
-                order.is_spread |= is_open;
-                order.shared_stores += 1;
-            }
+        } else {
+            order.is_spread |= is_open;
+            order.shared_stores += 1;
         }
     }
 }

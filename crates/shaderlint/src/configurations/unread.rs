@@ -41,7 +41,7 @@ pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -
         let defining = read.iter().filter(is_defined).count();
         (1..read.len()).contains(&defining) && asked.by_name_alone.get(name.as_bytes()) == Some(&times())
     };
-    let names = asked.from_outside().into_iter();
+    let names = asked.settable().into_iter();
     names.filter(|name| !is_fixed(name) && !is_read(name)).collect()
 }
 
@@ -99,7 +99,7 @@ impl Asked {
     }
 
     /// The names that conditions ask for, by way of macros too, and that a build may give a value.
-    fn from_outside(&self) -> Vec<String> {
+    fn settable(&self) -> Vec<String> {
         let mut left: Vec<&[u8]> = self.words.iter().map(Vec::as_slice).collect();
         let mut seen: HashSet<&[u8]> = HashSet::new();
         let mut found = Vec::new();

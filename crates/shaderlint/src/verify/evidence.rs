@@ -262,15 +262,14 @@ pub(super) fn in_all(own: Verdict, InOthers { elsewhere, unread }: &InOthers) ->
             text: format!("{is_it} {configuration}; as the file stands, {}", own.text),
         };
     }
-    let mut text = own.text;
     let names: Vec<&str> = elsewhere.iter().map(|one| one.configuration.as_str()).collect();
-    if !names.is_empty() {
-        text.push_str(&format!("; also {}", names.join(", ")));
+    let also = (!names.is_empty()).then(|| format!("also {}", names.join(", ")));
+    let unread = some_of(unread).map(|names| format!("other values of {names} were not read"));
+    let parts: Vec<String> = std::iter::once(own.text).chain(also).chain(unread).collect();
+    Verdict {
+        text: parts.join("; "),
+        ..own
     }
-    if let Some(names) = some_of(unread) {
-        text.push_str(&format!("; other values of {names} were not read"));
-    }
-    Verdict { text, ..own }
 }
 
 /// The first of these names, and how many more there are.
