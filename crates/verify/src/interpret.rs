@@ -168,12 +168,12 @@ fn written(
     if is_unlike.get() {
         return None;
     }
-    Some(
-        counts
-            .into_iter()
-            .map(|count| written.by_ref().take(count).collect())
-            .collect(),
-    )
+    let of_case = |count| {
+        // All of them first: the groups of the next case come behind.
+        let groups: Vec<Option<Written>> = written.by_ref().take(count).collect();
+        groups.into_iter().collect()
+    };
+    Some(counts.into_iter().map(of_case).collect())
 }
 
 /// Which group writes an element is no matter: what all groups write is compared. Not all of a large dispatch are run:

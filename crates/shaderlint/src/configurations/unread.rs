@@ -12,6 +12,9 @@ use shaderlint_hlsl::{Definition, Directive, directives};
 use super::Configuration;
 use crate::scan::{is_part, times_named};
 
+/// Said of names that are in no text.
+const PASTED: &str = "macros that ## puts together";
+
 /// What files ask for and define.
 #[derive(Default)]
 struct Asked {
@@ -21,6 +24,8 @@ struct Asked {
     by_name_alone: HashMap<Vec<u8>, usize>,
     /// The words of all definitions of a name.
     bodies: HashMap<Vec<u8>, Vec<Vec<u8>>>,
+    /// Names whose definitions put others together.
+    pasting: HashSet<Vec<u8>>,
     /// Names that are defined whatever the conditions come to.
     fixed: HashSet<Vec<u8>>,
     guards: HashSet<Vec<u8>>,
@@ -82,8 +87,13 @@ impl Asked {
         }
         match (&line.keyword[..], all.split_first()) {
             (b"define", Some((name, body))) => {
-                let parameters = Definition::of(&line.argument).map(|definition| definition.parameters);
-                let parameters: Vec<&[u8]> = parameters.iter().flat_map(|text| words(text)).collect();
+                let definition = Definition::of(&line.argument);
+                let parameters = definition.iter().map(|definition| &definition.parameters);
+                let parameters: Vec<&[u8]> = parameters.flat_map(|text| words(text)).collect();
+                let pastes = |one: &Definition| one.body.windows(2).any(|pair| pair == b"##");
+                if definition.as_ref().is_some_and(pastes) {
+                    self.pasting.insert(name.to_vec());
+                }
                 let body = body.iter().filter(|word| !parameters.contains(word));
                 self.bodies
                     .entry(name.to_vec())
@@ -109,6 +119,9 @@ impl Asked {
                 continue;
             }
             left.extend(self.bodies.get(word).into_iter().flatten().map(Vec::as_slice));
+            if self.pasting.contains(word) {
+                found.push(PASTED.to_owned());
+            }
             if !self.fixed.contains(word) && !self.guards.contains(word) {
                 found.push(String::from_utf8_lossy(word).into_owned());
             }

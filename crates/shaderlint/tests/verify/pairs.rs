@@ -416,6 +416,11 @@ fn a_verdict_names_the_macros_that_builds_may_set_otherwise() {
             "__HLSL_VERSION",
         ),
         ("", "Y[id.x] = 1;\n#if !defined(X)\nY[id.x] = 2;\n#endif", "X"),
+        (
+            "#define HAS(x) HAS_##x",
+            "Y[id.x] = 1;\n#if HAS(MODE)\nY[id.x] = 2;\n#endif",
+            "HAS_, MODE, macros that ## puts together",
+        ),
     ] {
         let names = if names.is_empty() {
             String::new()
@@ -450,6 +455,15 @@ fn what_reads_unwritten_memory_is_not_called_different() {
     assert!(said.starts_with("1 Main: not proved"), "{said}");
     let said = of_two("unwritten", [&kernel("1"), &kernel("1")], &[]);
     assert!(said.starts_with("0 Main: proved equal"), "{said}");
+}
+
+/// Of a case in which a group is not followed nothing is known, and of the next one all is.
+#[test]
+fn groups_that_are_not_interpreted_are_not_taken_for_silent() {
+    let body = "uint q = asuint(asfloat(X[id.x]) - asfloat(X[id.x])); Y[id.x] = (q & 1) >> 1;";
+    let texts = [copying(BUFFERS, "", body), copying(BUFFERS, "", "Y[id.x] = 0;")];
+    let said = of_two("not-followed", [&texts[0], &texts[1]], &[]);
+    assert!(said.starts_with("1 Main: not proved"), "{said}");
 }
 
 #[test]
