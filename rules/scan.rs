@@ -283,8 +283,13 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     } else {
         ""
     };
+    // An expression has other values in other passes of a loop around it.
+    let ends = match scan.output {
+        Elements::Expression { .. } => "is at first",
+        _ => "ends as",
+    };
     format!(
-        "proved: {output} ends as {combined}{modulo}{for_all}{afresh}, {freely}{up_to}{given}{instances}{apart}"
+        "proved: {output} {ends} {combined}{modulo}{for_all}{afresh}, {freely}{up_to}{given}{instances}{apart}"
     )
 }
 

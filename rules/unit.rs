@@ -195,17 +195,29 @@ impl Unit {
             None if is_type_name(name) => may_be_a_type,
             None => return false,
         };
-        let occurrences = self.plain.iter().flat_map(|text| {
-            memmem::find_iter(text, name).map(move |at| (&text[..at], &text[at + name.len()..]))
-        });
-        let is_word = |(before, behind): &(&[u8], &[u8])| {
-            !before.last().is_some_and(|byte| is_part(*byte))
-                && !behind.first().is_some_and(|byte| is_part(*byte))
+        // What is another name for it declares it only where that is declared.
+        let declares = |before: &[u8], behind: &[u8]| match alias(before, behind) {
+            Some(alias) => self
+                .occurrences(alias)
+                .any(|(before, behind)| !is_asked_for(before) && is_redeclared(before, behind)),
+            None => is_redeclared(before, behind),
         };
-        let mut occurrences = occurrences.filter(is_word);
         self.declares(shader, name)
             || intrinsic.is_some() && self.may_be_pasted(name)
-            || occurrences.any(|(before, behind)| is_redeclared(before, behind))
+            || self
+                .occurrences(name)
+                .any(|(before, behind)| declares(before, behind))
+    }
+
+    /// Where a word stands in the files: what is before it, and behind it.
+    fn occurrences<'u>(&'u self, name: &'u [u8]) -> impl Iterator<Item = (&'u [u8], &'u [u8])> {
+        let found = self.plain.iter().flat_map(move |text| {
+            memmem::find_iter(text, name).map(move |at| (&text[..at], &text[at + name.len()..]))
+        });
+        found.filter(|(before, behind)| {
+            !before.last().is_some_and(|byte| is_part(*byte))
+                && !behind.first().is_some_and(|byte| is_part(*byte))
+        })
     }
 
     /// Whether `##` may put this word together of words of the files.
@@ -479,6 +491,31 @@ const DECLARING: [&[u8]; 7] = [
     b"using",
 ];
 
+/// The macro whose whole body is what stands between these texts.
+fn alias<'t>(before: &'t [u8], behind: &[u8]) -> Option<&'t [u8]> {
+    let line = before.rsplit(|byte| *byte == b'\n').next()?;
+    let rest = behind.split(|byte| *byte == b'\n').next()?;
+    let mut named = words(line);
+    let is_one = line.trim_ascii_start().starts_with(b"#")
+        && named.next() == Some(b"define")
+        && rest.trim_ascii().is_empty()
+        && line
+            .iter()
+            .all(|byte| is_part(*byte) || byte.is_ascii_whitespace() || *byte == b'#');
+    let name = named.next()?;
+    (is_one && named.next().is_none()).then_some(name)
+}
+
+/// Whether a word behind this text is the name that a directive asks for, defines or forgets.
+fn is_asked_for(before: &[u8]) -> bool {
+    let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    let mut named = words(line);
+    let directive = named.next();
+    line.trim_ascii_start().starts_with(b"#")
+        && matches!(directive, Some(b"define" | b"undef" | b"ifdef" | b"ifndef"))
+        && named.next().is_none()
+}
+
 /// Whether a word between these texts may be a function's name, or anything but the call of an intrinsic. A method that is
 /// called so is declared somewhere else.
 fn may_be_a_function(before: &[u8], behind: &[u8]) -> bool {
@@ -524,12 +561,27 @@ fn may_be_a_type(before: &[u8], behind: &[u8]) -> bool {
             | b"else"
     );
     let is_assigned = behind.first() == Some(&b'=') && behind.get(1) != Some(&b'=');
-    DECLARING.contains(&word)
-        || matches!(before.last(), Some(b'.'))
-        || is_assigned
-        || !is_qualifier && matches!(behind.first(), Some(b';' | b',' | b')' | b'[' | b'}' | b':'))
-        || matches!(before.last(), Some(b'{')) && matches!(behind.first(), Some(b',' | b'}'))
-        || matches!(before.last(), Some(b',')) && matches!(behind.first(), Some(b'}'))
+    // A cast stands behind no word; what does is given to a macro.
+    let is_given = || {
+        let callee = before
+            .split_last()
+            .map_or(&[][..], |(_, rest)| last_word(rest.trim_ascii_end()));
+        !matches!(callee, b"" | b"return" | b"else" | b"case" | b"sizeof")
+    };
+    let next = behind.first().copied().unwrap_or(b' ');
+    let is_declared = match before.last() {
+        Some(b'.') => true,
+        // `typedef vector<float, 2> uint2;`, or a comparison.
+        Some(b'>') => matches!(next, b';' | b',' | b'[' | b'(' | b':'),
+        // `typedef struct { … } uint2;`
+        Some(b'}') => matches!(next, b';' | b',' | b'['),
+        // `typedef float A, uint2;`, `enum { A, uint2 }`, `DECLARE(A, uint2)`
+        Some(b',') => matches!(next, b';' | b',' | b'[' | b')' | b'}'),
+        Some(b'{') => matches!(next, b',' | b'}'),
+        Some(b'(') => next == b',' || next == b')' && is_given(),
+        _ => !is_qualifier && matches!(next, b';' | b',' | b')' | b'[' | b'}' | b':' | b'('),
+    };
+    DECLARING.contains(&word) || is_assigned || is_declared
 }
 
 fn is_part(byte: u8) -> bool {

@@ -526,6 +526,15 @@ fn no_fix_names_what_the_file_declares_anew() {
         "uint WaveGetLaneCount() { return 4; }\n",
         "#ifdef X\nstruct uint2 { uint a; };\n#endif\n",
         "enum { uint2 };\n",
+        "#ifdef X\ntypedef vector<float, 2> uint2;\n#endif\n",
+        "#ifdef X\ntypedef float Other, uint2;\n#endif\n",
+        "#ifdef X\ntypedef struct { float q; } uint2;\n#endif\n",
+        "#ifdef X\nuint uint2(uint x, uint y) { return x; }\n#endif\n",
+        "#ifdef X\ntemplate<typename T> T uint2(T x, T y) { return x; }\n#endif\n",
+        "#define NAMED(a) typedef float a;\n#ifdef X\nNAMED(uint2)\n#endif\n",
+        "#define NAMED(n, a) typedef float a;\n#ifdef X\nNAMED(1, uint2)\n#endif\n",
+        "#define NAMED uint2\n#ifdef X\ntypedef float NAMED;\n#endif\n",
+        "#define NAMED WaveGetLaneCount\n#ifdef X\nuint NAMED() { return 4; }\n#endif\n",
         "enum E { Other, WaveGetLaneCount };\n",
         "cbuffer C { uint WaveGetLaneCount; };\n",
         "template<typename T> struct WavePrefixSum { T a; };\n",
@@ -541,6 +550,15 @@ fn no_fix_names_what_the_file_declares_anew() {
         let findings = lint(of_pairs(before).as_bytes());
         assert_eq!(findings.len(), 1, "{before}");
         assert!(findings.iter().all(|finding| finding.fix.is_none()), "{before}");
+    }
+    // Other names for them, types in their places, and casts.
+    for before in [
+        "#define uvec2 uint2\nuvec2 Both(uint2 a, vector<uint, 2> b) { return (uint2)a + uint2(b.x, 1); }\n",
+        "#define Barrier GroupMemoryBarrierWithGroupSync\nvoid Wait() { Barrier(); }\n",
+        "Buffer<uint2> Pairs;\nstatic const uint2 Some[2] = { uint2(1, 2), uint2(3, 4) };\n",
+    ] {
+        let findings = lint(of_pairs(before).as_bytes());
+        assert!(findings.iter().any(|finding| finding.fix.is_some()), "{before}");
     }
 }
 
