@@ -83,11 +83,12 @@ impl Files {
         path.is_ok_and(|path| lock(&self.fence).iter().any(|folder| path.starts_with(folder)))
     }
 
-    /// Says that the file at `path` is looked at, whatever it is called.
+    /// Whether [`Files::look_at`] was told of the file at `path`.
     pub fn is_named(&self, path: &Path) -> bool {
         lock(&self.mentions).is_named(path)
     }
 
+    /// Says that the file at `path` is looked at, whatever it is called.
     pub fn look_at(&self, path: &Path) {
         lock(&self.mentions).look_at(path);
     }

@@ -19,9 +19,9 @@ pub struct Analysis {
     pub group_size: [u32; 3],
     pub collectives: Vec<Collective>,
     pub races: Vec<Race>,
-    /// Two places, in their order, at which threads may access one cell between two barriers, one of them to write it: those
-    /// of `races`, and those of which nobody knows whether the cell, the values or the conditions make them one. Of an
-    /// access anywhere in an array that others write to it is the place twice.
+    /// Pairs of places, each in text order, at which two threads may access one cell between two barriers, at least one of
+    /// them writing. It holds the pairs of `races`, and pairs whose cells, values or conditions the run does not know. An
+    /// access at an unknown index of an array that others write stands twice in its pair.
     pub unsettled: FxHashSet<(Span, Span)>,
     /// Barriers that some threads reach and others do not; one a barrier.
     pub divergences: Vec<Divergence>,

@@ -25,8 +25,8 @@ pub(crate) struct Order {
     is_spread: bool,
 }
 
-/// Resources by name, of which an entry point leaves other things from one run to the next: which thread finds what is open.
-/// More than are so may be named.
+/// The names of resources whose contents differ from one run of an entry point to the next, as nothing fixes which thread an
+/// atomic serves first. It may name more resources than do differ.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unordered {
     /// Their elements come in another order or at other places. Compared as sets of elements they should still be the same.

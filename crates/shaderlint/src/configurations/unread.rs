@@ -1,9 +1,9 @@
 //! Macros that a build may set otherwise than the configurations that were read do.
 //!
-//! What a build compiles depends on a macro from outside where a condition asks for it and no `#define` stands that every
-//! build meets. A macro of which only matters whether it is defined is read in full once some configuration defines it and
-//! another one does not; of any other one there are always further values. More macros may be named than matter, never
-//! fewer, but for those that no condition asks for: a build that sets those changes the text itself.
+//! A build can change what a file compiles to by a macro if a condition tests that macro and no unconditional `#define` sets
+//! it. If conditions test only whether the macro is defined, two configurations, one with it and one without, cover it. Every
+//! other macro always has further values. This module may name more macros than matter, never fewer, but for those that no
+//! condition tests: a build that sets those changes the text itself.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -31,8 +31,8 @@ struct Asked {
     guards: HashSet<Vec<u8>>,
 }
 
-/// The macros of which these configurations, the default one first, do not have every value. `is_fixed` tells of those that
-/// are the same in all builds, or of which all values are declared.
+/// The macros that have values which none of these configurations (the default one first) uses. `is_fixed` picks the macros
+/// that all builds set alike, or whose values are all declared.
 pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
     let mut files: BTreeMap<&str, &[u8]> = BTreeMap::new();
     for file in read.iter().flat_map(|one| &one.unit.sources.files) {

@@ -30,6 +30,7 @@ impl Mentions {
         self.named.insert(here(path));
     }
 
+    /// Whether somebody asked for the file at `path` by name.
     pub fn is_named(&self, path: &Path) -> bool {
         self.named.contains(&here(path))
     }
@@ -80,8 +81,8 @@ pub(crate) fn name_of(path: &Path) -> Option<String> {
 
 impl Files {
     /// The files of the workspace that may include one of this name, directly or not, by path from the root of the file
-    /// system: only names are looked at. Each with whether it, or what it includes, has the name; else there is an `#include`
-    /// whose macro may be defined elsewhere. `of_workspace` is asked once of each file.
+    /// system. This compares names alone. The flag says that the file, or one it includes, spells the name; where it does not,
+    /// the file has an `#include` whose macro may be defined elsewhere. Each file asks `of_workspace` once.
     pub fn mentioning(&self, file: &Path, of_workspace: &dyn OfWorkspace) -> BTreeMap<PathBuf, bool> {
         // Such as standard input is called.
         if name_of(file).is_none_or(|name| name.contains(['<', '>'])) {

@@ -19,7 +19,7 @@ pub(super) struct Evidence {
     pub proof: Proof,
     /// What is proved in the other configurations of the file that hold the kernel.
     pub elsewhere: Vec<Elsewhere>,
-    /// Macros that conditions ask for and of which a build may set other values than those that were read.
+    /// Macros that conditions test and that a build may set to values which no configuration here has.
     pub unread: Vec<String>,
     pub interpreter: Vec<Interpreted>,
     /// The dispatches that the interpreter and the devices compared.
