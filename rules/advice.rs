@@ -77,8 +77,13 @@ pub(crate) fn order(context: &Context<'_>, race: &Race) -> String {
         (true, true) => "which of the two values stays is undefined",
         _ => "whether the old value is read or the new one is undefined",
     };
+    let or = if first.is_write && second.is_write {
+        ", or they have to write to other elements"
+    } else {
+        ""
+    };
     format!(
-        "{undefined}: of {} and {}, one has to be over in all threads before the other begins",
+        "{undefined}: of {} and {}, one has to be over in all threads before the other begins{or}",
         at(first),
         at(second),
     )

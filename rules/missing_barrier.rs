@@ -46,9 +46,11 @@ pub(crate) enum NoBarrier {
 impl NoBarrier {
     pub fn text(&self) -> &str {
         match self {
-            NoBarrier::NoPlace { of_several: false } => "adding one barrier is not proved to end the race",
+            NoBarrier::NoPlace { of_several: false } => {
+                "no single barrier before the later access or a statement around it is proved to end the race"
+            }
             NoBarrier::NoPlace { of_several: true } => {
-                "adding one barrier is not proved to end any of these races"
+                "no single barrier before a later access or a statement around it is proved to end any of these races"
             }
             NoBarrier::Unfollowed => "the kernel was not run to its end",
             NoBarrier::TooMany => "more than 8 pairs of accesses race in this kernel",
@@ -218,6 +220,7 @@ fn places(context: &Context<'_>, races: &[&Race]) -> Vec<Candidate> {
             is_entry,
             &mut places,
         );
+        let innermost = places.last().map(|(at, _)| *at);
         // Before a statement that both accesses stand in, a barrier is before both, but in another pass or call.
         let is_one_run = race.first.around == race.second.around;
         places.retain(|(place, _)| {
@@ -232,7 +235,7 @@ fn places(context: &Context<'_>, races: &[&Race]) -> Vec<Candidate> {
             },
             at,
             is_passed_by_all,
-            title: if number == 0 {
+            title: if number == 0 && Some(at) == innermost {
                 "put the missing barrier before this statement".to_owned()
             } else {
                 format!(

@@ -5,10 +5,10 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
-use shaderlint_hlsl::{ExprKind, GlobalId, Local, Scalar, Shader, Type, expressions};
+use shaderlint_hlsl::{ExprKind, GlobalId, Local, LocalId, Scalar, Shader, Type, expressions};
 use shaderlint_linter::{At, Context, Edit, Fix, NO_FIX, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
-    Collective, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Operator, Outcome, WaveRun, compare,
+    Collective, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Obstacle, Operator, Outcome, WaveRun, compare,
     proved_of_itself,
 };
 
@@ -100,7 +100,7 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, N
     let rewrite = found
         .rewrite
         .as_ref()
-        .ok_or_else(|| not_replaceable(context, found))?;
+        .map_err(|obstacle| not_replaceable(context, found, *obstacle))?;
     let write = |totals: &str| {
         if found.kind == Kind::Reduction {
             wave_reduction::forms(context, found, rewrite, totals)
@@ -141,7 +141,7 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, N
 }
 
 /// Why no other statements can take the construct's place.
-fn not_replaceable(context: &Context<'_>, found: &Collective) -> NoFix {
+fn not_replaceable(context: &Context<'_>, found: &Collective, obstacle: Obstacle) -> NoFix {
     let (groups, loops): (Vec<&Instance>, Vec<&Instance>) = found
         .instances
         .iter()
@@ -160,7 +160,7 @@ fn not_replaceable(context: &Context<'_>, found: &Collective) -> NoFix {
                 "after the loop, `{name}` is the loop's variable before HLSL 2021 and another one since: pass -HV, or set \
                  `hlsl` in shaderlint.toml"
             ),
-            None => "no wave form is written that could take the place of these statements".to_owned(),
+            None => in_words(context.shader, found, obstacle),
         },
         [bound] => format!("the loop's bound {bound} is known at run time only"),
         bounds => format!(
@@ -168,6 +168,49 @@ fn not_replaceable(context: &Context<'_>, found: &Collective) -> NoFix {
             bounds.join(" and ")
         ),
     })
+}
+
+fn in_words(shader: &Shader, found: &Collective, obstacle: Obstacle) -> String {
+    let function = shader.functions.get(found.function.0 as usize);
+    let local = |local: LocalId| {
+        let local = function.and_then(|function| function.locals.get(local.0 as usize));
+        local.map_or("a variable", |local| &*local.name)
+    };
+    let global = |global: GlobalId| {
+        let global = shader.globals.get(global.0 as usize);
+        global.map_or("a variable", |global| &*global.name)
+    };
+    match obstacle {
+        Obstacle::Reversed => {
+            "no wave form is written for scans from the last element to the first".to_owned()
+        }
+        Obstacle::Segmented(length) => {
+            format!("no wave form is written for scans that start anew every {length} elements")
+        }
+        Obstacle::Halves => "no wave form is written for sums in halves of words".to_owned(),
+        Obstacle::ElementsPerThread => {
+            "wave forms of a scan are written for one or two elements a thread only".to_owned()
+        }
+        Obstacle::Declares(variable) => {
+            format!(
+                "`{}`, which these statements declare, is used after them",
+                local(variable)
+            )
+        }
+        Obstacle::NoPlace => {
+            "its result is a part of an expression, which a wave form would have to be written into"
+                .to_owned()
+        }
+        Obstacle::Leaves(variable) => format!(
+            "`{}`, which these statements leave, is used after them, and not one number in all threads",
+            local(variable)
+        ),
+        Obstacle::NoIndex => "no variable here holds the thread's number in its group".to_owned(),
+        Obstacle::MayLeave => "threads may return from among these statements".to_owned(),
+        Obstacle::Writes(written) => format!("these statements also write `{}`", global(written)),
+        Obstacle::Unfollowed => "one of these statements is an atomic or not followed".to_owned(),
+        Obstacle::SomeRuns => "it is proved of some of the kernel's runs only".to_owned(),
+    }
 }
 
 /// A variable that the construct declares in the header of a loop, and that is named behind it in some versions only.

@@ -3,7 +3,7 @@
 //! A fix is proved of a file as it is read by itself. Whoever includes the file compiles the same text with macros and
 //! beside functions of their own, and there it may be wrong: a group of 64 threads needs more wave totals than the 32
 //! that it was proved for. So a fix stays only if every file of the workspace that includes this one, whether or not it
-//! is to be looked at, bears it out in all of its readings ([`Reading::bears_out`]). Where one includes it only under
+//! is to be looked at, has nothing against it in any of its readings ([`Reading::objection`]). Where one includes it only under
 //! definitions that nobody tried, nothing is known, and there is no fix either.
 
 use std::cell::RefCell;
@@ -100,8 +100,9 @@ pub(crate) fn keep_what_all_includers_agree_on(looked: &mut Looked, text: &[u8],
                 !readings.iter().any(may_use)
             }
             Use::Read(readings) => {
-                if !readings.iter().all(|reading| reading.bears_out(finding, &is_it)) {
-                    finding.withdraw(&format!("{name} includes this file and uses it differently"));
+                let mut readings = readings.iter();
+                if let Some(why) = readings.find_map(|reading| reading.objection(finding, &name, &is_it)) {
+                    finding.withdraw(&why);
                 }
                 true
             }

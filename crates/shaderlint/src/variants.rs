@@ -10,7 +10,7 @@ use shaderlint_hlsl::{
     Exploration, FileId, FileSpan, Function, Inactive, Includes, Origins, Preprocessed, Problem, Shader,
     Sources, Span, Wanted, read_preprocessed,
 };
-use shaderlint_linter::{Diagnostic, FileEdit, Report, Settings, check_shader};
+use shaderlint_linter::{Diagnostic, FileEdit, NO_FIX, Report, Settings, check_shader};
 use shaderlint_rules::RULES;
 
 use crate::config::{Definition, Project};
@@ -92,13 +92,16 @@ impl Reading {
         numbers.any(|file| self.report.used.contains(&FileSpan { file, ..comment }))
     }
 
-    /// Whether this reading of a file that includes that one bears out a fix there: it comes to the very same, or takes
-    /// in nothing of what is between the first and the last place of the fix. What it takes in twice may differ in the
-    /// second.
-    pub fn bears_out(&self, finding: &Diagnostic, is_it: &dyn Fn(&str) -> bool) -> bool {
-        let (Some(fix), Some((text, origins))) = (&finding.fix, &self.expanded) else {
-            return true;
-        };
+    /// What this reading of the file `name`, which includes that one, has against a fix there. It has nothing against one
+    /// that it comes to as well, or where it takes in nothing of what is between the first and the last place of the fix.
+    /// What it takes in twice may differ in the second.
+    pub fn objection(
+        &self,
+        finding: &Diagnostic,
+        name: &str,
+        is_it: &dyn Fn(&str) -> bool,
+    ) -> Option<String> {
+        let (fix, (text, origins)) = finding.fix.as_ref().zip(self.expanded.as_ref())?;
         let places = fix.edits.iter().map(|edit| edit.place);
         let places = places.chain(
             [finding.primary.place]
@@ -138,10 +141,22 @@ impl Reading {
                         .all(|(a, b)| place(a) == place(b) && a.text == b.text)
             })
         };
+        let reason = || {
+            let is_here = |other: &&Diagnostic| {
+                let (place, own) = (other.primary.place, finding.primary.place);
+                other.rule == finding.rule && numbers.contains(&place.file) && place.start == own.start
+            };
+            let other = self.report.findings.iter().find(is_here)?;
+            other.notes.iter().find_map(|note| note.strip_prefix(NO_FIX))
+        };
         match taken.sum() {
-            0 => true,
-            1 => self.report.findings.iter().any(is_same),
-            _ => false,
+            0 => None,
+            1 if self.report.findings.iter().any(is_same) => None,
+            1 => Some(match reason() {
+                Some(reason) => format!("where {name} includes this file, {reason}"),
+                None => format!("it is not proved where {name} includes this file"),
+            }),
+            _ => Some(format!("{name} includes these lines more than once")),
         }
     }
 }

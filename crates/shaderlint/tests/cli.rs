@@ -139,7 +139,7 @@ fn json_counts_characters_from_one() {
         "further accesses race here",
         "threads of one wave are not promised to run in lock-step",
         "help: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)",
-        "no automatic fix: adding one barrier is not proved to end the race"
+        "no automatic fix: no single barrier before the later access or a statement around it is proved to end the race"
       ],
       "fix": null
     }

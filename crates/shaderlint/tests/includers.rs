@@ -81,7 +81,8 @@ fn check(test: &str, files: &[(&str, &str)], arguments: &[&str], expected: &str)
 }
 
 const OFFERED: &str = "hand-rolled-reduction: a fix";
-const WITHHELD: &str = "hand-rolled-reduction: other.hlsl includes this file and uses it differently";
+const WITHHELD: &str = "hand-rolled-reduction: where other.hlsl includes this file, the fix does not hold for Other, which calls \
+     this function too";
 
 #[test]
 fn a_fix_stays_where_nobody_disagrees() {
@@ -123,7 +124,8 @@ fn a_fix_is_withheld_where_an_includer_disagrees() {
         "includers-guarded",
         &[("other.hlsl", &format!("#define NO_KERNEL\n{other}"))],
         &["sum.hlsl"],
-        WITHHELD,
+        "hand-rolled-reduction: where other.hlsl includes this file, the wave form could not be proved equal (waves of 4): \
+         threads 32 and 0 race on g_Sums[0]",
     );
     // Under what, nobody knows.
     check(
@@ -140,7 +142,7 @@ fn a_fix_is_withheld_where_an_includer_disagrees() {
             "#include \"sum.hlsl\"\n#define Sum Sum2\n#define Main Main2\n#define g_Sums g_Sums2\n#include \"sum.hlsl\"\n",
         )],
         &["sum.hlsl"],
-        WITHHELD,
+        "hand-rolled-reduction: other.hlsl includes these lines more than once",
     );
 }
 
@@ -188,7 +190,7 @@ fn an_includer_may_be_called_anything_and_name_the_file_by_a_macro() {
             ),
         ],
         &["sum.hlsl"],
-        "hand-rolled-reduction: a/other.hlsl includes this file and uses it differently",
+        &WITHHELD.replace("other.hlsl", "a/other.hlsl"),
     );
     check(
         "includers-variant-macro",
@@ -257,7 +259,7 @@ fn what_stands_between_may_be_hidden_ignored_or_elsewhere() {
             ),
         ],
         &["sum.hlsl"],
-        "hand-rolled-reduction: a/other.hlsl includes this file and uses it differently",
+        &WITHHELD.replace("other.hlsl", "a/other.hlsl"),
     );
 }
 

@@ -60,7 +60,8 @@ error[groupshared-race]: data race on g_Sum[1] (in variant large)
   = help: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6,
     read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then
     write (tried out: this race is gone then, and nothing else comes up)
-  = no automatic fix: adding one barrier is not proved to end the race
+  = no automatic fix: no single barrier before the later access or a statement
+    around it is proved to end the race
 
 1 finding in 1 file
 

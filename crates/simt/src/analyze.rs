@@ -6,7 +6,7 @@ use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
 
 use crate::bounds::{self, Bound};
 use crate::claim;
-use crate::finding::{Analysis, Collective, Instance, OutOfBounds, Race};
+use crate::finding::{Analysis, Collective, Instance, Obstacle, OutOfBounds, Race};
 use crate::leftover::withdraw_unused;
 use crate::machine::{BUDGET, FIRST_WORK, MAX_WORK, Machine, Read};
 use crate::missed::is_for_other_waves;
@@ -129,7 +129,7 @@ fn take_confirmed(analysis: &mut Analysis, mut found: Vec<Collective>, unordered
     found.retain(|found| analysis.collectives.iter().all(|known| !overlap(known, found)));
     for found in &mut found {
         found.is_amid_unordered_reads |= unordered.iter().any(|(array, ..)| found.arrays.contains(array));
-        found.rewrite = None;
+        found.rewrite = Err(Obstacle::SomeRuns);
     }
     analysis.collectives.append(&mut found);
 }
@@ -378,7 +378,7 @@ fn in_first_group(
     let first = Instance::first_group();
     for found in &mut analysis.collectives {
         found.instances.insert(0, first.clone());
-        found.rewrite = None;
+        found.rewrite = Err(Obstacle::SomeRuns);
     }
     for race in &mut analysis.races {
         race.given.insert(0, first.clone());
@@ -449,7 +449,7 @@ fn instances(
             if !found.is_empty() {
                 for collective in &mut found {
                     collective.instances.clone_from(&instances);
-                    collective.rewrite = None;
+                    collective.rewrite = Err(Obstacle::SomeRuns);
                 }
                 return found;
             }

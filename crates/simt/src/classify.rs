@@ -4,7 +4,7 @@ use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{GlobalId, Scalar, Span};
 
 use crate::atoms::Atoms;
-use crate::finding::{Collective, Elements, Kind, Shape};
+use crate::finding::{Collective, Elements, Kind, Obstacle, Shape};
 use crate::leftover::{Leftovers, Place, Places};
 use crate::machine::Machine;
 use crate::memory::Shared;
@@ -185,7 +185,7 @@ impl Machine<'_> {
             windows: Vec::new(),
             presumes: false,
             is_amid_unordered_reads: false,
-            rewrite: None,
+            rewrite: Err(Obstacle::ElementsPerThread),
             leftovers: Leftovers::default(),
         };
         if collective.kind != Kind::Reduction {
@@ -230,12 +230,18 @@ impl Machine<'_> {
             collective.leftovers.result = result;
         }
         // What wave forms can take the place of: a total, or a scan from the left of one or two elements a thread.
-        let is_plain = !collective.reversed
-            && collective.segment == collective.count
-            && [lanes, 2 * lanes].contains(&collective.count);
-        if half.is_none() && (is_plain || collective.kind == Kind::Reduction) {
-            collective.rewrite = self.rewrite(effects, &collective.output, several.also, span, watch.settled);
-        }
+        let is_scan = collective.kind != Kind::Reduction;
+        collective.rewrite = if half.is_some() {
+            Err(Obstacle::Halves)
+        } else if is_scan && collective.reversed {
+            Err(Obstacle::Reversed)
+        } else if is_scan && collective.segment != collective.count {
+            Err(Obstacle::Segmented(collective.segment))
+        } else if is_scan && ![lanes, 2 * lanes].contains(&collective.count) {
+            Err(Obstacle::ElementsPerThread)
+        } else {
+            self.rewrite(effects, &collective.output, several.also, span, watch.settled)
+        };
         Some(collective)
     }
 }

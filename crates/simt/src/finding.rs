@@ -97,8 +97,8 @@ pub struct Collective {
     /// A read of its arrays was taken to find anything, or comes after a barrier that only some inputs lead to: none is
     /// known to order it with all writes.
     pub is_amid_unordered_reads: bool,
-    /// Set where the construct can be replaced in place.
-    pub rewrite: Option<Rewrite>,
+    /// What code in its place has to know, or why there can be none.
+    pub rewrite: Result<Rewrite, Obstacle>,
     /// Of a reduction: the partial results that it leaves besides the total.
     pub(crate) leftovers: Leftovers,
 }
@@ -269,6 +269,35 @@ pub struct Rewrite {
     pub also: Vec<Elements>,
     /// Whether a barrier comes after the construct's last access to groupshared memory.
     pub ends_with_barrier: bool,
+}
+
+/// Why other code cannot take the place of a construct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// Of a scan: it runs from the last element to the first.
+    Reversed,
+    /// Of a scan: it starts anew after so many elements.
+    Segmented(u32),
+    /// Its elements are halves of words.
+    Halves,
+    /// Of a scan: it has neither one nor two elements for each thread.
+    ElementsPerThread,
+    /// A variable that it declares is named outside of it.
+    Declares(LocalId),
+    /// Its result is a part of an expression, or in a variable of its own.
+    NoPlace,
+    /// What it leaves in this variable is read later, and is not one number for all threads.
+    Leaves(LocalId),
+    /// No variable in scope holds the thread's index in its group.
+    NoIndex,
+    /// Threads may return inside it, or leave a loop around it.
+    MayLeave,
+    /// It writes a resource, or a static variable.
+    Writes(GlobalId),
+    /// It has an atomic, or a statement that cannot be followed.
+    Unfollowed,
+    /// It was proved of some of the kernel's runs, not of all.
+    SomeRuns,
 }
 
 /// A scan or a reduction that the lanes of each wave make of their registers by `WaveReadLaneAt`, proved for every input

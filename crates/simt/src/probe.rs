@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Shader, Span, Stmt};
 
 use crate::atoms::{Layouts, Twin};
-use crate::finding::{Collective, Elements, Kind};
+use crate::finding::{Collective, Elements, Kind, Obstacle};
 use crate::leftover::Places;
 use crate::machine::{MAX_WORK, Machine, Report, State};
 use crate::memory::Shared;
@@ -441,7 +441,7 @@ impl<'a> Machine<'a> {
                     continue;
                 }
                 // What may replace it in one run may not in another.
-                collective.rewrite = None;
+                collective.rewrite = Err(Obstacle::SomeRuns);
             }
             // A total inside a scan is a part of it; of two totals the inner one is wanted.
             let ended = tick(start.index + length);
@@ -575,8 +575,10 @@ impl<'a> Machine<'a> {
             if hands_on(of_one) {
                 found.leftovers.result = Places::default();
             }
-            if self.state.events != entry_events || !is_replaceable(&so_far) {
-                found.rewrite = None;
+            if let Some(obstacle) = obstacle_in(&so_far) {
+                found.rewrite = Err(obstacle);
+            } else if self.state.events != entry_events {
+                found.rewrite = Err(Obstacle::Unfollowed);
             }
             // A scan is more than the total it contains. What only moves a result is no part of making it.
             let news = best.as_ref().is_none_or(|(known, _)| {
@@ -621,11 +623,13 @@ fn is_of_one(output: &Elements) -> bool {
     matches!(output, Elements::OneRegister { .. } | Elements::Expression { .. })
 }
 
-/// Whether statements change nothing but groupshared memory and variables, so that other code can take their place.
-fn is_replaceable(effects: &Effects) -> bool {
-    !effects.leaves
-        && !effects.opaque
-        && effects.device_written.is_empty()
-        && !effects.handle_written
-        && effects.statics.is_empty()
+/// Other code can take the place of statements that change nothing but groupshared memory and variables.
+fn obstacle_in(effects: &Effects) -> Option<Obstacle> {
+    let mut written = effects.device_written.iter().chain(&effects.statics);
+    match written.next() {
+        Some(global) => Some(Obstacle::Writes(*global)),
+        None if effects.leaves => Some(Obstacle::MayLeave),
+        None if effects.opaque || effects.handle_written => Some(Obstacle::Unfollowed),
+        None => None,
+    }
 }

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{LocalId, Scalar, Span, Stmt, StmtKind, Type};
 
-use crate::finding::{Elements, Rewrite};
+use crate::finding::{Elements, Obstacle, Rewrite};
 use crate::machine::Machine;
 use crate::terms::column::Column;
 use crate::terms::value::Value;
 use crate::text::effects::Effects;
 
 impl Machine<'_> {
-    /// `None` where other code cannot take the place of the statements under `span`.
+    /// What code in the place of the statements under `span` has to know.
     pub fn rewrite(
         &mut self,
         effects: &Effects,
@@ -19,22 +19,23 @@ impl Machine<'_> {
         also: Vec<Elements>,
         span: Span,
         ends_with_barrier: bool,
-    ) -> Option<Rewrite> {
-        let function = self.function()?;
-        let body = function.body.as_ref()?;
+    ) -> Result<Rewrite, Obstacle> {
+        let function = self.function().ok_or(Obstacle::Unfollowed)?;
+        let body = function.body.as_deref().unwrap_or_default();
         let outside = self.effects.of_statements_outside(self.shader, body, span);
         let used_outside: BTreeSet<LocalId> = outside.read.union(&outside.written).copied().collect();
-        if effects.declared.iter().any(|local| used_outside.contains(local)) {
-            return None;
+        let mut declared = effects.declared.iter();
+        if let Some(local) = declared.find(|local| used_outside.contains(local)) {
+            return Err(Obstacle::Declares(*local));
         }
         // What a variable of the construct's own holds, nobody can be given.
         if let Elements::Register { local, .. } | Elements::OneRegister { local, .. } = output
             && effects.declared.contains(local)
         {
-            return None;
+            return Err(Obstacle::NoPlace);
         }
         if matches!(output, Elements::Expression { .. }) {
-            return None;
+            return Err(Obstacle::NoPlace);
         }
         let mut settled = Vec::new();
         for local in effects.written.difference(&effects.declared) {
@@ -53,19 +54,8 @@ impl Machine<'_> {
             if !used_outside.contains(local) || is_result(output) || also.iter().any(is_result) {
                 continue;
             }
-            let variable = function.locals.get(local.0 as usize)?;
-            let Type::Scalar(scalar) = variable.ty else {
-                return None;
-            };
-            let word = self
-                .state
-                .frame
-                .locals
-                .get(local.0 as usize)?
-                .first()?
-                .uniform(self.all)?
-                .known()?;
-            settled.push((*local, literal(scalar, word)?));
+            let value = self.value_left(*local).ok_or(Obstacle::Leaves(*local))?;
+            settled.push((*local, value));
         }
         let mut scope = Vec::new();
         scope.extend(function.parameters.iter().map(|parameter| parameter.local));
@@ -78,13 +68,24 @@ impl Machine<'_> {
         let lane = visible
             .filter(|(_, local)| !effects.written.contains(local))
             .filter_map(|(_, local)| self.lane_expression(*local))
-            .min_by_key(String::len)?;
-        Some(Rewrite {
+            .min_by_key(String::len)
+            .ok_or(Obstacle::NoIndex)?;
+        Ok(Rewrite {
             lane,
             settled,
             also,
             ends_with_barrier,
         })
+    }
+
+    /// The number that a variable has now in all threads, as HLSL text.
+    fn value_left(&self, local: LocalId) -> Option<String> {
+        let variable = self.function()?.locals.get(local.0 as usize)?;
+        let Type::Scalar(scalar) = variable.ty else {
+            return None;
+        };
+        let columns = self.state.frame.locals.get(local.0 as usize)?;
+        literal(scalar, columns.first()?.uniform(self.all)?.known()?)
     }
 
     /// How to write the thread's index within the group by this variable, if it holds it.

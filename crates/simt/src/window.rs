@@ -40,7 +40,7 @@ use shaderlint_hlsl::{
     statements,
 };
 
-use crate::finding::{Collective, Extent};
+use crate::finding::{Collective, Extent, Obstacle};
 use crate::machine::{Machine, Run};
 use crate::memory::Shared;
 use crate::place::{Components, Place, Root, outside};
@@ -518,7 +518,7 @@ impl<'a> Machine<'a> {
                 None => false,
             });
             collective.windows = used.iter().map(|window| window.extent(self.terms)).collect();
-            collective.rewrite = None;
+            collective.rewrite = Err(Obstacle::SomeRuns);
             holds && !used.is_empty()
         });
         found

@@ -21,7 +21,7 @@ fn found(step: &str) -> Vec<(Kind, Option<Half>, u32)> {
     let collectives = analyze(&shader, entry).collectives.into_iter();
     collectives
         .map(|found| {
-            assert!(found.half.is_none() || found.rewrite.is_none(), "{step}");
+            assert!(found.half.is_none() || found.rewrite.is_err(), "{step}");
             (found.kind, found.half, found.count)
         })
         .collect()

@@ -498,7 +498,7 @@ fn elements_counted_by_the_dispatch_are_those_of_its_first_group() {
             .collect()
     };
     assert_eq!(instances(0), [("SV_GroupID".to_owned(), 0)]);
-    assert!(found[0].rewrite.is_none());
+    assert!(found[0].rewrite.is_err());
 }
 
 /// Where the array begins is no matter to what the ladder is.

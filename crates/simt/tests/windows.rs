@@ -73,7 +73,7 @@ fn check(globals: &str, body: &str, expected: &[&str]) {
         found.push(format!(
             "{kind} {operator:?} {count} {shape:?} {input} -> {output}{instances}"
         ));
-        assert!(c.windows.is_empty() || c.rewrite.is_none());
+        assert!(c.windows.is_empty() || c.rewrite.is_err());
     }
     assert_eq!(found, expected, "{:?}\n{body}", analysis.stopped);
     assert!(analysis.races.is_empty(), "{:?}\n{body}", analysis.races);
