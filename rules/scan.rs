@@ -76,13 +76,13 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     notes.extend(of_macro(context, scan));
     notes.extend(wave_form::doubt(context, scan, fix.as_ref()).map(str::to_owned));
     notes.extend(why_not.map(|why_not| match why_not {
-        NoFix::NoForm if !has_prefix_intrinsic(scan.operator) => {
+        NoFix::NoForm(_) if !has_prefix_intrinsic(scan.operator) => {
             format!(
                 "{NO_FIX}no wave form is written for scans by {0}: there is no prefix intrinsic for {0}",
                 name(scan.operator)
             )
         }
-        NoFix::NoForm if context.has_rows() => {
+        NoFix::NoForm(_) if context.has_rows() => {
             wave_form::no_packing(context, &format!("such a scan of {} elements", scan.count))
         }
         why_not => why_not.note(),

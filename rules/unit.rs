@@ -8,7 +8,7 @@ use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shaderlint_hlsl::{
     Definition, Definitions, Directive, FileId, Intrinsic, Reach, Shader, Span, Storage, directives,
-    is_type_name,
+    include_guard, is_type_name,
 };
 
 /// The words of a unit's files and of its expanded text, and what they are.
@@ -197,9 +197,9 @@ impl Unit {
         };
         // What is another name for it declares it only where that is declared.
         let declares = |before: &[u8], behind: &[u8]| match alias(before, behind) {
-            Some(alias) => self
-                .occurrences(alias)
-                .any(|(before, behind)| !is_asked_for(before) && is_redeclared(before, behind)),
+            Some((alias, rest)) => self.occurrences(alias).any(|(before, behind)| {
+                !is_asked_for(before) && is_redeclared(before, if rest.is_empty() { behind } else { rest })
+            }),
             None => is_redeclared(before, behind),
         };
         self.declares(shader, name)
@@ -491,19 +491,22 @@ const DECLARING: [&[u8]; 7] = [
     b"using",
 ];
 
-/// The macro whose whole body is what stands between these texts.
-fn alias<'t>(before: &'t [u8], behind: &[u8]) -> Option<&'t [u8]> {
+/// The macro whose body begins with what stands between these texts, and the rest of the body: what stands before the macro's
+/// name stands before the word then.
+fn alias<'t>(before: &'t [u8], behind: &'t [u8]) -> Option<(&'t [u8], &'t [u8])> {
     let line = before.rsplit(|byte| *byte == b'\n').next()?;
     let rest = behind.split(|byte| *byte == b'\n').next()?;
-    let mut named = words(line);
-    let is_one = line.trim_ascii_start().starts_with(b"#")
-        && named.next() == Some(b"define")
-        && rest.trim_ascii().is_empty()
-        && line
-            .iter()
-            .all(|byte| is_part(*byte) || byte.is_ascii_whitespace() || *byte == b'#');
-    let name = named.next()?;
-    (is_one && named.next().is_none()).then_some(name)
+    let directive = line.trim_ascii_start().strip_prefix(b"#")?;
+    let define = directive.trim_ascii_start().strip_prefix(b"define")?;
+    let head = define.trim_ascii();
+    let end = head.iter().position(|byte| !is_part(*byte)).unwrap_or(head.len());
+    let (name, parameters) = head.split_at(end);
+    let is_head = match parameters {
+        [] => true,
+        [b'(', inner @ .., b')'] => !inner.iter().any(|byte| matches!(byte, b'(' | b')')),
+        _ => false,
+    };
+    (is_head && !name.is_empty()).then(|| (name, rest.trim_ascii()))
 }
 
 /// Whether a word behind this text is the name that a directive asks for, defines or forgets.
@@ -592,34 +595,23 @@ fn choices(shader: &Shader) -> Vec<Choice> {
     let mut choices = Vec::new();
     for (file, source) in shader.sources.files.iter().enumerate() {
         let lines = directives(&source.text);
+        let has_guard = include_guard(&source.text, &lines).is_some();
         let mut open = Vec::new();
-        for (number, line) in lines.iter().enumerate() {
+        for line in &lines {
             if line.keyword.starts_with(b"if") {
-                open.push((number, line.start as usize, false));
-            } else if line.keyword.starts_with(b"el") {
-                if let Some((.., has_other_arm)) = open.last_mut() {
-                    *has_other_arm = true;
-                }
+                open.push(line.start as usize);
             } else if line.keyword == b"endif"
-                && let Some((opened_by, start, has_other_arm)) = open.pop()
+                && let Some(start) = open.pop()
             {
-                let asks = lines.get(opened_by).filter(|line| line.keyword == b"ifndef");
-                let asked = asks.map(|line| line.argument.trim_ascii());
-                let defines = lines.get(opened_by + 1).filter(|line| line.keyword == b"define");
-                let defined = defines.map(|line| line.argument.trim_ascii());
                 choices.push(Choice {
                     file,
                     start,
                     end: line.end as usize,
-                    is_guard: opened_by == 0
-                        && !has_other_arm
-                        && number + 1 == lines.len()
-                        && asked == defined
-                        && asked.is_some(),
+                    is_guard: has_guard && open.is_empty(),
                 });
             }
         }
-        choices.extend(open.into_iter().map(|(_, start, _)| Choice {
+        choices.extend(open.into_iter().map(|start| Choice {
             file,
             start,
             end: source.text.len(),

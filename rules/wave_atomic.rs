@@ -13,12 +13,12 @@
 
 use shaderlint_hlsl::{Scalar, Shader, Span};
 use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
-use shaderlint_simt::{Claim, Found, Operator, Parts, Quantity, ToldBy, serves_alike};
+use shaderlint_simt::{Claim, Found, NotCombined, Operator, Parts, Quantity, serves_alike};
 
 use crate::unit::{Unit, words};
 use crate::wave_form::{AS_CONFIGURED, MAX_TEXT, TOO_LONG};
 use crate::written::{free, is_seen_from};
-use crate::{claim, configuration};
+use crate::{claim, configuration, witness};
 
 /// Atomics of an entry point for which forms are proved.
 const MAX_PROOFS: usize = 32;
@@ -41,24 +41,10 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
     {
         return Err(format!("nothing that was read declares `{name}`"));
     }
-    let parts = claim.parts.as_ref().ok_or_else(|| match claim.found {
-        _ if claim.operation.is_of_hidden_counter() => {
-            "a hidden counter cannot be moved by more than one: it needs a counter of its own".to_owned()
-        }
-        Found::Otherwise => {
-            "its old value decides something, or is used in a way that is not followed".to_owned()
-        }
-        _ => match claim.told_by {
-            Some(ToldBy::MemoryBarrier) => {
-                "by a memory barrier in the kernel a thread could tell when its atomic is made".to_owned()
-            }
-            Some(ToldBy::OtherUse) => format!(
-                "it was not shown that one atomic for each wave leaves in {} what these and its other uses leave",
-                claim::counters(context, claim)
-            ),
-            None => "it was not shown that one lane could make it for its wave in place".to_owned(),
-        },
-    })?;
+    let parts = claim
+        .parts
+        .as_ref()
+        .map_err(|why| not_combined(context, claim, *why))?;
     let before = context.analysis.claims.iter().take_while(|other| *other != claim);
     let proofs = before.count() + 1;
     let is_costly = proofs > MAX_PROOFS || shader.text.len().saturating_mul(proofs) > MAX_TEXT;
@@ -115,6 +101,40 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
     let (fixed, _) = fixed.ok_or_else(|| not_proved("the kernel is another one".to_owned()))?;
     serves_alike(shader, claim, &fixed).map_err(not_proved)?;
     Ok(fix)
+}
+
+/// Why one lane cannot make the atomic for its wave.
+fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> String {
+    if claim.operation.is_of_hidden_counter() {
+        return "a hidden counter moves by one for each call: a counter of its own could move by more"
+            .to_owned();
+    }
+    if claim.found == Found::Otherwise {
+        return "its old value decides something, or is used in a way that is not followed".to_owned();
+    }
+    let lines = |place: Span| witness::on_lines(context, &[place], claim.span);
+    match why {
+        NotCombined::Unfollowed => {
+            "not every run that makes this atomic was followed to its end with a known address".to_owned()
+        }
+        NotCombined::NotAStatement => "the call is no statement of its own".to_owned(),
+        NotCombined::Type => "the counter and the amount are not of one type, int or uint".to_owned(),
+        NotCombined::Operator => "no wave form is written for this operation".to_owned(),
+        NotCombined::OldValue => "its old value is used".to_owned(),
+        NotCombined::Cell => format!(
+            "what names {} may be another counter in another pass or call, or reads memory",
+            claim::counter(context, claim)
+        ),
+        NotCombined::MemoryBarrier(place) => format!(
+            "the memory barrier {} may let a thread see when its atomic is made",
+            lines(place)
+        ),
+        NotCombined::OtherUse(place) => format!(
+            "{} is also used {}, where a thread may see when its atomic is made",
+            claim::counters(context, claim),
+            lines(place)
+        ),
+    }
 }
 
 /// Said of a call whose text is not that of the file.

@@ -24,7 +24,7 @@ pub(crate) fn code(context: &Context<'_>, claim: &Claim) -> Option<(String, Shad
 }
 
 fn lines(context: &Context<'_>, claim: &Claim) -> Option<(Vec<String>, ShaderModel)> {
-    let parts = claim.parts.as_ref()?;
+    let parts = claim.parts.as_ref().ok()?;
     let index = parts.index?;
     let texts = wave_atomic::texts_of_file(context.shader, parts)?;
     let name = |wanted: &str| wave_atomic::free_name(context.shader, claim, wanted);

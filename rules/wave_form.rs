@@ -8,13 +8,14 @@
 use shaderlint_hlsl::{ExprKind, GlobalId, Local, LocalId, Scalar, Shader, Type, expressions};
 use shaderlint_linter::{At, Context, Edit, Fix, NO_FIX, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
-    Collective, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Obstacle, Operator, Outcome, WaveRun, compare,
-    proved_of_itself,
+    Collective, Elements, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Obstacle, Operator, Outcome, Rewrite,
+    WaveRun, compare, proved_of_itself,
 };
 
 use crate::configuration;
 use crate::totals::{Totals, fits, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, words};
+use crate::written::has_literal_size;
 use crate::{wave_reduction, wave_scan};
 
 /// The barrier that orders no more than groupshared memory.
@@ -44,8 +45,8 @@ pub(crate) struct WaveForm {
 /// Why there is no fix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoFix {
-    /// No form is written for such a construct.
-    NoForm,
+    /// No form is written for such a construct: its elements, or its arrays.
+    NoForm(String),
     /// There is one, and this is in its way.
     NotProved(String),
     /// What comes after the construct was seen to depend on more than its result.
@@ -60,16 +61,21 @@ impl NoFix {
     /// What is said where a fix might be looked for.
     pub fn note(&self) -> String {
         let reason = match self {
-            NoFix::NoForm => "none of the wave forms that are written fits its elements and arrays",
-            NoFix::NotProved(reason) => reason,
+            NoFix::NoForm(reason) | NoFix::NotProved(reason) => reason,
             NoFix::HasOtherUses => "what comes after it depends on more than its result",
         };
         format!("{NO_FIX}{reason}")
     }
 }
 
+/// Said where the array of the waves' totals has nowhere to be declared.
+const NO_PLACE: &str = "there is no place in this file to declare an array for the per-wave totals";
+
+/// Said where the fixed text does not read as the kernel that it was.
+const NOT_READ: &str = "the text with the wave form in it is not read as the same kernel";
+
 /// Said of a fix that it is not tried to prove.
-pub(crate) const TOO_LONG: &str = "to prove one would take too long";
+pub(crate) const TOO_LONG: &str = "proving a fix would take too long";
 
 /// Bytes of text that may be read for the proofs of what is offered for one kernel: where it calls what is not there, all
 /// of a unit is read for each.
@@ -85,7 +91,7 @@ pub(crate) struct Proved {
 pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, NoFix> {
     // Whether a reduction is told hangs on its proof.
     if !context.wants_fixes && found.kind != Kind::Reduction {
-        return Err(NoFix::NoForm);
+        return Err(NoFix::because("fixes are not wanted"));
     }
     if !found.beside.is_empty() {
         return Err(NoFix::because(
@@ -122,7 +128,7 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, N
             ))
         })?;
     }
-    let mut why_not = NoFix::NoForm;
+    let mut why_not = no_form(context, found, rewrite);
     for (number, form) in forms.into_iter().enumerate() {
         let wanted = form.totals.as_ref();
         if let Some(array) = wanted.and_then(|totals| totals_declared(context.shader, found, totals))
@@ -138,6 +144,34 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, N
         }
     }
     Err(why_not)
+}
+
+/// Why no form is written for the construct, if it is for none.
+fn no_form(context: &Context<'_>, found: &Collective, rewrite: &Rewrite) -> NoFix {
+    let places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
+    let is_component = |place: &Elements| match place {
+        Elements::Array { component, .. }
+        | Elements::Cell { component, .. }
+        | Elements::Register { component, .. }
+        | Elements::OneRegister { component, .. } => component.is_some(),
+        _ => false,
+    };
+    let function = context.function(found.function);
+    let settled = rewrite.settled.first().and_then(|(local, _)| {
+        let local = function?.locals.get(local.0 as usize)?;
+        Some(&*local.name)
+    });
+    NoFix::NoForm(match settled {
+        _ if places.into_iter().any(is_component) => {
+            "no wave form is written for components of vectors or structs".to_owned()
+        }
+        Some(left) if !has_literal_size(context) => {
+            format!(
+                "the group's size has a name, and the ladder leaves a number in `{left}` that may depend on it"
+            )
+        }
+        _ => "no wave form is written for elements and arrays like these".to_owned(),
+    })
 }
 
 /// Why no other statements can take the construct's place.
@@ -258,7 +292,7 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
     let mut edits = Vec::new();
     if let Some(Totals { declaration, length }) = form.totals {
         edits.push(Edit {
-            at: totals_place(shader, found).ok_or(NoFix::NoForm)?,
+            at: totals_place(shader, found).ok_or_else(|| NoFix::because(NO_PLACE))?,
             text: format!("{declaration}[{}];", length.0),
             expanded: Some(format!("{declaration}[{}];", length.1)),
         });
@@ -355,7 +389,7 @@ const MAX_STEPS: u64 = 4_000_000;
 /// first, and those that take the most runs would take the longest in vain.
 fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap]) -> Result<String, NoFix> {
     let fixed = fixed_shader(context.shader, context.entry, edits);
-    let (fixed, entry) = fixed.ok_or(NoFix::NoForm)?;
+    let (fixed, entry) = fixed.ok_or_else(|| NoFix::because(NOT_READ))?;
     let flagged = (context.shader, context.entry);
     let mut runs = Vec::new();
     for run in compare(flagged, (&fixed, entry), maps) {

@@ -51,7 +51,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     notes.extend(wave_form::doubt(context, reduction, fix.as_ref()).map(str::to_owned));
     let lacks_atomic = wave_reduction::atomic(reduction).is_none() && context.has_rows();
     notes.extend(why_not.map(|why_not| match why_not {
-        NoFix::NoForm if lacks_atomic => {
+        NoFix::NoForm(_) if lacks_atomic => {
             let (what, ty) = (scan::name(reduction.operator), reduction.element_name());
             wave_form::no_packing(context, &format!("the {what} of {ty}s"))
         }

@@ -273,6 +273,15 @@ fn no_fix_that_would_not_compile_or_mean_something_else() {
     assert!(!has_fix(&ladder("#define WavePrefixSum(x) (x)\n", array)));
     assert!(!has_fix(&ladder("# define WaveGetLaneCount() 32\n", array)));
     assert!(has_fix(&ladder("#define WavePrefix(x) (x)\n", array)));
+    // A macro that calls the barrier, and one under whose name a build may define it.
+    for sync in ["SYNC", "SYNC()", "SYNC(x)"] {
+        let calls = format!("#define {sync} GroupMemoryBarrierWithGroupSync();\n");
+        assert!(has_fix(&ladder(&calls, array)), "{sync}");
+        let defines = format!(
+            "#define {sync} GroupMemoryBarrierWithGroupSync()\n#ifdef X\nvoid {sync} {{ }}\n#endif\n"
+        );
+        assert!(!has_fix(&ladder(&defines, array)), "{sync}");
+    }
     // More than the 32 KiB there are.
     assert!(!has_fix(&ladder("", "groupshared uint g[8192];")));
     assert!(has_fix(&ladder("", "groupshared uint g[8176];")));
@@ -458,6 +467,8 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
         ),
         // A guard has no other arm.
         sized("#ifndef X\n#define X\n#define N 64\n#else\n#define N 32\n#endif"),
+        // What looks like a guard is none where text stands behind it: a build may give X another value.
+        with("#ifndef X\n#define X\n#endif\n", addition, "g[gi] += v; X"),
         // An intrinsic is one in one configuration only.
         ladder(
             "#ifdef X\nuint WavePrefixSum(uint a) { return a; }\n#endif\n",

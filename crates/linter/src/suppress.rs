@@ -1,6 +1,6 @@
 //! Comments that silence findings: `// shaderlint: allow(rule-id, rule-id): reason`.
 //!
-//! `allow` speaks for its own line, and where it stands alone for the next line that is more than a comment;
+//! `allow` speaks for its own line, and where it stands alone for the next line that holds code;
 //! `allow-file`, alone on its line, speaks for the whole file. Both name rules: there is no form for all of them, since
 //! that would silence what nobody has looked at.
 
@@ -65,11 +65,14 @@ pub fn suppressions(text: &[u8]) -> (Vec<Suppression>, Vec<Problem>) {
         lines.push(start..start + line.len());
     }
     let comments: Vec<Option<Comment>> = lines.iter().map(|line| comment(text, line)).collect();
-    // For each line the end of the next one, itself included, that is more than a comment.
+    // For each line the end of the next one, itself included, that holds code.
     let mut spoken_for = vec![None; lines.len()];
     let mut next = None;
     for ((line, comment), end) in lines.iter().zip(&comments).zip(&mut spoken_for).rev() {
-        if !comment.as_ref().is_some_and(|comment| comment.is_alone) {
+        let is_blank = text
+            .get(line.clone())
+            .is_some_and(|line| line.trim_ascii().is_empty());
+        if !is_blank && !comment.as_ref().is_some_and(|comment| comment.is_alone) {
             next = Some(line.end);
         }
         *end = next;

@@ -87,7 +87,14 @@ impl<'a> Configurations<'a> {
             kernels.partition(|variant| variant.defines.is_empty());
         let (choices, has_more) = choices(text, &unit, project);
         let (declared, is_cut) = declared(project, &of_kernels, &choices);
-        let given = declared.iter().flat_map(|one| one.over.iter().cloned()).collect();
+        let sets = keyword_sets(text);
+        // Also where no condition asks for a keyword: a build that has it may not have its name for something else.
+        let keywords = sets
+            .iter()
+            .flat_map(|KeywordSet(choices)| choices.iter().flatten());
+        let keywords = keywords.map(|keyword| (keyword.clone(), "1".to_owned()));
+        let of_declared = declared.iter().flat_map(|one| one.over.iter().cloned());
+        let given = of_declared.chain(keywords).collect();
         let configurations = Configurations {
             path,
             text,
@@ -99,7 +106,7 @@ impl<'a> Configurations<'a> {
             as_it_stands,
             of_kernels,
             given,
-            sets: keyword_sets(text),
+            sets,
         };
         let default = configurations.noted(String::new(), base, (unit, problems));
         (configurations, default)

@@ -15,8 +15,8 @@ use anyhow::Result;
 use shaderlint_hlsl::{Includes, SourceFile, decode};
 use shaderlint_linter::{Diagnostic, Rule, Settings, Verdict};
 
-use crate::config::{Project, here, shown};
-use crate::includes::{OfWorkspace, Search, is_same};
+use crate::config::{Definition, Project, here, shown};
+use crate::includes::{OfWorkspace, Search, is_same, name_of};
 use crate::lint::{Looked, Options, Role};
 use crate::scan;
 use crate::variants::{Reading, readings};
@@ -169,9 +169,17 @@ fn look(
     };
     let readings = readings(name, &own, &project, &search, &settings, role);
     let includes = readings.iter().any(|reading| !reading.numbers(is_it).is_empty());
+    let of_variants = project.variants.iter().flat_map(|variant| &variant.defines);
+    let given: Vec<Definition> = project.defines.iter().chain(of_variants).cloned().collect();
+    let file_name = name_of(path).unwrap_or_default();
+    let may_include = || {
+        readings
+            .iter()
+            .any(|reading| reading.may_include(&file_name, &given))
+    };
     Ok(if includes && !readings.iter().any(Reading::is_cut) {
         Use::Read(readings)
-    } else if includes || names_it || includes_it(false) {
+    } else if includes || names_it || includes_it(false) || may_include() {
         // One that names it may have it by a macro that other definitions make.
         Use::Unknown
     } else {

@@ -194,6 +194,11 @@ fn is_include(line: &Directive) -> bool {
     matches!(&line.keyword[..], b"include" | b"include_with_pragmas")
 }
 
+/// Whether a directive is an `#include` whose name is a macro.
+pub(crate) fn includes_by_macro(line: &Directive) -> bool {
+    is_include(line) && name_in(&String::from_utf8_lossy(&line.argument)).is_none()
+}
+
 /// The names in the `#include` lines, and whether in angle brackets; `None` for a name that is a macro.
 fn included(text: &[u8]) -> Vec<Option<(String, bool)>> {
     let lines = directives(text).into_iter().filter(is_include);

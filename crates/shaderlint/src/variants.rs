@@ -7,8 +7,8 @@ mod union;
 use std::collections::{HashMap, HashSet};
 
 use shaderlint_hlsl::{
-    Exploration, FileId, FileSpan, Function, Inactive, Includes, Origins, Preprocessed, Problem, Shader,
-    Sources, Span, Wanted, read_preprocessed,
+    Definitions, Exploration, FileId, FileSpan, Function, Inactive, Includes, Origins, Preprocessed, Problem,
+    Shader, Sources, Span, Wanted, directives, read_preprocessed,
 };
 use shaderlint_linter::{Diagnostic, FileEdit, NO_FIX, Report, Settings, check_shader};
 use shaderlint_rules::RULES;
@@ -90,6 +90,15 @@ impl Reading {
     pub fn uses(&self, comment: FileSpan, is_it: &dyn Fn(&str) -> bool) -> bool {
         let mut numbers = self.numbers(is_it).into_iter();
         numbers.any(|file| self.report.used.contains(&FileSpan { file, ..comment }))
+    }
+
+    /// Whether an `#include` with a macro may come to a file of this name under other definitions, be they `given`: words that
+    /// the macro may expand to make up the name.
+    pub fn may_include(&self, file_name: &str, given: &[Definition]) -> bool {
+        let definitions = Definitions::of(&self.sources, given);
+        let lines = self.sources.files.iter().flat_map(|file| directives(&file.text));
+        let mut by_macro = lines.filter(scan::includes_by_macro);
+        by_macro.any(|line| definitions.reach(&line.argument).may_spell(file_name))
     }
 
     /// What this reading of the file `name`, which includes that one, has against a fix there. It has nothing against one

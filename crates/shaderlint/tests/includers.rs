@@ -174,6 +174,25 @@ fn an_includer_may_be_called_anything_and_name_the_file_by_a_macro() {
         &["sum.hlsl"],
         "hand-rolled-reduction: other.hlsl may include this file under other definitions",
     );
+    // Of the name only parts are written, and which of them, an `#if` chooses.
+    let in_parts = |name: &str| {
+        format!(
+            "#ifdef V\n#define NAME {name}\n#else\n#define NAME none\n#endif\n#define S_(x) #x\n#define S(x) S_(x)\n\
+             #include S(NAME.hlsl)\n{OTHER}"
+        )
+    };
+    check(
+        "includers-in-parts",
+        &[("other.hlsl", &in_parts("sum")), ("none.hlsl", "")],
+        &["sum.hlsl"],
+        "hand-rolled-reduction: other.hlsl may include this file under other definitions",
+    );
+    check(
+        "includers-in-other-parts",
+        &[("other.hlsl", &in_parts("sums")), ("none.hlsl", "")],
+        &["sum.hlsl"],
+        OFFERED,
+    );
     check(
         "includers-mesh",
         &[("other.mesh", &other)],

@@ -30,7 +30,7 @@ use shaderlint_hlsl::{
 };
 
 use crate::atomic::combining;
-use crate::finding::{Cells, Claim, Found, Parts, Quantity, ToldBy};
+use crate::finding::{Cells, Claim, Found, NotCombined, Parts, Quantity};
 use crate::handle::is_heap;
 use crate::text::effects::EffectsCache;
 
@@ -83,58 +83,66 @@ impl<'a> Call<'a> {
 }
 
 /// The parts of a claim's call, if one thread could make it for its wave.
-pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Option<Parts> {
+pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Result<Parts, NotCombined> {
     if claim.cells == Cells::One && claim.found == Found::Otherwise {
-        return None;
+        return Err(NotCombined::OldValue);
     }
-    let function = shader.functions.get(claim.function.0 as usize)?;
+    let function = shader.functions.get(claim.function.0 as usize);
+    let body = function.and_then(|function| function.body.as_deref());
+    let (function, body) = function.zip(body).ok_or(NotCombined::Unfollowed)?;
     let mut around = Vec::new();
-    let statement = statement_at(function.body.as_deref()?, claim, &mut around)?;
+    let statement = statement_at(body, claim, &mut around).ok_or(NotCombined::NotAStatement)?;
     let StmtKind::Expr(expr) = &statement.kind else {
-        return None;
+        return Err(NotCombined::NotAStatement);
     };
-    let call = Call::of(expr)?;
-    let amount = call.operands.first()?;
+    let call = Call::of(expr).ok_or(NotCombined::NotAStatement)?;
+    let amount = call.operands.first().ok_or(NotCombined::Operator)?;
     let Type::Scalar(cell @ (Scalar::Int | Scalar::Uint)) = amount.ty else {
-        return None;
+        return Err(NotCombined::Type);
     };
     if call.object.is_none() && call.place.ty != amount.ty {
-        return None;
+        return Err(NotCombined::Type);
     }
-    let operator = combining(call.name, cell)?;
+    let operator = combining(call.name, cell).ok_or(NotCombined::Operator)?;
     let given = match &amount.kind {
         // One that nobody wrote.
         ExprKind::Cast(inner) if inner.span == amount.span => inner,
         _ => amount,
     };
     let Type::Scalar(given_as @ (Scalar::Int | Scalar::Uint)) = given.ty else {
-        return None;
+        return Err(NotCombined::Type);
     };
     let scope = Scope::new(shader, entry, claim.function, &around);
     let old = call.operands.get(1);
     let unused = old.and_then(|old| never_read(function, old));
     let old = match (claim.cells, claim.found) {
-        (Cells::One, Found::Slot) => Some(old.filter(|old| is_word(&old.ty))?),
-        (Cells::One, _) if old.is_some() && unused.is_none() => return None,
+        (Cells::One, Found::Slot) => Some(old.filter(|old| is_word(&old.ty)).ok_or(NotCombined::Type)?),
+        (Cells::One, _) if old.is_some() && unused.is_none() => return Err(NotCombined::OldValue),
         (Cells::One, _) => None,
         (Cells::Few(_), _) => old.filter(|_| unused.is_none()),
     };
     let index = match (claim.cells, call.object) {
-        (Cells::One, Some(object)) => {
-            (scope.is_cell(object) && scope.is_steady(call.place)).then_some(None)?
-        }
-        (Cells::One, None) => scope.is_cell(call.place).then_some(None)?,
-        (Cells::Few(_), Some(object)) => scope.is_cell(object).then_some(Some(call.place))?,
-        (Cells::Few(_), None) => Some(scope.index_of_cell(call.place)?),
+        (Cells::One, Some(object)) => (scope.is_cell(object) && scope.is_steady(call.place)).then_some(None),
+        (Cells::One, None) => scope.is_cell(call.place).then_some(None),
+        (Cells::Few(_), Some(object)) => scope.is_cell(object).then_some(Some(call.place)),
+        (Cells::Few(_), None) => scope.index_of_cell(call.place).map(Some),
     };
+    let index = index.ok_or(NotCombined::Cell)?;
+    let is_put_off = claim.cells == Cells::One && old.is_none();
+    if let Some(told) = is_put_off.then(|| told(shader, entry, expr, call)).flatten() {
+        return Err(told);
+    }
     let array = call.root().filter(|root| {
         let global = shader.globals.get(root.0 as usize);
         global.is_some_and(|global| global.storage == Storage::Groupshared)
     });
-    Some(Parts {
+    let mut atomics = ATOMICS.into_iter();
+    Ok(Parts {
         statement: statement.span,
-        is_alone: block_of(function.body.as_deref()?, statement).is_some(),
-        name: ATOMICS.into_iter().find(|name| *name == call.name)?,
+        is_alone: block_of(body, statement).is_some(),
+        name: atomics
+            .find(|name| *name == call.name)
+            .ok_or(NotCombined::Operator)?,
         operator,
         object: call.object.map(|object| object.span),
         place: in_parentheses(&shader.text, call.place.span),
@@ -147,16 +155,6 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Option
         given: given_as,
         array,
     })
-}
-
-/// By what a thread could tell when an atomic is made that nobody asks the old value of, if it could.
-pub(crate) fn told_by(shader: &Shader, entry: FunctionId, claim: &Claim) -> Option<ToldBy> {
-    let function = shader.functions.get(claim.function.0 as usize)?;
-    let statement = statement_at(function.body.as_deref()?, claim, &mut Vec::new())?;
-    let StmtKind::Expr(expr) = &statement.kind else {
-        return None;
-    };
-    told(shader, entry, expr, Call::of(expr)?)
 }
 
 /// Functions that call each other to give a resource.
@@ -515,9 +513,9 @@ fn never_read(function: &Function, old: &Expr) -> Option<LocalId> {
 }
 
 /// By what somebody could tell if a thread goes on before the atomic, whose old value is not asked for, is made.
-fn told(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call<'_>) -> Option<ToldBy> {
+fn told(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call<'_>) -> Option<NotCombined> {
     let Some(root) = call.root() else {
-        return Some(ToldBy::OtherUse);
+        return Some(NotCombined::Cell);
     };
     let global = shader.globals.get(root.0 as usize);
     let is_shared = global.is_some_and(|global| global.storage == Storage::Groupshared);
@@ -528,10 +526,10 @@ fn told(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call<'_>) -> Op
     let mut left: Vec<&Expr> = bodies.flat_map(roots_of).collect();
     while let Some(expr) = left.pop() {
         if matches!(expr.kind, ExprKind::Intrinsic(intrinsic, _) if intrinsic.is_memory_barrier()) {
-            return Some(ToldBy::MemoryBarrier);
+            return Some(NotCombined::MemoryBarrier(expr.span));
         }
         if matches!(expr.kind, ExprKind::Global(other) if other == root) && !is_shared {
-            return Some(ToldBy::OtherUse);
+            return Some(NotCombined::OtherUse(expr.span));
         }
         let other = Call::of(expr).filter(|other| other.root() == Some(root));
         let Some(other) = other else {
@@ -540,7 +538,7 @@ fn told(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call<'_>) -> Op
         };
         let is_itself = std::ptr::eq(expr, atomic);
         if !is_itself && (other.name != call.name || other.operands.len() != 1) {
-            return Some(ToldBy::OtherUse);
+            return Some(NotCombined::OtherUse(expr.span));
         }
         left.extend(other.operands);
         left.extend(indices(other.object.unwrap_or(other.place)));

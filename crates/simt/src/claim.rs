@@ -20,7 +20,7 @@ use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span, Type};
 
 use crate::aggregate;
 use crate::bins;
-use crate::finding::{Amount, Cells, Claim, Found, Parts, Stop};
+use crate::finding::{Amount, Cells, Claim, Found, NotCombined, Stop};
 use crate::machine::{BUDGET, Machine, TOO_MANY_STEPS};
 use crate::order::Order;
 use crate::parts;
@@ -137,8 +137,8 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> (
                 let Some(other) = seen.iter().find(|other| same(claim, other)) else {
                     return false;
                 };
-                if other.parts.is_none() {
-                    claim.parts = None;
+                if let Err(why) = other.parts {
+                    claim.parts = Err(why);
                 }
                 // Which threads come to it may depend on the waves.
                 claim.is_certain &= other.is_certain && claim.lanes == other.lanes;
@@ -214,11 +214,6 @@ impl Claims {
                 let is_whole = claim.supposed.is_empty() && is_all && !site.varies;
                 if is_whole || matches!(claim.cells, Cells::Few(_)) {
                     claim.parts = aggregate::parts(shader, entry, &claim);
-                    let is_put_off = |parts: &Parts| claim.cells == Cells::One && parts.old.is_none();
-                    if claim.parts.as_ref().is_some_and(is_put_off) {
-                        claim.told_by = aggregate::told_by(shader, entry, &claim);
-                        claim.parts = claim.parts.filter(|_| claim.told_by.is_none());
-                    }
                 }
                 Some(claim)
             })
@@ -309,8 +304,7 @@ impl Machine<'_> {
             span: met.span,
             function: key.0,
             supposed: BTreeSet::new(),
-            parts: None,
-            told_by: None,
+            parts: Err(NotCombined::Unfollowed),
         });
         claim.supposed.extend(met.supposed.iter().cloned());
         claim.is_certain &= is_certain;

@@ -1,6 +1,6 @@
 //! What a kernel's groups leave in their buffers for given inputs: the engine as an interpreter, to compare with devices.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{FunctionId, Shader};
 
@@ -10,8 +10,11 @@ use crate::terms::sample::{Given, Sample};
 use crate::terms::{Symbol, Terms};
 use crate::wave::{LaneMap, Waves, is_group};
 
-/// By resource, index and component: the word left there.
-pub type Written = BTreeMap<(String, Vec<u32>, u32), u32>;
+/// Resource, index and component.
+pub type Place = (String, Vec<u32>, u32);
+
+/// The word left in each place.
+pub type Written = BTreeMap<Place, u32>;
 
 /// By thread: the barriers passed, and the word it leaves then.
 type OfThreads = BTreeMap<u16, (u32, u32)>;
@@ -70,16 +73,54 @@ pub fn evaluate_groups(
     map: LaneMap,
     groups: &[([u32; 3], &Given<'_>)],
 ) -> Option<Vec<Option<Written>>> {
+    let of_group = |words: Option<Words>| -> Option<Written> {
+        let only = |(place, words): (Place, BTreeSet<u32>)| Some((place, one_of(&words)?));
+        words?.into_iter().map(only).collect()
+    };
+    let left = words_of_groups(shader, entry, wave_size, map, groups)?;
+    Some(left.into_iter().map(of_group).collect())
+}
+
+/// The places in which threads of these groups that no barrier orders leave unlike words: whichever comes last decides what
+/// stays there. Of groups for which it is not known what they leave there are none.
+#[must_use]
+pub fn contested(
+    shader: &Shader,
+    entry: FunctionId,
+    wave_size: u32,
+    map: LaneMap,
+    groups: &[([u32; 3], &Given<'_>)],
+) -> BTreeSet<Place> {
+    let left = words_of_groups(shader, entry, wave_size, map, groups);
+    let mut all = Words::new();
+    for (place, words) in left.into_iter().flatten().flatten().flatten() {
+        all.entry(place).or_default().extend(words);
+    }
+    all.retain(|_, words| one_of(words).is_none());
+    all.into_keys().collect()
+}
+
+/// The only one of these words.
+fn one_of(words: &BTreeSet<u32>) -> Option<u32> {
+    let mut words = words.iter();
+    words.next().copied().filter(|_| words.next().is_none())
+}
+
+/// By place, what may stay there: the words of the threads that write after the most barriers.
+type Words = BTreeMap<Place, BTreeSet<u32>>;
+
+fn words_of_groups(
+    shader: &Shader,
+    entry: FunctionId,
+    wave_size: u32,
+    map: LaneMap,
+    groups: &[([u32; 3], &Given<'_>)],
+) -> Option<Vec<Option<Words>>> {
     let group = shader.functions.get(entry.0 as usize)?.group_size;
     let group = group.filter(|group| is_group(*group))?;
     let mut terms = Terms::default();
-    let mut machine = Machine::new(
-        shader,
-        &mut terms,
-        entry,
-        Waves::new(group, wave_size, map),
-        BUDGET,
-    )?;
+    let waves = Waves::new(group, wave_size, map);
+    let mut machine = Machine::new(shader, &mut terms, entry, waves, BUDGET)?;
     if !is_followed(&mut machine) {
         return None;
     }
@@ -104,18 +145,16 @@ pub fn evaluate_groups(
                 place.insert(write.thread, left);
             }
         }
-        let mut written = Written::new();
+        let mut words = Words::new();
         for ((resource, index, component), of_threads) in places {
-            let latest = of_threads.values().map(|(interval, _)| *interval).max()?;
-            let mut last = of_threads.values().filter(|(interval, _)| *interval == latest);
-            let word = last.next()?.1;
-            if last.any(|(_, other)| *other != word) {
-                // Whichever thread comes last.
-                return None;
-            }
-            written.insert((terms.name(resource).to_owned(), index, component), word);
+            let latest = of_threads.values().map(|(interval, _)| *interval).max();
+            let last = of_threads
+                .values()
+                .filter(|(interval, _)| Some(*interval) == latest);
+            let place = (terms.name(resource).to_owned(), index, component);
+            words.insert(place, last.map(|(_, word)| *word).collect());
         }
-        (!sample.guessed).then_some(written)
+        (!sample.guessed).then_some(words)
     };
     Some(groups.iter().map(of_group).collect())
 }

@@ -534,19 +534,30 @@ pub struct Claim {
     pub function: FunctionId,
     /// Names that no file declares, and that the address is the same by only if each is the same thing in all threads.
     pub supposed: BTreeSet<String>,
-    /// Set where one thread of a wave could make it for all, in place; of one of few cells, where it is a statement by
-    /// itself.
-    pub parts: Option<Parts>,
-    /// Else by what a thread could tell when the atomic is made, if that is all that is in the way.
-    pub told_by: Option<ToldBy>,
+    /// Its parts, where one thread of a wave could make it for all, in place; of one of few cells, where it is a statement
+    /// by itself.
+    pub parts: Result<Parts, NotCombined>,
 }
 
-/// By what a thread could tell when an atomic is made that nobody asks the old value of.
+/// Why no thread of a wave could make an atomic for all, in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ToldBy {
-    MemoryBarrier,
-    /// What the cell is in is used in another way as well.
-    OtherUse,
+pub enum NotCombined {
+    /// Not all that makes it was seen: a run was not followed to its end, or its address hangs on what is not declared.
+    Unfollowed,
+    /// It is a part of another statement, or the head of a loop.
+    NotAStatement,
+    /// The cell or the amount is no `int` or `uint`, or they differ.
+    Type,
+    /// No wave intrinsic combines as it does.
+    Operator,
+    /// The old value is used otherwise than as the place of a slot.
+    OldValue,
+    /// What names the cell has effects, reads memory, or may change between passes or calls.
+    Cell,
+    /// By this memory barrier a thread could tell when its atomic is made.
+    MemoryBarrier(Span),
+    /// By this other use of what the cell is in a thread could tell.
+    OtherUse(Span),
 }
 
 /// The parts of an atomic's call, which is a statement by itself.

@@ -67,11 +67,11 @@ mod window;
 pub use analyze::{analyze, analyze_supposing};
 pub use difference::Difference;
 pub use equivalence::{NOT_SEEN_TO_DIFFER, Outcome, WaveRun, compare, proved_of_itself};
-pub use evaluate::{Written, ends, evaluate, evaluate_groups};
+pub use evaluate::{Place, Written, contested, ends, evaluate, evaluate_groups};
 pub use finding::{
     Access, Amount, Analysis, Around, Beside, Cells, Claim, Collective, Divergence, Elements, Extent, Found,
-    Holders, HostValue, Instance, Iteration, Kind, Obstacle, OutOfBounds, Parts, Point, Quantity, Race,
-    Rewrite, Shape, Stop, ToldBy, Under, Uninitialised, WaveDependence, WaveEffect, WaveLadder,
+    Holders, HostValue, Instance, Iteration, Kind, NotCombined, Obstacle, OutOfBounds, Parts, Point,
+    Quantity, Race, Rewrite, Shape, Stop, Under, Uninitialised, WaveDependence, WaveEffect, WaveLadder,
 };
 pub use order::{Unordered, unordered};
 pub use served::serves_alike;

@@ -76,7 +76,7 @@ pub fn serves_alike(flagged: &Shader, claim: &Claim, fixed: &Shader) -> Result<(
         let effects = EffectsCache::default().of_statements(shader, std::slice::from_ref(statement));
         touched.extend(effects.read.union(&effects.written));
     }
-    let unused = claim.parts.as_ref().and_then(|parts| parts.unused);
+    let unused = claim.parts.as_ref().ok().and_then(|parts| parts.unused);
     touched.retain(|local| (local.0 as usize) < before);
     let left: BTreeSet<LocalId> = touched
         .iter()

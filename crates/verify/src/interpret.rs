@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use shaderlint_hlsl::{FunctionId, ResourceKind, Scalar, Shader, Type};
-use shaderlint_simt::{BUFFER_END, LaneMap, WAVE_SIZES, Written, ends, evaluate_groups};
+use shaderlint_simt::{BUFFER_END, LaneMap, Place, WAVE_SIZES, Written, ends, evaluate_groups};
 
 use crate::run::{
     Case, Inputs, Random, Trial,
@@ -95,30 +95,19 @@ pub fn interpret(
     interpreted
 }
 
-/// The places to which groups of a case write unlike words, as far as the kernel is followed: whichever comes last decides
-/// what is left there, on the same device in one run and another.
+/// The places to which threads or groups of a case write unlike words, as far as the kernel is followed: whichever comes
+/// last decides what is left there, on the same device in one run and another.
 #[must_use]
 pub fn contested(kernel: (&Shader, FunctionId), trial: &Trial, case: &Case) -> BTreeSet<Place> {
-    let mut one = trial.clone();
-    one.cases = vec![case.clone()];
     let Some(size) = WAVE_SIZES.into_iter().find(|size| allows(kernel, *size)) else {
         return BTreeSet::new();
     };
-    let left = written(
-        kernel,
-        &trial.flagged,
-        &one,
-        &[one.inputs(case)],
-        size,
-        LaneMap::Linear,
-    );
-    let groups = left.and_then(|mut cases| cases.pop()?).unwrap_or_default();
-    let mut words: BTreeMap<Place, BTreeSet<u32>> = BTreeMap::new();
-    for (place, word) in groups.into_iter().flatten() {
-        words.entry(place).or_default().insert(word);
-    }
-    let contested = words.into_iter().filter(|(_, words)| words.len() > 1);
-    contested.map(|(place, _)| place).collect()
+    let (inputs, is_unlike) = (trial.inputs(case), Cell::new(false));
+    let given = given(kernel.0, &trial.flagged, trial, &inputs, &is_unlike);
+    let groups: Vec<_> = groups(case)
+        .map(|group| (group, &given as &shaderlint_simt::Given<'_>))
+        .collect();
+    shaderlint_simt::contested(kernel.0, kernel.1, size, LaneMap::Linear, &groups)
 }
 
 /// By case, what each of its groups writes; `None` where that is not followed.
@@ -133,38 +122,17 @@ fn written(
     map: LaneMap,
 ) -> Option<Left> {
     let is_unlike = Cell::new(false);
+    let inputs = inputs.iter();
     let given: Vec<_> = inputs
-        .iter()
-        .map(|inputs| {
-            let is_unlike = &is_unlike;
-            move |name: &str, index: &[u32], component: u32| {
-                let is_array = kernel.bindings.iter().any(|binding| binding.name == name);
-                if let Some(scalar) = texel(shader, name).filter(|_| !is_array) {
-                    // One kernel reads what the other does not, or the same in another way.
-                    is_unlike.set(is_unlike.get() || trial.flagged.replaced != trial.fixed.replaced);
-                    return hashed(name, index, component, scalar);
-                }
-                // Nothing is read beyond the end, as in HLSL.
-                given_word(kernel, inputs, name, index, component).unwrap_or(0)
-            }
-        })
+        .map(|inputs| given(shader, kernel, trial, inputs, &is_unlike))
         .collect();
-    let (mut groups, mut counts) = (Vec::new(), Vec::new());
+    let (mut all, mut counts) = (Vec::new(), Vec::new());
     for (case, given) in trial.cases.iter().zip(&given) {
-        // The last one is where a count ends that does not divide the group.
-        let [x, y, z] = case.groups.map(|count| {
-            let most = count.min(GROUPS);
-            (0..most).map(move |at| if at + 1 == most { count - 1 } else { at })
-        });
-        let of_case = z.flat_map(|z| {
-            let x = x.clone();
-            y.clone().flat_map(move |y| x.clone().map(move |x| [x, y, z]))
-        });
-        let before = groups.len();
-        groups.extend(of_case.map(|group| (group, given as &shaderlint_simt::Given<'_>)));
-        counts.push(groups.len() - before);
+        let before = all.len();
+        all.extend(groups(case).map(|group| (group, given as &shaderlint_simt::Given<'_>)));
+        counts.push(all.len() - before);
     }
-    let mut written = evaluate_groups(shader, entry, wave_size, map, &groups)?.into_iter();
+    let mut written = evaluate_groups(shader, entry, wave_size, map, &all)?.into_iter();
     if is_unlike.get() {
         return None;
     }
@@ -174,6 +142,38 @@ fn written(
         groups.into_iter().collect()
     };
     Some(counts.into_iter().map(of_case).collect())
+}
+
+/// What a kernel reads in a case. `is_unlike` is set where one kernel reads what the other does not.
+fn given<'a>(
+    shader: &'a Shader,
+    kernel: &'a Lowered,
+    trial: &'a Trial,
+    inputs: &'a Inputs,
+    is_unlike: &'a Cell<bool>,
+) -> impl Fn(&str, &[u32], u32) -> u32 + 'a {
+    move |name: &str, index: &[u32], component: u32| {
+        let is_array = kernel.bindings.iter().any(|binding| binding.name == name);
+        if let Some(scalar) = texel(shader, name).filter(|_| !is_array) {
+            // One kernel reads what the other does not, or the same in another way.
+            is_unlike.set(is_unlike.get() || trial.flagged.replaced != trial.fixed.replaced);
+            return hashed(name, index, component, scalar);
+        }
+        // Nothing is read beyond the end, as in HLSL.
+        given_word(kernel, inputs, name, index, component).unwrap_or(0)
+    }
+}
+
+/// The groups of a case that are run: the last one is where a count ends that does not divide the group.
+fn groups(case: &Case) -> impl Iterator<Item = [u32; 3]> {
+    let [x, y, z] = case.groups.map(|count| {
+        let most = count.min(GROUPS);
+        (0..most).map(move |at| if at + 1 == most { count - 1 } else { at })
+    });
+    z.flat_map(move |z| {
+        let x = x.clone();
+        y.clone().flat_map(move |y| x.clone().map(move |x| [x, y, z]))
+    })
 }
 
 /// Which group writes an element is no matter: what all groups write is compared. Not all of a large dispatch are run:
@@ -244,9 +244,6 @@ fn compare(trial: &Trial, inputs: &[Inputs], expected: &Left, got: &Left) -> Int
         Interpretation::Equal { words }
     }
 }
-
-/// Resource, index and component, as in [`Written`].
-pub type Place = (String, Vec<u32>, u32);
 
 /// Whether what has this index and component lies outside of a resource, where nothing is written in HLSL.
 ///

@@ -26,6 +26,12 @@ fn indices(body: &str) -> Vec<u32> {
 fn groups_contest_what_they_write_unlike_words_to() {
     assert_eq!(indices("Out[gi] = In[id.x];"), (0..64).collect::<Vec<u32>>());
     assert_eq!(indices("Out[id.x + 1] = 1; if (gi < 2) Out[gi] = id.x;"), [0, 1]);
+    // Threads of one group, too, but not where a barrier comes between.
+    assert_eq!(indices("if (gi < 4) Out[gi / 2] = gi;"), [0, 1]);
+    assert_eq!(
+        indices("if (gi < 4) Out[gi / 2] = gi; AllMemoryBarrierWithGroupSync(); if (gi < 1) Out[0] = 7;"),
+        [1]
+    );
     // To places of their own, like words, and what is not followed.
     for none in [
         "Out[id.x] = In[id.x];",

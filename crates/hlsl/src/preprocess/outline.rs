@@ -49,6 +49,40 @@ pub fn directives(text: &[u8]) -> Vec<Directive> {
     found
 }
 
+/// The macro that keeps a file from being read twice: the file is `#ifndef NAME`, `#define NAME`, its text, `#endif`, and
+/// nothing but comments around that. `lines` are the directives of `text`.
+///
+/// A build that defines NAME compiles nothing of the file. Where text stands outside, NAME is a macro as any other: behind
+/// `#ifndef CUSTOM`, `#define CUSTOM`, `#endif` a build may have another value for it.
+#[must_use]
+pub fn include_guard<'d>(text: &[u8], lines: &'d [Directive]) -> Option<&'d [u8]> {
+    let [first, second, .., last] = lines else {
+        return None;
+    };
+    let is_blank = |text: &[u8]| lex::without_comments(text).trim_ascii().is_empty();
+    let before = text.get(..first.start as usize)?;
+    let before = before.strip_prefix(b"\xef\xbb\xbf").unwrap_or(before);
+    let behind = text.get(last.end as usize..)?;
+    let is_one = first.keyword == b"ifndef"
+        && second.keyword == b"define"
+        && first.argument.trim_ascii() == second.argument.trim_ascii()
+        && last.keyword == b"endif"
+        && is_blank(before)
+        && is_blank(behind);
+    let mut depth = 0_usize;
+    let mut ends = lines.iter().filter(|line| {
+        match &line.keyword[..] {
+            b"if" | b"ifdef" | b"ifndef" => depth += 1,
+            b"endif" => depth = depth.saturating_sub(1),
+            keyword if keyword.starts_with(b"el") => return depth == 1,
+            _ => {}
+        }
+        depth == 0
+    });
+    let ends_last = ends.next().is_some_and(|end| end.start == last.start);
+    (is_one && ends_last).then(|| first.argument.trim_ascii())
+}
+
 /// A definition of a macro.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
@@ -211,6 +245,24 @@ impl Reach<'_> {
     pub fn may_paste(&self, name: &str) -> bool {
         self.through.iter().any(|definition| definition.may_paste(name))
     }
+
+    /// Whether each word of a name, in letters of either case, can be put together from words of the text.
+    #[must_use]
+    pub fn may_spell(&self, name: &str) -> bool {
+        let name = name.to_ascii_lowercase();
+        let text = self.text.to_ascii_lowercase();
+        let pieces: FxHashSet<&[u8]> = words(&text).collect();
+        words(name.as_bytes()).all(|word| {
+            // Which lengths of its start are made of pieces.
+            let mut ends = vec![0];
+            for end in 1..=word.len() {
+                if ends.iter().any(|start| pieces.contains(&word[*start..end])) {
+                    ends.push(end);
+                }
+            }
+            ends.last() == Some(&word.len())
+        })
+    }
 }
 
 /// The identifiers and numbers of a text.
@@ -280,6 +332,36 @@ mod tests {
             &[("error", "don't", "#error don't"), ("if", "A", "#if A")],
         );
         check_directives("/* #if A\n#endif */\n// #if B\n", &[]);
+    }
+
+    #[test]
+    fn a_name_may_be_spelt_by_what_is_reached() {
+        let text = "#ifdef A\n#define NAME fold\n#else\n#define NAME other\n#endif\n#define PATH(n) S(dir/NAME##_##n.hlsl)\n#define S(x) #x\n";
+        let definitions = definitions(text, &[("GIVEN", "Scan")]);
+        let spells = |include: &str, name: &str| definitions.reach(include.as_bytes()).may_spell(name);
+        assert!(spells("PATH(2)", "fold_2.hlsl") && spells("PATH(2)", "Other_2.HLSL"));
+        assert!(spells("S(GIVEN.hlsl)", "scan.hlsl") && !spells("S(GIVEN.hlsl)", "scans.hlsl"));
+        assert!(!spells("PATH(2)", "fold_3.hlsl") && !spells("S(other.hlsl)", "fold.hlsl"));
+    }
+
+    #[test]
+    fn a_guard_holds_all_of_its_file() {
+        for (text, is_guard) in [
+            (
+                "\u{feff}// a\n#ifndef A /* b */\n#define A\nint b;\n#if B\n#else\n#endif\n#endif // A\n/* c */",
+                true,
+            ),
+            ("#ifndef A\n#define A\n#endif\nint b;", false),
+            ("int b;\n#ifndef A\n#define A\n#endif", false),
+            ("#ifndef A\n#define A 1\nint b;\n#endif", false),
+            ("#ifndef A\n#define A\nint b;\n#else\nint c;\n#endif", false),
+            ("#ifndef A\n#define A\nint b;\n#endif\n#ifdef C\n#endif", false),
+            ("#ifndef A\n#define A\nint b;\n", false),
+        ] {
+            let lines = directives(text.as_bytes());
+            let guard = include_guard(text.as_bytes(), &lines);
+            assert_eq!(guard, is_guard.then_some(&b"A"[..]), "{text}");
+        }
     }
 
     #[test]

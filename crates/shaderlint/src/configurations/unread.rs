@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use shaderlint_hlsl::{Definition, Directive, directives};
+use shaderlint_hlsl::{Definition, Directive, directives, include_guard};
 
 use super::Configuration;
 use crate::scan::{is_part, times_named};
@@ -55,7 +55,7 @@ impl Asked {
         let mut asked = Asked::default();
         for text in files {
             let lines = directives(text);
-            let guard = guard(&lines);
+            let guard = include_guard(text, &lines);
             let mut depth = 0;
             for line in &lines {
                 asked.note(line, depth == usize::from(guard.is_some()));
@@ -128,29 +128,6 @@ impl Asked {
         }
         found
     }
-}
-
-/// The macro that keeps all of a file from being read twice.
-fn guard(lines: &[Directive]) -> Option<&[u8]> {
-    let [first, second, .., last] = lines else {
-        return None;
-    };
-    let is_one = first.keyword == b"ifndef"
-        && second.keyword == b"define"
-        && first.argument.trim_ascii() == second.argument.trim_ascii()
-        && last.keyword == b"endif";
-    let mut depth = 0_usize;
-    let mut ends = lines.iter().enumerate().filter(|(_, line)| {
-        match &line.keyword[..] {
-            b"if" | b"ifdef" | b"ifndef" => depth += 1,
-            b"endif" => depth = depth.saturating_sub(1),
-            keyword if keyword.starts_with(b"el") => return depth == 1,
-            _ => {}
-        }
-        depth == 0
-    });
-    (is_one && ends.next().is_some_and(|(number, _)| number + 1 == lines.len()))
-        .then(|| first.argument.trim_ascii())
 }
 
 fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {

@@ -299,20 +299,24 @@ fn interpreted(files: &Files<'_>, pair: &Pair, trial: &Trial) -> Vec<Interpreted
     lines.collect()
 }
 
-/// What differs where groups of the flagged kernel write unlike words is no difference of the fix, though it may seem so each
-/// time: some order of the groups is the usual one on a device. One group alone has none.
+/// What differs where threads or groups of a kernel write unlike words is no difference of the fix, though it may seem so
+/// each time: some order of them is the usual one on a device.
 fn settled(files: &Files<'_>, pair: &Pair, trial: &Trial, mut report: Report) -> Report {
-    let is_of_groups =
-        (report.minimal.as_ref()).is_none_or(|minimal| minimal.groups.iter().product::<u32>() > 1);
     let compared = trial.cases.iter().zip(&report.comparisons);
     let mut differing = compared.filter_map(|(case, comparison)| Some((case, comparison.first.as_ref()?)));
-    if let Some((case, first)) = differing.next().filter(|_| is_of_groups) {
-        let kernel = (&files.flagged.shader, pair.flagged);
-        report.is_unstable |=
-            (interpret::contested(kernel, trial, case).iter()).any(|(name, index, component)| {
-                let index = index.iter().copied().map(u64::from);
-                *name == first.binding && index.eq(first.index.iter().copied()) && *component == first.word
-            });
+    if let Some((case, first)) = differing.next() {
+        let kernels = [
+            (&files.flagged.shader, pair.flagged),
+            (&files.fixed.shader, pair.fixed),
+        ];
+        let is_first = |(name, index, component): &shaderlint_simt::Place| {
+            let index = index.iter().copied().map(u64::from);
+            *name == first.binding && index.eq(first.index.iter().copied()) && *component == first.word
+        };
+        let places = |kernel| interpret::contested(kernel, trial, case);
+        report.is_unstable |= kernels
+            .into_iter()
+            .any(|kernel| places(kernel).iter().any(is_first));
     }
     report
 }

@@ -282,15 +282,17 @@ fn meaning_of_words(kernels: [&Kernel<'_>; 2]) -> Result<()> {
     let are_alike = numbers[0] == numbers[1]
         || numbers[0].first() == numbers[1].first() && numbers.iter().all(|numbers| is_one(numbers));
     if !are_alike {
-        let said = numbers.map(|mut names| {
-            names.dedup();
-            if names.is_empty() {
-                "nothing".to_owned()
-            } else {
-                format!("`{}`", names.join(" "))
-            }
+        let alike = numbers[0].iter().zip(&numbers[1]).take_while(|(a, b)| a == b);
+        let at = alike.count();
+        let said = numbers.map(|names| match names.get(at) {
+            Some(name) => format!("`{name}`"),
+            None => "missing".to_owned(),
         });
-        return unlike("what small numbers are declared as", kernels, said);
+        return unlike(
+            &format!("small number type {} in the text", at + 1),
+            kernels,
+            said,
+        );
     }
     let marked = kernels.map(|kernel| {
         let texts = reachable_text(kernel.shader, kernel.entry);

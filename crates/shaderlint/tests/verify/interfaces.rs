@@ -308,7 +308,7 @@ fn resources_are_of_one_shape_and_format() {
             "StructuredBuffer<half> T;",
             "Y[id.x] = T[id.x];",
             ["half", "min16float"],
-            "what small numbers are declared as is `half` in a.hlsl, and `min16float` in b.hlsl",
+            "small number type 1 in the text is `half` in a.hlsl, and `min16float` in b.hlsl",
         ),
     ] {
         differ(&format!("{globals} {OUT}"), body, change, expected);
@@ -375,7 +375,13 @@ fn words_that_change_what_is_computed_are_written_alike() {
         &format!("StructuredBuffer<float> X; {OUT}"),
         "half h = X[id.x]; Y[id.x] = h;",
         ["half", "min16float"],
-        "what small numbers are declared as is `half` in a.hlsl, and `min16float` in b.hlsl",
+        "small number type 1 in the text is `half` in a.hlsl, and `min16float` in b.hlsl",
+    );
+    differ(
+        &format!("StructuredBuffer<min16float> X; {OUT}"),
+        "min16float h = X[id.x]; half x; min16float y; Y[id.x] = h;",
+        ["min16float y;", ""],
+        "small number type 4 in the text is `min16float` in a.hlsl, and missing in b.hlsl",
     );
     differ(
         "RWStructuredBuffer<float> Y[4];",

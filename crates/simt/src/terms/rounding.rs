@@ -9,8 +9,10 @@
 //! floating-point mathematical operation", and of a NaN "the exact bit pattern … is not required to stay the same"
 //! (learn.microsoft.com, *Floating-point rules*). So `x * 1`, `x + 0` and a sum over one lane are `x` by their form alone.
 //! "Min or max operations flush denorms for comparison, but the result may or may not be denorm flushed": which of two
-//! zeros or denormals they pick is as open, and hangs on the order. Where such a value goes on into float operations or
-//! comparisons, which flush it themselves, none of that shows but the sign of a zero. It shows where bits are looked at.
+//! zeros or denormals they pick is as open, and hangs on the order. Comparisons and conversions to whole numbers flush it
+//! themselves and take both zeros for one; so nothing of that shows behind them, also where sums, products, minima and maxima
+//! come first, which of equal numbers make equal ones. Behind a division it does: `1 / -0` is less than `1 / +0`. It shows
+//! where bits are looked at.
 
 use std::rc::Rc;
 
@@ -86,7 +88,16 @@ impl Doubt {
 pub(crate) struct Search<'t> {
     terms: &'t Terms,
     doubt: Doubt,
-    seen: FxHashSet<Value>,
+    /// What was looked at, and whether for more than which number it is.
+    seen: FxHashSet<(Value, Looks)>,
+}
+
+/// What is asked of a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Looks {
+    AtBits,
+    /// Which number it is: both zeros are one, and so are all denormals.
+    AtNumber,
 }
 
 impl Terms {
@@ -225,26 +236,34 @@ impl Search<'_> {
         let Some(derivations) = &self.terms.derivations else {
             return false;
         };
-        let mut waiting = vec![value.clone()];
-        while let Some(value) = waiting.pop() {
-            if value.known().is_some() || !self.seen.insert(value.clone()) {
+        let mut waiting = vec![(value.clone(), Looks::AtBits)];
+        while let Some((value, looks)) = waiting.pop() {
+            if value.known().is_some() || !self.seen.insert((value.clone(), looks)) {
                 continue;
             }
-            if derivations.of_doubt(self.doubt).contains(&value) {
+            if looks == Looks::AtBits && derivations.of_doubt(self.doubt).contains(&value) {
                 return true;
             }
             if let Some(derivation) = derivations.of.get(&value) {
-                waiting.extend(derivation.operands.iter().cloned());
+                waiting.extend(derivation.operands.iter().map(|operand| (operand.clone(), looks)));
             }
             let atoms: Vec<u32> = value.atoms().collect();
             if let ([atom], Value::Run { .. }) = (atoms.as_slice(), &value) {
-                if let Some(Term::Apply(op, arguments)) = self.terms.term(*atom)
-                    && !(self.doubt.is_of_one_number() && compares_numbers(op))
-                {
-                    waiting.extend(arguments.iter().cloned());
-                }
+                let Some(Term::Apply(op, arguments)) = self.terms.term(*atom) else {
+                    continue;
+                };
+                let of_number = self.doubt.is_of_one_number()
+                    && (compares_numbers(op) || looks == Looks::AtNumber && keeps_numbers(op));
+                let looks = if of_number { Looks::AtNumber } else { Looks::AtBits };
+                waiting.extend(arguments.iter().map(|argument| (argument.clone(), looks)));
             } else {
-                waiting.extend(atoms.into_iter().map(Value::atom));
+                let is_of_floats = match &value {
+                    Value::Known(_) => true,
+                    Value::Run { operator, .. } => operator.is_on_floats(),
+                    Value::Sum(sum) => sum.operator.is_on_floats(),
+                };
+                let looks = if is_of_floats { looks } else { Looks::AtBits };
+                waiting.extend(atoms.into_iter().map(|atom| (Value::atom(atom), looks)));
             }
         }
         false
@@ -324,11 +343,23 @@ fn is_smooth(op: &Op, arguments: &[Value]) -> bool {
 
 /// Whether it makes a float of floats, and takes denormals and zeros of either sign for one number.
 fn is_on_numbers(op: &Op) -> bool {
+    const OTHERS: [&str; 4] = ["f32tof16", "rcp", "rsqrt", "atan2"];
     match op {
         Op::Intrinsic {
             intrinsic, scalar, ..
-        } => scalar.is_float() && intrinsic.name() != "f32tof16",
+        } => scalar.is_float() && !OTHERS.contains(&intrinsic.name()),
         _ => false,
+    }
+}
+
+/// Whether it makes of equal floats equal ones: of zeros of either sign and of denormals what it makes of zero, or zero.
+fn keeps_numbers(op: &Op) -> bool {
+    match op {
+        Op::Same | Op::Select => true,
+        Op::Unary(UnaryOp::Negate, scalar) => scalar.is_float(),
+        Op::Binary(BinaryOp::Add | BinaryOp::Sub | BinaryOp::Mul, scalar) => scalar.is_float(),
+        Op::Cast { from, to } => from.is_float() && to.is_float(),
+        op => is_on_numbers(op),
     }
 }
 

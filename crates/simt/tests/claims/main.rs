@@ -379,7 +379,7 @@ fn cells_in_rows_are_counted_whole() {
         let told = claims.iter().filter_map(|claim| match claim.cells {
             Cells::Few(bins) => Some((
                 bins,
-                claim.parts.as_ref().is_some_and(|parts| parts.index.is_some()),
+                claim.parts.as_ref().is_ok_and(|parts| parts.index.is_some()),
             )),
             Cells::One => None,
         });

@@ -68,7 +68,7 @@ fn a_large_group_is_looked_at_part_by_part() {
         let append = surface(edge, "Found.Append(p);");
         assert_eq!(of(append), [(lanes, Found::Slot)]);
         let one = surface(edge, "InterlockedAdd(Count[0], 1, s); Out[s] = p;");
-        assert!(one.iter().all(|claim| claim.parts.is_some()));
+        assert!(one.iter().all(|claim| claim.parts.is_ok()));
         assert_eq!(of(one), [(lanes, Found::Slot)]);
     }
     // A cell for each part is not one of all.

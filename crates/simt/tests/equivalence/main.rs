@@ -195,6 +195,10 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
             // What is flushed is compared as what it is flushed to.
             ["Y[id.x] = F[id.x] * 1.0f > 2.0f;", "Y[id.x] = F[id.x] > 2.0f;"],
             ["Y[id.x] = uint(F[id.x] + 0.0f);", "Y[id.x] = uint(F[id.x]);"],
+            [
+                "Y[id.x] = exp(abs(F[id.x] + 0.0f)) > 2.0f;",
+                "Y[id.x] = exp(abs(F[id.x])) > 2.0f;",
+            ],
             // Which of several the least is, if they compare equal, is no matter to a float.
             [
                 "G[id.x] = min(F[0], min(F[1], F[2]));",
@@ -217,6 +221,23 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
                 "Y[id.x] = asuint(F[id.x]);",
             ],
             ["Y[id.x] = asuint(asfloat(X[id.x]) * 1.0f);", "Y[id.x] = X[id.x];"],
+            // -0 + 0 is +0, and of these two the reciprocals lie on either side of all numbers.
+            [
+                "Y[id.x] = 1 / (F[id.x] + 0.0f) < 0.0f;",
+                "Y[id.x] = 1 / F[id.x] < 0.0f;",
+            ],
+            [
+                "if (rcp(F[id.x] + 0.0f) < 0.0f) Y[id.x] = 1;",
+                "if (rcp(F[id.x]) < 0.0f) Y[id.x] = 1;",
+            ],
+            [
+                "Y[uint(saturate(1 / (F[id.x] + 0.0f)))] = 1;",
+                "Y[uint(saturate(1 / F[id.x]))] = 1;",
+            ],
+            [
+                "Y[id.x] = int(4 * atan2(F[id.x] + 0.0f, -1.0f));",
+                "Y[id.x] = int(4 * atan2(F[id.x], -1.0f));",
+            ],
             [
                 "Out.Store(4 * id.x, asuint(F[id.x] * 1.0f));",
                 "Out.Store(4 * id.x, asuint(F[id.x]));",
@@ -237,6 +258,10 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
             [
                 "Y[id.x] = asuint(min(F[0], F[1]));",
                 "Y[id.x] = asuint(min(F[1], min(F[0], F[1])));",
+            ],
+            [
+                "Y[id.x] = 1 / min(F[0], F[1]) < 0.0f;",
+                "Y[id.x] = 1 / min(F[1], min(F[0], F[1])) < 0.0f;",
             ],
             [
                 "Y[id.x] = asuint(WaveActiveMax(F[0]));",
