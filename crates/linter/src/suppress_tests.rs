@@ -45,7 +45,8 @@ fn on_the_line_or_alone_before_it() {
     check("// shaderlint: allow(a-rule)\n// why so\n/* ... */\nFOUND", true);
     check("// seen before. shaderlint: allow(a-rule)\nFOUND", true);
     check("x; // shaderlint: allow(a-rule)\nFOUND", false);
-    check("// shaderlint: allow(a-rule)\n\nFOUND", false);
+    check("// shaderlint: allow(a-rule)\n\n  \r\n// more\n\nFOUND", true);
+    check("x; // shaderlint: allow(a-rule)\n\nFOUND", false);
     check("// shaderlint: allow(a-rule)\nx;\nFOUND", false);
     check("// shaderlint: allow(other)\nFOUND", false);
     check("FOUND\n// shaderlint: allow(a-rule)", false);
@@ -57,8 +58,6 @@ fn on_the_line_or_alone_before_it() {
 fn for_the_whole_file() {
     check("FOUND\n// shaderlint: allow-file(a-rule): generated", true);
     check("// shaderlint: allow-file(other, a-rule)\n\n\nFOUND", true);
-    check("// shaderlint: allow(a-rule)\n\n  \r\n// more\n\nFOUND", true);
-    check("x; // shaderlint: allow(a-rule)\n\nFOUND", false);
     check("x; // shaderlint: allow-file(a-rule)\nFOUND", false);
     check("FOUND // shaderlint: allow-file(a-rule)", false);
 }
