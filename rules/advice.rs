@@ -20,7 +20,7 @@ const MAX_TRIES: usize = 6;
 const MAX_ROUNDS: usize = 3;
 
 /// What ends these races, if that was found. `steps` is what was taken for other races of the kernel.
-pub(crate) fn proved(context: &Context<'_>, races: &[&Race], steps: &mut u64) -> Option<String> {
+pub(crate) fn proved(context: &Context<'_>, races: &[&Race], steps: &mut u64) -> Option<Proved> {
     if context.analysis.stopped.is_some() {
         return None;
     }
@@ -35,21 +35,37 @@ pub(crate) fn proved(context: &Context<'_>, races: &[&Race], steps: &mut u64) ->
                 advice.add(context, race, place)?;
             }
             match advice.ends(context, races, steps)? {
-                Ended::All => return Some(advice.without_needless(context, races, steps).text(context)),
+                Ended::All => {
+                    let advice = advice.without_needless(context, races, steps);
+                    let whole = advice.places.first()?;
+                    return Some(Proved {
+                        text: advice.text(context),
+                        is_one_barrier: advice.places.len() == 1
+                            && whole.target.is_none()
+                            && whole.conditions.is_empty(),
+                    });
+                }
                 // What is left may need a barrier of its own.
-                Ended::Not(others) => left = others,
+                Ended::Not { others, .. } => left = others,
             }
         }
         None
     })
 }
 
+/// What ends races.
+pub(crate) struct Proved {
+    pub text: String,
+    /// A barrier before a statement, and nothing else.
+    pub is_one_barrier: bool,
+}
+
 /// What is known of a kernel with the barriers.
 enum Ended {
     /// The races are gone, and there is no other defect.
     All,
-    /// Races on the same arrays are left, or there are others.
-    Not(Vec<Race>),
+    /// There are others on the same arrays, or these are left.
+    Not { others: Vec<Race>, are_gone: bool },
 }
 
 /// What has to be ordered, where it was not found out how.
@@ -106,6 +122,8 @@ struct Place {
     whole: Span,
     /// The conditions between the two.
     conditions: Vec<Span>,
+    /// Without it these races are gone as well, and another one shows.
+    is_for_others: bool,
 }
 
 impl Advice {
@@ -130,16 +148,18 @@ impl Advice {
         let known = Defects::of(context.shader, context.analysis);
         let left = Defects::of(context.shader, &analysis);
         let are_gone = races.iter().all(|race| !left.has(context.shader, race));
-        if left.are_among(&known) && are_gone && are_settled(&analysis, races, |span| span) {
+        let are_gone = are_gone && are_settled(&analysis, races, |span| span);
+        if left.are_among(&known) && are_gone {
             return Some(Ended::All);
         }
         let is_of_array = |race: &Race| races.iter().any(|told| told.array == race.array);
-        Some(Ended::Not(
-            analysis.races.into_iter().filter(is_of_array).collect(),
-        ))
+        Some(Ended::Not {
+            others: analysis.races.into_iter().filter(is_of_array).collect(),
+            are_gone,
+        })
     }
 
-    /// The same without barriers that the others make needless.
+    /// The same without barriers that the others make needless. Notes of those that stay whether they end these races.
     fn without_needless(mut self, context: &Context<'_>, races: &[&Race], steps: &mut u64) -> Advice {
         let mut number = self.places.len();
         while number > 0 && self.places.len() > 1 {
@@ -148,7 +168,12 @@ impl Advice {
             fewer.places.remove(number);
             if matches!(fewer.ends(context, races, steps), Some(Ended::All)) {
                 self = fewer;
+                continue;
             }
+            fewer.places.retain(|place| !place.is_for_others);
+            let ends_these = |ended| matches!(ended, Ended::All | Ended::Not { are_gone: true, .. });
+            self.places[number].is_for_others =
+                !fewer.places.is_empty() && fewer.ends(context, races, steps).is_some_and(ends_these);
         }
         self
     }
@@ -237,6 +262,7 @@ impl Advice {
             target: assigned,
             whole: whole.span,
             conditions,
+            is_for_others: false,
         };
         if !self.places.contains(&place) {
             self.places.push(place);
@@ -246,11 +272,11 @@ impl Advice {
 
     fn text(&self, context: &Context<'_>) -> String {
         let mut parts = Vec::new();
-        let statements = |is_into: bool| {
+        let statements = |is_into: bool, is_for_others: bool| {
             let places = self
                 .places
                 .iter()
-                .filter(|place| place.target.is_some() == is_into);
+                .filter(|place| (place.target.is_some(), place.is_for_others) == (is_into, is_for_others));
             places.map(|place| place.statement).collect::<Vec<Span>>()
         };
         let conditions: Vec<Span> = self
@@ -267,7 +293,8 @@ impl Advice {
             lines.dedup();
             (lines.len(), lines_in_words(&lines))
         };
-        let (before, into) = (statements(false), statements(true));
+        let (before, into) = (statements(false, false), statements(true, false));
+        let for_others = [statements(false, true), statements(true, true)].concat();
         if !before.is_empty() {
             let (count, lines) = in_words(&before);
             let each = if count > 1 { "each of " } else { "" };
@@ -279,17 +306,22 @@ impl Advice {
                 "on {lines}, read into a variable, wait at a {BARRIER}(), then write"
             ));
         }
-        if let Some(first) = conditions.first() {
-            let barriers = if self.places.len() == 1 {
-                "the barrier"
+        if !for_others.is_empty() {
+            let (count, lines) = in_words(&for_others);
+            let (each, races) = if count > 1 {
+                ("each of ", "other races show")
             } else {
-                "the barriers"
+                ("", "another race shows")
             };
+            parts.push(format!("then put one before {each}{lines} too, where {races}"));
+        }
+        if let Some(first) = conditions.first() {
+            let barrier = if self.places.len() == 1 { "the" } else { "each" };
             let (count, _) = in_words(&conditions);
-            let plural = if count == 1 { "" } else { "s" };
+            let (plural, it) = if count == 1 { ("", "it") } else { ("s", "them") };
             let at = on_lines(context, &conditions, *first);
             parts.push(format!(
-                "take {barriers} out of the condition{plural} {at}, and guard what comes before and after separately"
+                "close the condition{plural} {at} before {barrier} barrier, and test {it} again after it"
             ));
         }
         format!(

@@ -37,6 +37,8 @@ pub(crate) enum NoBarrier {
     NoPlace {
         of_several: bool,
     },
+    /// A barrier was found that ends them in the runs that were tried.
+    Unsure,
     Unfollowed,
     TooMany,
     TooLong,
@@ -46,6 +48,7 @@ pub(crate) enum NoBarrier {
 impl NoBarrier {
     pub fn text(&self) -> &str {
         match self {
+            NoBarrier::Unsure => "that the barrier ends the race is not proved for all that the host may set",
             NoBarrier::NoPlace { of_several: false } => {
                 "no single barrier before the later access or a statement around it is proved to end the race"
             }
@@ -87,8 +90,9 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
     if context.analysis.races.len() > MAX_RACES {
         return Err(NoBarrier::TooMany);
     }
-    let has_place =
-        |races: &Vec<&Race>| !fences(context, races).is_empty() || !places(context, races).is_empty();
+    let has_place = |races: &Vec<&Race>| {
+        !fences(context, races).is_empty() || !places(context, races, THE_ONE).is_empty()
+    };
     if !lines.iter().any(has_place) {
         return Err(NoBarrier::NoPlace {
             of_several: lines.len() > 1,
@@ -104,19 +108,17 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
         let of_one = |races: &Vec<&Race>| {
             let place = races.first()?.second.span;
             let line = witness::on_lines(context, &[place], place);
-            let barrier = barrier(context, races, &format!("the race {line} is"))?;
-            let title = format!("put one of the missing barriers before the statement {line}");
+            let barrier = barrier(context, races, ONE_OF_SEVERAL, &format!("the race {line} is"))?;
             Some(Barrier {
-                fix: Fix { title, ..barrier.fix },
                 ends_these: false,
                 ..barrier
             })
         };
-        let of_any = barrier(context, &lines.concat(), "these races are");
+        let of_any = barrier(context, &lines.concat(), THE_ONE, "these races are");
         let of_any = of_any.or_else(|| lines.iter().find_map(of_one));
         return of_any.ok_or(NoBarrier::NoPlace { of_several: true });
     };
-    barrier(context, of_one_line, "this race is").ok_or(NoBarrier::NoPlace { of_several: false })
+    barrier(context, of_one_line, THE_ONE, "this race is").ok_or(NoBarrier::NoPlace { of_several: false })
 }
 
 /// A place for a barrier.
@@ -129,9 +131,14 @@ struct Candidate {
     title: String,
 }
 
+/// What is called a barrier that ends all races that are told together, and one that ends some of them.
+const THE_ONE: &str = "the missing barrier";
+const ONE_OF_SEVERAL: &str = "one of the missing barriers";
+
 /// The barrier at the innermost place at which it is proved to end the races, which `are` gone then.
-fn barrier(context: &Context<'_>, races: &[&Race], are: &str) -> Option<Barrier> {
-    let candidates = fences(context, races).into_iter().chain(places(context, races));
+fn barrier(context: &Context<'_>, races: &[&Race], which: &str, are: &str) -> Option<Barrier> {
+    let places = places(context, races, which);
+    let candidates = fences(context, races).into_iter().chain(places);
     candidates.take(MAX_PLACES).find_map(|candidate| {
         let Candidate { edit, at, is_passed_by_all, title } = candidate;
         let mut fix = Fix {
@@ -195,7 +202,7 @@ fn fences(context: &Context<'_>, races: &[&Race]) -> Vec<Candidate> {
 
 /// The places before the statements around the later access, from the innermost on, in its function and in those that call
 /// it.
-fn places(context: &Context<'_>, races: &[&Race]) -> Vec<Candidate> {
+fn places(context: &Context<'_>, races: &[&Race], which: &str) -> Vec<Candidate> {
     let shader = context.shader;
     let (Some(race), Some(entry)) = (races.first(), context.function(context.entry)) else {
         return Vec::new();
@@ -220,7 +227,6 @@ fn places(context: &Context<'_>, races: &[&Race]) -> Vec<Candidate> {
             is_entry,
             &mut places,
         );
-        let innermost = places.last().map(|(at, _)| *at);
         // Before a statement that both accesses stand in, a barrier is before both, but in another pass or call.
         let is_one_run = race.first.around == race.second.around;
         places.retain(|(place, _)| {
@@ -235,13 +241,13 @@ fn places(context: &Context<'_>, races: &[&Race]) -> Vec<Candidate> {
             },
             at,
             is_passed_by_all,
-            title: if number == 0 && Some(at) == innermost {
-                "put the missing barrier before this statement".to_owned()
+            title: if which == THE_ONE
+                && witness::line(context, at) == witness::line(context, race.second.span)
+            {
+                format!("put {which} before this statement")
             } else {
-                format!(
-                    "put the missing barrier before the statement {}",
-                    witness::on_lines(context, &[at], race.second.span)
-                )
+                let place = witness::on_lines(context, &[at], race.second.span);
+                format!("put {which} before the statement {place}")
             },
         }));
     }

@@ -37,7 +37,10 @@ impl Told<'_> {
         } else {
             format!(", on {} too", witness::listed(&names))
         };
-        Some(format!("further accesses race here{on}"))
+        let all = of_first.iter().chain(&self.others);
+        let places: Vec<Span> = all.flat_map(|race| [race.first.span, race.second.span]).collect();
+        let at = witness::on_lines(context, &places, of_first.first()?.second.span);
+        Some(format!("further accesses {at} race{on}"))
     }
 }
 

@@ -31,8 +31,11 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
         let races = lines.concat();
         let barrier = context.wants_fixes.then(|| missing_barrier::fix(context, &lines));
         let ends_these = matches!(&barrier, Some(Ok(barrier)) if barrier.ends_these);
+        let mut advises_one = false;
         if context.wants_fixes && !ends_these {
             let advice = advice::proved(context, &races, &mut steps);
+            advises_one = advice.as_ref().is_some_and(|advice| advice.is_one_barrier);
+            let advice = advice.map(|advice| advice.text);
             finding
                 .notes
                 .extend(advice.or_else(|| Some(advice::order(context, races.first()?))));
@@ -43,6 +46,9 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
                     ends_all.get_or_insert(findings.len());
                 }
                 finding.fix = Some(barrier.fix);
+            }
+            Some(Err(NoBarrier::NoPlace { .. })) if advises_one => {
+                in_vain.push((findings.len(), NoBarrier::Unsure));
             }
             Some(Err(reason @ NoBarrier::NoPlace { .. })) => in_vain.push((findings.len(), reason)),
             Some(Err(reason)) => finding.notes.push(format!("{NO_FIX}{}", reason.text())),

@@ -153,13 +153,13 @@ const TAIL: &str = "g[gi] = Src[gi];\nGroupMemoryBarrierWithGroupSync();\nif (gi
 
 #[test]
 fn races_between_the_same_barriers_are_one_finding() {
-    let pairs = "further accesses race here";
+    let pairs = "further accesses on lines 10 and 11 race";
     let advice = |into: &str| {
         format!(
             "threads of one wave are not promised to run in lock-step\nhelp: put a GroupMemoryBarrierWithGroupSync() before \
              each of lines 11 to 13; on {into}, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write; \
-             take the barriers out of the condition on line 9, and guard what comes before and after separately (tried \
-             out: this race is gone then, and nothing else comes up)"
+             close the condition on line 9 before each barrier, and test it again after it (tried out: this race is gone then, \
+             and nothing else comes up)"
         )
     };
     let why = "no automatic fix: more than 8 pairs of accesses race in this kernel";
@@ -177,7 +177,12 @@ fn races_between_the_same_barriers_are_one_finding() {
     let comment = " // shaderlint: allow(groupshared-race): one line";
     let one = "line 13 reads what other threads write as well, with no barrier between";
     let allowed = kernel("", &TAIL.replace("/**/", comment));
-    let of_others = advice("lines 11 and 13");
+    let of_others = advice("lines 11 and 13")
+        .replace("each of lines 11 to 13", "each of lines 11 and 12")
+        .replace(
+            "; close",
+            "; then put one before line 13 too, where another race shows; close",
+        );
     assert_eq!(
         said(&allowed),
         [format!("{head}\n{one}\n{pairs}\n{of_others}\n{why}")]
@@ -198,6 +203,48 @@ fn races_between_the_same_barriers_are_one_finding() {
         2
     );
     assert_eq!(said(&kernel("", &format!("{TAIL}{BARRIER}\n{TAIL}"))).len(), 2);
+}
+
+/// Of a condition that does not hold in the first group, the group is told.
+#[test]
+fn a_group_in_which_it_happens_is_told() {
+    let text = kernel("", "").replace(
+        "uint gi : SV_GroupIndex",
+        "uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID",
+    );
+    let with = |condition: &str| {
+        let body = format!(
+            "g[gi] = gi;\n{BARRIER}\nif (n > 2)\n{{\nif ({condition})\nh[gi] = 1;\nelse\ng[gi] += 3;\nh[gi] = g[0];\n}}"
+        );
+        said(&text.replace("{\n\n}", &format!("{{\n{body}\n}}"))).concat()
+    };
+    let later = with("id.x < n");
+    assert!(later.contains("; for SV_GroupID.x = 1, n = 64\n"), "{later}");
+    let first = with("id.x >= n");
+    assert!(first.contains("; for SV_GroupID = 0, n = 64\n"), "{first}");
+}
+
+/// The place is named where it is not the statement that the finding points to.
+#[test]
+fn a_fix_says_before_which_statement_the_barrier_goes() {
+    let titles = |body: &str| {
+        let findings = lint(kernel("", body).as_bytes());
+        let fixes = findings.into_iter().filter_map(|finding| finding.fix);
+        fixes.map(|fix| fix.title).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        titles("g[gi] = Src[gi];\nOut[gi] = g[63 - gi];"),
+        ["put the missing barrier before this statement"]
+    );
+    for condition in [
+        "if (gi < 32)\n{\nOut[gi] = g[63 - gi];\n}",
+        "if (gi < 32)\nOut[gi] = g[63 - gi];",
+    ] {
+        assert_eq!(
+            titles(&format!("g[gi] = Src[gi];\n{condition}")),
+            ["put the missing barrier before the statement on line 8"]
+        );
+    }
 }
 
 #[test]
@@ -287,17 +334,26 @@ fn advice_is_tried_out() {
         let help = said.lines().find(|line| line.starts_with("help: "));
         help.unwrap_or_default().to_owned()
     };
-    let separately = ", and guard what comes before and after separately (tried out: this race is gone then, and nothing \
-                      else comes up)";
+    let separately = " before the barrier, and test it again after it (tried out: this race is gone then, and nothing else \
+                      comes up)";
     assert_eq!(
         help(&format!(
             "g[gi] = Src[gi];\n{BARRIER}\nif (gi < 32)\n{{\nuint v = g[gi + 1];\ng[gi] = v;\n}}"
         )),
         format!(
-            "help: put a {} before line 12; take the barrier out of the condition on line 9{separately}",
+            "help: put a {} before line 12; close the condition on line 9{separately}",
             &BARRIER[..33]
         )
     );
+    // One barrier ends it; another race, of which no finding tells, shows then.
+    let called = format!(
+        "g[gi] = Src[gi];\n{BARRIER}\nWrite(gi ^ 1, g[(gi + 7) % 64] + 1);\n{BARRIER}\ng[gi] += gi;\ng[5] = 7;\nOut[gi] = g[0];"
+    );
+    let write = "void Write(uint i, uint v)\n{\ng[i] = v;\n}";
+    let of_call = said(&kernel(write, &called)).concat();
+    let one = "put a GroupMemoryBarrierWithGroupSync() before line 5; then put one before line 15 too, where another race \
+               shows (tried out";
+    assert!(of_call.contains(one), "{of_call}");
     // Other threads have left; are in the other arm; go through a loop of their own.
     assert_eq!(
         help("g[gi] = Src[gi];\nif (gi > 60) return;\nOut[gi] = g[60 - gi];"),

@@ -501,13 +501,12 @@ error[groupshared-race]: data race on g_Tree[5]
    = thread 1 reads g_Tree[5] in pass 2 of the loop on line 34 (nodes = 128)
      while thread 2 writes it in pass 1 (nodes = 256), both after the barrier
      on line 31
-   = further accesses race here
+   = further accesses on line 39 race
    = threads of one wave are not promised to run in lock-step
-   = help: put a GroupMemoryBarrierWithGroupSync() before line 39; take the
-     barrier out of the condition on line 36, and guard what comes before and
-     after separately (tried out: this race is gone then, and nothing else
-     comes up)
-   = no automatic fix: to prove one would take too long
+   = help: put a GroupMemoryBarrierWithGroupSync() before line 39; close the
+     condition on line 36 before the barrier, and test it again after it (tried
+     out: this race is gone then, and nothing else comes up)
+   = no automatic fix: proving a fix would take too long
 
 
 "#]]
@@ -533,13 +532,13 @@ error[groupshared-race]: data race on g_Part[16]
      barrier on line 33 in pass 2 of the loop on line 27 (width = 64)
    = lines 39 to 42 read what other threads write as well, with no barrier
      between
-   = further accesses race here
+   = further accesses on lines 37 and 38 race
    = threads of one wave are not promised to run in lock-step
    = help: put a GroupMemoryBarrierWithGroupSync() before each of lines 38 to
      42; on lines 38 to 42, read into a variable, wait at a
-     GroupMemoryBarrierWithGroupSync(), then write; take the barriers out of
-     the condition on line 35, and guard what comes before and after separately
-     (tried out: this race is gone then, and nothing else comes up)
+     GroupMemoryBarrierWithGroupSync(), then write; close the condition on line
+     35 before each barrier, and test it again after it (tried out: this race
+     is gone then, and nothing else comes up)
    = no automatic fix: more than 8 pairs of accesses race in this kernel
 
 

@@ -631,12 +631,13 @@ error[groupshared-race]: data race on g_Sum[1]
   │
   = thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between
     them
-  = further accesses race here
+  = further accesses on lines 5 and 6 race
   = threads of one wave are not promised to run in lock-step
   = help: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6,
     read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then
     write (tried out: this race is gone then, and nothing else comes up)
-  = no automatic fix: adding one barrier is not proved to end the race
+  = no automatic fix: no single barrier before the later access or a statement
+    around it is proved to end the race
 
 warning: 2 files are called `LIB/Race.hlsli`; taken is the nearest, one/lib/race.hlsli
   ┌─ one/src/a.hlsl:1:11

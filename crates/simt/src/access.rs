@@ -267,10 +267,11 @@ impl Machine<'_> {
                     let within = self.within_bounds_of(&guard_of_other, &guard)?;
                     (within, Some(said(span, one)?))
                 };
+                let guard = self.terms.and(&guard, &guard_of_other);
                 Some(Condition {
-                    guard: Some(self.terms.and(&guard, &guard_of_other)),
+                    within: self.in_a_group(within, &guard),
+                    guard: Some(guard),
                     said,
-                    within,
                 })
             }
         }

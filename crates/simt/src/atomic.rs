@@ -131,6 +131,8 @@ impl<'a> Machine<'a> {
         self.report.unproved |= is_blurred;
         self.state.left += u32::from(step.is_some() && (operator.is_none() || is_somewhere));
         let number_left = self.state.left;
+        let array_name = self.shader.globals.get(array.0 as usize);
+        let array_name = array_name.map(|declared| self.terms.symbol(&declared.name));
         for thread in self.state.active.threads() {
             let Some(number) = number else { break };
             let (cells, tracks) = self.state.shared[number].open();
@@ -158,6 +160,12 @@ impl<'a> Machine<'a> {
                 (None, Some(step)) => self.terms.left_by(step, number_left, cell),
                 (_, None) => self.terms.fresh(),
             };
+            // One that adds nothing has written, too.
+            let is_unwritten =
+                |value: &Value| array_name.is_some_and(|name| self.terms.is_uninitialised(value, name, cell));
+            if old.as_ref() == Some(&*slot) && is_unwritten(slot) {
+                *slot = self.terms.fresh();
+            }
             let conflict = track.write(cell, interval, touch, false);
             if let Some(old) = old.filter(|_| self.recorder.is_some()) {
                 // Whatever it adds, whoever else writes undoes it.

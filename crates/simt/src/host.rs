@@ -78,6 +78,43 @@ impl Machine<'_> {
         is_shared.then_some(within)
     }
 
+    /// The same in the second group of a dispatch, where a condition does not hold in the first one.
+    pub fn in_a_group(&self, mut within: Within, condition: &Value) -> Within {
+        let mut atoms = BTreeSet::new();
+        if !self.terms.is_of_the_host(condition, &mut atoms, 0) {
+            return within;
+        }
+        let axis = |atom: &u32| match self.terms.term(*atom) {
+            Some(Term::Apply(Op::GroupId(axis), _)) => Some((*atom, *axis)),
+            _ => None,
+        };
+        atoms.retain(|atom| within.atoms.iter().all(|(known, _)| known != atom));
+        let of_group: Vec<(u32, u8)> = atoms.iter().filter_map(axis).collect();
+        let with = |number: u32| {
+            let groups = of_group.iter().map(|(atom, _)| (*atom, number));
+            within.atoms.iter().copied().chain(groups).collect::<Vec<_>>()
+        };
+        let holds = |number: u32| {
+            let word = self.terms.value_given(condition, &with(number));
+            word.is_some_and(|word| word != 0)
+        };
+        if !of_group.is_empty() && !holds(0) && holds(1) {
+            within.atoms = with(1);
+            let groups = of_group.iter().map(|(_, axis)| {
+                let letter = ["x", "y", "z"]
+                    .get(usize::from(*axis))
+                    .copied()
+                    .unwrap_or_default();
+                Instance {
+                    bound: format!("SV_GroupID.{letter}"),
+                    value: 1,
+                }
+            });
+            within.said.splice(0..0, groups.collect::<Vec<_>>());
+        }
+        within
+    }
+
     /// What the host sets for all threads to be within bounds, and whether these conditions hold then, in the first group:
     /// `id.x < Count` and `id.x + 8 < Count` do for `Count` the number of threads.
     ///

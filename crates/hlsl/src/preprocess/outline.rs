@@ -336,12 +336,12 @@ mod tests {
 
     #[test]
     fn a_name_may_be_spelt_by_what_is_reached() {
-        let text = "#ifdef A\n#define NAME fold\n#else\n#define NAME other\n#endif\n#define PATH(n) S(dir/NAME##_##n.hlsl)\n#define S(x) #x\n";
+        let text = "#ifdef A\n#define NAME fold\n#else\n#define NAME other\n#endif\n#define PATH(n) STR(dir/NAME##_##n.hlsl)\n#define STR(x) #x\n";
         let definitions = definitions(text, &[("GIVEN", "Scan")]);
         let spells = |include: &str, name: &str| definitions.reach(include.as_bytes()).may_spell(name);
         assert!(spells("PATH(2)", "fold_2.hlsl") && spells("PATH(2)", "Other_2.HLSL"));
-        assert!(spells("S(GIVEN.hlsl)", "scan.hlsl") && !spells("S(GIVEN.hlsl)", "scans.hlsl"));
-        assert!(!spells("PATH(2)", "fold_3.hlsl") && !spells("S(other.hlsl)", "fold.hlsl"));
+        assert!(spells("STR(GIVEN.hlsl)", "scan.hlsl") && !spells("STR(GIVEN.hlsl)", "scans.hlsl"));
+        assert!(!spells("PATH(2)", "fold_3.hlsl") && !spells("STR(other.hlsl)", "fold.hlsl"));
     }
 
     #[test]
