@@ -109,6 +109,8 @@ pub(crate) fn order(context: &Context<'_>, race: &Race) -> String {
 #[derive(Clone, Default)]
 struct Advice {
     places: Vec<Place>,
+    /// With all of them nothing races, as far as the run knows what is where.
+    leaves_none: bool,
 }
 
 /// One barrier.
@@ -129,7 +131,7 @@ struct Place {
 impl Advice {
     /// What is known of the kernel with these barriers; `None` where that would take too long, or not all threads come to
     /// them.
-    fn ends(&self, context: &Context<'_>, races: &[&Race], steps: &mut u64) -> Option<Ended> {
+    fn ends(&mut self, context: &Context<'_>, races: &[&Race], steps: &mut u64) -> Option<Ended> {
         *steps += context.analysis.steps;
         if *steps > MAX_STEPS {
             return None;
@@ -150,6 +152,7 @@ impl Advice {
         let are_gone = races.iter().all(|race| !left.has(context.shader, race));
         let are_gone = are_gone && are_settled(&analysis, races, |span| span);
         if left.are_among(&known) && are_gone {
+            self.leaves_none = analysis.races.is_empty() && analysis.unsettled.is_empty();
             return Some(Ended::All);
         }
         let is_of_array = |race: &Race| races.iter().any(|told| told.array == race.array);
@@ -293,27 +296,27 @@ impl Advice {
             lines.dedup();
             (lines.len(), lines_in_words(&lines))
         };
-        let (before, into) = (statements(false, false), statements(true, false));
-        let for_others = [statements(false, true), statements(true, true)].concat();
-        if !before.is_empty() {
-            let (count, lines) = in_words(&before);
+        let put = |spans: &[Span], is_into: bool| {
+            let (count, lines) = in_words(spans);
             let each = if count > 1 { "each of " } else { "" };
-            parts.push(format!("put a {BARRIER}() before {each}{lines}"));
-        }
-        if !into.is_empty() {
-            let (_, lines) = in_words(&into);
-            parts.push(format!(
-                "on {lines}, read into a variable, wait at a {BARRIER}(), then write"
-            ));
-        }
-        if !for_others.is_empty() {
-            let (count, lines) = in_words(&for_others);
-            let (each, races) = if count > 1 {
-                ("each of ", "other races show")
+            if is_into {
+                format!("on {lines}, read into a variable, wait at a {BARRIER}(), then write")
             } else {
-                ("", "another race shows")
+                format!("put a {BARRIER}() before {each}{lines}")
+            }
+        };
+        for is_into in [false, true] {
+            let spans = statements(is_into, false);
+            parts.extend((!spans.is_empty()).then(|| put(&spans, is_into)));
+        }
+        for is_into in [false, true] {
+            let spans = statements(is_into, true);
+            let shows = if spans.len() > 1 {
+                "other races show"
+            } else {
+                "another race shows"
             };
-            parts.push(format!("then put one before {each}{lines} too, where {races}"));
+            parts.extend((!spans.is_empty()).then(|| format!("{shows} then: {}", put(&spans, is_into))));
         }
         if let Some(first) = conditions.first() {
             let barrier = if self.places.len() == 1 { "the" } else { "each" };
@@ -325,8 +328,13 @@ impl Advice {
             ));
         }
         format!(
-            "help: {} (tried out: this race is gone then, and nothing else comes up)",
-            parts.join("; ")
+            "help: {} (tried out: this race is gone then{})",
+            parts.join("; "),
+            if self.leaves_none {
+                ", and nothing else comes up"
+            } else {
+                ""
+            }
         )
     }
 }

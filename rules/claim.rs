@@ -1,6 +1,6 @@
 //! What the rules about atomics say of one.
 
-use shaderlint_linter::{Context, Finding, Fix, Label, NO_FIX, Safety, ShaderModel, Verdict};
+use shaderlint_linter::{Context, Finding, Fix, Label, NoFix, Safety, ShaderModel, Verdict};
 use shaderlint_simt::{Amount, Atomic, Cells, Claim, Found, Quantity};
 
 use crate::{wave_atomic, witness};
@@ -17,20 +17,18 @@ pub(crate) fn finding(
         return None;
     }
     let mut notes = vec![proof(claim)];
-    if claim.cells != Cells::One {
-        notes.push(format!(
-            "{NO_FIX}which form is faster depends on how many threads of a wave meet"
-        ));
-    }
     notes.push(advice);
     // Of few cells, what is better depends on the keys: it is said and not done.
     let has_fix = claim.cells == Cells::One && context.wants_fixes;
     let fix = has_fix.then(|| wave_atomic::fix(context, claim));
+    let mut no_fix = (claim.cells != Cells::One).then(|| {
+        let text = "which form is faster depends on how many threads of a wave meet";
+        NoFix::new("few-addresses", text)
+    });
     let fix = match fix.transpose() {
         Ok(fix) => fix.map(|fix| {
             let doubt = wave_atomic::doubt(&fix).map(str::to_owned);
             let of_fix: Vec<String> = doubt.into_iter().chain([measured(claim)]).collect();
-            notes.extend(of_fix.iter().cloned());
             // What was not seen to gain anything is not done unasked.
             Fix {
                 safety: Safety::Unsafe,
@@ -38,8 +36,8 @@ pub(crate) fn finding(
                 ..fix
             }
         }),
-        Err(reason) => {
-            notes.push(format!("{NO_FIX}{reason}"));
+        Err(why) => {
+            no_fix = Some(why);
             None
         }
     };
@@ -62,6 +60,7 @@ pub(crate) fn finding(
         secondary: Vec::new(),
         notes,
         fix,
+        no_fix,
     })
 }
 
@@ -127,6 +126,10 @@ fn proof(claim: &Claim) -> String {
     let lanes = claim.lanes;
     let who = if claim.is_certain {
         format!("all {lanes} threads of the group do this atomic, whatever the inputs are")
+    } else if claim.is_chosen_by_atomics {
+        format!(
+            "up to {lanes} threads of the group do this atomic; how many depends on what other atomics return"
+        )
     } else {
         format!("up to {lanes} threads of the group, several of a wave among them, do this atomic")
     };

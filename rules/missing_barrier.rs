@@ -16,11 +16,11 @@
 use std::collections::BTreeSet;
 
 use shaderlint_hlsl::{Expr, ExprKind, Function, Intrinsic, Shader, Span, Stmt, StmtKind, statements};
-use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
+use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
 use shaderlint_simt::{Analysis, Around, LaneMap, Race, analyze, compare};
 
 use crate::unit::Unit;
-use crate::wave_form::{BARRIER, MAX_TEXT, TOO_LONG};
+use crate::wave_form::{BARRIER, MAX_TEXT, too_long};
 use crate::{races, witness};
 
 /// Steps that the runs of one fix's places may take together, counted by those of the kernel's first run.
@@ -42,22 +42,30 @@ pub(crate) enum NoBarrier {
     Unfollowed,
     TooMany,
     TooLong,
-    MayChange(String),
+    MayChange(NoFix),
 }
 
 impl NoBarrier {
-    pub fn text(&self) -> &str {
+    pub fn no_fix(self) -> NoFix {
         match self {
-            NoBarrier::Unsure => "that the barrier ends the race is not proved for all that the host may set",
+            NoBarrier::Unsure => {
+                let text = "that the barrier ends the race is not proved for all that the host may set";
+                NoFix::new("some-inputs", text)
+            }
             NoBarrier::NoPlace { of_several: false } => {
-                "no single barrier before the later access or a statement around it is proved to end the race"
+                let text = "no single barrier before the later access or a statement around it is proved to end the race";
+                NoFix::new("no-single-barrier", text)
             }
             NoBarrier::NoPlace { of_several: true } => {
-                "no single barrier before a later access or a statement around it is proved to end any of these races"
+                let text = "no single barrier before a later access or a statement around it is proved to end any of \
+                            these races";
+                NoFix::new("no-single-barrier", text)
             }
-            NoBarrier::Unfollowed => "the kernel was not run to its end",
-            NoBarrier::TooMany => "more than 8 pairs of accesses race in this kernel",
-            NoBarrier::TooLong => TOO_LONG,
+            NoBarrier::Unfollowed => NoFix::new("unfollowed", "the kernel was not run to its end"),
+            NoBarrier::TooMany => {
+                NoFix::new("many-races", "more than 8 pairs of accesses race in this kernel")
+            }
+            NoBarrier::TooLong => too_long(),
             NoBarrier::MayChange(why) => why,
         }
     }
@@ -140,7 +148,12 @@ fn barrier(context: &Context<'_>, races: &[&Race], which: &str, are: &str) -> Op
     let places = places(context, races, which);
     let candidates = fences(context, races).into_iter().chain(places);
     candidates.take(MAX_PLACES).find_map(|candidate| {
-        let Candidate { edit, at, is_passed_by_all, title } = candidate;
+        let Candidate {
+            edit,
+            at,
+            is_passed_by_all,
+            title,
+        } = candidate;
         let mut fix = Fix {
             title,
             // Not the same results, but those of one order where any was possible.
@@ -153,11 +166,17 @@ fn barrier(context: &Context<'_>, races: &[&Race], which: &str, are: &str) -> Op
         let ends_all = matches!(ended, Ended::Proved);
         let proof = match ended {
             Ended::Proved => ENDS_ALL.to_owned(),
-            Ended::Found if is_passed_by_all => format!(
-                "found of the fix: with one barrier more, which every thread reaches, {are} gone and no other defect \
-                 comes up"
-            ),
-            Ended::Found => return None,
+            Ended::Found { is_all } if is_passed_by_all => {
+                let others = if is_all {
+                    " and no other defect comes up"
+                } else {
+                    ""
+                };
+                format!(
+                    "found of the fix: with one barrier more, which every thread reaches, {are} gone{others}"
+                )
+            }
+            Ended::Found { .. } => return None,
         };
         fix.proof = Some(proof);
         Some(Barrier {
@@ -273,8 +292,8 @@ pub(crate) fn leaves(body: &[Stmt]) -> impl Iterator<Item = &Stmt> {
 enum Ended {
     /// Nothing races, whatever the inputs.
     Proved,
-    /// The races are gone from the runs in which they were found.
-    Found,
+    /// The races are gone from the runs in which they were found; so `is_all` others, as far as these know what is where.
+    Found { is_all: bool },
 }
 
 /// What is known of a barrier before the statement, if it ends the races and makes nothing worse.
@@ -306,7 +325,8 @@ fn ends_races(context: &Context<'_>, races: &[&Race], fix: &Fix, statement: Span
     if is_proved {
         return Some(Ended::Proved);
     }
-    are_settled(&analysis, races, moved).then_some(Ended::Found)
+    let is_all = analysis.races.is_empty() && analysis.unsettled.is_empty();
+    are_settled(&analysis, races, moved).then_some(Ended::Found { is_all })
 }
 
 /// Whether barriers order the accesses of these races in a run: that it reports no race of them may only mean that it does

@@ -1,11 +1,11 @@
 //! What the rules about scans say of one.
 
 use shaderlint_hlsl::{Span, StmtKind, Type};
-use shaderlint_linter::{Context, Finding, Label, NO_FIX, ShaderModel, Verdict};
+use shaderlint_linter::{Context, Finding, Label, NoFix, ShaderModel, Verdict};
 use shaderlint_simt::{Access, Collective, Elements, Half, Instance, Kind, Operator, Race, Shape};
 
 use crate::unit::{Unit, words};
-use crate::wave_form::NoFix;
+use crate::wave_form::Refusal;
 use crate::{element, wave_form, wave_scan, witness};
 
 /// Of fewer elements there is nothing to gain, as of atomics of fewer threads.
@@ -74,19 +74,20 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     notes.extend(beside(context, scan));
     notes.extend(alone(context, scan));
     notes.extend(of_macro(context, scan));
-    notes.extend(wave_form::doubt(context, scan, fix.as_ref()).map(str::to_owned));
-    notes.extend(why_not.map(|why_not| match why_not {
-        NoFix::NoForm(_) if !has_prefix_intrinsic(scan.operator) => {
-            format!(
-                "{NO_FIX}no wave form is written for scans by {0}: there is no prefix intrinsic for {0}",
-                name(scan.operator)
-            )
+    notes.extend(wave_form::of_floats(scan).map(str::to_owned));
+    let no_fix = why_not.map(|why_not| match why_not {
+        Refusal::NoForm(_) if !has_prefix_intrinsic(scan.operator) => {
+            let operator = name(scan.operator);
+            let text = format!(
+                "no wave form is written for scans by {operator}: there is no prefix intrinsic for {operator}"
+            );
+            NoFix::new("no-prefix-intrinsic", text)
         }
-        NoFix::NoForm(_) if context.has_rows() => {
+        Refusal::NoForm(_) if context.has_rows() => {
             wave_form::no_packing(context, &format!("such a scan of {} elements", scan.count))
         }
-        why_not => why_not.note(),
-    }));
+        why_not => why_not.no_fix(),
+    });
     Some(Finding {
         rule,
         entry: context.entry,
@@ -100,6 +101,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         secondary: places(context, scan),
         notes,
         fix,
+        no_fix,
     })
 }
 
@@ -283,13 +285,20 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     } else {
         ""
     };
+    // What is written outside an array may be anywhere in groupshared memory.
+    let mut outside = context.analysis.out_of_bounds.iter();
+    let within = if outside.any(|found| found.access.is_write) {
+        ", once the write out of bounds that is reported is gone"
+    } else {
+        ""
+    };
     // An expression has other values in other passes of a loop around it.
     let ends = match scan.output {
         Elements::Expression { .. } => "is at first",
         _ => "ends as",
     };
     format!(
-        "proved: {output} {ends} {combined}{modulo}{for_all}{afresh}, {freely}{up_to}{given}{instances}{apart}"
+        "proved: {output} {ends} {combined}{modulo}{for_all}{afresh}, {freely}{up_to}{within}{given}{instances}{apart}"
     )
 }
 

@@ -1,6 +1,6 @@
 //! What the rules say of ladders of lane reads.
 
-use shaderlint_linter::{Context, Finding, Label, NO_FIX, ShaderModel, Verdict};
+use shaderlint_linter::{Context, Finding, Label, NoFix, ShaderModel, Verdict};
 use shaderlint_simt::{Elements, Holders, Kind, Operator, WaveLadder};
 
 use crate::{element, scan};
@@ -47,7 +47,6 @@ fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder) -> Fi
     if !ladder.operator.is_exact() {
         notes.push("floats are combined in another order: results differ in their last bits".to_owned());
     }
-    notes.push(format!("{NO_FIX}none is written for ladders of lane reads"));
     Finding {
         rule,
         entry: context.entry,
@@ -69,6 +68,10 @@ fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder) -> Fi
         secondary: Vec::new(),
         notes,
         fix: None,
+        no_fix: Some(NoFix::new(
+            "lane-reads",
+            "none is written for ladders of lane reads",
+        )),
     }
 }
 

@@ -10,6 +10,7 @@ use shaderlint_hlsl::{
     Definition, Definitions, Directive, FileId, Intrinsic, Reach, Shader, Span, Storage, directives,
     include_guard, is_type_name,
 };
+use shaderlint_linter::NoFix;
 
 /// The words of a unit's files and of its expanded text, and what they are.
 pub(crate) struct Unit {
@@ -247,19 +248,23 @@ impl Unit {
         &self,
         shader: &Shader,
         mut words: impl Iterator<Item = &'w [u8]>,
-    ) -> Option<String> {
+    ) -> Option<NoFix> {
         let is_other =
             |word: &&[u8]| self.is_macro(word) || self.given.contains(*word) || self.redeclares(shader, word);
         if let Some(word) = words.find(is_other) {
-            return Some(format!(
-                "the fix says `{}`, which a macro or a declaration in these files, or -D, may give another meaning",
-                String::from_utf8_lossy(word)
-            ));
+            let word = String::from_utf8_lossy(word);
+            let text = format!(
+                "the fix says `{word}`, which a macro or a declaration in these files, or -D, may give another meaning"
+            );
+            return Some(NoFix::new("redefined-name", text).named(word));
         }
         ["__LINE__", "__COUNTER__"]
             .into_iter()
             .find(|word| self.may_name(word.as_bytes()) || self.may_be_pasted(word.as_bytes()))
-            .map(|word| format!("`{word}` is another number behind a fix"))
+            .map(|word| {
+                let text = format!("`{word}` is another number behind a fix");
+                NoFix::new("counts-lines", text).named(word)
+            })
     }
 
     /// Whether a choice decides under which name something is declared, so that a build may give it any other one.
@@ -525,7 +530,7 @@ fn may_be_a_function(before: &[u8], behind: &[u8]) -> bool {
     let (before, behind) = (before.trim_ascii_end(), behind.trim_ascii_start());
     let is_behind_word = !matches!(last_word(before), b"" | b"return" | b"else" | b"case" | b"do");
     match behind.first() {
-        Some(b'(') => is_behind_word || matches!(before.last(), Some(b'>' | b':' | b'&')),
+        Some(b'(') => is_behind_word || before.ends_with(b"::") || matches!(before.last(), Some(b'>' | b'&')),
         // What a macro is given may be the name of an operator, such as `max`.
         Some(b',' | b')') => is_behind_word || matches!(before.last(), Some(b'{')),
         _ => true,

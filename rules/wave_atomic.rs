@@ -12,11 +12,11 @@
 //! proved before it is offered ([`serves_alike`]).
 
 use shaderlint_hlsl::{Scalar, Shader, Span};
-use shaderlint_linter::{At, Context, Edit, Fix, Safety, fixed_shader};
+use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
 use shaderlint_simt::{Claim, Found, NotCombined, Operator, Parts, Quantity, serves_alike};
 
 use crate::unit::{Unit, words};
-use crate::wave_form::{AS_CONFIGURED, MAX_TEXT, TOO_LONG};
+use crate::wave_form::{AS_CONFIGURED, MAX_TEXT, too_long};
 use crate::written::{free, is_seen_from};
 use crate::{claim, configuration, witness};
 
@@ -32,14 +32,15 @@ pub(crate) struct Texts {
 }
 
 /// A form that is proved to do what the claim's call does on one cell; else why there is none.
-pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
+pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
     let shader = context.shader;
     if let Some(name) = claim
         .supposed
         .first()
         .filter(|_| !claim.operation.is_of_hidden_counter())
     {
-        return Err(format!("nothing that was read declares `{name}`"));
+        let text = format!("nothing that was read declares `{name}`");
+        return Err(NoFix::new("undeclared", text).named(name));
     }
     let parts = claim
         .parts
@@ -53,21 +54,28 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
     let is_racy = races.iter().any(|race| Some(race.array) == parts.array)
         || parts.array.is_some() && unsettled.any(|(first, second)| [*first, *second].contains(&claim.place));
     if is_costly {
-        return Err(TOO_LONG.to_owned());
+        return Err(too_long());
     }
     if is_racy {
-        return Err("other accesses to the counter's array may race".to_owned());
+        let counters = claim::counters(context, claim);
+        let races = if races.iter().any(|race| Some(race.array) == parts.array) {
+            "race"
+        } else {
+            "may race"
+        };
+        let text = format!("other accesses to {counters} {races}");
+        return Err(NoFix::new("race", text).named(counters));
     }
     let written = texts_of_file(shader, parts).ok_or_else(|| {
         let spans = [parts.object, Some(parts.place), Some(parts.amount), parts.old];
         let mut spans = spans.into_iter().flatten();
         let of_macro = spans.any(|span| shader.origins.is_cut_from_macro(span));
-        if of_macro { OF_MACRO } else { NOT_PLAIN }.to_owned()
+        if of_macro { of_macro_text() } else { not_plain() }
     })?;
     let expanded = texts(parts, |span| {
         Some(String::from_utf8_lossy(span.slice(&shader.text)).into_owned())
     });
-    let expanded = expanded.ok_or_else(|| NOT_PLAIN.to_owned())?;
+    let expanded = expanded.ok_or_else(not_plain)?;
     let name = |wanted: &str| free_name(shader, claim, wanted);
     let has_block = parts.is_alone && begins_its_line(shader, parts.statement);
     let block = form(parts, &written, has_block, &name);
@@ -96,7 +104,10 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
             expanded: Some(form(parts, &expanded, has_block, &name)),
         }],
     };
-    let not_proved = |what: String| format!("the wave form could not be proved to do the same: {what}");
+    let not_proved = |what: String| {
+        let text = format!("the wave form could not be proved to do the same: {what}");
+        NoFix::new("not-proved", text)
+    };
     let fixed = fixed_shader(shader, context.entry, &fix.edits);
     let (fixed, _) = fixed.ok_or_else(|| not_proved("the kernel is another one".to_owned()))?;
     serves_alike(shader, claim, &fixed).map_err(not_proved)?;
@@ -104,42 +115,67 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, String> {
 }
 
 /// Why one lane cannot make the atomic for its wave.
-fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> String {
+fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix {
     if claim.operation.is_of_hidden_counter() {
-        return "a hidden counter moves by one for each call: a counter of its own could move by more"
-            .to_owned();
+        let text = "a hidden counter moves by one for each call: a counter of its own could move by more";
+        return NoFix::new("hidden-counter", text);
     }
     if claim.found == Found::Otherwise {
-        return "its old value decides something, or is used in a way that is not followed".to_owned();
+        let text = "its old value decides something, or is used in a way that is not followed";
+        return NoFix::new("old-value", text);
     }
     let lines = |place: Span| witness::on_lines(context, &[place], claim.span);
     match why {
         NotCombined::Unfollowed => {
-            "not every run that makes this atomic was followed to its end with a known address".to_owned()
+            let text = "not every run that makes this atomic was followed to its end with a known address";
+            NoFix::new("unfollowed", text)
         }
-        NotCombined::NotAStatement => "the call is no statement of its own".to_owned(),
-        NotCombined::Type => "the counter and the amount are not of one type, int or uint".to_owned(),
-        NotCombined::Operator => "no wave form is written for this operation".to_owned(),
-        NotCombined::OldValue => "its old value is used".to_owned(),
-        NotCombined::Cell => format!(
-            "what names {} may be another counter in another pass or call, or reads memory",
-            claim::counter(context, claim)
-        ),
-        NotCombined::MemoryBarrier(place) => format!(
-            "the memory barrier {} may let a thread see when its atomic is made",
-            lines(place)
-        ),
-        NotCombined::OtherUse(place) => format!(
-            "{} is also used {}, where a thread may see when its atomic is made",
-            claim::counters(context, claim),
-            lines(place)
-        ),
+        NotCombined::NotAStatement => {
+            NoFix::new("not-a-statement", "the call is no statement of its own").at(claim.span)
+        }
+        NotCombined::Type => {
+            let text = "the counter and the amount are not of one type, int or uint";
+            NoFix::new("type", text)
+        }
+        NotCombined::Operator => NoFix::new("no-form", "no wave form is written for this operation"),
+        NotCombined::OldValue => NoFix::new("old-value", "its old value is used"),
+        NotCombined::Cell => {
+            let counter = claim::counter(context, claim);
+            let text = format!(
+                "what names {counter} may be another counter in another pass or call, or reads memory"
+            );
+            NoFix::new("counter", text).named(counter).at(claim.place)
+        }
+        NotCombined::Alias => {
+            let counters = claim::counters(context, claim);
+            let text = format!(
+                "{counters} is a variable here: what else uses the buffer that it stands for, and when, is not followed"
+            );
+            NoFix::new("alias", text).named(counters).at(claim.place)
+        }
+        NotCombined::MemoryBarrier(place) => {
+            let at = lines(place);
+            let text = format!("the memory barrier {at} may let a thread see when its atomic is made");
+            NoFix::new("memory-barrier", text).at(place)
+        }
+        NotCombined::OtherUse(place) => {
+            let (counters, at) = (claim::counters(context, claim), lines(place));
+            let text =
+                format!("{counters} is also used {at}: a wave form may change which of the two comes first");
+            NoFix::new("other-use", text).named(counters).at(place)
+        }
     }
 }
 
 /// Said of a call whose text is not that of the file.
-const OF_MACRO: &str = "a part of the call comes from a macro";
-const NOT_PLAIN: &str = "a part of the call holds a comment, or stands in another file";
+fn of_macro_text() -> NoFix {
+    NoFix::new("in-macro", "a part of the call comes from a macro")
+}
+
+fn not_plain() -> NoFix {
+    let text = "a part of the call holds a comment, or stands in another file";
+    NoFix::new("not-as-written", text)
+}
 
 /// What is proved of a form.
 fn proof(claim: &Claim) -> &'static str {
@@ -302,7 +338,7 @@ fn is_declared(shader: &Shader, claim: &Claim, name: &str) -> bool {
 }
 
 /// Why the file's text of the form may not be what was proved, which is expanded text: a word that the form adds is a macro.
-fn may_change(shader: &Shader, parts: &Parts, name: &dyn Fn(&str) -> String) -> Option<String> {
+fn may_change(shader: &Shader, parts: &Parts, name: &dyn Fn(&str) -> String) -> Option<NoFix> {
     let nothing = |span: Option<Span>| span.map(|_| String::new());
     let own = Texts {
         object: nothing(parts.object),

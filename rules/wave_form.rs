@@ -6,7 +6,7 @@
 //! under, before it is offered.
 
 use shaderlint_hlsl::{ExprKind, GlobalId, Local, LocalId, Scalar, Shader, Type, expressions};
-use shaderlint_linter::{At, Context, Edit, Fix, NO_FIX, Safety, ShaderModel, fixed_shader};
+use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
     Collective, Elements, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Obstacle, Operator, Outcome, Rewrite,
     WaveRun, compare, proved_of_itself,
@@ -42,40 +42,51 @@ pub(crate) struct WaveForm {
     pub maps: &'static [LaneMap],
 }
 
-/// Why there is no fix.
+/// Why no form is offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum NoFix {
-    /// No form is written for such a construct: its elements, or its arrays.
-    NoForm(String),
+pub(crate) enum Refusal {
+    /// None is written for such a construct: its elements, or its arrays.
+    NoForm(NoFix),
     /// There is one, and this is in its way.
-    NotProved(String),
+    NotProved(NoFix),
     /// What comes after the construct was seen to depend on more than its result.
     HasOtherUses,
 }
 
-impl NoFix {
-    fn because(reason: impl Into<String>) -> Self {
-        NoFix::NotProved(reason.into())
+impl Refusal {
+    fn because(reason: &'static str, text: impl AsRef<str>) -> Self {
+        Refusal::NotProved(NoFix::new(reason, text))
     }
 
-    /// What is said where a fix might be looked for.
-    pub fn note(&self) -> String {
-        let reason = match self {
-            NoFix::NoForm(reason) | NoFix::NotProved(reason) => reason,
-            NoFix::HasOtherUses => "what comes after it depends on more than its result",
-        };
-        format!("{NO_FIX}{reason}")
+    pub fn no_fix(self) -> NoFix {
+        match self {
+            Refusal::NoForm(why) | Refusal::NotProved(why) => why,
+            Refusal::HasOtherUses => NoFix::new(
+                "other-uses",
+                "what comes after it depends on more than its result",
+            ),
+        }
     }
 }
 
-/// Said where the array of the waves' totals has nowhere to be declared.
-const NO_PLACE: &str = "there is no place in this file to declare an array for the per-wave totals";
+/// The array of the waves' totals has nowhere to be declared.
+fn no_place() -> Refusal {
+    let text = "there is no place in this file to declare an array for the per-wave totals";
+    Refusal::because("no-place", text)
+}
 
-/// Said where the fixed text does not read as the kernel that it was.
-const NOT_READ: &str = "the text with the wave form in it is not read as the same kernel";
+/// The fixed text does not read as the kernel that it was.
+fn not_read() -> Refusal {
+    Refusal::because(
+        "not-read",
+        "the text with the wave form in it is not read as the same kernel",
+    )
+}
 
-/// Said of a fix that it is not tried to prove.
-pub(crate) const TOO_LONG: &str = "proving a fix would take too long";
+/// Of a fix that it is not tried to prove.
+pub(crate) fn too_long() -> NoFix {
+    NoFix::new("too-long", "proving a fix would take too long")
+}
 
 /// Bytes of text that may be read for the proofs of what is offered for one kernel: where it calls what is not there, all
 /// of a unit is read for each.
@@ -88,20 +99,19 @@ pub(crate) struct Proved {
     pub is_linear: bool,
 }
 
-pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, NoFix> {
+pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, Refusal> {
     // Whether a reduction is told hangs on its proof.
     if !context.wants_fixes && found.kind != Kind::Reduction {
-        return Err(NoFix::because("fixes are not wanted"));
+        return Err(Refusal::because("not-asked", "none was asked for"));
     }
     if !found.beside.is_empty() {
-        return Err(NoFix::because(
-            "the same statements make other results, which the wave form of one would leave out",
-        ));
+        let text = "the same statements make other results, which the wave form of one would leave out";
+        return Err(Refusal::because("other-results", text));
     }
     if found.kind == Kind::Reduction
         && let Some(why) = wave_reduction::slower(found)
     {
-        return Err(NoFix::because(why));
+        return Err(Refusal::because("slower", why));
     }
     let rewrite = found
         .rewrite
@@ -118,14 +128,15 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, N
     let collectives = context.analysis.collectives.iter();
     let proofs = 1 + collectives.take_while(|other| other.span != found.span).count() as u64;
     if !forms.is_empty() && context.analysis.steps.saturating_mul(proofs) > MAX_STEPS {
-        return Err(NoFix::because(TOO_LONG));
+        return Err(Refusal::NotProved(too_long()));
     }
     // Of a reduction even a form that is not proved may show that it has other uses.
     if !forms.is_empty() && found.kind != Kind::Reduction {
         proved_of_itself((context.shader, context.entry)).map_err(|reason| {
-            NoFix::because(format!(
+            let text = format!(
                 "no fix can be proved, as the results of the kernel itself are not fully known: {reason}"
-            ))
+            );
+            Refusal::because("unknown-results", text)
         })?;
     }
     let mut why_not = no_form(context, found, rewrite);
@@ -138,7 +149,7 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, N
             return Ok(fix);
         }
         match proved(context, found, form) {
-            Err(why) if why_not != NoFix::HasOtherUses => why_not = why,
+            Err(why) if why_not != Refusal::HasOtherUses => why_not = why,
             Err(_) => {}
             fix => return fix,
         }
@@ -147,7 +158,7 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, N
 }
 
 /// Why no form is written for the construct, if it is for none.
-fn no_form(context: &Context<'_>, found: &Collective, rewrite: &Rewrite) -> NoFix {
+fn no_form(context: &Context<'_>, found: &Collective, rewrite: &Rewrite) -> Refusal {
     let places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
     let is_component = |place: &Elements| match place {
         Elements::Array { component, .. }
@@ -161,94 +172,129 @@ fn no_form(context: &Context<'_>, found: &Collective, rewrite: &Rewrite) -> NoFi
         let local = function?.locals.get(local.0 as usize)?;
         Some(&*local.name)
     });
-    NoFix::NoForm(match settled {
+    Refusal::NoForm(match settled {
         _ if places.into_iter().any(is_component) => {
-            "no wave form is written for components of vectors or structs".to_owned()
+            let text = "no wave form is written for components of vectors or structs";
+            NoFix::new("components", text)
         }
         Some(left) if !has_literal_size(context) => {
-            format!(
+            let text = format!(
                 "the group's size has a name, and the ladder leaves a number in `{left}` that may depend on it"
-            )
+            );
+            NoFix::new("named-size", text).named(left)
         }
-        _ => "no wave form is written for elements and arrays like these".to_owned(),
+        _ => NoFix::new(
+            "no-form",
+            "no wave form is written for elements and arrays like these",
+        ),
     })
 }
 
 /// Why no other statements can take the construct's place.
-fn not_replaceable(context: &Context<'_>, found: &Collective, obstacle: Obstacle) -> NoFix {
+fn not_replaceable(context: &Context<'_>, found: &Collective, obstacle: Obstacle) -> Refusal {
     let (groups, loops): (Vec<&Instance>, Vec<&Instance>) = found
         .instances
         .iter()
         .partition(|instance| instance.is_of_group());
     let bounds: Vec<&str> = loops.into_iter().map(|instance| &*instance.bound).collect();
-    NoFix::because(match bounds.as_slice() {
+    Refusal::NotProved(match bounds.as_slice() {
         _ if !found.windows.is_empty() => {
-            "its elements pass through a buffer, which other groups may write meanwhile".to_owned()
+            let text = "its elements pass through a buffer, which other groups may write meanwhile";
+            NoFix::new("in-buffer", text)
         }
         [] if found.is_amid_unordered_reads => {
-            "its elements may be stored while they are still read elsewhere".to_owned()
+            let text = "its elements may be stored while they are still read elsewhere";
+            NoFix::new("unordered-reads", text)
         }
-        [] if !groups.is_empty() => "it is proved of the first group only, whose SV_GroupID is 0".to_owned(),
+        [] if !groups.is_empty() => {
+            let text = "it is proved of the first group only, whose SV_GroupID is 0";
+            NoFix::new("first-group", text)
+        }
         [] => match lives_on(context.shader, found) {
-            Some(name) => format!(
-                "after the loop, `{name}` is the loop's variable before HLSL 2021 and another one since: pass -HV, or set \
-                 `hlsl` in shaderlint.toml"
-            ),
-            None => in_words(context.shader, found, obstacle),
+            Some(local) => {
+                let text = format!(
+                    "after the loop, `{}` is the loop's variable before HLSL 2021 and another one since: pass -HV, or set \
+                     `hlsl` in shaderlint.toml",
+                    local.name
+                );
+                NoFix::new("language-version", text)
+                    .named(&*local.name)
+                    .at(local.span)
+            }
+            None => of_obstacle(context.shader, found, obstacle),
         },
-        [bound] => format!("the loop's bound {bound} is known at run time only"),
-        bounds => format!(
-            "the loops' bounds {} are known at run time only",
-            bounds.join(" and ")
-        ),
+        [bound] => {
+            let text = format!("the loop's bound {bound} is known at run time only");
+            NoFix::new("unknown-bound", text).named(*bound)
+        }
+        bounds => {
+            let bounds = bounds.join(" and ");
+            let text = format!("the loops' bounds {bounds} are known at run time only");
+            NoFix::new("unknown-bound", text).named(bounds)
+        }
     })
 }
 
-fn in_words(shader: &Shader, found: &Collective, obstacle: Obstacle) -> String {
+fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix {
     let function = shader.functions.get(found.function.0 as usize);
-    let local = |local: LocalId| {
-        let local = function.and_then(|function| function.locals.get(local.0 as usize));
-        local.map_or("a variable", |local| &*local.name)
-    };
-    let global = |global: GlobalId| {
-        let global = shader.globals.get(global.0 as usize);
-        global.map_or("a variable", |global| &*global.name)
+    let of_local = |id: LocalId, reason: &'static str, text: &dyn Fn(&str) -> String| {
+        let local = function.and_then(|function| function.locals.get(id.0 as usize));
+        match local {
+            Some(local) => NoFix::new(reason, text(&format!("`{}`", local.name)))
+                .named(&*local.name)
+                .at(local.span),
+            None => NoFix::new(reason, text("a variable")),
+        }
     };
     match obstacle {
         Obstacle::Reversed => {
-            "no wave form is written for scans from the last element to the first".to_owned()
+            let text = "no wave form is written for scans from the last element to the first";
+            NoFix::new("reversed", text)
         }
         Obstacle::Segmented(length) => {
-            format!("no wave form is written for scans that start anew every {length} elements")
+            let text = format!("no wave form is written for scans that start anew every {length} elements");
+            NoFix::new("segmented", text)
         }
-        Obstacle::Halves => "no wave form is written for sums in halves of words".to_owned(),
+        Obstacle::Halves => NoFix::new("halves", "no wave form is written for sums in halves of words"),
         Obstacle::ElementsPerThread => {
-            "wave forms of a scan are written for one or two elements a thread only".to_owned()
+            let text = "wave forms of a scan are written for one or two elements a thread only";
+            NoFix::new("elements-per-thread", text)
         }
-        Obstacle::Declares(variable) => {
-            format!(
-                "`{}`, which these statements declare, is used after them",
-                local(variable)
-            )
-        }
+        Obstacle::Declares(id) => of_local(id, "declares", &|name| {
+            format!("{name}, which these statements declare, is used after them")
+        }),
         Obstacle::NoPlace => {
-            "its result is a part of an expression, which a wave form would have to be written into"
-                .to_owned()
+            let text =
+                "its result is a part of an expression, which a wave form would have to be written into";
+            NoFix::new("result-in-expression", text)
         }
-        Obstacle::Leaves(variable) => format!(
-            "`{}`, which these statements leave, is used after them, and not one number in all threads",
-            local(variable)
+        Obstacle::Leaves(id) => of_local(id, "leaves", &|name| {
+            format!(
+                "{name}, which these statements leave, is used after them, and not one number in all threads"
+            )
+        }),
+        Obstacle::NoIndex => NoFix::new(
+            "no-thread-index",
+            "no variable here holds the thread's number in its group",
         ),
-        Obstacle::NoIndex => "no variable here holds the thread's number in its group".to_owned(),
-        Obstacle::MayLeave => "threads may return from among these statements".to_owned(),
-        Obstacle::Writes(written) => format!("these statements also write `{}`", global(written)),
-        Obstacle::Unfollowed => "one of these statements is an atomic or not followed".to_owned(),
-        Obstacle::SomeRuns => "it is proved of some of the kernel's runs only".to_owned(),
+        Obstacle::MayLeave => NoFix::new("may-return", "threads may return from among these statements"),
+        Obstacle::Writes(id) => match shader.globals.get(id.0 as usize) {
+            Some(written) => {
+                let text = format!("these statements also write `{}`", written.name);
+                NoFix::new("writes", text).named(&*written.name)
+            }
+            None => NoFix::new("writes", "these statements also write a variable"),
+        },
+        Obstacle::Unfollowed => NoFix::new(
+            "unfollowed",
+            "one of these statements is an atomic or not followed",
+        ),
+        Obstacle::SomeRuns => NoFix::new("some-runs", "it is proved of some of the kernel's runs only"),
     }
 }
 
 /// A variable that the construct declares in the header of a loop, and that is named behind it in some versions only.
-fn lives_on<'a>(shader: &'a Shader, found: &Collective) -> Option<&'a str> {
+fn lives_on<'a>(shader: &'a Shader, found: &Collective) -> Option<&'a Local> {
     let function = shader.functions.get(found.function.0 as usize)?;
     let body = function.body.as_deref().unwrap_or_default();
     let leaked = expressions(body).filter_map(|expr| match shader.leaked(expr)?.kind {
@@ -257,11 +303,11 @@ fn lives_on<'a>(shader: &'a Shader, found: &Collective) -> Option<&'a str> {
     });
     let is_own = |local: &&Local| found.span.start <= local.span.start && local.span.end <= found.span.end;
     let mut own = leaked.filter(is_own);
-    own.next().map(|local| &*local.name)
+    own.next()
 }
 
 /// The fix that puts the form there, if it is proved.
-fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<Proved, NoFix> {
+fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<Proved, Refusal> {
     let shader = context.shader;
     let others = context.analysis.collectives.iter();
     let others = others.filter(|other| other.span != found.span && other.windows.is_empty());
@@ -272,10 +318,10 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
         .as_ref()
         .map_or(0, |totals| totals.length.1 * words(found));
     if let Some(why) = may_change(shader, &form) {
-        return Err(NoFix::because(why));
+        return Err(Refusal::NotProved(why));
     }
     if own > 0 {
-        fits(shader, slots.chain([own])).map_err(NoFix::because)?;
+        fits(shader, slots.chain([own])).map_err(|why| Refusal::because("memory", why))?;
     }
     // Of floats, min and max are exact but for NaNs and the two zeros, of which the wave intrinsics promise nothing.
     // Of a group that parts ways at a barrier nothing is promised, and a wave that some threads have left is not whole.
@@ -292,7 +338,7 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
     let mut edits = Vec::new();
     if let Some(Totals { declaration, length }) = form.totals {
         edits.push(Edit {
-            at: totals_place(shader, found).ok_or_else(|| NoFix::because(NO_PLACE))?,
+            at: totals_place(shader, found).ok_or_else(no_place)?,
             text: format!("{declaration}[{}];", length.0),
             expanded: Some(format!("{declaration}[{}];", length.1)),
         });
@@ -303,11 +349,16 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
         expanded: form.expanded,
     });
     let proof = prove(context, &edits, form.maps)?;
+    let of_fix = match of_floats(found) {
+        None if !is_safe && context.analysis.divergences.is_empty() => Some(AS_CONFIGURED),
+        None if !is_safe => Some(AS_ONE),
+        _ => None,
+    };
     let fix = Fix {
         title: "replace the ladder by wave intrinsics".to_owned(),
         safety: if is_safe { Safety::Safe } else { Safety::Unsafe },
         proof: Some(proof),
-        notes: OF_FIX.map(str::to_owned).to_vec(),
+        notes: of_fix.into_iter().map(str::to_owned).collect(),
         edits,
     };
     Ok(Proved {
@@ -345,23 +396,17 @@ fn barriers(found: &Collective, fix: &Fix) -> String {
 /// Said of a fix that holds if the group does not part ways.
 const AS_ONE: &str = "the fix is proved of a group whose threads all reach every barrier";
 
-/// The notes that go with the fix.
-const OF_FIX: [&str; 2] = [AS_ONE, AS_CONFIGURED];
-
 /// Said of a fix that another configuration might not bear.
 pub(crate) const AS_CONFIGURED: &str =
     "the fix is proved for the macros as they are; #if or -D may change them";
 
-/// Why a fix is not safe, where it is not.
-pub(crate) fn doubt(context: &Context<'_>, found: &Collective, fix: Option<&Fix>) -> Option<&'static str> {
-    let is_unsafe = fix.is_some_and(|fix| fix.safety == Safety::Unsafe);
+/// What wave forms make of floats that the ladder does not.
+pub(crate) fn of_floats(found: &Collective) -> Option<&'static str> {
     match (found.operator.is_exact(), found.element) {
         (false, _) => Some("a wave form combines floats in another order, so results may round differently"),
         (true, Scalar::Float) => {
             Some("wave intrinsics do not say what they make of NaNs, nor of which zero is less")
         }
-        _ if is_unsafe && !context.analysis.divergences.is_empty() => Some(AS_ONE),
-        _ if is_unsafe => Some(AS_CONFIGURED),
         _ => None,
     }
 }
@@ -377,9 +422,10 @@ pub(crate) const ANY: &str = "nothing else: any threads may share a wave";
 const ANY_BY_ONE_WAVE: &str = "nothing of which threads share a wave: that of thread 0 scans all elements";
 
 /// Why there is no fix for such a group.
-pub(crate) fn no_packing(context: &Context<'_>, what: &str) -> String {
+pub(crate) fn no_packing(context: &Context<'_>, what: &str) -> NoFix {
     let [x, y, z] = context.analysis.group_size;
-    format!("{NO_FIX}no wave form is written for {what} in a group of {x}\u{d7}{y}\u{d7}{z}")
+    let text = format!("no wave form is written for {what} in a group of {x}\u{d7}{y}\u{d7}{z}");
+    NoFix::new("rows", text)
 }
 
 /// Steps that the proofs of an entry point's fixes may take together, counted by those of its first run.
@@ -387,18 +433,18 @@ const MAX_STEPS: u64 = 4_000_000;
 
 /// What is proved of the edits. It ends with the first run that is not equal: most forms that cannot be proved fail the
 /// first, and those that take the most runs would take the longest in vain.
-fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap]) -> Result<String, NoFix> {
+fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap]) -> Result<String, Refusal> {
     let fixed = fixed_shader(context.shader, context.entry, edits);
-    let (fixed, entry) = fixed.ok_or_else(|| NoFix::because(NOT_READ))?;
+    let (fixed, entry) = fixed.ok_or_else(not_read)?;
     let flagged = (context.shader, context.entry);
     let mut runs = Vec::new();
     for run in compare(flagged, (&fixed, entry), maps) {
         if (context.is_stopped)() {
-            return Err(NoFix::because(TOO_LONG));
+            return Err(Refusal::NotProved(too_long()));
         }
         match &run.outcome {
             Outcome::Equal | Outcome::Reassociates => runs.push(run),
-            Outcome::Differs(_) => return Err(NoFix::HasOtherUses),
+            Outcome::Differs(_) => return Err(Refusal::HasOtherUses),
             outcome => {
                 let reason = match outcome {
                     Outcome::NotProved(reason) if reason == NOT_SEEN_TO_DIFFER => String::new(),
@@ -408,10 +454,11 @@ fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap]) -> Result<Stri
                     LaneMap::Linear => String::new(),
                     map => format!(", {}", map.name()),
                 };
-                return Err(NoFix::because(format!(
+                let text = format!(
                     "the wave form could not be proved equal (waves of {}{packed}){reason}",
                     run.wave_size,
-                )));
+                );
+                return Err(Refusal::because("not-proved", text));
             }
         }
     }
@@ -447,10 +494,11 @@ fn proof(runs: &[WaveRun], maps: &[LaneMap]) -> String {
 /// Why the file's text of the form may not be what was proved. The proof is about expanded text, but the file's is expanded
 /// once more: a macro with the name of anything the form spells (a fallback for `WavePrefixSum`, say) would change it.
 /// Names declared in a namespace would have to be qualified, which the form does not do.
-fn may_change(shader: &Shader, form: &WaveForm) -> Option<String> {
+fn may_change(shader: &Shader, form: &WaveForm) -> Option<NoFix> {
     let unit = Unit::of(shader);
     if unit.is_expanded(shader, b"namespace") {
-        return Some("no form is written for files with namespaces".to_owned());
+        let text = "no form is written for files with namespaces";
+        return Some(NoFix::new("namespaces", text));
     }
     let block = form.expanded.as_ref().unwrap_or(&form.block);
     let declaration = form.totals.as_ref().map(|totals| &totals.declaration);

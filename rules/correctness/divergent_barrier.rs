@@ -1,9 +1,10 @@
 //! `divergent-barrier`: a barrier that some threads of the group reach and others do not.
 
-use shaderlint_hlsl::{Scalar, Span};
+use shaderlint_hlsl::{Scalar, Span, StmtKind};
 use shaderlint_linter::{Category, Context, Finding, Label, Rule, Verdict};
-use shaderlint_simt::Divergence;
+use shaderlint_simt::{Around, Divergence, Point};
 
+use crate::missing_barrier::statements_around;
 use crate::unit::words;
 use crate::witness;
 
@@ -26,9 +27,19 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
     let given = given(divergence);
     let pass = witness::pass(context, &divergence.around);
     // Where there was no barrier before, this one is the first: that goes without saying.
+    // One that only some inputs lead to need not be passed for those that are named.
+    let is_passed = |since: &Point| {
+        let calls = since.around.iter().filter_map(|around| match around {
+            Around::Call(call) => Some(*call),
+            Around::Pass { .. } => None,
+        });
+        let mut places = calls.chain([since.span]);
+        divergence.given.is_empty() || !places.any(|place| is_conditional(context, place))
+    };
     let when = divergence
         .since
         .as_ref()
+        .filter(|since| is_passed(since))
         .and_then(|since| witness::when(context, Some(since), divergence.span, &[&divergence.around]));
     let when = when.map_or(String::new(), |when| format!(" {when}"));
     let returns = |place: Span| {
@@ -62,7 +73,15 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
                 .to_owned(),
         ],
         fix: None,
+        no_fix: None,
     }
+}
+
+/// Whether a statement stands under a condition.
+fn is_conditional(context: &Context<'_>, place: Span) -> bool {
+    let around = statements_around(context.shader, place).unwrap_or_default();
+    let mut around = around.iter();
+    around.any(|statement| matches!(statement.kind, StmtKind::If { .. } | StmtKind::Switch { .. }))
 }
 
 /// For which values of the host it happens, in the first group.

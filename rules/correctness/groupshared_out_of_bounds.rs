@@ -72,6 +72,7 @@ fn finding(context: &Context<'_>, outside: &OutOfBounds) -> Finding {
             consequence.to_owned(),
         ],
         fix: None,
+        no_fix: None,
     }
 }
 

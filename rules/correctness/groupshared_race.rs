@@ -1,6 +1,6 @@
 //! `groupshared-race`: two threads, one cell, one barrier interval, at least one write.
 
-use shaderlint_linter::{Category, Context, Finding, Label, NO_FIX, Rule, Verdict};
+use shaderlint_linter::{Category, Context, Finding, Label, NoFix, Rule, Verdict};
 use shaderlint_simt::Race;
 
 use crate::missing_barrier::NoBarrier;
@@ -51,7 +51,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
                 in_vain.push((findings.len(), NoBarrier::Unsure));
             }
             Some(Err(reason @ NoBarrier::NoPlace { .. })) => in_vain.push((findings.len(), reason)),
-            Some(Err(reason)) => finding.notes.push(format!("{NO_FIX}{}", reason.text())),
+            Some(Err(reason)) => finding.no_fix = Some(reason.no_fix()),
             None => {}
         }
         findings.push(finding);
@@ -59,11 +59,13 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     let ended = ends_all
         .filter(|ends_all| *ends_all >= first)
         .and_then(|other| findings.get(other));
-    let ended = ended.map(|other| format!("the barrier that ends the {} ends this one too", other.message));
+    let ended = ended.map(|other| {
+        let text = format!("the barrier that ends the {} ends this one too", other.message);
+        NoFix::new("ended-by-another", text).at(other.primary.place)
+    });
     for (finding, reason) in in_vain {
         if let Some(finding) = findings.get_mut(finding) {
-            let reason = ended.as_deref().unwrap_or(reason.text());
-            finding.notes.push(format!("{NO_FIX}{reason}"));
+            finding.no_fix = ended.clone().or_else(|| Some(reason.no_fix()));
         }
     }
 }
@@ -117,6 +119,7 @@ fn finding(context: &Context<'_>, told: &Told<'_>) -> Option<Finding> {
         secondary,
         notes,
         fix: None,
+        no_fix: None,
     })
 }
 

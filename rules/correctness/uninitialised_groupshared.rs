@@ -55,5 +55,6 @@ fn finding(context: &Context<'_>, found: &Uninitialised) -> Finding {
                 .to_owned(),
         ],
         fix: None,
+        no_fix: None,
     }
 }

@@ -67,6 +67,7 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
             },
         ],
         fix: None,
+        no_fix: None,
     }
 }
 

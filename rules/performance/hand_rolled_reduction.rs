@@ -3,7 +3,7 @@
 use shaderlint_linter::{Category, Context, Finding, Label, Rule, ShaderModel};
 use shaderlint_simt::{Collective, Kind};
 
-use crate::wave_form::NoFix;
+use crate::wave_form::Refusal;
 use crate::{scan, shuffle, wave_form, wave_reduction};
 
 pub(crate) const RULE: Rule = Rule {
@@ -34,29 +34,32 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     }
     let (proved, why_not) = match wave_form::fix(context, reduction) {
         Ok(proved) => (Some(proved), None),
-        Err(NoFix::HasOtherUses) => return None,
+        Err(Refusal::HasOtherUses) => return None,
         Err(why_not) => (None, Some(why_not)),
     };
     let needed = ShaderModel::WAVES;
     let form = match &proved {
         Some(proved) => wave_form::needs(reduction, proved, needed),
-        // Its operator is commutative: one wave may combine all elements, whichever its lanes are.
-        None => format!("a wave form needs shader model {needed} and {}", wave_form::ANY),
+        // By an atomic, whichever lanes the waves have.
+        None if wave_reduction::atomic(reduction).is_some() => {
+            format!("a wave form needs shader model {needed} and {}", wave_form::ANY)
+        }
+        None => format!("a wave form needs shader model {needed}"),
     };
     let fix = proved.map(|proved| proved.fix);
     let mut notes = vec![scan::proof(context, reduction), form];
     notes.extend(scan::beside(context, reduction));
     notes.extend(scan::alone(context, reduction));
     notes.extend(scan::of_macro(context, reduction));
-    notes.extend(wave_form::doubt(context, reduction, fix.as_ref()).map(str::to_owned));
+    notes.extend(wave_form::of_floats(reduction).map(str::to_owned));
     let lacks_atomic = wave_reduction::atomic(reduction).is_none() && context.has_rows();
-    notes.extend(why_not.map(|why_not| match why_not {
-        NoFix::NoForm(_) if lacks_atomic => {
+    let no_fix = why_not.map(|why_not| match why_not {
+        Refusal::NoForm(_) if lacks_atomic => {
             let (what, ty) = (scan::name(reduction.operator), reduction.element_name());
             wave_form::no_packing(context, &format!("the {what} of {ty}s"))
         }
-        why_not => why_not.note(),
-    }));
+        why_not => why_not.no_fix(),
+    });
     Some(Finding {
         rule: RULE.id,
         entry: context.entry,
@@ -74,5 +77,6 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
         secondary: scan::places(context, reduction),
         notes,
         fix,
+        no_fix,
     })
 }

@@ -44,7 +44,7 @@ fn safety(declarations: &str, body: &str) -> Vec<Option<Safety>> {
     let holds = |finding: &Diagnostic| {
         let fix = finding.fix.as_ref()?;
         assert_eq!(fix.safety, Safety::Unsafe);
-        let depends = finding.notes.iter().any(|note| note.contains("#if or -D"));
+        let depends = finding.all_notes().any(|note| note.contains("#if or -D"));
         Some(if depends { Safety::Unsafe } else { Safety::Safe })
     };
     findings.iter().map(holds).collect()

@@ -23,7 +23,7 @@ fn lint(text: &[u8]) -> Vec<Diagnostic> {
 fn said(findings: &[Diagnostic]) -> String {
     let lines = findings.iter().flat_map(|finding| {
         let head = format!("{}: {}", finding.rule, finding.message);
-        std::iter::once(head).chain(finding.notes.iter().map(|note| format!("  {note}")))
+        std::iter::once(head).chain(finding.all_notes().map(|note| format!("  {note}")))
     });
     lines.collect::<Vec<_>>().join("\n")
 }
@@ -139,7 +139,8 @@ fn a_race_that_another_ones_barrier_ends_says_so() {
          {BARRIER}\n    store(gi + 32, r[63 - gi] + g[63 - gi]);\n    {BARRIER}\n    Out[gi] = r[gi] + g[gi];\n}}\n"
     );
     let findings = lint(text.as_bytes());
-    let notes = findings.iter().map(|finding| finding.notes.join("\n"));
+    let notes = findings.iter();
+    let notes = notes.map(|finding| finding.all_notes().collect::<Vec<_>>().join("\n"));
     let ended = "no automatic fix: the barrier that ends the data race on r[32] ends this one too";
     let has_fix = findings.iter().map(|finding| finding.fix.is_some());
     assert_eq!(has_fix.collect::<Vec<_>>(), [true, false]);

@@ -120,7 +120,14 @@ fn said(text: &str) -> Vec<String> {
         .filter(|finding| finding.rule == "groupshared-race");
     let line = |race: &Diagnostic| text[..race.primary.place.start as usize].matches('\n').count() + 1;
     races
-        .map(|race| format!("{}: {}\n{}", line(race), race.message, race.notes.join("\n")))
+        .map(|race| {
+            format!(
+                "{}: {}\n{}",
+                line(race),
+                race.message,
+                race.all_notes().collect::<Vec<_>>().join("\n")
+            )
+        })
         .collect()
 }
 

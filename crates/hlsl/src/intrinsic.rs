@@ -187,6 +187,67 @@ impl Intrinsic {
         }
     }
 
+    /// Whether each component of the result is made of that component of the arguments alone (of a scalar, of all of it). Not
+    /// so of `normalize`, `cross`, `reflect`, `mul` and others, whose results are as long as their arguments, too.
+    #[must_use]
+    pub fn is_by_component(self) -> bool {
+        use Intrinsic as I;
+        matches!(
+            self,
+            I::Abs
+                | I::Acos
+                | I::AsFloat
+                | I::AsInt
+                | I::AsUint
+                | I::Asin
+                | I::Atan
+                | I::Atan2
+                | I::Ceil
+                | I::Clamp
+                | I::Cos
+                | I::Cosh
+                | I::CountBits
+                | I::Degrees
+                | I::Exp
+                | I::Exp2
+                | I::F16ToF32
+                | I::F32ToF16
+                | I::FirstBitHigh
+                | I::FirstBitLow
+                | I::Floor
+                | I::Fma
+                | I::Fmod
+                | I::Frac
+                | I::IsFinite
+                | I::IsInf
+                | I::IsNan
+                | I::Ldexp
+                | I::Lerp
+                | I::Log
+                | I::Log10
+                | I::Log2
+                | I::Mad
+                | I::Max
+                | I::Min
+                | I::Pow
+                | I::Radians
+                | I::Rcp
+                | I::ReverseBits
+                | I::Round
+                | I::Rsqrt
+                | I::Saturate
+                | I::Sign
+                | I::Sin
+                | I::Sinh
+                | I::Smoothstep
+                | I::Sqrt
+                | I::Step
+                | I::Tan
+                | I::Tanh
+                | I::Trunc
+        )
+    }
+
     /// Whether the result depends on the other lanes of the wave or on the wave's size.
     #[must_use]
     pub fn is_wave(self) -> bool {

@@ -3,7 +3,7 @@
 use shaderlint_hlsl::{FileSpan, FunctionId, Intrinsic, Problem, Shader, Span};
 use shaderlint_simt::{Analysis, analyze};
 
-use crate::finding::{At, Diagnostic, Finding};
+use crate::finding::{At, Diagnostic, Finding, NoFix};
 use crate::place;
 use crate::reach::reached;
 use crate::rule::{Category, Context, Level, Rule, Settings, ShaderModel};
@@ -123,7 +123,7 @@ fn check_analyses(
             .iter_mut()
             .find(|other| other.rule == diagnostic.rule && other.primary.place == diagnostic.primary.place);
         match known {
-            Some(known) => known.is_also_in(diagnostic.kernels),
+            Some(known) => known.is_also_in(diagnostic),
             None => report.findings.push(diagnostic),
         }
     }
@@ -208,11 +208,14 @@ fn keep_fixes_all_entries_agree_on(
             .iter()
             .find_map(|edit| hidden(shader, &holders, &edit.text));
         if let Some(name) = hidden {
-            finding.withdraw(&format!("`{name}` is a variable here"));
+            let why = NoFix::new("hidden-intrinsic", format!("`{name}` is a variable here"));
+            finding.withdraw(why.named(name));
         } else if holders.iter().any(is_instance) {
-            finding.withdraw("this is a template, which may be used with other types");
+            let text = "this is a template, which may be used with other types";
+            finding.withdraw(NoFix::new("template", text));
         } else if holders.iter().any(|holder| has(&of_strays, *holder)) {
-            finding.withdraw("this is also used by a function that no kernel calls");
+            let text = "this is also used by a function that no kernel calls";
+            finding.withdraw(NoFix::new("uncalled-user", text));
         }
     }
     let mut contested = Vec::new();
@@ -240,9 +243,8 @@ fn keep_fixes_all_entries_agree_on(
         let other = shader.functions.get(other.0 as usize);
         let other = other.map_or("another entry point", |other| &other.name);
         if let Some((_, finding)) = findings.get_mut(number) {
-            finding.withdraw(&format!(
-                "the fix does not hold for {other}, which calls this function too"
-            ));
+            let text = format!("the fix does not hold for {other}, which calls this function too");
+            finding.withdraw(NoFix::new("other-kernel", text).named(other));
         }
     }
 }

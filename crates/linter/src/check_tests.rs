@@ -32,6 +32,7 @@ const RULE: Rule = Rule {
                 },
                 secondary: Vec::new(),
                 notes: Vec::new(),
+                no_fix: None,
                 fix: Some(Fix {
                     title: "use the new word".to_owned(),
                     safety: Safety::Safe,

@@ -29,22 +29,87 @@ pub struct Finding {
     /// The evidence, and what to do; a line each.
     pub notes: Vec<String>,
     pub fix: Option<Fix>,
+    /// Why there is no fix, where a reader might look for one.
+    pub no_fix: Option<NoFix>,
 }
 
-/// How a note begins that says why a finding has no fix.
-pub const NO_FIX: &str = "no automatic fix: ";
-
 impl Finding {
-    /// Takes back the fix, if there is one, with what was said of it, and says why.
-    pub fn withdraw(&mut self, why: &str) {
-        withdraw(&mut self.fix, &mut self.notes, why);
+    /// Takes back the fix, if there is one, and says why.
+    pub fn withdraw(&mut self, why: NoFix) {
+        if self.fix.take().is_some() {
+            self.no_fix = Some(why);
+        }
     }
 }
 
-fn withdraw<E>(fix: &mut Option<Fix<E>>, notes: &mut Vec<String>, why: &str) {
-    if let Some(fix) = fix.take() {
-        notes.retain(|note| !fix.notes.contains(note));
-        notes.push(format!("{NO_FIX}{why}"));
+/// Why a finding has no fix.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoFix<P = Span> {
+    /// What kind of reason it is, for programs: `named-size`. Once released, a reason keeps its name.
+    pub reason: &'static str,
+    note: String,
+    /// Where what is in the way stands.
+    pub place: Option<P>,
+    /// What is in the way is called so: a variable, a macro, a kernel, a file.
+    pub name: Option<String>,
+}
+
+impl<P> NoFix<P> {
+    const PREFIX: &'static str = "no automatic fix: ";
+
+    /// `text` completes the sentence "no automatic fix: …".
+    #[must_use]
+    pub fn new(reason: &'static str, text: impl AsRef<str>) -> Self {
+        NoFix {
+            reason,
+            note: format!("{}{}", Self::PREFIX, text.as_ref()),
+            place: None,
+            name: None,
+        }
+    }
+
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        NoFix {
+            name: Some(name.into()),
+            ..self
+        }
+    }
+
+    #[must_use]
+    pub fn at(self, place: P) -> Self {
+        NoFix {
+            place: Some(place),
+            ..self
+        }
+    }
+
+    /// The whole sentence.
+    #[must_use]
+    pub fn note(&self) -> &str {
+        &self.note
+    }
+
+    /// What follows "no automatic fix: " in it.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        self.note.strip_prefix(Self::PREFIX).unwrap_or(&self.note)
+    }
+
+    /// With the sentence and the name in other words.
+    pub fn reword(&mut self, reworded: impl Fn(&str) -> String) {
+        self.note = reworded(&self.note);
+        self.name = self.name.as_deref().map(reworded);
+    }
+
+    /// With the place in another text, where it has one there.
+    pub fn placed<Q>(self, place: impl FnOnce(P) -> Option<Q>) -> NoFix<Q> {
+        NoFix {
+            reason: self.reason,
+            note: self.note,
+            place: self.place.and_then(place),
+            name: self.name,
+        }
     }
 }
 
@@ -55,6 +120,8 @@ pub struct Diagnostic {
     pub rule: &'static str,
     /// The kernels in whose runs it was found.
     pub kernels: Vec<String>,
+    /// What is said holds of the first of these, and something else of another one.
+    pub is_of_first: bool,
     pub category: Category,
     pub level: Level,
     pub message: String,
@@ -66,27 +133,42 @@ pub struct Diagnostic {
     pub notes: Vec<String>,
     /// Every edit lies in the file that was asked for, unless another one was to be edited.
     pub fix: Option<Fix<FileEdit>>,
+    /// As in [`Finding`].
+    pub no_fix: Option<NoFix<FileSpan>>,
 }
 
 impl Diagnostic {
     /// As [`Finding::withdraw`].
-    pub fn withdraw(&mut self, why: &str) {
-        withdraw(&mut self.fix, &mut self.notes, why);
+    pub fn withdraw(&mut self, why: NoFix<FileSpan>) {
+        if self.fix.take().is_some() {
+            self.no_fix = Some(why);
+        }
     }
 
-    /// Notes further kernels in whose runs it was found.
-    pub fn is_also_in(&mut self, kernels: Vec<String>) {
-        for kernel in kernels {
+    /// Notes that it was found in the runs of other kernels as well, where `other` is said of it.
+    pub fn is_also_in(&mut self, other: Diagnostic) {
+        self.is_of_first |= other.is_of_first
+            || self.message != other.message
+            || self.notes != other.notes
+            || self.no_fix != other.no_fix;
+        for kernel in other.kernels {
             if !self.kernels.contains(&kernel) {
                 self.kernels.push(kernel);
             }
         }
     }
 
-    /// The notes, and the proof that the fix rests on.
+    /// The notes on the finding and on its fix, and why it has none.
+    pub fn all_notes(&self) -> impl Iterator<Item = &str> {
+        let of_fix = self.fix.iter().flat_map(|fix| &fix.notes);
+        let no_fix = self.no_fix.iter().map(NoFix::note);
+        self.notes.iter().chain(of_fix).map(String::as_str).chain(no_fix)
+    }
+
+    /// All notes, and the proof that the fix rests on.
     pub fn evidence(&self) -> impl Iterator<Item = &str> {
-        let proof = self.fix.iter().filter_map(|fix| fix.proof.as_ref());
-        self.notes.iter().chain(proof).map(String::as_str)
+        let proof = self.fix.iter().filter_map(|fix| fix.proof.as_deref());
+        self.all_notes().chain(proof)
     }
 }
 
@@ -122,7 +204,7 @@ pub struct Fix<E = Edit> {
     pub safety: Safety,
     /// What was proved of it, and of which waves; `None` where there is nothing to prove.
     pub proof: Option<String>,
-    /// Those of the finding's notes that speak of the fix.
+    /// What to know of the fix; a line each, read behind the finding's notes.
     pub notes: Vec<String>,
     pub edits: Vec<E>,
 }

@@ -278,6 +278,7 @@ uint twice(uint a) { return a + a; }
             let found = letters.map(|(at, byte)| Diagnostic {
                 rule: "lower-case",
                 kernels: Vec::new(),
+                is_of_first: false,
                 category: crate::Category::Perf,
                 level: crate::Level::Warn,
                 message: String::new(),
@@ -302,6 +303,7 @@ uint twice(uint a) { return a + a; }
                     at + 1,
                     &char::from(*byte).to_ascii_uppercase().to_string(),
                 )])),
+                no_fix: None,
             });
             found.collect::<Vec<_>>()
         };

@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::{FileId, FileSpan, Shader, Span};
 
-use crate::finding::{At, Diagnostic, Edit, FileEdit, Finding, Fix, Label};
+use crate::finding::{At, Diagnostic, Edit, FileEdit, Finding, Fix, Label, NoFix};
 use crate::rule::{Rule, Settings};
 
 /// The file that was asked for; the others came by `#include` and are not edited.
@@ -33,7 +33,8 @@ pub(crate) fn diagnostic(
     if fix.is_none() {
         let mut edits = finding.fix.iter().flat_map(|fix| &fix.edits);
         let reason = edits.find_map(|edit| not_edited(shader, settings, edit));
-        finding.withdraw(reason.unwrap_or("what it would change is not written like that in the file"));
+        let text = "what it would change is not written like that in the file";
+        finding.withdraw(reason.unwrap_or_else(|| NoFix::new("not-as-written", text)));
     }
     let locate = |span: Span| locate(shader, span);
     let primary = Label {
@@ -52,6 +53,7 @@ pub(crate) fn diagnostic(
     Some(Diagnostic {
         rule: rule.id,
         kernels: kernel.map(|kernel| kernel.name.clone()).into_iter().collect(),
+        is_of_first: false,
         category: rule.category,
         level,
         message: finding.message,
@@ -61,6 +63,7 @@ pub(crate) fn diagnostic(
         secondary,
         notes: finding.notes,
         fix,
+        no_fix: finding.no_fix.map(|why| why.placed(locate)),
     })
 }
 
@@ -76,12 +79,18 @@ fn place_fix(shader: &Shader, settings: &Settings, fix: &Fix) -> Option<Fix<File
 }
 
 /// Why an edit has no place, as far as that is known.
-fn not_edited(shader: &Shader, settings: &Settings, edit: &Edit) -> Option<&'static str> {
+fn not_edited(shader: &Shader, settings: &Settings, edit: &Edit) -> Option<NoFix> {
     let (At::Over(span) | At::Before(span) | At::After(span)) = edit.at;
     match shader.origins.editable(span) {
-        None if shader.origins.is_cut_from_macro(span) => Some("the text comes from a macro"),
-        None => Some("a directive stands in the text, or a part of it in another file"),
-        Some(place) => (!is_edited(shader, settings, place)).then_some("the text is in an included file"),
+        None if shader.origins.is_cut_from_macro(span) => {
+            Some(NoFix::new("in-macro", "the text comes from a macro").at(span))
+        }
+        None => {
+            let text = "a directive stands in the text, or a part of it in another file";
+            Some(NoFix::new("directive", text).at(span))
+        }
+        Some(place) if is_edited(shader, settings, place) => None,
+        Some(_) => Some(NoFix::new("in-include", "the text is in an included file").at(span)),
     }
 }
 

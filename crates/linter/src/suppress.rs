@@ -328,6 +328,7 @@ pub fn unused_suppressions(
             unused.push(Diagnostic {
                 rule: rule.id,
                 kernels: Vec::new(),
+                is_of_first: false,
                 category: rule.category,
                 level,
                 message: format!("`{id}` is allowed here but not found"),
@@ -349,6 +350,7 @@ pub fn unused_suppressions(
                         text: String::new(),
                     }],
                 }),
+                no_fix: None,
             });
         }
     }

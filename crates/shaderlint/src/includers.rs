@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use shaderlint_hlsl::{Includes, SourceFile, decode};
-use shaderlint_linter::{Diagnostic, Rule, Settings, Verdict};
+use shaderlint_linter::{Diagnostic, NoFix, Rule, Settings, Verdict};
 
 use crate::config::{Definition, Project, here, shown};
 use crate::includes::{OfWorkspace, Search, is_same, name_of};
@@ -91,7 +91,8 @@ pub(crate) fn keep_what_all_includers_agree_on(looked: &mut Looked, text: &[u8],
         let are_too_many = looked.includers.len() >= MAX_INCLUDERS;
         looked.report.findings.retain_mut(|finding| match &use_of {
             _ if are_too_many => {
-                finding.withdraw(&format!("more than {MAX_INCLUDERS} files include this one"));
+                let text = format!("more than {MAX_INCLUDERS} files include this one");
+                finding.withdraw(NoFix::new("many-includers", text));
                 finding.verdict != Verdict::Unused
             }
             Use::Read(readings) if finding.verdict == Verdict::Unused => {
@@ -102,12 +103,13 @@ pub(crate) fn keep_what_all_includers_agree_on(looked: &mut Looked, text: &[u8],
             Use::Read(readings) => {
                 let mut readings = readings.iter();
                 if let Some(why) = readings.find_map(|reading| reading.objection(finding, &name, &is_it)) {
-                    finding.withdraw(&why);
+                    finding.withdraw(why);
                 }
                 true
             }
             _ => {
-                finding.withdraw(&format!("{name} may include this file under other definitions"));
+                let text = format!("{name} may include this file under other definitions");
+                finding.withdraw(NoFix::new("unread-includer", text).named(&*name));
                 finding.verdict != Verdict::Unused
             }
         });

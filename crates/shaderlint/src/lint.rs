@@ -400,7 +400,8 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
     looked.included = included.collect();
     looked.report = union.report;
     for finding in &mut looked.report.findings {
-        if let (Category::Correctness, [first, _, ..]) = (finding.category, finding.kernels.as_slice()) {
+        let is_of_first = finding.category == Category::Correctness || finding.is_of_first;
+        if let (true, [first, _, ..]) = (is_of_first, finding.kernels.as_slice()) {
             let kernels = finding.kernels.join(", ");
             let note = format!("found in the kernels {kernels}; what is told is of {first}");
             finding.notes.push(note);

@@ -10,7 +10,7 @@ use shaderlint_hlsl::{
     Definitions, Exploration, FileId, FileSpan, Function, Inactive, Includes, Origins, Preprocessed, Problem,
     Shader, Sources, Span, Wanted, directives, read_preprocessed,
 };
-use shaderlint_linter::{Diagnostic, FileEdit, NO_FIX, Report, Settings, check_shader};
+use shaderlint_linter::{Diagnostic, FileEdit, NoFix, Report, Settings, check_shader};
 use shaderlint_rules::RULES;
 
 use crate::config::{Definition, Project};
@@ -109,7 +109,7 @@ impl Reading {
         finding: &Diagnostic,
         name: &str,
         is_it: &dyn Fn(&str) -> bool,
-    ) -> Option<String> {
+    ) -> Option<NoFix<FileSpan>> {
         let (fix, (text, origins)) = finding.fix.as_ref().zip(self.expanded.as_ref())?;
         let places = fix.edits.iter().map(|edit| edit.place);
         let places = places.chain(
@@ -156,17 +156,18 @@ impl Reading {
                 other.rule == finding.rule && numbers.contains(&place.file) && place.start == own.start
             };
             let other = self.report.findings.iter().find(is_here)?;
-            other.notes.iter().find_map(|note| note.strip_prefix(NO_FIX))
+            Some(other.no_fix.as_ref()?.text())
         };
-        match taken.sum() {
-            0 => None,
-            1 if self.report.findings.iter().any(is_same) => None,
-            1 => Some(match reason() {
+        let text = match taken.sum() {
+            0 => return None,
+            1 if self.report.findings.iter().any(is_same) => return None,
+            1 => match reason() {
                 Some(reason) => format!("where {name} includes this file, {reason}"),
                 None => format!("it is not proved where {name} includes this file"),
-            }),
-            _ => Some(format!("{name} includes these lines more than once")),
-        }
+            },
+            _ => format!("{name} includes these lines more than once"),
+        };
+        Some(NoFix::new("other-includer", text).named(name))
     }
 }
 

@@ -138,10 +138,13 @@ fn json_counts_characters_from_one() {
         "thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them",
         "further accesses on lines 5 and 6 race",
         "threads of one wave are not promised to run in lock-step",
-        "help: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)",
-        "no automatic fix: no single barrier before the later access or a statement around it is proved to end the race"
+        "help: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)"
       ],
-      "fix": null
+      "fix": null,
+      "no_fix": {
+        "reason": "no-single-barrier",
+        "text": "no single barrier before the later access or a statement around it is proved to end the race"
+      }
     }
   ],
   "problems": []

@@ -132,8 +132,7 @@ warning[hand-rolled-reduction]: hand-rolled max of 32 floats (in a group of 32 t
    │ ╰─────^ 5 rounds, 5 barriers
    │
    = proved: g_Part[0] ends as the max of g_Part[0] … g_Part[31], race-free
-   = a wave form needs shader model 6.0 and nothing else: any threads may share
-     a wave
+   = a wave form needs shader model 6.0
    = wave intrinsics do not say what they make of NaNs, nor of which zero is
      less
    = no call of Largest was found in the files at hand: it was run by itself,

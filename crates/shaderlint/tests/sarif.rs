@@ -105,6 +105,10 @@ fn sarif_is_as_its_schema_says() {
             "shaderlint/v1": "8698e13598ba8a211"
           },
           "properties": {
+            "noFix": {
+              "reason": "no-single-barrier",
+              "text": "no single barrier before the later access or a statement around it is proved to end the race"
+            },
             "verdict": "racy"
           },
           "relatedLocations": [
@@ -291,6 +295,10 @@ fn sarif_is_as_its_schema_says() {
             "shaderlint/v1": "f4ea78c1af8bebba1"
           },
           "properties": {
+            "noFix": {
+              "reason": "no-single-barrier",
+              "text": "no single barrier before the later access or a statement around it is proved to end the race"
+            },
             "verdict": "racy"
           },
           "relatedLocations": [

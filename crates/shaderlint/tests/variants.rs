@@ -420,7 +420,7 @@ warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
    = the wave form passes two barriers instead; it needs shader model 6.0 and
      waves that hold consecutive threads, as every known implementation packs
      1-D groups
-   = no automatic fix: it does not hold in every variant
+   = no automatic fix: it is not proved in variant odd
 
 1 finding in 1 file
 

@@ -515,7 +515,7 @@ fn never_read(function: &Function, old: &Expr) -> Option<LocalId> {
 /// By what somebody could tell if a thread goes on before the atomic, whose old value is not asked for, is made.
 fn told(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call<'_>) -> Option<NotCombined> {
     let Some(root) = call.root() else {
-        return Some(NotCombined::Cell);
+        return Some(NotCombined::Alias);
     };
     let global = shader.globals.get(root.0 as usize);
     let is_shared = global.is_some_and(|global| global.storage == Storage::Groupshared);

@@ -284,6 +284,9 @@ impl Machine<'_> {
             return source;
         }
         let is_certain = active == self.all && self.state.guard == Column::Uniform(Value::TRUE);
+        let mut threads = active.threads();
+        let guard = &self.state.guard;
+        let is_chosen_by_atomics = threads.any(|thread| self.terms.facts(guard.at(thread)).counters != 0);
         let Some(claims) = &mut self.claims else {
             return source;
         };
@@ -300,6 +303,7 @@ impl Machine<'_> {
             is_shared: met.cells.is_some(),
             lanes: 0,
             is_certain,
+            is_chosen_by_atomics,
             place: met.place,
             span: met.span,
             function: key.0,
@@ -308,6 +312,7 @@ impl Machine<'_> {
         });
         claim.supposed.extend(met.supposed.iter().cloned());
         claim.is_certain &= is_certain;
+        claim.is_chosen_by_atomics |= is_chosen_by_atomics;
         if claim.amount != amount {
             claim.amount = Amount::Varying;
         }

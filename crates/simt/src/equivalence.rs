@@ -451,7 +451,11 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Tr
 /// shows in more than the value of a float: whether something is written, where, and what bits that are no float's.
 ///
 /// Which of two floats that compare equal a minimum gives is no matter to a float: `docs/proved.md` says so of zeros and NaNs.
+///
+/// What is stored in a resource that either kernel loads may come back, and its load says nothing of how it was made: there
+/// it shows.
 fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
+    let loaded = terms.loaded();
     let mut exact = FxHashSet::default();
     let mut inexact = writes
         .iter()
@@ -464,7 +468,7 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
         let mut shows = |write: &Write| {
             let mut place = write.index.iter().chain([&write.part, &write.guard]);
             place.any(|value| search.finds(value))
-                || if is_float(shader, terms, write) {
+                || if is_float(shader, terms, write) && !loaded.contains(&write.resource) {
                     search.finds_beyond_a_jump(&write.value, &mut smooth)
                 } else {
                     search.finds(&write.value)

@@ -526,6 +526,8 @@ pub struct Claim {
     pub lanes: u32,
     /// They all do, whatever the inputs are.
     pub is_certain: bool,
+    /// Which of them do depends on what atomics return: it may be one thread of all.
+    pub is_chosen_by_atomics: bool,
     /// What names the cell.
     pub place: Span,
     /// The whole call.
@@ -554,6 +556,8 @@ pub enum NotCombined {
     OldValue,
     /// What names the cell has effects, reads memory, or may change between passes or calls.
     Cell,
+    /// What the cell is in is a variable that may stand for what others use under another name.
+    Alias,
     /// By this memory barrier a thread could tell when its atomic is made.
     MemoryBarrier(Span),
     /// By this other use of what the cell is in a thread could tell.

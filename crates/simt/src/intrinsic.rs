@@ -177,10 +177,11 @@ impl<'a> Machine<'a> {
         if let Some(columns) = self.arithmetic(intrinsic, scalar, &values) {
             return Ok(columns);
         }
-        // Component by component where the shapes say so, else a term of everything.
-        let by_component = values
-            .iter()
-            .all(|value| value.len() == count || value.len() == 1);
+        // Component by component where it is made so, else a term of everything.
+        let by_component = intrinsic.is_by_component()
+            && values
+                .iter()
+                .all(|value| value.len() == count || value.len() == 1);
         Ok((0..count)
             .map(|component| {
                 let columns: Vec<&Column> = values

@@ -1,8 +1,8 @@
 //! Findings for other programs. Lines and columns count from 1, columns in characters.
 
 use serde::Serialize;
-use shaderlint_hlsl::Problem;
-use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Level, Safety, Verdict};
+use shaderlint_hlsl::{FileSpan, Problem};
+use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Level, NoFix, Safety, Verdict};
 
 use crate::lint::Looked;
 use crate::report::Results;
@@ -27,8 +27,36 @@ struct FindingOutput<'a> {
     message: &'a str,
     shape: Option<&'a str>,
     verdict: Verdict,
-    notes: &'a [String],
+    /// What was found out, and what to know of the fix; a line each.
+    notes: Vec<&'a str>,
     fix: Option<FixOutput<'a>>,
+    no_fix: Option<NoFixOutput<'a>>,
+}
+
+/// Why there is no fix.
+#[derive(Serialize)]
+pub(super) struct NoFixOutput<'a> {
+    reason: &'a str,
+    text: &'a str,
+    /// What is in the way, and where.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<usize>,
+}
+
+impl<'a> NoFixOutput<'a> {
+    pub fn of(texts: &SourceTexts, why: &'a NoFix<FileSpan>) -> NoFixOutput<'a> {
+        NoFixOutput {
+            reason: why.reason,
+            text: why.text(),
+            name: why.name.as_deref(),
+            path: why.place.map(|place| texts.name(place).to_owned()),
+            line: why.place.map(|place| texts.places(place).0.line),
+        }
+    }
 }
 
 /// Something that is not there, could not be read, or not be run to its end.
@@ -94,6 +122,7 @@ pub(super) fn json(Results { looked, failures }: Results) -> anyhow::Result<Vec<
 
 fn finding_output<'a>(texts: &SourceTexts, finding: &'a Diagnostic) -> FindingOutput<'a> {
     let (start, end) = texts.places(finding.primary.place);
+    let of_fix = finding.fix.iter().flat_map(|fix| &fix.notes);
     FindingOutput {
         rule: finding.rule,
         category: finding.category,
@@ -108,8 +137,9 @@ fn finding_output<'a>(texts: &SourceTexts, finding: &'a Diagnostic) -> FindingOu
         message: &finding.message,
         shape: finding.shape,
         verdict: finding.verdict,
-        notes: &finding.notes,
+        notes: finding.notes.iter().chain(of_fix).map(String::as_str).collect(),
         fix: finding.fix.as_ref().map(|fix| fix_output(texts, fix)),
+        no_fix: finding.no_fix.as_ref().map(|why| NoFixOutput::of(texts, why)),
     }
 }
 

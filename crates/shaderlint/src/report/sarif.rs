@@ -11,6 +11,7 @@ use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Label, Level, Safet
 use shaderlint_rules::RULES;
 
 use super::fingerprint::Fingerprints;
+use super::json::NoFixOutput;
 use super::{Results, checkout, page_url, slashed};
 use crate::lint::Looked;
 use crate::source_text::SourceTexts;
@@ -128,6 +129,8 @@ struct Properties<'a> {
     shape: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none", rename = "fixSafety")]
     fix_safety: Option<Safety>,
+    #[serde(skip_serializing_if = "Option::is_none", rename = "noFix")]
+    no_fix: Option<NoFixOutput<'a>>,
 }
 
 #[derive(Serialize)]
@@ -337,6 +340,7 @@ fn result<'a>(
             verdict: finding.verdict,
             shape: finding.shape,
             fix_safety: finding.fix.as_ref().map(|fix| fix.safety),
+            no_fix: finding.no_fix.as_ref().map(|why| NoFixOutput::of(texts, why)),
         },
     }
 }

@@ -55,6 +55,7 @@ fn looked() -> Looked {
     let scan = Diagnostic {
         rule: "hillis-steele-scan",
         kernels: vec!["Main".to_owned()],
+        is_of_first: false,
         category: Category::Perf,
         level: Level::Warn,
         message: "hand-rolled inclusive scan of 64 uints (Hillis\u{2013}Steele)".to_owned(),
@@ -85,10 +86,12 @@ fn looked() -> Looked {
                 text: "{\n    }".to_owned(),
             }],
         }),
+        no_fix: None,
     };
     let race = Diagnostic {
         rule: "groupshared-race",
         kernels: vec!["Main".to_owned()],
+        is_of_first: false,
         category: Category::Correctness,
         level: Level::Error,
         message: "data race on g_Scan[1]".to_owned(),
@@ -101,6 +104,7 @@ fn looked() -> Looked {
                 .to_owned(),
         ],
         fix: None,
+        no_fix: None,
     };
     let file = SourceFile {
         path: "scan.hlsl".to_owned(),
@@ -229,7 +233,8 @@ fn json() {
             "replacement": "{/n    }"
           }
         ]
-      }
+      },
+      "no_fix": null
     },
     {
       "rule": "groupshared-race",
@@ -250,7 +255,8 @@ fn json() {
       "notes": [
         "thread 2 reads g_Scan[1] while thread 1 writes it, both in barrier interval 1 (pass 1 of the loop, s = 1)"
       ],
-      "fix": null
+      "fix": null,
+      "no_fix": null
     }
   ],
   "problems": []

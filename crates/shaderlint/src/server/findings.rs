@@ -23,6 +23,9 @@ pub(super) fn name_from_folders(looked: &mut Looked, folders: &[PathBuf]) {
             for note in finding.notes.iter_mut().filter(|note| note.contains(&start)) {
                 *note = note.replace(&start, "");
             }
+            if let Some(no_fix) = &mut finding.no_fix {
+                no_fix.reword(|text| text.replace(&start, ""));
+            }
         }
     }
 }
@@ -43,9 +46,13 @@ pub(super) fn of_file<'a>(looked: &'a Looked, file: &Path) -> impl Iterator<Item
 }
 
 /// What tells findings in one file apart.
-pub(super) fn brief(finding: &Diagnostic) -> (&str, (u32, u32), &[String]) {
+pub(super) fn brief(finding: &Diagnostic) -> (&str, (u32, u32), Vec<&str>) {
     let place = finding.primary.place;
-    (&finding.message, (place.start, place.end), &finding.notes)
+    (
+        &finding.message,
+        (place.start, place.end),
+        finding.all_notes().collect(),
+    )
 }
 
 /// Where a place is: its file and the range in it.
@@ -83,7 +90,7 @@ pub(super) fn diagnostic(
             .to_owned(),
         })
     });
-    let lines = std::iter::once(&finding.message).chain(&finding.notes);
+    let lines = std::iter::once(&*finding.message).chain(finding.all_notes());
     Some(lsp_types::Diagnostic {
         range: range(looked, finding.primary.place, encoding)?,
         severity: Some(match finding.level {
@@ -97,7 +104,7 @@ pub(super) fn diagnostic(
             .ok()
             .map(|href| CodeDescription { href }),
         source: Some("shaderlint".to_owned()),
-        message: lines.map(String::as_str).collect::<Vec<_>>().join("\n"),
+        message: lines.collect::<Vec<_>>().join("\n"),
         related_information: Some(related.collect()),
         tags: (finding.verdict == Verdict::Unused).then(|| vec![DiagnosticTag::UNNECESSARY]),
         data: None,

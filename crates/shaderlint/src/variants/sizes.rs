@@ -8,6 +8,7 @@
 use shaderlint_hlsl::{Function, Shader, Span, Storage, Type};
 use shaderlint_linter::{Category, Diagnostic};
 
+use super::stray::supposed_size;
 use super::{Reading, contains, text_of};
 use crate::config::Definition;
 
@@ -139,7 +140,7 @@ pub(super) fn agreed(readings: Vec<Reading>) -> Option<Reading> {
     };
     findings.retain(|finding| finding.category == Category::Perf && in_others(finding).is_some());
     for finding in &mut findings {
-        finding.withdraw("the size of the group is supposed");
+        finding.withdraw(supposed_size());
     }
     let are_alike = findings.iter().all(|finding| {
         let mut in_others = in_others(finding).into_iter().flatten();

@@ -17,14 +17,16 @@ use shaderlint_hlsl::{
     Direction, ExprKind, FileId, FileSpan, Function, FunctionId, Global, GlobalId, LocalId, Parameter,
     Scalar, Shader, Storage, Type, calls, expressions,
 };
-use shaderlint_linter::{Category, Diagnostic, NO_FIX, Report, Verdict};
+use shaderlint_linter::{Category, Diagnostic, NoFix, Report, Verdict};
 
 use super::text_of;
 use crate::lint::Role;
 use crate::scan::{self, THREAD_INPUTS};
 
 /// Why there is no fix.
-const SUPPOSED: &str = "the size of the group is supposed";
+pub(super) fn supposed_size() -> NoFix<FileSpan> {
+    NoFix::new("supposed-size", "the size of the group is supposed")
+}
 
 /// What D3D allows.
 const MAX_THREADS: u32 = 1024;
@@ -249,10 +251,9 @@ pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
             finding.notes.push(note);
         }
         finding.message = format!("{} ({})", finding.message, stray.supposed);
-        finding.withdraw(SUPPOSED);
         // Whatever else is in the way.
-        finding.notes.retain(|note| !note.starts_with(NO_FIX));
-        finding.notes.push(format!("{NO_FIX}{SUPPOSED}"));
+        finding.fix = None;
+        finding.no_fix = Some(supposed_size());
         true
     };
     report.findings.retain_mut(is_told);

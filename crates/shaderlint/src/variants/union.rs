@@ -1,7 +1,7 @@
 //! What several readings of a file show together.
 
 use shaderlint_hlsl::{FileId, FileSpan, Inactive, Problem, Sources, Taken};
-use shaderlint_linter::{Allowed, Category, Diagnostic, Report};
+use shaderlint_linter::{Allowed, Category, Diagnostic, NoFix, Report};
 
 use super::{MAX_CONFIGURATIONS, Reading, contains, file_called, holds, text_of};
 
@@ -48,7 +48,8 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
         let findings = readings
             .iter_mut()
             .flat_map(|reading| &mut reading.report.findings);
-        findings.for_each(|finding| finding.withdraw("not every variant that is declared was read"));
+        let text = "not every variant that is declared was read";
+        findings.for_each(|finding| finding.withdraw(NoFix::new("unread-variants", text)));
         union.elsewhere.push(Problem {
             message: format!(
                 "more than {MAX_CONFIGURATIONS} configurations are declared (variants, kernels' definitions, keywords): the others are not read"
@@ -75,7 +76,7 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
             let is_fallback = fallbacks.iter().any(|region| holds(*region, place));
             let mut known = union.report.findings.iter_mut();
             if let Some(known) = known.find(|known| is_same(known, &finding)) {
-                known.is_also_in(finding.kernels);
+                known.is_also_in(finding);
                 continue;
             }
             if is_fallback && finding.category == Category::Perf {
@@ -189,6 +190,9 @@ fn moved(mut reading: Reading, sources: &mut Sources) -> Reading {
         for edit in finding.fix.iter_mut().flat_map(|fix| &mut fix.edits) {
             edit.place = moved(edit.place);
         }
+        if let Some(place) = finding.no_fix.as_mut().and_then(|why| why.place.as_mut()) {
+            *place = moved(*place);
+        }
     }
     reading
 }
@@ -200,38 +204,45 @@ fn keep_fixes_all_readings_agree_on(readings: &mut [Reading]) {
     for (number, reading) in readings.iter().enumerate() {
         for (index, finding) in reading.report.findings.iter().enumerate() {
             let others = readings.iter().enumerate().filter(|(other, _)| *other != number);
-            if finding.fix.is_some() && others.into_iter().any(|(_, other)| disagrees(other, finding)) {
-                contested.push((number, index));
-            }
+            let why = { others }.find_map(|(_, other)| objection(other, finding));
+            contested.extend(why.map(|why| (number, index, why)));
         }
     }
-    for (number, index) in contested {
+    for (number, index, why) in contested {
         let finding = readings
             .get_mut(number)
             .and_then(|reading| reading.report.findings.get_mut(index));
         if let Some(finding) = finding {
-            finding.withdraw("it does not hold in every variant");
+            finding.withdraw(why);
         }
     }
 }
 
-/// Whether this reading takes in what the fix changes, and speaks of it, without having come to it.
-fn disagrees(reading: &Reading, finding: &Diagnostic) -> bool {
-    let edits = finding.fix.iter().flat_map(|fix| &fix.edits);
+/// What a reading has against a fix: it takes in what the fix changes, and speaks of it, without having come to it.
+fn objection(reading: &Reading, finding: &Diagnostic) -> Option<NoFix<FileSpan>> {
+    let fix = finding.fix.as_ref()?;
     // What is only inserted stands beside code that is the same either way.
-    let changed = edits
-        .map(|edit| edit.place)
-        .filter(|place| place.start < place.end);
+    let places = fix.edits.iter().map(|edit| edit.place);
+    let changed = places.filter(|place| place.start < place.end);
     let left_out = reading.inactive.iter().map(|inactive| inactive.region);
     let regions: Vec<FileSpan> = left_out.chain(reading.aside.iter().copied()).collect();
     let takes_in = |place: FileSpan| !regions.iter().any(|region| holds(*region, place));
-    let has_it = reading.report.findings.iter().any(|other| {
-        other.rule == finding.rule && other.primary.place == finding.primary.place && other.fix == finding.fix
-    });
-    !has_it
-        && std::iter::once(finding.primary.place)
-            .chain(changed)
-            .any(takes_in)
+    let mut here = reading.report.findings.iter();
+    let own = here.find(|other| is_same(other, finding));
+    let has_it = own.is_some_and(|own| own.fix == finding.fix);
+    let mut all = std::iter::once(finding.primary.place).chain(changed);
+    if has_it || !all.any(takes_in) {
+        return None;
+    }
+    let which = match &*reading.label {
+        "" => "as the file stands",
+        label => label,
+    };
+    let text = match own.and_then(|own| own.no_fix.as_ref()) {
+        Some(why) => format!("{which}, {}", why.text()),
+        None => format!("it is not proved {which}"),
+    };
+    Some(NoFix::new("other-variant", text).named(which))
 }
 
 /// The regions that were taken where another branch of the same `#if` has wave intrinsics, and the condition asks whether

@@ -11,8 +11,8 @@
 //! "Min or max operations flush denorms for comparison, but the result may or may not be denorm flushed": which of two
 //! zeros or denormals they pick is as open, and hangs on the order. Comparisons and conversions to whole numbers flush it
 //! themselves and take both zeros for one; so nothing of that shows behind them, also where sums, products, minima and maxima
-//! come first, which of equal numbers make equal ones. Behind a division it does: `1 / -0` is less than `1 / +0`. It shows
-//! where bits are looked at.
+//! come first, which of equal numbers make equal ones. Behind a division by it it does: `1 / -0` is less than `1 / +0`. It
+//! shows where bits are looked at.
 
 use std::rc::Rc;
 
@@ -71,7 +71,9 @@ impl Doubt {
     pub fn reason(self) -> &'static str {
         match self {
             Doubt::Order => "the order of float operations shows in more than the value of a float",
-            Doubt::Flush => "float operations flush denormals, which shows in more than the value of a float",
+            Doubt::Flush => {
+                "a sum with 0 or a product with 1 flushes a denormal float, which shows in more than the value of a float"
+            }
             Doubt::Pick => {
                 "which of two floats that compare equal `min` or `max` gives shows in more than the value of a float"
             }
@@ -115,6 +117,11 @@ impl Terms {
 
     /// Notes that `value` was made of a pair.
     pub(crate) fn note_pair(&mut self, operator: Operator, way: Way, [a, b]: [&Value; 2], value: &Value) {
+        // A float of a whole number is neither a denormal, nor -0, nor a NaN.
+        let is_whole = matches!(
+            self.single(value),
+            Some(Term::Apply(Op::Cast { from, to }, _)) if to.is_float() && !from.is_float()
+        );
         let Some(derivations) = &mut self.derivations else {
             return;
         };
@@ -123,7 +130,9 @@ impl Terms {
         }
         // x * 1 and x + 0 are x, and so is the least of x and x.
         if a == value || b == value {
-            derivations.one_of(operator).insert(value.clone());
+            if !is_whole {
+                derivations.one_of(operator).insert(value.clone());
+            }
             return;
         }
         derivations.note((operator, value), way, &[a.clone(), b.clone()]);
@@ -233,10 +242,14 @@ impl Derivation {
 impl Search<'_> {
     /// Whether the value is found, or made of one that is. Not again of what was looked at before.
     pub(crate) fn finds(&mut self, value: &Value) -> bool {
+        self.finds_at(value, Looks::AtBits)
+    }
+
+    fn finds_at(&mut self, value: &Value, looks: Looks) -> bool {
         let Some(derivations) = &self.terms.derivations else {
             return false;
         };
-        let mut waiting = vec![(value.clone(), Looks::AtBits)];
+        let mut waiting = vec![(value.clone(), looks)];
         while let Some((value, looks)) = waiting.pop() {
             if value.known().is_some() || !self.seen.insert((value.clone(), looks)) {
                 continue;
@@ -252,10 +265,20 @@ impl Search<'_> {
                 let Some(Term::Apply(op, arguments)) = self.terms.term(*atom) else {
                     continue;
                 };
-                let of_number = self.doubt.is_of_one_number()
-                    && (compares_numbers(op) || looks == Looks::AtNumber && keeps_numbers(op));
-                let looks = if of_number { Looks::AtNumber } else { Looks::AtBits };
-                waiting.extend(arguments.iter().map(|argument| (argument.clone(), looks)));
+                let is_numerator = |at: usize| at == 0 && matches!(op, Op::Binary(BinaryOp::Div, _));
+                let of_number = |at: usize| {
+                    let keeps = || keeps_numbers(op) || is_numerator(at);
+                    compares_numbers(op) || looks == Looks::AtNumber && keeps()
+                };
+                let is_one = self.doubt.is_of_one_number();
+                waiting.extend(arguments.iter().enumerate().map(|(at, argument)| {
+                    let looks = if is_one && of_number(at) {
+                        Looks::AtNumber
+                    } else {
+                        Looks::AtBits
+                    };
+                    (argument.clone(), looks)
+                }));
             } else {
                 let is_of_floats = match &value {
                     Value::Known(_) => true,
@@ -297,14 +320,16 @@ impl Search<'_> {
                 let Some(Term::Apply(op, arguments)) = terms.term(*atom) else {
                     continue;
                 };
-                let jumping = match op {
-                    Op::Select => 1,
-                    op if is_smooth(op, arguments) => 0,
-                    op if self.doubt.is_of_one_number() && is_on_numbers(op) => 0,
-                    _ => arguments.len(),
+                let (jumping, looks) = match op {
+                    Op::Select => (1, Looks::AtBits),
+                    op if is_smooth(op, arguments) => (0, Looks::AtBits),
+                    op if self.doubt.is_of_one_number() && is_on_numbers(op) => {
+                        (arguments.len(), Looks::AtNumber)
+                    }
+                    _ => (arguments.len(), Looks::AtBits),
                 };
                 let (jumping, others) = arguments.split_at(jumping.min(arguments.len()));
-                if jumping.iter().any(|argument| self.finds(argument)) {
+                if jumping.iter().any(|argument| self.finds_at(argument, looks)) {
                     return true;
                 }
                 waiting.extend(others.iter().cloned());
@@ -323,9 +348,23 @@ impl Search<'_> {
 
 /// Whether an operation on floats makes of numbers next to each other such numbers again.
 fn is_smooth(op: &Op, arguments: &[Value]) -> bool {
-    const JUMPS: [&str; 13] = [
-        "floor", "ceil", "trunc", "round", "frac", "step", "sign", "fmod", "modf", "isnan", "isinf",
-        "isfinite", "f32tof16",
+    const JUMPS: [&str; 16] = [
+        "floor",
+        "ceil",
+        "trunc",
+        "round",
+        "frac",
+        "step",
+        "sign",
+        "fmod",
+        "modf",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "f32tof16",
+        "faceforward",
+        "lit",
+        "refract",
     ];
     match op {
         Op::Same => arguments.len() == 1,

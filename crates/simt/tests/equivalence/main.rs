@@ -182,6 +182,26 @@ fn a_load_after_a_store_is_not_one_before_it() {
     assert!(outcome.starts_with("not proved"), "{outcome}");
 }
 
+/// What an intrinsic makes of a vector may depend on all of it, also where it makes a vector as long.
+#[test]
+fn components_that_depend_on_others_are_told_apart() {
+    for call in [
+        "cross(float3(F[0], V, 1), float3(2, V, 3)).x",
+        "cross(float3(F[0], 0, 0), float3(0, V, 0)).z",
+        "normalize(float3(F[0], V, 1)).x",
+        "reflect(float3(F[0], V, 1), float3(0, 1, F[0])).x",
+        "refract(float3(F[0], V, 1), float3(0, 1, F[0]), 0.5f).x",
+        "faceforward(float3(F[0], V, 1), float3(0, V, 1), float3(1, 1, 1)).x",
+        "mul(float2x2(F[0], V, 1, 2), float2x2(1, 2, 3, 4))[0][0]",
+        "transpose(float2x2(F[0], V, 1, 2))[1][0]",
+        "dst(float4(F[0], V, 1, 1), float4(1, V, 1, 1)).y",
+    ] {
+        let [one, other] = ["F[1]", "F[2]"].map(|value| format!("G[id.x] = {};", call.replace('V', value)));
+        let outcome = said([&one, &other]);
+        assert!(outcome.starts_with("not proved"), "{call}: {outcome}");
+    }
+}
+
 #[test]
 fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
     check(
@@ -199,6 +219,15 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
                 "Y[id.x] = exp(abs(F[id.x] + 0.0f)) > 2.0f;",
                 "Y[id.x] = exp(abs(F[id.x])) > 2.0f;",
             ],
+            [
+                "Y[id.x] = (F[id.x] + 0.0f) / F[0] < 0.0f;",
+                "Y[id.x] = F[id.x] / F[0] < 0.0f;",
+            ],
+            // A whole number is no denormal.
+            [
+                "Y[id.x] = asuint(float(X[id.x]) + 0.0f);",
+                "Y[id.x] = asuint(float(X[id.x]));",
+            ],
             // Which of several the least is, if they compare equal, is no matter to a float.
             [
                 "G[id.x] = min(F[0], min(F[1], F[2]));",
@@ -211,7 +240,7 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
         ],
     );
     check(
-        "not proved: float operations flush denormals, which shows in more than the value of a float",
+        "not proved: a sum with 0 or a product with 1 flushes a denormal float, which shows in more than the value of a float",
         &[
             ["Y[id.x] = asuint(F[id.x] * 1.0f);", "Y[id.x] = asuint(F[id.x]);"],
             ["Y[id.x] = asuint(F[id.x] + 0.0f);", "Y[id.x] = asuint(F[id.x]);"],
@@ -221,6 +250,15 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
                 "Y[id.x] = asuint(F[id.x]);",
             ],
             ["Y[id.x] = asuint(asfloat(X[id.x]) * 1.0f);", "Y[id.x] = X[id.x];"],
+            [
+                "G[id.x] = step(0.0f, 1 / (F[id.x] + 0.0f));",
+                "G[id.x] = step(0.0f, 1 / F[id.x]);",
+            ],
+            // By way of memory.
+            [
+                "G[id.x] = F[id.x] + 0.0f; Y[id.x] = asuint(G[id.x]);",
+                "G[id.x] = F[id.x]; Y[id.x] = asuint(G[id.x]);",
+            ],
             // -0 + 0 is +0, and of these two the reciprocals lie on either side of all numbers.
             [
                 "Y[id.x] = 1 / (F[id.x] + 0.0f) < 0.0f;",
@@ -268,6 +306,13 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
                 "Y[id.x] = asuint(F[0]);",
             ],
         ],
+    );
+    check(
+        "not proved: the order of float operations shows in more than the value of a float",
+        &[[
+            "G[id.x] = F[0] + F[1] + F[2]; if (G[id.x] > 0.5f) Y[id.x] = 1;",
+            "G[id.x] = F[2] + F[1] + F[0]; if (G[id.x] > 0.5f) Y[id.x] = 1;",
+        ]],
     );
     check(
         "up to order",
