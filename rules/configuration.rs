@@ -107,6 +107,7 @@ pub(crate) fn holds_in_all(
         || unit.has_size_from_outside
         || unit.has_file_within_itself
         || unit.has_chosen_include
+        || unit.has_hook
         || unit.declares_by_choice(shader)
         || definitions.any(is_unsure)
     {

@@ -35,6 +35,8 @@ pub(crate) struct Unit {
     pub has_file_within_itself: bool,
     /// An `#include` has a macro of which a build may choose the definition: other files may be read than these.
     pub has_chosen_include: bool,
+    /// Some text has a macro that is nothing unless a build defines it: there may be anything.
+    pub has_hook: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -86,7 +88,9 @@ impl Unit {
                 has_size_from_outside: false,
                 has_file_within_itself: false,
                 has_chosen_include: false,
+                has_hook: false,
             };
+            unit.has_hook = unit.has_hook(shader);
             unit.has_chosen_include = shader.sources.files.iter().any(|file| {
                 let mut includes = directives(&file.text).into_iter();
                 includes.any(|line| unit.is_chosen_include(&line))
@@ -105,6 +109,31 @@ impl Unit {
             unit.has_size_from_outside = sizes.any(|text| unit.is_given_from_outside(shader, text));
             unit
         })
+    }
+
+    /// `#ifndef HOOK`, `#define HOOK`, `#endif`, and HOOK where it is no directive's.
+    fn has_hook(&self, shader: &Shader) -> bool {
+        let files = (0u32..).map(FileId).zip(&shader.sources.files);
+        let mut hooks = files.flat_map(|(id, file)| {
+            let lines = directives(&file.text);
+            let pairs = lines.windows(2).filter(|pair| {
+                (&*pair[0].keyword, &*pair[1].keyword) == (b"ifndef", b"define")
+                    && pair[0].argument.trim_ascii() == pair[1].argument.trim_ascii()
+            });
+            let guard = self
+                .choices
+                .iter()
+                .any(|choice| choice.is_guard && choice.file == id.0 as usize);
+            let hooks = pairs.skip(usize::from(guard));
+            hooks
+                .map(|pair| pair[0].argument.trim_ascii().to_vec())
+                .collect::<Vec<_>>()
+        });
+        let is_directive = |before: &[u8]| {
+            let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+            line.trim_ascii_start().starts_with(b"#")
+        };
+        hooks.any(|hook| self.occurrences(&hook).any(|(before, _)| !is_directive(before)))
     }
 
     fn is_chosen_include(&self, line: &Directive) -> bool {
@@ -530,11 +559,53 @@ fn may_be_a_function(before: &[u8], behind: &[u8]) -> bool {
     let (before, behind) = (before.trim_ascii_end(), behind.trim_ascii_start());
     let is_behind_word = !matches!(last_word(before), b"" | b"return" | b"else" | b"case" | b"do");
     match behind.first() {
-        Some(b'(') => is_behind_word || before.ends_with(b"::") || matches!(before.last(), Some(b'>' | b'&')),
+        Some(b'(') => {
+            is_behind_word
+                || before.ends_with(b"::")
+                || match before.last() {
+                    Some(b'>' | b'&') => true,
+                    // `uint f(), WavePrefixSum(uint v);`, or an argument.
+                    Some(b',') => !is_in_parentheses(before),
+                    // `struct S { … } WavePrefixSum(uint v);`, or a block.
+                    Some(b'}') => ends_struct(before),
+                    _ => false,
+                }
+        }
         // What a macro is given may be the name of an operator, such as `max`.
         Some(b',' | b')') => is_behind_word || matches!(before.last(), Some(b'{')),
         _ => true,
     }
+}
+
+/// Whether a text ends within parentheses that its last statement opens.
+fn is_in_parentheses(text: &[u8]) -> bool {
+    let mut depth = 0_i64;
+    for byte in text.iter().rev() {
+        match byte {
+            b')' => depth += 1,
+            b'(' if depth == 0 => return true,
+            b'(' => depth -= 1,
+            b';' | b'{' | b'}' => return false,
+            _ => {}
+        }
+    }
+    false
+}
+
+/// Whether the braces that a text ends with are those of a type.
+fn ends_struct(text: &[u8]) -> bool {
+    let mut depth = 0_usize;
+    let open = text.iter().rposition(|byte| {
+        match byte {
+            b'}' => depth += 1,
+            b'{' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        depth == 0
+    });
+    let head = text.get(..open.unwrap_or(0)).unwrap_or_default();
+    let head = head.rsplit(|byte| matches!(byte, b';' | b'{' | b'}')).next();
+    words(head.unwrap_or_default()).any(|word| matches!(word, b"struct" | b"class" | b"union" | b"enum"))
 }
 
 /// Whether a word between these texts may be a name that is declared, rather than a type.
@@ -587,6 +658,8 @@ fn may_be_a_type(before: &[u8], behind: &[u8]) -> bool {
         Some(b',') => matches!(next, b';' | b',' | b'[' | b')' | b'}'),
         Some(b'{') => matches!(next, b',' | b'}'),
         Some(b'(') => next == b',' || next == b')' && is_given(),
+        // `float typedef uint2;`
+        _ if word == b"typedef" => matches!(next, b';' | b',' | b'['),
         _ => !is_qualifier && matches!(next, b';' | b',' | b')' | b'[' | b'}' | b':' | b'('),
     };
     DECLARING.contains(&word) || is_assigned || is_declared

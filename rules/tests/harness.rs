@@ -273,6 +273,19 @@ fn no_fix_that_would_not_compile_or_mean_something_else() {
     assert!(!has_fix(&ladder("#define WavePrefixSum(x) (x)\n", array)));
     assert!(!has_fix(&ladder("# define WaveGetLaneCount() 32\n", array)));
     assert!(has_fix(&ladder("#define WavePrefix(x) (x)\n", array)));
+    // Declared among others, or behind the type that it returns; what is called among others, and behind a block.
+    for declared in [
+        "uint f(), WavePrefixSum(uint v);",
+        "struct S { uint a; } WavePrefixSum(uint v);",
+        "float typedef uint2, uint;",
+    ] {
+        assert!(
+            !has_fix(&ladder(&format!("#ifdef X\n{declared}\n#endif\n"), array)),
+            "{declared}"
+        );
+    }
+    let called = "#ifdef X\nuint h(uint a, uint b) { if (a > b) { a = 1; } WavePrefixSum(a); return h(a, WavePrefixSum(b)); }\n#endif\n";
+    assert!(has_fix(&ladder(called, array)));
     // A macro that calls the barrier, and one under whose name a build may define it.
     for sync in ["SYNC", "SYNC()", "SYNC(x)"] {
         let calls = format!("#define {sync} GroupMemoryBarrierWithGroupSync();\n");
@@ -469,6 +482,8 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
         sized("#ifndef X\n#define X\n#define N 64\n#else\n#define N 32\n#endif"),
         // What looks like a guard is none where text stands behind it: a build may give X another value.
         with("#ifndef X\n#define X\n#endif\n", addition, "g[gi] += v; X"),
+        // A build may define anything for a macro that is nothing here.
+        format!("#ifndef HOOK\n#define HOOK\n#endif\nHOOK\n{}", ladder("", array)),
         // An intrinsic is one in one configuration only.
         ladder(
             "#ifdef X\nuint WavePrefixSum(uint a) { return a; }\n#endif\n",

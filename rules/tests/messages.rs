@@ -297,7 +297,7 @@ fn without_a_fix_the_reason_is_said() {
     let floats = of_eight("groupshared float g[64];", ladder);
     for said in [
         "proved: g[0] ends as the sum of g[0] \u{2026} g[63], race-free, up to rounding",
-        "a wave form needs shader model 6.0 and nothing else: any threads may share a wave",
+        "a wave form needs shader model 6.0\n",
         "a wave form combines floats in another order, so results may round differently",
         "no automatic fix: no wave form is written for the sum of floats in a group of 8\u{d7}8\u{d7}1",
     ] {
@@ -334,8 +334,7 @@ fn without_a_fix_the_reason_is_said() {
         "",
         "if (Src[gi] > 0)\n{\nuint s;\nInterlockedAdd(Counters[0], 1, s);\nOut[s] = 1;\n}\nelse\n{\nInterlockedAdd(Counters[1], 1);\n}",
     );
-    let used =
-        "no automatic fix: Counters is also used on line 7, where a thread may see when its atomic is made";
+    let used = "no automatic fix: Counters is also used on line 7: a wave form may change which of the two comes first";
     assert!(counted.contains(used), "{counted}");
     let fenced = of_eight(
         "",

@@ -188,8 +188,9 @@ fn races_between_the_same_barriers_are_one_finding() {
         .replace("each of lines 11 to 13", "each of lines 11 and 12")
         .replace(
             "; close",
-            "; then put one before line 13 too, where another race shows; close",
-        );
+            "; another race shows then: put a GroupMemoryBarrierWithGroupSync() before line 13; close",
+        )
+        .replace(", and nothing else comes up", "");
     assert_eq!(
         said(&allowed),
         [format!("{head}\n{one}\n{pairs}\n{of_others}\n{why}")]
@@ -358,8 +359,8 @@ fn advice_is_tried_out() {
     );
     let write = "void Write(uint i, uint v)\n{\ng[i] = v;\n}";
     let of_call = said(&kernel(write, &called)).concat();
-    let one = "put a GroupMemoryBarrierWithGroupSync() before line 5; then put one before line 15 too, where another race \
-               shows (tried out";
+    let one = "put a GroupMemoryBarrierWithGroupSync() before line 5; another race shows then: put a \
+               GroupMemoryBarrierWithGroupSync() before line 15 (tried out";
     assert!(of_call.contains(one), "{of_call}");
     // Other threads have left; are in the other arm; go through a loop of their own.
     assert_eq!(

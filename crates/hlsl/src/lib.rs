@@ -28,7 +28,8 @@ pub use lower::{TextProblem, parse};
 pub use memo::Memo;
 pub use preprocess::{
     Branch, Definition, Definitions, Directive, Inactive, KernelVariant, KeywordSet, Origins, Preprocessed,
-    Reach, Taken, decode, directives, include_guard, keyword_sets, predefined, preprocess, unity_defines,
+    Reach, Taken, decode, directives, include_guard, keyword_sets, may_spell, predefined, preprocess,
+    unity_defines,
 };
 pub use print::outline;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};

@@ -272,13 +272,11 @@ uint h(Mixed m) { return m.y() + m.get<uint>(1); }
   (= a (as uint (?)))
   (= b (zero))
   (= a (again a))
-  (= a (twice a)))
+  (= a (as uint (? a))))
 (fn zero float
   (return 0.0f))
 (fn again uint (a uint)
   (return (as uint (? a))))
-(fn twice uint (a uint)
-  (return (+ a (offset))))
 (fn g void
   (let perhaps_another ?))
 (fn Mixed::y uint (this Mixed)
@@ -289,6 +287,7 @@ uint h(Mixed m) { return m.y() + m.get<uint>(1); }
 ! unknown name `same`: same
 ! unknown name `zero`: zero
 ! unknown name `again`: again
+! unknown name `inner::twice`: inner::twice
 ! unknown name `Held`: Held<uint>
 ! this expression is not understood: m.get<uint>(1)
 ",

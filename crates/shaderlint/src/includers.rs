@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
-use shaderlint_hlsl::{Includes, SourceFile, decode};
+use shaderlint_hlsl::{Includes, SourceFile, decode, may_spell};
 use shaderlint_linter::{Diagnostic, NoFix, Rule, Settings, Verdict};
 
 use crate::config::{Definition, Project, here, shown};
@@ -77,8 +77,16 @@ pub(crate) fn keep_what_all_includers_agree_on(looked: &mut Looked, text: &[u8],
     let path = Path::new(&looked.path).to_owned();
     let is_it = |other: &str| is_same(Path::new(other), &path);
     for (includer, names_it) in mentioning(&path, options) {
-        // Of all C++ headers with a macro in an `#include` hardly one includes shaders.
-        let may_include = || walk::is_shader(&includer) || options.files.is_named(&includer);
+        // Of all C++ headers with a macro in an `#include` hardly one includes shaders: it has the words of the name then.
+        let spells_it = || {
+            let text = options
+                .files
+                .bytes(&includer)
+                .ok()
+                .and_then(|bytes| decode(&bytes));
+            text.is_some_and(|text| may_spell(&text, &name_of(&path).unwrap_or_default()))
+        };
+        let may_include = || walk::is_shader(&includer) || options.files.is_named(&includer) || spells_it();
         if options.stop.is_set() || is_same(&includer, &path) || !names_it && !may_include() {
             continue;
         }

@@ -181,6 +181,15 @@ fn an_includer_may_be_called_anything_and_name_the_file_by_a_macro() {
         "hand-rolled-reduction: other.hlsl may include this file under other definitions",
     );
     check(
+        "includers-function-macro",
+        &[(
+            "other.frag",
+            &format!("#define P(x) <x.hlsl>\n#include P(sum)\n{OTHER}"),
+        )],
+        &["sum.hlsl"],
+        &WITHHELD.replace("other.hlsl", "other.frag"),
+    );
+    check(
         "includers-in-other-parts",
         &[("other.hlsl", &in_parts("sums")), ("none.hlsl", "")],
         &["sum.hlsl"],

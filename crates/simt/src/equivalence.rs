@@ -452,10 +452,8 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Tr
 ///
 /// Which of two floats that compare equal a minimum gives is no matter to a float: `docs/proved.md` says so of zeros and NaNs.
 ///
-/// What is stored in a resource that either kernel loads may come back, and its load says nothing of how it was made: there
-/// it shows.
+/// What is stored in a resource may come back, and a load says nothing of how that was made: it is taken for such a value.
 fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
-    let loaded = terms.loaded();
     let mut exact = FxHashSet::default();
     let mut inexact = writes
         .iter()
@@ -464,11 +462,14 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
         let Some(mut search) = terms.doubted(doubt) else {
             continue;
         };
+        let stored = writes.iter().filter(|write| search.finds(&write.value));
+        let stored = stored.map(|write| write.resource).collect();
+        let mut search = search.through(stored);
         let mut smooth = FxHashSet::default();
         let mut shows = |write: &Write| {
             let mut place = write.index.iter().chain([&write.part, &write.guard]);
             place.any(|value| search.finds(value))
-                || if is_float(shader, terms, write) && !loaded.contains(&write.resource) {
+                || if is_float(shader, terms, write) {
                     search.finds_beyond_a_jump(&write.value, &mut smooth)
                 } else {
                     search.finds(&write.value)

@@ -84,6 +84,8 @@ struct Lowering<'a> {
     static_methods: FxHashSet<FunctionId>,
     /// The fields of a struct that hold its bases.
     bases: FxHashMap<StructId, Vec<u32>>,
+    /// The scopes of the structs whose members are being read, and their bases.
+    open_structs: Vec<(Name<'a>, Vec<StructId>)>,
     /// By [`StructId`]: how deep its structs nest, and how many fields a walk over it visits.
     struct_sizes: Vec<(u32, u32)>,
     /// By [`StructId`]: the scope its static members and types are in.
@@ -199,6 +201,7 @@ pub(crate) fn lower(text: &[u8], lexed: &Lexed, shader: Shader) -> (Shader, Vec<
         with_methods: FxHashSet::default(),
         static_methods: FxHashSet::default(),
         bases: FxHashMap::default(),
+        open_structs: Vec::new(),
         struct_sizes: Vec::new(),
         scopes: Vec::new(),
         namespace: Cow::Borrowed(&[]),
@@ -330,6 +333,26 @@ impl<'a> Lowering<'a> {
         function
     }
 
+    /// Of an item that is not read, which may declare types with `typedef` behind what they stand for: these are unknown.
+    fn forget_types(&mut self, item: &Item) {
+        let tokens = &self.lexed.tokens;
+        let first = tokens.partition_point(|token| token.start < item.span.start);
+        let end = tokens.partition_point(|token| token.start < item.span.end);
+        let tokens = tokens.get(first..end).unwrap_or_default();
+        if !tokens.iter().any(|token| token.word(self.text) == b"typedef") {
+            return;
+        }
+        for pair in tokens.windows(2) {
+            let name = pair[0].word(self.text);
+            let ends = [b';', b',', b'[', b')']
+                .into_iter()
+                .any(|punct| pair[1].is(punct));
+            if ends && !name.is_empty() {
+                self.declare_name(name, Type::Unknown);
+            }
+        }
+    }
+
     /// An item with an error, or without a parse: as much of it as can be told.
     fn broken_item(&mut self, parser: &mut Parser, item: &'a Item, root: Option<Node>) {
         self.namespace = self.namespace_of(item);
@@ -346,6 +369,7 @@ impl<'a> Lowering<'a> {
             if item.kind == ItemKind::Template {
                 self.distrust_templates(item);
             }
+            self.forget_types(item);
             let Some(root) = root else {
                 return;
             };

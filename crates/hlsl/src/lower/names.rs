@@ -140,6 +140,11 @@ impl<'a> Lowering<'a> {
         if let Some(found) = map.get([scope, name].concat().as_slice()) {
             return Some(found.clone());
         }
+        let mut open = self.open_structs.iter().rev();
+        if let Some((_, bases)) = open.find(|(open, _)| &**open == scope) {
+            let scopes = bases.iter().filter_map(|base| self.scopes.get(base.0 as usize));
+            return { scopes }.find_map(|scope| self.resolve_in(map, scope, name));
+        }
         match self.types.get(scope.strip_suffix(b"::")?)? {
             Type::Struct(id) => self.resolve_in_bases(map, *id, name),
             _ => None,

@@ -83,6 +83,11 @@ impl<'a> Lowering<'a> {
         } else {
             Cow::Owned([&*self.namespace, &*name, b"::"].concat())
         };
+        let of_bases = fields.iter().filter_map(|field| match field.ty {
+            Type::Struct(id) => Some(id),
+            _ => None,
+        });
+        self.open_structs.push((scope.clone(), of_bases.collect()));
         let outer = std::mem::replace(&mut self.namespace, scope.clone());
         let mut methods = Vec::new();
         let mut cursor = body.walk();
@@ -100,10 +105,13 @@ impl<'a> Lowering<'a> {
                 "function_definition" => methods.push(child),
                 "struct_specifier" | "class_specifier" | "enum_specifier" | "type_definition"
                 | "alias_declaration" => self.type_declaration(child),
+                // Which methods of a base it brings in, and which of these is called then.
+                "using_declaration" => understood = false,
                 _ => {}
             }
         }
         self.namespace = outer;
+        self.open_structs.pop();
         let ty = self.declare_struct(node, name, fields, understood);
         if let Some(key) = instance {
             // Its methods may name it.
@@ -123,12 +131,13 @@ impl<'a> Lowering<'a> {
         ty
     }
 
-    /// Whether a struct has static members or enumerators.
+    /// Whether a struct has static members, enumerators or types.
     fn has_scoped(&self, id: StructId) -> bool {
         let Some(scope) = self.scopes.get(id.0 as usize) else {
             return false;
         };
-        let mut names = self.globals.keys().chain(self.enumerators.keys());
+        let names = self.globals.keys().chain(self.enumerators.keys());
+        let mut names = names.chain(self.types.keys());
         names.any(|name| name.starts_with(scope))
     }
 

@@ -8,9 +8,10 @@ use tree_sitter::{Node, Tree};
 use super::constants::Constant;
 use super::parts::{Part, part};
 use super::{Lowering, Name};
-use crate::lexical::Item;
+use crate::lexical::{Item, Token};
 use crate::span::Span;
 use crate::tree::{Expr, ExprKind, FunctionId};
+use crate::type_names::is_type_name;
 use crate::types::Type;
 
 /// Instances that are read inside of each other.
@@ -39,6 +40,8 @@ pub(super) struct Templates<'a> {
     untold: FxHashSet<u32>,
     instances: Vec<(Key, FunctionId)>,
     pub type_instances: Vec<(Key, Type)>,
+    /// By name: where the last declaration of it starts.
+    declared: Option<FxHashMap<&'a [u8], u32>>,
     /// The instances being read, each inside the one before.
     open: Vec<Key>,
     work: usize,
@@ -234,8 +237,90 @@ impl<'a> Lowering<'a> {
         Some(special.find(|(of, _)| of == key).map_or(item, |(_, item)| *item))
     }
 
+    /// Whether a template names something that is declared behind it: what that is in an instance depends on whether it
+    /// hangs on the template's arguments, and where it is looked up then. Nor is it told what is found in a base that hangs
+    /// on them.
+    fn names_later(&mut self, item: &Item) -> bool {
+        if self.templates.declared.is_none() {
+            self.templates.declared = Some(self.last_declarations());
+        }
+        let tokens = &self.lexed.tokens;
+        let first = tokens.partition_point(|token| token.start < item.span.start);
+        let end = tokens.partition_point(|token| token.start < item.span.end);
+        let tokens = tokens.get(first..end).unwrap_or_default();
+        let head = tokens
+            .iter()
+            .position(|token| token.is(b'{'))
+            .unwrap_or(tokens.len());
+        let is_struct = tokens[..head]
+            .iter()
+            .any(|token| matches!(token.word(self.text), b"struct" | b"class"));
+        let mut bases = tokens[..head]
+            .windows(2)
+            .skip_while(|pair| !pair[0].is(b':') || pair[1].is(b':'));
+        if is_struct && bases.any(|pair| pair[1].is(b'<')) {
+            return true;
+        }
+        let declared = self.templates.declared.as_ref();
+        let word = |token: Option<&Token>| token.map_or(&[][..], |token| token.word(self.text));
+        // Names of its own: of parameters, variables, members, and of itself.
+        let is_type = |word: &[u8]| {
+            !matches!(
+                word,
+                b"" | b"return" | b"else" | b"case" | b"in" | b"out" | b"inout"
+            )
+        };
+        let own = |name: &[u8]| {
+            tokens
+                .windows(2)
+                .any(|pair| pair[1].word(self.text) == name && is_type(pair[0].word(self.text)))
+        };
+        (head..tokens.len()).any(|at| {
+            let name = word(tokens.get(at));
+            let is_member = at > 0 && tokens[at - 1].is(b'.');
+            let is_later = declared
+                .and_then(|declared| declared.get(name))
+                .is_some_and(|start| *start >= item.span.end);
+            let is_called = tokens.get(at + 1).is_some_and(|next| next.is(b'('));
+            is_later && !is_member && !is_type_name(name) && (is_called || !own(name))
+        })
+    }
+
+    /// Where each name is declared for the last time at the outermost level: the last word before the parameters, the body,
+    /// the value or the end of a declaration.
+    fn last_declarations(&self) -> FxHashMap<&'a [u8], u32> {
+        let mut last = FxHashMap::default();
+        for item in &self.lexed.items {
+            let tokens = &self.lexed.tokens;
+            let first = tokens.partition_point(|token| token.start < item.span.start);
+            let end = tokens.partition_point(|token| token.start < item.span.end);
+            let mut depth = 0_usize;
+            let mut before: &'a [u8] = &[];
+            let tokens = tokens.get(first..end).unwrap_or_default();
+            let head = item.template.last().map_or(0, |parameter| parameter.name.end);
+            for token in tokens.iter().filter(|token| token.start >= head) {
+                let ends = [b'(', b'{', b'=', b';', b',', b'[', b':']
+                    .into_iter()
+                    .any(|punct| token.is(punct));
+                if ends && depth == 0 && !before.is_empty() {
+                    last.insert(before, item.span.start);
+                }
+                if [b'(', b'{', b'['].into_iter().any(|punct| token.is(punct)) {
+                    depth += 1;
+                } else if [b')', b'}', b']'].into_iter().any(|punct| token.is(punct)) {
+                    depth = depth.saturating_sub(1);
+                }
+                before = token.word(self.text);
+            }
+        }
+        last
+    }
+
     /// The syntax of a template's text, as often as the limits allow.
     fn parsed(&mut self, item: &Item) -> Option<Tree> {
+        if self.names_later(item) {
+            return None;
+        }
         let text = item.span.slice(&self.lexed.blank);
         self.templates.work += text.len();
         if self.templates.open.len() >= MAX_DEPTH || self.templates.work > MAX_WORK {

@@ -249,20 +249,26 @@ impl Reach<'_> {
     /// Whether each word of a name, in letters of either case, can be put together from words of the text.
     #[must_use]
     pub fn may_spell(&self, name: &str) -> bool {
-        let name = name.to_ascii_lowercase();
-        let text = self.text.to_ascii_lowercase();
-        let pieces: FxHashSet<&[u8]> = words(&text).collect();
-        words(name.as_bytes()).all(|word| {
-            // Which lengths of its start are made of pieces.
-            let mut ends = vec![0];
-            for end in 1..=word.len() {
-                if ends.iter().any(|start| pieces.contains(&word[*start..end])) {
-                    ends.push(end);
-                }
-            }
-            ends.last() == Some(&word.len())
-        })
+        may_spell(&self.text, name)
     }
+}
+
+/// Whether each word of a name, in letters of either case, can be put together from words of a text.
+#[must_use]
+pub fn may_spell(text: &[u8], name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    let text = text.to_ascii_lowercase();
+    let pieces: FxHashSet<&[u8]> = words(&text).collect();
+    words(name.as_bytes()).all(|word| {
+        // Which lengths of its start are made of pieces.
+        let mut ends = vec![0];
+        for end in 1..=word.len() {
+            if ends.iter().any(|start| pieces.contains(&word[*start..end])) {
+                ends.push(end);
+            }
+        }
+        ends.last() == Some(&word.len())
+    })
 }
 
 /// The identifiers and numbers of a text.

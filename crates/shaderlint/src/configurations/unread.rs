@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use shaderlint_hlsl::{Definition, Directive, directives, include_guard};
+use shaderlint_hlsl::{Definition, Directive, Version, directives, include_guard};
 
 use super::Configuration;
 use crate::scan::{is_part, times_named};
@@ -66,6 +66,10 @@ impl Asked {
                 }
             }
             asked.guards.extend(guard.map(<[u8]>::to_vec));
+            // It has a value in each build, whether or not a condition asks for it.
+            if times_named(text, Version::MACRO) > 0 {
+                asked.words.push(Version::MACRO.as_bytes().to_vec());
+            }
         }
         asked
     }

@@ -21,7 +21,6 @@ pub(crate) mod shape;
 pub(crate) mod value;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
 use std::hash::{BuildHasher as _, Hash};
 
 use hashbrown::HashTable;
@@ -194,16 +193,6 @@ impl Terms {
             AtomKind::Apply(op) => Term::Apply(op, arguments(&self.arguments, atom)),
             AtomKind::Fresh(number) => Term::Fresh(*number),
         })
-    }
-
-    /// The resources that others may write of which something was loaded.
-    pub fn loaded(&self) -> BTreeSet<Symbol> {
-        let atoms = (0..self.atoms.end()).filter_map(|atom| self.term(u32::try_from(atom).ok()?));
-        let loads = atoms.filter_map(|term| match term {
-            Term::Apply(Op::VolatileLoad { resource, .. }, _) => Some(*resource),
-            _ => None,
-        });
-        loads.collect()
     }
 
     /// Atoms and arguments looked up or evaluated so far: what keeps a run's memory and time bounded.

@@ -14,6 +14,7 @@
 //! come first, which of equal numbers make equal ones. Behind a division by it it does: `1 / -0` is less than `1 / +0`. It
 //! shows where bits are looked at.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -21,7 +22,7 @@ use shaderlint_hlsl::{BinaryOp, Intrinsic, Scalar, UnaryOp};
 
 use crate::terms::operator::Operator;
 use crate::terms::value::{Op, Value};
-use crate::terms::{Term, Terms};
+use crate::terms::{Symbol, Term, Terms};
 
 /// What combined some values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,6 +91,8 @@ impl Doubt {
 pub(crate) struct Search<'t> {
     terms: &'t Terms,
     doubt: Doubt,
+    /// Resources in which such values are stored: what is loaded from them may be one.
+    through: BTreeSet<Symbol>,
     /// What was looked at, and whether for more than which number it is.
     seen: FxHashSet<(Value, Looks)>,
 }
@@ -174,6 +177,7 @@ impl Terms {
         (!found.is_empty()).then(|| Search {
             terms: self,
             doubt,
+            through: BTreeSet::new(),
             seen: FxHashSet::default(),
         })
     }
@@ -240,6 +244,15 @@ impl Derivation {
 }
 
 impl Search<'_> {
+    /// The same search, in which what is loaded from these resources is found, too.
+    pub(crate) fn through(self, resources: BTreeSet<Symbol>) -> Self {
+        Search {
+            through: resources,
+            seen: FxHashSet::default(),
+            ..self
+        }
+    }
+
     /// Whether the value is found, or made of one that is. Not again of what was looked at before.
     pub(crate) fn finds(&mut self, value: &Value) -> bool {
         self.finds_at(value, Looks::AtBits)
@@ -265,6 +278,11 @@ impl Search<'_> {
                 let Some(Term::Apply(op, arguments)) = self.terms.term(*atom) else {
                     continue;
                 };
+                if looks == Looks::AtBits
+                    && matches!(op, Op::VolatileLoad { resource, .. } if self.through.contains(resource))
+                {
+                    return true;
+                }
                 let is_numerator = |at: usize| at == 0 && matches!(op, Op::Binary(BinaryOp::Div, _));
                 let of_number = |at: usize| {
                     let keeps = || keeps_numbers(op) || is_numerator(at);

@@ -182,6 +182,64 @@ fn a_load_after_a_store_is_not_one_before_it() {
     assert!(outcome.starts_with("not proved"), "{outcome}");
 }
 
+/// What these kernels write before `Y[id.x]` is 2 is not what a front end finds that looks names up in the text at hand only.
+#[test]
+fn names_that_other_rules_of_lookup_find_are_told_apart() {
+    let plain = kernel("", "", "Y[id.x] = 2;");
+    let with = |before: &str, value: &str| {
+        let own = kernel("", before, &format!("Y[id.x] = {value};"));
+        words(&runs_of([&own, &plain]))
+    };
+    for (before, value) in [
+        // Types that a base declares, of members, variables and in typedefs: 3.
+        (
+            "typedef uint T; struct B { typedef float T; }; struct S : B { T t; uint f() { t = 1.5; return t * 2; } };",
+            "S(0).f()",
+        ),
+        (
+            "typedef uint T; struct B { typedef float T; }; struct S : B { uint f() { T t = 1.5; return t * 2; } }; static S v;",
+            "v.f()",
+        ),
+        (
+            "struct T { uint x; }; struct B { struct T { float x; }; }; struct S : B { uint f() { T t; t.x = 1.5; return t.x * \
+             2; } }; static S v;",
+            "v.f()",
+        ),
+        // Behind its type.
+        (
+            "float typedef dword; uint f() { dword t = 1.5; return t * 2; }",
+            "f()",
+        ),
+        // Names in templates that are declared behind them, or in a base that hangs on the arguments.
+        (
+            "uint g(float a) { return 1; } template<typename T> uint f(T a) { return g(a); } uint g(uint a) { return 2; }",
+            "f(1u)",
+        ),
+        (
+            "static const uint K = 1; namespace N { template<typename T> uint f(T v) { return K; } static const uint K = 2; }",
+            "N::f(1u)",
+        ),
+        (
+            "uint g() { return 1; } template<typename T> struct B { uint g() { return 2; } }; template<typename T> struct S : \
+             B<T> { uint f() { return g(); } }; static S<uint> v;",
+            "v.f()",
+        ),
+        (
+            "struct B { uint f(uint a) { return 3; } }; struct S : B { using B::f; uint f(uint2 a) { return 2; } }; static S v;",
+            "v.f(2u)",
+        ),
+    ] {
+        assert_ne!(with(before, value), "equal", "{before}");
+    }
+    assert_eq!(
+        with(
+            "uint g(uint a) { return a; } template<typename T> T f(T a) { return g(a); }",
+            "f(2u)"
+        ),
+        "equal"
+    );
+}
+
 /// What an intrinsic makes of a vector may depend on all of it, also where it makes a vector as long.
 #[test]
 fn components_that_depend_on_others_are_told_apart() {
