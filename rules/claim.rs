@@ -84,7 +84,9 @@ fn measured(claim: &Claim) -> String {
     let found = match (&claim.found, claim.is_shared) {
         (Found::Unused, true) => "measured in groupshared memory: slower, 2.30 ms against 1.34 ms,",
         (Found::Slot, true) => "measured in groupshared memory: slower, 2.98 ms against 0.83 ms,",
-        (Found::Unused, false) => "measured in buffers: no faster, 24.55 ms either way for one cell,",
+        (Found::Unused, false) => {
+            "measured in buffers: no faster, 24.55 ms either way for one cell of all groups,"
+        }
         (_, _) => "measured in buffers: no faster, 24.57 ms either way for slots,",
     };
     format!(

@@ -49,7 +49,7 @@ impl NoBarrier {
     pub fn no_fix(self) -> NoFix {
         match self {
             NoBarrier::Unsure => {
-                let text = "that the barrier ends the race is not proved for all that the host may set";
+                let text = "that the barrier ends the race was tried out, and is not proved for all inputs";
                 NoFix::new("some-inputs", text)
             }
             NoBarrier::NoPlace { of_several: false } => {
@@ -72,7 +72,7 @@ impl NoBarrier {
 }
 
 /// What is proved of a fix after which nothing races.
-const ENDS_ALL: &str = "proved of the fix: with one barrier more, no two threads of the group race";
+const ENDS_ALL: &str = "proved of the fix: with this barrier, no two threads of the group race";
 
 /// A fix, and what it does.
 pub(crate) struct Barrier {
@@ -172,9 +172,7 @@ fn barrier(context: &Context<'_>, races: &[&Race], which: &str, are: &str) -> Op
                 } else {
                     ""
                 };
-                format!(
-                    "found of the fix: with one barrier more, which every thread reaches, {are} gone{others}"
-                )
+                format!("found of the fix: with this barrier, which every thread reaches, {are} gone{others}")
             }
             Ended::Found { .. } => return None,
         };

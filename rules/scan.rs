@@ -1,6 +1,6 @@
 //! What the rules about scans say of one.
 
-use shaderlint_hlsl::{Span, StmtKind, Type};
+use shaderlint_hlsl::{Global, Span, StmtKind, Type};
 use shaderlint_linter::{Context, Finding, Label, NoFix, ShaderModel, Verdict};
 use shaderlint_simt::{Access, Collective, Elements, Half, Instance, Kind, Operator, Race, Shape};
 
@@ -374,11 +374,21 @@ pub(crate) fn places(context: &Context<'_>, found: &Collective) -> Vec<Label> {
     let calls = (head(context, found) != found.span).then_some(calls);
     let arrays = found.arrays.iter().filter_map(|array| context.global(*array));
     let arrays = arrays.filter(|array| !matches!(array.ty, Type::Scalar(_)));
+    let is_of = |elements: &Elements, array: &Global| match elements {
+        Elements::Array { global, .. } | Elements::Cell { global, .. } | Elements::Spread { global } => {
+            context.global(*global).is_some_and(|own| own.span == array.span)
+        }
+        _ => false,
+    };
+    let is_only = arrays.clone().nth(1).is_none();
     let arrays = arrays.map(|array| Label {
         place: array.span,
         text: match array.ty {
             Type::Resource(..) => "the elements pass through this buffer".to_owned(),
-            _ => "the elements pass through this array".to_owned(),
+            _ if is_only || is_of(&found.input, array) || is_of(&found.output, array) => {
+                "the elements pass through this array".to_owned()
+            }
+            _ => "these statements use this array, too".to_owned(),
         },
     });
     let barriers = found

@@ -138,7 +138,10 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
             NoFix::new("type", text)
         }
         NotCombined::Operator => NoFix::new("no-form", "no wave form is written for this operation"),
-        NotCombined::OldValue => NoFix::new("old-value", "its old value is used"),
+        NotCombined::OldValue => {
+            let text = "its old value goes to a variable that this function reads";
+            NoFix::new("old-value", text)
+        }
         NotCombined::Cell => {
             let counter = claim::counter(context, claim);
             let text = format!(
@@ -160,8 +163,9 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
         }
         NotCombined::OtherUse(place) => {
             let (counters, at) = (claim::counters(context, claim), lines(place));
-            let text =
-                format!("{counters} is also used {at}: a wave form may change which of the two comes first");
+            let text = format!(
+                "{counters} is also used {at}, and it is not proved that no thread can tell which comes first"
+            );
             NoFix::new("other-use", text).named(counters).at(place)
         }
     }

@@ -55,6 +55,20 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
             format!("thread {away} parts from thread {here} here")
         },
     });
+    let is_dispatch = words(divergence.span.slice(&context.shader.text)).next() == Some(b"DispatchMesh");
+    let [waits, why, advice] = if is_dispatch {
+        [
+            "calls it",
+            "DispatchMesh is undefined behaviour unless every thread of the group calls it: it waits for them all",
+            "let every thread call it, and let the condition choose how many groups it asks for",
+        ]
+    } else {
+        [
+            "waits",
+            "such a barrier is undefined behaviour: FXC rejects it, DXC no longer does",
+            "let every thread reach the barrier, and put the condition around the work before and after it",
+        ]
+    };
     Finding {
         rule: RULE.id,
         entry: context.entry,
@@ -63,14 +77,13 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
         verdict: Verdict::Divergent,
         primary: Label {
             place: divergence.span,
-            text: format!("thread {here} waits here, thread {away} does not"),
+            text: format!("thread {here} {waits} here, thread {away} does not"),
         },
         secondary: parted.into_iter().collect(),
         notes: vec![
             format!("thread {here} gets here{when}{pass}; thread {away} does not{given}"),
-            "such a barrier is undefined behaviour: FXC rejects it, DXC no longer does".to_owned(),
-            "let every thread reach the barrier, and put the condition around the work before and after it"
-                .to_owned(),
+            why.to_owned(),
+            advice.to_owned(),
         ],
         fix: None,
         no_fix: None,

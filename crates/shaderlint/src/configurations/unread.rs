@@ -1,8 +1,8 @@
 //! Macros that a build may set otherwise than the configurations that were read do.
 //!
 //! A build can change what a file compiles to by a macro if a condition tests that macro and no unconditional `#define` sets
-//! it. If conditions test only whether the macro is defined, two configurations, one with it and one without, cover it. Every
-//! other macro always has further values. This module may name more macros than matter, never fewer, but for those that no
+//! it. If conditions test only whether the macro is defined, two configurations, one with it and one without, cover it; but
+//! where others are tested, too, it takes two for each set of these. Every other macro always has further values. This module may name more macros than matter, never fewer, but for those that no
 //! condition tests: a build that sets those changes the text itself.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -39,12 +39,30 @@ pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -
         files.insert(&file.path, &file.text);
     }
     let asked = Asked::of(files.values().copied());
+    let defined: Vec<BTreeSet<&str>> = read
+        .iter()
+        .map(|one| one.defines.iter().map(|(name, _)| &**name).collect())
+        .collect();
+    let is_toggled = |name: &str| {
+        defined.iter().all(|names| {
+            let has_it = names.contains(name);
+            let others = |of: &BTreeSet<&str>| -> Vec<String> {
+                let others = of.iter().filter(|other| **other != name);
+                others.map(|other| (*other).to_owned()).collect()
+            };
+            let is_other =
+                |known: &BTreeSet<&str>| known.contains(name) != has_it && others(known) == others(names);
+            defined.iter().any(is_other)
+        })
+    };
     let is_read = |name: &str| {
         let is_defined = |one: &&&Configuration| one.defines.iter().any(|(known, _)| known == name);
         let times = || files.values().map(|text| times_named(text, name)).sum::<usize>();
         // Of the few that a configuration defines the texts are searched.
         let defining = read.iter().filter(is_defined).count();
-        (1..read.len()).contains(&defining) && asked.by_name_alone.get(name.as_bytes()) == Some(&times())
+        (1..read.len()).contains(&defining)
+            && is_toggled(name)
+            && asked.by_name_alone.get(name.as_bytes()) == Some(&times())
     };
     let names = asked.settable().into_iter();
     names.filter(|name| !is_fixed(name) && !is_read(name)).collect()
