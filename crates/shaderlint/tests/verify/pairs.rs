@@ -437,6 +437,12 @@ fn a_verdict_names_the_macros_that_builds_may_set_otherwise() {
     );
     let region = "Y[id.x] = 1;\n#ifdef FANCY\nY[id.x] = 2;\n#endif";
     assert_eq!(verdict("", region, &[]), "; also with -D FANCY=1");
+    // Both together are not read.
+    let two = format!("{region}\n#ifdef ROUND\nY[id.x] = 3;\n#endif");
+    assert_eq!(
+        verdict("", &two, &[]),
+        "; also with -D FANCY=1, with -D ROUND=1; other values of FANCY, ROUND were not read"
+    );
     let version = "Y[id.x] = 1;\n#if __HLSL_VERSION == 2018\nY[id.x] = 2;\n#endif";
     assert_eq!(verdict("", version, &["--hlsl-version", "2021"]), "");
 }
