@@ -120,7 +120,7 @@ pub struct Diagnostic {
     pub rule: &'static str,
     /// The kernels in whose runs it was found.
     pub kernels: Vec<String>,
-    /// What is said holds of the first of these, and something else of another one.
+    /// The text describes the first of these kernels; another one has other numbers.
     pub is_of_first: bool,
     pub category: Category,
     pub level: Level,
@@ -145,7 +145,7 @@ impl Diagnostic {
         }
     }
 
-    /// Notes that it was found in the runs of other kernels as well, where `other` is said of it.
+    /// Adds the kernels of `other`, the same finding in their runs, and notes whether it says something else there.
     pub fn is_also_in(&mut self, other: Diagnostic) {
         self.is_of_first |= other.is_of_first
             || self.message != other.message

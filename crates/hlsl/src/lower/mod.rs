@@ -31,7 +31,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
 
 use crate::language::Version;
-use crate::lexical::{Item, ItemKind, Lexed, WantedText, leave_out_unnamed};
+use crate::lexical::{Item, ItemKind, Lexed, Token, WantedText, leave_out_unnamed};
 use crate::span::Span;
 use crate::tree::{Function, FunctionId, GlobalId, Local, LocalId, Shader, Stmt, StmtKind};
 use crate::types::{StructId, Type};
@@ -333,12 +333,16 @@ impl<'a> Lowering<'a> {
         function
     }
 
-    /// Of an item that is not read, which may declare types with `typedef` behind what they stand for: these are unknown.
-    fn forget_types(&mut self, item: &Item) {
+    fn tokens_of(&self, item: &Item) -> &'a [Token] {
         let tokens = &self.lexed.tokens;
         let first = tokens.partition_point(|token| token.start < item.span.start);
         let end = tokens.partition_point(|token| token.start < item.span.end);
-        let tokens = tokens.get(first..end).unwrap_or_default();
+        tokens.get(first..end).unwrap_or_default()
+    }
+
+    /// Of an item that is not read, which may declare types with `typedef` behind what they stand for: these are unknown.
+    fn forget_types(&mut self, item: &Item) {
+        let tokens = self.tokens_of(item);
         if !tokens.iter().any(|token| token.word(self.text) == b"typedef") {
             return;
         }

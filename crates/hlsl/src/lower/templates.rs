@@ -244,10 +244,7 @@ impl<'a> Lowering<'a> {
         if self.templates.declared.is_none() {
             self.templates.declared = Some(self.last_declarations());
         }
-        let tokens = &self.lexed.tokens;
-        let first = tokens.partition_point(|token| token.start < item.span.start);
-        let end = tokens.partition_point(|token| token.start < item.span.end);
-        let tokens = tokens.get(first..end).unwrap_or_default();
+        let tokens = self.tokens_of(item);
         let head = tokens
             .iter()
             .position(|token| token.is(b'{'))
@@ -291,12 +288,9 @@ impl<'a> Lowering<'a> {
     fn last_declarations(&self) -> FxHashMap<&'a [u8], u32> {
         let mut last = FxHashMap::default();
         for item in &self.lexed.items {
-            let tokens = &self.lexed.tokens;
-            let first = tokens.partition_point(|token| token.start < item.span.start);
-            let end = tokens.partition_point(|token| token.start < item.span.end);
             let mut depth = 0_usize;
             let mut before: &'a [u8] = &[];
-            let tokens = tokens.get(first..end).unwrap_or_default();
+            let tokens = self.tokens_of(item);
             let head = item.template.last().map_or(0, |parameter| parameter.name.end);
             for token in tokens.iter().filter(|token| token.start >= head) {
                 let ends = [b'(', b'{', b'=', b';', b',', b'[', b':']
