@@ -78,8 +78,7 @@ fn named_in(
     // What an `#include` has as a macro is named by whoever defines that.
     let file_name = name_of(path).unwrap_or_default();
     let says = |text: &[u8]| scan::mentioned(text).names.contains(&file_name);
-    let of_variants = project.variants.iter().flat_map(|variant| &variant.defines);
-    let defined: Vec<&Definition> = project.defines.iter().chain(of_variants).collect();
+    let defined: Vec<&Definition> = project.all_definitions().collect();
     let includes_it = includes_one(false, &is_it)
         || includes_one(true, &is_it)
             && (defined

@@ -66,6 +66,12 @@ pub(crate) struct Variant {
 }
 
 impl Project {
+    /// Its definitions, and those of its variants.
+    pub fn all_definitions(&self) -> impl Iterator<Item = &Definition> {
+        let of_variants = self.variants.iter().flat_map(|variant| &variant.defines);
+        self.defines.iter().chain(of_variants)
+    }
+
     /// What is defined before a file of this text is read: what its compiler and its engine define, unless the project says
     /// otherwise.
     pub fn defines_of(&self, text: &[u8]) -> Vec<Definition> {

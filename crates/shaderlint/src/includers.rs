@@ -179,8 +179,7 @@ fn look(
     };
     let readings = readings(name, &own, &project, &search, &settings, role);
     let includes = readings.iter().any(|reading| !reading.numbers(is_it).is_empty());
-    let of_variants = project.variants.iter().flat_map(|variant| &variant.defines);
-    let given: Vec<Definition> = project.defines.iter().chain(of_variants).cloned().collect();
+    let given: Vec<Definition> = project.all_definitions().cloned().collect();
     let file_name = name_of(path).unwrap_or_default();
     let may_include = || {
         readings
