@@ -222,10 +222,21 @@ impl Machine<'_> {
                     .iter()
                     .any(|(_, first, end)| self.is_of_all(value, (*first, *end), &mut left))
             };
-            let parts = self.places(watch, &mut |value| is_of_parts(value));
-            let result = self.places(watch, &mut |value| {
+            let mut parts = self.places(watch, &mut |value| is_of_parts(value));
+            let mut result = self.places(watch, &mut |value| {
                 is_total(value) || is_rest(value) && !is_of_parts(value) && is_of_all(value)
             });
+            // A transform leaves more than the total: what it makes of all elements, each in a cell.
+            let mut left = MAX_MADE_OF;
+            let mut is_of_total = |(global, cell): &(GlobalId, u32)| {
+                let array = self.state.shared.iter().find(|array| array.global == *global);
+                let value = array.and_then(|array| array.cells().get(*cell as usize));
+                let mut ranges = ranges.iter();
+                value.is_none_or(|value| ranges.all(|range| self.is_of_total(value, *range, &mut left)))
+            };
+            let (of_total, others) = result.cells.into_iter().partition(&mut is_of_total);
+            result.cells = of_total;
+            parts.cells.extend::<Vec<_>>(others);
             collective.leftovers.parts = parts;
             collective.leftovers.result = result;
         }
@@ -371,6 +382,46 @@ impl Machine<'_> {
             }
         }
         elements == end - first
+    }
+
+    /// Whether none of the elements goes into a value but by way of their total, as the mean's do. False where that takes
+    /// longer to tell than is left.
+    fn is_of_total(
+        &self,
+        value: &Value,
+        (operator, first, end): (Operator, u32, u32),
+        left: &mut usize,
+    ) -> bool {
+        let mut seen = FxHashSet::default();
+        let mut waiting = vec![value];
+        while let Some(value) = waiting.pop() {
+            let (own, whole) = match value {
+                Value::Known(_) => continue,
+                Value::Run { operator, start, end } => (*operator, vec![(*start, *end)]),
+                Value::Sum(sum) => {
+                    let parts = sum.parts.iter().map(|part| (part.start, part.end));
+                    (sum.operator, parts.collect())
+                }
+            };
+            for (start, stop) in whole {
+                if own == operator && (start, stop) == (first, end) {
+                    continue;
+                }
+                if start < end && first < stop {
+                    return false;
+                }
+                for atom in (start..stop).filter(|atom| seen.insert(*atom)) {
+                    let Some(next) = left.checked_sub(1) else {
+                        return false;
+                    };
+                    *left = next;
+                    if let Some(Term::Apply(_, arguments)) = self.terms.term(atom) {
+                        waiting.extend(arguments);
+                    }
+                }
+            }
+        }
+        true
     }
 }
 

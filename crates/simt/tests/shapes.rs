@@ -473,6 +473,29 @@ fn a_total_is_a_part_of_what_uses_partial_results() {
     );
 }
 
+/// The first element of a transform is the sum of all elements, and one result of many.
+#[test]
+fn a_transform_is_no_reduction() {
+    let globals = "groupshared uint g[128];";
+    let hadamard = "for (uint s = 64; s > 0; s >>= 1) { uint at = (gi / s) * 2 * s + gi % s; SYNC; if (gi < 64) {
+        uint a = g[at], b = g[at + s]; g[at] = a + b; g[at + s] = OTHER; } } SYNC;";
+    let load = "g[gi] = Src[id.x];";
+    let total = "reduction Add 128/128 Tree g+0 -> g[0]";
+    for other in ["a - b", "(a - b) * (at | 1)"] {
+        let steps = hadamard.replace("OTHER", other);
+        let check = |results: &str, expected: &[&str]| {
+            check("128,1,1", globals, &format!("{load} {steps} {results}"), expected);
+        };
+        check("if (gi == 0) Out[0] = g[0];", &[total]);
+        check("Out[id.x] = g[gi];", &[]);
+        check("Out[id.x] = g[127 - gi];", &[]);
+    }
+    // Means and their like are made of the total.
+    let up = "for (uint s = 64; s > 0; s >>= 1) { if (gi < s) g[gi] += g[gi + s]; SYNC; }";
+    let mean = "if (gi == 0) { g[1] = g[0] / 128; g[2] = 3 * g[0] + 1; } SYNC; Out[id.x] = g[1] + g[2];";
+    check("128,1,1", globals, &format!("{LOAD} {up} {mean}"), &[total]);
+}
+
 #[test]
 fn elements_counted_by_the_dispatch_are_those_of_its_first_group() {
     let globals = "groupshared uint g[128]; uint count;";
