@@ -8,7 +8,7 @@ use shaderlint_hlsl::{ExprKind, Span, Stmt, StmtKind, statements};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Access, Around, Race, Supposed, analyze_supposing};
 
-use crate::missing_barrier::{Defects, are_settled, leaves, statements_around};
+use crate::missing_barrier::{Defects, are_settled, leaves, own_calls, statements_around};
 use crate::wave_form::BARRIER;
 use crate::witness::{in_common, inside, line, lines_in_words, on_lines};
 
@@ -26,31 +26,51 @@ pub(crate) fn proved(context: &Context<'_>, races: &[&Race], steps: &mut u64) ->
     }
     let calls = races.first()?.second.around.iter();
     let levels = calls.filter(|around| matches!(around, Around::Call(_))).count();
-    let places = (0..=levels).flat_map(|level| [(level, false), (level, true)]);
-    places.take(MAX_TRIES).find_map(|place| {
-        let mut advice = Advice::default();
-        let mut left: Vec<Race> = races.iter().map(|race| (*race).clone()).collect();
-        for _ in 0..MAX_ROUNDS {
-            for race in &left {
-                advice.add(context, race, place)?;
-            }
-            match advice.ends(context, races, steps)? {
-                Ended::All => {
-                    let advice = advice.without_needless(context, races, steps);
-                    let whole = advice.places.first()?;
-                    return Some(Proved {
-                        text: advice.text(context),
-                        is_one_barrier: advice.places.len() == 1
-                            && whole.target.is_none()
-                            && whole.conditions.is_empty(),
-                    });
-                }
-                // What is left may need a barrier of its own.
-                Ended::Not { others, .. } => left = others,
-            }
+    let own = own_calls(races.first()?);
+    let places = (own..=levels).chain(0..own);
+    let places = places.flat_map(|level| [(level, false), (level, true)]);
+    let mut first = None;
+    for place in places.take(MAX_TRIES) {
+        let found = from_place(context, races, place, steps);
+        if found.as_ref().is_some_and(|found| found.leaves_none) {
+            return found;
         }
-        None
-    })
+        first = first.or(found);
+    }
+    first
+}
+
+/// The same with the barrier of a race so many calls out from its later access, inside the conditions there or with these
+/// ended.
+fn from_place(
+    context: &Context<'_>,
+    races: &[&Race],
+    place: (usize, bool),
+    steps: &mut u64,
+) -> Option<Proved> {
+    let mut advice = Advice::default();
+    let mut left: Vec<Race> = races.iter().map(|race| (*race).clone()).collect();
+    for _ in 0..MAX_ROUNDS {
+        for race in &left {
+            advice.add(context, race, place)?;
+        }
+        match advice.ends(context, races, steps)? {
+            Ended::All => {
+                let advice = advice.without_needless(context, races, steps);
+                let whole = advice.places.first()?;
+                return Some(Proved {
+                    text: advice.text(context),
+                    is_one_barrier: advice.places.len() == 1
+                        && whole.target.is_none()
+                        && whole.conditions.is_empty(),
+                    leaves_none: advice.leaves_none,
+                });
+            }
+            // What is left may need a barrier of its own.
+            Ended::Not { others, .. } => left = others,
+        }
+    }
+    None
 }
 
 /// What ends races.
@@ -58,6 +78,8 @@ pub(crate) struct Proved {
     pub text: String,
     /// A barrier before a statement, and nothing else.
     pub is_one_barrier: bool,
+    /// Nothing races then, as far as the run knows what is where.
+    leaves_none: bool,
 }
 
 /// What is known of a kernel with the barriers.

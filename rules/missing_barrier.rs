@@ -1,9 +1,11 @@
 //! A barrier where one is missing.
 //!
 //! A memory barrier between the accesses is made one that threads wait at. Else, of the places before the later access's
-//! statement, and before the statements around it and around the calls that lead to it, the innermost one is taken at
-//! which the fixed kernel, run anew, has none of the races that were found at that place, no defect that the flagged one
-//! does not have, and went to its end: a barrier that not every thread reaches ends a run, or is a defect. No thread may
+//! statement, and before the statements around it and around the calls that lead to it, one is taken at which the fixed
+//! kernel, run anew, has none of the races that were found at that place, no defect that the flagged one does not have, and
+//! went to its end; the first one after which nothing races, if there is one. Where the accesses are in two calls, places
+//! before the later call come first: a barrier in the function that both call would be waited at in each. Else, and then,
+//! the innermost ones do. That a run goes to its end matters: a barrier that not every thread reaches ends a run, or is a defect. No thread may
 //! have returned before, for one that left need not have left in every run. A run that is not followed for all values of
 //! what the host sets shows nothing of the others, so there the place must be one that every thread passes which reaches
 //! a barrier that is there already.
@@ -49,7 +51,7 @@ impl NoBarrier {
     pub fn no_fix(self) -> NoFix {
         match self {
             NoBarrier::Unsure => {
-                let text = "that the barrier ends the race was tried out, and is not proved for all inputs";
+                let text = "that the barrier ends the race was tried out, and is not proved for every run";
                 NoFix::new("some-inputs", text)
             }
             NoBarrier::NoPlace { of_several: false } => {
@@ -143,11 +145,12 @@ struct Candidate {
 const THE_ONE: &str = "the missing barrier";
 const ONE_OF_SEVERAL: &str = "one of the missing barriers";
 
-/// The barrier at the innermost place at which it is proved to end the races, which `are` gone then.
+/// The barrier after which nothing races, or else the first that ends the races, which `are` gone then.
 fn barrier(context: &Context<'_>, races: &[&Race], which: &str, are: &str) -> Option<Barrier> {
     let places = places(context, races, which);
     let candidates = fences(context, races).into_iter().chain(places);
-    candidates.take(MAX_PLACES).find_map(|candidate| {
+    let mut first = None;
+    for candidate in candidates.take(MAX_PLACES) {
         let Candidate {
             edit,
             at,
@@ -162,7 +165,9 @@ fn barrier(context: &Context<'_>, races: &[&Race], which: &str, are: &str) -> Op
             notes: Vec::new(),
             edits: vec![edit],
         };
-        let ended = ends_races(context, races, &fix, at)?;
+        let Some(ended) = ends_races(context, races, &fix, at) else {
+            continue;
+        };
         let ends_all = matches!(ended, Ended::Proved);
         let proof = match ended {
             Ended::Proved => ENDS_ALL.to_owned(),
@@ -174,15 +179,20 @@ fn barrier(context: &Context<'_>, races: &[&Race], which: &str, are: &str) -> Op
                 };
                 format!("found of the fix: with this barrier, which every thread reaches, {are} gone{others}")
             }
-            Ended::Found { .. } => return None,
+            Ended::Found { .. } => continue,
         };
         fix.proof = Some(proof);
-        Some(Barrier {
+        let barrier = Barrier {
             fix,
             ends_these: true,
             ends_all,
-        })
-    })
+        };
+        if ends_all {
+            return Some(barrier);
+        }
+        first = first.or(Some(barrier));
+    }
+    first
 }
 
 /// The memory barriers between the accesses, which have no thread wait: each may have been meant to.
@@ -218,7 +228,7 @@ fn fences(context: &Context<'_>, races: &[&Race]) -> Vec<Candidate> {
 }
 
 /// The places before the statements around the later access, from the innermost on, in its function and in those that call
-/// it.
+/// it. Calls that the earlier access is not in come first.
 fn places(context: &Context<'_>, races: &[&Race], which: &str) -> Vec<Candidate> {
     let shader = context.shader;
     let (Some(race), Some(entry)) = (races.first(), context.function(context.entry)) else {
@@ -231,7 +241,9 @@ fn places(context: &Context<'_>, races: &[&Race], which: &str) -> Vec<Candidate>
     let chain = std::iter::once(race.second.span).chain(calls);
     let chain: Vec<(Span, &Function)> = chain.filter_map(|at| Some((at, holder(shader, at)?))).collect();
     let mut all = Vec::new();
-    for (number, &(at, function)) in chain.iter().enumerate() {
+    let own = own_calls(race).min(chain.len());
+    let of_both = chain.iter().enumerate().skip(own);
+    for (number, &(at, function)) in of_both.chain(chain.iter().enumerate().take(own)) {
         let leave = |function: &Function| leaves_function(function).next().is_some();
         let is_entry = function.span == entry.span;
         if chain[number + 1..].iter().any(|(_, caller)| leave(caller)) || !is_entry && leave(entry) {
@@ -269,6 +281,13 @@ fn places(context: &Context<'_>, races: &[&Race], which: &str) -> Vec<Candidate>
         }));
     }
     all
+}
+
+/// How many calls lead to the later access from where both are.
+pub(crate) fn own_calls(race: &Race) -> usize {
+    let common = witness::in_common(&race.first.around, &race.second.around);
+    let own = race.second.around.iter().skip(common);
+    own.filter(|around| matches!(around, Around::Call(_))).count()
 }
 
 /// The statements by which threads may leave a function.
