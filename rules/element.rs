@@ -134,32 +134,38 @@ fn dimensions(ty: &Type) -> (Vec<u32>, &Type) {
     (lengths, element)
 }
 
-/// Indices of element `index`, counted from `offset` on along the `axis`th dimension from the innermost; `count` are
-/// meant.
+/// Indices of element `index`, counted from `offset` on along the `axis`th dimension from the innermost and then along the
+/// others; `count` are meant.
 fn indices(lengths: &[u32], axis: u8, offset: u32, count: u32, index: &str) -> String {
     let along = lengths.len().saturating_sub(1 + usize::from(axis));
     let row = lengths.get(along).copied().unwrap_or(1).max(1);
+    let number = index.parse::<u32>().ok();
+    let is_in_one_row = count <= row;
+    let first = if is_in_one_row { offset % row } else { offset };
+    let at = match (first, number) {
+        (0, None) => index.to_owned(),
+        (first, None) => format!("{index} + {first}"),
+        (first, Some(number)) => (first + number).to_string(),
+    };
+    let number = number.map(|number| first + number);
+    // How many elements lie between two that are neighbours along the other dimensions, from the innermost on.
+    let mut apart = row;
     let mut rest = offset / row;
     let mut written = Vec::new();
     for (dimension, length) in lengths.iter().enumerate().rev() {
-        written.push(if dimension == along {
-            match (offset % row, index) {
-                (0, _) => index.to_owned(),
-                (start, "0") => start.to_string(),
-                (start, _) => match index.parse::<u32>() {
-                    Ok(index) => (start + index).to_string(),
-                    Err(_) => format!("{index} + {start}"),
-                },
-            }
-        } else {
-            let own = rest % length.max(&1);
-            rest /= length.max(&1);
-            if count > row {
-                "\u{2026}".to_owned()
-            } else {
-                own.to_string()
-            }
+        let length = (*length).max(1);
+        let (between, is_along) = (if dimension == along { 1 } else { apart }, dimension == along);
+        written.push(match (is_in_one_row, number) {
+            (true, _) if is_along => at.clone(),
+            (true, _) => (rest % length).to_string(),
+            (false, Some(number)) => (number / between % length).to_string(),
+            (false, None) if is_along => format!("({at}) % {row}"),
+            (false, None) => format!("({at}) / {between} % {length}"),
         });
+        if !is_along {
+            rest /= length;
+            apart = apart.saturating_mul(length);
+        }
     }
     written.iter().rev().fold(String::new(), |mut text, index| {
         let _ = write!(text, "[{index}]");

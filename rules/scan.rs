@@ -177,13 +177,15 @@ pub(crate) fn verdict(found: &Collective) -> Verdict {
 
 /// What the construct costs.
 pub(crate) fn effort(found: &Collective) -> String {
-    // What goes up a tree goes down again.
     let steps = match found.shape {
-        Shape::Sweeps => counted(found.rounds, "level"),
-        _ => counted(found.rounds, "round"),
+        Shape::Doubling | Shape::Tree => counted(found.rounds, "round") + ", ",
+        // What goes up a tree goes down again.
+        Shape::Sweeps => counted(found.rounds, "level") + ", ",
+        // How often partial results grew is not how often the loop goes round.
+        Shape::Serial | Shape::Other => String::new(),
     };
     format!(
-        "{steps}, {}{}",
+        "{steps}{}{}",
         counted(found.barriers, "barrier"),
         instances(found).replacen(';', ",", 1)
     )
@@ -292,9 +294,8 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
     } else {
         ""
     };
-    // An expression has other values in other passes of a loop around it.
     let ends = match scan.output {
-        Elements::Expression { .. } => "is at first",
+        Elements::Expression { .. } => "is",
         _ => "ends as",
     };
     format!(

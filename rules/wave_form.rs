@@ -184,7 +184,7 @@ fn no_form(context: &Context<'_>, found: &Collective, rewrite: &Rewrite) -> Refu
             NoFix::new("named-size", text).named(left)
         }
         _ if !has_literal_size(context) => {
-            let text = "no wave form is written for such elements in a group whose size has a name";
+            let text = "no wave form is written for a ladder like this in a group whose size has a name";
             NoFix::new("named-size", text)
         }
         _ => NoFix::new(
@@ -450,18 +450,21 @@ fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap]) -> Result<Stri
             Outcome::Equal | Outcome::Reassociates => runs.push(run),
             Outcome::Differs(_) => return Err(Refusal::HasOtherUses),
             outcome => {
-                let reason = match outcome {
-                    Outcome::NotProved(reason) if reason == NOT_SEEN_TO_DIFFER => String::new(),
-                    outcome => format!(": {}", outcome.reason()),
-                };
                 let packed = match run.map {
                     LaneMap::Linear => String::new(),
                     map => format!(", {}", map.name()),
                 };
-                let text = format!(
-                    "the wave form could not be proved equal (waves of {}{packed}){reason}",
-                    run.wave_size,
-                );
+                let text = match outcome {
+                    Outcome::NotProved(reason) if reason == NOT_SEEN_TO_DIFFER => {
+                        "the wave form could not be proved equal, though no inputs were found for which it differs"
+                            .to_owned()
+                    }
+                    outcome => format!(
+                        "the wave form could not be proved equal (waves of {}{packed}): {}",
+                        run.wave_size,
+                        outcome.reason()
+                    ),
+                };
                 return Err(Refusal::because("not-proved", text));
             }
         }

@@ -1,23 +1,14 @@
 //! How the rules about defects name what they saw.
 
-use shaderlint_hlsl::{FileId, Global, GlobalId, Intrinsic, Span, Type, statements};
+use shaderlint_hlsl::{FileId, GlobalId, Intrinsic, Span, statements};
 use shaderlint_linter::Context;
-use shaderlint_simt::{Around, Iteration, Point};
+use shaderlint_simt::{Around, Iteration, Point, element_text};
 
 use crate::missing_barrier::is_barrier;
 
 /// An element as one would write it; the index is that of the outermost dimension.
-pub(crate) fn element(context: &Context<'_>, array: GlobalId, index: impl std::fmt::Display) -> String {
-    let Some(Global { name, ty, .. }) = context.global(array) else {
-        return "groupshared memory".to_owned();
-    };
-    match ty {
-        Type::Array(element, _) if matches!(**element, Type::Array(..)) => {
-            format!("{name}[{index}][\u{2026}]")
-        }
-        Type::Array(..) => format!("{name}[{index}]"),
-        _ => name.clone(),
-    }
+pub(crate) fn element(context: &Context<'_>, array: GlobalId, index: impl Into<i64>) -> String {
+    element_text(context.shader, array, index.into())
 }
 
 /// The passes of loops in which it happens, to be put after the words for when.
@@ -35,7 +26,7 @@ pub(crate) fn pass(context: &Context<'_>, around: &[Around]) -> String {
             format!(" {}", on_lines(context, &[of], of))
         };
         let variable = iteration.variable.as_ref();
-        let value = variable.map_or(String::new(), |(name, value)| format!(", {name} = {value}"));
+        let value = variable.map_or(String::new(), |value| format!(", {value}"));
         format!("pass {number} of the loop{line}{value}")
     });
     let passes: Vec<String> = passes.collect();
@@ -62,7 +53,7 @@ pub(crate) fn inside(context: &Context<'_>, around: &[Around], place: Span) -> S
 /// ` (row = 1)`
 pub(crate) fn value(iteration: &Iteration) -> String {
     let variable = iteration.variable.as_ref();
-    variable.map_or(String::new(), |(name, value)| format!(" ({name} = {value})"))
+    variable.map_or(String::new(), |value| format!(" ({value})"))
 }
 
 /// As many of these two have in common, from the outermost on.

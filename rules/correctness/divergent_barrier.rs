@@ -1,6 +1,6 @@
 //! `divergent-barrier`: a barrier that some threads of the group reach and others do not.
 
-use shaderlint_hlsl::{Scalar, Span, StmtKind};
+use shaderlint_hlsl::{Span, StmtKind};
 use shaderlint_linter::{Category, Context, Finding, Label, Rule, Verdict};
 use shaderlint_simt::{Around, Divergence, Point};
 
@@ -60,7 +60,7 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
         [
             "calls it",
             "DispatchMesh is undefined behaviour unless every thread of the group calls it: it waits for them all",
-            "let every thread call it, and let the condition choose how many groups it asks for",
+            "let every thread call it: it takes the counts of the group's first thread",
         ]
     } else {
         [
@@ -99,16 +99,7 @@ fn is_conditional(context: &Context<'_>, place: Span) -> bool {
 
 /// For which values of the host it happens, in the first group.
 fn given(divergence: &Divergence) -> String {
-    let values: Vec<String> = divergence
-        .given
-        .iter()
-        .map(|given| match given.scalar {
-            Scalar::Float | Scalar::Half => format!("{} = {}", given.name, f32::from_bits(given.word)),
-            Scalar::Int => format!("{} = {}", given.name, given.word.cast_signed()),
-            Scalar::Bool => format!("{} = {}", given.name, given.word != 0),
-            _ => format!("{} = {}", given.name, given.word),
-        })
-        .collect();
+    let values: Vec<String> = divergence.given.iter().map(ToString::to_string).collect();
     if values.is_empty() {
         return String::new();
     }

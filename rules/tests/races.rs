@@ -56,10 +56,16 @@ fn it_goes_before_the_later_access() {
             "g[gi] = Src[gi]; {BARRIER} uint v = g[gi ^ 1]; /**/ g[gi] = v; {BARRIER} Out[gi] = g[63 - gi];"
         ),
     );
-    // In a helper.
+    // Not in a helper, which others may call.
     check(
-        "void Fill(uint i) { g[i] = Src[i]; } uint Other(uint i) { /**/ return g[63 - i]; }",
-        "Fill(gi); Out[gi] = Other(gi);",
+        "void Fill(uint i) { g[i] = Src[i]; } uint Other(uint i) { return g[63 - i]; }",
+        "Fill(gi); /**/ Out[gi] = Other(gi);",
+    );
+    // In one that both calls lead through.
+    check(
+        "void Fill(uint i) { g[i] = Src[i]; } uint Other(uint i) { return g[63 - i]; }
+         void Both(uint i) { Fill(i); /**/ Out[i] = Other(i); }",
+        "Both(gi);",
     );
 }
 

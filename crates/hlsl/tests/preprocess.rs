@@ -596,3 +596,47 @@ fn configurations_of_kernels() {
         ]
     );
 }
+
+/// Other spellings of punctuators, blanks and letters, which DXC reads.
+#[test]
+fn text_may_be_spelled_in_other_ways() {
+    check("%:define A 1\nA\n", "1\n");
+    check("%: define CAT(a, b) a %:%: b\nCAT(x, y)\n", "xy\n");
+    check(
+        "int a<:2:> = <% 1, 2 %>; b<::c>\n",
+        "int a[ 2]  = {  1, 2 } ; b<::c>\n",
+    );
+    for blank in ['\u{a0}', '\u{85}', '\u{2003}', '\u{2028}', '\u{3000}', '\u{180e}'] {
+        check(
+            &format!("#define{blank}A{blank}1\n#ifdef{blank}A\nA\n#else{blank}\n2\n#endif\n"),
+            "1\n",
+        );
+    }
+    check(
+        "\u{e9} \\u00e9 a\\U000000e9b \"\\u00e9\"\n",
+        "\u{e9} \u{e9} a\u{e9}b \"\\u00e9\"\n",
+    );
+    let (unit, _) = read(b"#define A\\u00e9 @\nint A\\u00e9;\n");
+    assert_eq!(String::from_utf8_lossy(&unit.text), "int @;\n");
+    let (unit, problems) = read("\\u00e9\\u00e9;\n#error \\u00e9 here\n".as_bytes());
+    assert_eq!(
+        shown(&unit, &problems),
+        ["`#error`: \u{e9} here @ #error \\u00e9 here"]
+    );
+}
+
+#[test]
+fn the_order_of_matrices_may_be_a_macro() {
+    let orders = |text: &str| read(text.as_bytes()).0.matrix_orders;
+    let by_rows = orders("#pragma pack_matrix(row_major)\n");
+    assert_eq!(by_rows, [(0, MatrixOrder::RowMajor)]);
+    assert_eq!(
+        orders("#define O row_major\n#pragma pack_matrix(O)\n")[0].1,
+        MatrixOrder::RowMajor
+    );
+    assert_eq!(
+        orders("#define P(x) (x)\n#pragma pack_matrix P(column_major)\n")[0].1,
+        MatrixOrder::ColumnMajor
+    );
+    assert_eq!(orders("#pragma pack_matrix(O)\n"), []);
+}

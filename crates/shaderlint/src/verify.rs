@@ -204,8 +204,17 @@ struct Others {
 impl Others {
     /// What is known of the kernel `name` in these.
     fn of(&self, name: &str) -> InOthers {
+        self.among(&self.read, name)
+    }
+
+    /// The same of those behind the one of this number.
+    fn behind(&self, number: usize, name: &str) -> InOthers {
+        self.among(self.read.get(number + 1..).unwrap_or_default(), name)
+    }
+
+    fn among(&self, others: &[Other], name: &str) -> InOthers {
         InOthers {
-            elsewhere: elsewhere(&self.read, name),
+            elsewhere: elsewhere(others, name),
             unread: self.unread.iter().cloned().collect(),
         }
     }
@@ -361,22 +370,37 @@ impl Verification<'_> {
         for pair in &pairs {
             self.one_pair(&files, pair, others.of(&pair.name), &settings)?;
         }
-        let mut told: Vec<&str> = Vec::new();
-        for other in &others.read {
-            for pair in other.pairs.iter().filter(is_new) {
-                if !told.contains(&pair.name.as_str()) {
-                    told.push(&pair.name);
-                    self.say(&format!("{}:\n", other.label))?;
-                    let files = other.files(&file.text, &fixed_text);
-                    self.one_pair(&files, pair, InOthers::default(), &settings)?;
-                }
-            }
-        }
+        let known: Vec<&str> = pairs.iter().map(|pair| &*pair.name).collect();
+        self.pairs_of_others(&others, &known, (&file.text, &fixed_text), &settings)?;
         if is_one {
             self.tell_unread(&[&flagged])
         } else {
             Ok(())
         }
+    }
+
+    /// Compares the kernels that none of the default configuration is called like, each in the first configuration that has
+    /// it, and proves it in the others.
+    fn pairs_of_others(
+        &mut self,
+        others: &Others,
+        known: &[&str],
+        (flagged_text, fixed_text): (&[u8], &[u8]),
+        settings: &Settings,
+    ) -> Result<()> {
+        let mut known = known.to_vec();
+        for (number, other) in others.read.iter().enumerate() {
+            for pair in &other.pairs {
+                if known.contains(&&*pair.name) {
+                    continue;
+                }
+                known.push(&pair.name);
+                self.say(&format!("{}:\n", other.label))?;
+                let files = other.files(flagged_text, fixed_text);
+                self.one_pair(&files, pair, others.behind(number, &pair.name), settings)?;
+            }
+        }
+        Ok(())
     }
 
     /// The entry point and the uniforms that the command line names are there.
@@ -416,10 +440,11 @@ impl Verification<'_> {
             flagged_text: &file.text,
             fixed_text: &other_text.text,
         };
-        let other = (&other_text, &other_text.text[..]);
+        let second = (&other_text, &other_text.text[..]);
         let others =
-            self.in_other_configurations(&file, &file.text, other, Some((&pair.name, &pair.other)))?;
+            self.in_other_configurations(&file, &file.text, second, Some((&pair.name, &pair.other)))?;
         self.one_pair(&files, &pair, others.of(&pair.name), &settings)?;
+        self.pairs_of_others(&others, &[&pair.name], (&file.text, &other_text.text), &settings)?;
         self.tell_unread(&units)
     }
 
@@ -468,7 +493,8 @@ impl Verification<'_> {
     }
 
     /// The kernels to compare of `file` and of the other one, or of its own fixed text, in each configuration of either
-    /// beside the default one. Of two files these are the ones called so.
+    /// beside the default one. Of two files these are the ones called so, and those of the first file that have other names,
+    /// unless one is asked for.
     ///
     /// # Errors
     ///
@@ -514,14 +540,14 @@ impl Verification<'_> {
                         && (kernels.is_some() || configurations.builds(name, &defines, || true))
                 };
                 let mut pairs = if let Some(names) = names {
-                    if is_compiled(names.0) {
-                        one_pair_of(names, &flagged, &fixed)
-                            .map_err(|error| anyhow!("{label}, {}", wording::of_error(&error)))?
-                            .into_iter()
-                            .collect()
-                    } else {
-                        Vec::new()
-                    }
+                    let more = flagged.shader.entry_points().map(|(_, function)| &*function.name);
+                    let more = more.filter(|name| entry.is_none() && *name != names.0);
+                    let all = std::iter::once(names).chain(more.map(|name| (name, name)));
+                    let compiled = all.filter(|names| is_compiled(names.0));
+                    let pairs = compiled.filter_map(|names| one_pair_of(names, &flagged, &fixed).transpose());
+                    pairs
+                        .collect::<Result<Vec<Pair>>>()
+                        .map_err(|error| anyhow!("{label}, {}", wording::of_error(&error)))?
                 } else {
                     let own = fixed_file(entry, file, &flagged, &defines);
                     // Where the fixes are the same ones, what refines is known of them.

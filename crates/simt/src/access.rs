@@ -99,9 +99,15 @@ impl Machine<'_> {
         self.is_certain(condition) || guard.is_some_and(|guard| self.terms.needs(guard, condition))
     }
 
-    /// The element of an array that a cell belongs to.
+    /// The element of an array that a cell belongs to; of arrays in arrays, all elements are counted in order.
     pub fn element_of(&self, array: GlobalId, cell: u32) -> u32 {
-        cell / self.components_of_element(array) as u32
+        let global = self.shader.globals.get(array.0 as usize);
+        let mut element = global.map(|global| &global.ty);
+        while let Some(Type::Array(inner, _)) = element {
+            element = Some(inner);
+        }
+        let components = element.map_or(1, |element| self.shader.components(element));
+        cell / components.max(1) as u32
     }
 
     /// Cells of an element, one at least.

@@ -2,9 +2,9 @@
 
 use shaderlint_hlsl::{Direction, Expr, ExprKind, FunctionId, LocalId, Type};
 
-use crate::machine::{Frame, MAX_COMPONENTS, Machine, Run};
+use crate::machine::{Exit, Frame, MAX_COMPONENTS, Machine, Run};
 use crate::place::Place;
-use crate::terms::column::Column;
+use crate::terms::column::{Column, Mask};
 
 impl<'a> Machine<'a> {
     pub fn call(&mut self, id: FunctionId, arguments: &'a [Expr], expr: &'a Expr) -> Run<Vec<Column>> {
@@ -80,8 +80,10 @@ impl<'a> Machine<'a> {
         }
         let (active, guard) = (self.state.active, self.state.guard.clone());
         let ran = self.block(body);
-        let callee = std::mem::replace(&mut self.state.frame, caller);
+        let mut callee = std::mem::replace(&mut self.state.frame, caller);
         ran?;
+        let at_end = self.state.active;
+        self.settle_exits(&mut callee, at_end);
         self.state.active = active;
         self.state.guard = guard;
         for (place, local, argument) in outs {
@@ -102,6 +104,97 @@ impl<'a> Machine<'a> {
         let missing = count.saturating_sub(result.len());
         result.extend(self.not_known(missing));
         Ok(result)
+    }
+
+    /// Active threads leave the function at hand: what it writes from here on is not theirs.
+    pub fn note_exit(&mut self) {
+        let function = self.state.frame.function;
+        let locals = &self.state.frame.locals;
+        let outputs = self.outputs(function).filter_map(|local| {
+            let columns = locals.get(local.0 as usize)?;
+            Some((local, columns.clone()))
+        });
+        let outputs = outputs.collect();
+        let statics = self.effects.of_function(self.shader, function).statics;
+        let statics = statics.into_iter().filter_map(|global| {
+            let columns = self.state.statics.get(&global)?;
+            Some((global, columns.clone()))
+        });
+        self.state.frame.exits.push(Exit {
+            active: self.state.active,
+            guard: self.state.guard.clone(),
+            outputs,
+            statics: statics.collect(),
+        });
+    }
+
+    /// Active threads may have left the function at hand in statements that are not followed: its result is not known, nor
+    /// what else it leaves, nor who goes on.
+    pub fn may_have_left(&mut self, unknown: impl Fn(&mut Self) -> Column) {
+        let returns = self
+            .function()
+            .map_or(0, |function| self.parts(&function.returns));
+        self.state.frame.result = (0..returns.min(MAX_COMPONENTS)).map(|_| unknown(self)).collect();
+        self.note_exit();
+        if let Some(mut exit) = self.state.frame.exits.pop() {
+            let outputs = exit.outputs.iter_mut().map(|(_, columns)| columns);
+            let statics = exit.statics.iter_mut().map(|(_, columns)| columns);
+            for column in outputs.chain(statics).flatten() {
+                *column = unknown(self);
+            }
+            exit.guard = unknown(self);
+            self.state.frame.exits.push(exit);
+        }
+        self.state.guard = unknown(self);
+    }
+
+    /// Leaves in the outputs of a function that was called, and in statics, what each thread left there: at its end, if it
+    /// may be among those that came to it, or else at the last exit, where it was not at another one.
+    fn settle_exits(&mut self, callee: &mut Frame, mut settled: Mask) {
+        for exit in std::mem::take(&mut callee.exits).into_iter().rev() {
+            let Exit {
+                active,
+                guard,
+                outputs,
+                statics,
+            } = exit;
+            let lanes = self.lanes;
+            let terms = &mut *self.terms;
+            let mut settle = |now: &mut Vec<Column>, then: &[Column]| {
+                for (now, then) in now.iter_mut().zip(then).filter(|(now, then)| **now != **then) {
+                    *now = Column::from_fn(lanes, |thread| {
+                        let (now, then) = (now.at(thread), then.at(thread));
+                        let guard = guard.at(thread);
+                        if !active.contains(thread) {
+                            now.clone()
+                        } else if !settled.contains(thread) || guard == callee.entered.at(thread) {
+                            then.clone()
+                        } else {
+                            terms.select(guard, then, now)
+                        }
+                    });
+                }
+            };
+            for (local, then) in &outputs {
+                if let Some(now) = callee.locals.get_mut(local.0 as usize) {
+                    settle(now, then);
+                }
+            }
+            for (global, then) in &statics {
+                if let Some(now) = self.state.statics.get_mut(global) {
+                    settle(now, then);
+                }
+            }
+            settled = settled.or(active);
+        }
+    }
+
+    /// The parameters by which a function hands something out.
+    fn outputs(&self, function: FunctionId) -> impl Iterator<Item = LocalId> + use<'a> {
+        let function = self.shader.functions.get(function.0 as usize);
+        let parameters = function.into_iter().flat_map(|function| &function.parameters);
+        let outputs = parameters.filter(|parameter| parameter.direction != Direction::In);
+        outputs.map(|parameter| parameter.local)
     }
 
     /// Whether a function has a loop, and all that it does is to compute values of each thread's own.

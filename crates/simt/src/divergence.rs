@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{Expr, ExprKind, Loop, Scalar, Span, Stmt, StmtKind};
 
-use crate::finding::{Divergence, HostValue, Point};
+use crate::finding::{Divergence, NamedValue, Point};
 use crate::host::MANY;
 use crate::machine::Machine;
 use crate::terms::column::{Column, Mask};
@@ -88,7 +88,7 @@ impl Machine<'_> {
         }
     }
 
-    fn report_divergence(&mut self, span: Span, here: usize, away: usize, given: Vec<HostValue>) {
+    fn report_divergence(&mut self, span: Span, here: usize, away: usize, given: Vec<NamedValue>) {
         if self.prober.is_probing() || self.report.divergences.iter().any(|known| known.span == span) {
             return;
         }
@@ -178,7 +178,7 @@ impl Machine<'_> {
     fn report_parting(&mut self, span: Span, witness: Witness) {
         let given = witness.given.into_iter().filter_map(|(name, component, word)| {
             let (name, scalar) = self.host_name(name, component)?;
-            Some(HostValue { name, scalar, word })
+            Some(NamedValue { name, scalar, word })
         });
         let given = given.collect();
         self.report_divergence(span, witness.here, witness.away, given);

@@ -18,7 +18,7 @@ use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{Direction, FunctionId, ResourceKind, Scalar, Shader, Type};
 
 use crate::difference::{Affine, Difference, difference};
-use crate::finding::{Race, Stop};
+use crate::finding::{Race, Stop, element_text};
 use crate::machine::{BUDGET, Machine, Write};
 use crate::ordering::{Event, keeps_order};
 use crate::steps::{Steps, are_served_alike};
@@ -57,7 +57,8 @@ pub enum Outcome {
     },
     /// The second kernel races.
     Races {
-        array: String,
+        /// As [`element_text`] writes it.
+        element: String,
         race: Box<Race>,
     },
     NotProved(String),
@@ -83,10 +84,12 @@ impl Outcome {
                 let accesses = if *is_write { "writes" } else { "reads" };
                 format!("thread {thread} {accesses} {array}[{index}], which has {length} elements")
             }
-            Outcome::Races { array, race } => format!(
-                "threads {} and {} race on {array}[{}]",
-                race.first.thread, race.second.thread, race.index
-            ),
+            Outcome::Races { element, race } => {
+                format!(
+                    "threads {} and {} race on {element}",
+                    race.first.thread, race.second.thread
+                )
+            }
             Outcome::NotProved(why) => why.clone(),
             Outcome::Equal | Outcome::Reassociates | Outcome::Differs(_) => String::new(),
         }
@@ -306,9 +309,8 @@ fn trace(
         });
     }
     if let Some(race) = machine.report.races.first() {
-        let array = shader.globals[race.array.0 as usize].name.clone();
         return Err(Outcome::Races {
-            array,
+            element: element_text(shader, race.array, race.index.into()),
             race: Box::new(race.clone()),
         });
     }

@@ -1,9 +1,10 @@
 //! What a run found out, in terms a rule can report.
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use rustc_hash::FxHashSet;
-use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Span, Type};
+use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Type};
 
 use crate::leftover::Leftovers;
 use crate::terms::halves::Half;
@@ -395,13 +396,47 @@ pub struct Under {
     pub thread: u32,
 }
 
-/// A number that the host sets.
-#[derive(Clone, Debug)]
-pub struct HostValue {
+/// A variable, or a number that the host sets, and its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NamedValue {
     /// As one would write it: `Size.x`.
     pub name: String,
     pub scalar: Scalar,
     pub word: u32,
+}
+
+impl fmt::Display for NamedValue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let NamedValue { name, scalar, word } = self;
+        match scalar {
+            Scalar::Float | Scalar::Half => write!(f, "{name} = {}", f32::from_bits(*word)),
+            Scalar::Int => write!(f, "{name} = {}", word.cast_signed()),
+            Scalar::Bool => write!(f, "{name} = {}", *word != 0),
+            _ => write!(f, "{name} = {word}"),
+        }
+    }
+}
+
+/// An array's element as one would write it, `Row[1][2]`; of arrays in arrays, all elements are counted in order. A variable
+/// that is no array has no index.
+pub fn element_text(shader: &Shader, array: GlobalId, index: i64) -> String {
+    let Some(global) = shader.globals.get(array.0 as usize) else {
+        return "groupshared memory".to_owned();
+    };
+    let mut indices = String::new();
+    let (mut rest, mut ty) = (index, &global.ty);
+    while let Type::Array(element, _) = ty {
+        let mut inner = &**element;
+        let mut elements = 1;
+        while let Type::Array(element, length) = inner {
+            elements *= i64::from(*length).max(1);
+            inner = element;
+        }
+        indices += &format!("[{}]", rest.div_euclid(elements));
+        rest = rest.rem_euclid(elements);
+        ty = element;
+    }
+    format!("{}{indices}", global.name)
 }
 
 /// A barrier that one thread reaches and another one does not.
@@ -416,7 +451,7 @@ pub struct Divergence {
     /// The condition by which the other went elsewhere, or the statement by which it left, if that is known.
     pub parted: Option<Span>,
     /// Values of the host for which this happens; none where it happens for all.
-    pub given: Vec<HostValue>,
+    pub given: Vec<NamedValue>,
     /// The last barrier passed before, or the statement that may hold it where that is not followed; `None` where there
     /// was none.
     pub since: Option<Point>,
@@ -510,7 +545,7 @@ pub struct Iteration {
     /// From 0.
     pub number: u32,
     /// The loop's variable and its value in that pass, where it has one.
-    pub variable: Option<(String, u32)>,
+    pub variable: Option<NamedValue>,
 }
 
 /// An atomic that many threads of a wave may make on one cell, or on few, in the same step.

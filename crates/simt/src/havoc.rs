@@ -200,12 +200,8 @@ impl Machine<'_> {
         if effects.leaves {
             // Some threads may be gone now, with a result of their own: whatever is proved from here on would be under
             // an unknown guard, and what a `return` leaves behind adds to a result that is not known.
-            let returns = self
-                .function()
-                .map_or(0, |function| self.parts(&function.returns).min(MAX_COMPONENTS));
             self.note_leftovers(&digests);
-            self.state.frame.result = self.fresh_columns(returns);
-            self.state.guard = Column::from_fn(lanes, |_| self.terms.fresh());
+            self.may_have_left(Self::unknown);
         }
         Ok(())
     }

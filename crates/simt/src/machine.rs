@@ -127,10 +127,22 @@ pub(crate) struct Frame {
     pub result: Vec<Column>,
     /// The guard at its entry: who leaves under the same one has not left before.
     pub entered: Column,
+    /// Where threads left it. No thread leaves twice.
+    pub exits: Vec<Exit>,
     pub depth: u32,
     /// Where it was called; `None` for the entry point.
     pub caller: Option<Rc<Caller>>,
     pub loops: Vec<LoopState>,
+}
+
+/// Threads that leave a function before those that are left write on.
+#[derive(Clone)]
+pub(crate) struct Exit {
+    pub active: Mask,
+    pub guard: Column,
+    /// What its outputs hold then, and the statics that it may write.
+    pub outputs: Vec<(LocalId, Vec<Column>)>,
+    pub statics: Vec<(GlobalId, Vec<Column>)>,
 }
 
 #[derive(Clone)]
@@ -475,6 +487,7 @@ impl Frame {
             aliases: BTreeMap::new(),
             result: Vec::new(),
             entered,
+            exits: Vec::new(),
             depth,
             caller: None,
             loops: Vec::new(),

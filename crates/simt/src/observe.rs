@@ -19,6 +19,8 @@ pub(crate) type Row<'r> = (Elements, Scalar, Cow<'r, [Value]>);
 
 pub(crate) struct Watch {
     pub depth: u32,
+    /// The loops around it in its function.
+    pub loops: usize,
     /// How much had been stored in resources before.
     pub writes_before: usize,
     /// The first of the candidate's atoms.
@@ -54,6 +56,7 @@ impl Machine<'_> {
         });
         Some(Watch {
             depth: self.state.frame.depth,
+            loops: self.state.frame.loops.len(),
             writes_before: self.state.writes.len(),
             first: 0,
             registers: registers.collect(),
@@ -152,8 +155,18 @@ impl Machine<'_> {
         }
     }
 
-    /// The same of an expression, which may go where no variable is: what is stored in a resource, say.
+    /// The same of an expression, which may go where no variable is: what is stored in a resource, say. In a loop it has
+    /// another value in each pass.
     pub fn notice_expression(&mut self, expr: &Expr, value: &[Column]) {
+        let loops = self.state.frame.loops.len();
+        if self
+            .prober
+            .watch
+            .as_ref()
+            .is_some_and(|watch| watch.loops < loops)
+        {
+            return;
+        }
         self.notice_at(&expr.ty, value, |component, thread| Elements::Expression {
             span: expr.span,
             component,

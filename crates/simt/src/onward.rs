@@ -8,7 +8,7 @@
 use shaderlint_hlsl::{BinaryOp, Case, LocalId, Loop, Scalar, Span, Stmt, StmtKind};
 
 use crate::claim::Sites;
-use crate::machine::{Halt, LoopState, MAX_COMPONENTS, Machine, Run};
+use crate::machine::{Halt, LoopState, Machine, Run};
 use crate::passes::Held;
 use crate::terms::column::{Column, Mask};
 use crate::terms::flow::Source;
@@ -107,11 +107,7 @@ impl<'a> Machine<'a> {
         self.forget(effects, |machine, _| machine.unknown());
         self.state.interval += u32::from(effects.barrier);
         if effects.leaves {
-            let returns = self
-                .function()
-                .map_or(0, |function| self.parts(&function.returns).min(MAX_COMPONENTS));
-            self.state.frame.result = self.fresh_columns(returns);
-            self.state.guard = self.unknown();
+            self.may_have_left(Self::unknown);
         }
         Ok(())
     }
@@ -202,11 +198,7 @@ impl<'a> Machine<'a> {
         self.uses_in(&effects);
         self.forget(&effects, |machine, _| machine.untold());
         if effects.leaves {
-            let returns = self
-                .function()
-                .map_or(0, |function| self.parts(&function.returns).min(MAX_COMPONENTS));
-            self.state.frame.result = self.atomic_results(returns, Source::UNKNOWN);
-            self.state.guard = self.untold();
+            self.may_have_left(Self::untold);
             if matches!(statement.kind, StmtKind::Return(_)) {
                 self.state.active = Mask::EMPTY;
             }

@@ -230,6 +230,8 @@ impl Machine<'_> {
         if !waits && !orders_device {
             return;
         }
+        // A fence may be among them, as in [`Machine::pass_fence`].
+        self.state.publishes |= orders_device;
         let threads = self.state.active;
         let op = Op::Havoc {
             text,

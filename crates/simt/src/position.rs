@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use shaderlint_hlsl::{FunctionId, LocalId, Span};
 
-use crate::finding::{Around, Iteration, Point};
+use crate::finding::{Around, Iteration, NamedValue, Point};
 use crate::machine::Machine;
 
 /// Kept at each access: names are looked up where it is told.
@@ -74,7 +74,11 @@ impl Machine<'_> {
         let name = |(function, local, value): (FunctionId, LocalId, u32)| {
             let function = self.shader.functions.get(function.0 as usize)?;
             let variable = function.locals.get(local.0 as usize)?;
-            Some((variable.name.clone(), value))
+            Some(NamedValue {
+                name: variable.name.clone(),
+                scalar: variable.ty.scalar()?,
+                word: value,
+            })
         };
         around.extend(position.passes.iter().map(|pass| Around::Pass {
             of: pass.of,

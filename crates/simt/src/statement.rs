@@ -290,6 +290,9 @@ impl<'a> Machine<'a> {
                 });
             }
         }
+        if self.state.frame.depth > 0 {
+            self.note_exit();
+        }
         self.state.active = Mask::EMPTY;
     }
 

@@ -59,7 +59,7 @@ fn summary(source: &str) -> String {
             Around::Call(_) => None,
         });
         let innermost = variables.next();
-        innermost.map_or(String::new(), |(n, v)| format!("{n} = {v}"))
+        innermost.map_or(String::new(), ToString::to_string)
     };
     for r in &analysis.races {
         writeln!(

@@ -477,7 +477,8 @@ fn a_total_is_a_part_of_what_uses_partial_results() {
 #[test]
 fn a_transform_is_no_reduction() {
     let globals = "groupshared uint g[128];";
-    let hadamard = "for (uint s = 64; s > 0; s >>= 1) { uint at = (gi / s) * 2 * s + gi % s; SYNC; if (gi < 64) {
+    let hadamard =
+        "for (uint s = 64; s > 0; s >>= 1) { uint at = (gi / s) * 2 * s + gi % s; SYNC; if (gi < 64) {
         uint a = g[at], b = g[at + s]; g[at] = a + b; g[at + s] = OTHER; } } SYNC;";
     let load = "g[gi] = Src[id.x];";
     let total = "reduction Add 128/128 Tree g+0 -> g[0]";

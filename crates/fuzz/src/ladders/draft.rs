@@ -121,7 +121,7 @@ impl Kernel {
 }
 
 /// Names by what they stand for. Some are those that fixes declare.
-const NAMES: [(&str, &[&str]); 47] = [
+const NAMES: [(&str, &[&str]); 48] = [
     (
         "g",
         &[
@@ -198,6 +198,7 @@ const NAMES: [(&str, &[&str]); 47] = [
     ),
     ("sync", &["SYNC", "BARRIER", "Sync", "GROUP_SYNC"]),
     ("join", &["JOIN", "OP", "COMBINE"]),
+    ("take", &["Take", "AddTo", "Accumulate"]),
     ("tile", &["tile", "pass_", "waveNumber", "round"]),
     ("count", &["Count", "g_NumElements", "elementCount"]),
     ("constants", &["Constants", "cbScan", "Params"]),
@@ -236,6 +237,8 @@ pub(super) struct Draft<'r> {
     /// What its name is followed by.
     pub sync_macro: Option<&'static str>,
     pub has_join_macro: bool,
+    /// Elements are combined by a function that may return before.
+    has_taker: bool,
     /// `uint` or `int`.
     pub index: &'static str,
     /// Elements beyond `Count` are not read.
@@ -298,6 +301,7 @@ impl<'r> Draft<'r> {
                 .copied()
                 .flatten(),
             has_join_macro: random.once_in(8),
+            has_taker: random.once_in(16),
             index: if random.once_in(5) { "int" } else { "uint" },
             is_counted: random.once_in(8),
             barrier: ["GroupMemoryBarrierWithGroupSync", "AllMemoryBarrierWithGroupSync"]
@@ -432,6 +436,9 @@ impl<'r> Draft<'r> {
 
     /// A statement that combines `b` into `a`.
     pub fn onto(&mut self, a: &str, b: &str) -> String {
+        if self.has_taker {
+            return format!("$take({b}, {a});");
+        }
         match infix(self.operator) {
             Some(sign) if !self.has_join_macro && self.random.once_in(2) => format!("{a} {sign}= {b};"),
             _ => format!("{a} = {};", self.combine(a, b)),
@@ -651,7 +658,7 @@ impl<'r> Draft<'r> {
         } else {
             kernel.entry("$main", &format!("{} {body} {}", kernel.before, kernel.after))
         };
-        let lower = format!("{}{helper}", kernel.globals);
+        let lower = format!("{}{}{helper}", kernel.globals, self.taker());
         let upper = format!("{main}\n{}", kernel.tail);
         let rest = match kernel.namespace {
             Namespace::None => format!("{lower}{upper}"),
@@ -665,6 +672,23 @@ impl<'r> Draft<'r> {
             ..
         } = kernel;
         self.spelled(&format!("{head}{definitions}{outer}{rest}\n"))
+    }
+
+    /// The function that combines elements, if there is one.
+    fn taker(&mut self) -> String {
+        if !self.has_taker {
+            return String::new();
+        }
+        self.has_taker = false;
+        let (element, onto) = (self.element(), self.onto("own", "left"));
+        let of_left = if self.is_vector() { "left.x" } else { "left" };
+        let leaves = match self.random.below(4) {
+            0 => String::new(),
+            1 => format!("if ({of_left} == 0) return;"),
+            2 => format!("if ({of_left} > 5) {{ own = left; return; }}"),
+            _ => format!("for (uint k = 5; k < 7; k++) if ({of_left} > k) return;"),
+        };
+        format!("void $take({element} left, inout {element} own) {{ {leaves} {onto} }}\n")
     }
 
     /// What a kernel does, mostly once and in a row.

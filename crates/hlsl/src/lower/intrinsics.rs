@@ -141,6 +141,16 @@ fn signature(intrinsic: Intrinsic) -> Signature {
     }
 }
 
+/// Whether it counts or moves bits: of other integers than those of 32 bits DXC has overloads, whose results are others than
+/// those of the value as a `uint`.
+fn is_of_width(intrinsic: Intrinsic) -> bool {
+    use Intrinsic as I;
+    matches!(
+        intrinsic,
+        I::CountBits | I::FirstBitHigh | I::FirstBitLow | I::ReverseBits
+    )
+}
+
 fn is_numeric(expr: &Expr) -> bool {
     expr.ty.scalar().is_some()
 }
@@ -168,6 +178,17 @@ impl Lowering<'_> {
             return self.atomic(intrinsic, arguments, span);
         }
         let fail = |arguments: Vec<Expr>, ty: Type| opaque(Self::values(arguments), ty, span);
+        if let (true, [value]) = (is_of_width(intrinsic), arguments.as_slice())
+            && let Some(Scalar::Int16 | Scalar::Uint16 | Scalar::Int64 | Scalar::Uint64) = value.ty.scalar()
+        {
+            let ty = value.ty.with_scalar(Scalar::Uint);
+            let ty = if intrinsic == Intrinsic::ReverseBits {
+                value.ty.clone()
+            } else {
+                ty
+            };
+            return fail(arguments, ty);
+        }
         match signature(intrinsic) {
             Signature::Nullary(ty) if arguments.is_empty() => make(arguments, ty),
             Signature::Floats(count) if arguments.len() == count => {
@@ -402,7 +423,6 @@ impl Lowering<'_> {
                     .into_iter()
                     .map(|value| match value.ty.scalar() {
                         Some(Scalar::Int | Scalar::Uint) => value,
-                        Some(Scalar::Int16) => convert_scalar(value, Scalar::Int),
                         _ => convert_scalar(value, Scalar::Uint),
                     })
                     .collect();

@@ -64,8 +64,7 @@ impl Unit<'_> {
                     unity::note(&mut self.kernels, argument);
                 }
                 if word == b"pack_matrix" {
-                    let argument = rest.get(begin + word.len()..).unwrap_or_default();
-                    self.pack_matrix(argument);
+                    self.pack_matrix(&source, line, begin + word.len());
                 }
             }
             b"endif" => match self.frame.conditions.last().copied() {
@@ -121,14 +120,24 @@ impl Unit<'_> {
         }
     }
 
-    fn pack_matrix(&mut self, argument: &[u8]) {
-        let mut words = argument.split(|byte| !lex::is_word(*byte));
-        let order = match words.find(|word| !word.is_empty()) {
-            Some(b"row_major") => MatrixOrder::RowMajor,
-            Some(b"column_major") => MatrixOrder::ColumnMajor,
-            _ => return,
+    /// `#pragma pack_matrix(ORDER)`, whose order may be a macro, `begin` bytes behind the keyword.
+    fn pack_matrix(&mut self, source: &SourceText, line: Line, begin: usize) {
+        let begin = line.keyword_end + begin;
+        let argument = source.bytes().get(begin..line.end).unwrap_or_default();
+        let tokens = self.tokens(argument, Some(begin));
+        let Ok(tokens) = self.expand_list(tokens, line.hash, false) else {
+            return;
         };
-        self.matrix_orders.push((offset(self.out.text.len()), order));
+        let order = tokens
+            .iter()
+            .find_map(|token| match self.names.text(token.symbol) {
+                b"row_major" => Some(MatrixOrder::RowMajor),
+                b"column_major" => Some(MatrixOrder::ColumnMajor),
+                _ => None,
+            });
+        if let Some(order) = order {
+            self.matrix_orders.push((offset(self.out.text.len()), order));
+        }
     }
 
     fn define(&mut self, source: &SourceText, line: Line) {

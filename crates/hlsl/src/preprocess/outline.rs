@@ -28,7 +28,8 @@ pub struct Directive {
 /// stand before, in and behind `#` and keyword.
 #[must_use]
 pub fn directives(text: &[u8]) -> Vec<Directive> {
-    if !text.contains(&b'#') {
+    // `%:` is `#`.
+    if !text.iter().any(|byte| matches!(byte, b'#' | b'%')) {
         return Vec::new();
     }
     let source = SourceText::new(FileId(0), Arc::from(text));

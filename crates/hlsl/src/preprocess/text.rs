@@ -45,7 +45,11 @@ pub(super) struct SourceText {
 
 impl SourceText {
     pub fn new(id: FileId, raw: Arc<[u8]>) -> Self {
-        let (joined, splices) = join(&raw);
+        let (mut joined, splices) = join(&raw);
+        let plain = joined.as_deref().unwrap_or(&raw);
+        if let Some(spelled) = with_plain_spellings(plain) {
+            joined = Some(spelled);
+        }
         SourceText {
             id,
             raw,
@@ -129,6 +133,62 @@ pub(super) fn offset(at: usize) -> u32 {
     u32::try_from(at).unwrap_or(u32::MAX)
 }
 
+/// The character that `\u00e9` or `\U000000e9` at the start of the bytes stands for in a name, and their number (C11 6.4.3).
+fn universal_name(bytes: &[u8]) -> Option<(char, usize)> {
+    let digits = match bytes {
+        [b'\\', b'u', ..] => bytes.get(2..6)?,
+        [b'\\', b'U', ..] => bytes.get(2..10)?,
+        _ => return None,
+    };
+    let number = u32::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()?;
+    let character = char::from_u32(number).filter(|character| !character.is_ascii())?;
+    Some((character, 2 + digits.len()))
+}
+
+/// Whether an odd number of double quotes stands before this place of its line.
+fn is_in_literal(raw: &[u8], at: usize) -> bool {
+    let before = raw.get(..at).unwrap_or_default();
+    let quotes = before.iter().rev().take_while(|&&byte| !is_newline(byte));
+    quotes.filter(|&&byte| byte == b'"').count() % 2 == 1
+}
+
+/// The text with every digraph (C++ 2.5, which DXC reads) as what it stands for, and Unicode's blanks, which DXC takes for
+/// blanks, as such, each as long as it was; `None` where there are none.
+fn with_plain_spellings(text: &[u8]) -> Option<Vec<u8>> {
+    let mut plain: Option<Vec<u8>> = None;
+    let mut put = |at: usize, spelled: &[u8]| {
+        let plain = plain.get_or_insert_with(|| text.to_vec());
+        if let Some(place) = plain.get_mut(at..at + spelled.len()) {
+            place.copy_from_slice(spelled);
+        }
+    };
+    let mut at = 0;
+    while let Some(rest) = text.get(at..).filter(|rest| !rest.is_empty()) {
+        let spelled: &[u8] = match rest {
+            [b'%', b':', b'%', b':', ..] => b"##  ",
+            [b'%', b':', ..] => b"# ",
+            [b'%', b'>', ..] => b"} ",
+            [b'<', b'%', ..] => b"{ ",
+            [b':', b'>', ..] => b"] ",
+            // `<::` is `<` and `::`.
+            [b'<', b':', next, ..] if *next != b':' => b"[ ",
+            _ => &[],
+        };
+        if !spelled.is_empty() {
+            put(at, spelled);
+        }
+        at += spelled.len().max(1);
+    }
+    if let Some(shown) = std::str::from_utf8(text).ok().filter(|text| !text.is_ascii()) {
+        let is_blank =
+            |character: char| !character.is_ascii() && (character.is_whitespace() || character == '\u{180e}');
+        for (at, blank) in shown.char_indices().filter(|(_, character)| is_blank(*character)) {
+            put(at, b"   ".get(..blank.len_utf8()).unwrap_or_default());
+        }
+    }
+    plain
+}
+
 /// `raw` without its continued line ends, if it has any. Blanks between the backslash and the newline do not count,
 /// as in every compiler.
 fn join(raw: &[u8]) -> (Option<Vec<u8>>, Vec<Splice>) {
@@ -140,6 +200,20 @@ fn join(raw: &[u8]) -> (Option<Vec<u8>>, Vec<Splice>) {
     let rest = |from: usize| raw.get(from..).unwrap_or_default();
     while let Some(length) = rest(at).iter().position(|&byte| byte == b'\\') {
         let backslash = at + length;
+        if let Some((character, length)) = universal_name(rest(backslash))
+            && !is_in_literal(raw, backslash)
+        {
+            at = backslash + length;
+            let text = joined.get_or_insert_with(|| Vec::with_capacity(raw.len()));
+            text.extend_from_slice(raw.get(copied..backslash).unwrap_or_default());
+            text.extend_from_slice(character.encode_utf8(&mut [0; 4]).as_bytes());
+            copied = at;
+            splices.push(Splice {
+                at: text.len(),
+                removed: at - text.len(),
+            });
+            continue;
+        }
         let line_end = super::lex::blanks_end(raw, backslash + 1);
         at = past_newline(raw, line_end);
         if at == line_end {

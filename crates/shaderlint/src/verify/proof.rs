@@ -75,10 +75,10 @@ fn describe(outcome: &Outcome) -> String {
             )
         }
         Outcome::OutOfBounds { .. } => format!("out of bounds: {}", outcome.reason()),
-        Outcome::Races { array, race } => {
+        Outcome::Races { element, race } => {
             format!(
-                "races: threads {} and {} on {array}[{}]",
-                race.first.thread, race.second.thread, race.index
+                "races: threads {} and {} on {element}",
+                race.first.thread, race.second.thread
             )
         }
         Outcome::NotProved(why) => format!("not proved: {why}"),

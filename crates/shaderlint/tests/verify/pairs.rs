@@ -366,6 +366,80 @@ fn a_verdict_names_the_configurations_it_holds_for() {
     );
 }
 
+/// Kernels that the default configuration does not have are compared in those that have them.
+#[test]
+fn kernels_of_other_configurations_are_compared() {
+    let main = "[numthreads(64, 1, 1)] void Main(uint3 id : SV_DispatchThreadID) { Y[id.x] = 1; }\n";
+    let other = |value: &str| {
+        main.replace("Main", "Other")
+            .replace("= 1;", &format!("= {value};"))
+    };
+    let beside = |macros: &str, value: &str| {
+        format!(
+            "RWStructuredBuffer<uint> Y;\n#if {macros}\n{}#endif\n{main}",
+            other(value)
+        )
+    };
+    let instead = |value: &str| {
+        format!(
+            "RWStructuredBuffer<uint> Y;\n#ifdef M\n{}#else\n{main}#endif\n",
+            other(value)
+        )
+    };
+    assert_data_eq!(
+        of_two(
+            "kernels-beside",
+            [&beside("defined(M)", "2"), &beside("defined(M)", "3")],
+            &[]
+        ),
+        str![[r#"
+1 Main: proved equal at every wave size under every lane map tried; also with -D M=1
+with -D M=1:
+Other: NOT equivalent: in waves of 4, differs at Y[0] (thread 0): expected 2, got 3
+
+"#]]
+    );
+    assert_data_eq!(
+        of_two("kernels-instead", [&instead("2"), &instead("3")], &[]),
+        str![[r#"
+1 Main: proved equal at every wave size under every lane map tried
+with -D M=1:
+Other: NOT equivalent: in waves of 4, differs at Y[0] (thread 0): expected 2, got 3
+
+"#]]
+    );
+    let some = |value: &str| {
+        beside("defined(M) || defined(N)", "V").replace(
+            "#if ",
+            &format!("#ifdef N\n#define V {value}\n#else\n#define V 2\n#endif\n#if "),
+        )
+    };
+    assert_data_eq!(
+        of_two("kernels-in-some", [&some("2"), &some("3")], &[]),
+        str![[r#"
+1 Main: proved equal at every wave size under every lane map tried; also with -D N=1; other values of M were not read
+with -D N=1:
+Other: NOT equivalent: in waves of 4, differs at Y[0] (thread 0): expected 2, got 3
+
+"#]]
+    );
+    assert_data_eq!(
+        of_two("kernels-alike", [&instead("2"), &instead("1 + 1")], &[]),
+        str![[r#"
+0 Main: proved equal at every wave size under every lane map tried
+with -D M=1:
+Other: proved equal at every wave size under every lane map tried
+
+"#]]
+    );
+    let asked = of_two(
+        "kernels-asked",
+        [&instead("2"), &instead("3")],
+        &["--entry", "Main"],
+    );
+    assert!(asked.starts_with("0 "), "{asked}");
+}
+
 /// Interfaces are compared in each of them, too.
 #[test]
 fn kernels_of_two_interfaces_in_some_configuration_are_not_compared() {

@@ -100,6 +100,45 @@ fn a_loop_that_may_not_end_is_proved_of_nothing_but_itself() {
     check("equal", &[["while (true) {} Y[id.x] = X[id.x];", copy]]);
 }
 
+/// Who leaves a function early leaves its outputs and the statics as they were then.
+#[test]
+fn early_returns_keep_what_was_written_by_then() {
+    let stays = [
+        "void T(uint a, out uint o) { o = 1; if (a > 5) return; o = 2; }",
+        "void T(uint a, out uint o) { o = 4; if (a > 5) { o = 1; return; } o = 2; }",
+        "static uint s; void R(uint a) { s = 1; if (a > 5) return; s = 2; } void T(uint a, out uint o) { R(a); o = s; }",
+        "static uint s; uint R(uint a) { s = 1; if (a > 5) return 7; s = 2; return 9; }
+         void T(uint a, out uint o) { uint x = R(a); o = s; }",
+        "void T(uint a, out uint o) { o = 1; for (uint i = 5; i < 6; i++) { if (a > i) return; o = 2; } }",
+        "void R(uint a, inout uint2 v) { if (a > 5) return; v.y += 1; }
+         void T(uint a, out uint o) { uint2 v = 1; R(a, v); o = v.y; }",
+        "struct S { uint v; void R(uint a) { if (a > 5) return; v += 1; } };
+         void T(uint a, out uint o) { S s; s.v = 1; s.R(a); o = s.v; }",
+        "void R(uint a, inout uint o) { if (a > 5) return; o += 1; }
+         void T(uint a, out uint o) { o = 1; R(a, o); if (a > 9) return; }",
+    ];
+    let plain = "void T(uint a, out uint o) { if (a > 5) o = 1; else o = 2; }";
+    let always = "void T(uint a, out uint o) { o = 2; }";
+    let kernel = |before: &str| kernel("", before, "uint o = 7; T(X[gi], o); Y[id.x] = o;");
+    for before in stays {
+        assert_eq!(
+            words(&runs_of([&kernel(plain), &kernel(before)])),
+            "equal",
+            "{before}"
+        );
+        let other = words(&runs_of([&kernel(always), &kernel(before)]));
+        assert!(!other.contains("equal"), "{before}: {other}");
+    }
+    // Where more than that is not told.
+    let switch = "void T(uint a, out uint o) { o = 1; switch (a) { case 7: return; default: o = 2; } }";
+    let loops =
+        "void T(uint a, out uint o) { o = 1; for (uint i = 0; i < a; i++) { if (X[i] > 5) return; } o = 2; }";
+    for first in [switch, loops] {
+        let outcome = words(&runs_of([&kernel(first), &kernel(always)]));
+        assert!(!outcome.contains("equal"), "{first}: {outcome}");
+    }
+}
+
 #[test]
 fn loops_of_one_text_that_name_other_things_are_two() {
     let body = "uint n = 0; for (uint i = 0; i < X[gi]; ++i) { n = f(n); } Y[id.x] = n;";
@@ -159,6 +198,14 @@ fn barriers_that_order_device_memory_are_compared() {
             ],
             [
                 "Y[gi] = 1; DeviceMemoryBarrier(); Z[gi] = 1;",
+                "Y[gi] = 1; Z[gi] = 1;",
+            ],
+            [
+                "Y[gi] = 1; for (uint i = 0; i < X[0]; i++) DeviceMemoryBarrier(); Z[gi] = 1;",
+                "Y[gi] = 1; Z[gi] = 1;",
+            ],
+            [
+                "Y[gi] = 1; switch (X[0]) { case 1: AllMemoryBarrier(); break; } Z[gi] = 1;",
                 "Y[gi] = 1; Z[gi] = 1;",
             ],
         ],
@@ -257,6 +304,35 @@ fn components_that_depend_on_others_are_told_apart() {
         let [one, other] = ["F[1]", "F[2]"].map(|value| format!("G[id.x] = {};", call.replace('V', value)));
         let outcome = said([&one, &other]);
         assert!(outcome.starts_with("not proved"), "{call}: {outcome}");
+    }
+}
+
+/// DXC has overloads for integers of each width.
+#[test]
+fn bits_are_counted_in_all_of_a_value() {
+    for ty in ["uint64_t", "int64_t", "uint16_t", "int16_t"] {
+        let before = format!("StructuredBuffer<{ty}> S;");
+        let kernel = |value: &str| kernel("", &before, &format!("Y[id.x] = {value};"));
+        for name in ["countbits", "firstbithigh", "firstbitlow", "reversebits"] {
+            let whole = kernel(&format!("(uint){name}(S[id.x])"));
+            for other in [
+                "{name}((uint)S[id.x])",
+                "{name}((int)S[id.x])",
+                "countbits(~S[id.x])",
+            ] {
+                let other = kernel(&other.replace("{name}", name));
+                let outcome = words(&runs_of([&whole, &other]));
+                assert!(!outcome.contains("equal"), "{ty} {name}: {outcome}");
+            }
+            let others = ["countbits", "reversebits"]
+                .into_iter()
+                .filter(|other| *other != name);
+            for other in others {
+                let other = kernel(&format!("(uint){other}(S[id.x])"));
+                let outcome = words(&runs_of([&whole, &other]));
+                assert!(!outcome.contains("equal"), "{ty} {name}: {outcome}");
+            }
+        }
     }
 }
 
