@@ -168,10 +168,7 @@ fn an_includer_may_be_called_anything_and_name_the_file_by_a_macro() {
         "hand-rolled-reduction: other.hlsl may include this file under other definitions",
     );
     // By other spellings of `#` and of blanks.
-    for (number, written) in ["%:include", "#\u{a0}include\u{3000}"]
-        .into_iter()
-        .enumerate()
-    {
+    for (number, written) in ["%:include", "#\u{a0}include\u{3000}"].into_iter().enumerate() {
         check(
             &format!("includers-spelled-{number}"),
             &[("other.hlsl", &other.replacen("#include", written, 1))],

@@ -1,7 +1,7 @@
 //! What a run found out, in terms a rule can report.
 
 use std::collections::BTreeSet;
-use std::fmt;
+use std::fmt::{self, Write};
 
 use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Scalar, Shader, Span, Type};
@@ -423,7 +423,7 @@ pub fn element_text(shader: &Shader, array: GlobalId, index: i64) -> String {
     let Some(global) = shader.globals.get(array.0 as usize) else {
         return "groupshared memory".to_owned();
     };
-    let mut indices = String::new();
+    let mut text = global.name.clone();
     let (mut rest, mut ty) = (index, &global.ty);
     while let Type::Array(element, _) = ty {
         let mut inner = &**element;
@@ -432,11 +432,11 @@ pub fn element_text(shader: &Shader, array: GlobalId, index: i64) -> String {
             elements *= i64::from(*length).max(1);
             inner = element;
         }
-        indices += &format!("[{}]", rest.div_euclid(elements));
+        let _ = write!(text, "[{}]", rest.div_euclid(elements));
         rest = rest.rem_euclid(elements);
         ty = element;
     }
-    format!("{}{indices}", global.name)
+    text
 }
 
 /// A barrier that one thread reaches and another one does not.
