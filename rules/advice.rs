@@ -174,7 +174,7 @@ impl Advice {
         let are_gone = races.iter().all(|race| !left.has(context.shader, race));
         let are_gone = are_gone && are_settled(&analysis, races, |span| span);
         if left.are_among(&known) && are_gone {
-            self.leaves_none = analysis.races.is_empty() && analysis.unsettled.is_empty();
+            self.leaves_none = left.is_empty() && analysis.unsettled.is_empty();
             return Some(Ended::All);
         }
         let is_of_array = |race: &Race| races.iter().any(|told| told.array == race.array);

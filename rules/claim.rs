@@ -72,10 +72,11 @@ pub(crate) fn counter(context: &Context<'_>, claim: &Claim) -> String {
     })
 }
 
-/// What the counter is a part of.
+/// What the counter is a part of, which a macro may spell.
 pub(crate) fn counters(context: &Context<'_>, claim: &Claim) -> String {
-    let counter = counter(context, claim);
-    counter.split('[').next().unwrap_or(&counter).to_owned()
+    let counter = String::from_utf8_lossy(claim.place.slice(&context.shader.text));
+    let whole = counter.split('[').next().unwrap_or(&counter);
+    whole.trim().to_owned()
 }
 
 /// Said of every fix: `fixtures/rules/{atomic-slot-claim,single-cell-atomic}/bad.hlsl` by `shaderlint verify`, and

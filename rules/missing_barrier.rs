@@ -342,7 +342,7 @@ fn ends_races(context: &Context<'_>, races: &[&Race], fix: &Fix, statement: Span
     if is_proved {
         return Some(Ended::Proved);
     }
-    let is_all = analysis.races.is_empty() && analysis.unsettled.is_empty();
+    let is_all = after.is_empty() && analysis.unsettled.is_empty();
     are_settled(&analysis, races, moved).then_some(Ended::Found { is_all })
 }
 
@@ -414,6 +414,10 @@ pub(crate) struct Defects(Vec<Defect>);
 impl Defects {
     pub fn of(shader: &Shader, analysis: &Analysis) -> Defects {
         Defects(defects(shader, analysis, |span| span).collect())
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     pub fn are_among(&self, others: &Defects) -> bool {

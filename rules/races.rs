@@ -37,10 +37,20 @@ impl Told<'_> {
         } else {
             format!(", on {} too", witness::listed(&names))
         };
+        let told = of_first.first()?;
+        let own = [told.first.span, told.second.span].map(|place| witness::line(context, place));
         let all = of_first.iter().chain(&self.others);
-        let places: Vec<Span> = all.flat_map(|race| [race.first.span, race.second.span]).collect();
-        let at = witness::on_lines(context, &places, of_first.first()?.second.span);
-        Some(format!("further accesses {at} race{on}"))
+        let places = all.flat_map(|race| [race.first.span, race.second.span]);
+        let places: Vec<Span> = places
+            .filter(|place| !own.contains(&witness::line(context, *place)))
+            .collect();
+        if places.is_empty() {
+            return Some(format!("more pairs of accesses race here{on}"));
+        }
+        let at = witness::on_lines(context, &places, told.second.span);
+        Some(format!(
+            "more pairs of accesses race here{on}, such as those {at}"
+        ))
     }
 }
 

@@ -277,7 +277,7 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
         ),
         (true, false) => ("once the race that is reported on its array is gone", ""),
         (false, _) if scan.is_amid_unordered_reads => (
-            "whatever is found by reads that no barrier is known to order with it",
+            "though a read of its array elsewhere may come meanwhile: no barrier is known to be between",
             "",
         ),
         (false, _) => ("race-free", ""),

@@ -144,9 +144,7 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
         }
         NotCombined::Cell => {
             let counter = claim::counter(context, claim);
-            let text = format!(
-                "what names {counter} may be another counter in another pass or call, or reads memory"
-            );
+            let text = format!("it is not shown that {counter} is one counter in every pass and call");
             NoFix::new("counter", text).named(counter).at(claim.place)
         }
         NotCombined::Alias => {

@@ -207,7 +207,7 @@ fn not_replaceable(context: &Context<'_>, found: &Collective, obstacle: Obstacle
             NoFix::new("in-buffer", text)
         }
         [] if found.is_amid_unordered_reads => {
-            let text = "its elements may be stored while they are still read elsewhere";
+            let text = "a read of its array elsewhere may come while its elements are stored: no barrier is known to be between";
             NoFix::new("unordered-reads", text)
         }
         [] if !groups.is_empty() => {

@@ -90,6 +90,29 @@ fn a_sum_becomes_a_sum_of_waves() {
     );
 }
 
+/// What atomics of all kinds put into a variable that nothing reads is dropped; `InterlockedCompareStore` reads it.
+#[test]
+fn an_old_value_is_read_by_what_compares_or_stores_it() {
+    let made = "WaveActiveCountBits(true)";
+    let add = "uint old;\nInterlockedAdd(C[0], 1, old);\n";
+    for (more, is_fixed) in [
+        ("", true),
+        ("InterlockedCompareExchange(Out[gi], 1, 2, old);", true),
+        ("InterlockedExchange(Out[gi], 1, old);", true),
+        ("InterlockedCompareExchange(Out[gi], old, 2, old);", false),
+        ("InterlockedCompareStore(Out[gi], 1, old);", false),
+        ("InterlockedCompareStore(Out[gi], old, 1);", false),
+    ] {
+        let text = fixed("", &format!("{add}{more}"));
+        assert_eq!(text.contains(made), is_fixed, "{text}");
+    }
+    // Another cell of the same buffer is no matter, the same is.
+    for (more, is_fixed) in [("Out[gi] = C[1];", true), ("Out[gi] = C[0];", false)] {
+        let text = fixed("", &format!("InterlockedAdd(C[0], 1);\n{more}"));
+        assert_eq!(text.contains(made), is_fixed, "{text}");
+    }
+}
+
 #[test]
 fn a_block_of_its_own_is_enough() {
     check(

@@ -166,7 +166,7 @@ const TAIL: &str = "g[gi] = Src[gi];\nGroupMemoryBarrierWithGroupSync();\nif (gi
 
 #[test]
 fn races_between_the_same_barriers_are_one_finding() {
-    let pairs = "further accesses on lines 10 and 11 race";
+    let pairs = "more pairs of accesses race here";
     let advice = |into: &str| {
         format!(
             "threads of one wave are not promised to run in lock-step\nhelp: put a GroupMemoryBarrierWithGroupSync() before \

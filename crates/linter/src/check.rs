@@ -243,7 +243,7 @@ fn keep_fixes_all_entries_agree_on(
         let other = shader.functions.get(other.0 as usize);
         let other = other.map_or("another entry point", |other| &other.name);
         if let Some((_, finding)) = findings.get_mut(number) {
-            let text = format!("the fix does not hold for {other}, which calls this function too");
+            let text = format!("the fix is not proved for {other}, which calls this function too");
             finding.withdraw(NoFix::new("other-kernel", text).named(other));
         }
     }

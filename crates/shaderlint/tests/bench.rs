@@ -501,7 +501,7 @@ error[groupshared-race]: data race on g_Tree[5]
    = thread 1 reads g_Tree[5] in pass 2 of the loop on line 34 (nodes = 128)
      while thread 2 writes it in pass 1 (nodes = 256), both after the barrier
      on line 31
-   = further accesses on line 39 race
+   = more pairs of accesses race here
    = threads of one wave are not promised to run in lock-step
    = help: put a GroupMemoryBarrierWithGroupSync() before line 39; close the
      condition on line 36 before the barrier, and test it again after it (tried
@@ -532,7 +532,7 @@ error[groupshared-race]: data race on g_Part[16]
      barrier on line 33 in pass 2 of the loop on line 27 (width = 64)
    = lines 39 to 42 read what other threads write as well, with no barrier
      between
-   = further accesses on lines 37 and 38 race
+   = more pairs of accesses race here
    = threads of one wave are not promised to run in lock-step
    = help: put a GroupMemoryBarrierWithGroupSync() before each of lines 38 to
      42; on lines 38 to 42, read into a variable, wait at a

@@ -136,7 +136,7 @@ fn json_counts_characters_from_one() {
       "verdict": "racy",
       "notes": [
         "thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them",
-        "further accesses on lines 5 and 6 race",
+        "more pairs of accesses race here",
         "threads of one wave are not promised to run in lock-step",
         "help: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)"
       ],

@@ -74,7 +74,7 @@ fn check(test: &str, files: &[(&str, &str)], arguments: &[&str], expected: &str)
 }
 
 const OFFERED: &str = "hand-rolled-reduction: a fix";
-const WITHHELD: &str = "hand-rolled-reduction: where other.hlsl includes this file, the fix does not hold for Other, which calls \
+const WITHHELD: &str = "hand-rolled-reduction: where other.hlsl includes this file, the fix is not proved for Other, which calls \
      this function too";
 
 #[test]

@@ -99,7 +99,7 @@ fn sarif_is_as_its_schema_says() {
             }
           ],
           "message": {
-            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them/nfurther accesses on lines 5 and 6 race/nthreads of one wave are not promised to run in lock-step/nhelp: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)/nno automatic fix: no single barrier before the later access or a statement around it is proved to end the race"
+            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them/nmore pairs of accesses race here/nthreads of one wave are not promised to run in lock-step/nhelp: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)/nno automatic fix: no single barrier before the later access or a statement around it is proved to end the race"
           },
           "partialFingerprints": {
             "shaderlint/v1": "8698e13598ba8a211"
@@ -289,7 +289,7 @@ fn sarif_is_as_its_schema_says() {
             }
           ],
           "message": {
-            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them/nfurther accesses on lines 5 and 6 race/nthreads of one wave are not promised to run in lock-step/nhelp: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)/nno automatic fix: no single barrier before the later access or a statement around it is proved to end the race"
+            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them/nmore pairs of accesses race here/nthreads of one wave are not promised to run in lock-step/nhelp: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)/nno automatic fix: no single barrier before the later access or a statement around it is proved to end the race"
           },
           "partialFingerprints": {
             "shaderlint/v1": "f4ea78c1af8bebba1"

@@ -196,7 +196,7 @@ fn findings_are_fixed_allowed_and_explained() {
 **data race on g_Sum[1]**
 
 - thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them
-- further accesses on lines 5 and 6 race
+- more pairs of accesses race here
 - threads of one wave are not promised to run in lock-step
 - help: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)
 - no automatic fix: no single barrier before the later access or a statement around it is proved to end the race

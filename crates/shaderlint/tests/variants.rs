@@ -55,7 +55,7 @@ error[groupshared-race]: data race on g_Sum[1] (in variant large)
   │
   = thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between
     them
-  = further accesses on lines 5 and 6 race
+  = more pairs of accesses race here
   = threads of one wave are not promised to run in lock-step
   = help: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6,
     read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then

@@ -67,6 +67,16 @@ impl<'a> Call<'a> {
         })
     }
 
+    /// Where the old value goes, if that is asked for.
+    fn old(&self) -> Option<&'a Expr> {
+        let before = match self.name {
+            name if name.contains("CompareStore") => return None,
+            name if name.contains("CompareExchange") => 2,
+            _ => 1,
+        };
+        self.operands.get(before)
+    }
+
     /// What the cell is, or is in.
     fn root(&self) -> Option<GlobalId> {
         let mut expr = self.object.unwrap_or(self.place);
@@ -113,7 +123,7 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Result
         return Err(NotCombined::Type);
     };
     let scope = Scope::new(shader, entry, claim.function, &around);
-    let old = call.operands.get(1);
+    let old = call.old();
     let unused = old.and_then(|old| never_read(function, old));
     let old = match (claim.cells, claim.found) {
         (Cells::One, Found::Slot) => Some(old.filter(|old| is_word(&old.ty)).ok_or(NotCombined::Type)?),
@@ -506,9 +516,7 @@ fn never_read(function: &Function, old: &Expr) -> Option<LocalId> {
         .any(|parameter| parameter.local == local);
     let named = expressions(body).filter(|expr| is_it(expr)).count();
     let calls = expressions(body).filter_map(Call::of);
-    let stored = calls
-        .filter(|call| call.operands.len() == 2 && is_it(&call.operands[1]))
-        .count();
+    let stored = calls.filter(|call| call.old().is_some_and(is_it)).count();
     (!is_parameter && named == stored).then_some(local)
 }
 
@@ -524,9 +532,17 @@ fn told(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call<'_>) -> Op
         .iter()
         .filter_map(|id| shader.functions.get(id.0 as usize)?.body.as_deref());
     let mut left: Vec<&Expr> = bodies.flat_map(roots_of).collect();
+    let own = cell_of(root, call.place);
+    let is_another_cell = |place: &Expr| {
+        own.zip(cell_of(root, place))
+            .is_some_and(|(own, other)| own != other)
+    };
     while let Some(expr) = left.pop() {
         if matches!(expr.kind, ExprKind::Intrinsic(intrinsic, _) if intrinsic.is_memory_barrier()) {
             return Some(NotCombined::MemoryBarrier(expr.span));
+        }
+        if is_another_cell(expr) {
+            continue;
         }
         if matches!(expr.kind, ExprKind::Global(other) if other == root) && !is_shared {
             return Some(NotCombined::OtherUse(expr.span));
@@ -536,6 +552,10 @@ fn told(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call<'_>) -> Op
             left.extend(expr.children());
             continue;
         };
+        if is_another_cell(other.place) {
+            left.extend(other.operands);
+            continue;
+        }
         let is_itself = std::ptr::eq(expr, atomic);
         if !is_itself && (other.name != call.name || other.operands.len() != 1) {
             return Some(NotCombined::OtherUse(expr.span));
@@ -545,6 +565,17 @@ fn told(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call<'_>) -> Op
         left.extend(other.object.map(|_| other.place));
     }
     None
+}
+
+/// The number of the element of `root` that a place is, if that is written in figures.
+fn cell_of(root: GlobalId, place: &Expr) -> Option<u32> {
+    let ExprKind::Index(base, index) = &place.kind else {
+        return None;
+    };
+    match (&base.kind, &index.uncast().kind) {
+        (ExprKind::Global(global), ExprKind::Literal(number)) if *global == root => Some(*number),
+        _ => None,
+    }
 }
 
 /// The indices on the way from a cell to its root.

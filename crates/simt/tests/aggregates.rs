@@ -356,11 +356,20 @@ fn nobody_must_be_able_to_tell_when_a_sum_is_made() {
         "uint s; InterlockedAdd(C[0], 0, s); Out[gi] = s;",
         "Out[gi] = C[0];",
         "InterlockedMax(C[0], 3);",
-        "C[1] = 3;",
+        "C[gi] = 3;",
+        "C[Src[0]] = 3;",
         "DeviceMemoryBarrier(); Out[gi] = 1;",
     ] {
         let claims = claims(&shader("", &format!("{on_device} {after}")));
         assert!(claims[0].parts.is_err(), "{after}");
+    }
+    // Another cell is as good as another buffer.
+    for after in [
+        "C[1] = 3;",
+        "Out[gi] = C[2];",
+        "uint s; InterlockedMax(C[1], 3, s); Out[gi] = s;",
+    ] {
+        assert!(has_parts("", &format!("{on_device} {after}")), "{after}");
     }
     // A claim waits for its slot: what comes after is after the atomic.
     let slot = "uint s; InterlockedAdd(C[0], 1, s); Out[s] = 1;";
