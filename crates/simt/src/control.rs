@@ -164,6 +164,7 @@ impl<'a> Machine<'a> {
         let claims = claims.map(|claims| (claims, self.state.frame.locals.clone()));
         let function_depth = self.state.frame.depth;
         let guard = self.state.guard.clone();
+        let exits = self.state.frame.exits.len();
         let ran = self.passes(l);
         // A halt may have left calls half-way: `call` restores its caller's frame on every path.
         debug_assert_eq!(self.state.frame.depth, function_depth);
@@ -176,6 +177,7 @@ impl<'a> Machine<'a> {
             Err(Halt::LeaveLoop) => {
                 self.state.active = entry_active.and(self.state.alive);
                 self.state.guard = guard;
+                self.state.frame.exits.truncate(exits);
                 if let Some((locals, statics)) = entered {
                     // What the loop does is told by what it is entered with, and not by where it was left.
                     self.state.frame.locals = locals;
