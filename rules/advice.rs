@@ -146,6 +146,8 @@ struct Place {
     whole: Span,
     /// The conditions between the two.
     conditions: Vec<Span>,
+    /// What ends with them declares variables before the barrier.
+    declares: bool,
     /// Without it these races are gone as well, and another one shows.
     is_for_others: bool,
 }
@@ -272,8 +274,9 @@ impl Advice {
         } else {
             around.len() - 1
         };
-        let conditions = around.get(whole..around.len() - 1)?;
-        let conditions = conditions.iter().filter_map(|statement| match &statement.kind {
+        let ended = around.get(whole..around.len() - 1)?;
+        let declares = ended.iter().any(|block| declares_before(block, statement));
+        let conditions = ended.iter().filter_map(|statement| match &statement.kind {
             StmtKind::If { condition, .. } => Some(condition.span),
             _ => None,
         });
@@ -287,6 +290,7 @@ impl Advice {
             target: assigned,
             whole: whole.span,
             conditions,
+            declares,
             is_for_others: false,
         };
         if !self.places.contains(&place) {
@@ -348,6 +352,9 @@ impl Advice {
             parts.push(format!(
                 "close the condition{plural} {at} before {barrier} barrier, and test {it} again after it"
             ));
+            if self.places.iter().any(|place| place.declares) {
+                parts.push("declare before the condition what both parts use".to_owned());
+            }
         }
         format!(
             "help: {} (tried out: this race is gone then{})",
@@ -373,6 +380,15 @@ fn begins_with(parent: &Stmt, statement: &Stmt) -> bool {
         StmtKind::Block(body) => body.first().is_some_and(begins),
         _ => false,
     }
+}
+
+/// Whether a block declares a variable before a statement in it.
+fn declares_before(block: &Stmt, statement: Span) -> bool {
+    let StmtKind::Block(body) = &block.kind else {
+        return false;
+    };
+    let mut before = body.iter().take_while(|one| one.span.end <= statement.start);
+    before.any(|one| matches!(one.kind, StmtKind::Declare { .. }))
 }
 
 /// The first of the statements around a place between which and the place there are blocks and conditions without an `else`.

@@ -348,8 +348,8 @@ fn advice_is_tried_out() {
         let help = said.lines().find(|line| line.starts_with("help: "));
         help.unwrap_or_default().to_owned()
     };
-    let separately = " before the barrier, and test it again after it (tried out: this race is gone then, and nothing else \
-                      comes up)";
+    let separately = " before the barrier, and test it again after it; declare before the condition what both parts use (tried \
+                      out: this race is gone then, and nothing else comes up)";
     assert_eq!(
         help(&format!(
             "g[gi] = Src[gi];\n{BARRIER}\nif (gi < 32)\n{{\nuint v = g[gi + 1];\ng[gi] = v;\n}}"

@@ -6,9 +6,8 @@
 //! may come of the size alone, and is not told.
 
 use shaderlint_hlsl::{Function, Shader, Span, Storage, Type};
-use shaderlint_linter::{Category, Diagnostic};
+use shaderlint_linter::{Category, Diagnostic, NoFix};
 
-use super::stray::supposed_size;
 use super::{Reading, contains, text_of};
 use crate::config::Definition;
 
@@ -140,7 +139,8 @@ pub(super) fn agreed(readings: Vec<Reading>) -> Option<Reading> {
     };
     findings.retain(|finding| finding.category == Category::Perf && in_others(finding).is_some());
     for finding in &mut findings {
-        finding.withdraw(supposed_size());
+        let text = "the size of a group of this file is supposed";
+        finding.withdraw(NoFix::new("supposed-size", text));
     }
     let are_alike = findings.iter().all(|finding| {
         let mut in_others = in_others(finding).into_iter().flatten();

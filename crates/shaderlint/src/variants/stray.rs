@@ -23,11 +23,6 @@ use super::text_of;
 use crate::lint::Role;
 use crate::scan::{self, THREAD_INPUTS};
 
-/// Why there is no fix.
-pub(super) fn supposed_size() -> NoFix<FileSpan> {
-    NoFix::new("supposed-size", "the size of the group is supposed")
-}
-
 /// What D3D allows.
 const MAX_THREADS: u32 = 1024;
 
@@ -253,7 +248,7 @@ pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
         finding.message = format!("{} ({})", finding.message, stray.supposed);
         // Whatever else is in the way.
         finding.fix = None;
-        finding.no_fix = Some(supposed_size());
+        finding.no_fix = Some(NoFix::new("supposed-size", "the size of the group is supposed"));
         true
     };
     report.findings.retain_mut(is_told);
