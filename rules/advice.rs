@@ -78,7 +78,7 @@ pub(crate) struct Proved {
     pub text: String,
     /// A barrier before a statement, and nothing else.
     pub is_one_barrier: bool,
-    /// Nothing races then, as far as the run knows what is where.
+    /// No defect is left then, as far as the run knows what is where.
     leaves_none: bool,
 }
 
@@ -131,7 +131,7 @@ pub(crate) fn order(context: &Context<'_>, race: &Race) -> String {
 #[derive(Clone, Default)]
 struct Advice {
     places: Vec<Place>,
-    /// With all of them nothing races, as far as the run knows what is where.
+    /// With all of them no defect is left, as far as the run knows what is where.
     leaves_none: bool,
 }
 

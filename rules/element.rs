@@ -154,7 +154,8 @@ fn indices(lengths: &[u32], axis: u8, offset: u32, count: u32, index: &str) -> S
     let mut written = Vec::new();
     for (dimension, length) in lengths.iter().enumerate().rev() {
         let length = (*length).max(1);
-        let (between, is_along) = (if dimension == along { 1 } else { apart }, dimension == along);
+        let is_along = dimension == along;
+        let between = if is_along { 1 } else { apart };
         written.push(match (is_in_one_row, number) {
             (true, _) if is_along => at.clone(),
             (true, _) => (rest % length).to_string(),

@@ -1,14 +1,14 @@
 //! A barrier where one is missing.
 //!
-//! A memory barrier between the accesses is made one that threads wait at. Else, of the places before the later access's
-//! statement, and before the statements around it and around the calls that lead to it, one is taken at which the fixed
-//! kernel, run anew, has none of the races that were found at that place, no defect that the flagged one does not have, and
-//! went to its end; the first one after which nothing races, if there is one. Where the accesses are in two calls, places
-//! before the later call come first: a barrier in the function that both call would be waited at in each. Else, and then,
-//! the innermost ones do. That a run goes to its end matters: a barrier that not every thread reaches ends a run, or is a defect. No thread may
-//! have returned before, for one that left need not have left in every run. A run that is not followed for all values of
-//! what the host sets shows nothing of the others, so there the place must be one that every thread passes which reaches
-//! a barrier that is there already.
+//! A memory barrier between the accesses is made one that threads wait at. Else places are tried before the later
+//! access's statement, the statements around it, and the calls that lead to it, each from the inside out. Where the
+//! accesses are in two calls, the places before the later call come first: the group would wait in each call at a
+//! barrier in the function that both call. A place will do if the fixed kernel, run anew, has none of the races that
+//! were found there, has no defect that the flagged one does not have, and goes to its end: a barrier that not every
+//! thread reaches ends a run, or is a defect. The first place after which nothing races is taken, or else the first
+//! that will do. No thread may have returned before, for one that left need not have left in every run. A run that is
+//! not followed for all values of what the host sets shows nothing of the others, so there the place must be one that
+//! every thread passes which reaches a barrier that is there already.
 //!
 //! A barrier takes orders away and adds none: what the fixed kernel does is what the flagged one does where every
 //! access before the barrier comes before every one after it. That is the order of the text, which the author most
@@ -309,7 +309,8 @@ pub(crate) fn leaves(body: &[Stmt]) -> impl Iterator<Item = &Stmt> {
 enum Ended {
     /// Nothing races, whatever the inputs.
     Proved,
-    /// The races are gone from the runs in which they were found; so `is_all` others, as far as these know what is where.
+    /// The races are gone from the runs in which they were found; if `is_all`, no defect is left, as far as these know what is
+    /// where.
     Found { is_all: bool },
 }
 

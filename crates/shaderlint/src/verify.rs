@@ -342,14 +342,7 @@ impl Verification<'_> {
         self.mending += mending;
         let others = self.in_other_configurations(&file, &file.text, (&file, &fixed_text), None)?;
         // A kernel that only another configuration has is compared as it stands there.
-        let is_new = |pair: &&Pair| !pairs.iter().any(|known| known.name == pair.name);
-        if is_one
-            && pairs.is_empty()
-            && !others
-                .read
-                .iter()
-                .any(|other| other.pairs.iter().any(|pair| is_new(&pair)))
-        {
+        if is_one && pairs.is_empty() && others.read.iter().all(|other| other.pairs.is_empty()) {
             let nothing = nothing(mending);
             // What is not found may be where it could not be read.
             ensure!(

@@ -1,6 +1,6 @@
 //! Calls of functions: their bodies are run as they stand, with what is given copied in and out.
 
-use shaderlint_hlsl::{Direction, Expr, ExprKind, FunctionId, LocalId, Type};
+use shaderlint_hlsl::{Direction, Expr, ExprKind, FunctionId, GlobalId, LocalId, Type};
 
 use crate::machine::{Exit, Frame, MAX_COMPONENTS, Machine, Run};
 use crate::place::Place;
@@ -108,24 +108,8 @@ impl<'a> Machine<'a> {
 
     /// Active threads leave the function at hand: what it writes from here on is not theirs.
     pub fn note_exit(&mut self) {
-        let function = self.state.frame.function;
-        let locals = &self.state.frame.locals;
-        let outputs = self.outputs(function).filter_map(|local| {
-            let columns = locals.get(local.0 as usize)?;
-            Some((local, columns.clone()))
-        });
-        let outputs = outputs.collect();
-        let statics = self.effects.of_function(self.shader, function).statics;
-        let statics = statics.into_iter().filter_map(|global| {
-            let columns = self.state.statics.get(&global)?;
-            Some((global, columns.clone()))
-        });
-        self.state.frame.exits.push(Exit {
-            active: self.state.active,
-            guard: self.state.guard.clone(),
-            outputs,
-            statics: statics.collect(),
-        });
+        let exit = self.exit();
+        self.state.frame.exits.push(exit);
     }
 
     /// Active threads may have left the function at hand in statements that are not followed: its result is not known, nor
@@ -135,17 +119,30 @@ impl<'a> Machine<'a> {
             .function()
             .map_or(0, |function| self.parts(&function.returns));
         self.state.frame.result = (0..returns.min(MAX_COMPONENTS)).map(|_| unknown(self)).collect();
-        self.note_exit();
-        if let Some(mut exit) = self.state.frame.exits.pop() {
-            let outputs = exit.outputs.iter_mut().map(|(_, columns)| columns);
-            let statics = exit.statics.iter_mut().map(|(_, columns)| columns);
-            for column in outputs.chain(statics).flatten() {
-                *column = unknown(self);
-            }
-            exit.guard = unknown(self);
-            self.state.frame.exits.push(exit);
+        let mut exit = self.exit();
+        let outputs = exit.outputs.iter_mut().map(|(_, columns)| columns);
+        let statics = exit.statics.iter_mut().map(|(_, columns)| columns);
+        for column in outputs.chain(statics).flatten() {
+            *column = unknown(self);
         }
+        exit.guard = unknown(self);
+        self.state.frame.exits.push(exit);
         self.state.guard = unknown(self);
+    }
+
+    /// The active threads, and what the function at hand hands out if they leave it now.
+    fn exit(&mut self) -> Exit {
+        let function = self.state.frame.function;
+        let statics = self.effects.of_function(self.shader, function).statics;
+        let state = &self.state;
+        let output = |local: LocalId| Some((local, state.frame.locals.get(local.0 as usize)?.clone()));
+        let of_static = |global: GlobalId| Some((global, state.statics.get(&global)?.clone()));
+        Exit {
+            active: state.active,
+            guard: state.guard.clone(),
+            outputs: self.outputs(function).filter_map(output).collect(),
+            statics: statics.into_iter().filter_map(of_static).collect(),
+        }
     }
 
     /// Leaves in the outputs of a function that was called, and in statics, what each thread left there: at its end, if it

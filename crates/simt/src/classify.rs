@@ -226,7 +226,7 @@ impl Machine<'_> {
             let mut result = self.places(watch, &mut |value| {
                 is_total(value) || is_rest(value) && !is_of_parts(value) && is_of_all(value)
             });
-            // A transform leaves more than the total: what it makes of all elements, each in a cell.
+            // The cells of a transform depend on all elements and not on their total: they are more than the total.
             let mut left = MAX_MADE_OF;
             let mut is_of_total = |(global, cell): &(GlobalId, u32)| {
                 let array = self.state.shared.iter().find(|array| array.global == *global);

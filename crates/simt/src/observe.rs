@@ -159,12 +159,8 @@ impl Machine<'_> {
     /// another value in each pass.
     pub fn notice_expression(&mut self, expr: &Expr, value: &[Column]) {
         let loops = self.state.frame.loops.len();
-        if self
-            .prober
-            .watch
-            .as_ref()
-            .is_some_and(|watch| watch.loops < loops)
-        {
+        let watch = self.prober.watch.as_ref();
+        if watch.is_some_and(|watch| watch.loops < loops) {
             return;
         }
         self.notice_at(&expr.ty, value, |component, thread| Elements::Expression {

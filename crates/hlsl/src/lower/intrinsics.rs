@@ -181,11 +181,9 @@ impl Lowering<'_> {
         if let (true, [value]) = (is_of_width(intrinsic), arguments.as_slice())
             && let Some(Scalar::Int16 | Scalar::Uint16 | Scalar::Int64 | Scalar::Uint64) = value.ty.scalar()
         {
-            let ty = value.ty.with_scalar(Scalar::Uint);
-            let ty = if intrinsic == Intrinsic::ReverseBits {
-                value.ty.clone()
-            } else {
-                ty
+            let ty = match intrinsic {
+                Intrinsic::ReverseBits => value.ty.clone(),
+                _ => value.ty.with_scalar(Scalar::Uint),
             };
             return fail(arguments, ty);
         }

@@ -386,12 +386,12 @@ fn kernels_of_other_configurations_are_compared() {
             other(value)
         )
     };
+    // Of two files that are alike but for a value.
+    let said = |name: &str, text: &dyn Fn(&str) -> String, second: &str| {
+        of_two(&format!("kernels-{name}"), [&text("2"), &text(second)], &[])
+    };
     assert_data_eq!(
-        of_two(
-            "kernels-beside",
-            [&beside("defined(M)", "2"), &beside("defined(M)", "3")],
-            &[]
-        ),
+        said("beside", &|value| beside("defined(M)", value), "3"),
         str![[r#"
 1 Main: proved equal at every wave size under every lane map tried; also with -D M=1
 with -D M=1:
@@ -400,7 +400,7 @@ Other: NOT equivalent: in waves of 4, differs at Y[0] (thread 0): expected 2, go
 "#]]
     );
     assert_data_eq!(
-        of_two("kernels-instead", [&instead("2"), &instead("3")], &[]),
+        said("instead", &instead, "3"),
         str![[r#"
 1 Main: proved equal at every wave size under every lane map tried
 with -D M=1:
@@ -415,7 +415,7 @@ Other: NOT equivalent: in waves of 4, differs at Y[0] (thread 0): expected 2, go
         )
     };
     assert_data_eq!(
-        of_two("kernels-in-some", [&some("2"), &some("3")], &[]),
+        said("in-some", &some, "3"),
         str![[r#"
 1 Main: proved equal at every wave size under every lane map tried; also with -D N=1; other values of M were not read
 with -D N=1:
@@ -424,7 +424,7 @@ Other: NOT equivalent: in waves of 4, differs at Y[0] (thread 0): expected 2, go
 "#]]
     );
     assert_data_eq!(
-        of_two("kernels-alike", [&instead("2"), &instead("1 + 1")], &[]),
+        said("alike", &instead, "1 + 1"),
         str![[r#"
 0 Main: proved equal at every wave size under every lane map tried
 with -D M=1:
