@@ -8,9 +8,10 @@ use shaderlint_hlsl::{ExprKind, Span, Stmt, StmtKind, statements};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Access, Around, Race, Supposed, analyze_supposing};
 
+use crate::lines::lines_in_words;
 use crate::missing_barrier::{Defects, are_settled, leaves, own_calls, statements_around};
 use crate::wave_form::BARRIER;
-use crate::witness::{in_common, inside, line, lines_in_words, on_lines};
+use crate::witness::{in_common, inside, line, on_lines};
 
 /// Steps that runs for all advice about a kernel may take, counted by those of the kernel's first run.
 const MAX_STEPS: u64 = 2_000_000;

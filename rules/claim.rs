@@ -3,7 +3,7 @@
 use shaderlint_linter::{Context, Finding, Fix, Label, NoFix, Safety, ShaderModel, Verdict};
 use shaderlint_simt::{Amount, Atomic, Cells, Claim, Found, Quantity};
 
-use crate::{wave_atomic, witness};
+use crate::{lines, wave_atomic};
 
 /// The finding for a claim that `rule` is about. `None` where the target has no wave intrinsics.
 pub(crate) fn finding(
@@ -152,7 +152,7 @@ fn proof(claim: &Claim) -> String {
 /// What the proof rests on that no file at hand tells.
 fn supposed(claim: &Claim) -> Option<String> {
     let names: Vec<String> = claim.supposed.iter().map(|name| format!("`{name}`")).collect();
-    let all = witness::listed(&names);
+    let all = lines::listed(&names);
     match names.len() {
         0 => None,
         1 => Some(format!(

@@ -45,6 +45,7 @@ mod advice;
 mod claim;
 mod configuration;
 mod element;
+mod lines;
 mod missing_barrier;
 mod races;
 mod scan;

@@ -468,10 +468,18 @@ fn path(body: &[Stmt], span: Span, are_all_here: bool, places: &mut Vec<(Span, b
 
 /// Whether a statement is a barrier that the whole group waits at.
 pub(crate) fn is_barrier(statement: &Stmt) -> bool {
-    matches!(
-        &statement.kind,
-        StmtKind::Expr(Expr { kind: ExprKind::Intrinsic(intrinsic, _), .. }) if intrinsic.is_group_barrier()
-    )
+    group_barrier(statement).is_some()
+}
+
+/// Which one it is.
+pub(crate) fn group_barrier(statement: &Stmt) -> Option<Intrinsic> {
+    match &statement.kind {
+        StmtKind::Expr(Expr {
+            kind: ExprKind::Intrinsic(intrinsic, _),
+            ..
+        }) => Some(*intrinsic).filter(|intrinsic| intrinsic.is_group_barrier()),
+        _ => None,
+    }
 }
 
 /// The same below a statement: one that is an arm or a body by itself is no place for another.

@@ -6,7 +6,7 @@ use shaderlint_hlsl::{Intrinsic, Span};
 use shaderlint_linter::{Context, Rule};
 use shaderlint_simt::{Access, Around, Race};
 
-use crate::{missing_barrier, witness};
+use crate::{lines, missing_barrier, witness};
 
 /// Races that one finding tells of.
 pub(crate) struct Told<'a> {
@@ -35,7 +35,7 @@ impl Told<'_> {
         let on = if names.is_empty() {
             String::new()
         } else {
-            format!(", on {} too", witness::listed(&names))
+            format!(", on {} too", lines::listed(&names))
         };
         let told = of_first.first()?;
         let own = [told.first.span, told.second.span].map(|place| witness::line(context, place));
@@ -61,7 +61,7 @@ pub(crate) fn told_together<'a>(context: &Context<'a>, rule: &Rule) -> Vec<Told<
     let text = &context.shader.text;
     let line = |place: Span| {
         let before = text.get(..place.start as usize).unwrap_or_default();
-        before.split(|byte| *byte == b'\n').count()
+        lines::line_after(before)
     };
     let mut by_line: BTreeMap<usize, Vec<&Race>> = BTreeMap::new();
     for race in &context.analysis.races {
@@ -137,7 +137,7 @@ pub(crate) fn further(context: &Context<'_>, lines: &[Vec<&Race>]) -> Option<Str
             format!("race{} on {}", if is_one { "s" } else { "" }, array.name)
         }
     };
-    let which = witness::lines_in_words(&numbers);
+    let which = lines::lines_in_words(&numbers);
     (!numbers.is_empty()).then(|| format!("{which} {what} as well, with no barrier between"))
 }
 

@@ -6,7 +6,7 @@ use shaderlint_simt::{Access, Collective, Elements, Half, Instance, Kind, Operat
 
 use crate::unit::{Unit, words};
 use crate::wave_form::Refusal;
-use crate::{element, wave_form, wave_scan, witness};
+use crate::{element, lines, wave_form, wave_scan};
 
 /// Of fewer elements there is nothing to gain, as of atomics of fewer threads.
 pub(crate) const LEAST: u32 = 4;
@@ -133,7 +133,7 @@ pub(crate) fn beside(context: &Context<'_>, found: &Collective) -> Option<String
     });
     let others: Vec<String> = others.collect();
     let is_any = !others.is_empty();
-    is_any.then(|| format!("the same statements leave {} as well", witness::listed(&others)))
+    is_any.then(|| format!("the same statements leave {} as well", lines::listed(&others)))
 }
 
 /// Of elements that are one component of vectors: which one, and how many there are.
@@ -430,7 +430,7 @@ pub(crate) fn of_macro(context: &Context<'_>, found: &Collective) -> Option<Stri
         String::new()
     } else {
         let path = &shader.sources.files.get(defining)?.path;
-        format!(" of {}", witness::file_name(path))
+        format!(" of {}", lines::file_name(path))
     };
     let name = String::from_utf8_lossy(name);
     Some(format!(

@@ -1,5 +1,6 @@
 //! What rules ask of a whole unit, worked out once.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -8,9 +9,11 @@ use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shaderlint_hlsl::{
     Definition, Definitions, Directive, FileId, Intrinsic, Reach, Shader, Span, Storage, directives,
-    include_guard, is_type_name,
+    include_guard, is_type_name, without_cpp,
 };
 use shaderlint_linter::NoFix;
+
+use crate::lines::{file_name, line_after};
 
 /// The words of a unit's files and of its expanded text, and what they are.
 pub(crate) struct Unit {
@@ -37,6 +40,48 @@ pub(crate) struct Unit {
     pub has_chosen_include: bool,
     /// Some text has a macro that is nothing unless a build defines it: there may be anything.
     pub has_hook: bool,
+}
+
+/// A word in a file, and what is before it and behind it there.
+struct Occurrence<'u> {
+    file: FileId,
+    before: &'u [u8],
+    behind: &'u [u8],
+}
+
+/// What may give a name another meaning.
+enum Meaning {
+    /// A definition from outside.
+    Given,
+    /// Something in a file, and where.
+    At(FileId, Option<u32>),
+    /// A macro that puts names together.
+    Pasted,
+    /// A declaration that is put together, or not told from others.
+    Unknown,
+}
+
+impl Meaning {
+    fn in_words(&self, shader: &Shader) -> String {
+        let Meaning::At(file, place) = self else {
+            let what = match self {
+                Meaning::Given => "-D",
+                Meaning::Pasted => "a macro with ##",
+                _ => "a declaration in these files",
+            };
+            return what.to_owned();
+        };
+        let Some(source) = shader.sources.get(*file) else {
+            return "a file".to_owned();
+        };
+        let name = file_name(&source.path);
+        let before = place.and_then(|place| source.text.get(..place as usize));
+        match before {
+            Some(before) if shader.sources.files.len() == 1 => format!("line {}", line_after(before)),
+            Some(before) => format!("line {} of {name}", line_after(before)),
+            None => name.to_owned(),
+        }
+    }
 }
 
 #[derive(Clone, Copy)]
@@ -71,28 +116,25 @@ fn hash(word: &[u8]) -> u64 {
 impl Unit {
     pub fn of(shader: &Shader) -> Arc<Unit> {
         shader.once(|shader| {
+            let files = shader.sources.files.iter().map(|file| &*file.text);
+            let texts = without_cpp(files, &shader.given);
             let mut unit = Unit {
                 definitions: Definitions::of(&shader.sources, &shader.given),
                 given: (shader.given.iter().map(|(name, _)| name.as_bytes().into())).collect(),
-                choices: choices(shader),
+                choices: choices(&texts),
                 of_files: FxHashSet::default(),
                 expanded: FxHashMap::default(),
                 types: FxHashSet::default(),
                 declared: FxHashMap::default(),
-                plain: shader
-                    .sources
-                    .files
-                    .iter()
-                    .map(|file| plain(&file.text))
-                    .collect(),
+                plain: texts.iter().map(|text| plain(text)).collect(),
                 has_size_from_outside: false,
                 has_file_within_itself: false,
                 has_chosen_include: false,
                 has_hook: false,
             };
             unit.has_hook = unit.has_hook(shader);
-            unit.has_chosen_include = shader.sources.files.iter().any(|file| {
-                let mut includes = directives(&file.text).into_iter();
+            unit.has_chosen_include = texts.iter().any(|text| {
+                let mut includes = directives(text).into_iter();
                 includes.any(|line| unit.is_chosen_include(&line))
             });
             unit.has_file_within_itself = unit.choices.iter().any(|choice| {
@@ -133,7 +175,7 @@ impl Unit {
             let line = before.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
             line.trim_ascii_start().starts_with(b"#")
         };
-        hooks.any(|hook| self.occurrences(&hook).any(|(before, _)| !is_directive(before)))
+        hooks.any(|hook| self.occurrences(&hook).any(|found| !is_directive(found.before)))
     }
 
     fn is_chosen_include(&self, line: &Directive) -> bool {
@@ -207,13 +249,20 @@ impl Unit {
         definitions.any(|definition| definition.place.is_some())
     }
 
-    /// Whether a name means something to the language, and some text of the unit, compiled or not, may give it another
-    /// meaning: `struct uint2 { … }`, a member or a variable called `WavePrefixSum`, or a name that is put together.
+    /// What may give a word of a fix another meaning, if anything does: a macro, or a text of the unit, compiled or not, that
+    /// declares what the language has under this name: `struct uint2 { … }`, a member or a variable called `WavePrefixSum`,
+    /// or a name that is put together.
     ///
     /// What declares a name has it where the language's own use does not: an intrinsic's name without a call, behind a
     /// type or a dot; a type's name as that of a struct, of an enumerator, or behind another type. So it is enough to look
     /// at what stands around each occurrence. Some uses look the same, which costs a fix, never a wrong one.
-    fn redeclares(&self, shader: &Shader, name: &[u8]) -> bool {
+    fn other_meaning(&self, shader: &Shader, name: &[u8]) -> Option<Meaning> {
+        if self.given.contains(name) {
+            return Some(Meaning::Given);
+        }
+        if let Some(place) = self.definitions.named(name).iter().find_map(|one| one.place) {
+            return Some(Meaning::At(place.0, Some(place.1)));
+        }
         let intrinsic = std::str::from_utf8(name).ok().and_then(Intrinsic::from_name);
         // No macro is given a wave intrinsic as an operator.
         let is_of_waves = name.starts_with(b"Wave");
@@ -223,30 +272,45 @@ impl Unit {
             },
             Some(_) => may_be_a_function,
             None if is_type_name(name) => may_be_a_type,
-            None => return false,
+            None => return None,
         };
         // What is another name for it declares it only where that is declared.
-        let declares = |before: &[u8], behind: &[u8]| match alias(before, behind) {
-            Some((alias, rest)) => self.occurrences(alias).any(|(before, behind)| {
-                !is_asked_for(before) && is_redeclared(before, if rest.is_empty() { behind } else { rest })
+        let declares = |found: &Occurrence| match alias(found.before, found.behind) {
+            Some((alias, rest)) => self.occurrences(alias).any(|of_alias| {
+                !is_asked_for(of_alias.before)
+                    && is_redeclared(
+                        of_alias.before,
+                        if rest.is_empty() { of_alias.behind } else { rest },
+                    )
             }),
-            None => is_redeclared(before, behind),
+            None => is_redeclared(found.before, found.behind),
         };
-        self.declares(shader, name)
-            || intrinsic.is_some() && self.may_be_pasted(name)
-            || self
-                .occurrences(name)
-                .any(|(before, behind)| declares(before, behind))
+        if let Some(found) = self.occurrences(name).find(declares) {
+            // Where a token goes on in another line, places have moved.
+            let length = shader.sources.get(found.file).map(|file| file.text.len());
+            let is_exact = length == Some(found.before.len() + name.len() + found.behind.len());
+            let place = u32::try_from(found.before.len()).ok();
+            return Some(Meaning::At(found.file, place.filter(|_| is_exact)));
+        }
+        if intrinsic.is_some() && self.may_be_pasted(name) {
+            return Some(Meaning::Pasted);
+        }
+        self.declares(shader, name).then_some(Meaning::Unknown)
     }
 
-    /// Where a word stands in the files: what is before it, and behind it.
-    fn occurrences<'u>(&'u self, name: &'u [u8]) -> impl Iterator<Item = (&'u [u8], &'u [u8])> {
-        let found = self.plain.iter().flat_map(move |text| {
-            memmem::find_iter(text, name).map(move |at| (&text[..at], &text[at + name.len()..]))
+    /// Where a word stands in the files.
+    fn occurrences<'u>(&'u self, name: &'u [u8]) -> impl Iterator<Item = Occurrence<'u>> {
+        let files = (0..).map(FileId).zip(&self.plain);
+        let found = files.flat_map(move |(file, text)| {
+            memmem::find_iter(text, name).map(move |at| Occurrence {
+                file,
+                before: &text[..at],
+                behind: &text[at + name.len()..],
+            })
         });
-        found.filter(|(before, behind)| {
-            !before.last().is_some_and(|byte| is_part(*byte))
-                && !behind.first().is_some_and(|byte| is_part(*byte))
+        found.filter(|found| {
+            !found.before.last().is_some_and(|byte| is_part(*byte))
+                && !found.behind.first().is_some_and(|byte| is_part(*byte))
         })
     }
 
@@ -278,13 +342,11 @@ impl Unit {
         shader: &Shader,
         mut words: impl Iterator<Item = &'w [u8]>,
     ) -> Option<NoFix> {
-        let is_other =
-            |word: &&[u8]| self.is_macro(word) || self.given.contains(*word) || self.redeclares(shader, word);
-        if let Some(word) = words.find(is_other) {
+        if let Some((word, meaning)) = words.find_map(|word| Some((word, self.other_meaning(shader, word)?)))
+        {
             let word = String::from_utf8_lossy(word);
-            let text = format!(
-                "the fix says `{word}`, which a macro or a declaration in these files, or -D, may give another meaning"
-            );
+            let what = meaning.in_words(shader);
+            let text = format!("the fix says `{word}`, a name that {what} may give another meaning");
             return Some(NoFix::new("redefined-name", text).named(word));
         }
         ["__LINE__", "__COUNTER__"]
@@ -327,7 +389,7 @@ impl Unit {
         };
         let (file, start) = definition.place?;
         let before = shader.sources.get(file)?.text.get(..start as usize)?;
-        Some((file.0 as usize, before.split(|byte| *byte == b'\n').count()))
+        Some((file.0 as usize, line_after(before)))
     }
 
     /// What a macro of this name is defined as.
@@ -436,7 +498,7 @@ impl Unit {
     }
 }
 
-/// A text with a blank for each comment; line breaks at the ends of comments stay.
+/// A text with blanks in place of comments, as long as it was; line breaks at the ends of comments stay.
 pub(crate) fn without_comments(text: &[u8]) -> Vec<u8> {
     let mut kept = Vec::with_capacity(text.len());
     let mut rest = text;
@@ -450,8 +512,9 @@ pub(crate) fn without_comments(text: &[u8]) -> Vec<u8> {
             rest = after;
             continue;
         };
-        kept.push(b' ');
-        rest = end.and_then(|end| rest.get(end..)).unwrap_or_default();
+        let end = end.unwrap_or(rest.len());
+        kept.resize(kept.len() + end, b' ');
+        rest = rest.get(end..).unwrap_or_default();
     }
     kept
 }
@@ -471,7 +534,8 @@ fn arguments(text: &[u8]) -> Option<&[u8]> {
     inner.get(..end.unwrap_or(inner.len()))
 }
 
-/// The text without comments, in which lines that a backslash continues are one.
+/// The text without comments, in which lines that a backslash continues are one. It is as long as it was unless a token
+/// goes on in another line.
 fn plain(text: &[u8]) -> Vec<u8> {
     let text = without_comments(text);
     if memmem::find(&text, b"\\").is_none() {
@@ -482,6 +546,13 @@ fn plain(text: &[u8]) -> Vec<u8> {
     while let Some((first, after)) = rest.split_first() {
         let end = (*first == b'\\').then(|| after.strip_prefix(b"\r").unwrap_or(after).strip_prefix(b"\n"));
         if let Some(next) = end.flatten() {
+            let around = [joined.last(), next.first()];
+            let is_in_token = around
+                .iter()
+                .all(|byte| byte.is_some_and(|byte| !byte.is_ascii_whitespace()));
+            if !is_in_token {
+                joined.resize(joined.len() + rest.len() - next.len(), b' ');
+            }
             rest = next;
         } else {
             joined.push(*first);
@@ -669,11 +740,11 @@ fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-fn choices(shader: &Shader) -> Vec<Choice> {
+fn choices(texts: &[Cow<'_, [u8]>]) -> Vec<Choice> {
     let mut choices = Vec::new();
-    for (file, source) in shader.sources.files.iter().enumerate() {
-        let lines = directives(&source.text);
-        let has_guard = include_guard(&source.text, &lines).is_some();
+    for (file, text) in texts.iter().enumerate() {
+        let lines = directives(text);
+        let has_guard = include_guard(text, &lines).is_some();
         let mut open = Vec::new();
         for line in &lines {
             if line.keyword.starts_with(b"if") {
@@ -692,7 +763,7 @@ fn choices(shader: &Shader) -> Vec<Choice> {
         choices.extend(open.into_iter().map(|start| Choice {
             file,
             start,
-            end: source.text.len(),
+            end: text.len(),
             is_guard: false,
         }));
     }

@@ -4,7 +4,8 @@ use shaderlint_hlsl::{FileId, GlobalId, Intrinsic, Span, statements};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Around, Iteration, Point, element_text};
 
-use crate::missing_barrier::is_barrier;
+use crate::lines::{file_name, line_after, lines_in_words};
+use crate::missing_barrier::group_barrier;
 
 /// An element as one would write it; the index is that of the outermost dimension.
 pub(crate) fn element(context: &Context<'_>, array: GlobalId, index: impl Into<i64>) -> String {
@@ -64,7 +65,8 @@ pub(crate) fn in_common(one: &[Around], other: &[Around]) -> usize {
         .count()
 }
 
-/// Between which barriers something at `place` happens, by the last one before; `None` in a kernel without any.
+/// Between which barriers something at `place` happens, by the last one before that orders groupshared memory; `None` in a
+/// kernel without any.
 /// `around` is what is around each thing that happens: of a barrier in another pass or call, that is named.
 pub(crate) fn when(
     context: &Context<'_>,
@@ -77,9 +79,17 @@ pub(crate) fn when(
         around: of_barrier,
     }) = since
     else {
-        let mut bodies = context.reached().filter_map(|function| function.body.as_deref());
-        let has_barrier = bodies.any(|body| statements(body).any(is_barrier));
-        return has_barrier.then(|| "before the first barrier".to_owned());
+        let bodies = context.reached().filter_map(|function| function.body.as_deref());
+        let barriers = bodies.flat_map(|body| statements(body).filter_map(group_barrier));
+        let barriers: Vec<Intrinsic> = barriers.collect();
+        let is_of_device = |barrier: &Intrinsic| *barrier == Intrinsic::DeviceMemoryBarrierWithGroupSync;
+        return if barriers.iter().all(is_of_device) {
+            None
+        } else if barriers.iter().any(is_of_device) {
+            Some("before the first barrier that orders groupshared memory".to_owned())
+        } else {
+            Some("before the first barrier".to_owned())
+        };
     };
     let text = barrier.slice(&context.shader.text);
     let name = text.split(|byte| !byte.is_ascii_alphanumeric()).next();
@@ -128,37 +138,10 @@ pub(crate) fn on_lines(context: &Context<'_>, spans: &[Span], place: Span) -> St
     format!("on {}{of_file}", lines_in_words(&numbers))
 }
 
-/// The last part of a path.
-pub(crate) fn file_name(path: &str) -> &str {
-    path.rsplit(['/', '\\']).next().unwrap_or(path)
-}
-
-/// `line 5`, `lines 5 and 7` or `lines 43 to 47`, of numbers in ascending order.
-pub(crate) fn lines_in_words(numbers: &[usize]) -> String {
-    let is_run = numbers.windows(2).all(|pair| pair[1] == pair[0] + 1);
-    match numbers {
-        [only] => format!("line {only}"),
-        [first, .., last] if is_run && numbers.len() > 2 => format!("lines {first} to {last}"),
-        _ => {
-            let numbers: Vec<String> = numbers.iter().map(usize::to_string).collect();
-            format!("lines {}", listed(&numbers))
-        }
-    }
-}
-
-/// `a`, `a and b`, `a, b and c`.
-pub(crate) fn listed(words: &[String]) -> String {
-    match words {
-        [] => String::new(),
-        [only] => only.clone(),
-        [others @ .., last] => format!("{} and {last}", others.join(", ")),
-    }
-}
-
 /// The line of its file that something begins on, counted from 1.
 pub(crate) fn line(context: &Context<'_>, span: Span) -> Option<(FileId, usize)> {
     let place = context.shader.origins.locate(span)?;
     let text = &context.shader.sources.get(place.file)?.text;
     let before = text.get(..place.start as usize).unwrap_or(text);
-    Some((place.file, before.split(|byte| *byte == b'\n').count()))
+    Some((place.file, line_after(before)))
 }

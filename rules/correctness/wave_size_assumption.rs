@@ -4,7 +4,7 @@ use shaderlint_hlsl::Span;
 use shaderlint_linter::{Category, Context, Finding, Label, Rule, Verdict};
 use shaderlint_simt::{LaneMap, OutOfBounds, Race, WaveDependence, WaveEffect};
 
-use crate::{races, witness};
+use crate::{lines, races, witness};
 
 pub(crate) const RULE: Rule = Rule {
     id: "wave-size-assumption",
@@ -105,7 +105,7 @@ fn races(context: &Context<'_>, race: &Race, waves: &str) -> (String, Span, Stri
 /// `waves of 4, 8 and 16 lanes`, and how they are packed where that is not the usual way.
 fn waves(dependence: &WaveDependence) -> String {
     let sizes: Vec<String> = dependence.sizes.iter().map(u32::to_string).collect();
-    let sizes = witness::listed(&sizes);
+    let sizes = lines::listed(&sizes);
     let among = if dependence.is_in_part {
         ", for instance"
     } else {

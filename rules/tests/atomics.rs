@@ -247,6 +247,60 @@ fn what_a_definition_may_change_is_not_safe() {
     }
 }
 
+/// What only C++ compilers read gives no name another meaning: `uint` in a header that an engine shares with its shaders.
+#[test]
+fn what_is_for_cpp_alone_is_not_in_the_way() {
+    let sum = "InterlockedAdd(g_Sum, Src[gi]);";
+    let types = "using uint = uint32_t;\n#define WaveIsFirstLane() true";
+    for arms in [
+        format!("#ifdef __cplusplus\n{types}\n#endif"),
+        format!("#if defined(__cplusplus)\n{types}\n#else\n#define IN_HLSL\n#endif"),
+        format!("#ifndef __cplusplus\n#define IN_HLSL\n#else // C++\n{types}\n#endif"),
+        format!("#if !defined __cplusplus\n#else\n#if WIDE\n{types}\n#endif\n#endif"),
+    ] {
+        assert_eq!(safety(&arms, sum), [Some(Safety::Safe)], "{arms}");
+    }
+    // Where a build of shaders may read it, it is.
+    for arms in [
+        format!("#ifndef __cplusplus\n#define IN_HLSL\n#elif WIDE\n{types}\n#endif"),
+        format!("#if defined(__cplusplus) || defined(WIDE)\n{types}\n#endif"),
+        format!("#if WIDE\n#define __cplusplus 1\n#endif\n#ifdef __cplusplus\n{types}\n#endif"),
+        format!("#ifdef __cplusplus\n#else\n#if WIDE\n{types}\n#endif\n#endif"),
+    ] {
+        assert_eq!(safety(&arms, sum), [None], "{arms}");
+    }
+    // A macro of the arm that is left is one of all builds.
+    let step = "#ifdef __cplusplus\n#define STEP 7\n#else\n#define STEP 2\n#endif";
+    let claim = "InterlockedAdd(g_Sum, STEP);";
+    assert_eq!(safety(step, claim), [Some(Safety::Safe)]);
+}
+
+/// The reason says which line it is.
+#[test]
+fn a_name_with_another_meaning_is_told_with_its_place() {
+    let sum = "InterlockedAdd(g_Sum, Src[gi]);";
+    let reason = |declarations: &str| {
+        let findings = lint(kernel(declarations, sum).as_bytes());
+        let reasons = findings
+            .iter()
+            .filter_map(|one| Some(one.no_fix.as_ref()?.note().to_owned()));
+        reasons.collect::<Vec<String>>().concat()
+    };
+    let line = kernel("@", "")
+        .lines()
+        .position(|line| line.contains('@'))
+        .unwrap()
+        + 1;
+    let of = |line: usize| {
+        format!("no automatic fix: the fix says `uint`, a name that line {line} may give another meaning")
+    };
+    assert_eq!(
+        reason("/* a\nb */ #if WIDE\n#define LONG \\\n  1\nusing uint = min16uint;\n#endif"),
+        of(line + 4)
+    );
+    assert_eq!(reason("\n#if WIDE\n#define uint int\n#endif"), of(line + 2));
+}
+
 #[test]
 fn no_fix_where_the_threads_race_or_there_are_no_waves() {
     let race = "g_Sum = gi; InterlockedAdd(g_Sum, Src[gi]);";

@@ -314,6 +314,13 @@ fn a_memory_barrier_is_no_barrier() {
     );
     let said = self::said(&text).concat();
     assert!(said.contains("GroupMemoryBarrier() on line 4 orders"), "{said}");
+    // Behind one for device memory alone.
+    let device = "DeviceMemoryBarrierWithGroupSync();";
+    let said = noted(&format!(
+        "{device}\ng[gi] = Src[gi];\nOut[gi] = g[63 - gi];\n{BARRIER}\nOut[gi] = 0;"
+    ));
+    let first = "before the first barrier that orders groupshared memory";
+    assert!(said.contains(first), "{said}");
     // Not between the two.
     let said = noted("GroupMemoryBarrier();\ng[gi] = Src[gi];\nOut[gi] = g[63 - gi];\nGroupMemoryBarrier();");
     assert!(!said.contains("orders memory"), "{said}");

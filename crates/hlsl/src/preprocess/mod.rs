@@ -27,7 +27,9 @@ use crate::span::{FileSpan, Problem, Sources};
 use crate::{Includes, MatrixOrder};
 
 pub use origins::Origins;
-pub use outline::{Definition, Definitions, Directive, Reach, directives, include_guard, may_spell};
+pub use outline::{
+    Definition, Definitions, Directive, Reach, directives, include_guard, may_spell, without_cpp,
+};
 pub(crate) use predefined::is_predefined;
 pub use predefined::predefined;
 pub use text::decode;

@@ -1,5 +1,6 @@
 //! What the compiler defines by itself.
 
+use super::outline::CPP;
 use crate::language::Version;
 
 /// What DXC defines for a compute shader of shader model `major`.`minor` in a version of the language, which is its default
@@ -23,7 +24,7 @@ pub fn predefined(major: u8, minor: u8, version: Option<Version>) -> Vec<(String
         .collect()
 }
 
-/// Whether a name is one of those, or of those of another model: no build sets it. The stage may be another one, where
+/// Whether a name is one of those, or of those of another model, or that of C++ compilers: no build sets it. The stage may be another one, where
 /// there are kernels for several.
 pub(crate) fn is_predefined(name: &str) -> bool {
     name != TARGET_STAGE
@@ -31,6 +32,7 @@ pub(crate) fn is_predefined(name: &str) -> bool {
             .iter()
             .any(|prefix| name.starts_with(prefix))
             || name == Version::MACRO
+            || name.as_bytes() == CPP
             || COMPILER.iter().any(|(known, _)| *known == name))
 }
 

@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use shaderlint_hlsl::{Definition, Directive, Version, directives, include_guard};
+use shaderlint_hlsl::{Definition, Directive, Version, directives, include_guard, without_cpp};
 
 use super::Configuration;
 use crate::scan::{is_part, times_named};
@@ -38,7 +38,9 @@ pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -
     for file in read.iter().flat_map(|one| &one.unit.sources.files) {
         files.insert(&file.path, &file.text);
     }
-    let asked = Asked::of(files.values().copied());
+    let given: Vec<(String, String)> = read.iter().flat_map(|one| one.unit.given.clone()).collect();
+    let texts = without_cpp(files.values().copied(), &given);
+    let asked = Asked::of(texts.iter().map(|text| &**text));
     let defined: Vec<BTreeSet<&str>> = read
         .iter()
         .map(|one| one.defines.iter().map(|(name, _)| &**name).collect())
