@@ -2,11 +2,11 @@
 
 use shaderlint_hlsl::{Global, Span, StmtKind, Type};
 use shaderlint_linter::{Context, Finding, Label, NoFix, ShaderModel, Verdict};
-use shaderlint_simt::{Access, Collective, Elements, Half, Instance, Kind, Operator, Race, Shape};
+use shaderlint_simt::{Access, Amid, Collective, Elements, Half, Instance, Kind, Operator, Race, Shape};
 
 use crate::unit::{Unit, words};
 use crate::wave_form::Refusal;
-use crate::{element, lines, wave_form, wave_scan};
+use crate::{element, lines, wave_form, wave_scan, witness};
 
 /// Of fewer elements there is nothing to gain, as of atomics of fewer threads.
 pub(crate) const LEAST: u32 = 4;
@@ -270,17 +270,23 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
         };
         bounds.any(is_other)
     };
+    let amid = scan.amid.map(|amid| match amid {
+        Amid::Read(read) => format!(
+            "though the read {} may come meanwhile: no barrier is known to be between",
+            witness::on_lines(context, &[read], scan.span)
+        ),
+        Amid::Barrier(barrier) => format!(
+            "though not all inputs are known to lead to the barrier {}",
+            witness::on_lines(context, &[barrier], scan.span)
+        ),
+    });
     let (freely, apart) = match (races.clone().next().is_some(), races.all(is_for_others)) {
         (true, true) => (
             "race-free",
             " (another number of passes has a race, which is reported separately)",
         ),
         (true, false) => ("once the race that is reported on its array is gone", ""),
-        (false, _) if scan.is_amid_unordered_reads => (
-            "though a read of its array elsewhere may come meanwhile: no barrier is known to be between",
-            "",
-        ),
-        (false, _) => ("race-free", ""),
+        (false, _) => (amid.as_deref().unwrap_or("race-free"), ""),
     };
     let given = if scan.presumes {
         ", for inputs for which all threads reach its barriers"
@@ -389,7 +395,7 @@ pub(crate) fn places(context: &Context<'_>, found: &Collective) -> Vec<Label> {
             _ if is_only || is_of(&found.input, array) || is_of(&found.output, array) => {
                 "the elements pass through this array".to_owned()
             }
-            _ => "these statements use this array, too".to_owned(),
+            _ => "the steps use this array".to_owned(),
         },
     });
     let barriers = found

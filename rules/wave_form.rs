@@ -8,15 +8,15 @@
 use shaderlint_hlsl::{ExprKind, GlobalId, Local, LocalId, Scalar, Shader, Type, expressions};
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
-    Collective, Elements, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Obstacle, Operator, Outcome, Rewrite,
-    WaveRun, compare, proved_of_itself,
+    Amid, Collective, Elements, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Obstacle, Operator, Outcome,
+    Rewrite, WaveRun, compare, proved_of_itself,
 };
 
 use crate::configuration;
 use crate::totals::{Totals, fits, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, words};
 use crate::written::has_literal_size;
-use crate::{wave_reduction, wave_scan};
+use crate::{wave_reduction, wave_scan, witness};
 
 /// The barrier that orders no more than groupshared memory.
 pub(crate) const BARRIER: &str = "GroupMemoryBarrierWithGroupSync";
@@ -201,20 +201,17 @@ fn not_replaceable(context: &Context<'_>, found: &Collective, obstacle: Obstacle
         .iter()
         .partition(|instance| instance.is_of_group());
     let bounds: Vec<&str> = loops.into_iter().map(|instance| &*instance.bound).collect();
-    Refusal::NotProved(match bounds.as_slice() {
+    Refusal::NotProved(match (bounds.as_slice(), found.amid) {
         _ if !found.windows.is_empty() => {
             let text = "its elements pass through a buffer, which other groups may write meanwhile";
             NoFix::new("in-buffer", text)
         }
-        [] if found.is_amid_unordered_reads => {
-            let text = "a read of its array elsewhere may come while its elements are stored: no barrier is known to be between";
-            NoFix::new("unordered-reads", text)
-        }
-        [] if !groups.is_empty() => {
+        ([], Some(amid)) => of_amid(context, found, amid),
+        ([], None) if !groups.is_empty() => {
             let text = "it is proved of the first group only, whose SV_GroupID is 0";
             NoFix::new("first-group", text)
         }
-        [] => match lives_on(context.shader, found) {
+        ([], None) => match lives_on(context.shader, found) {
             Some(local) => {
                 let text = format!(
                     "after the loop, `{}` is the loop's variable before HLSL 2021 and another one since: pass -HV, or set \
@@ -227,16 +224,34 @@ fn not_replaceable(context: &Context<'_>, found: &Collective, obstacle: Obstacle
             }
             None => of_obstacle(context.shader, found, obstacle),
         },
-        [bound] => {
+        ([bound], _) => {
             let text = format!("the loop's bound {bound} is known at run time only");
             NoFix::new("unknown-bound", text).named(*bound)
         }
-        bounds => {
+        (bounds, _) => {
             let bounds = bounds.join(" and ");
             let text = format!("the loops' bounds {bounds} are known at run time only");
             NoFix::new("unknown-bound", text).named(bounds)
         }
     })
+}
+
+fn of_amid(context: &Context<'_>, found: &Collective, amid: Amid) -> NoFix {
+    let at = |place| witness::on_lines(context, &[place], found.span);
+    let (text, place) = match amid {
+        Amid::Read(read) => (
+            format!(
+                "the read {} may come while its elements are stored: no barrier is known to be between",
+                at(read)
+            ),
+            read,
+        ),
+        Amid::Barrier(barrier) => (
+            format!("not all inputs are known to lead to the barrier {}", at(barrier)),
+            barrier,
+        ),
+    };
+    NoFix::new("unordered-reads", text).at(place)
 }
 
 fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix {

@@ -83,8 +83,9 @@ fn finding(context: &Context<'_>, told: &Told<'_>) -> Option<Finding> {
     notes.extend(races::further(context, lines));
     notes.extend(told.on_others(context));
     notes.extend(races::mistaken(context, lines));
-    // A wave has at most 128 lanes, and mostly 32 or 64.
-    if race.first.thread / 64 == race.second.thread / 64 {
+    // Most waves have 32 lanes or 64.
+    let lanes = race.wave_size.unwrap_or(32);
+    if race.first.thread / lanes == race.second.thread / lanes {
         notes.push("threads of one wave are not promised to run in lock-step".to_owned());
     }
     let mut secondary = Vec::new();

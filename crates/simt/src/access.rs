@@ -79,7 +79,8 @@ impl Machine<'_> {
         if !self.leads_here(at_barrier) {
             self.report.unproved = true;
             self.leave_unsettled(site, site);
-            self.is_ordered_by_chance |= !on_device;
+            let barrier = self.state.since.as_deref().filter(|_| !on_device);
+            self.ordered_by_chance = self.ordered_by_chance.or(barrier.map(|barrier| barrier.span));
         }
         let of_all = Touch {
             site,

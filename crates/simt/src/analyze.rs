@@ -6,7 +6,7 @@ use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span};
 
 use crate::bounds::{self, Bound};
 use crate::claim;
-use crate::finding::{Analysis, Collective, Instance, Obstacle, OutOfBounds, Race};
+use crate::finding::{Amid, Analysis, Collective, Instance, Obstacle, OutOfBounds, Race};
 use crate::leftover::withdraw_unused;
 use crate::machine::{BUDGET, FIRST_WORK, MAX_WORK, Machine, Read};
 use crate::missed::is_for_other_waves;
@@ -128,7 +128,8 @@ fn take_confirmed(analysis: &mut Analysis, mut found: Vec<Collective>, unordered
     analysis.races = races;
     found.retain(|found| analysis.collectives.iter().all(|known| !overlap(known, found)));
     for found in &mut found {
-        found.is_amid_unordered_reads |= unordered.iter().any(|(array, ..)| found.arrays.contains(array));
+        let of_its_arrays = unordered.iter().find(|(array, ..)| found.arrays.contains(array));
+        found.amid = found.amid.or(of_its_arrays.map(|(_, read, _)| Amid::Read(*read)));
         found.rewrite = Err(Obstacle::SomeRuns);
     }
     analysis.collectives.append(&mut found);

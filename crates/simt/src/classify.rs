@@ -184,7 +184,7 @@ impl Machine<'_> {
             instances: Vec::new(),
             windows: Vec::new(),
             presumes: false,
-            is_amid_unordered_reads: false,
+            amid: None,
             rewrite: Err(Obstacle::ElementsPerThread),
             leftovers: Leftovers::default(),
         };

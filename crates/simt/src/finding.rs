@@ -51,6 +51,15 @@ pub struct Stop {
     pub span: Span,
 }
 
+/// What no barrier is known to order with all steps of a construct.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Amid {
+    /// A read of one of its arrays, which was taken to find anything.
+    Read(Span),
+    /// What comes after this barrier, which only some inputs lead to.
+    Barrier(Span),
+}
+
 /// A computation the threads of a group do together, proved for every input.
 #[derive(Clone, Debug)]
 pub struct Collective {
@@ -95,9 +104,8 @@ pub struct Collective {
     pub windows: Vec<Extent>,
     /// That is so for inputs for which all threads reach its barriers.
     pub presumes: bool,
-    /// A read of its arrays was taken to find anything, or comes after a barrier that only some inputs lead to: none is
-    /// known to order it with all writes.
-    pub is_amid_unordered_reads: bool,
+    /// What may come meanwhile, as far as the run knows.
+    pub amid: Option<Amid>,
     /// What code in its place has to know, or why there can be none.
     pub rewrite: Result<Rewrite, Obstacle>,
     /// Of a reduction: the partial results that it leaves besides the total.

@@ -69,8 +69,8 @@ pub use difference::Difference;
 pub use equivalence::{NOT_SEEN_TO_DIFFER, Outcome, WaveRun, compare, proved_of_itself};
 pub use evaluate::{Place, Written, contested, ends, evaluate, evaluate_groups};
 pub use finding::{
-    Access, Amount, Analysis, Around, Beside, Cells, Claim, Collective, Divergence, Elements, Extent, Found,
-    Holders, Instance, Iteration, Kind, NamedValue, NotCombined, Obstacle, OutOfBounds, Parts, Point,
+    Access, Amid, Amount, Analysis, Around, Beside, Cells, Claim, Collective, Divergence, Elements, Extent,
+    Found, Holders, Instance, Iteration, Kind, NamedValue, NotCombined, Obstacle, OutOfBounds, Parts, Point,
     Quantity, Race, Rewrite, Shape, Stop, Under, Uninitialised, WaveDependence, WaveEffect, WaveLadder,
     element_text,
 };

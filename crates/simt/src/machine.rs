@@ -244,8 +244,8 @@ pub(crate) struct Machine<'a> {
     pub bounds: Vec<Bound>,
     /// Reads of groupshared arrays of which one met a write that no barrier was seen to order it with.
     pub unordered: BTreeSet<Read>,
-    /// Groupshared memory was touched after a barrier that only some inputs lead to.
-    pub is_ordered_by_chance: bool,
+    /// A barrier that only some inputs lead to, behind which groupshared memory was touched.
+    pub ordered_by_chance: Option<Span>,
     /// It was taken for granted that all threads reach a barrier.
     pub presumed: bool,
     /// Reads that are taken to find anything.
@@ -398,7 +398,7 @@ impl<'a> Machine<'a> {
             ladders: None,
             bounds: Vec::new(),
             unordered: BTreeSet::new(),
-            is_ordered_by_chance: false,
+            ordered_by_chance: None,
             presumed: false,
             finds_anything: None,
             windows: Vec::new(),

@@ -40,7 +40,7 @@ use shaderlint_hlsl::{
     statements,
 };
 
-use crate::finding::{Collective, Extent, Obstacle};
+use crate::finding::{Amid, Collective, Extent, Obstacle};
 use crate::machine::{Machine, Run};
 use crate::memory::Shared;
 use crate::place::{Components, Place, Root, outside};
@@ -505,7 +505,7 @@ impl<'a> Machine<'a> {
         let mut found = self.prober.finish(self.shader, stopped);
         for collective in &mut found {
             collective.presumes |= self.presumed;
-            collective.is_amid_unordered_reads |= self.is_ordered_by_chance;
+            collective.amid = collective.amid.or(self.ordered_by_chance.map(Amid::Barrier));
         }
         if self.windows.is_empty() {
             return found;

@@ -23,11 +23,7 @@ fn found(source: &str) -> (Vec<String>, usize) {
         let instances = found.instances.iter();
         let instances: Vec<String> = instances.map(|i| format!(" {} = {}", i.bound, i.value)).collect();
         let instances = instances.concat();
-        let amid = if found.is_amid_unordered_reads {
-            " amid"
-        } else {
-            ""
-        };
+        let amid = if found.amid.is_some() { " amid" } else { "" };
         format!("{:?} {}{instances}{amid}", found.kind, line(found))
     });
     (told.collect(), analysis.races.len())
