@@ -502,3 +502,31 @@ fn a_form_has_the_barriers_of_its_ladder() {
         assert_eq!(barriers, [expected; 2], "{first} {last}: {forms}");
     }
 }
+
+/// What no barrier is known to order with a construct is named by its line.
+#[test]
+fn what_leaves_a_construct_unordered_is_named() {
+    let of = |body: &str| {
+        let text = format!(
+            "StructuredBuffer<uint> In; RWStructuredBuffer<uint> Out; cbuffer C {{ uint Count; }} groupshared uint g[64];\n\
+             [numthreads(64, 1, 1)] void main(uint t : SV_GroupIndex)\n{{\n{}\n}}\n",
+            body.replace("SYNC", BARRIER)
+        );
+        said(&lint(text.as_bytes()))
+    };
+    let text = of(
+        "g[t] = 7; SYNC\nuint seven = g[63 - t];\nOut[t + 1] = seven;\nuint v = In[t]; g[t] = v;\n\
+                   for (uint d = 32; d > 0; d >>= 1) { SYNC if (t < d) { v += g[t + d]; g[t] = v; } }\nSYNC\n\
+                   if (t == 0) Out[0] = g[0];",
+    );
+    let proved = "though the read on line 5 may come meanwhile: no barrier is known to be between";
+    let reason =
+        "the read on line 5 may come while its elements are stored: no barrier is known to be between";
+    assert!(text.contains(proved) && text.contains(reason), "{text}");
+    let text = of(
+        "g[t] = In[t]; SYNC\nfor (uint d = 32; d > 0; d >>= 1) { if (t < d) g[t] += g[t + d]; SYNC }\n\
+                   Out[t] = g[0];\nif (Count == 0) SYNC\ng[t] = 0;",
+    );
+    let barrier = "not all inputs are known to lead to the barrier on line 7";
+    assert!(text.contains(&format!("though {barrier}")), "{text}");
+}
