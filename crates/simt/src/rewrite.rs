@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{LocalId, Scalar, Span, Stmt, StmtKind, Type};
+use shaderlint_hlsl::{Direction, LocalId, Scalar, Span, Stmt, StmtKind, Type};
 
 use crate::finding::{Elements, Obstacle, Rewrite};
 use crate::machine::Machine;
@@ -24,6 +24,13 @@ impl Machine<'_> {
         let body = function.body.as_deref().unwrap_or_default();
         let outside = self.effects.of_statements_outside(self.shader, body, span);
         let used_outside: BTreeSet<LocalId> = outside.read.union(&outside.written).copied().collect();
+        let after = self.effects.of_statements_after(self.shader, body, span);
+        let is_handed_out = |local: &LocalId| {
+            let mut parameters = function.parameters.iter();
+            parameters.any(|parameter| parameter.local == *local && parameter.direction != Direction::In)
+        };
+        // What nobody reads any more need not be left.
+        let is_read = |local: &LocalId| after.read.contains(local) || after.opaque || is_handed_out(local);
         let mut declared = effects.declared.iter();
         if let Some(local) = declared.find(|local| used_outside.contains(local)) {
             return Err(Obstacle::Declares(*local));
@@ -51,7 +58,8 @@ impl Machine<'_> {
                 } => own == local && component.is_none(),
                 _ => false,
             };
-            if !used_outside.contains(local) || is_result(output) || also.iter().any(is_result) {
+            let is_used = used_outside.contains(local) && is_read(local);
+            if !is_used || is_result(output) || also.iter().any(is_result) {
                 continue;
             }
             let value = self.value_left(*local).ok_or(Obstacle::Leaves(*local))?;

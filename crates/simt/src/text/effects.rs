@@ -156,8 +156,28 @@ pub(crate) struct EffectsCache {
     /// there.
     expressions: FxHashMap<*const Expr, (bool, bool)>,
     uncalled: Option<Rc<Effects>>,
-    /// Statements under this span do not count.
-    outside: Option<Span>,
+    counted: Counted,
+}
+
+/// Which statements count.
+#[derive(Clone, Copy, Default)]
+enum Counted {
+    #[default]
+    All,
+    /// Those that do not lie under this span.
+    Outside(Span),
+    /// Of these, those that do not end before it.
+    After(Span),
+}
+
+impl Counted {
+    fn leaves_out(self, statement: Span) -> bool {
+        let (Counted::Outside(span) | Counted::After(span)) = self else {
+            return false;
+        };
+        let is_within = span.start <= statement.start && statement.end <= span.end;
+        is_within || matches!(self, Counted::After(_)) && statement.end <= span.start
+    }
 }
 
 impl EffectsCache {
@@ -177,12 +197,19 @@ impl EffectsCache {
 
     /// Of those statements, in all blocks, that do not lie under `span`.
     pub fn of_statements_outside(&mut self, shader: &Shader, statements: &[Stmt], span: Span) -> Effects {
-        let mut effects = Effects::default();
-        self.outside = Some(span);
-        for statement in statements {
-            self.statement(shader, statement, &mut effects);
-        }
-        self.outside = None;
+        self.of_counted(shader, statements, Counted::Outside(span))
+    }
+
+    /// Of those that may be executed after the statements under `span`: what stands behind them, and what is around them in
+    /// loops.
+    pub fn of_statements_after(&mut self, shader: &Shader, statements: &[Stmt], span: Span) -> Effects {
+        self.of_counted(shader, statements, Counted::After(span))
+    }
+
+    fn of_counted(&mut self, shader: &Shader, statements: &[Stmt], counted: Counted) -> Effects {
+        let around = std::mem::replace(&mut self.counted, counted);
+        let effects = self.of_statements(shader, statements);
+        self.counted = around;
         effects
     }
 
@@ -216,12 +243,19 @@ impl EffectsCache {
     }
 
     fn statement(&mut self, shader: &Shader, statement: &Stmt, effects: &mut Effects) {
-        if self
-            .outside
-            .is_some_and(|span| span.start <= statement.span.start && statement.span.end <= span.end)
-        {
+        let counted = self.counted;
+        if counted.leaves_out(statement.span) {
             return;
         }
+        // All of another pass comes after.
+        if let (StmtKind::Loop(_), Counted::After(span)) = (&statement.kind, counted) {
+            self.counted = Counted::Outside(span);
+        }
+        self.parts(shader, statement, effects);
+        self.counted = counted;
+    }
+
+    fn parts(&mut self, shader: &Shader, statement: &Stmt, effects: &mut Effects) {
         match &statement.kind {
             StmtKind::Declare { local, init } => {
                 effects.declared.insert(*local);
@@ -466,7 +500,7 @@ impl EffectsCache {
                     .get(function.0 as usize)
                     .and_then(|f| f.body.as_ref())
                 {
-                    Some(body) => self.of_statements(shader, body),
+                    Some(body) => self.of_counted(shader, body, Counted::All),
                     None => Effects {
                         opaque: true,
                         ..Effects::default()
