@@ -103,7 +103,9 @@ pub(crate) fn holds_in_all(
             || definition.body.windows(2).any(|pair| pair == b"##")
     };
     let mut definitions = named.iter().flat_map(|name| unit.definitions(name));
+    let mut own = words(form.as_bytes());
     if depends_on.any(is_given)
+        || own.any(|word| unit.may_be_another_type(shader, word))
         || unit.has_size_from_outside
         || unit.has_file_within_itself
         || unit.has_chosen_include
@@ -133,10 +135,7 @@ pub(crate) fn holds_in_all(
     };
     // What one of these macros is given is compiled as the choice of its definition has it.
     let choosing = unit.choices.iter().filter(|choice| !choice.is_guard);
-    let choosing = choosing.filter_map(|choice| {
-        let file = shader.sources.files.get(choice.file)?;
-        file.text.get(choice.start..choice.end)
-    });
+    let choosing = choosing.map(|choice| unit.text_of(shader, choice));
     let given_to_chosen = unit.given_to_chosen(&choosing.collect::<Vec<_>>());
 
     unit.choices.iter().all(|choice| {
@@ -154,9 +153,7 @@ pub(crate) fn holds_in_all(
                 && (place.start as usize) < choice.end
                 && !holds(place)
         };
-        let file = shader.sources.files.get(choice.file);
-        let text = file.and_then(|file| file.text.get(choice.start..choice.end));
-        let text = text.unwrap_or_default();
+        let text = unit.text_of(shader, choice);
         // What chooses beside the replaced text may change what comes there and how often, what becomes of what it
         // leaves, and the sizes of the group and its waves.
         if declarations.iter().any(is_within) || holders.iter().any(is_within) && has_code(text) {

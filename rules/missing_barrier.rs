@@ -111,7 +111,8 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
     if is_costly {
         return Err(NoBarrier::TooLong);
     }
-    if let Some(why) = Unit::of(shader).may_change(shader, std::iter::once(BARRIER.as_bytes())) {
+    if let Some(why) = Unit::of(shader).may_change(shader, context.entry, std::iter::once(BARRIER.as_bytes()))
+    {
         return Err(NoBarrier::MayChange(why));
     }
     let [of_one_line] = lines else {
@@ -208,8 +209,11 @@ fn fences(context: &Context<'_>, races: &[&Race]) -> Vec<Candidate> {
             Intrinsic::GroupMemoryBarrier => BARRIER,
             _ => "AllMemoryBarrierWithGroupSync",
         };
-        let may_change =
-            Unit::of(context.shader).may_change(context.shader, std::iter::once(instead.as_bytes()));
+        let may_change = Unit::of(context.shader).may_change(
+            context.shader,
+            context.entry,
+            std::iter::once(instead.as_bytes()),
+        );
         may_change.is_none().then(|| Candidate {
             edit: Edit {
                 at: At::Over(at),

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shaderlint_hlsl::{
-    Definition, Definitions, Directive, FileId, Intrinsic, Reach, Shader, Span, Storage, directives,
-    include_guard, is_type_name, without_cpp,
+    Definition, Definitions, Directive, FileId, FunctionId, Intrinsic, Reach, Shader, Span, Storage,
+    directives, include_guard, is_type_name, without_dead_arms,
 };
 use shaderlint_linter::NoFix;
 
@@ -21,6 +21,8 @@ pub(crate) struct Unit {
     /// Names that are defined from outside.
     given: FxHashSet<Box<[u8]>>,
     pub choices: Vec<Choice>,
+    /// Files without arms that no build reads, by number, where they have some.
+    living: FxHashMap<usize, Vec<u8>>,
     /// Hashes of the words of all files.
     of_files: FxHashSet<u64>,
     /// By its hash: where one of the words of the expanded text stands.
@@ -117,11 +119,12 @@ impl Unit {
     pub fn of(shader: &Shader) -> Arc<Unit> {
         shader.once(|shader| {
             let files = shader.sources.files.iter().map(|file| &*file.text);
-            let texts = without_cpp(files, &shader.given);
+            let texts = without_dead_arms(files, &shader.given);
             let mut unit = Unit {
                 definitions: Definitions::of(&shader.sources, &shader.given),
                 given: (shader.given.iter().map(|(name, _)| name.as_bytes().into())).collect(),
                 choices: choices(&texts),
+                living: FxHashMap::default(),
                 of_files: FxHashSet::default(),
                 expanded: FxHashMap::default(),
                 types: FxHashSet::default(),
@@ -132,6 +135,11 @@ impl Unit {
                 has_chosen_include: false,
                 has_hook: false,
             };
+            let changed = texts.iter().enumerate().filter_map(|(file, text)| match text {
+                Cow::Owned(text) => Some((file, text.clone())),
+                Cow::Borrowed(_) => None,
+            });
+            unit.living.extend(changed);
             unit.has_hook = unit.has_hook(shader);
             unit.has_chosen_include = texts.iter().any(|text| {
                 let mut includes = directives(text).into_iter();
@@ -256,13 +264,13 @@ impl Unit {
     /// What declares a name has it where the language's own use does not: an intrinsic's name without a call, behind a
     /// type or a dot; a type's name as that of a struct, of an enumerator, or behind another type. So it is enough to look
     /// at what stands around each occurrence. Some uses look the same, which costs a fix, never a wrong one.
-    fn other_meaning(&self, shader: &Shader, name: &[u8]) -> Option<Meaning> {
+    fn other_meanings(&self, shader: &Shader, name: &[u8]) -> Vec<Meaning> {
+        let mut found = Vec::new();
         if self.given.contains(name) {
-            return Some(Meaning::Given);
+            found.push(Meaning::Given);
         }
-        if let Some(place) = self.definitions.named(name).iter().find_map(|one| one.place) {
-            return Some(Meaning::At(place.0, Some(place.1)));
-        }
+        let places = self.definitions.named(name).iter().filter_map(|one| one.place);
+        found.extend(places.map(|(file, at)| Meaning::At(file, Some(at))));
         let intrinsic = std::str::from_utf8(name).ok().and_then(Intrinsic::from_name);
         // No macro is given a wave intrinsic as an operator.
         let is_of_waves = name.starts_with(b"Wave");
@@ -272,7 +280,7 @@ impl Unit {
             },
             Some(_) => may_be_a_function,
             None if is_type_name(name) => may_be_a_type,
-            None => return None,
+            None => return found,
         };
         // What is another name for it declares it only where that is declared.
         let declares = |found: &Occurrence| match alias(found.before, found.behind) {
@@ -285,17 +293,48 @@ impl Unit {
             }),
             None => is_redeclared(found.before, found.behind),
         };
-        if let Some(found) = self.occurrences(name).find(declares) {
+        found.extend(self.occurrences(name).filter(declares).map(|found| {
             // Where a token goes on in another line, places have moved.
             let length = shader.sources.get(found.file).map(|file| file.text.len());
             let is_exact = length == Some(found.before.len() + name.len() + found.behind.len());
             let place = u32::try_from(found.before.len()).ok();
-            return Some(Meaning::At(found.file, place.filter(|_| is_exact)));
-        }
+            Meaning::At(found.file, place.filter(|_| is_exact))
+        }));
         if intrinsic.is_some() && self.may_be_pasted(name) {
-            return Some(Meaning::Pasted);
+            found.push(Meaning::Pasted);
         }
-        self.declares(shader, name).then_some(Meaning::Unknown)
+        if found.is_empty() && self.declares(shader, name) {
+            found.push(Meaning::Unknown);
+        }
+        found
+    }
+
+    /// Whether a type's name has another meaning in builds alone that choose otherwise: what gives it stands where an `#if`
+    /// chooses, and in this build the function has the name as the language's own.
+    fn is_of_other_builds(
+        &self,
+        shader: &Shader,
+        function: FunctionId,
+        name: &[u8],
+        meaning: &Meaning,
+    ) -> bool {
+        let Meaning::At(file, Some(place)) = meaning else {
+            return false;
+        };
+        let mut choices = self.choices.iter().filter(|choice| !choice.is_guard);
+        let is_chosen = choices.any(|choice| {
+            choice.file == file.0 as usize && (choice.start..choice.end).contains(&(*place as usize))
+        });
+        let function = shader.functions.get(function.0 as usize);
+        let stands_there = || {
+            function.is_some_and(|function| words(function.span.slice(&shader.text)).any(|word| word == name))
+        };
+        is_chosen && is_type_name(name) && !self.is_declared(shader, name) && stands_there()
+    }
+
+    /// Whether a word is a type's name to which some build may give another meaning.
+    pub fn may_be_another_type(&self, shader: &Shader, name: &[u8]) -> bool {
+        is_type_name(name) && !self.other_meanings(shader, name).is_empty()
     }
 
     /// Where a word stands in the files.
@@ -335,15 +374,21 @@ impl Unit {
         ends.last() == Some(&word.len())
     }
 
-    /// Why words of a fix may be something else where they stand: macros, of files or from outside, or HLSL's own names
-    /// that the unit declares anew. What names its line, or counts, is another number behind a fix.
+    /// Why words of a fix in `function` may be something else where they stand: macros, of files or from outside, or HLSL's
+    /// own names that the unit declares anew. What names its line, or counts, is another number behind a fix. Types' names
+    /// that other builds alone declare anew are left to [`Unit::may_be_another_type`].
     pub fn may_change<'w>(
         &self,
         shader: &Shader,
+        function: FunctionId,
         mut words: impl Iterator<Item = &'w [u8]>,
     ) -> Option<NoFix> {
-        if let Some((word, meaning)) = words.find_map(|word| Some((word, self.other_meaning(shader, word)?)))
-        {
+        let of_word = |word| {
+            let meanings = self.other_meanings(shader, word).into_iter();
+            let mut own = meanings.filter(|one| !self.is_of_other_builds(shader, function, word, one));
+            Some((word, own.next()?))
+        };
+        if let Some((word, meaning)) = words.find_map(of_word) {
             let word = String::from_utf8_lossy(word);
             let what = meaning.in_words(shader);
             let text = format!("the fix says `{word}`, a name that {what} may give another meaning");
@@ -426,6 +471,14 @@ impl Unit {
         given
     }
 
+    /// The text of a choice, without what no build reads.
+    pub fn text_of<'u>(&'u self, shader: &'u Shader, choice: &Choice) -> &'u [u8] {
+        let file = shader.sources.files.get(choice.file).map(|file| &*file.text);
+        let text = self.living.get(&choice.file).map(Vec::as_slice).or(file);
+        text.and_then(|text| text.get(choice.start..choice.end))
+            .unwrap_or_default()
+    }
+
     /// What a text may expand to, be it compiled or not.
     pub fn reach(&self, text: &[u8]) -> Reach<'_> {
         self.definitions.reach(text)
@@ -455,8 +508,12 @@ impl Unit {
 
     /// Whether a macro has this name, or a function, a type, an enumerator, or a variable that the host does not set.
     pub fn declares(&self, shader: &Shader, name: &[u8]) -> bool {
-        self.is_macro(name)
-            || self.types.contains(name)
+        self.is_macro(name) || self.is_declared(shader, name)
+    }
+
+    /// The same without macros.
+    fn is_declared(&self, shader: &Shader, name: &[u8]) -> bool {
+        self.types.contains(name)
             || self.declared(shader, name).any(|declared| declared.is_whole_name)
             || shader.declaring(name).is_none_or(|items| {
                 items

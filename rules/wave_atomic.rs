@@ -79,7 +79,7 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
     let name = |wanted: &str| free_name(shader, claim, wanted);
     let has_block = parts.is_alone && begins_its_line(shader, parts.statement);
     let block = form(parts, &written, has_block, &name);
-    if let Some(why) = may_change(shader, parts, &name) {
+    if let Some(why) = may_change(shader, claim, parts, &name) {
         return Err(why);
     }
     let safety = if configuration::holds_in_all(
@@ -340,7 +340,7 @@ fn is_declared(shader: &Shader, claim: &Claim, name: &str) -> bool {
 }
 
 /// Why the file's text of the form may not be what was proved, which is expanded text: a word that the form adds is a macro.
-fn may_change(shader: &Shader, parts: &Parts, name: &dyn Fn(&str) -> String) -> Option<NoFix> {
+fn may_change(shader: &Shader, claim: &Claim, parts: &Parts, name: &dyn Fn(&str) -> String) -> Option<NoFix> {
     let nothing = |span: Option<Span>| span.map(|_| String::new());
     let own = Texts {
         object: nothing(parts.object),
@@ -350,5 +350,5 @@ fn may_change(shader: &Shader, parts: &Parts, name: &dyn Fn(&str) -> String) -> 
     };
     let unit = Unit::of(shader);
     let form = form(parts, &own, true, name);
-    unit.may_change(shader, words(form.as_bytes()))
+    unit.may_change(shader, claim.function, words(form.as_bytes()))
 }

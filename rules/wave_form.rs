@@ -5,7 +5,7 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
-use shaderlint_hlsl::{ExprKind, GlobalId, Local, LocalId, Scalar, Shader, Type, expressions};
+use shaderlint_hlsl::{ExprKind, FunctionId, GlobalId, Local, LocalId, Scalar, Shader, Type, expressions};
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
     Amid, Collective, Elements, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Obstacle, Operator, Outcome,
@@ -336,7 +336,7 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
         .totals
         .as_ref()
         .map_or(0, |totals| totals.length.1 * words(found));
-    if let Some(why) = may_change(shader, &form) {
+    if let Some(why) = may_change(shader, found.function, &form) {
         return Err(Refusal::NotProved(why));
     }
     if own > 0 {
@@ -516,7 +516,7 @@ fn proof(runs: &[WaveRun], maps: &[LaneMap]) -> String {
 /// Why the file's text of the form may not be what was proved. The proof is about expanded text, but the file's is expanded
 /// once more: a macro with the name of anything the form spells (a fallback for `WavePrefixSum`, say) would change it.
 /// Names declared in a namespace would have to be qualified, which the form does not do.
-fn may_change(shader: &Shader, form: &WaveForm) -> Option<NoFix> {
+fn may_change(shader: &Shader, function: FunctionId, form: &WaveForm) -> Option<NoFix> {
     let unit = Unit::of(shader);
     if unit.is_expanded(shader, b"namespace") {
         let text = "no form is written for files with namespaces";
@@ -525,7 +525,7 @@ fn may_change(shader: &Shader, form: &WaveForm) -> Option<NoFix> {
     let block = form.expanded.as_ref().unwrap_or(&form.block);
     let declaration = form.totals.as_ref().map(|totals| &totals.declaration);
     let mut texts = std::iter::once(block).chain(declaration);
-    texts.find_map(|text| unit.may_change(shader, words(text.as_bytes())))
+    texts.find_map(|text| unit.may_change(shader, function, words(text.as_bytes())))
 }
 
 /// The name of an array of single elements of the collective's type.

@@ -247,9 +247,9 @@ fn what_a_definition_may_change_is_not_safe() {
     }
 }
 
-/// What only C++ compilers read gives no name another meaning: `uint` in a header that an engine shares with its shaders.
+/// What no build of shaders reads gives no name another meaning: `uint` in a header that an engine shares with its shaders.
 #[test]
-fn what_is_for_cpp_alone_is_not_in_the_way() {
+fn what_no_build_reads_is_not_in_the_way() {
     let sum = "InterlockedAdd(g_Sum, Src[gi]);";
     let types = "using uint = uint32_t;\n#define WaveIsFirstLane() true";
     for arms in [
@@ -257,18 +257,41 @@ fn what_is_for_cpp_alone_is_not_in_the_way() {
         format!("#if defined(__cplusplus)\n{types}\n#else\n#define IN_HLSL\n#endif"),
         format!("#ifndef __cplusplus\n#define IN_HLSL\n#else // C++\n{types}\n#endif"),
         format!("#if !defined __cplusplus\n#else\n#if WIDE\n{types}\n#endif\n#endif"),
+        format!("#ifndef __cplusplus\n#define IN_HLSL\n#elif WIDE\n{types}\n#endif"),
+        format!("#ifdef WIDE\n#define W 1\n#elif defined(__cplusplus)\n{types}\n#else\n#define W 2\n#endif"),
+        format!("#ifdef WIDE\n#elif !defined(__cplusplus)\n#define W 2\n#else\n{types}\n#endif"),
+        format!("#if defined(__cplusplus) && !defined(WIDE)\n{types}\n#elif WIDE\n#define W 2\n#endif"),
+        format!("#if 0\n{types}\n#endif"),
+        format!("#if 1\n#define W 2\n#else\n{types}\n#endif"),
     ] {
         assert_eq!(safety(&arms, sum), [Some(Safety::Safe)], "{arms}");
     }
-    // Where a build of shaders may read it, it is.
+    // Where a build of shaders may read it, it is. A macro that stands for a type alone makes the fix unsafe, where the
+    // kernel has the type as HLSL's own.
     for arms in [
-        format!("#ifndef __cplusplus\n#define IN_HLSL\n#elif WIDE\n{types}\n#endif"),
+        format!("#ifndef __cplusplus\n#if WIDE\n{types}\n#endif\n#endif"),
+        format!("#if WIDE\n{types}\n#elif defined(__cplusplus)\n#endif"),
+        format!("#if defined(__cplusplus)\n#elif WIDE\n{types}\n#endif"),
+        format!("#if 2 > (1 && 0 && 1)\n{types}\n#endif"),
+        format!("#if ONE\n{types}\n#endif"),
         format!("#if defined(__cplusplus) || defined(WIDE)\n{types}\n#endif"),
         format!("#if WIDE\n#define __cplusplus 1\n#endif\n#ifdef __cplusplus\n{types}\n#endif"),
         format!("#ifdef __cplusplus\n#else\n#if WIDE\n{types}\n#endif\n#endif"),
     ] {
         assert_eq!(safety(&arms, sum), [None], "{arms}");
     }
+    let is_unsafe = [Some(Safety::Unsafe)];
+    assert_eq!(safety("#if WIDE\n#define uint UINT\n#endif", sum), is_unsafe);
+    assert_eq!(
+        safety("#if WIDE\n#else\ntypedef min16uint uint;\n#endif", sum),
+        [None]
+    );
+    assert_eq!(safety("#if WIDE\n#else\n#define uint int\n#endif", sum), [None]);
+    assert_eq!(
+        safety("#if WIDE\n#define uint UINT\n#endif\n#ifdef uint\n#endif", sum),
+        is_unsafe
+    );
+    assert_eq!(safety("#define uint int", sum), [None]);
     // A macro of the arm that is left is one of all builds.
     let step = "#ifdef __cplusplus\n#define STEP 7\n#else\n#define STEP 2\n#endif";
     let claim = "InterlockedAdd(g_Sum, STEP);";
@@ -295,10 +318,10 @@ fn a_name_with_another_meaning_is_told_with_its_place() {
         format!("no automatic fix: the fix says `uint`, a name that line {line} may give another meaning")
     };
     assert_eq!(
-        reason("/* a\nb */ #if WIDE\n#define LONG \\\n  1\nusing uint = min16uint;\n#endif"),
-        of(line + 4)
+        reason("/* a\nb */ #if WIDE\n#define LONG \\\n  1\n#endif\nusing uint = min16uint;"),
+        of(line + 5)
     );
-    assert_eq!(reason("\n#if WIDE\n#define uint int\n#endif"), of(line + 2));
+    assert_eq!(reason("\n#if 1\n#define uint int\n#endif"), of(line + 2));
 }
 
 #[test]

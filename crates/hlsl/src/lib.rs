@@ -29,7 +29,7 @@ pub use memo::Memo;
 pub use preprocess::{
     Branch, Definition, Definitions, Directive, Inactive, KernelVariant, KeywordSet, Origins, Preprocessed,
     Reach, Taken, decode, directives, include_guard, keyword_sets, may_spell, predefined, preprocess,
-    unity_defines, without_cpp,
+    unity_defines, without_dead_arms,
 };
 pub use print::outline;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};

@@ -10,6 +10,7 @@
 
 mod call;
 mod condition;
+mod dead;
 mod directive;
 mod expand;
 mod lex;
@@ -26,10 +27,9 @@ use crate::language::Version;
 use crate::span::{FileSpan, Problem, Sources};
 use crate::{Includes, MatrixOrder};
 
+pub use dead::without_dead_arms;
 pub use origins::Origins;
-pub use outline::{
-    Definition, Definitions, Directive, Reach, directives, include_guard, may_spell, without_cpp,
-};
+pub use outline::{Definition, Definitions, Directive, Reach, directives, include_guard, may_spell};
 pub(crate) use predefined::is_predefined;
 pub use predefined::predefined;
 pub use text::decode;

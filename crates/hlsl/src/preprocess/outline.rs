@@ -3,12 +3,11 @@
 //! A build with other definitions compiles the text that this one leaves out, with the macros of arms that this one
 //! leaves out. What a region holds is therefore not its words but what they may expand to: [`Definitions::reach`].
 
-use std::borrow::Cow;
 use std::sync::Arc;
 
-use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::dead::without_dead_arms;
 use super::directive;
 use super::lex;
 use super::text::SourceText;
@@ -84,109 +83,6 @@ pub fn include_guard<'d>(text: &[u8], lines: &'d [Directive]) -> Option<&'d [u8]
     });
     let ends_last = ends.next().is_some_and(|end| end.start == last.start);
     (is_one && ends_last).then(|| first.argument.trim_ascii())
-}
-
-/// The macro that C++ compilers define, and no compiler of HLSL: in DXC `InitializeStandardPredefinedMacros` returns before
-/// it where the language is HLSL; FXC and Slang take it for a name like others.
-pub(super) const CPP: &[u8] = b"__cplusplus";
-
-/// Texts of a unit's files without what C++ compilers read, of the same lengths: what stands between `#ifdef __cplusplus` and
-/// its `#else` or `#endif` is blank, and these lines are. What is in the other arm stands there under no condition then, as
-/// for any build. A unit that defines the macro itself is left as it is, and so are conditions that ask for more.
-pub fn without_cpp<'t>(
-    texts: impl Iterator<Item = &'t [u8]>,
-    given: &[(String, String)],
-) -> Vec<Cow<'t, [u8]>> {
-    let is_cpp = |name: &[u8]| name == CPP;
-    let mut is_defined = given.iter().any(|(name, _)| is_cpp(name.as_bytes()));
-    let texts = texts.map(|text| {
-        let lines = if memmem::find(text, CPP).is_some() {
-            directives(text)
-        } else {
-            Vec::new()
-        };
-        let mut defining = lines.iter().filter(|line| line.keyword == b"define");
-        is_defined |= defining.any(|line| words(&line.argument).next().is_some_and(is_cpp));
-        (text, lines)
-    });
-    let texts: Vec<(&[u8], Vec<Directive>)> = texts.collect();
-    let blanked = texts.into_iter().map(|(text, lines)| {
-        if is_defined || lines.is_empty() {
-            return Cow::Borrowed(text);
-        }
-        let mut kept = text.to_vec();
-        for (start, end) in of_cpp(&lines) {
-            let part = kept.get_mut(start as usize..end as usize).unwrap_or_default();
-            part.iter_mut()
-                .filter(|byte| !matches!(byte, b'\n' | b'\r'))
-                .for_each(|byte| *byte = b' ');
-        }
-        Cow::Owned(kept)
-    });
-    blanked.collect()
-}
-
-/// What to leave out of a file with these directives.
-fn of_cpp(lines: &[Directive]) -> Vec<(u32, u32)> {
-    /// An `#if` that is open: whether it holds for C++ alone, or for all but C++, and the line of its last arm.
-    struct Open<'d> {
-        holds_in_cpp: Option<bool>,
-        lines: Vec<&'d Directive>,
-    }
-    let mut open: Vec<Open<'_>> = Vec::new();
-    let mut parts = Vec::new();
-    for line in lines {
-        match &line.keyword[..] {
-            b"if" | b"ifdef" | b"ifndef" => open.push(Open {
-                holds_in_cpp: asks_for_cpp(line),
-                lines: vec![line],
-            }),
-            keyword if keyword.starts_with(b"el") => {
-                if let Some(last) = open.last_mut() {
-                    last.lines.push(line);
-                }
-            }
-            b"endif" => {
-                let Some(Open {
-                    holds_in_cpp: Some(holds_in_cpp),
-                    lines: of_arms,
-                }) = open.pop()
-                else {
-                    continue;
-                };
-                let (left_out, others) = match of_arms[..] {
-                    [first] if holds_in_cpp => (Some((first, line)), Vec::new()),
-                    [first] => (None, vec![first, line]),
-                    [first, other] if other.keyword == b"else" && holds_in_cpp => {
-                        (Some((first, other)), vec![line])
-                    }
-                    [first, other] if other.keyword == b"else" => (Some((other, line)), vec![first]),
-                    _ => continue,
-                };
-                parts.extend(left_out.map(|(from, to)| (from.start, to.end)));
-                parts.extend(others.into_iter().map(|line| (line.start, line.end)));
-            }
-            _ => {}
-        }
-    }
-    parts
-}
-
-/// Whether a condition is met by C++ compilers and no others (`true`), or by all others and not by these.
-fn asks_for_cpp(line: &Directive) -> Option<bool> {
-    let asked: Vec<u8> = line
-        .argument
-        .iter()
-        .copied()
-        .filter(|byte| !byte.is_ascii_whitespace())
-        .collect();
-    match (&line.keyword[..], &asked[..]) {
-        (b"ifdef", CPP) | (b"if", CPP | b"defined(__cplusplus)" | b"defined__cplusplus") => Some(true),
-        (b"ifndef", CPP) | (b"if", b"!defined(__cplusplus)" | b"!defined__cplusplus" | b"!__cplusplus") => {
-            Some(false)
-        }
-        _ => None,
-    }
 }
 
 /// A definition of a macro.
@@ -279,7 +175,7 @@ impl Definitions {
         for (name, value) in given {
             definitions.note(format!("{name} {value}").as_bytes(), None);
         }
-        let texts = without_cpp(sources.files.iter().map(|file| &*file.text), given);
+        let texts = without_dead_arms(sources.files.iter().map(|file| &*file.text), given);
         for (id, text) in (0..).map(FileId).zip(&texts) {
             for directive in directives(text) {
                 if directive.keyword == b"define" {

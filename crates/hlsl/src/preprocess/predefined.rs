@@ -1,6 +1,6 @@
 //! What the compiler defines by itself.
 
-use super::outline::CPP;
+use super::dead::CPP;
 use crate::language::Version;
 
 /// What DXC defines for a compute shader of shader model `major`.`minor` in a version of the language, which is its default

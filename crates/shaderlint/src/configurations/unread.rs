@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use shaderlint_hlsl::{Definition, Directive, Version, directives, include_guard, without_cpp};
+use shaderlint_hlsl::{Definition, Directive, Version, directives, include_guard, without_dead_arms};
 
 use super::Configuration;
 use crate::scan::{is_part, times_named};
@@ -39,7 +39,7 @@ pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -
         files.insert(&file.path, &file.text);
     }
     let given: Vec<(String, String)> = read.iter().flat_map(|one| one.unit.given.clone()).collect();
-    let texts = without_cpp(files.values().copied(), &given);
+    let texts = without_dead_arms(files.values().copied(), &given);
     let asked = Asked::of(texts.iter().map(|text| &**text));
     let defined: Vec<BTreeSet<&str>> = read
         .iter()
