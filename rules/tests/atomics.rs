@@ -346,3 +346,35 @@ fn no_fix_where_the_threads_race_or_there_are_no_waves() {
         assert!(findings.iter().all(|finding| finding.fix.is_some()));
     }
 }
+
+/// A `break` of a `switch` leaves nothing but the `switch`, whatever condition of the loop's pass that stands in.
+#[test]
+fn threads_are_counted_by_the_passes_they_come_to() {
+    let counted = |body: &str| {
+        let text = format!(
+            "StructuredBuffer<uint> L; RWStructuredBuffer<uint> n0; RWStructuredBuffer<uint> Out;\n[numthreads(256, 1, 1)]\n\
+             void main(uint gi : SV_GroupIndex)\n{{\nfor (uint i = gi; i < 128; i += 256)\n{{\nif (L[i] > 0)\n{{\n{body}\n}}\n}}\n}}\n"
+        );
+        let findings = lint(text.as_bytes());
+        findings
+            .into_iter()
+            .map(|finding| finding.message)
+            .collect::<Vec<String>>()
+    };
+    let claim = "uint s; InterlockedAdd(n0[0], 1, s); Out[s] = gi;";
+    let claimed = "up to 128 threads claim slots from n0[0] one by one";
+    let set = |cell: u32| format!("InterlockedOr(n0[{cell}], 1u << (i & 31));");
+    let cases = format!(
+        "switch (i / 32)\n{{\ncase 0: {} break;\ncase 1: {} break;\n}}",
+        set(1),
+        set(2)
+    );
+    let of_case = |cell: u32| format!("up to 32 threads set bits of n0[{cell}] one by one");
+    assert_eq!(
+        counted(&format!("{claim}\n{cases}")),
+        [claimed.to_owned(), of_case(1), of_case(2)]
+    );
+    // A loop whose passes are not counted: those that its first test keeps out come to none.
+    let left = format!("if (L[gi] > 1) break; {}", set(1));
+    assert_eq!(counted(&left), ["up to 128 threads set bits of n0[1] one by one"]);
+}

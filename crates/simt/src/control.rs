@@ -156,6 +156,7 @@ impl<'a> Machine<'a> {
             breaks: Mask::EMPTY,
             continues: Mask::EMPTY,
             guard: self.state.guard.clone(),
+            pass_guard: self.state.guard.clone(),
             number: 0,
             variable,
             is_any_pass: false,
@@ -404,9 +405,10 @@ impl<'a> Machine<'a> {
             span: None,
             breaks: Mask::EMPTY,
             continues: Mask::EMPTY,
-            guard: outer
+            guard: guard.clone(),
+            pass_guard: outer
                 .as_ref()
-                .map_or_else(|| self.state.guard.clone(), |outer| outer.guard.clone()),
+                .map_or_else(|| guard.clone(), |outer| outer.pass_guard.clone()),
             number: outer.as_ref().map_or(0, |outer| outer.number),
             variable: outer.as_ref().and_then(|outer| outer.variable),
             is_any_pass: false,

@@ -153,6 +153,8 @@ pub(crate) struct LoopState {
     pub continues: Mask,
     /// The guard at its entry: leaving it under another one cannot be followed.
     pub guard: Column,
+    /// The same of the loop that a `continue` goes on with: of a `switch` that around it.
+    pub pass_guard: Column,
     pub number: u32,
     pub variable: Option<LocalId>,
     /// Of many passes this one stands for any: who leaves it takes no further part.

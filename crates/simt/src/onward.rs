@@ -5,7 +5,7 @@
 //! left out may have written anything to what it names, and what it wrote may tell one thread from the others: nothing is
 //! shown by it.
 
-use shaderlint_hlsl::{BinaryOp, Case, LocalId, Loop, Scalar, Span, Stmt, StmtKind};
+use shaderlint_hlsl::{BinaryOp, Case, Expr, ExprKind, LocalId, Loop, Scalar, Span, Stmt, StmtKind, Storage};
 
 use crate::claim::Sites;
 use crate::machine::{Halt, LoopState, Machine, Run};
@@ -46,6 +46,7 @@ impl<'a> Machine<'a> {
             return untold;
         }
         let before = self.state.clone();
+        self.state.active = self.state.active.without(self.never_enter(l, begun));
         self.forget(&effects, |machine, local| {
             // What becomes of a `static` variable is not looked at.
             let held = local.and_then(|local| held.get(&local));
@@ -77,6 +78,28 @@ impl<'a> Machine<'a> {
             self.miss_claims(&effects);
         }
         untold
+    }
+
+    /// The threads that a loop's first test keeps out of all its passes: as far as what it tests is variables, which are what
+    /// they were when it began, and what never changes.
+    fn never_enter(&mut self, l: &'a Loop, begun: &[Vec<Column>]) -> Mask {
+        let globals = &self.shader.globals;
+        let is_settled = |part: &Expr| match &part.kind {
+            ExprKind::Local(_) | ExprKind::Literal(_) | ExprKind::Field(..) | ExprKind::Swizzle(..) => true,
+            ExprKind::Unary(..) | ExprKind::Binary(..) | ExprKind::Cast(_) => true,
+            ExprKind::Global(global) => globals
+                .get(global.0 as usize)
+                .is_some_and(|global| matches!(global.storage, Storage::Uniform | Storage::Const)),
+            _ => false,
+        };
+        let tested = l.condition.as_ref().filter(|_| l.tests_first);
+        let Some(condition) = tested.filter(|condition| condition.descendants().all(is_settled)) else {
+            return Mask::EMPTY;
+        };
+        let now = std::mem::replace(&mut self.state.frame.locals, begun.to_vec());
+        let value = self.condition(condition);
+        self.state.frame.locals = now;
+        value.map_or(Mask::EMPTY, |value| self.split(&value).1)
     }
 
     /// Whether what these statements read was made from the number that an atomic found.
@@ -246,6 +269,7 @@ impl LoopState {
             span: None,
             breaks: Mask::EMPTY,
             continues: Mask::EMPTY,
+            pass_guard: guard.clone(),
             guard,
             number: 0,
             variable: None,

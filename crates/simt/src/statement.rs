@@ -141,13 +141,19 @@ impl<'a> Machine<'a> {
             self.state.active = Mask::EMPTY;
             return Ok(());
         }
+        let is_break = matches!(statement.kind, StmtKind::Break);
+        let entered = if is_break {
+            &innermost.guard
+        } else {
+            &innermost.pass_guard
+        };
         if !active
             .threads()
-            .all(|thread| guard.at(thread) == innermost.guard.at(thread))
+            .all(|thread| guard.at(thread) == entered.at(thread))
         {
             return Err(Halt::LeaveLoop);
         }
-        if matches!(statement.kind, StmtKind::Break) {
+        if is_break {
             innermost.breaks = innermost.breaks.or(active);
         } else {
             innermost.continues = innermost.continues.or(active);
