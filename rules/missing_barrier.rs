@@ -265,7 +265,13 @@ fn places(context: &Context<'_>, races: &[&Race], which: &str) -> Vec<Candidate>
         places.retain(|(place, _)| {
             !(is_one_run && place.start <= race.first.span.start && race.first.span.end <= place.end)
         });
-        places.retain(|(place, _)| leaves_function(function).all(|other| other.span.start >= place.start));
+        // Where threads may have left, a barrier is as good as those behind it.
+        let body = function.body.as_deref().unwrap_or_default();
+        places.retain(|(place, _)| {
+            let is_behind = |other: &Stmt| other.span.start > place.start;
+            leaves_function(function).all(is_behind)
+                || statements(body).any(|other| is_barrier(other) && is_behind(other))
+        });
         all.extend(places.into_iter().rev().map(|(at, is_passed_by_all)| Candidate {
             edit: Edit {
                 at: At::Before(at),

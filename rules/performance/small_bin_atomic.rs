@@ -1,7 +1,7 @@
 //! `small-bin-atomic`: the threads of a wave add to a few cells between them.
 
 use shaderlint_linter::{Category, Context, Finding, Rule, ShaderModel};
-use shaderlint_simt::{Cells, Claim};
+use shaderlint_simt::{Cells, Claim, Found};
 
 use crate::{claim, wave_bins};
 
@@ -33,13 +33,21 @@ fn advice(context: &Context<'_>, few: &Claim, bins: u32) -> String {
             "help: one atomic for each cell that occurs in a wave (shader model {model}):\n    {indented}"
         );
     }
+    // What the atomic returns goes to each lane by its place among those of its cell.
+    let handed_out = |prefix: &str| match few.found {
+        Found::Unused => String::new(),
+        _ => format!(", and {prefix} gives each lane its part of what that returns"),
+    };
     if context.shader_model >= ShaderModel::MULTI_PREFIX {
-        "WaveMatch finds the lanes of a wave with the same cell; one of them can make a single atomic for all"
-            .to_owned()
+        format!(
+            "WaveMatch finds the lanes of a wave with the same cell; one of them can make a single atomic for all{}",
+            handed_out("WaveMultiPrefixSum")
+        )
     } else {
         format!(
-            "a loop over the {bins} cells with WaveActiveCountBits (or WaveActiveSum) needs one atomic a cell and wave; \
-             from shader model 6.5 on WaveMatch finds the lanes with the same cell"
+            "a loop over the {bins} cells with WaveActiveCountBits (or WaveActiveSum) needs one atomic a cell and wave{}; \
+             from shader model 6.5 on WaveMatch finds the lanes with the same cell",
+            handed_out("WavePrefixSum")
         )
     }
 }

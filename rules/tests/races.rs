@@ -86,6 +86,20 @@ fn it_goes_where_every_thread_passes() {
     );
 }
 
+/// All of a group leave together, or none: as the author's own barrier behind takes for granted.
+#[test]
+fn it_goes_where_all_threads_may_have_left() {
+    let of = |leave: &str, place: &str| {
+        format!(
+            "g[gi] = Src[gi]; if (n == 1) return; {BARRIER} if ((gi & 1) == 0) {{ g[gi] += g[gi + 1]; }} {leave} \
+             {place} if ((gi & 3) == 0) {{ g[gi] += g[gi + 2]; }} if (n == 3) return; {BARRIER} if (gi == 0) Out[0] = g[0] + g[4];"
+        )
+    };
+    check("", &of("if (n == 2) return;", "/**/"));
+    // Some leave.
+    check("", &of("if (gi > 60) return;", ""));
+}
+
 /// Of numbers that the host sets a few are tried: of a condition on them it is not known whether all threads meet it.
 #[test]
 fn it_goes_where_others_wait_if_only_some_numbers_are_tried() {
@@ -288,7 +302,7 @@ fn a_barrier_that_ends_one_of_them_is_offered() {
 #[test]
 fn a_memory_barrier_is_no_barrier() {
     let noted = |body: &str| said(&kernel("", body)).concat();
-    let of_group = "the GroupMemoryBarrier() on line 8 orders memory but does not make threads wait\n";
+    let of_group = "the GroupMemoryBarrier() on line 8 orders memory but does not make threads wait";
     let said = noted("g[gi] = Src[gi];\nGroupMemoryBarrier();\nOut[gi] = g[63 - gi];");
     assert!(
         said.contains(of_group) && said.contains("with no barrier between them"),

@@ -102,10 +102,18 @@ fn check_analyses(
     }
     let entries: Vec<FunctionId> = analyses.iter().map(|(entry, _)| *entry).collect();
     keep_fixes_all_entries_agree_on(shader, &entries, &mut raw);
-    for (rule, finding) in raw {
-        let Some(diagnostic) = place::diagnostic(shader, rule, settings, finding) else {
+    let is_of_fxc = settings.shader_model.is_none() && ShaderModel::is_of_fxc_in_unity(shader);
+    for (rule, mut finding) in raw {
+        let needs_dxc = is_of_fxc && rule.category == Category::Perf;
+        if needs_dxc {
+            ask_for_dxc(&mut finding);
+        }
+        let Some(mut diagnostic) = place::diagnostic(shader, rule, settings, finding) else {
             continue;
         };
+        if needs_dxc && diagnostic.level == rule.category.level() {
+            diagnostic.level = diagnostic.level.min(Level::Info);
+        }
         if diagnostic.level == Level::Off {
             continue;
         }
@@ -132,6 +140,17 @@ fn check_analyses(
         .sort_by_key(|diagnostic| (diagnostic.primary.place.file, diagnostic.primary.place.start));
     report.used = used(shader, analyses, rules, settings, &suppressions);
     report
+}
+
+/// Says of a file that Unity compiles by FXC what it takes to have wave intrinsics there. No fix brings them in before.
+fn ask_for_dxc(finding: &mut Finding) {
+    let text =
+        "Unity compiles this file by FXC, which has no wave intrinsics: `#pragma use_dxc` asks for DXC";
+    if finding.fix.take().is_some() {
+        finding.no_fix = Some(NoFix::new("needs-dxc", text));
+    } else {
+        finding.notes.push(text.to_owned());
+    }
 }
 
 /// Where comments name rules that find something there. A comment for what is found only under a later shader model

@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-use shaderlint_hlsl::{Function, FunctionId, Global, GlobalId, Shader, Span};
+use memchr::memmem;
+use shaderlint_hlsl::{Function, FunctionId, Global, GlobalId, Shader, Span, directives};
 use shaderlint_simt::Analysis;
 
 use crate::finding::Finding;
@@ -192,18 +193,60 @@ impl ShaderModel {
     /// The first with `[WaveSize]` (`HLSL_SM_6_6_WaveSize.md`).
     pub const WAVE_SIZE: ShaderModel = ShaderModel { major: 6, minor: 6 };
 
-    /// The model that a file names by `#pragma target`.
+    /// The model that a file names: by `#pragma target`, or the newest for which an effect compiles a compute shader.
     #[must_use]
     pub fn named_in(text: &[u8]) -> Option<ShaderModel> {
-        text.split(|byte| *byte == b'\n').find_map(pragma_target)
+        let targeted = text.split(|byte| *byte == b'\n').find_map(pragma_target);
+        targeted.or_else(|| of_effect(text))
+    }
+
+    /// Whether Unity compiles the first file by FXC, which has no wave intrinsics: the file has kernels of Unity's, and
+    /// nothing asks for DXC (Unity manual, "HLSL pragma directives": `use_dxc`, `require`).
+    #[must_use]
+    pub fn is_of_fxc_in_unity(shader: &Shader) -> bool {
+        let text = shader.sources.files.first().map_or(&[][..], |file| &file.text);
+        let pragmas = directives(text)
+            .into_iter()
+            .filter(|line| line.keyword == b"pragma");
+        let pragmas: Vec<String> = pragmas
+            .map(|line| {
+                String::from_utf8_lossy(&line.argument)
+                    .trim()
+                    .to_ascii_lowercase()
+            })
+            .collect();
+        let names = |word: &str| {
+            let mut words = pragmas
+                .iter()
+                .filter_map(|argument| argument.split_whitespace().next());
+            words.any(|first| first == word)
+        };
+        let of_dxc = [
+            "wave",
+            "quad",
+            "native16bit",
+            "int64",
+            "inlineraytracing",
+            "barycentrics",
+        ];
+        let mut required = pragmas.iter().filter(|argument| argument.starts_with("require"));
+        let requires = required.any(|argument| of_dxc.iter().any(|feature| argument.contains(feature)));
+        names("kernel") && !names("use_dxc") && !requires && Self::used_in(shader).is_none()
     }
 
     /// The model a file asks for: by `#pragma target`, `[WaveSize]` or the wave intrinsics it uses; else 6.0.
     #[must_use]
     pub fn of(shader: &Shader) -> ShaderModel {
         let text = shader.sources.files.first().map_or(&[][..], |file| &file.text);
+        Self::named_in(text)
+            .max(Self::used_in(shader))
+            .unwrap_or(Self::WAVES)
+    }
+
+    /// The model that has what the shader uses, if that is one with wave intrinsics.
+    fn used_in(shader: &Shader) -> Option<ShaderModel> {
         let names = |word: &[u8]| shader.text.windows(word.len()).any(|window| window == word);
-        let used = if shader
+        if shader
             .functions
             .iter()
             .any(|function| function.wave_size.is_some())
@@ -215,8 +258,7 @@ impl ShaderModel {
             Some(Self::WAVES)
         } else {
             None
-        };
-        Self::named_in(text).max(used).unwrap_or(Self::WAVES)
+        }
     }
 }
 
@@ -253,6 +295,21 @@ fn pragma_target(line: &[u8]) -> Option<ShaderModel> {
     target.split_whitespace().next()?.parse().ok()
 }
 
+/// The newest model in calls such as `CompileShader(cs_5_0, main())`.
+fn of_effect(text: &[u8]) -> Option<ShaderModel> {
+    let calls =
+        memmem::find_iter(text, b"CompileShader").filter_map(|at| text.get(at + b"CompileShader".len()..));
+    let profiles = calls.filter_map(|behind| {
+        let arguments = behind.trim_ascii_start().strip_prefix(b"(")?.trim_ascii_start();
+        let end = arguments
+            .iter()
+            .position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')?;
+        let profile = std::str::from_utf8(arguments.get(..end)?).ok()?;
+        profile.starts_with("cs_").then(|| profile.parse().ok())?
+    });
+    profiles.max()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -273,6 +330,20 @@ mod tests {
         for text in ["", "cs", "cs_6", "6_x", "cs_999_0"] {
             assert!(text.parse::<ShaderModel>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn an_effect_names_its_model() {
+        let of = |text: &str| ShaderModel::named_in(text.as_bytes()).map(|model| model.to_string());
+        assert_eq!(
+            of("SetComputeShader(CompileShader( cs_5_0, main()));"),
+            Some("5.0".to_owned())
+        );
+        assert_eq!(
+            of("CompileShader(vs_5_0, VS()); CompileShader(cs_4_0, A()); CompileShader(cs_5_1, B());"),
+            Some("5.1".to_owned())
+        );
+        assert_eq!(of("CompileShader(vs_5_0, VS());"), None);
     }
 
     #[test]
