@@ -302,11 +302,13 @@ impl Advice {
 
     fn text(&self, context: &Context<'_>) -> String {
         let mut parts = Vec::new();
+        // Where each without the others ends these races, they are one advice.
+        let are_all_for_others = self.places.iter().all(|place| place.is_for_others);
         let statements = |is_into: bool, is_for_others: bool| {
-            let places = self
-                .places
-                .iter()
-                .filter(|place| (place.target.is_some(), place.is_for_others) == (is_into, is_for_others));
+            let places = self.places.iter().filter(|place| {
+                let of_others = place.is_for_others && !are_all_for_others;
+                (place.target.is_some(), of_others) == (is_into, is_for_others)
+            });
             places.map(|place| place.statement).collect::<Vec<Span>>()
         };
         let conditions: Vec<Span> = self

@@ -32,16 +32,17 @@ pub(crate) fn holds_in_all(
     };
     let text_of = |span: Span| shader.origins.locate(span).map_or(&[][..], text_at);
     let unit = Unit::of(shader);
+    let form = &*without_comments(form.as_bytes());
 
     // What the texts at hand name, and what these names stand for in turn.
-    let mut named: Words = words(form.as_bytes()).collect();
-    let mut left: Vec<&[u8]> = vec![form.as_bytes()];
+    let mut named: Words = words(form).collect();
+    let mut left: Vec<&[u8]> = vec![form];
     for function in [entry, function] {
         if let Some(function) = shader.functions.get(function.0 as usize) {
             left.extend([text_of(function.span), text_of(function.group_size_span)]);
         }
     }
-    let replaced: Words = words(text_of(span)).chain(words(form.as_bytes())).collect();
+    let replaced: Words = words(text_of(span)).chain(words(form)).collect();
     let holders = [entry, function].map(|holder| {
         let holder = shader.functions.get(holder.0 as usize)?;
         shader.origins.locate(holder.span)
@@ -103,7 +104,7 @@ pub(crate) fn holds_in_all(
             || definition.body.windows(2).any(|pair| pair == b"##")
     };
     let mut definitions = named.iter().flat_map(|name| unit.definitions(name));
-    let mut own = words(form.as_bytes());
+    let mut own = words(form);
     if depends_on.any(is_given)
         || own.any(|word| unit.may_be_another_type(shader, word))
         || unit.has_size_from_outside

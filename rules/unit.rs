@@ -282,8 +282,11 @@ impl Unit {
             None if is_type_name(name) => may_be_a_type,
             None => return found,
         };
+        // A variable of an intrinsic's name is declared nowhere in these terms.
+        let shows = intrinsic.is_none() && !self.is_declared(shader, name);
         // What is another name for it declares it only where that is declared.
         let declares = |found: &Occurrence| match alias(found.before, found.behind) {
+            _ if shows && self.is_told_by_expansion(shader, found) => false,
             Some((alias, rest)) => self.occurrences(alias).any(|of_alias| {
                 !is_asked_for(of_alias.before)
                     && is_redeclared(
@@ -307,6 +310,51 @@ impl Unit {
             found.push(Meaning::Unknown);
         }
         found
+    }
+
+    /// Whether what a word declares where it stands shows in the expanded text of any build: it stands in no directive and
+    /// under no choice, and all macros that it is given to have one definition, which every build meets.
+    fn is_told_by_expansion(&self, shader: &Shader, found: &Occurrence) -> bool {
+        let line = found
+            .before
+            .rsplit(|byte| *byte == b'\n')
+            .next()
+            .unwrap_or_default();
+        let at = found.before.len();
+        let is_around = |choice: &Choice| {
+            choice.file == found.file.0 as usize && (choice.start..choice.end).contains(&at)
+        };
+        if line.trim_ascii_start().starts_with(b"#")
+            || self
+                .choices
+                .iter()
+                .any(|choice| !choice.is_guard && is_around(choice))
+        {
+            return false;
+        }
+        let mut depth = 0_usize;
+        let mut callees = Vec::new();
+        for (at, byte) in found.before.iter().enumerate().rev() {
+            match byte {
+                b')' => depth += 1,
+                b'(' if depth > 0 => depth -= 1,
+                b'(' => callees.push(last_word(
+                    found.before.get(..at).unwrap_or_default().trim_ascii_end(),
+                )),
+                b';' | b'{' | b'}' if depth == 0 => break,
+                _ => {}
+            }
+        }
+        callees.iter().all(|callee| {
+            let is_known = callee.is_empty() || self.is_macro(callee) || self.is_expanded(shader, callee);
+            let reach = self.reach(callee);
+            is_known
+                && words(&reach.text).all(|word| match self.definitions.named(word) {
+                    [] => true,
+                    [only] => !self.is_chosen(only),
+                    _ => false,
+                })
+        })
     }
 
     /// Whether a type's name has another meaning in builds alone that choose otherwise: what gives it stands where an `#if`

@@ -15,7 +15,7 @@ use shaderlint_hlsl::{Scalar, Shader, Span};
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
 use shaderlint_simt::{Claim, Found, NotCombined, Operator, Parts, Quantity, serves_alike};
 
-use crate::unit::{Unit, words};
+use crate::unit::{Unit, without_comments, words};
 use crate::wave_form::{AS_CONFIGURED, MAX_TEXT, too_long};
 use crate::written::{free, is_seen_from};
 use crate::{claim, configuration, witness};
@@ -350,5 +350,5 @@ fn may_change(shader: &Shader, claim: &Claim, parts: &Parts, name: &dyn Fn(&str)
     };
     let unit = Unit::of(shader);
     let form = form(parts, &own, true, name);
-    unit.may_change(shader, claim.function, words(form.as_bytes()))
+    unit.may_change(shader, claim.function, words(&without_comments(form.as_bytes())))
 }

@@ -14,7 +14,7 @@ use shaderlint_simt::{
 
 use crate::configuration;
 use crate::totals::{Totals, fits, totals_declared, totals_name, totals_place};
-use crate::unit::{Unit, words};
+use crate::unit::{Unit, without_comments, words};
 use crate::written::has_literal_size;
 use crate::{wave_reduction, wave_scan, witness};
 
@@ -525,7 +525,7 @@ fn may_change(shader: &Shader, function: FunctionId, form: &WaveForm) -> Option<
     let block = form.expanded.as_ref().unwrap_or(&form.block);
     let declaration = form.totals.as_ref().map(|totals| &totals.declaration);
     let mut texts = std::iter::once(block).chain(declaration);
-    texts.find_map(|text| unit.may_change(shader, function, words(text.as_bytes())))
+    texts.find_map(|text| unit.may_change(shader, function, words(&without_comments(text.as_bytes()))))
 }
 
 /// The name of an array of single elements of the collective's type.

@@ -292,6 +292,35 @@ fn what_no_build_reads_is_not_in_the_way() {
         is_unsafe
     );
     assert_eq!(safety("#define uint int", sum), [None]);
+    // A macro that every build has as it is here declares what the expanded text shows.
+    let is_safe = [Some(Safety::Safe)];
+    let declare = "#define DECLARE(T, n) T n(T x) { return x + 1; }\nDECLARE(uint, Foo)";
+    assert_eq!(safety(declare, sum), is_safe);
+    assert_eq!(safety("#define NAME(T) typedef int T;\nNAME(uint)", sum), [None]);
+    assert_eq!(
+        safety(
+            "#define NAME(T)\n#if WIDE\n#define NAME(T) typedef int T;\n#endif\nNAME(uint)",
+            sum
+        ),
+        [None]
+    );
+    assert_eq!(
+        safety(
+            "#if WIDE\n#define EACH(T) typedef int T;\n#else\n#define EACH(T)\n#endif\n#define NAME(T) EACH(T)\nNAME(uint)",
+            sum
+        ),
+        [None]
+    );
+    assert_eq!(
+        safety(&declare.replace("uint, Foo", "uint, WavePrefixSum"), sum),
+        is_safe
+    );
+    assert_eq!(
+        safety(&declare.replace("uint, Foo", "uint, WaveActiveSum"), sum),
+        [None]
+    );
+    // Of a comment in the fix no word is a name.
+    assert_eq!(safety("#define atomic 1\n#define wave 2", sum), is_safe);
     // A macro of the arm that is left is one of all builds.
     let step = "#ifdef __cplusplus\n#define STEP 7\n#else\n#define STEP 2\n#endif";
     let claim = "InterlockedAdd(g_Sum, STEP);";

@@ -543,7 +543,7 @@ fn what_one_kernel_is_compiled_with_is_nothing_to_another_ones_fix() {
     // `Take` for `First` alone, or also for `Second`, which takes by one thread where `ONE` is defined.
     let text = |second: &str| {
         format!(
-            "#pragma kernel First\n#pragma kernel Second ONE
+            "#pragma use_dxc\n#pragma kernel First\n#pragma kernel Second ONE
 RWStructuredBuffer<uint> Count; RWStructuredBuffer<uint> Out;
 void Take(uint id)\n{{\n    uint slot;\n    InterlockedAdd(Count[0], 1, slot);\n    Out[slot] = id;\n}}
 [numthreads(64, 1, 1)]\nvoid First(uint id : SV_DispatchThreadID)\n{{\n    Take(id);\n}}
@@ -701,7 +701,7 @@ nothing found in 1 file
     assert_data_eq!(
         said("sizes", &text, &[]),
         str![[r#"
-1
+0
 a.hlsl:8:1: hand-rolled-reduction hand-rolled sum of 32 uints (in kernel main)
 1 finding in 1 file; 1 file not understood in full (-v says why)
 

@@ -74,7 +74,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Adds the remembered atoms of which the value is a sum, one a site.
+    /// Adds the remembered atoms of which the value is a sum: of a site one that nothing was written to, and one outside.
     fn add_undefined_parts(&self, value: &Value, used: &mut Vec<Suspect>) {
         let mut add = |start: u32, end: u32| {
             let among = self
@@ -82,7 +82,8 @@ impl Machine<'_> {
                 .iter()
                 .filter(|(atom, _)| (start..end).contains(atom));
             for (_, suspect) in among {
-                if used.iter().all(|known| known.site != suspect.site) {
+                let kind = |suspect: &Suspect| (suspect.site, matches!(suspect.cell, Cell::Outside(_)));
+                if used.iter().all(|known| kind(known) != kind(suspect)) {
                     used.push(*suspect);
                 }
             }

@@ -295,6 +295,9 @@ fn region(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings,
 /// The lines that name the entry points, and what is built of them.
 fn name_kernels(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings) {
     let mut choices: Vec<Choice> = Vec::new();
+    if !around.kernels.is_empty() {
+        kernel.head.push_str("#pragma use_dxc\n");
+    }
     for (entry, define) in &around.kernels {
         let value = if draft.random.once_in(2) { "=1" } else { "" };
         let defines = define.map(|name| format!(" {name}{value}")).unwrap_or_default();

@@ -24,7 +24,8 @@ pub fn predefined(major: u8, minor: u8, version: Option<Version>) -> Vec<(String
         .collect()
 }
 
-/// Whether a name is one of those, or of those of another model, or that of C++ compilers: no build sets it. The stage may be another one, where
+/// Whether a name is one of those, or of those of another model, or that of C++ compilers, or one that the preprocessor gives
+/// another value by itself: no build sets it. The stage may be another one, where
 /// there are kernels for several.
 pub(crate) fn is_predefined(name: &str) -> bool {
     name != TARGET_STAGE
@@ -33,6 +34,7 @@ pub(crate) fn is_predefined(name: &str) -> bool {
             .any(|prefix| name.starts_with(prefix))
             || name == Version::MACRO
             || name.as_bytes() == CPP
+            || PREPROCESSOR.contains(&name)
             || COMPILER.iter().any(|(known, _)| *known == name))
 }
 
@@ -50,6 +52,15 @@ const STAGES: [(&str, u32); 9] = [
     ("__SHADER_STAGE_LIBRARY", 6),
     ("__SHADER_STAGE_MESH", 13),
     ("__SHADER_STAGE_AMPLIFICATION", 14),
+];
+
+const PREPROCESSOR: [&str; 6] = [
+    "__LINE__",
+    "__FILE__",
+    "__DATE__",
+    "__TIME__",
+    "__COUNTER__",
+    "__INCLUDE_LEVEL__",
 ];
 
 const COMPILER: [(&str, u32); 3] = [

@@ -1,0 +1,224 @@
+//! Arms of conditional compilation that no build of shaders reads.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use memchr::memmem;
+
+use super::outline::{Directive, directives};
+
+/// The macro that C++ compilers define, and no compiler of HLSL: in DXC `InitializeStandardPredefinedMacros` returns before
+/// it where the language is HLSL; FXC and Slang take it for a name like others.
+pub(super) const CPP: &[u8] = b"__cplusplus";
+
+/// The texts of a unit's files as builds of shaders may read them, of the same lengths. Arms of conditions that come out the
+/// same in all of them (`#if 0`, `#ifdef __cplusplus`) are blank, and so are directives that choose nothing then: what is
+/// left of `#ifdef __cplusplus`, `A`, `#else`, `B`, `#endif` is `B`.
+///
+/// A unit that defines `__cplusplus` itself is left as it is.
+pub fn without_dead_arms<'t>(
+    texts: impl Iterator<Item = &'t [u8]>,
+    given: &[(String, String)],
+) -> Vec<Cow<'t, [u8]>> {
+    let is_defining = |line: &Directive| {
+        let after_name = line.argument.trim_ascii_start().strip_prefix(CPP);
+        let is_name = |after: &[u8]| {
+            !after
+                .first()
+                .is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        };
+        line.keyword == b"define" && after_name.is_some_and(is_name)
+    };
+    let texts: Vec<(&[u8], Vec<Directive>)> = texts.map(|text| (text, directives(text))).collect();
+    let mut lines = texts.iter().flat_map(|(_, lines)| lines);
+    let is_given = given.iter().any(|(name, _)| name.as_bytes() == CPP);
+    let has_cpp = is_given || lines.any(is_defining);
+    let blanked = texts.iter().map(|(text, lines)| {
+        let mut edits = Edits {
+            text,
+            keywords: Vec::new(),
+            blanks: Vec::new(),
+        };
+        edits.look_for(lines, has_cpp);
+        edits.made()
+    });
+    blanked.collect()
+}
+
+/// An arm of a conditional.
+struct Arm<'d> {
+    line: &'d Directive,
+    /// What its condition comes out as in every build that comes to it, if that is known.
+    holds: Option<bool>,
+}
+
+struct Edits<'t> {
+    text: &'t [u8],
+    /// Other words in place of keywords, as long as these.
+    keywords: Vec<(Range<usize>, &'static [u8])>,
+    blanks: Vec<Range<usize>>,
+}
+
+impl<'t> Edits<'t> {
+    fn made(self) -> Cow<'t, [u8]> {
+        if self.keywords.is_empty() && self.blanks.is_empty() {
+            return Cow::Borrowed(self.text);
+        }
+        let mut text = self.text.to_vec();
+        for (place, word) in self.keywords {
+            if let Some(keyword) = text.get_mut(place) {
+                keyword
+                    .iter_mut()
+                    .zip(word)
+                    .for_each(|(byte, other)| *byte = *other);
+            }
+        }
+        for place in self.blanks {
+            let part = text.get_mut(place).unwrap_or_default();
+            let blank = part.iter_mut().filter(|byte| !matches!(byte, b'\n' | b'\r'));
+            blank.for_each(|byte| *byte = b' ');
+        }
+        Cow::Owned(text)
+    }
+
+    fn look_for(&mut self, lines: &[Directive], has_cpp: bool) {
+        let mut open: Vec<Vec<Arm<'_>>> = Vec::new();
+        for line in lines {
+            match &line.keyword[..] {
+                b"if" | b"ifdef" | b"ifndef" => {
+                    let holds = outcome(line, has_cpp);
+                    open.push(vec![Arm { line, holds }]);
+                }
+                b"elif" | b"elifdef" | b"elifndef" | b"else" => {
+                    if let Some(arms) = open.last_mut() {
+                        let holds = outcome(line, has_cpp);
+                        arms.push(Arm { line, holds });
+                    }
+                }
+                b"endif" => {
+                    if let Some(arms) = open.pop() {
+                        self.settle(&arms, line);
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Leaves out of a conditional what no build reads.
+    fn settle(&mut self, arms: &[Arm<'_>], end: &Directive) {
+        let mut kept: Vec<&Arm<'_>> = Vec::new();
+        let mut dead = Vec::new();
+        let ends = arms.iter().skip(1).map(|arm| arm.line).chain([end]);
+        for (arm, next) in arms.iter().zip(ends) {
+            let is_over = kept.last().is_some_and(|last| last.holds == Some(true));
+            if is_over || arm.holds == Some(false) {
+                dead.push(arm.line.start as usize..next.start as usize);
+            } else {
+                kept.push(arm);
+            }
+        }
+        let whole = |line: &Directive| line.start as usize..line.end as usize;
+        match kept.as_slice() {
+            [] => dead.push(whole(end)),
+            [only, ..] if only.holds == Some(true) => dead.extend([whole(only.line), whole(end)]),
+            [first, .., last] | [first @ last] => {
+                let begins = self.keyword(
+                    first.line,
+                    &[
+                        (b"elif", b"if  "),
+                        (b"elifdef", b"ifdef  "),
+                        (b"elifndef", b"ifndef  "),
+                    ],
+                );
+                let closes = match last.holds {
+                    Some(true) => self.keyword(
+                        last.line,
+                        &[
+                            (b"elif", b"else"),
+                            (b"elifdef", b"else   "),
+                            (b"elifndef", b"else    "),
+                        ],
+                    ),
+                    _ => Some(None),
+                };
+                // Where a keyword is spelled in another way, all stays.
+                let (Some(begins), Some(closes)) = (begins, closes) else {
+                    return;
+                };
+                if let Some((keyword, _)) = &closes {
+                    dead.push(keyword.end..last.line.end as usize);
+                }
+                self.keywords.extend(begins.into_iter().chain(closes));
+            }
+        }
+        self.blanks.extend(dead);
+    }
+
+    /// Where the keyword of a line stands, and what to write there, if it is one of these; `None` where it is one and not
+    /// found.
+    #[expect(clippy::type_complexity, reason = "a place and a word")]
+    fn keyword(
+        &self,
+        line: &Directive,
+        others: &[(&[u8], &'static [u8])],
+    ) -> Option<Option<(Range<usize>, &'static [u8])>> {
+        let Some((_, other)) = others.iter().find(|(keyword, _)| *keyword == line.keyword) else {
+            return Some(None);
+        };
+        let written = self.text.get(line.start as usize..line.end as usize)?;
+        let start = line.start as usize + memmem::find(written, &line.keyword)?;
+        Some(Some((start..start + line.keyword.len(), other)))
+    }
+}
+
+/// What a condition comes out as whatever is defined.
+fn outcome(line: &Directive, has_cpp: bool) -> Option<bool> {
+    let asked = line
+        .argument
+        .iter()
+        .copied()
+        .filter(|byte| !byte.is_ascii_whitespace());
+    let asked: Vec<u8> = asked.collect();
+    match &line.keyword[..] {
+        b"else" => Some(true),
+        b"ifdef" | b"elifdef" => (asked == CPP && !has_cpp).then_some(false),
+        b"ifndef" | b"elifndef" => (asked == CPP && !has_cpp).then_some(true),
+        _ => of_all(&asked, has_cpp),
+    }
+}
+
+/// Of what stands between `&&`; of anything that binds less, nothing is known.
+fn of_all(condition: &[u8], has_cpp: bool) -> Option<bool> {
+    let binds_less =
+        memmem::find(condition, b"||").is_some() || condition.iter().any(|byte| b"?,".contains(byte));
+    if binds_less {
+        return None;
+    }
+    let mut rest = condition;
+    let mut outcomes = Vec::new();
+    loop {
+        let end = memmem::find(rest, b"&&").unwrap_or(rest.len());
+        let (part, behind) = rest.split_at(end);
+        let count = |wanted: u8| part.iter().filter(|byte| **byte == wanted).count();
+        // `A == (B && C)`
+        if count(b'(') != count(b')') {
+            return None;
+        }
+        outcomes.push(match part {
+            b"0" => Some(false),
+            b"1" => Some(true),
+            CPP | b"defined(__cplusplus)" | b"defined__cplusplus" if !has_cpp => Some(false),
+            b"!__cplusplus" | b"!defined(__cplusplus)" | b"!defined__cplusplus" if !has_cpp => Some(true),
+            _ => None,
+        });
+        match behind.get(2..) {
+            Some(after) => rest = after,
+            None => break,
+        }
+    }
+    if outcomes.contains(&Some(false)) {
+        return Some(false);
+    }
+    outcomes.iter().all(Option::is_some).then_some(true)
+}
