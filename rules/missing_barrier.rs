@@ -22,7 +22,7 @@ use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
 use shaderlint_simt::{Analysis, Around, LaneMap, Race, analyze, compare};
 
 use crate::unit::Unit;
-use crate::wave_form::{BARRIER, MAX_TEXT, too_long};
+use crate::wave_form::{BARRIER, MAX_TEXT};
 use crate::{races, witness};
 
 /// Steps that the runs of one fix's places may take together, counted by those of the kernel's first run.
@@ -67,7 +67,10 @@ impl NoBarrier {
             NoBarrier::TooMany => {
                 NoFix::new("many-races", "more than 8 pairs of accesses race in this kernel")
             }
-            NoBarrier::TooLong => too_long(),
+            NoBarrier::TooLong => NoFix::new(
+                "too-long",
+                "finding out which barrier ends it would take too long",
+            ),
             NoBarrier::MayChange(why) => why,
         }
     }
@@ -89,25 +92,30 @@ pub(crate) struct Barrier {
 /// none.
 pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier, NoBarrier> {
     let shader = context.shader;
-    // Each line by itself, and all together.
-    let tries = context.analysis.races.len().min(MAX_RACES) + usize::from(lines.len() > 1);
-    let tries = tries as u64 * MAX_PLACES as u64;
-    let is_costly = context.analysis.steps.saturating_mul(tries) > MAX_STEPS
-        || shader.text.len().saturating_mul(tries as usize) > MAX_TEXT;
     if context.analysis.stopped.is_some() {
         return Err(NoBarrier::Unfollowed);
     }
     if context.analysis.races.len() > MAX_RACES {
         return Err(NoBarrier::TooMany);
     }
-    let has_place = |races: &Vec<&Race>| {
-        !fences(context, races).is_empty() || !places(context, races, THE_ONE).is_empty()
+    let places_of = |races: &Vec<&Race>| {
+        let all = fences(context, races).len() + places(context, races, THE_ONE).len();
+        all.min(MAX_PLACES)
     };
-    if !lines.iter().any(has_place) {
+    let counts = lines.iter().map(places_of);
+    // Each line by itself, and all together.
+    let together = counts.clone().max().filter(|_| lines.len() > 1);
+    let tries = counts.sum::<usize>() + together.unwrap_or(0);
+    if tries == 0 {
         return Err(NoBarrier::NoPlace {
             of_several: lines.len() > 1,
         });
     }
+    // And as much for the kernel's other races.
+    let own = lines.iter().map(Vec::len).sum::<usize>().max(1);
+    let tries = tries * context.analysis.races.len().div_ceil(own);
+    let is_costly = context.analysis.steps.saturating_mul(tries as u64) > MAX_STEPS
+        || shader.text.len().saturating_mul(tries) > MAX_TEXT;
     if is_costly {
         return Err(NoBarrier::TooLong);
     }

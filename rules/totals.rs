@@ -158,7 +158,7 @@ pub(crate) fn length_by_name(
         return None;
     };
     let length_text = length_text(shader, array)?;
-    if !matches!(**element, Type::Scalar(_)) {
+    if !matches!(**element, Type::Scalar(_) | Type::Vector(..)) {
         return None;
     }
     if let Some(size) = size_by_name(context, found)

@@ -294,7 +294,10 @@ impl Unit {
                         if rest.is_empty() { of_alias.behind } else { rest },
                     )
             }),
-            None => is_redeclared(found.before, found.behind),
+            None => match self.end_of_macro_before(found) {
+                Some(end) => is_redeclared(end, found.behind),
+                None => is_redeclared(found.before, found.behind),
+            },
         };
         found.extend(self.occurrences(name).filter(declares).map(|found| {
             // Where a token goes on in another line, places have moved.
@@ -310,6 +313,17 @@ impl Unit {
             found.push(Meaning::Unknown);
         }
         found
+    }
+
+    /// What a word comes after where a macro's name stands before it, if that is the same for every build: `END x` is `}} x`.
+    fn end_of_macro_before(&self, found: &Occurrence) -> Option<&[u8]> {
+        let name = last_word(found.before.trim_ascii_end());
+        let [only] = self.definitions.named(name) else {
+            return None;
+        };
+        let is_stable = |word: &[u8]| self.definitions.named(word).is_empty();
+        let is_object = only.parameters.is_empty() && !only.body.trim_ascii().is_empty();
+        (is_object && !self.is_chosen(only) && words(&only.body).all(is_stable)).then_some(&*only.body)
     }
 
     /// Whether what a word declares where it stands shows in the expanded text of any build: it stands in no directive and

@@ -108,11 +108,6 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
         let text = "the same statements make other results, which the wave form of one would leave out";
         return Err(Refusal::because("other-results", text));
     }
-    if found.kind == Kind::Reduction
-        && let Some(why) = wave_reduction::slower(found)
-    {
-        return Err(Refusal::because("slower", why));
-    }
     let rewrite = found
         .rewrite
         .as_ref()
@@ -125,6 +120,10 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
         }
     };
     let forms = write(&totals_name(context.shader, found));
+    let slower = wave_reduction::slower(found).filter(|_| found.kind == Kind::Reduction && forms.is_empty());
+    if let Some(why) = slower {
+        return Err(Refusal::because("slower", why));
+    }
     let collectives = context.analysis.collectives.iter();
     let proofs = 1 + collectives.take_while(|other| other.span != found.span).count() as u64;
     if !forms.is_empty() && context.analysis.steps.saturating_mul(proofs) > MAX_STEPS {

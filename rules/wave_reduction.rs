@@ -15,10 +15,16 @@
 //!   because the order in which floats are added may differ from wave to wave: threads must not end up with different
 //!   totals. At least 4 lanes are in a wave (hlsl-specs, `HLSL_SM_6_6_WaveSize.md`): ceil(N / 4) totals are enough.
 //!
+//! - Where neither is (floats in a group with rows), or is slower (vectors of floats), by one wave: the one that holds thread 0
+//!   combines all elements of the array, as many a pass as it has lanes, numbered by `WavePrefixCountBits(true)` whichever they
+//!   are. In its last pass the lanes that still have an element are the first ones, and the step that they count takes
+//!   each of them past the end. A barrier later thread 0 stores what all of these lanes come to. Nothing is assumed.
+//!
 //! The rest of the ladder's array holds its elements afterwards, not partial results, and a variable that held the total
 //! for one thread holds it for all. Whether anybody reads that is for the proof to find out.
 
 use std::fmt::Write;
+use std::ops::RangeInclusive;
 
 use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader, Type};
 use shaderlint_linter::Context;
@@ -26,7 +32,7 @@ use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 
 use crate::totals::{Totals, length_by_name};
 use crate::wave_form::{WaveForm, array_of_elements, barrier_of, neutral};
-use crate::written::{has_literal_size, local_name, size_by_name};
+use crate::written::{all_threads_by_name, has_literal_size, local_name, size_by_name};
 
 /// Elements that one thread combines before its wave does, at most.
 const MOST_A_THREAD: u32 = 4;
@@ -65,6 +71,9 @@ pub(crate) fn forms(
     let Some(registers) = registers(reduction, rewrite) else {
         return Vec::new();
     };
+    if is_best_by_one_wave(context, reduction) {
+        return one_wave_forms(context, reduction, rewrite, &registers);
+    }
     let nothing_more = Ending {
         everywhere: false,
         barrier: false,
@@ -78,6 +87,143 @@ pub(crate) fn forms(
         .into_iter()
         .filter_map(|ending| write(context, reduction, rewrite, (&registers, totals), ending))
         .collect()
+}
+
+/// Whether one wave is to combine all: no atomic does, and either the waves' totals cannot be numbered or they were seen to
+/// take longer.
+fn is_best_by_one_wave(context: &Context<'_>, reduction: &Collective) -> bool {
+    atomic(reduction).is_none() && (context.has_rows() || are_totals_slower(reduction))
+}
+
+/// How many elements, of a type or of vectors of two, three and four of it, one wave was seen to be faster for than the ladder
+/// (`docs/measurements.md`).
+const BY_ONE_WAVE: [RangeInclusive<u32>; 4] = [64..=1024, 64..=1024, 64..=512, 64..=512];
+
+fn one_wave_forms(
+    context: &Context<'_>,
+    reduction: &Collective,
+    rewrite: &Rewrite,
+    registers: &[LocalId],
+) -> Vec<WaveForm> {
+    let width = usize::from(reduction.vector.unwrap_or(1)) - 1;
+    if !BY_ONE_WAVE
+        .get(width)
+        .is_some_and(|counts| counts.contains(&reduction.count))
+    {
+        return Vec::new();
+    }
+    let barriers = [(false, false), (false, true), (true, false), (true, true)];
+    let forms = barriers.map(|barriers| by_one_wave(context, reduction, rewrite, registers, barriers));
+    forms.into_iter().flatten().collect()
+}
+
+/// The form of one wave, with a barrier before and one behind what variables are left with.
+fn by_one_wave(
+    context: &Context<'_>,
+    reduction: &Collective,
+    rewrite: &Rewrite,
+    registers: &[LocalId],
+    (first, last): (bool, bool),
+) -> Option<WaveForm> {
+    let shader = context.shader;
+    let lanes = context.analysis.group_size.iter().product::<u32>();
+    let operator = names(reduction.operator);
+    let barrier = barrier_of(reduction);
+    let Elements::Array {
+        global,
+        offset,
+        component: None,
+        ..
+    } = reduction.input
+    else {
+        return None;
+    };
+    let array = array_of_elements(shader, reduction, global)?;
+    let cell = cell(shader, reduction, lanes)?;
+    let is_fixed = has_literal_size(context);
+    let is_right_for_any_size =
+        reduction.count == lanes && offset == 0 && cell.index == 0 && rewrite.settled.is_empty();
+    let count = if is_fixed {
+        reduction.count.to_string()
+    } else {
+        all_threads_by_name(context, reduction).filter(|_| is_right_for_any_size)?
+    };
+    let [total, element] = ["waveTotal", "waveElement"].map(|wanted| local_name(shader, reduction, wanted));
+    let ty = reduction.element_name();
+    let read = match offset {
+        0 => format!("{array}[{element}]"),
+        offset => format!("{array}[{element} + {offset}]"),
+    };
+    let barrier_first = if first {
+        format!("    {barrier}();\n")
+    } else {
+        String::new()
+    };
+    let text = |count: &str| {
+        format!(
+            "{{\n    // {what} by the wave of thread 0, whichever lanes it has.\n{barrier_first}\
+             \x20   {ty} {total} = {neutral};\n\
+             \x20   if (WaveActiveAnyTrue({index} == 0))\n    {{\n\
+             \x20       for (uint {element} = WavePrefixCountBits(true); {element} < {count}; {element} += WaveActiveCountBits(true))\n\
+             \x20           {combined};\n\
+             \x20       {total} = {of_wave};\n    }}\n\
+             \x20   {barrier}();\n\
+             \x20   if ({index} == 0)\n\
+             \x20       {cell}[{at}] = {total};\n\
+             \x20   {barrier}();\n",
+            what = operator.what,
+            neutral = neutral(reduction.operator, reduction.element),
+            index = rewrite.lane,
+            combined = accumulated(reduction.operator, &total, &read),
+            of_wave = of_wave(reduction, &total),
+            cell = cell.array,
+            at = cell.index,
+        )
+    };
+    let mut end = left(shader, reduction, rewrite, registers, &cell)?;
+    if last {
+        let _ = writeln!(end, "    {barrier}();");
+    }
+    end.push('}');
+    Some(WaveForm {
+        block: text(&count) + &end,
+        expanded: (!is_fixed).then(|| text(&lanes.to_string()) + &end),
+        totals: None,
+        maps: &LaneMap::ALL,
+    })
+}
+
+/// What a wave's lanes come to, of a value of each.
+fn of_wave(reduction: &Collective, value: &str) -> String {
+    let wave = names(reduction.operator).wave;
+    match (reduction.operator, reduction.element) {
+        // These take unsigned operands.
+        (Operator::And | Operator::Or | Operator::Xor, Scalar::Int) => {
+            let ty = reduction.element_name();
+            format!("{ty}({wave}(u{ty}({value})))")
+        }
+        _ => format!("{wave}({value})"),
+    }
+}
+
+/// Statements that leave the total, and what else the ladder leaves, in variables.
+fn left(
+    shader: &Shader,
+    reduction: &Collective,
+    rewrite: &Rewrite,
+    registers: &[LocalId],
+    cell: &Cell,
+) -> Option<String> {
+    let function = shader.functions.get(reduction.function.0 as usize)?;
+    let name = |local: LocalId| Some(&function.locals.get(local.0 as usize)?.name);
+    let mut text = String::new();
+    for local in registers {
+        let _ = writeln!(text, "    {} = {}[{}];", name(*local)?, cell.array, cell.index);
+    }
+    for (local, value) in &rewrite.settled {
+        let _ = writeln!(text, "    {} = {value};", name(*local)?);
+    }
+    Some(text)
 }
 
 /// The variables that the total is left in; `None` if it is left somewhere that a form does not write to.
@@ -113,7 +259,6 @@ fn write(
     if !matches!(reduction.element, Scalar::Uint | Scalar::Int | Scalar::Float) {
         return None;
     }
-    let function = shader.functions.get(reduction.function.0 as usize)?;
     let cell = cell(shader, reduction, lanes)?;
     let is_fixed = has_literal_size(context);
     let is_right_for_any_size = reduction.count == lanes && cell.index == 0 && rewrite.settled.is_empty();
@@ -123,13 +268,6 @@ fn write(
     let own = own_elements(shader, reduction, rewrite, lanes)?;
     let total = local_name(shader, reduction, "waveTotal");
     let ty = reduction.element_name();
-    let of_wave = |value: &str| match (reduction.operator, reduction.element) {
-        // These take unsigned operands.
-        (Operator::And | Operator::Or | Operator::Xor, Scalar::Int) => {
-            format!("{ty}({}(u{ty}({value})))", operator.wave)
-        }
-        _ => format!("{}({value})", operator.wave),
-    };
     let index = &rewrite.lane;
     let place = format!("{}[{}]", cell.array, cell.index);
     let (owner, neutral) = (cell.owner, neutral(reduction.operator, reduction.element));
@@ -157,7 +295,7 @@ fn write(
              \x20       {atomic}({place}, {total});\n\
              \x20   {barrier}();\n",
             what = operator.what,
-            of_own = of_wave(&own),
+            of_own = of_wave(reduction, &own),
         );
     } else {
         if context.has_rows() {
@@ -172,7 +310,10 @@ fn write(
             size_by_name(context, reduction)?
         };
         let next = format!("{first} + {lane}");
-        let of_totals = of_wave(&format!("{next} < {waves} ? {totals}[{next}] : {neutral}"));
+        let of_totals = of_wave(
+            reduction,
+            &format!("{next} < {waves} ? {totals}[{next}] : {neutral}"),
+        );
         let text = |size: &str| {
             format!(
                 "{{\n    // {what} by waves; assumes a 1-D group packed into waves in order.\n\
@@ -187,14 +328,14 @@ fn write(
                  \x20       uint {waves} = ({size} + WaveGetLaneCount() - 1) / WaveGetLaneCount();\n\
                  \x20       {total} = {neutral};\n\
                  \x20       for (uint {first} = 0; {first} < {waves}; {first} += WaveGetLaneCount())\n\
-                 \x20           {total} = {combined};\n\
+                 \x20           {combined};\n\
                  \x20       if ({lane} == 0)\n\
                  \x20           {place} = {total};\n\
                  \x20   }}\n\
                  \x20   {barrier}();\n",
                 what = operator.what,
-                of_own = of_wave(&own),
-                combined = combined(reduction.operator, &total, &of_totals),
+                of_own = of_wave(reduction, &own),
+                combined = accumulated(reduction.operator, &total, &of_totals),
             )
         };
         *block = text(&size);
@@ -209,14 +350,7 @@ fn write(
         });
         form.maps = &[LaneMap::Linear];
     }
-    let mut end = String::new();
-    let name = |local: LocalId| Some(&function.locals.get(local.0 as usize)?.name);
-    for local in registers {
-        let _ = writeln!(end, "    {} = {place};", name(*local)?);
-    }
-    for (local, value) in &rewrite.settled {
-        let _ = writeln!(end, "    {} = {value};", name(*local)?);
-    }
+    let mut end = left(shader, reduction, rewrite, registers, &cell)?;
     if ending.everywhere {
         let all = matches!(reduction.input, Elements::Array { offset: 0, .. }) && reduction.count == lanes;
         let array = Some(&cell.array).filter(|_| all && cell.index == owner)?;
@@ -242,13 +376,21 @@ fn write(
 /// (`docs/measurements.md`). Of integers, which the device combines by itself, it always is.
 const FLOATS_FROM: [u32; 3] = [64, 256, 512];
 
-/// Why no form is offered: it would be slower.
+/// Whether a form with a total for each wave was seen to take longer than the ladder.
+fn are_totals_slower(reduction: &Collective) -> bool {
+    let width = reduction
+        .vector
+        .and_then(|width| usize::from(width).checked_sub(2));
+    let least = width.and_then(|width| FLOATS_FROM.get(width));
+    reduction.element == Scalar::Float && least.is_some_and(|least| reduction.count < *least)
+}
+
+/// Why no form is offered: all would be slower.
 pub(crate) fn slower(reduction: &Collective) -> Option<String> {
-    let least = FLOATS_FROM.get(usize::from(reduction.vector?).checked_sub(2)?)?;
-    let is_slower = reduction.element == Scalar::Float && reduction.count < *least;
-    is_slower.then(|| {
+    are_totals_slower(reduction).then(|| {
         format!(
-            "below {least} {}s the form with a total for each wave took longer than such a ladder on an NVIDIA H200",
+            "of {} {}s no form was seen to be faster than such a ladder on an NVIDIA H200",
+            reduction.count,
             reduction.element_name()
         )
     })
@@ -276,6 +418,18 @@ fn names(operator: Operator) -> Names {
         Operator::Xor => ("Xor", "WaveActiveBitXor", Some("InterlockedXor")),
     };
     Names { what, wave, atomic }
+}
+
+/// The statement that combines a variable with a value.
+fn accumulated(operator: Operator, variable: &str, value: &str) -> String {
+    match operator {
+        Operator::Add | Operator::FloatAdd => format!("{variable} += {value}"),
+        Operator::Mul | Operator::FloatMul => format!("{variable} *= {value}"),
+        Operator::And => format!("{variable} &= {value}"),
+        Operator::Or => format!("{variable} |= {value}"),
+        Operator::Xor => format!("{variable} ^= {value}"),
+        _ => format!("{variable} = {}", combined(operator, variable, value)),
+    }
 }
 
 fn combined(operator: Operator, a: &str, b: &str) -> String {

@@ -280,15 +280,16 @@ impl<'a> Text<'a> {
         })
     }
 
-    /// Linear, two or four elements a lane. Of vectors it was not seen to be faster than one a lane.
+    /// Linear, two or four elements a lane. Of vectors it was not seen to be faster than one a lane, where these are enough.
     fn of_several(&self, barriers: Barriers) -> Option<WaveForm> {
-        if self.scan.vector.is_some() {
+        let is_of_vectors = self.scan.vector.is_some();
+        if is_of_vectors && self.scan.count <= self.lanes {
             return None;
         }
-        if has_literal_size(self.context) {
-            self.of_figures(barriers)
-        } else {
-            self.of_names(barriers)
+        match has_literal_size(self.context) {
+            true if is_of_vectors => self.of_vectors(barriers),
+            true => self.of_figures(barriers),
+            false => self.of_names(barriers),
         }
     }
 

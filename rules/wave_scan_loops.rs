@@ -15,6 +15,18 @@ const BY_ONE_WAVE: std::ops::RangeInclusive<u32> = 128..=256;
 /// From how many elements on it pays to take several a lane in loops.
 const BY_NAME_FROM: u32 = 128;
 
+/// What a lane takes, as the text has it.
+struct Lane {
+    /// How many elements.
+    each: String,
+    in_words: String,
+    /// A statement that declares that.
+    declared: String,
+    /// How many threads take elements.
+    threads: String,
+    active: u32,
+}
+
 impl Text<'_> {
     /// Where the group's size has a name: right for whatever that may stand for.
     pub(super) fn of_names(&self, barriers: Barriers) -> Option<WaveForm> {
@@ -42,19 +54,59 @@ impl Text<'_> {
         })
     }
 
+    /// Vectors, more than there are threads: as many a lane as go into all.
+    pub(super) fn of_vectors(&self, barriers: Barriers) -> Option<WaveForm> {
+        let count = self.scan.count;
+        let fits = |each: &u32| count.is_multiple_of(*each) && count / each <= self.lanes;
+        let each = [4, 2].into_iter().find(fits)?;
+        let active = count / each;
+        let lane = Lane {
+            each: each.to_string(),
+            in_words: in_words(each).to_owned(),
+            declared: String::new(),
+            threads: active.to_string(),
+            active,
+        };
+        Some(WaveForm {
+            block: self.in_loops(&lane, barriers)?,
+            expanded: None,
+            totals: Some(self.totals(active.div_ceil(4))?),
+            maps: &[LaneMap::Linear],
+        })
+    }
+
     /// The text for `count` elements, of which a lane takes four if that goes, else `few`.
     fn counted(&self, count: &str, few: u32, barriers: Barriers) -> Option<String> {
+        let each = self.name("waveEach");
+        let lane = Lane {
+            in_words: each.clone(),
+            declared: format!("    const uint {each} = {count} % 4 == 0 ? 4u : {few}u;\n"),
+            threads: format!("{count} / {each}"),
+            active: self.lanes,
+            each,
+        };
+        self.in_loops(&lane, barriers)
+    }
+
+    fn in_loops(&self, of_lane: &Lane, barriers: Barriers) -> Option<String> {
         let names = self.names();
         let Names {
             totals, wave, lane, ..
         } = &names;
-        let (each, sum, result) = (self.name("waveEach"), self.name("waveSum"), self.name("waveScan"));
+        let Lane {
+            each,
+            in_words,
+            declared,
+            threads,
+            active,
+        } = of_lane;
+        let (sum, result) = (self.name("waveSum"), self.name("waveScan"));
         let (element, place) = (self.name("waveElement"), self.name("wavePlace"));
         let (number, end) = (self.name("waveNumber"), self.name("waveEnd"));
         let (ty, index, sign) = (&self.ty, &self.rewrite.lane, self.sign);
         let barrier = self.barrier;
         let mut block = format!(
-            "{{\n    // {} scan by waves, {each} elements a lane; assumes a 1-D group packed into waves in order.\n",
+            "{{\n    // {} scan by waves, {in_words} elements a lane; assumes a 1-D group packed into waves in order.\n",
             self.kind()
         );
         if barriers.first {
@@ -73,27 +125,26 @@ impl Text<'_> {
         };
         let _ = write!(
             block,
-            "    const uint {each} = {count} % 4 == 0 ? 4u : {few}u;\n\
-             \x20   {ty} {sum} = {neutral};\n\
+            "{declared}    {ty} {sum} = {neutral};\n\
              \x20   {ty} {result} = {neutral};\n\
              \x20   uint {wave} = {index} / WaveGetLaneCount();\n\
              \x20   uint {lane} = WaveGetLaneIndex();\n\
              \x20   uint {place} = {each} * {index};\n\
-             \x20   if ({index} < {count} / {each})\n    {{\n\
+             \x20   if ({index} < {threads})\n    {{\n\
              \x20       for (uint {number} = 0; {number} < {each}; ++{number})\n\
              \x20           {sum} {sign}= {from};\n\
              \x20       {result} = {prefix}({sum});\n\
              \x20       if ({lane} + 1 == WaveGetLaneCount())\n\
              \x20           {totals}[{wave}] = {result} {sign} {sum};\n\
              \x20   }}\n    {barrier}();\n\
-             \x20   if ({index} < {count} / {each})\n    {{\n{fetch}\
+             \x20   if ({index} < {threads})\n    {{\n{fetch}\
              \x20       for (uint {end} = {place} + {each}; {place} < {end}; ++{place})\n        {{\n\
              \x20           {ty} {element} = {from_place};\n{write}        }}\n    }}\n",
             neutral = self.neutral,
             prefix = self.prefix,
             from = self.element(&self.scan.input, &format!("{place} + {number}"), 0)?,
             from_place = self.element(&self.scan.input, &place, 0)?,
-            fetch = indented(&self.add_totals(&names, &result, self.lanes), 2),
+            fetch = indented(&self.add_totals(&names, &result, *active), 2),
         );
         self.end(&mut block, barriers)?;
         Some(block)

@@ -40,6 +40,17 @@ pub(crate) fn size_by_name(context: &Context<'_>, found: &Collective) -> Option<
     (found.function == context.entry).then(|| operand(context.shader, &x))
 }
 
+/// The number of the group's threads as the text of the construct may call it.
+pub(crate) fn all_threads_by_name(context: &Context<'_>, found: &Collective) -> Option<String> {
+    let sides = group_size_text(context)?;
+    let sides = sides
+        .iter()
+        .filter(|side| *side != "1")
+        .map(|side| operand(context.shader, side));
+    let sides: Vec<String> = sides.collect();
+    (found.function == context.entry && !sides.is_empty()).then(|| sides.join(" * "))
+}
+
 /// `text` as an operand: in parentheses but for figures and names that stand for one thing. What a macro stands for may
 /// be more than that, and what `-D` says is not in the file.
 pub(crate) fn operand(shader: &Shader, text: &str) -> String {

@@ -1,5 +1,6 @@
 //! `small-bin-atomic`: the threads of a wave add to a few cells between them.
 
+use shaderlint_hlsl::calls;
 use shaderlint_linter::{Category, Context, Finding, Rule, ShaderModel};
 use shaderlint_simt::{Cells, Claim, Found};
 
@@ -22,8 +23,22 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
             claim::threads(few),
             claim::counters(context, few)
         );
-        claim::finding(context, RULE.id, few, message, advice(context, few, bins))
+        let mut finding = claim::finding(context, RULE.id, few, message, advice(context, few, bins))?;
+        finding.notes.extend(of_one_call(context, few));
+        Some(finding)
     }));
+}
+
+/// Where a function does the atomic, its other calls may have other cells.
+fn of_one_call(context: &Context<'_>, few: &Claim) -> Option<String> {
+    let bodies = context.reached().filter_map(|function| function.body.as_deref());
+    let count = bodies
+        .flat_map(calls)
+        .filter(|called| *called == few.function)
+        .count();
+    let name = &context.function(few.function)?.name;
+    (count > 1)
+        .then(|| format!("told of one of {count} calls of {name}: in others the threads may use other cells"))
 }
 
 fn advice(context: &Context<'_>, few: &Claim, bins: u32) -> String {

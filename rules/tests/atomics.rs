@@ -319,6 +319,23 @@ fn what_no_build_reads_is_not_in_the_way() {
         safety(&declare.replace("uint, Foo", "uint, WaveActiveSum"), sum),
         [None]
     );
+    // A macro before a call is what it stands for.
+    let ended = format!("{{ {{ Out[gi] = 0; END {sum}");
+    assert_eq!(safety("#define END }}", &ended), is_safe);
+    assert_eq!(
+        safety(
+            "#define NOTHING\n#define UINT uint\nUINT NOTHING WaveActiveSum(uint x) { return x; }",
+            sum
+        ),
+        [None]
+    );
+    assert_eq!(
+        safety(
+            "#define NOTHING\n#if WIDE\nuint NOTHING WaveActiveSum(uint x) { return x; }\n#endif",
+            sum
+        ),
+        [None]
+    );
     // Of a comment in the fix no word is a name.
     assert_eq!(safety("#define atomic 1\n#define wave 2", sum), is_safe);
     // A macro of the arm that is left is one of all builds.

@@ -285,7 +285,9 @@ fn no_fix_that_would_not_compile_or_mean_something_else() {
     }
     // A type that another build has under this name: the fix is no safe one.
     let typedef = ladder("#ifdef X\nfloat typedef uint2, uint;\n#endif\n", array);
-    let fixes = lint(typedef.as_bytes()).into_iter().filter_map(|finding| finding.fix);
+    let fixes = lint(typedef.as_bytes())
+        .into_iter()
+        .filter_map(|finding| finding.fix);
     let safety: Vec<Safety> = fixes.map(|fix| fix.safety).collect();
     assert_eq!(safety, [Safety::Unsafe]);
     let called = "#ifdef X\nuint h(uint a, uint b) { if (a > b) { a = 1; } WavePrefixSum(a); return h(a, WavePrefixSum(b)); }\n#endif\n";

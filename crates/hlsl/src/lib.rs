@@ -28,7 +28,7 @@ pub use lower::{TextProblem, parse};
 pub use memo::Memo;
 pub use preprocess::{
     Branch, Definition, Definitions, Directive, Inactive, KernelVariant, KeywordSet, Origins, Preprocessed,
-    Reach, Taken, decode, directives, include_guard, keyword_sets, may_spell, predefined, preprocess,
+    Reach, Taken, decode, directives, include_guard, is_cpp, keyword_sets, may_spell, predefined, preprocess,
     unity_defines, without_dead_arms,
 };
 pub use print::outline;

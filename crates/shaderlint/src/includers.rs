@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
-use shaderlint_hlsl::{Includes, SourceFile, decode, may_spell};
+use shaderlint_hlsl::{Includes, SourceFile, decode, is_cpp, may_spell};
 use shaderlint_linter::{Diagnostic, NoFix, Rule, Settings, Verdict};
 
 use crate::config::{Definition, Project, here, shown};
@@ -154,6 +154,10 @@ fn look(
     else {
         return Ok(Use::None);
     };
+    // What includes it there is a C++ compiler.
+    if is_cpp(&own) {
+        return Ok(Use::None);
+    }
     let project = (options.project_of)(includer)?;
     options.files.allow(project.header_folders());
     let search = Search::new(&options.files, &project).with(path, text);

@@ -5,7 +5,8 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-use super::outline::{Directive, directives};
+use super::lex;
+use super::outline::{Directive, directives, include_guard};
 
 /// The macro that C++ compilers define, and no compiler of HLSL: in DXC `InitializeStandardPredefinedMacros` returns before
 /// it where the language is HLSL; FXC and Slang take it for a name like others.
@@ -45,6 +46,49 @@ pub fn without_dead_arms<'t>(
     blanked.collect()
 }
 
+/// Whether only C++ compilers take a file in, whatever is defined: outside all conditionals but its guard stands a word of
+/// C++ that HLSL reserves without a use (learn.microsoft.com, "Reserved Words"; DXC: "is a reserved keyword in HLSL").
+#[must_use]
+pub fn is_cpp(text: &[u8]) -> bool {
+    const RESERVED: [&[u8]; 8] = [
+        b"public",
+        b"private",
+        b"protected",
+        b"virtual",
+        b"friend",
+        b"mutable",
+        b"dynamic_cast",
+        b"reinterpret_cast",
+    ];
+    if !RESERVED.iter().any(|word| memmem::find(text, word).is_some()) {
+        return false;
+    }
+    let texts = without_dead_arms(std::iter::once(text), &[]);
+    let Some(text) = texts.first() else { return false };
+    let lines = directives(text);
+    let mut depth = 0_usize;
+    let guard = usize::from(include_guard(text, &lines).is_some());
+    let mut from = 0;
+    let is_there = |from: usize, to: usize, depth: usize| {
+        let part = text.get(from..to).filter(|_| depth <= guard).unwrap_or_default();
+        let plain = lex::without_comments(part);
+        let mut words = plain.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
+        words.any(|word| RESERVED.contains(&word))
+    };
+    for line in &lines {
+        if is_there(from, line.start as usize, depth) {
+            return true;
+        }
+        match &line.keyword[..] {
+            b"if" | b"ifdef" | b"ifndef" => depth += 1,
+            b"endif" => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        from = line.end as usize;
+    }
+    is_there(from, text.len(), depth)
+}
+
 /// An arm of a conditional.
 struct Arm<'d> {
     line: &'d Directive,
@@ -73,8 +117,13 @@ impl<'t> Edits<'t> {
                     .for_each(|(byte, other)| *byte = *other);
             }
         }
-        for place in self.blanks {
-            let part = text.get_mut(place).unwrap_or_default();
+        let mut blanks = self.blanks;
+        blanks.sort_unstable_by_key(|place| place.start);
+        let mut end = 0;
+        for place in blanks {
+            // One within another is blank already.
+            let part = text.get_mut(place.start.max(end)..place.end).unwrap_or_default();
+            end = end.max(place.end);
             let blank = part.iter_mut().filter(|byte| !matches!(byte, b'\n' | b'\r'));
             blank.for_each(|byte| *byte = b' ');
         }

@@ -27,7 +27,7 @@ use crate::language::Version;
 use crate::span::{FileSpan, Problem, Sources};
 use crate::{Includes, MatrixOrder};
 
-pub use dead::without_dead_arms;
+pub use dead::{is_cpp, without_dead_arms};
 pub use origins::Origins;
 pub use outline::{Definition, Definitions, Directive, Reach, directives, include_guard, may_spell};
 pub(crate) use predefined::is_predefined;
