@@ -76,7 +76,7 @@ pub(crate) fn counter(context: &Context<'_>, claim: &Claim) -> String {
 pub(crate) fn counters(context: &Context<'_>, claim: &Claim) -> String {
     let counter = String::from_utf8_lossy(claim.place.slice(&context.shader.text));
     let whole = counter.split('[').next().unwrap_or(&counter);
-    whole.trim().to_owned()
+    whole.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// Said of every fix: `fixtures/rules/{atomic-slot-claim,single-cell-atomic}/bad.hlsl` by `shaderlint verify`, and
