@@ -294,10 +294,9 @@ impl Unit {
                         if rest.is_empty() { of_alias.behind } else { rest },
                     )
             }),
-            None => match self.end_of_macro_before(found) {
-                Some(end) => is_redeclared(end, found.behind),
-                None => is_redeclared(found.before, found.behind),
-            },
+            None => ends_before(found.before)
+                .into_iter()
+                .any(|before| is_redeclared(self.end_of_macro(before).unwrap_or(before), found.behind)),
         };
         found.extend(self.occurrences(name).filter(declares).map(|found| {
             // Where a token goes on in another line, places have moved.
@@ -316,8 +315,8 @@ impl Unit {
     }
 
     /// What a word comes after where a macro's name stands before it, if that is the same for every build: `END x` is `}} x`.
-    fn end_of_macro_before(&self, found: &Occurrence) -> Option<&[u8]> {
-        let name = last_word(found.before.trim_ascii_end());
+    fn end_of_macro(&self, before: &[u8]) -> Option<&[u8]> {
+        let name = last_word(before.trim_ascii_end());
         let [only] = self.definitions.named(name) else {
             return None;
         };
@@ -615,6 +614,36 @@ impl Unit {
                 && !parameters.contains(word)
         })
     }
+}
+
+/// What may come before a word that stands behind this text: behind an `#endif` what any of its arms ends with, or what stands
+/// before it.
+fn ends_before(text: &[u8]) -> Vec<&[u8]> {
+    let mut ends = Vec::new();
+    let (mut depth, mut is_looked_for) = (0_usize, true);
+    let mut end = text.len();
+    for (number, line) in text.rsplit(|byte| *byte == b'\n').enumerate() {
+        let plain = line.trim_ascii();
+        // The word's own line is no directive that has ended.
+        if let Some(directive) = plain.strip_prefix(b"#").filter(|_| number > 0) {
+            let keyword = directive.trim_ascii_start();
+            if keyword.starts_with(b"endif") {
+                depth += 1;
+            } else if keyword.starts_with(b"if") {
+                depth = depth.saturating_sub(1);
+            }
+            is_looked_for = true;
+        } else if is_looked_for && !plain.is_empty() {
+            ends.push(text.get(..end).unwrap_or(text));
+            if depth == 0 {
+                return ends;
+            }
+            is_looked_for = false;
+        }
+        end = end.saturating_sub(line.len() + 1);
+    }
+    ends.push(&[]);
+    ends
 }
 
 /// A text with blanks in place of comments, as long as it was; line breaks at the ends of comments stay.

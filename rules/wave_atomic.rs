@@ -56,6 +56,15 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
     if is_costly {
         return Err(too_long());
     }
+    // Whether the cell is stored to beside the atomic was looked at where that is followed. A lane that makes it for others
+    // is not behind their stores.
+    if claim.is_shared && !(claim.is_followed && context.analysis.stopped.is_none()) {
+        let counters = claim::counters(context, claim);
+        let text = format!(
+            "it stands in a loop or a branch that is not followed, so other accesses to {counters} may race with it"
+        );
+        return Err(NoFix::new("unfollowed", text).named(counters));
+    }
     if is_racy {
         let counters = claim::counters(context, claim);
         let races = if races.iter().any(|race| Some(race.array) == parts.array) {

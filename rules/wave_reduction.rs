@@ -17,8 +17,7 @@
 //!
 //! - Where neither is (floats in a group with rows), or is slower (vectors of floats), by one wave: the one that holds thread 0
 //!   combines all elements of the array, as many a pass as it has lanes, numbered by `WavePrefixCountBits(true)` whichever they
-//!   are. In its last pass the lanes that still have an element are the first ones, and the step that they count takes
-//!   each of them past the end. A barrier later thread 0 stores what all of these lanes come to. Nothing is assumed.
+//!   are. A barrier later thread 0 stores what all of these lanes come to. Nothing is assumed.
 //!
 //! The rest of the ladder's array holds its elements afterwards, not partial results, and a variable that held the total
 //! for one thread holds it for all. Whether anybody reads that is for the proof to find out.
@@ -97,7 +96,7 @@ fn is_best_by_one_wave(context: &Context<'_>, reduction: &Collective) -> bool {
 
 /// How many elements, of a type or of vectors of two, three and four of it, one wave was seen to be faster for than the ladder
 /// (`docs/measurements.md`).
-const BY_ONE_WAVE: [RangeInclusive<u32>; 4] = [64..=1024, 64..=1024, 64..=512, 64..=512];
+const BY_ONE_WAVE: [RangeInclusive<u32>; 4] = [64..=512, 64..=512, 64..=512, 128..=512];
 
 fn one_wave_forms(
     context: &Context<'_>,
@@ -148,7 +147,8 @@ fn by_one_wave(
     } else {
         all_threads_by_name(context, reduction).filter(|_| is_right_for_any_size)?
     };
-    let [total, element] = ["waveTotal", "waveElement"].map(|wanted| local_name(shader, reduction, wanted));
+    let [total, element, of_wave_lanes] =
+        ["waveTotal", "waveElement", "waveLanes"].map(|wanted| local_name(shader, reduction, wanted));
     let ty = reduction.element_name();
     let read = match offset {
         0 => format!("{array}[{element}]"),
@@ -164,7 +164,8 @@ fn by_one_wave(
             "{{\n    // {what} by the wave of thread 0, whichever lanes it has.\n{barrier_first}\
              \x20   {ty} {total} = {neutral};\n\
              \x20   if (WaveActiveAnyTrue({index} == 0))\n    {{\n\
-             \x20       for (uint {element} = WavePrefixCountBits(true); {element} < {count}; {element} += WaveActiveCountBits(true))\n\
+             \x20       uint {of_wave_lanes} = WaveActiveCountBits(true);\n\
+             \x20       for (uint {element} = WavePrefixCountBits(true); {element} < {count}; {element} += {of_wave_lanes})\n\
              \x20           {combined};\n\
              \x20       {total} = {of_wave};\n    }}\n\
              \x20   {barrier}();\n\

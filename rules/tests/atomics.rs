@@ -319,6 +319,18 @@ fn what_no_build_reads_is_not_in_the_way() {
         safety(&declare.replace("uint, Foo", "uint, WaveActiveSum"), sum),
         [None]
     );
+    // A call behind a choice.
+    let chosen = |arms: &str| format!("#if WIDE\nOut[0] = 1;\n{arms}#endif\n{sum}");
+    assert_eq!(safety("", &chosen("")), [Some(Safety::Unsafe)]);
+    assert_eq!(
+        safety("", &chosen("#else\nOut[1] = 1;\n")),
+        [Some(Safety::Unsafe)]
+    );
+    let declared = |arms: &str| {
+        format!("#if WIDE\n{arms}#endif\nWaveActiveSum(uint x) {{ return x; }}\n#if MORE\n#endif")
+    };
+    assert_eq!(safety(&declared("uint\n"), sum), [None]);
+    assert_eq!(safety(&declared("uint\n#else\nint a;\n"), sum), [None]);
     // A macro before a call is what it stands for.
     let ended = format!("{{ {{ Out[gi] = 0; END {sum}");
     assert_eq!(safety("#define END }}", &ended), is_safe);
@@ -423,4 +435,27 @@ fn threads_are_counted_by_the_passes_they_come_to() {
     // A loop whose passes are not counted: those that its first test keeps out come to none.
     let left = format!("if (L[gi] > 1) break; {}", set(1));
     assert_eq!(counted(&left), ["up to 128 threads set bits of n0[1] one by one"]);
+}
+
+/// A lane that adds for others is not behind what they stored themselves: where a loop is not followed, neither is what the
+/// counter races with.
+#[test]
+fn no_fix_in_a_loop_that_is_not_followed() {
+    let of = |between: &str, bound: &str| {
+        let text = format!(
+            "cbuffer B {{ uint n; }} StructuredBuffer<uint> L; RWStructuredBuffer<uint> Out; groupshared uint g_n;\n\
+             [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\nif (gi == 0) g_n = 0;\n{between}\n\
+             for (uint i = gi; i < {bound}; i += 64)\n{{\nuint s; InterlockedAdd(g_n, 1, s); Out[s] = gi;\n}}\n}}\n"
+        );
+        let findings = lint(text.as_bytes());
+        let claim = findings
+            .iter()
+            .find(|finding| finding.rule == "atomic-slot-claim")
+            .unwrap();
+        (claim.fix.is_some(), claim.no_fix.as_ref().map(|why| why.reason))
+    };
+    let barrier = "GroupMemoryBarrierWithGroupSync();";
+    assert_eq!(of(barrier, "128"), (true, None));
+    assert_eq!(of("", "128"), (false, Some("race")));
+    assert_eq!(of("", "n"), (false, Some("unfollowed")));
 }

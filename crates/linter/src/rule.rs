@@ -200,7 +200,7 @@ impl ShaderModel {
         targeted.or_else(|| of_effect(text))
     }
 
-    /// Whether Unity compiles the first file by FXC, which has no wave intrinsics: the file has kernels of Unity's, and
+    /// Whether Unity compiles the first file by FXC for Direct3D, which has no wave intrinsics: the file has kernels of Unity's, and
     /// nothing asks for DXC (Unity manual, "HLSL pragma directives": `use_dxc`, `require`).
     #[must_use]
     pub fn is_of_fxc_in_unity(shader: &Shader) -> bool {
@@ -231,7 +231,12 @@ impl ShaderModel {
         ];
         let mut required = pragmas.iter().filter(|argument| argument.starts_with("require"));
         let requires = required.any(|argument| of_dxc.iter().any(|feature| argument.contains(feature)));
-        names("kernel") && !names("use_dxc") && !requires && Self::used_in(shader).is_none()
+        // Of the APIs behind it, if any are named there.
+        let mut asked = pragmas
+            .iter()
+            .filter_map(|argument| argument.strip_prefix("use_dxc"));
+        let is_asked = asked.any(|apis| apis.trim().is_empty() || apis.contains("d3d"));
+        names("kernel") && !is_asked && !requires && Self::used_in(shader).is_none()
     }
 
     /// The model a file asks for: by `#pragma target`, `[WaveSize]` or the wave intrinsics it uses; else 6.0.
@@ -344,6 +349,30 @@ mod tests {
             Some("5.1".to_owned())
         );
         assert_eq!(of("CompileShader(vs_5_0, VS());"), None);
+    }
+
+    #[test]
+    fn unity_takes_fxc_where_nothing_asks_for_dxc() {
+        let is_of_fxc = |pragmas: &str| {
+            let text = format!("{pragmas}\n[numthreads(64, 1, 1)] void main() {{}}\n");
+            let (shader, _) =
+                shaderlint_hlsl::read("a.compute", text.as_bytes(), &[], &shaderlint_hlsl::NoIncludes);
+            ShaderModel::is_of_fxc_in_unity(&shader)
+        };
+        assert!(is_of_fxc("#pragma kernel main"));
+        assert!(is_of_fxc("#pragma kernel main\n#pragma use_dxc metal vulkan"));
+        for asks in [
+            "use_dxc",
+            "use_dxc d3d11 vulkan",
+            "require WaveBasic",
+            "require int64bufferatomics",
+        ] {
+            assert!(
+                !is_of_fxc(&format!("#pragma kernel main\n#pragma {asks}")),
+                "{asks}"
+            );
+        }
+        assert!(!is_of_fxc(""));
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub(crate) struct Claims {
     pub stored: BTreeSet<String>,
     /// Something is looked up that is given to a macro of which nothing is known.
     pub in_macro: bool,
+    /// How many statements around stand for several: passes of loops that may be any, cases that may be taken.
+    pub standing_for_several: u32,
     /// In runs of one part of the group after another ([`parts`]): the threads of those that ended, by atomic.
     counted: Option<BTreeMap<Key, u32>>,
 }
@@ -142,6 +144,7 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> (
                 }
                 // Which threads come to it may depend on the waves.
                 claim.is_certain &= other.is_certain && claim.lanes == other.lanes;
+                claim.is_followed &= other.is_followed;
                 claim.lanes = claim.lanes.max(other.lanes);
                 true
             });
@@ -290,6 +293,7 @@ impl Machine<'_> {
         let Some(claims) = &mut self.claims else {
             return source;
         };
+        let is_followed = claims.standing_for_several == 0;
         let site = claims.sites.entry(key).or_default();
         let Some(cells) = cells else {
             site.is_spread = true;
@@ -304,6 +308,7 @@ impl Machine<'_> {
             lanes: 0,
             is_certain,
             is_chosen_by_atomics,
+            is_followed,
             place: met.place,
             span: met.span,
             function: key.0,
@@ -312,6 +317,7 @@ impl Machine<'_> {
         });
         claim.supposed.extend(met.supposed.iter().cloned());
         claim.is_certain &= is_certain;
+        claim.is_followed &= is_followed;
         claim.is_chosen_by_atomics |= is_chosen_by_atomics;
         if claim.amount != amount {
             claim.amount = Amount::Varying;

@@ -571,6 +571,9 @@ pub struct Claim {
     pub is_certain: bool,
     /// Which of them do depends on what atomics return: it may be one thread of all.
     pub is_chosen_by_atomics: bool,
+    /// It was met in no statement that stands for several: a pass of a loop that may be any, a case that may be taken. Of the
+    /// others it is not known what they race with.
+    pub is_followed: bool,
     /// What names the cell.
     pub place: Span,
     /// The whole call.

@@ -70,7 +70,9 @@ impl<'a> Machine<'a> {
         let guard = self.state.guard.clone();
         self.state.frame.loops.push(LoopState::any_pass(guard));
         // Claims met before a halt were met.
+        self.stand_for_several(1);
         let halted = self.pass(l).is_err();
+        self.stand_for_several(-1);
         self.state = before;
         let untested = l.condition.as_ref().filter(|_| !l.tests_first);
         let mut aside = untested.into_iter().chain(&l.step);
@@ -164,6 +166,12 @@ impl<'a> Machine<'a> {
         self.statement(&l.body)
     }
 
+    fn stand_for_several(&mut self, more: i32) {
+        if let Some(claims) = &mut self.claims {
+            claims.standing_for_several = claims.standing_for_several.saturating_add_signed(more);
+        }
+    }
+
     /// Runs each case of a switch for its claims, as if the threads took it whose values may be its label.
     pub fn any_case(&mut self, value: &Column, cases: &'a [Case]) {
         for case in cases {
@@ -181,7 +189,10 @@ impl<'a> Machine<'a> {
             self.state.active = yes.or(maybe);
             let guard = self.state.guard.clone();
             self.state.frame.loops.push(LoopState::any_pass(guard));
-            if self.block(&case.body).is_err() {
+            self.stand_for_several(1);
+            let halted = self.block(&case.body).is_err();
+            self.stand_for_several(-1);
+            if halted {
                 let effects = self.effects.of_statements(self.shader, &case.body);
                 self.miss_claims(&effects);
             }
