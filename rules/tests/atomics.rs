@@ -441,11 +441,11 @@ fn threads_are_counted_by_the_passes_they_come_to() {
 /// counter races with.
 #[test]
 fn no_fix_in_a_loop_that_is_not_followed() {
-    let of = |between: &str, bound: &str| {
+    let of_body = |between: &str, bound: &str, behind: &str| {
         let text = format!(
             "cbuffer B {{ uint n; }} StructuredBuffer<uint> L; RWStructuredBuffer<uint> Out; groupshared uint g_n;\n\
              [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\nif (gi == 0) g_n = 0;\n{between}\n\
-             for (uint i = gi; i < {bound}; i += 64)\n{{\nuint s; InterlockedAdd(g_n, 1, s); Out[s] = gi;\n}}\n}}\n"
+             for (uint i = gi; i < {bound}; i += 64)\n{{\nuint s; InterlockedAdd(g_n, 1, s); Out[s] = gi;\n}}\n{behind}\n}}\n"
         );
         let findings = lint(text.as_bytes());
         let claim = findings
@@ -454,8 +454,19 @@ fn no_fix_in_a_loop_that_is_not_followed() {
             .unwrap();
         (claim.fix.is_some(), claim.no_fix.as_ref().map(|why| why.reason))
     };
+    let of = |between: &str, bound: &str| of_body(between, bound, "");
     let barrier = "GroupMemoryBarrierWithGroupSync();";
     assert_eq!(of(barrier, "128"), (true, None));
     assert_eq!(of("", "128"), (false, Some("race")));
     assert_eq!(of("", "n"), (false, Some("unfollowed")));
+    assert_eq!(of(barrier, "n"), (true, None));
+    // A read behind it.
+    let read = "if (gi == 63) Out[99] = g_n;";
+    assert_eq!(of_body(barrier, "n", read), (false, Some("unfollowed")));
+    assert_eq!(of_body(barrier, "n", &format!("{barrier}\n{read}")), (true, None));
+    // One that only some inputs lead to.
+    assert_eq!(
+        of(&format!("if (n > 3) {barrier}"), "n"),
+        (false, Some("unfollowed"))
+    );
 }

@@ -503,11 +503,9 @@ error[groupshared-race]: data race on g_Tree[5]
      on line 31
    = more pairs of accesses race here
    = threads of one wave are not promised to run in lock-step
-   = help: put a GroupMemoryBarrierWithGroupSync() before line 39; close the
-     condition on line 36 before the barrier, and test it again after it;
-     declare before the condition what both parts use (tried out: this race is
-     gone then, and nothing else comes up)
-   = no automatic fix: proving a fix would take too long
+   = proved of the fix: with this barrier, no two threads of the group race
+   = fix: put the missing barrier before the statement on line 36 (--fix
+     --unsafe-fixes)
 
 
 "#]]

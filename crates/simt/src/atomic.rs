@@ -85,6 +85,7 @@ impl<'a> Machine<'a> {
             amount: &amount,
             supposed: &supposed,
             cells: Some(self.elements(array, &target.ty)),
+            array: Some(array),
             place: target.span,
             span: expr.span,
         });
@@ -244,6 +245,7 @@ impl<'a> Machine<'a> {
             amount: &amount,
             supposed,
             cells: None,
+            array: None,
             place,
             span: expr.span,
         });
@@ -281,6 +283,7 @@ impl<'a> Machine<'a> {
             amount: &[],
             supposed: cell.supposed,
             cells: None,
+            array: None,
             place,
             span: expr.span,
         });

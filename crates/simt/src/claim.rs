@@ -16,6 +16,7 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashSet;
 use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span, Type};
 
 use crate::aggregate;
@@ -54,8 +55,14 @@ pub(crate) struct Claims {
     pub stored: BTreeSet<String>,
     /// Something is looked up that is given to a macro of which nothing is known.
     pub in_macro: bool,
-    /// How many statements around stand for several: passes of loops that may be any, cases that may be taken.
+    /// How many statements around stand for several: passes of loops that may be any, cases that may be taken; and how many
+    /// of these have a barrier.
     pub standing_for_several: u32,
+    pub several_with_barriers: u32,
+    /// Plain accesses to groupshared arrays, and in which intervals; of what was not run, that there may be some.
+    pub plain: FxHashSet<(GlobalId, u32)>,
+    /// A barrier was passed to which perhaps not all inputs lead.
+    pub has_open_barrier: bool,
     /// In runs of one part of the group after another ([`parts`]): the threads of those that ended, by atomic.
     counted: Option<BTreeMap<Key, u32>>,
 }
@@ -73,6 +80,9 @@ pub(crate) struct Site {
     varies: bool,
     /// In runs of parts, and in passes of a loop: the one that it was met with.
     address: Option<Vec<Value>>,
+    /// Its groupshared array, and the intervals in which it was met in a statement that stands for several.
+    array: Option<GlobalId>,
+    intervals: BTreeSet<u32>,
 }
 
 /// An atomic that the active threads are about to make.
@@ -85,6 +95,7 @@ pub(crate) struct Met<'m> {
     pub supposed: &'m BTreeSet<String>,
     /// Elements of the groupshared array; `None` on the device.
     pub cells: Option<u32>,
+    pub array: Option<GlobalId>,
     pub place: Span,
     pub span: Span,
 }
@@ -214,6 +225,14 @@ impl Claims {
                     _ if self.used.get() & bit != 0 || !is_complete || bit == 0 => Found::Otherwise,
                     _ => Found::Unused,
                 };
+                // Where no barrier is in the statement, its passes are of one interval.
+                let has_plain = |interval: &u32| {
+                    site.array
+                        .is_none_or(|array| self.plain.contains(&(array, *interval)))
+                };
+                let is_ordered = is_all && !self.has_open_barrier;
+                claim.is_followed &=
+                    is_ordered && !site.intervals.iter().any(has_plain) || site.intervals.is_empty();
                 let is_whole = claim.supposed.is_empty() && is_all && !site.varies;
                 if is_whole || matches!(claim.cells, Cells::Few(_)) {
                     claim.parts = aggregate::parts(shader, entry, &claim);
@@ -290,11 +309,18 @@ impl Machine<'_> {
         let mut threads = active.threads();
         let guard = &self.state.guard;
         let is_chosen_by_atomics = threads.any(|thread| self.terms.facts(guard.at(thread)).counters != 0);
+        let is_ordered = self.leads_here(&self.state.barrier_guard);
         let Some(claims) = &mut self.claims else {
             return source;
         };
-        let is_followed = claims.standing_for_several == 0;
+        claims.has_open_barrier |= !is_ordered;
+        let is_followed = claims.several_with_barriers == 0;
+        let is_one_of_several = claims.standing_for_several > 0;
         let site = claims.sites.entry(key).or_default();
+        site.array = met.array;
+        if is_one_of_several {
+            site.intervals.insert(self.state.interval);
+        }
         let Some(cells) = cells else {
             site.is_spread = true;
             return source;

@@ -571,8 +571,8 @@ pub struct Claim {
     pub is_certain: bool,
     /// Which of them do depends on what atomics return: it may be one thread of all.
     pub is_chosen_by_atomics: bool,
-    /// It was met in no statement that stands for several: a pass of a loop that may be any, a case that may be taken. Of the
-    /// others it is not known what they race with.
+    /// No plain access to its array comes between the same barriers, or the runs for races look at it: not where a statement
+    /// that stands for several (a pass of a loop that may be any, a case that may be taken) has a barrier or such an access.
     pub is_followed: bool,
     /// What names the cell.
     pub place: Span,

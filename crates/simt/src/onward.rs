@@ -5,7 +5,9 @@
 //! left out may have written anything to what it names, and what it wrote may tell one thread from the others: nothing is
 //! shown by it.
 
-use shaderlint_hlsl::{BinaryOp, Case, Expr, ExprKind, LocalId, Loop, Scalar, Span, Stmt, StmtKind, Storage};
+use shaderlint_hlsl::{
+    BinaryOp, Case, Expr, ExprKind, GlobalId, LocalId, Loop, Scalar, Span, Stmt, StmtKind, Storage,
+};
 
 use crate::claim::Sites;
 use crate::machine::{Halt, LoopState, Machine, Run};
@@ -43,6 +45,7 @@ impl<'a> Machine<'a> {
         let untold = held.iter().filter(|(_, held)| **held == Held::Untold);
         let untold = untold.map(|(local, _)| *local).collect();
         if !effects.atomic && !self.may_place_slots(&effects) {
+            self.note_not_run(&effects);
             return untold;
         }
         let before = self.state.clone();
@@ -70,9 +73,9 @@ impl<'a> Machine<'a> {
         let guard = self.state.guard.clone();
         self.state.frame.loops.push(LoopState::any_pass(guard));
         // Claims met before a halt were met.
-        self.stand_for_several(1);
+        self.stand_for_several(&effects, 1);
         let halted = self.pass(l).is_err();
-        self.stand_for_several(-1);
+        self.stand_for_several(&effects, -1);
         self.state = before;
         let untested = l.condition.as_ref().filter(|_| !l.tests_first);
         let mut aside = untested.into_iter().chain(&l.step);
@@ -166,9 +169,34 @@ impl<'a> Machine<'a> {
         self.statement(&l.body)
     }
 
-    fn stand_for_several(&mut self, more: i32) {
+    fn stand_for_several(&mut self, effects: &Effects, more: i32) {
         if let Some(claims) = &mut self.claims {
             claims.standing_for_several = claims.standing_for_several.saturating_add_signed(more);
+            let with_barriers = if effects.barrier { more } else { 0 };
+            claims.several_with_barriers = claims.several_with_barriers.saturating_add_signed(with_barriers);
+        }
+    }
+
+    /// Takes notice of plain accesses that statements with these effects may make between the same barriers.
+    fn note_not_run(&mut self, effects: &Effects) {
+        let interval = self.state.interval;
+        if let Some(claims) = &mut self.claims {
+            let arrays = effects.shared_read.union(&effects.shared_written);
+            claims.plain.extend(arrays.map(|array| (*array, interval)));
+            claims.has_open_barrier |= effects.barrier;
+        }
+    }
+
+    /// The same of one that is made.
+    pub fn note_plain(&mut self, array: GlobalId) {
+        if self.claims.is_none() {
+            return;
+        }
+        let is_ordered = self.leads_here(&self.state.barrier_guard);
+        let interval = self.state.interval;
+        if let Some(claims) = &mut self.claims {
+            claims.has_open_barrier |= !is_ordered;
+            claims.plain.insert((array, interval));
         }
     }
 
@@ -189,11 +217,11 @@ impl<'a> Machine<'a> {
             self.state.active = yes.or(maybe);
             let guard = self.state.guard.clone();
             self.state.frame.loops.push(LoopState::any_pass(guard));
-            self.stand_for_several(1);
+            let effects = self.effects.of_statements(self.shader, &case.body);
+            self.stand_for_several(&effects, 1);
             let halted = self.block(&case.body).is_err();
-            self.stand_for_several(-1);
+            self.stand_for_several(&effects, -1);
             if halted {
-                let effects = self.effects.of_statements(self.shader, &case.body);
                 self.miss_claims(&effects);
             }
             self.state = before;
@@ -230,6 +258,7 @@ impl<'a> Machine<'a> {
             effects.shared_written = self.state.shared.iter().map(|array| array.global).collect();
         }
         self.uses_in(&effects);
+        self.note_not_run(&effects);
         self.forget(&effects, |machine, _| machine.untold());
         if effects.leaves {
             self.may_have_left(Self::untold);

@@ -318,7 +318,8 @@ impl<'a> Machine<'a> {
             .uniform(state.alive)
             .filter(|_| state.active == state.alive);
         let Some(guard) = guard.cloned().or_else(|| self.assume_all_stay(span)) else {
-            if self.claims.is_some() {
+            if let Some(claims) = &mut self.claims {
+                claims.has_open_barrier = true;
                 // Which threads wait here is no matter to the claims after it.
                 self.state.interval += 1;
                 self.state.since = Some(Rc::new(self.point(span)));
