@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use memchr::memmem;
+use memchr::{memchr_iter, memmem};
 
 use super::lex;
 use super::outline::{Directive, directives, include_guard};
@@ -96,10 +96,15 @@ struct Arm<'d> {
     holds: Option<bool>,
 }
 
+/// A place, and as long a word to write there.
+type Keyword = (Range<usize>, &'static [u8]);
+
+struct SpelledOtherwise;
+
 struct Edits<'t> {
     text: &'t [u8],
-    /// Other words in place of keywords, as long as these.
-    keywords: Vec<(Range<usize>, &'static [u8])>,
+    /// Other words in place of keywords.
+    keywords: Vec<Keyword>,
     blanks: Vec<Range<usize>>,
 }
 
@@ -189,10 +194,10 @@ impl<'t> Edits<'t> {
                             (b"elifndef", b"else    "),
                         ],
                     ),
-                    _ => Some(None),
+                    _ => Ok(None),
                 };
                 // Where a keyword is spelled in another way, all stays.
-                let (Some(begins), Some(closes)) = (begins, closes) else {
+                let (Ok(begins), Ok(closes)) = (begins, closes) else {
                     return;
                 };
                 if let Some((keyword, _)) = &closes {
@@ -204,20 +209,23 @@ impl<'t> Edits<'t> {
         self.blanks.extend(dead);
     }
 
-    /// Where the keyword of a line stands, and what to write there, if it is one of these; `None` where it is one and not
-    /// found.
-    #[expect(clippy::type_complexity, reason = "a place and a word")]
+    /// Where the keyword of a line stands, and what to write there, if it is one of these.
+    ///
+    /// # Errors
+    ///
+    /// If it is one and spelled in another way.
     fn keyword(
         &self,
         line: &Directive,
         others: &[(&[u8], &'static [u8])],
-    ) -> Option<Option<(Range<usize>, &'static [u8])>> {
+    ) -> Result<Option<Keyword>, SpelledOtherwise> {
         let Some((_, other)) = others.iter().find(|(keyword, _)| *keyword == line.keyword) else {
-            return Some(None);
+            return Ok(None);
         };
-        let written = self.text.get(line.start as usize..line.end as usize)?;
-        let start = line.start as usize + memmem::find(written, &line.keyword)?;
-        Some(Some((start..start + line.keyword.len(), other)))
+        let written = self.text.get(line.start as usize..line.end as usize);
+        let at = written.and_then(|written| memmem::find(written, &line.keyword));
+        let start = line.start as usize + at.ok_or(SpelledOtherwise)?;
+        Ok(Some((start..start + line.keyword.len(), other)))
     }
 }
 
@@ -249,7 +257,7 @@ fn of_all(condition: &[u8], has_cpp: bool) -> Option<bool> {
     loop {
         let end = memmem::find(rest, b"&&").unwrap_or(rest.len());
         let (part, behind) = rest.split_at(end);
-        let count = |wanted: u8| part.iter().filter(|byte| **byte == wanted).count();
+        let count = |wanted: u8| memchr_iter(wanted, part).count();
         // `A == (B && C)`
         if count(b'(') != count(b')') {
             return None;
