@@ -25,13 +25,9 @@ pub(crate) fn holds_in_all(
     let Some(place) = shader.origins.locate(span) else {
         return false;
     };
-    let text_at = |place: FileSpan| {
-        let file = shader.sources.get(place.file);
-        file.and_then(|file| file.text.get(place.start as usize..place.end as usize))
-            .unwrap_or_default()
-    };
-    let text_of = |span: Span| shader.origins.locate(span).map_or(&[][..], text_at);
     let unit = Unit::of(shader);
+    let text_at = |place: FileSpan| unit.text_at(shader, place);
+    let text_of = |span: Span| shader.origins.locate(span).map_or(&[][..], text_at);
     let form = &*without_comments(form.as_bytes());
 
     // What the texts at hand name, and what these names stand for in turn.

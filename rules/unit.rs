@@ -8,8 +8,8 @@ use std::sync::Arc;
 use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shaderlint_hlsl::{
-    Definition, Definitions, Directive, FileId, FunctionId, Intrinsic, Reach, Shader, Span, Storage,
-    directives, include_guard, is_type_name, without_dead_arms,
+    Definition, Definitions, Directive, FileId, FileSpan, FunctionId, Intrinsic, Reach, Shader, Span,
+    Storage, directives, include_guard, is_type_name, without_dead_arms,
 };
 use shaderlint_linter::NoFix;
 
@@ -530,6 +530,27 @@ impl Unit {
             }
         }
         given
+    }
+
+    /// What stands in a place of a file, without what no build reads.
+    pub fn text_at<'u>(&'u self, shader: &'u Shader, place: FileSpan) -> &'u [u8] {
+        let number = place.file.0 as usize;
+        let file = shader.sources.get(place.file).map(|file| &*file.text);
+        let text = self.living.get(&number).map(Vec::as_slice).or(file);
+        text.and_then(|text| text.get(place.start as usize..place.end as usize))
+            .unwrap_or_default()
+    }
+
+    /// What stands in a file behind one place and to the end of another one around it.
+    pub fn text_behind<'u>(&'u self, shader: &'u Shader, place: Span, around: Span) -> Option<&'u [u8]> {
+        let [place, around] = [place, around].map(|span| shader.origins.locate(span));
+        let (place, around) = (place?, around?);
+        let behind = FileSpan {
+            file: around.file,
+            start: place.end,
+            end: around.end,
+        };
+        (place.file == around.file).then(|| self.text_at(shader, behind))
     }
 
     /// The text of a choice, without what no build reads.

@@ -112,6 +112,8 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
         .rewrite
         .as_ref()
         .map_err(|obstacle| not_replaceable(context, found, *obstacle))?;
+    let rewrite = &with_what_others_read(context.shader, found, rewrite)
+        .map_err(|obstacle| not_replaceable(context, found, obstacle))?;
     let write = |totals: &str| {
         if found.kind == Kind::Reduction {
             wave_reduction::forms(context, found, rewrite, totals)
@@ -154,6 +156,32 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
         }
     }
     Err(why_not)
+}
+
+/// A rewrite that also leaves what other builds may read: a variable that the file names behind the construct, or where an `#if`
+/// chooses, be it by a macro that stands for nothing here.
+fn with_what_others_read(
+    shader: &Shader,
+    found: &Collective,
+    rewrite: &Rewrite,
+) -> Result<Rewrite, Obstacle> {
+    let mut rewrite = rewrite.clone();
+    let function = shader.functions.get(found.function.0 as usize);
+    let unit = Unit::of(shader);
+    let behind = function.and_then(|function| unit.text_behind(shader, found.span, function.span));
+    let choices = unit.choices.iter().filter(|choice| !choice.is_guard);
+    let chosen: Vec<&[u8]> = choices.map(|choice| unit.text_of(shader, choice)).collect();
+    for (local, value) in std::mem::take(&mut rewrite.unread) {
+        let name = function.and_then(|function| function.locals.get(local.0 as usize));
+        let name = name.map(|local| local.name.as_bytes());
+        let names_it = |text: &&[u8]| words(text).any(|word| Some(word) == name || word == b"include");
+        if behind.is_none_or(|behind| names_it(&behind)) || chosen.iter().any(names_it) {
+            rewrite
+                .settled
+                .push((local, value.ok_or(Obstacle::Leaves(local))?));
+        }
+    }
+    Ok(rewrite)
 }
 
 /// Why no form is written for the construct, if it is for none.
@@ -344,16 +372,15 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
     }
     // Of floats, min and max are exact but for NaNs and the two zeros, of which the wave intrinsics promise nothing.
     // Of a group that parts ways at a barrier nothing is promised, and a wave that some threads have left is not whole.
-    let is_safe = found.operator.is_exact()
-        && found.element != Scalar::Float
-        && context.analysis.divergences.is_empty()
-        && configuration::holds_in_all(
-            shader,
-            context.entry,
-            found.function,
-            found.span,
-            (&form.block, form.totals.is_some()),
-        );
+    let holds_in_all = configuration::holds_in_all(
+        shader,
+        context.entry,
+        found.function,
+        found.span,
+        (&form.block, form.totals.is_some()),
+    );
+    let is_as_one = context.analysis.divergences.is_empty();
+    let is_safe = found.operator.is_exact() && found.element != Scalar::Float && is_as_one && holds_in_all;
     let mut edits = Vec::new();
     if let Some(Totals { declaration, length }) = form.totals {
         edits.push(Edit {
@@ -368,10 +395,12 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
         expanded: form.expanded,
     });
     let proof = prove(context, &edits, form.maps)?;
-    let of_fix = match of_floats(found) {
-        None if !is_safe && context.analysis.divergences.is_empty() => Some(AS_CONFIGURED),
-        None if !is_safe => Some(AS_ONE),
-        _ => None,
+    let of_fix = if !is_as_one {
+        Some(AS_ONE)
+    } else if !holds_in_all {
+        Some(AS_CONFIGURED)
+    } else {
+        None
     };
     let fix = Fix {
         title: "replace the ladder by wave intrinsics".to_owned(),

@@ -470,3 +470,12 @@ fn no_fix_in_a_loop_that_is_not_followed() {
         (false, Some("unfollowed"))
     );
 }
+
+/// A pass in which they add nothing counts.
+#[test]
+fn threads_that_add_nothing_are_counted() {
+    let body = "if (gi == 0) g_Sum = 0;\nGroupMemoryBarrierWithGroupSync();\nfor (uint i = 0; i < 3; ++i)\n    if (gi > i + 3)\n        \
+                InterlockedAdd(g_Sum, i);\nGroupMemoryBarrierWithGroupSync();\nif (gi == 0) Out[0] = g_Sum;";
+    let findings = lint(kernel("", body).as_bytes());
+    assert_eq!(findings[0].message, "up to 60 threads add to g_Sum one by one");
+}

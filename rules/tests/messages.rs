@@ -530,3 +530,29 @@ fn what_leaves_a_construct_unordered_is_named() {
     let barrier = "not all inputs are known to lead to the barrier on line 7";
     assert!(text.contains(&format!("though {barrier}")), "{text}");
 }
+
+/// What another build reads is left, and a fix of floats depends on macros as any other does.
+#[test]
+fn what_other_builds_read_is_left() {
+    let fix = |ty: &str, end: &str| {
+        let text = format!(
+            "StructuredBuffer<{ty}> Src; RWStructuredBuffer<{ty}> Out; groupshared {ty} g[64];\n\
+             [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\nuint s = 32;\ng[gi] = Src[gi];\n{BARRIER}\n\
+             for (; s > 0; s >>= 1)\n{{\nif (gi < s) g[gi] += g[gi + s];\n{BARRIER}\n}}\nif (gi == 0) Out[0] = g[0];\n{end}\n}}\n"
+        );
+        let findings = lint(text.as_bytes());
+        let fix = findings.into_iter().find_map(|finding| finding.fix).unwrap();
+        let edits: String = fix.edits.iter().map(|edit| &*edit.text).collect();
+        let depends = fix.notes.iter().any(|note| note.contains("#if or -D"));
+        (edits.contains("s = 0u;"), depends)
+    };
+    for ty in ["uint", "float"] {
+        assert_eq!(fix(ty, ""), (false, false));
+        assert_eq!(fix(ty, "if (gi == 1) Out[1] = s;"), (true, false));
+        assert_eq!(
+            fix(ty, "#ifdef DEBUG\nif (gi == 0) Out[1] = s;\n#endif"),
+            (true, true)
+        );
+        assert_eq!(fix(ty, "#if 0\nif (gi == 0) Out[1] = s;\n#endif"), (false, false));
+    }
+}

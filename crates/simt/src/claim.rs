@@ -279,14 +279,14 @@ impl Machine<'_> {
             claims.sites.entry(key).or_default().varies = true;
         }
         self.note_address(key, met.address, is_one);
+        if let Some(claims) = &mut self.claims {
+            let site = claims.sites.entry(key).or_default();
+            site.threads = site.threads.or(active);
+        }
         let amount = self.amount(met.amount);
         if amount == Amount::Known(0) && operation == Atomic::Add {
             // An atomic load: all find the same.
             return Source::UNKNOWN;
-        }
-        if let Some(claims) = &mut self.claims {
-            let site = claims.sites.entry(key).or_default();
-            site.threads = site.threads.or(active);
         }
         let lanes = active.threads().count();
         let cells = if is_one {

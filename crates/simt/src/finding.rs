@@ -273,6 +273,8 @@ pub struct Rewrite {
     pub lane: String,
     /// Variables that live on after the construct and the value it leaves in them, as HLSL text.
     pub settled: Vec<(LocalId, String)>,
+    /// Those of which nothing that is compiled reads that value; `None` where it is not one number in all threads.
+    pub unread: Vec<(LocalId, Option<String>)>,
     /// Other places in which the construct leaves the same result. What else it leaves in its arrays, or a reduction in
     /// the variables of the other threads, is for the replacement's proof to rule out.
     pub also: Vec<Elements>,

@@ -29,7 +29,7 @@ impl Machine<'_> {
             let mut parameters = function.parameters.iter();
             parameters.any(|parameter| parameter.local == *local && parameter.direction != Direction::In)
         };
-        // What nobody reads any more need not be left.
+        // What nobody reads any more need not be left, unless another build reads it.
         let is_read = |local: &LocalId| after.read.contains(local) || after.opaque || is_handed_out(local);
         let mut declared = effects.declared.iter();
         if let Some(local) = declared.find(|local| used_outside.contains(local)) {
@@ -44,7 +44,7 @@ impl Machine<'_> {
         if matches!(output, Elements::Expression { .. }) {
             return Err(Obstacle::NoPlace);
         }
-        let mut settled = Vec::new();
+        let (mut settled, mut unread) = (Vec::new(), Vec::new());
         for local in effects.written.difference(&effects.declared) {
             let is_result = |elements: &Elements| match elements {
                 Elements::Register {
@@ -58,12 +58,15 @@ impl Machine<'_> {
                 } => own == local && component.is_none(),
                 _ => false,
             };
-            let is_used = used_outside.contains(local) && is_read(local);
-            if !is_used || is_result(output) || also.iter().any(is_result) {
+            if !used_outside.contains(local) || is_result(output) || also.iter().any(is_result) {
                 continue;
             }
-            let value = self.value_left(*local).ok_or(Obstacle::Leaves(*local))?;
-            settled.push((*local, value));
+            let value = self.value_left(*local);
+            if is_read(local) {
+                settled.push((*local, value.ok_or(Obstacle::Leaves(*local))?));
+            } else {
+                unread.push((*local, value));
+            }
         }
         let mut scope = Vec::new();
         scope.extend(function.parameters.iter().map(|parameter| parameter.local));
@@ -81,6 +84,7 @@ impl Machine<'_> {
         Ok(Rewrite {
             lane,
             settled,
+            unread,
             also,
             ends_with_barrier,
         })
