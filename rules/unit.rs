@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
+use std::ops::Range;
 use std::sync::Arc;
 
 use memchr::memmem;
@@ -121,7 +122,7 @@ impl Unit {
             let files = shader.sources.files.iter().map(|file| &*file.text);
             let texts = without_dead_arms(files, &shader.given);
             let mut unit = Unit {
-                definitions: Definitions::of(&shader.sources, &shader.given),
+                definitions: Definitions::in_texts(&texts, &shader.given),
                 given: (shader.given.iter().map(|(name, _)| name.as_bytes().into())).collect(),
                 choices: choices(&texts),
                 living: FxHashMap::default(),
@@ -534,11 +535,8 @@ impl Unit {
 
     /// What stands in a place of a file, without what no build reads.
     pub fn text_at<'u>(&'u self, shader: &'u Shader, place: FileSpan) -> &'u [u8] {
-        let number = place.file.0 as usize;
-        let file = shader.sources.get(place.file).map(|file| &*file.text);
-        let text = self.living.get(&number).map(Vec::as_slice).or(file);
-        text.and_then(|text| text.get(place.start as usize..place.end as usize))
-            .unwrap_or_default()
+        let part = place.start as usize..place.end as usize;
+        self.text_in(shader, place.file.0 as usize, part)
     }
 
     /// What stands in a file behind one place and to the end of another one around it.
@@ -555,10 +553,13 @@ impl Unit {
 
     /// The text of a choice, without what no build reads.
     pub fn text_of<'u>(&'u self, shader: &'u Shader, choice: &Choice) -> &'u [u8] {
-        let file = shader.sources.files.get(choice.file).map(|file| &*file.text);
-        let text = self.living.get(&choice.file).map(Vec::as_slice).or(file);
-        text.and_then(|text| text.get(choice.start..choice.end))
-            .unwrap_or_default()
+        self.text_in(shader, choice.file, choice.start..choice.end)
+    }
+
+    fn text_in<'u>(&'u self, shader: &'u Shader, file: usize, part: Range<usize>) -> &'u [u8] {
+        let whole = shader.sources.files.get(file).map(|file| &*file.text);
+        let text = self.living.get(&file).map(Vec::as_slice).or(whole);
+        text.and_then(|text| text.get(part)).unwrap_or_default()
     }
 
     /// What a text may expand to, be it compiled or not.

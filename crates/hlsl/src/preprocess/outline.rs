@@ -3,6 +3,7 @@
 //! A build with other definitions compiles the text that this one leaves out, with the macros of arms that this one
 //! leaves out. What a region holds is therefore not its words but what they may expand to: [`Definitions::reach`].
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -171,12 +172,18 @@ impl Definitions {
     /// Those in the files, whatever arm of an `#if` they stand in, and those that are `given` (name and value) from outside.
     #[must_use]
     pub fn of(sources: &Sources, given: &[(String, String)]) -> Self {
+        let texts = without_dead_arms(sources.files.iter().map(|file| &*file.text), given);
+        Definitions::in_texts(&texts, given)
+    }
+
+    /// The same of texts that [`without_dead_arms`] has gone over, one for each file.
+    #[must_use]
+    pub fn in_texts(texts: &[Cow<'_, [u8]>], given: &[(String, String)]) -> Self {
         let mut definitions = Definitions::default();
         for (name, value) in given {
             definitions.note(format!("{name} {value}").as_bytes(), None);
         }
-        let texts = without_dead_arms(sources.files.iter().map(|file| &*file.text), given);
-        for (id, text) in (0..).map(FileId).zip(&texts) {
+        for (id, text) in (0..).map(FileId).zip(texts) {
             for directive in directives(text) {
                 if directive.keyword == b"define" {
                     definitions.note(&directive.argument, Some((id, directive.start)));
