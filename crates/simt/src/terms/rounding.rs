@@ -221,7 +221,7 @@ impl Derivations {
             return;
         }
         match self.of.get(value) {
-            Some(known) if known.is(way, operands) => {}
+            Some(known) if known.is((operator, way), operands) => {}
             Some(_) => {
                 self.several_of(operator).insert(value.clone());
             }
@@ -234,9 +234,11 @@ impl Derivations {
 }
 
 impl Derivation {
-    fn is(&self, way: Way, operands: &[Value]) -> bool {
+    /// A sum or a product of two is the same in either order. An extremum is not: of two floats that compare equal
+    /// `min(a, b)` may give the first one, or the second.
+    fn is(&self, (operator, way): (Operator, Way), operands: &[Value]) -> bool {
         let swapped = || match (operands, &*self.operands) {
-            ([a, b], [c, d]) => way == Way::Pair && (a, b) == (d, c),
+            ([a, b], [c, d]) => way == Way::Pair && !operator.is_extremum() && (a, b) == (d, c),
             _ => false,
         };
         self.way == way && (*self.operands == *operands || swapped())

@@ -431,6 +431,11 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
                 "Y[id.x] = asuint(min(F[0], F[1]));",
                 "Y[id.x] = asuint(min(F[1], min(F[0], F[1])));",
             ],
+            // Of two zeros it may be the first that is given.
+            [
+                "Y[id.x] = asuint(min(F[0], F[1]));",
+                "Y[id.x] = asuint(min(F[1], F[0]));",
+            ],
             [
                 "Y[id.x] = 1 / min(F[0], F[1]) < 0.0f;",
                 "Y[id.x] = 1 / min(F[1], min(F[0], F[1])) < 0.0f;",
