@@ -3,6 +3,7 @@
 use shaderlint_linter::{Context, Finding, Fix, Label, NoFix, Safety, ShaderModel, Verdict};
 use shaderlint_simt::{Amount, Atomic, Cells, Claim, Found, Quantity};
 
+use crate::written::on_one_line;
 use crate::{lines, wave_atomic};
 
 /// The finding for a claim that `rule` is about. `None` where the target has no wave intrinsics.
@@ -66,7 +67,7 @@ pub(crate) fn finding(
 
 /// The counter as the file says, on one line; as it is read where that is a macro's.
 pub(crate) fn counter(context: &Context<'_>, claim: &Claim) -> String {
-    wave_atomic::text_in_file(context.shader, claim.place).unwrap_or_else(|| {
+    on_one_line(context.shader, claim.place).unwrap_or_else(|| {
         let text = String::from_utf8_lossy(claim.place.slice(&context.shader.text)).into_owned();
         text.split_whitespace().collect::<Vec<_>>().join(" ")
     })

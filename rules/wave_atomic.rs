@@ -17,7 +17,7 @@ use shaderlint_simt::{Claim, Found, NotCombined, Operator, Parts, Quantity, serv
 
 use crate::unit::{Unit, without_comments, words};
 use crate::wave_form::{AS_CONFIGURED, MAX_TEXT, too_long};
-use crate::written::{free, is_seen_from};
+use crate::written::{free, is_seen_from, on_one_line};
 use crate::{claim, configuration, witness};
 
 /// Atomics of an entry point for which forms are proved.
@@ -293,12 +293,12 @@ fn form(parts: &Parts, texts: &Texts, has_block: bool, name: &dyn Fn(&str) -> St
 
 /// The parts as the file has them.
 pub(crate) fn texts_of_file(shader: &Shader, parts: &Parts) -> Option<Texts> {
-    texts(parts, |span| text_in_file(shader, span))
+    texts(parts, |span| on_one_line(shader, span))
 }
 
 /// What stands around a part of a place in the file.
 pub(crate) fn around(shader: &Shader, place: Span, part: Span) -> Option<(String, String)> {
-    let text = |start: u32, end: u32| text_in_file(shader, Span { start, end });
+    let text = |start: u32, end: u32| on_one_line(shader, Span { start, end });
     Some((text(place.start, part.start)?, text(part.end, place.end)?))
 }
 
@@ -322,17 +322,6 @@ fn texts(parts: &Parts, text: impl Fn(Span) -> Option<String>) -> Option<Texts> 
         amount: text(parts.amount)?,
         old: maybe(parts.old)?,
     })
-}
-
-/// As the file has it, if all of it stands there and nothing else. On one line: a comment would take the rest of it
-/// along.
-pub(crate) fn text_in_file(shader: &Shader, span: Span) -> Option<String> {
-    let place = shader.origins.editable(span)?;
-    let text = &shader.sources.get(place.file)?.text;
-    let text = text.get(place.start as usize..place.end as usize)?;
-    let text = std::str::from_utf8(text).ok()?;
-    let is_plain = !text.contains("//") && !text.contains("/*") && !text.contains('\\');
-    is_plain.then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Whether a name of the form's own would be another one's where it stands.

@@ -13,7 +13,7 @@ use shaderlint_linter::{Context, ShaderModel};
 use shaderlint_simt::{Claim, Operator, Quantity};
 
 use crate::wave_atomic::{self, Texts};
-use crate::written::indented;
+use crate::written::{indented, on_one_line};
 
 /// The statement that could stand in the place of the call, and the shader model that it needs. `None` where it is no
 /// statement by itself. It is a block: what an `if` without braces chooses is one statement, and code for another atomic may
@@ -29,7 +29,7 @@ fn lines(context: &Context<'_>, claim: &Claim) -> Option<(Vec<String>, ShaderMod
     let texts = wave_atomic::texts_of_file(context.shader, parts)?;
     let name = |wanted: &str| wave_atomic::free_name(context.shader, claim, wanted);
     let [bin, count, first] = ["waveBin", "waveTotal", "waveFirst"].map(name);
-    let key = wave_atomic::text_in_file(context.shader, index)?;
+    let key = on_one_line(context.shader, index)?;
     // An address is all of the place; an index stands between two parts of it.
     let place = if texts.object.is_some() {
         bin.clone()

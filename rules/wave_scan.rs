@@ -33,7 +33,7 @@ use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WA
 
 use crate::totals::{Totals, length_by_name};
 use crate::wave_form::{WaveForm, array_of_elements, barrier_of, neutral};
-use crate::written::{has_literal_size, indented, local_name};
+use crate::written::{has_literal_size, indented, local_name, on_one_line};
 
 /// Where a form has barriers besides its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,12 +93,14 @@ struct Text<'a> {
     neutral: &'static str,
     ty: String,
     is_inclusive: bool,
+    /// The places that are given the total, as the file has them.
+    stored: Vec<String>,
     /// Threads of the group.
     lanes: u32,
 }
 
 impl<'a> Text<'a> {
-    /// `None` for operators without a wave prefix.
+    /// `None` for operators without a wave prefix, or where a macro writes a place that is given the total.
     fn new(
         context: &'a Context<'a>,
         scan: &'a Collective,
@@ -110,7 +112,12 @@ impl<'a> Text<'a> {
             Operator::Mul | Operator::FloatMul => ("WavePrefixProduct", "WaveActiveProduct", "*"),
             _ => return None,
         };
+        let stored = rewrite.stored.iter();
+        let stored = stored
+            .map(|place| on_one_line(context.shader, *place))
+            .collect::<Option<_>>()?;
         matches!(scan.element, Scalar::Uint | Scalar::Int | Scalar::Float).then(|| Text {
+            stored,
             context,
             scan,
             rewrite,
@@ -176,6 +183,17 @@ impl<'a> Text<'a> {
     /// Every place that is to hold the result.
     fn outputs(&self) -> impl Iterator<Item = &Elements> {
         std::iter::once(&self.scan.output).chain(&self.rewrite.also)
+    }
+
+    /// Gives the total to the places that are to have it, by the one thread of the `condition`, which knows it as `total`.
+    fn store_total(&self, condition: &str, total: &str) -> String {
+        let places = self.stored.iter();
+        let stores: String = places.map(|place| format!("    {place} = {total};\n")).collect();
+        match self.stored.len() {
+            0 => String::new(),
+            1 => format!("if ({condition})\n{stores}"),
+            _ => format!("if ({condition})\n{{\n{stores}}}\n"),
+        }
     }
 
     /// The end of every form: what the ladder leaves in variables, and a barrier.
@@ -271,6 +289,8 @@ impl<'a> Text<'a> {
         for output in self.outputs() {
             let _ = writeln!(block, "    {} = {result};", self.own(output)?);
         }
+        let is_last = format!("{} == {}", self.rewrite.lane, self.lanes - 1);
+        block.push_str(&indented(&self.store_total(&is_last, &total), 1));
         self.end(&mut block, barriers)?;
         Some(WaveForm {
             block,
@@ -361,6 +381,8 @@ impl<'a> Text<'a> {
         for output in &arrays {
             after.push_str(&self.write_vector(output, each, &own, &elements, &result)?);
         }
+        let is_last = format!("{index} == {}", active - 1);
+        after.push_str(&self.store_total(&is_last, &format!("{result} {sign} {sum}")));
         let indices = format!(
             "    uint {wave} = {index} / WaveGetLaneCount();\n    uint {lane} = WaveGetLaneIndex();\n"
         );

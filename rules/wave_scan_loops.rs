@@ -139,12 +139,16 @@ impl Text<'_> {
              \x20   }}\n    {barrier}();\n\
              \x20   if ({index} < {threads})\n    {{\n{fetch}\
              \x20       for (uint {end} = {place} + {each}; {place} < {end}; ++{place})\n        {{\n\
-             \x20           {ty} {element} = {from_place};\n{write}        }}\n    }}\n",
+             \x20           {ty} {element} = {from_place};\n{write}        }}\n{store}    }}\n",
             neutral = self.neutral,
             prefix = self.prefix,
             from = self.element(&self.scan.input, &format!("{place} + {number}"), 0)?,
             from_place = self.element(&self.scan.input, &place, 0)?,
             fetch = indented(&self.add_totals(&names, &result, *active), 2),
+            store = indented(
+                &self.store_total(&format!("{index} + 1 == {threads}"), &result),
+                2
+            ),
         );
         self.end(&mut block, barriers)?;
         Some(block)
@@ -187,7 +191,7 @@ impl Text<'_> {
              \x20               {elements} = {read};\n{running}\
              \x20           {ty} {result} = {before} {sign} {prefix}({sum});\n\
              \x20           {before} {sign}= {active}({sum});\n\
-             \x20           if ({place} < {count})\n            {{\n{write}            }}\n        }}\n    }}\n",
+             \x20           if ({place} < {count})\n            {{\n{write}            }}\n        }}\n{store}    }}\n",
             index = self.rewrite.lane,
             neutral = self.neutral,
             read = self.vector(&self.scan.input, each, &place)?,
@@ -195,6 +199,10 @@ impl Text<'_> {
             prefix = self.prefix,
             active = self.active,
             write = indented(&write, 4),
+            store = indented(
+                &self.store_total(&format!("{} == 0", self.rewrite.lane), &before),
+                2
+            ),
         );
         self.end(&mut block, barriers)?;
         Some(WaveForm {

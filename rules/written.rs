@@ -92,6 +92,17 @@ pub(crate) fn text_in_file(shader: &Shader, span: Span) -> Option<String> {
     Some(String::from_utf8_lossy(text).into_owned())
 }
 
+/// Text as the file has it, if all of it stands there and nothing else. On one line: a comment would take the rest of it
+/// along.
+pub(crate) fn on_one_line(shader: &Shader, span: Span) -> Option<String> {
+    let place = shader.origins.editable(span)?;
+    let text = &shader.sources.get(place.file)?.text;
+    let text = text.get(place.start as usize..place.end as usize)?;
+    let text = std::str::from_utf8(text).ok()?;
+    let is_plain = !text.contains("//") && !text.contains("/*") && !text.contains('\\');
+    is_plain.then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
 /// Whether a variable may be known at this place of its function, or be declared beside it later on: no brace closed
 /// what it was declared in.
 pub(crate) fn is_seen_from(shader: &Shader, local: &Local, place: Span) -> bool {

@@ -34,6 +34,15 @@ pub(crate) struct Pattern {
 }
 
 impl Pattern {
+    /// What all its elements come to.
+    fn total(&self) -> Value {
+        Value::Run {
+            operator: self.operator,
+            start: self.first,
+            end: self.first + self.count,
+        }
+    }
+
     /// Whether this is what the other is, of the same elements.
     pub fn is_result_of(&self, other: &Pattern) -> bool {
         (self.kind, self.operator, self.first) == (other.kind, other.operator, other.first)
@@ -148,6 +157,7 @@ impl Machine<'_> {
         }
         let several = Several::of(self.shader, self.state.frame.function, &main, &patterns);
         let main_output = main.output.clone();
+        let total = (main.kind != Kind::Reduction).then(|| main.total());
         let whole = |place: Elements| match several.vector {
             Some(_) => place.with_component(None),
             None => place,
@@ -251,7 +261,14 @@ impl Machine<'_> {
         } else if is_scan && ![lanes, 2 * lanes].contains(&collective.count) {
             Err(Obstacle::ElementsPerThread)
         } else {
-            self.rewrite(effects, &collective.output, several.also, span, watch.settled)
+            self.rewrite(
+                watch,
+                effects,
+                &collective.output,
+                several.also,
+                total.as_ref(),
+                span,
+            )
         };
         Some(collective)
     }

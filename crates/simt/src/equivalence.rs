@@ -20,7 +20,7 @@ use shaderlint_hlsl::{Direction, FunctionId, ResourceKind, Scalar, Shader, Type}
 use crate::difference::{Affine, Difference, difference};
 use crate::finding::{Race, Stop, element_text};
 use crate::machine::{BUDGET, Machine, Write};
-use crate::ordering::{Event, keeps_order};
+use crate::ordering::{Event, Observed, keeps_order};
 use crate::steps::{Steps, are_served_alike};
 use crate::terms::operator::Operator;
 use crate::terms::rounding::Doubt;
@@ -170,8 +170,8 @@ struct Trace {
     writes: Vec<Write>,
     /// Loops that were not seen to end.
     unended: Rc<FxHashSet<(Symbol, Value)>>,
-    /// Device memory that can be written was read.
-    is_observed: bool,
+    /// What was found in device memory that can be written.
+    observed: Observed,
     /// Other groups may see what was written.
     is_published: bool,
     /// Barriers and fences.
@@ -326,7 +326,8 @@ fn trace(
     let presumes = machine.state.presumes
         || machine.state.assumed != Value::TRUE
         || !machine.report.divergences.is_empty();
-    let (is_observed, unended) = (machine.state.is_observed, machine.state.unended.clone());
+    let unended = machine.state.unended.clone();
+    let observed = machine.state.ordering.observed.clone();
     let is_published = machine.state.publishes || Words::of(shader).is_coherent;
     let events = machine.state.ordering.events().clone();
     let steps = machine.state.steps.clone();
@@ -335,7 +336,7 @@ fn trace(
     Ok(Trace {
         writes,
         unended,
-        is_observed,
+        observed,
         is_published,
         events,
         steps,
@@ -415,7 +416,6 @@ fn scalars_of(shader: &Shader, ty: &Type, scalars: &mut Vec<Scalar>) {
 }
 
 fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Trace) -> Outcome {
-    let same = |a: &Write, b: &Write| a.guard == b.guard && a.value == b.value;
     // Program order of each thread; writes of one statement are stored thread by thread.
     let per_thread = |writes: &[Write]| {
         let mut writes: Vec<Write> = writes.to_vec();
@@ -426,14 +426,8 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Tr
     let steps = [&expected.steps, &got.steps].map(|steps| steps.as_slice());
     let entered: Vec<Value> = got.unended.iter().map(|(_, given)| given.clone()).collect();
     let (expected, got) = (per_thread(&expected.writes), per_thread(&got.writes));
-    let equal = expected.len() == got.len()
-        && expected.iter().zip(&got).all(|(a, b)| {
-            (a.resource, a.component, a.thread) == (b.resource, b.component, b.thread)
-                && (&a.index, &a.part) == (&b.index, &b.part)
-                && same(a, b)
-        });
-    if equal {
-        if !are_ordered_alike(terms, traces, &expected, &got) {
+    if let Some(pairs) = pairs(terms, traces, [&expected, &got]) {
+        if !are_ordered_alike(terms, traces, &pairs) {
             return Outcome::NotProved("other barriers order the accesses to device memory".to_owned());
         }
         if !are_served_alike(terms, steps, got.iter().flat_map(Write::values).chain(&entered)) {
@@ -498,10 +492,12 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
 /// - What other groups may see has to be ordered as much as in the first ([`crate::ordering`]).
 /// - Else the order shows only where several threads write to one place: either the writes to a resource are ordered as
 ///   much, or each of its places is written by one thread.
-fn are_ordered_alike(terms: &Terms, traces: [&Trace; 2], expected: &[Write], got: &[Write]) -> bool {
-    let pairs = || expected.iter().zip(got);
-    let are_observed = traces.iter().any(|trace| trace.is_observed);
-    if are_observed && pairs().any(|(a, b)| a.ordered.passed != b.ordered.passed) {
+fn are_ordered_alike(terms: &Terms, traces: [&Trace; 2], pairs: &[(&Write, &Write)]) -> bool {
+    let are_observed = traces.iter().any(|trace| !trace.observed.is_none());
+    // Nobody reads what another thread writes there.
+    let is_moved = |(a, b): &(&Write, &Write)| a.thread != b.thread;
+    let kept = || pairs.iter().filter(|pair| !is_moved(pair));
+    if are_observed && kept().any(|(a, b)| a.ordered.passed != b.ordered.passed) {
         return false;
     }
     let events = traces.map(|trace| trace.events.as_slice());
@@ -510,40 +506,104 @@ fn are_ordered_alike(terms: &Terms, traces: [&Trace; 2], expected: &[Write], got
         keeps_order(terms, events, places)
     };
     let mut of_resources: BTreeMap<Symbol, Vec<(&Write, &Write)>> = BTreeMap::new();
-    for (a, b) in pairs() {
+    for (a, b) in kept() {
         of_resources.entry(a.resource).or_default().push((a, b));
     }
-    // A name for whichever resource.
-    let is_anywhere = |resource: &Symbol| terms.name(*resource) == crate::transfer::ANY_RESOURCE;
-    if traces.iter().any(|trace| trace.is_published) || of_resources.keys().any(is_anywhere) {
-        return keep_order(&pairs().collect::<Vec<_>>());
+    if traces.iter().any(|trace| trace.is_published)
+        || of_resources.keys().any(|name| is_anywhere(terms, *name))
+    {
+        return keep_order(&kept().copied().collect::<Vec<_>>());
     }
     of_resources.values().all(|writes| {
         keep_order(writes) || {
             let writes: Vec<&Write> = writes.iter().map(|(a, _)| *a).collect();
-            have_places_of_their_own(terms, &writes)
+            places(terms, &writes).is_some_and(|places| {
+                let mut owners = BTreeMap::new();
+                let mut owned = places.into_iter().zip(writes);
+                owned.all(|(place, write)| *owners.entry(place).or_insert(write.thread) == write.thread)
+            })
         }
     })
 }
 
-/// Whether no two threads write to one place: all indices are one unknown and a number each.
-fn have_places_of_their_own(terms: &Terms, writes: &[&Write]) -> bool {
+/// Whether it is a name for whichever resource.
+fn is_anywhere(terms: &Terms, resource: Symbol) -> bool {
+    terms.name(resource) == crate::transfer::ANY_RESOURCE
+}
+
+/// The writes of two kernels, each with its equal; `None` if they are not the same ones. Those of each thread are in its order,
+/// and the threads one after the other.
+///
+/// Which thread writes to a place is the same in both, but where nobody can tell: if neither kernel finds anything in the
+/// resource, nor lets other groups know that it was written to, what is left in it at their ends is all that there is of it.
+/// That is told by what is written to each of its places, where no place is written twice by a group: then there is no order of
+/// its writes, whoever makes them. Of two groups that write to one place either may be the last, in both kernels.
+fn pairs<'w>(
+    terms: &Terms,
+    traces: [&Trace; 2],
+    writes: [&'w [Write]; 2],
+) -> Option<Vec<(&'w Write, &'w Write)>> {
+    let [expected, got] = writes.map(|writes| {
+        let mut of_resources: BTreeMap<Symbol, Vec<&Write>> = BTreeMap::new();
+        for write in writes {
+            of_resources.entry(write.resource).or_default().push(write);
+        }
+        of_resources
+    });
+    if writes[0].len() != writes[1].len() || !expected.keys().eq(got.keys()) {
+        return None;
+    }
+    let are_hidden = !traces.iter().any(|trace| trace.is_published)
+        && !expected.keys().any(|resource| is_anywhere(terms, *resource));
+    let is_same = |(a, b): &(&Write, &Write)| {
+        (a.component, &a.index, &a.part) == (b.component, &b.index, &b.part)
+            && (&a.guard, &a.value) == (&b.guard, &b.value)
+    };
+    let mut pairs = Vec::with_capacity(writes[0].len());
+    for ((resource, expected), (_, got)) in expected.into_iter().zip(got) {
+        let of_threads = || expected.iter().copied().zip(got.iter().copied());
+        if expected.len() == got.len()
+            && of_threads().all(|pair| pair.0.thread == pair.1.thread && is_same(&pair))
+        {
+            pairs.extend(of_threads());
+            continue;
+        }
+        let is_unseen = are_hidden && traces.iter().all(|trace| trace.observed.is_none_of(resource));
+        let by_place = |writes: &[&'w Write]| {
+            let count = writes.len();
+            let places = places(terms, writes)?;
+            let by_place: BTreeMap<_, &Write> = places.into_iter().zip(writes.iter().copied()).collect();
+            (by_place.len() == count).then(|| by_place.into_values().collect::<Vec<_>>())
+        };
+        let [expected, got] = [by_place(&expected)?, by_place(&got)?];
+        let moved: Vec<(&Write, &Write)> = expected.into_iter().zip(got).collect();
+        if !is_unseen || !moved.iter().all(is_same) {
+            return None;
+        }
+        pairs.extend(moved);
+    }
+    Some(pairs)
+}
+
+/// A place in a resource by component and index, where each index is one unknown and a number.
+type Numbers = (u32, Vec<u32>);
+
+/// The places in a resource that are written to, told by the number in each index: `None` if they are not all one unknown and
+/// a number.
+fn places(terms: &Terms, writes: &[&Write]) -> Option<Vec<Numbers>> {
     let mut unknown: Option<Vec<Option<(u8, u32)>>> = None;
-    let mut owners: BTreeMap<(u32, Vec<u32>), u16> = BTreeMap::new();
-    writes.iter().all(|write| {
+    let place = |write: &&Write| {
         if write.component == u32::MAX || write.part != Value::Known(0) {
-            return false;
+            return None;
         }
         let affine: Option<Vec<Affine>> = write.index.iter().map(|index| terms.affine(index)).collect();
-        let Some(affine) = affine else { return false };
+        let affine = affine?;
         let of_group: Vec<Option<(u8, u32)>> = affine.iter().map(|index| index.of_group).collect();
         let is_one = *unknown.get_or_insert_with(|| of_group.clone()) == of_group;
-        let place = (
-            write.component,
-            affine.iter().map(|index| index.constant).collect(),
-        );
-        is_one && *owners.entry(place).or_insert(write.thread) == write.thread
-    })
+        let numbers = affine.iter().map(|index| index.constant).collect();
+        is_one.then_some((write.component, numbers))
+    };
+    writes.iter().map(place).collect()
 }
 
 impl Terms {

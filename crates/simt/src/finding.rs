@@ -278,6 +278,9 @@ pub struct Rewrite {
     /// Other places in which the construct leaves the same result. What else it leaves in its arrays, or a reduction in
     /// the variables of the other threads, is for the replacement's proof to rule out.
     pub also: Vec<Elements>,
+    /// Where it stores the total of its elements on its way, as a scan of one block of many does: the places that are
+    /// assigned to, as expressions in its text.
+    pub stored: Vec<Span>,
     /// Whether a barrier comes after the construct's last access to groupshared memory.
     pub ends_with_barrier: bool,
 }

@@ -51,7 +51,7 @@ impl Machine<'_> {
         let (text, meaning) = self.meaning(statements, span);
         self.state.events += 1;
         self.happens(Step::Unfollowed);
-        self.state.is_observed |= effects.device_observed || effects.calls_unknown;
+        self.state.ordering.observed.anywhere |= effects.device_observed || effects.calls_unknown;
         self.state.publishes |= effects.device_observed || effects.calls_unknown || effects.atomic;
         let reach = if effects.calls_unknown {
             self.reach(effects.calls_macro)

@@ -71,8 +71,6 @@ pub(crate) struct State {
     pub events: u32,
     /// What happened to device memory, in which order.
     pub ordering: Ordering,
-    /// Something was loaded from device memory that can be written, or found there.
-    pub is_observed: bool,
     /// What other groups may see meanwhile was written, or what may be that.
     pub publishes: bool,
     /// Passed without waiting that order device memory, and that order groupshared memory: by their numbers among the
@@ -353,7 +351,6 @@ impl<'a> Machine<'a> {
             writes: Rc::default(),
             events: 0,
             ordering: Ordering::default(),
-            is_observed: false,
             publishes: false,
             fences: 0,
             shared_fences: 0,

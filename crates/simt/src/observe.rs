@@ -23,6 +23,8 @@ pub(crate) struct Watch {
     pub loops: usize,
     /// How much had been stored in resources before.
     pub writes_before: usize,
+    /// How much had happened before that another thread or the device could have had a part in.
+    pub events_before: u32,
     /// The first of the candidate's atoms.
     pub first: u32,
     pub layouts: Layouts,
@@ -58,6 +60,7 @@ impl Machine<'_> {
             depth: self.state.frame.depth,
             loops: self.state.frame.loops.len(),
             writes_before: self.state.writes.len(),
+            events_before: self.state.events,
             first: 0,
             registers: registers.collect(),
             layouts: layouts.clone(),

@@ -28,6 +28,7 @@
 //! under a condition that is a term of its text and of all that it is given: so only the same statements, given the same,
 //! are as strong, or an unconditional barrier of the group.
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use crate::machine::{Machine, State};
@@ -35,6 +36,7 @@ use crate::terms::column::Mask;
 use crate::terms::history::{Ordered, Step};
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Terms};
+use crate::transfer::ANY_RESOURCE;
 
 /// A barrier or a fence.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,9 +62,36 @@ pub(crate) struct Ordering {
     /// The number of the last access to device memory, or fence.
     touched: u32,
     events: Rc<Vec<Event>>,
+    pub observed: Observed,
     /// The last barrier that names device memory, and the last of any kind.
     settled: Point,
     synced: Point,
+}
+
+/// What was found in device memory that can be written.
+#[derive(Clone, Default)]
+pub(crate) struct Observed {
+    /// The resources that it was loaded from.
+    loaded: Rc<BTreeSet<Symbol>>,
+    /// It may have been found in any, and in another way.
+    pub anywhere: bool,
+}
+
+impl Observed {
+    pub fn is_none(&self) -> bool {
+        self.loaded.is_empty() && !self.anywhere
+    }
+
+    /// Whether none of it is this resource's.
+    pub fn is_none_of(&self, resource: Symbol) -> bool {
+        !self.anywhere && !self.loaded.contains(&resource)
+    }
+
+    fn load(&mut self, resource: Symbol) {
+        if !self.loaded.contains(&resource) {
+            Rc::make_mut(&mut self.loaded).insert(resource);
+        }
+    }
 }
 
 /// A barrier.
@@ -123,7 +152,14 @@ impl Machine<'_> {
     pub fn happens(&mut self, step: Step) -> u32 {
         let state = &mut self.state;
         state.ordering.history = self.terms.history(state.ordering.history, step, state.active);
-        state.is_observed |= matches!(step, Step::Load(..) | Step::Atomic);
+        match step {
+            // One of a heap may be any.
+            Step::Load(name, _) if self.terms.name(name) != ANY_RESOURCE => {
+                state.ordering.observed.load(name)
+            }
+            Step::Load(..) | Step::Atomic => state.ordering.observed.anywhere = true,
+            _ => {}
+        }
         // One on device memory is a store too.
         if step != Step::Atomic {
             state.ordering.touched = state.ordering.history;

@@ -538,7 +538,6 @@ impl<'a> Machine<'a> {
         if let Some(watch) = &mut self.prober.watch {
             watch.first = atoms.first;
         }
-        let entry_events = self.state.events;
         let mut best: Option<(Collective, usize)> = None;
         let mut so_far = Effects::default();
         let work = self.terms.work();
@@ -574,11 +573,6 @@ impl<'a> Machine<'a> {
             found.leftovers.last = statement.span;
             if hands_on(of_one) {
                 found.leftovers.result = Places::default();
-            }
-            if let Some(obstacle) = obstacle_in(&so_far) {
-                found.rewrite = Err(obstacle);
-            } else if self.state.events != entry_events {
-                found.rewrite = Err(Obstacle::Unfollowed);
             }
             // A scan is more than the total it contains. What only moves a result is no part of making it.
             let news = best.as_ref().is_none_or(|(known, _)| {
@@ -621,15 +615,4 @@ fn hands_on(effects: &Effects) -> bool {
 /// Whether it is one thread that holds a total.
 fn is_of_one(output: &Elements) -> bool {
     matches!(output, Elements::OneRegister { .. } | Elements::Expression { .. })
-}
-
-/// Other code can take the place of statements that change nothing but groupshared memory and variables.
-fn obstacle_in(effects: &Effects) -> Option<Obstacle> {
-    let mut written = effects.device_written.iter().chain(&effects.statics);
-    match written.next() {
-        Some(global) => Some(Obstacle::Writes(*global)),
-        None if effects.leaves => Some(Obstacle::MayLeave),
-        None if effects.opaque || effects.handle_written => Some(Obstacle::Unfollowed),
-        None => None,
-    }
 }

@@ -2,24 +2,32 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Direction, LocalId, Scalar, Span, Stmt, StmtKind, Type};
+use shaderlint_hlsl::{
+    Direction, ExprKind, GlobalId, LocalId, Scalar, Span, Stmt, StmtKind, Type, expressions,
+};
 
+use crate::control::root;
 use crate::finding::{Elements, Obstacle, Rewrite};
 use crate::machine::Machine;
+use crate::memory::Shared;
+use crate::observe::Watch;
 use crate::terms::column::Column;
 use crate::terms::value::Value;
 use crate::text::effects::Effects;
 
 impl Machine<'_> {
-    /// What code in the place of the statements under `span` has to know.
+    /// What code in the place of the statements under `span` has to know. They make the `total`, if it is one that all of them
+    /// can be made for.
     pub fn rewrite(
         &mut self,
+        watch: &Watch,
         effects: &Effects,
         output: &Elements,
         also: Vec<Elements>,
+        total: Option<&Value>,
         span: Span,
-        ends_with_barrier: bool,
     ) -> Result<Rewrite, Obstacle> {
+        let stored = self.stored(watch, effects, total, span)?;
         let function = self.function().ok_or(Obstacle::Unfollowed)?;
         let body = function.body.as_deref().unwrap_or_default();
         let outside = self.effects.of_statements_outside(self.shader, body, span);
@@ -86,8 +94,61 @@ impl Machine<'_> {
             settled,
             unread,
             also,
-            ends_with_barrier,
+            stored,
+            ends_with_barrier: watch.settled,
         })
+    }
+
+    /// The places under `span` that are given the total of the construct's elements: those in device memory, and variables in
+    /// groupshared memory. Other code can take the place of statements that change nothing else but the construct's arrays
+    /// and variables.
+    fn stored(
+        &self,
+        watch: &Watch,
+        effects: &Effects,
+        total: Option<&Value>,
+        span: Span,
+    ) -> Result<Vec<Span>, Obstacle> {
+        let is_total = |value: &Value| Some(value) == total;
+        let given =
+            |array: &Shared| matches!(array.cells(), [cell] if is_total(cell)).then_some(array.global);
+        let shared: BTreeSet<GlobalId> = self.state.shared.iter().filter_map(given).collect();
+        let body = self.function().and_then(|function| function.body.as_deref());
+        let (mut stored, mut on_device) = (Vec::new(), 0);
+        for expr in expressions(body.unwrap_or_default()) {
+            let ExprKind::Assign { target, op: None, .. } = &expr.kind else {
+                continue;
+            };
+            let is_within = span.start <= target.span.start && target.span.end <= span.end;
+            if let ExprKind::Global(global) = root(target).kind
+                && is_within
+            {
+                let is_on_device = effects.device_written.contains(&global);
+                on_device += u32::from(is_on_device);
+                if is_on_device || shared.contains(&global) {
+                    stored.push(target.span);
+                }
+            }
+        }
+        let writes = self.state.writes.get(watch.writes_before..).unwrap_or_default();
+        let are_totals = writes.iter().all(|write| is_total(&write.value));
+        let device_written = effects
+            .device_written
+            .iter()
+            .filter(|_| !are_totals || on_device == 0);
+        let mut otherwise = device_written.chain(&effects.statics);
+        if let Some(global) = otherwise.next() {
+            Err(Obstacle::Writes(*global))
+        } else if effects.leaves {
+            Err(Obstacle::MayLeave)
+        } else if effects.opaque
+            || effects.handle_written
+            || self.state.events - watch.events_before != on_device
+        {
+            Err(Obstacle::Unfollowed)
+        } else {
+            Ok(stored)
+        }
     }
 
     /// The number that a variable has now in all threads, as HLSL text.

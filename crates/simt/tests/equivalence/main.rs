@@ -569,18 +569,62 @@ fn a_sum_over_a_wave_is_no_sum_in_order() {
 
 #[test]
 fn whichever_thread_writes_an_element_it_is_the_same() {
+    check(
+        "equal",
+        &[
+            ["Y[id.x] = X[id.x];", "Y[id.x ^ 1] = X[id.x ^ 1];"],
+            ["Y[gi] = X[gi];", "Y[63 - gi] = X[63 - gi];"],
+            ["if (gi == 0) Y[g.x] = X[g.x];", "if (gi == 63) Y[g.x] = X[g.x];"],
+            ["if (gi < 32) { Y[gi] = 1; Y[gi + 32] = 1; }", "Y[gi] = 1;"],
+            // Another resource is read.
+            [
+                "uint z = Z[id.x]; if (gi == 0) Y[g.x] = 2; Z[id.x] = z;",
+                "uint z = Z[id.x]; if (gi == 9) Y[g.x] = 2; Z[id.x] = z;",
+            ],
+        ],
+    );
     let not_seen = "not proved: the two write different terms that were not seen to differ";
     check(
         not_seen,
         &[
-            ["Y[id.x] = X[id.x];", "Y[id.x ^ 1] = X[id.x ^ 1];"],
-            ["Y[gi] = X[gi];", "Y[63 - gi] = X[63 - gi];"],
             ["if (gi == 0) Y[g.x] = X[g.x];", "Y[g.x] = X[g.x];"],
             ["Y[0] = 1;", "if (gi == 3) Y[0] = 1;"],
             // Another group writes it.
             ["Y[id.x] = 1;", "Y[(Count - 1 - g.x) * 64 + gi] = 1;"],
-            ["if (gi < 32) { Y[gi] = 1; Y[gi + 32] = 1; }", "Y[gi] = 1;"],
+            // A thread finds what it wrote itself.
+            [
+                "if (gi == 0) Y[g.x] = 2; uint y = Y[g.x]; Z[id.x] = y;",
+                "if (gi == 9) Y[g.x] = 2; uint y = Y[g.x]; Z[id.x] = y;",
+            ],
+            ["if (gi == 0) Y[Y[0]] = 2;", "if (gi == 9) Y[Y[0]] = 2;"],
+            // Of two writes to a place one is the last.
+            [
+                "if (gi == 0) { Y[0] = 1; Y[0] = 2; }",
+                "if (gi == 0) Y[0] = 1; if (gi == 1) Y[0] = 2;",
+            ],
+            // Other groups may know of it: a fence is passed, and an atomic made.
+            [
+                "if (gi == 0) { Y[0] = 1; } DeviceMemoryBarrier(); if (gi == 0) Z[0] = 1;",
+                "if (gi == 9) { Y[0] = 1; } DeviceMemoryBarrier(); if (gi == 0) Z[0] = 1;",
+            ],
+            [
+                "if (gi == 0) Y[0] = 1; InterlockedAdd(Z[0], 1);",
+                "if (gi == 9) Y[0] = 1; InterlockedAdd(Z[0], 1);",
+            ],
         ],
+    );
+    let coherent = "globallycoherent RWStructuredBuffer<uint> D;";
+    let [first, second] = ["0", "9"].map(|thread| {
+        let body = format!("if (gi == {thread}) D[0] = 1;");
+        kernel("", coherent, &body)
+    });
+    assert_eq!(words(&runs_of([&first, &second])), not_seen);
+    check(
+        "Y[0]: 2 against 1",
+        &[[
+            "if (gi == 0) { Y[0] = 1; Y[0] = 2; }",
+            "if (gi == 0) { Y[0] = 2; Y[0] = 1; }",
+        ]],
     );
     check("Y[0]: 1 against 2", &[["Y[gi] = 1;", "Y[63 - gi] = 2;"]]);
     check(
@@ -636,11 +680,15 @@ fn words_of_byte_address_buffers_are_told_by_their_addresses() {
              Out.Store(id.x * 16 + 8, v.z); Out.Store(id.x * 16 + 12, v.w);",
         ]],
     );
+    let two = "Out.Store2(id.x * 8, uint2(1, 2));";
+    let one_by_one = "Out.Store(id.x * 8 + 4, 2); Out.Store(id.x * 8, 1);";
+    check("equal", &[[two, one_by_one]]);
+    // Where it is read what a thread wrote first, that is as it was.
     check(
         "not proved: the two write different terms that were not seen to differ",
         &[[
-            "Out.Store2(id.x * 8, uint2(1, 2));",
-            "Out.Store(id.x * 8 + 4, 2); Out.Store(id.x * 8, 1);",
+            &format!("{two} Y[id.x] = Out.Load(id.x * 8);"),
+            &format!("{one_by_one} Y[id.x] = Out.Load(id.x * 8);"),
         ]],
     );
 }
