@@ -17,13 +17,15 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Expr, ExprKind, Function, Intrinsic, Shader, Span, Stmt, StmtKind, statements};
+use shaderlint_hlsl::{
+    Expr, ExprKind, Function, FunctionId, Intrinsic, Shader, Span, Stmt, StmtKind, statements,
+};
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
 use shaderlint_simt::{Analysis, Around, LaneMap, Race, analyze, compare};
 
 use crate::unit::Unit;
-use crate::wave_form::{BARRIER, MAX_TEXT};
-use crate::{races, witness};
+use crate::wave_form::{AS_CONFIGURED, BARRIER, MAX_TEXT};
+use crate::{configuration, races, witness};
 
 /// Steps that the runs of one fix's places may take together, counted by those of the kernel's first run.
 const MAX_STEPS: u64 = 2_000_000;
@@ -191,6 +193,16 @@ fn barrier(context: &Context<'_>, races: &[&Race], which: &str, are: &str) -> Op
             Ended::Found { .. } => continue,
         };
         fix.proof = Some(proof);
+        let mut functions = (0..).map(FunctionId).zip(&context.shader.functions);
+        let holds = |function: &Function| function.span.start <= at.start && at.end <= function.span.end;
+        let function = functions.find(|(_, function)| holds(function));
+        let holds_in_all = function.is_some_and(|(function, _)| {
+            let form = fix.edits.first().map_or("", |edit| &edit.text);
+            configuration::holds_in_all(context.shader, context.entry, function, at, (form, false))
+        });
+        if !holds_in_all {
+            fix.notes.push(AS_CONFIGURED.to_owned());
+        }
         let barrier = Barrier {
             fix,
             ends_these: true,

@@ -1,7 +1,7 @@
 //! What the rules about scans say of one.
 
 use shaderlint_hlsl::{Global, Span, StmtKind, Type};
-use shaderlint_linter::{Context, Finding, Label, NoFix, ShaderModel, Verdict};
+use shaderlint_linter::{Context, Finding, Label, Level, NoFix, ShaderModel, Verdict};
 use shaderlint_simt::{Access, Amid, Collective, Elements, Half, Instance, Kind, Operator, Race, Shape};
 
 use crate::unit::{Unit, words};
@@ -64,7 +64,8 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         )
     });
     let fix = proved.map(|proved| proved.fix);
-    if context.has_rows() && scan.count >= wave_scan::SLOWER_BY_ONE_WAVE {
+    let is_slower = context.has_rows() && scan.count >= wave_scan::SLOWER_BY_ONE_WAVE;
+    if is_slower {
         notes.push(
             "a scan by one wave, which needs nothing of that, took longer than the ladder on an NVIDIA H200: 0.8 times as \
              fast at 1024 elements"
@@ -94,6 +95,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         message: format!("{shape} {kind} scan of {}", elements(context, scan)),
         shape: Some(shape_id(scan)),
         verdict: verdict(scan),
+        worth: if is_slower { Level::Info } else { Level::Warn },
         primary: Label {
             place: head(context, scan),
             text: effort(scan),
@@ -276,8 +278,8 @@ pub(crate) fn proof(context: &Context<'_>, scan: &Collective) -> String {
             witness::on_lines(context, &[read], scan.span)
         ),
         Amid::Barrier(barrier) => format!(
-            "though not all inputs are known to lead to the barrier {}",
-            witness::on_lines(context, &[barrier], scan.span)
+            "though not all inputs are known to lead to {}",
+            witness::barrier(context, barrier, scan.span)
         ),
     });
     let (freely, apart) = match (races.clone().next().is_some(), races.all(is_for_others)) {

@@ -1,6 +1,6 @@
 //! What the rules say of ladders of lane reads.
 
-use shaderlint_linter::{Context, Finding, Label, NoFix, ShaderModel, Verdict};
+use shaderlint_linter::{Context, Finding, Label, Level, NoFix, ShaderModel, Verdict};
 use shaderlint_simt::{Elements, Holders, Kind, Operator, WaveLadder};
 
 use crate::{element, scan};
@@ -61,6 +61,8 @@ fn finding(context: &Context<'_>, rule: &'static str, ladder: &WaveLadder) -> Fi
         } else {
             Verdict::Reassociates
         },
+        // Reads of other lanes were seen to be as fast.
+        worth: Level::Info,
         primary: Label {
             place: ladder.span,
             text: format!("{reads} of other lanes one after the other"),

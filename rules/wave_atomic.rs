@@ -13,7 +13,7 @@
 
 use shaderlint_hlsl::{Scalar, Shader, Span};
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
-use shaderlint_simt::{Claim, Found, NotCombined, Operator, Parts, Quantity, serves_alike};
+use shaderlint_simt::{Claim, Found, Meanwhile, NotCombined, Operator, Parts, Quantity, serves_alike};
 
 use crate::unit::{Unit, without_comments, words};
 use crate::wave_form::{AS_CONFIGURED, MAX_TEXT, too_long};
@@ -51,19 +51,21 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
     let is_costly = proofs > MAX_PROOFS || shader.text.len().saturating_mul(proofs) > MAX_TEXT;
     let races = &context.analysis.races;
     let mut unsettled = context.analysis.unsettled.iter();
-    let is_racy = races.iter().any(|race| Some(race.array) == parts.array)
+    let is_racy = !races.is_empty()
         || parts.array.is_some() && unsettled.any(|(first, second)| [*first, *second].contains(&claim.place));
     if is_costly {
         return Err(too_long());
     }
-    // Whether the cell is stored to beside the atomic was looked at where that is followed. A lane that makes it for others
-    // is not behind their stores.
-    if claim.is_shared && !(claim.is_followed && context.analysis.stopped.is_none()) {
-        let counters = claim::counters(context, claim);
-        let text = format!(
-            "it stands in a loop or a branch that is not followed, so other accesses to {counters} may race with it"
-        );
-        return Err(NoFix::new("unfollowed", text).named(counters));
+    // A lane that makes it for others is not behind their plain accesses to the cell. The runs for races look for those that
+    // were run, as far as they come, if they know the cell.
+    let is_looked_at = claim.has_known_cell && context.analysis.stopped.is_none();
+    let is_apart = match claim.meanwhile {
+        Meanwhile::Atomics => true,
+        Meanwhile::Plain(place) => place.is_some() && is_looked_at,
+        Meanwhile::Unknown => false,
+    };
+    if claim.is_shared && !is_apart {
+        return Err(of_meanwhile(context, claim));
     }
     if is_racy {
         let counters = claim::counters(context, claim);
@@ -121,6 +123,37 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
     let (fixed, _) = fixed.ok_or_else(|| not_proved("the kernel is another one".to_owned()))?;
     serves_alike(shader, claim, &fixed).map_err(not_proved)?;
     Ok(fix)
+}
+
+/// Why one lane cannot make the atomic for its wave, because of plain accesses that may race with it.
+fn of_meanwhile(context: &Context<'_>, claim: &Claim) -> NoFix {
+    let counters = claim::counters(context, claim);
+    let stop = context.analysis.stopped.as_ref();
+    match (claim.meanwhile, stop) {
+        (Meanwhile::Plain(Some(place)), _) => {
+            let at = witness::on_lines(context, &[place], claim.span);
+            let text = format!("the access to {counters} {at} may race with it");
+            NoFix::new("race", text).named(counters).at(place)
+        }
+        (Meanwhile::Plain(None), _) => {
+            let text = format!("accesses to {counters} in statements that are not followed may race with it");
+            NoFix::new("race", text).named(counters)
+        }
+        (Meanwhile::Unknown, Some(stop)) => {
+            let at = witness::on_lines(context, &[stop.span], claim.span);
+            let text = format!(
+                "the kernel is not followed from what is {at} on, so other accesses to {counters} may race with it"
+            );
+            NoFix::new("unfollowed", text).named(counters).at(stop.span)
+        }
+        _ => {
+            let text = format!(
+                "it is not known in every case which barriers come before and after it, so other accesses to {counters} may \
+                 race with it"
+            );
+            NoFix::new("unfollowed", text).named(counters)
+        }
+    }
 }
 
 /// Why one lane cannot make the atomic for its wave.

@@ -5,8 +5,8 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
-use shaderlint_hlsl::{ExprKind, FunctionId, GlobalId, Local, LocalId, Scalar, Shader, Type, expressions};
-use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, ShaderModel, fixed_shader};
+use shaderlint_hlsl::{ExprKind, GlobalId, Local, LocalId, Scalar, Shader, Type, expressions};
+use shaderlint_linter::{At, Context, Edit, Fix, Level, NoFix, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
     Amid, Collective, Elements, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Obstacle, Operator, Outcome,
     Rewrite, WaveRun, compare, proved_of_itself,
@@ -69,6 +69,17 @@ impl Refusal {
     }
 }
 
+/// How much a ladder matters by itself: wave forms were seen to be faster, but for those of which it was seen that they are not.
+pub(crate) fn worth(refusal: Option<&Refusal>) -> Level {
+    match refusal {
+        Some(Refusal::NotProved(why)) if why.reason == SLOWER => Level::Info,
+        _ => Level::Warn,
+    }
+}
+
+/// The reason for no fix where the ladder was seen to be as fast.
+const SLOWER: &str = "slower";
+
 /// The array of the waves' totals has nowhere to be declared.
 fn no_place() -> Refusal {
     let text = "there is no place in this file to declare an array for the per-wave totals";
@@ -124,7 +135,7 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     let forms = write(&totals_name(context.shader, found));
     let slower = wave_reduction::slower(found).filter(|_| found.kind == Kind::Reduction && forms.is_empty());
     if let Some(why) = slower {
-        return Err(Refusal::because("slower", why));
+        return Err(Refusal::because(SLOWER, why));
     }
     let collectives = context.analysis.collectives.iter();
     let proofs = 1 + collectives.take_while(|other| other.span != found.span).count() as u64;
@@ -265,17 +276,19 @@ fn not_replaceable(context: &Context<'_>, found: &Collective, obstacle: Obstacle
 }
 
 fn of_amid(context: &Context<'_>, found: &Collective, amid: Amid) -> NoFix {
-    let at = |place| witness::on_lines(context, &[place], found.span);
     let (text, place) = match amid {
         Amid::Read(read) => (
             format!(
                 "the read {} may come while its elements are stored: no barrier is known to be between",
-                at(read)
+                witness::on_lines(context, &[read], found.span)
             ),
             read,
         ),
         Amid::Barrier(barrier) => (
-            format!("not all inputs are known to lead to the barrier {}", at(barrier)),
+            format!(
+                "not all inputs are known to lead to {}",
+                witness::barrier(context, barrier, found.span)
+            ),
             barrier,
         ),
     };
@@ -364,7 +377,7 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
         .totals
         .as_ref()
         .map_or(0, |totals| totals.length.1 * words(found));
-    if let Some(why) = may_change(shader, found.function, &form) {
+    if let Some(why) = may_change(shader, found, &form) {
         return Err(Refusal::NotProved(why));
     }
     if own > 0 {
@@ -544,12 +557,28 @@ fn proof(runs: &[WaveRun], maps: &[LaneMap]) -> String {
 
 /// Why the file's text of the form may not be what was proved. The proof is about expanded text, but the file's is expanded
 /// once more: a macro with the name of anything the form spells (a fallback for `WavePrefixSum`, say) would change it.
-/// Names declared in a namespace would have to be qualified, which the form does not do.
-fn may_change(shader: &Shader, function: FunctionId, form: &WaveForm) -> Option<NoFix> {
+/// What is declared in a namespace would have to be qualified, which the form does not do; and `using` could bring in names.
+fn may_change(shader: &Shader, found: &Collective, form: &WaveForm) -> Option<NoFix> {
     let unit = Unit::of(shader);
+    let function = found.function;
     if unit.is_expanded(shader, b"namespace") {
-        let text = "no form is written for files with namespaces";
-        return Some(NoFix::new("namespaces", text));
+        let functions = shader
+            .functions
+            .get(function.0 as usize)
+            .map(|function| &*function.name);
+        let arrays = found
+            .arrays
+            .iter()
+            .filter_map(|array| shader.globals.get(array.0 as usize));
+        let mut names = functions.into_iter().chain(arrays.map(|array| &*array.name));
+        if let Some(name) = names.find(|name| name.contains("::")) {
+            let text = format!("no form is written for what is in a namespace, as `{name}` is");
+            return Some(NoFix::new("namespaces", text).named(name));
+        }
+        if unit.may_name(b"using") {
+            let text = "no form is written where `using` may bring names of a namespace in";
+            return Some(NoFix::new("namespaces", text));
+        }
     }
     let block = form.expanded.as_ref().unwrap_or(&form.block);
     let declaration = form.totals.as_ref().map(|totals| &totals.declaration);

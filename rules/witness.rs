@@ -91,12 +91,10 @@ pub(crate) fn when(
             Some("before the first barrier".to_owned())
         };
     };
-    let text = barrier.slice(&context.shader.text);
-    let name = text.split(|byte| !byte.is_ascii_alphanumeric()).next();
-    let name = name.and_then(|name| std::str::from_utf8(name).ok());
-    let what = match name.and_then(Intrinsic::from_name) {
-        Some(intrinsic) if intrinsic.is_group_barrier() => "barrier",
-        _ => "statement",
+    let what = if is_barrier_call(context, *barrier) {
+        "barrier"
+    } else {
+        "statement"
     };
     let known = around.iter().map(|around| in_common(of_barrier, around)).min();
     let known = known.unwrap_or_default();
@@ -117,6 +115,24 @@ pub(crate) fn when(
         "after the {what} {}{own}",
         on_lines(context, &[*barrier], place)
     ))
+}
+
+/// A barrier, as one reads of it beside what stands at `place`: one, or those of a statement that is not followed.
+pub(crate) fn barrier(context: &Context<'_>, barrier: Span, place: Span) -> String {
+    let at = on_lines(context, &[barrier], place);
+    if is_barrier_call(context, barrier) {
+        format!("the barrier {at}")
+    } else {
+        format!("the barriers of the statement {at}")
+    }
+}
+
+fn is_barrier_call(context: &Context<'_>, place: Span) -> bool {
+    let text = place.slice(&context.shader.text);
+    let name = text.split(|byte| !byte.is_ascii_alphanumeric()).next();
+    let name = name.and_then(|name| std::str::from_utf8(name).ok());
+    name.and_then(Intrinsic::from_name)
+        .is_some_and(Intrinsic::is_group_barrier)
 }
 
 /// `on line 5`, as one reads it beside what stands at `place`.

@@ -1,7 +1,7 @@
 //! `divergent-barrier`: a barrier that some threads of the group reach and others do not.
 
 use shaderlint_hlsl::{Span, StmtKind};
-use shaderlint_linter::{Category, Context, Finding, Label, Rule, Verdict};
+use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, Verdict};
 use shaderlint_simt::{Around, Divergence, Point};
 
 use crate::missing_barrier::statements_around;
@@ -69,22 +69,27 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
             "let every thread reach the barrier, and put the condition around the work before and after it",
         ]
     };
+    let mut notes = vec![
+        format!("thread {here} gets here{when}{pass}; thread {away} does not{given}"),
+        why.to_owned(),
+        advice.to_owned(),
+    ];
+    if !divergence.given.is_empty() {
+        notes.push("if the host never sets such values, the condition can go instead".to_owned());
+    }
     Finding {
         rule: RULE.id,
         entry: context.entry,
         message: "a barrier that not every thread of the group reaches".to_owned(),
         shape: None,
         verdict: Verdict::Divergent,
+        worth: Level::Error,
         primary: Label {
             place: divergence.span,
             text: format!("thread {here} {waits} here, thread {away} does not"),
         },
         secondary: parted.into_iter().collect(),
-        notes: vec![
-            format!("thread {here} gets here{when}{pass}; thread {away} does not{given}"),
-            why.to_owned(),
-            advice.to_owned(),
-        ],
+        notes,
         fix: None,
         no_fix: None,
     }

@@ -1,6 +1,6 @@
 //! `groupshared-race`: two threads, one cell, one barrier interval, at least one write.
 
-use shaderlint_linter::{Category, Context, Finding, Label, NoFix, Rule, Verdict};
+use shaderlint_linter::{Category, Context, Finding, Label, Level, NoFix, Rule, Verdict};
 use shaderlint_simt::Race;
 
 use crate::missing_barrier::NoBarrier;
@@ -113,6 +113,7 @@ fn finding(context: &Context<'_>, told: &Told<'_>) -> Option<Finding> {
         message: format!("data race on {raced_on}"),
         shape: None,
         verdict: Verdict::Racy,
+        worth: Level::Error,
         primary: Label {
             place: race.second.span,
             text: format!("thread {} {} {cell}", race.second.thread, verb(&race.second)),

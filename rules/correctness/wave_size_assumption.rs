@@ -1,7 +1,7 @@
 //! `wave-size-assumption`: wave code that is right at some wave sizes or packings and wrong at others.
 
 use shaderlint_hlsl::Span;
-use shaderlint_linter::{Category, Context, Finding, Label, Rule, Verdict};
+use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, Verdict};
 use shaderlint_simt::{LaneMap, OutOfBounds, Race, WaveDependence, WaveEffect};
 
 use crate::{lines, races, witness};
@@ -48,6 +48,7 @@ fn finding(context: &Context<'_>, dependence: &WaveDependence) -> Finding {
         message,
         shape: None,
         verdict: Verdict::WaveDependent,
+        worth: Level::Error,
         primary: Label {
             place,
             text: String::new(),

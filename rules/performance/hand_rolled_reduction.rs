@@ -46,6 +46,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
         }
         None => format!("a wave form needs shader model {needed}"),
     };
+    let worth = wave_form::worth(why_not.as_ref());
     let fix = proved.map(|proved| proved.fix);
     let mut notes = vec![scan::proof(context, reduction), form];
     notes.extend(scan::beside(context, reduction));
@@ -70,6 +71,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
         ),
         shape: Some(scan::shape_id(reduction)),
         verdict: scan::verdict(reduction),
+        worth,
         primary: Label {
             place: scan::head(context, reduction),
             text: scan::effort(reduction),

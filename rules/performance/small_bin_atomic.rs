@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::calls;
 use shaderlint_linter::{Category, Context, Finding, Rule, ShaderModel};
-use shaderlint_simt::{Cells, Claim, Found};
+use shaderlint_simt::{Cells, Claim};
 
 use crate::{claim, wave_bins};
 
@@ -48,21 +48,29 @@ fn advice(context: &Context<'_>, few: &Claim, bins: u32) -> String {
             "help: one atomic for each cell that occurs in a wave (shader model {model}):\n    {indented}"
         );
     }
+    let (all, own) = if claim::is_counted(few) {
+        ("WaveActiveCountBits", "CountBits")
+    } else {
+        ("WaveActiveSum", "Sum")
+    };
     // What the atomic returns goes to each lane by its place among those of its cell.
-    let handed_out = |prefix: &str| match few.found {
-        Found::Unused => String::new(),
-        _ => format!(", and {prefix} gives each lane its part of what that returns"),
+    let handed_out = |prefix: &str| {
+        let is_unused = few.parts.as_ref().is_ok_and(|parts| parts.old.is_none());
+        let part = format!(
+            "; where its old value is used, {prefix}{own} gives each lane its part of what it returns"
+        );
+        if is_unused { String::new() } else { part }
     };
     if context.shader_model >= ShaderModel::MULTI_PREFIX {
         format!(
             "WaveMatch finds the lanes of a wave with the same cell; one of them can make a single atomic for all{}",
-            handed_out("WaveMultiPrefixSum")
+            handed_out("WaveMultiPrefix")
         )
     } else {
         format!(
-            "a loop over the {bins} cells with WaveActiveCountBits (or WaveActiveSum) needs one atomic a cell and wave{}; \
-             from shader model 6.5 on WaveMatch finds the lanes with the same cell",
-            handed_out("WavePrefixSum")
+            "a loop over the {bins} cells with {all} needs one atomic a cell and wave{}; from shader model 6.5 on WaveMatch \
+             finds the lanes with the same cell",
+            handed_out("WavePrefix")
         )
     }
 }

@@ -454,3 +454,44 @@ fn each_access_is_told_with_its_own_pass() {
          barrier on line 10"
     );
 }
+
+/// A helper is the same for all kernels that call it, and a text for all that its `#if`s choose.
+#[test]
+fn a_barrier_in_a_helper_is_one_for_all_who_call_it() {
+    let body = "g[gi] = Src[gi];\nFence();\nOut[gi] = g[63 - gi];";
+    let declared = "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out; groupshared uint g[64];\n\
+                    void Fence() { GroupMemoryBarrier(); }\n";
+    let main =
+        format!("{declared}[numthreads(64, 1, 1)] void Main(uint gi : SV_GroupIndex)\n{{\n{body}\n}}\n");
+    let fix_of = |text: &str| {
+        let findings = lint(text.as_bytes());
+        let race = findings
+            .into_iter()
+            .find(|finding| finding.rule == "groupshared-race");
+        let race = race.expect("a race");
+        (race.fix, race.no_fix.map(|why| why.reason))
+    };
+    assert!(fix_of(&main).0.is_some());
+    let some_threads = "[numthreads(64, 1, 1)] void Two(uint gi : SV_GroupIndex) { if (gi > 3) Fence(); }\n";
+    assert_eq!(
+        fix_of(&format!("{main}{some_threads}")),
+        (None, Some("other-kernel"))
+    );
+
+    let of_step = |around: &str, behind: &str| {
+        let text = format!(
+            "{declared}void Step(uint gi)\n{{\ng[gi] = Src[gi];\n{around}Out[gi] = g[63 - gi];\n}}\n\
+             [numthreads(64, 1, 1)] void Main(uint gi : SV_GroupIndex) {{ Step(gi); }}\n{behind}"
+        );
+        fix_of(&text).0.expect("a fix").notes
+    };
+    let as_configured = ["the fix is proved for the macros as they are; #if or -D may change them"];
+    assert_eq!(of_step("", ""), [""; 0]);
+    let other = "#ifdef X\n[numthreads(64, 1, 1)] void Two(uint gi : SV_GroupIndex) { if (gi == 8) Step(gi); }\n#endif\n";
+    assert_eq!(of_step("", other), as_configured);
+    assert_eq!(
+        of_step("#ifdef X\nif (gi > 3) return;\n#endif\n", ""),
+        as_configured
+    );
+    assert_eq!(of_step("#ifdef X\nif (gi > 3)\n#endif\n", ""), as_configured);
+}

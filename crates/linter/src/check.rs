@@ -3,7 +3,7 @@
 use shaderlint_hlsl::{FileSpan, FunctionId, Intrinsic, Problem, Shader, Span};
 use shaderlint_simt::{Analysis, analyze};
 
-use crate::finding::{At, Diagnostic, Finding, NoFix};
+use crate::finding::{At, Diagnostic, Finding, Fix, NoFix};
 use crate::place;
 use crate::reach::reached;
 use crate::rule::{Category, Context, Level, Rule, Settings, ShaderModel};
@@ -104,16 +104,12 @@ fn check_analyses(
     keep_fixes_all_entries_agree_on(shader, &entries, &mut raw);
     let is_of_fxc = settings.shader_model.is_none() && ShaderModel::is_of_fxc_in_unity(shader);
     for (rule, mut finding) in raw {
-        let needs_dxc = is_of_fxc && rule.category == Category::Perf;
-        if needs_dxc {
+        if is_of_fxc && rule.category == Category::Perf {
             ask_for_dxc(&mut finding);
         }
-        let Some(mut diagnostic) = place::diagnostic(shader, rule, settings, finding) else {
+        let Some(diagnostic) = place::diagnostic(shader, rule, settings, finding) else {
             continue;
         };
-        if needs_dxc && diagnostic.level == rule.category.level() {
-            diagnostic.level = diagnostic.level.min(Level::Info);
-        }
         if diagnostic.level == Level::Off {
             continue;
         }
@@ -145,6 +141,7 @@ fn check_analyses(
 /// Says of a file that Unity compiles by FXC what it takes to have wave intrinsics there. No fix brings them in before.
 fn ask_for_dxc(finding: &mut Finding) {
     let text = "for Direct3D, Unity compiles this file by FXC, which has no wave intrinsics, unless `#pragma use_dxc` asks for DXC";
+    finding.worth = finding.worth.min(Level::Info);
     if finding.fix.take().is_some() {
         finding.no_fix = Some(NoFix::new("needs-dxc", text));
     } else {
@@ -213,10 +210,7 @@ fn keep_fixes_all_entries_agree_on(
     let of_strays = reached(shader, strays);
     for (_, finding) in &mut *findings {
         let Some(fix) = &finding.fix else { continue };
-        let edited = fix.edits.iter().map(|edit| match edit.at {
-            At::Over(span) | At::Before(span) | At::After(span) => span,
-        });
-        let holders: Vec<FunctionId> = edited.filter_map(|span| function_at(shader, span)).collect();
+        let holders: Vec<FunctionId> = edited(shader, fix).collect();
         let is_instance = |holder: &FunctionId| {
             let holder = shader.functions.get(holder.0 as usize);
             holder.is_some_and(|holder| holder.is_instance)
@@ -238,21 +232,19 @@ fn keep_fixes_all_entries_agree_on(
     }
     let mut contested = Vec::new();
     for (number, (rule, finding)) in findings.iter().enumerate() {
-        let holder = function_at(shader, finding.primary.place);
-        let Some(holder) = holder.filter(|holder| *holder != finding.entry && finding.fix.is_some()) else {
-            continue;
-        };
+        let Some(fix) = &finding.fix else { continue };
         let agrees = |entry: FunctionId| {
-            findings.iter().any(|(other_rule, other)| {
-                other.entry == entry
-                    && other_rule.id == rule.id
-                    && other.primary.place == finding.primary.place
-                    && other.fix == finding.fix
+            let mut others = findings.iter();
+            others.any(|(other_rule, other)| {
+                other.entry == entry && other_rule.id == rule.id && other.fix.as_ref() == Some(fix)
             })
         };
-        let other = of_entries
-            .iter()
-            .find(|(entry, reached)| !agrees(*entry) && has(reached, holder));
+        let holders: Vec<FunctionId> = edited(shader, fix)
+            .filter(|holder| *holder != finding.entry)
+            .collect();
+        let other = of_entries.iter().find(|(entry, reached)| {
+            *entry != finding.entry && !agrees(*entry) && holders.iter().any(|holder| has(reached, *holder))
+        });
         if let Some((other, _)) = other {
             contested.push((number, *other));
         }
@@ -278,6 +270,13 @@ fn hidden<'t>(shader: &Shader, holders: &[FunctionId], text: &'t str) -> Option<
         let mut locals = holders.clone().flat_map(|holder| &holder.locals);
         let mut globals = shader.globals.iter();
         locals.any(|local| local.name == *word) || globals.any(|global| global.own_name() == *word)
+    })
+}
+
+/// The functions that a fix edits.
+fn edited<'f>(shader: &'f Shader, fix: &'f Fix) -> impl Iterator<Item = FunctionId> + 'f {
+    fix.edits.iter().filter_map(|edit| match edit.at {
+        At::Over(span) | At::Before(span) | At::After(span) => function_at(shader, span),
     })
 }
 

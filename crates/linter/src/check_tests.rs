@@ -26,6 +26,7 @@ const RULE: Rule = Rule {
                 message: word.to_owned(),
                 shape: None,
                 verdict: Verdict::Proved,
+                worth: Level::Error,
                 primary: Label {
                     place,
                     text: String::new(),

@@ -24,6 +24,8 @@ pub struct Finding {
     /// How the construct goes about it, in a word; `None` where that is no matter.
     pub shape: Option<&'static str>,
     pub verdict: Verdict,
+    /// It matters no more than this, unless the rule is given a level of its own.
+    pub worth: Level,
     pub primary: Label,
     pub secondary: Vec<Label>,
     /// The evidence, and what to do; a line each.

@@ -41,7 +41,7 @@ pub(crate) fn diagnostic(
         place: locate(finding.primary.place)?,
         text: finding.primary.text,
     };
-    let level = (settings.level)(rule, &shader.sources.get(primary.place.file)?.path);
+    let said = (settings.level)(rule, &shader.sources.get(primary.place.file)?.path);
     let secondary = finding.secondary.iter().filter_map(|label| {
         Some(Label {
             place: locate(label.place)?,
@@ -55,7 +55,7 @@ pub(crate) fn diagnostic(
         kernels: kernel.map(|kernel| kernel.name.clone()).into_iter().collect(),
         is_of_first: false,
         category: rule.category,
-        level,
+        level: said.of(finding.worth),
         message: finding.message,
         shape: finding.shape,
         verdict: finding.verdict,

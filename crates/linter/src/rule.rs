@@ -58,6 +58,34 @@ pub enum Level {
     Error,
 }
 
+/// How much it is said to matter what a rule finds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GivenLevel {
+    /// Of the rule itself: so much does all that it finds.
+    OfRule(Level),
+    /// Of its category, or nothing: a finding may be worth less.
+    OfCategory(Level),
+}
+
+impl GivenLevel {
+    /// What is said of the rule, whatever it finds.
+    #[must_use]
+    pub fn level(self) -> Level {
+        match self {
+            GivenLevel::OfRule(level) | GivenLevel::OfCategory(level) => level,
+        }
+    }
+
+    /// How much a finding matters that is worth so much by itself.
+    #[must_use]
+    pub fn of(self, worth: Level) -> Level {
+        match self {
+            GivenLevel::OfRule(level) => level,
+            GivenLevel::OfCategory(level) => level.min(worth),
+        }
+    }
+}
+
 impl fmt::Display for Category {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
@@ -157,7 +185,7 @@ pub struct Settings<'a> {
     /// The shader model compiled for; `None` leaves it to what the file itself says, else 6.0.
     pub shader_model: Option<ShaderModel>,
     /// How much it matters what a rule finds in the file of this path.
-    pub level: &'a dyn Fn(&Rule, &str) -> Level,
+    pub level: &'a dyn Fn(&Rule, &str) -> GivenLevel,
     /// Whether nobody waits for the report any more. This is asked before each entry point and each rule; what is left
     /// then is not looked at, and the report is not to be shown.
     pub is_stopped: &'a dyn Fn() -> bool,
@@ -169,7 +197,7 @@ impl Default for Settings<'_> {
     fn default() -> Self {
         Settings {
             shader_model: None,
-            level: &|rule, _| rule.category.level(),
+            level: &|rule, _| GivenLevel::OfCategory(rule.category.level()),
             is_stopped: &|| false,
             edited: None,
         }

@@ -9,8 +9,8 @@ use shaderlint_hlsl::{FileId, FileSpan, Problem, SourceFile, Sources, decode};
 #[cfg(feature = "gpu")]
 use shaderlint_hlsl::{Shader, preprocess, read_preprocessed};
 use shaderlint_linter::{
-    Category, Diagnostic, Level, Report, Rule, Settings, ShaderModel, Suppression, settle, suppressions,
-    unused_suppressions,
+    Category, Diagnostic, GivenLevel, Level, Report, Rule, Settings, ShaderModel, Suppression, settle,
+    suppressions, unused_suppressions,
 };
 use shaderlint_rules::UNUSED_SUPPRESSION;
 
@@ -95,8 +95,8 @@ impl Options {
     }
 
     /// How much it matters what `rule` finds in the file `path`.
-    pub fn level(&self, project: &Project, rule: &Rule, path: &str) -> Level {
-        self.rules.over(rule, project.levels.level(rule, path))
+    pub fn level(&self, project: &Project, rule: &Rule, path: &str) -> GivenLevel {
+        self.rules.over(rule, project.levels.given(rule, path))
     }
 
     /// Whether all that `rule` could find in the file `path` is told. Under an older shader model than the file is
@@ -104,7 +104,8 @@ impl Options {
     pub fn looks_for(&self, project: &Project, rule: &Rule, path: &str) -> bool {
         let profile = project.profile.filter(|_| project.is_profile_of_run);
         let is_older = profile.is_some_and(|model| model < ShaderModel::MULTI_PREFIX);
-        self.level(project, rule, path) != Level::Off && !(is_older && rule.category == Category::Perf)
+        self.level(project, rule, path).level() != Level::Off
+            && !(is_older && rule.category == Category::Perf)
     }
 }
 
@@ -535,13 +536,13 @@ fn unused(
     name: &str,
     suppressions: &[Suppression],
     used: &[FileSpan],
-    level: &dyn Fn(&Rule, &str) -> Level,
+    given: &dyn Fn(&Rule, &str) -> GivenLevel,
 ) -> Vec<Diagnostic> {
-    let own_level = level(&UNUSED_SUPPRESSION, name);
+    let own_level = given(&UNUSED_SUPPRESSION, name).level();
     if own_level == Level::Off {
         return Vec::new();
     }
-    let is_on = |rule: &Rule| level(rule, name) != Level::Off;
+    let is_on = |rule: &Rule| given(rule, name).level() != Level::Off;
     let is_judged =
         |id: &str| shaderlint_rules::named(id).next().is_some() && shaderlint_rules::named(id).all(is_on);
     unused_suppressions(&UNUSED_SUPPRESSION, own_level, suppressions, used, is_judged)

@@ -11,8 +11,8 @@ use clap::CommandFactory;
 use rayon::iter::{
     IndexedParallelIterator, IntoParallelRefIterator, IntoParallelRefMutIterator, ParallelIterator,
 };
-use shaderlint_hlsl::{FileId, FileSpan, Problem};
-use shaderlint_linter::Level;
+use shaderlint_hlsl::{FileId, FileSpan, Problem, Sources};
+use shaderlint_linter::{Diagnostic, Level};
 use shaderlint_rules::RULES;
 
 use crate::args::{Args, CheckArgs};
@@ -397,20 +397,51 @@ fn keep_what_is_in_headers(inputs: &[Target], results: &mut [Result<Looked>], op
     }
 }
 
-/// What several files see in one that all of them include is said for the first; for that one itself, if it is seen there.
+/// A finding by its rule, file and place.
+type Said = (&'static str, String, (u32, u32));
+
+/// Of what is seen in the file `path`.
+fn said(path: &str, sources: &Sources, finding: &Diagnostic) -> Said {
+    let place = finding.primary.place;
+    let file = sources.get(place.file).map_or(path, |file| &*file.path);
+    (finding.rule, file.to_owned(), (place.start, place.end))
+}
+
+/// What files see in itself, and what others who include them see better: where they lack what the others define, or where it
+/// matters less in all of the others.
+fn own_findings(looked: &[Looked]) -> (HashSet<Said>, HashSet<Said>) {
+    let findings = looked
+        .iter()
+        .flat_map(|one| one.report.findings.iter().map(move |finding| (one, finding)));
+    let (own, others): (Vec<_>, Vec<_>) =
+        findings.partition(|(_, finding)| finding.primary.place.file == FileId(0));
+    let mut highest: HashMap<Said, Level> = HashMap::new();
+    for (one, finding) in others {
+        let level = highest
+            .entry(said(&one.path, &one.sources, finding))
+            .or_insert(finding.level);
+        *level = finding.level.max(*level);
+    }
+    let own = own.into_iter().map(|(one, finding)| {
+        let said = said(&one.path, &one.sources, finding);
+        let is_vague = one.is_in_part && finding.fix.is_none();
+        let is_better_elsewhere = highest
+            .get(&said)
+            .is_some_and(|level| is_vague || *level < finding.level);
+        (said, is_better_elsewhere)
+    });
+    let (better_elsewhere, own): (Vec<_>, Vec<_>) =
+        own.partition(|(_, is_better_elsewhere)| *is_better_elsewhere);
+    let [own, better_elsewhere] =
+        [own, better_elsewhere].map(|said| said.into_iter().map(|(said, _)| said).collect());
+    (own, better_elsewhere)
+}
+
+/// What several files see in one that all of them include is said for the first; for that one itself, if it is seen there as
+/// well as in the others.
 fn say_once(looked: &mut [Looked]) {
-    let places = |one: &Looked| -> Vec<(&'static str, String, (u32, u32))> {
-        let own = one
-            .report
-            .findings
-            .iter()
-            .filter(|finding| finding.primary.place.file == FileId(0));
-        let place = |place: FileSpan| (place.start, place.end);
-        own.map(|finding| (finding.rule, one.path.clone(), place(finding.primary.place)))
-            .collect()
-    };
     let starts = |problem: &Problem| problem.place.map(|place| (place.file, place.start));
-    let own: HashSet<_> = looked.iter().flat_map(places).collect();
+    let (own, better_elsewhere) = own_findings(looked);
     let mut seen = HashSet::new();
     for one in looked {
         let Looked {
@@ -435,11 +466,13 @@ fn say_once(looked: &mut [Looked]) {
         };
         report.findings.retain(|finding| {
             let place = finding.primary.place;
-            let is_elsewhere = || {
-                let path = sources.get(place.file).map(|file| file.path.clone());
-                own.contains(&(finding.rule, path.unwrap_or_default(), (place.start, place.end)))
+            let said = said(path, sources, finding);
+            let is_for_other = if place.file == FileId(0) {
+                better_elsewhere.contains(&said)
+            } else {
+                own.contains(&said)
             };
-            (place.file == FileId(0) || !is_elsewhere()) && is_new(finding.rule, Some(place))
+            !is_for_other && is_new(finding.rule, Some(place))
         });
         report
             .allowed

@@ -228,6 +228,7 @@ pub(crate) fn readings(
             readings
                 .map(|sizes| check(configurations.with(under, sizes)))
                 .collect(),
+            sizes.first().map_or(&[], Vec::as_slice),
         )
     };
     readings.extend(of_sizes(&base, &sizes));

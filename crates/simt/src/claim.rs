@@ -16,12 +16,12 @@
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-use rustc_hash::FxHashSet;
+use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span, Type};
 
 use crate::aggregate;
 use crate::bins;
-use crate::finding::{Amount, Cells, Claim, Found, NotCombined, Stop};
+use crate::finding::{Amount, Cells, Claim, Found, Meanwhile, NotCombined, Stop};
 use crate::machine::{BUDGET, Machine, TOO_MANY_STEPS};
 use crate::order::Order;
 use crate::parts;
@@ -59,8 +59,8 @@ pub(crate) struct Claims {
     /// of these have a barrier.
     pub standing_for_several: u32,
     pub several_with_barriers: u32,
-    /// Plain accesses to groupshared arrays, and in which intervals; of what was not run, that there may be some.
-    pub plain: FxHashSet<(GlobalId, u32)>,
+    /// The intervals in which groupshared arrays are accessed plainly, and by what first; `None` where something that was not run may do so.
+    pub plain: FxHashMap<(GlobalId, u32), Option<Span>>,
     /// A barrier was passed to which perhaps not all inputs lead.
     pub has_open_barrier: bool,
     /// In runs of one part of the group after another ([`parts`]): the threads of those that ended, by atomic.
@@ -80,7 +80,7 @@ pub(crate) struct Site {
     varies: bool,
     /// In runs of parts, and in passes of a loop: the one that it was met with.
     address: Option<Vec<Value>>,
-    /// Its groupshared array, and the intervals in which it was met in a statement that stands for several.
+    /// Its groupshared array, and the intervals in which it was met.
     array: Option<GlobalId>,
     intervals: BTreeSet<u32>,
 }
@@ -155,7 +155,10 @@ pub(crate) fn of_entry(shader: &Shader, entry: FunctionId, group: [u32; 3]) -> (
                 }
                 // Which threads come to it may depend on the waves.
                 claim.is_certain &= other.is_certain && claim.lanes == other.lanes;
-                claim.is_followed &= other.is_followed;
+                claim.has_known_cell &= other.has_known_cell;
+                if claim.meanwhile == Meanwhile::Atomics {
+                    claim.meanwhile = other.meanwhile;
+                }
                 claim.lanes = claim.lanes.max(other.lanes);
                 true
             });
@@ -225,14 +228,17 @@ impl Claims {
                     _ if self.used.get() & bit != 0 || !is_complete || bit == 0 => Found::Otherwise,
                     _ => Found::Unused,
                 };
-                // Where no barrier is in the statement, its passes are of one interval.
-                let has_plain = |interval: &u32| {
-                    site.array
-                        .is_none_or(|array| self.plain.contains(&(array, *interval)))
+                // Where no barrier is in a statement that stands for several, its passes are of one interval.
+                let mut intervals = site.intervals.iter();
+                let plain = site
+                    .array
+                    .and_then(|array| intervals.find_map(|interval| self.plain.get(&(array, *interval))));
+                claim.meanwhile = match plain {
+                    _ if !is_all || self.has_open_barrier => Meanwhile::Unknown,
+                    _ if claim.meanwhile == Meanwhile::Unknown => Meanwhile::Unknown,
+                    Some(place) => Meanwhile::Plain(*place),
+                    None => Meanwhile::Atomics,
                 };
-                let is_ordered = is_all && !self.has_open_barrier;
-                claim.is_followed &=
-                    is_ordered && !site.intervals.iter().any(has_plain) || site.intervals.is_empty();
                 let is_whole = claim.supposed.is_empty() && is_all && !site.varies;
                 if is_whole || matches!(claim.cells, Cells::Few(_)) {
                     claim.parts = aggregate::parts(shader, entry, &claim);
@@ -260,7 +266,9 @@ impl Machine<'_> {
         let mark = claims.mark(key);
         let active = self.state.active;
         let operation = Atomic::of_name(met.name);
-        let is_one = met.address.iter().all(|column| column.uniform(active).is_some());
+        let mut address = met.address.iter().map(|column| column.uniform(active));
+        let is_one = address.clone().all(|value| value.is_some());
+        let is_at_number = address.all(|value| value.is_some_and(|value| value.known().is_some()));
         let source = match operation {
             // What is consumed is an element, not the number of one.
             Some(Atomic::Consume) => Source::Spread,
@@ -314,13 +322,15 @@ impl Machine<'_> {
             return source;
         };
         claims.has_open_barrier |= !is_ordered;
-        let is_followed = claims.several_with_barriers == 0;
-        let is_one_of_several = claims.standing_for_several > 0;
+        let meanwhile = if claims.several_with_barriers == 0 {
+            Meanwhile::Atomics
+        } else {
+            Meanwhile::Unknown
+        };
+        let has_known_cell = claims.standing_for_several == 0 && is_at_number;
         let site = claims.sites.entry(key).or_default();
         site.array = met.array;
-        if is_one_of_several {
-            site.intervals.insert(self.state.interval);
-        }
+        site.intervals.insert(self.state.interval);
         let Some(cells) = cells else {
             site.is_spread = true;
             return source;
@@ -334,7 +344,8 @@ impl Machine<'_> {
             lanes: 0,
             is_certain,
             is_chosen_by_atomics,
-            is_followed,
+            has_known_cell,
+            meanwhile,
             place: met.place,
             span: met.span,
             function: key.0,
@@ -343,7 +354,10 @@ impl Machine<'_> {
         });
         claim.supposed.extend(met.supposed.iter().cloned());
         claim.is_certain &= is_certain;
-        claim.is_followed &= is_followed;
+        claim.has_known_cell &= has_known_cell;
+        if meanwhile == Meanwhile::Unknown {
+            claim.meanwhile = meanwhile;
+        }
         claim.is_chosen_by_atomics |= is_chosen_by_atomics;
         if claim.amount != amount {
             claim.amount = Amount::Varying;

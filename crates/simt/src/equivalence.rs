@@ -2,10 +2,10 @@
 //!
 //! Both kernels run on the same free atoms: the same buffer element, group index or uniform is the same atom in both.
 //! If neither races nor writes out of bounds, and each thread writes the same terms to the same places in the same
-//! order, and each loop of the second that is not seen to end is one of the first's, the kernels are equal for every
-//! input at that wave size and map (see [`crate::terms::value`]). Where terms differ, they are evaluated on random
-//! inputs: only two results seen to differ are reported as a difference ([`crate::difference`]), anything else is "not
-//! proved".
+//! order (or another thread does, where nobody can tell: [`pairs`]), and each loop of the second that is not seen to end is
+//! one of the first's, the kernels are equal for every input at that wave size and map (see [`crate::terms::value`]). Where
+//! terms differ, they are evaluated on random inputs: only two results seen to differ are reported as a difference
+//! ([`crate::difference`]), anything else is "not proved".
 //!
 //! That writes are the same ones in the same order of each thread does not say that barriers and fences order them alike:
 //! that is compared too, where this group or another one can tell ([`crate::ordering`]).

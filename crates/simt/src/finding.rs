@@ -576,9 +576,12 @@ pub struct Claim {
     pub is_certain: bool,
     /// Which of them do depends on what atomics return: it may be one thread of all.
     pub is_chosen_by_atomics: bool,
-    /// No plain access to its array comes between the same barriers, or the runs for races look at it: not where a statement
-    /// that stands for several (a pass of a loop that may be any, a case that may be taken) has a barrier or such an access.
-    pub is_followed: bool,
+    /// It has one cell whose number is known each time that it runs: then the runs for races see what else happens to that
+    /// cell between the same barriers, as far as they come. Not in a statement that stands for several: a pass of a loop that
+    /// may be any, a case that may be taken.
+    pub has_known_cell: bool,
+    /// What happens to any cell of its groupshared array between the same barriers.
+    pub meanwhile: Meanwhile,
     /// What names the cell.
     pub place: Span,
     /// The whole call.
@@ -590,6 +593,18 @@ pub struct Claim {
     /// Its parts, where one thread of a wave could make it for all, in place; of one of few cells, where it is a statement
     /// by itself.
     pub parts: Result<Parts, NotCombined>,
+}
+
+/// What may happen to an array between the same barriers as an atomic on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Meanwhile {
+    /// Atomics alone.
+    Atomics,
+    /// A plain access, be it to another cell; its place, where it was run.
+    Plain(Option<Span>),
+    /// Which barriers it stands between is not known: not all of the kernel was seen, or not all inputs lead to a barrier, or
+    /// there are barriers in a loop or a branch around it that is not followed.
+    Unknown,
 }
 
 /// Why no thread of a wave could make an atomic for all, in place.

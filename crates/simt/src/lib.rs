@@ -70,9 +70,9 @@ pub use equivalence::{NOT_SEEN_TO_DIFFER, Outcome, WaveRun, compare, proved_of_i
 pub use evaluate::{Place, Written, contested, ends, evaluate, evaluate_groups};
 pub use finding::{
     Access, Amid, Amount, Analysis, Around, Beside, Cells, Claim, Collective, Divergence, Elements, Extent,
-    Found, Holders, Instance, Iteration, Kind, NamedValue, NotCombined, Obstacle, OutOfBounds, Parts, Point,
-    Quantity, Race, Rewrite, Shape, Stop, Under, Uninitialised, WaveDependence, WaveEffect, WaveLadder,
-    element_text,
+    Found, Holders, Instance, Iteration, Kind, Meanwhile, NamedValue, NotCombined, Obstacle, OutOfBounds,
+    Parts, Point, Quantity, Race, Rewrite, Shape, Stop, Under, Uninitialised, WaveDependence, WaveEffect,
+    WaveLadder, element_text,
 };
 pub use order::{Unordered, unordered};
 pub use served::serves_alike;

@@ -134,6 +134,10 @@ impl<'a> Machine<'a> {
         }
         self.forget(effects, |machine, _| machine.unknown());
         self.state.interval += u32::from(effects.barrier);
+        if let Some(claims) = &mut self.claims {
+            // Not all ways through them need lead to it.
+            claims.has_open_barrier |= effects.barrier;
+        }
         if effects.leaves {
             self.may_have_left(Self::unknown);
         }
@@ -182,13 +186,15 @@ impl<'a> Machine<'a> {
         let interval = self.state.interval;
         if let Some(claims) = &mut self.claims {
             let arrays = effects.shared_read.union(&effects.shared_written);
-            claims.plain.extend(arrays.map(|array| (*array, interval)));
+            claims
+                .plain
+                .extend(arrays.map(|array| ((*array, interval), None)));
             claims.has_open_barrier |= effects.barrier;
         }
     }
 
     /// The same of one that is made.
-    pub fn note_plain(&mut self, array: GlobalId) {
+    pub fn note_plain(&mut self, array: GlobalId, site: u32) {
         if self.claims.is_none() {
             return;
         }
@@ -196,7 +202,8 @@ impl<'a> Machine<'a> {
         let interval = self.state.interval;
         if let Some(claims) = &mut self.claims {
             claims.has_open_barrier |= !is_ordered;
-            claims.plain.insert((array, interval));
+            let place = self.sites.get(site as usize).map(|site| site.span);
+            claims.plain.entry((array, interval)).or_insert(place);
         }
     }
 

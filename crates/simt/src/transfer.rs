@@ -144,7 +144,7 @@ impl Machine<'_> {
             return self.load_device(global, std::slice::from_ref(base), component);
         }
         self.prober.accessed();
-        self.note_plain(global);
+        self.note_plain(global, site);
         self.uses_as_place(base);
         let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
             return self.not_known(1).pop().unwrap_or(Column::ZERO);
@@ -408,7 +408,7 @@ impl Machine<'_> {
             return self.store_device(global, std::slice::from_ref(base), component, value);
         }
         self.prober.accessed();
-        self.note_plain(global);
+        self.note_plain(global, site);
         self.uses_as_place(base);
         self.uses_as_place(value);
         let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {

@@ -495,6 +495,9 @@ impl Lexer<'_> {
             let (open_at, close_at) = (self.start(index), self.start(close));
             self.put(open_at, b' ');
             self.put(close_at, b' ');
+            for side in [self.start(index + 1), self.end(close - 1)] {
+                self.out.parentheses.insert(side, (open_at, close_at));
+            }
         }
         None
     }

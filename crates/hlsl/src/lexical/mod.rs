@@ -94,6 +94,8 @@ pub(crate) struct Lexed {
     pub directions: FxHashMap<u32, Direction>,
     /// Start of a cast's parenthesis (now a `~`) → the range of tokens between its parentheses.
     pub casts: FxHashMap<u32, (u32, u32)>,
+    /// Start and end of what stands in parentheses that are taken out → the places of the two.
+    pub parentheses: FxHashMap<u32, (u32, u32)>,
     /// Start of what follows an attribute list → start of the list.
     pub attributes: FxHashMap<u32, u32>,
     /// Start of a loop → the arguments of its `[unroll]`.
@@ -147,6 +149,7 @@ pub(crate) fn lex_parts(text: &[u8], parts: &[Span]) -> Lexed {
             semantics: FxHashMap::default(),
             directions: FxHashMap::default(),
             casts: FxHashMap::default(),
+            parentheses: FxHashMap::default(),
             attributes: FxHashMap::default(),
             passes: FxHashMap::default(),
             limits: FxHashMap::default(),

@@ -556,10 +556,25 @@ impl<'a> Lowering<'a> {
             let offset = i64::try_from(offset).unwrap_or(0) + self.base;
             u32::try_from(offset.clamp(0, i64::try_from(self.text.len()).unwrap_or(0))).unwrap_or(0)
         };
-        Span {
+        let mut span = Span {
             start: place(node.start_byte()),
             end: place(node.end_byte()),
+        };
+        // Parentheses that the lexical pass took out belong to what begins or ends with them, and is more than stands in them.
+        let parentheses = &self.lexed.parentheses;
+        while let Some((open, _)) = parentheses
+            .get(&span.start)
+            .filter(|(open, close)| *open < span.start && *close < span.end)
+        {
+            span.start = *open;
         }
+        while let Some((_, close)) = parentheses
+            .get(&span.end)
+            .filter(|(open, close)| span.start <= *open && span.end <= *close)
+        {
+            span.end = *close + 1;
+        }
+        span
     }
 
     /// The text under a span, as it was written.

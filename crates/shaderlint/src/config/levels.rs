@@ -6,7 +6,7 @@ use std::path::Path;
 use clap::builder::{PossibleValue, StringValueParser, TypedValueParser};
 use clap::{Arg, Args, Command};
 use ignore::gitignore::Gitignore;
-use shaderlint_linter::{Category, Level, Rule};
+use shaderlint_linter::{Category, GivenLevel, Level, Rule};
 use shaderlint_rules::{RULES, named};
 
 use super::is_matched;
@@ -18,14 +18,14 @@ pub(crate) struct Levels(pub Vec<(String, Level)>);
 
 impl Levels {
     /// What is said of `rule`: of itself, else under an alias, else of its category.
-    fn of(&self, rule: &Rule) -> Option<Level> {
+    fn of(&self, rule: &Rule) -> Option<GivenLevel> {
         let given = |is_meant: &dyn Fn(&str) -> bool| {
             let mut levels = self.0.iter();
             levels.find(|(name, _)| is_meant(name)).map(|(_, level)| *level)
         };
-        given(&|name| name == rule.id)
-            .or_else(|| given(&|name| rule.is_named(name)))
-            .or_else(|| given(&|name| name == rule.category.to_string()))
+        let of_rule = given(&|name| name == rule.id).or_else(|| given(&|name| rule.is_named(name)));
+        let of_category = || given(&|name| name == rule.category.to_string()).map(GivenLevel::OfCategory);
+        of_rule.map(GivenLevel::OfRule).or_else(of_category)
     }
 }
 
@@ -45,13 +45,13 @@ pub(crate) struct LevelSettings {
 
 impl LevelSettings {
     /// What holds for what `rule` finds in the file `path`. Of several overrides that speak of it the last one holds.
-    pub fn level(&self, rule: &Rule, path: &str) -> Level {
+    pub fn given(&self, rule: &Rule, path: &str) -> GivenLevel {
         let fitting = self.overrides.iter().rev();
         let mut fitting = fitting.filter(|one| is_matched(&one.paths, Path::new(path)));
         fitting
             .find_map(|one| one.levels.of(rule))
             .or_else(|| self.levels.of(rule))
-            .unwrap_or_else(|| rule.category.level())
+            .unwrap_or_else(|| GivenLevel::OfCategory(rule.category.level()))
     }
 }
 
@@ -68,7 +68,7 @@ pub(crate) struct RuleArgs {
 
 impl RuleArgs {
     /// What is left of the level that a configuration gives a rule. What is asked for by name is not off.
-    pub fn over(&self, rule: &Rule, configured: Level) -> Level {
+    pub fn over(&self, rule: &Rule, configured: GivenLevel) -> GivenLevel {
         let is_meant = |names: &[String]| {
             names
                 .iter()
@@ -76,9 +76,9 @@ impl RuleArgs {
         };
         let is_selected = is_meant(&self.select);
         if is_meant(&self.ignore) || !(self.select.is_empty() || is_selected) {
-            Level::Off
-        } else if is_selected && configured == Level::Off {
-            rule.category.level()
+            GivenLevel::OfRule(Level::Off)
+        } else if is_selected && configured.level() == Level::Off {
+            GivenLevel::OfCategory(rule.category.level())
         } else {
             configured
         }

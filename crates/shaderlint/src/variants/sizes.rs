@@ -128,8 +128,8 @@ fn in_file(shader: &Shader, span: Span) -> &[u8] {
 }
 
 /// Of readings with one size each, the first, with what all of them found. What is found in other numbers by others says
-/// so.
-pub(super) fn agreed(readings: Vec<Reading>) -> Option<Reading> {
+/// so. `names` are defined in each, by a number that is supposed.
+pub(super) fn agreed(readings: Vec<Reading>, names: &[Definition]) -> Option<Reading> {
     let mut readings = readings.into_iter();
     let mut first = readings.next()?;
     let others: Vec<Reading> = readings.collect();
@@ -138,8 +138,17 @@ pub(super) fn agreed(readings: Vec<Reading>) -> Option<Reading> {
         others.iter().map(|other| found(other, &first, finding)).collect()
     };
     findings.retain(|finding| finding.category == Category::Perf && in_others(finding).is_some());
+    let names: Vec<String> = names.iter().map(|(name, _)| format!("`{name}`")).collect();
+    let supposed = match names.as_slice() {
+        [name] => format!("supposed: no file that was read says what number {name} is"),
+        names => format!(
+            "supposed: no file that was read says what numbers {} are",
+            names.join(" and ")
+        ),
+    };
     for finding in &mut findings {
-        let text = "the size of a group of this file is supposed";
+        finding.notes.push(supposed.clone());
+        let text = "the size of the group, or of its arrays, is supposed";
         finding.withdraw(NoFix::new("supposed-size", text));
     }
     let are_alike = findings.iter().all(|finding| {
