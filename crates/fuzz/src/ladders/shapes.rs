@@ -192,6 +192,17 @@ fn double_buffered(draft: &mut Draft<'_>) -> Shape {
     }
 }
 
+/// What a thread may do with the total in `$g[end]` before it puts the identity there: the declaration and the statement.
+fn saved(draft: &mut Draft<'_>, end: &str) -> (&'static str, String) {
+    let buffer = "RWStructuredBuffer<$T> $total;\n";
+    match draft.random.below(6) {
+        0 => (buffer, format!("$total[$group.x] = $g[{end}];")),
+        1 => (buffer, format!("$T $v = $g[{end}]; $total[$group.x] = $v;")),
+        2 => (buffer, format!("$total[$group.x * 2 + 1] = $g[{end}];")),
+        _ => ("", String::new()),
+    }
+}
+
 /// Up and down a tree, of as many elements as threads or of twice as many.
 fn blelloch(draft: &mut Draft<'_>) -> Shape {
     draft.make_power_of_two();
@@ -202,15 +213,16 @@ fn blelloch(draft: &mut Draft<'_>) -> Shape {
         let down = onto(draft, "$b", "$a").replace("$g[$a]", "$v");
         let [at, next] = ["$to * (2 * $i + 1) - 1", "$to * (2 * $i + 2) - 1"];
         let halve = draft.one(&["$to >>= 1;", "$to /= 2;"]);
+        let (total, save) = saved(draft, "$end");
         let ladder = format!(
             "$U $to = 1; for ($U $s = $n; $s > 0; $s >>= 1) {{ $SYNC; if ($i < $s) {{ $U $a = {at}; $U $b = {next}; {up} }} $to *= 2; }}
-             if ($i == 0) {{ $g[$end] = {identity}; }}
+             if ($i == 0) {{ {save} $g[$end] = {identity}; }}
              for ($U $k = 1; $k < $twice; $k *= 2) {{ {halve} $SYNC; if ($i < $k) {{ $U $a = {at}; $U $b = {next};
              $T $v = $g[$a]; $g[$a] = $g[$b]; {down} }} }} $SYNC;"
         );
         return Shape {
             name: "Blelloch of pairs",
-            globals: "groupshared $T $g[$twice];\n".to_owned(),
+            globals: format!("{total}groupshared $T $g[$twice];\n"),
             load: "$g[2 * $i] = $src[$group.x * $twice + 2 * $i]; $g[2 * $i + 1] = $src[$group.x * $twice + 2 * $i + 1];".to_owned(),
             ladder,
             store: "$out[$group.x * $twice + 2 * $i] = $g[2 * $i]; $out[$group.x * $twice + 2 * $i + 1] = $g[2 * $i + 1];".to_owned(),
@@ -218,11 +230,12 @@ fn blelloch(draft: &mut Draft<'_>) -> Shape {
         };
     }
     let up = onto(draft, "$a", "$a - $s");
+    let (total, save) = saved(draft, "$last");
     let ladder = if draft.random.once_in(2) {
         let down = onto(draft, "$a", "$a - $s").replace("$g[$a - $s]", "$v");
         format!(
             "$U $s; for ($s = 1; $s < $n; $s *= 2) {{ $U $a = ($i + 1) * $s * 2 - 1; if ($a < $n) {{ {up} }} $SYNC; }}
-             if ($i == $last) $g[$last] = {identity}; $SYNC;
+             if ($i == $last) {{ {save} $g[$last] = {identity}; }} $SYNC;
              for ($s = $half; $s > 0; $s >>= 1) {{ $U $a = ($i + 1) * $s * 2 - 1;
              if ($a < $n) {{ $T $v = $g[$a - $s]; $g[$a - $s] = $g[$a]; {down} }} $SYNC; }}"
         )
@@ -236,7 +249,7 @@ fn blelloch(draft: &mut Draft<'_>) -> Shape {
     };
     Shape {
         name: "Blelloch",
-        globals: "groupshared $T $g[$n];\n".to_owned(),
+        globals: format!("{total}groupshared $T $g[$n];\n"),
         load: load(draft),
         ladder,
         store: store(draft),
