@@ -43,6 +43,8 @@ pub(crate) enum NoBarrier {
     },
     /// A barrier was found that ends them in the runs that were tried.
     Unsure,
+    /// They were found in the run of the first group, which shows nothing of a barrier in others.
+    FirstGroup,
     Unfollowed,
     TooMany,
     TooLong,
@@ -55,6 +57,10 @@ impl NoBarrier {
             NoBarrier::Unsure => {
                 let text = "that the barrier ends the race was tried out, and is not proved for every run";
                 NoFix::new("some-inputs", text)
+            }
+            NoBarrier::FirstGroup => {
+                let text = "it was found in the first group, whose SV_GroupID is 0, and a barrier has to be proved for all";
+                NoFix::new("first-group", text)
             }
             NoBarrier::NoPlace { of_several: false } => {
                 let text = "no single barrier before the later access or a statement around it is proved to end the race";

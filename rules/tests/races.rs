@@ -252,6 +252,30 @@ fn a_group_in_which_it_happens_is_told() {
     assert!(first.contains("; for SV_GroupID = 0, n = 64\n"), "{first}");
 }
 
+/// Where the element follows the dispatch's number, only in the first group is it one of the array: that says nothing of others.
+#[test]
+fn no_barrier_for_the_first_group_alone() {
+    let text = kernel(
+        "",
+        "uint sum = Src[id.x];\ng[id.x] = sum;\nfor (uint s = 1; s < 64; s <<= 1)\n{\nGroupMemoryBarrierWithGroupSync();\n\
+         if (id.x >= s)\nsum += g[id.x - s];\ng[id.x] = sum;\n}\nOut[id.x] = sum;",
+    );
+    let text = text.replace(
+        "uint gi : SV_GroupIndex",
+        "uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID",
+    );
+    let findings = lint(text.as_bytes());
+    let race = findings.iter().find(|finding| finding.rule == "groupshared-race");
+    let no_fix = race
+        .and_then(|race| race.no_fix.as_ref())
+        .expect("a race without a fix");
+    assert_eq!(no_fix.reason, "first-group");
+    assert_eq!(
+        no_fix.note(),
+        "no automatic fix: it was found in the first group, whose SV_GroupID is 0, and a barrier has to be proved for all"
+    );
+}
+
 /// The place is named where it is not the statement that the finding points to.
 #[test]
 fn a_fix_says_before_which_statement_the_barrier_goes() {
