@@ -21,7 +21,7 @@ use shaderlint_hlsl::{
     Expr, ExprKind, Function, FunctionId, Intrinsic, Shader, Span, Stmt, StmtKind, statements,
 };
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
-use shaderlint_simt::{Analysis, Around, LaneMap, Race, analyze, compare};
+use shaderlint_simt::{Analysis, Around, Instance, LaneMap, Race, analyze, compare};
 
 use crate::unit::Unit;
 use crate::wave_form::{AS_CONFIGURED, BARRIER, MAX_TEXT};
@@ -41,8 +41,10 @@ pub(crate) enum NoBarrier {
     NoPlace {
         of_several: bool,
     },
-    /// A barrier was found that ends them in the runs that were tried.
-    Unsure,
+    /// A barrier was found that ends them in the runs that were tried; what files that were not found declare is not in these.
+    Unsure {
+        lacks_includes: bool,
+    },
     /// They were found in the run of the first group, which shows nothing of a barrier in others.
     FirstGroup,
     Unfollowed,
@@ -52,11 +54,36 @@ pub(crate) enum NoBarrier {
 }
 
 impl NoBarrier {
+    /// A barrier was found that ends them in the runs that were tried.
+    pub fn unsure(context: &Context<'_>) -> NoBarrier {
+        NoBarrier::Unsure {
+            lacks_includes: !context.shader.gaps.is_empty(),
+        }
+    }
+
+    /// No place will do.
+    fn in_vain(lines: &[Vec<&Race>]) -> NoBarrier {
+        let is_of_first_group = |race: &&Race| race.given.iter().any(Instance::is_of_group);
+        if lines.iter().flatten().all(is_of_first_group) {
+            NoBarrier::FirstGroup
+        } else {
+            NoBarrier::NoPlace {
+                of_several: lines.len() > 1,
+            }
+        }
+    }
+
     pub fn no_fix(self) -> NoFix {
         match self {
-            NoBarrier::Unsure => {
+            NoBarrier::Unsure {
+                lacks_includes: false,
+            } => {
                 let text = "that the barrier ends the race was tried out, and is not proved for every run";
                 NoFix::new("some-inputs", text)
+            }
+            NoBarrier::Unsure { lacks_includes: true } => {
+                let text = "an `#include` was not found: that the barrier ends the race was tried out, and is not proved";
+                NoFix::new("missing-include", text)
             }
             NoBarrier::FirstGroup => {
                 let text = "it was found in the first group, whose SV_GroupID is 0, and a barrier has to be proved for all";
@@ -75,10 +102,9 @@ impl NoBarrier {
             NoBarrier::TooMany => {
                 NoFix::new("many-races", "more than 8 pairs of accesses race in this kernel")
             }
-            NoBarrier::TooLong => NoFix::new(
-                "too-long",
-                "finding out which barrier ends it would take too long",
-            ),
+            NoBarrier::TooLong => {
+                NoFix::new("too-long", "proving that a barrier ends it would take too long")
+            }
             NoBarrier::MayChange(why) => why,
         }
     }
@@ -115,9 +141,7 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
     let together = counts.clone().max().filter(|_| lines.len() > 1);
     let tries = counts.sum::<usize>() + together.unwrap_or(0);
     if tries == 0 {
-        return Err(NoBarrier::NoPlace {
-            of_several: lines.len() > 1,
-        });
+        return Err(NoBarrier::in_vain(lines));
     }
     // And as much for the kernel's other races.
     let own = lines.iter().map(Vec::len).sum::<usize>().max(1);
@@ -143,9 +167,9 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
         };
         let of_any = barrier(context, &lines.concat(), THE_ONE, "these races are");
         let of_any = of_any.or_else(|| lines.iter().find_map(of_one));
-        return of_any.ok_or(NoBarrier::NoPlace { of_several: true });
+        return of_any.ok_or_else(|| NoBarrier::in_vain(lines));
     };
-    barrier(context, of_one_line, THE_ONE, "this race is").ok_or(NoBarrier::NoPlace { of_several: false })
+    barrier(context, of_one_line, THE_ONE, "this race is").ok_or_else(|| NoBarrier::in_vain(lines))
 }
 
 /// A place for a barrier.

@@ -38,19 +38,20 @@ impl Told<'_> {
             format!(", on {} too", lines::listed(&names))
         };
         let told = of_first.first()?;
-        let own = [told.first.span, told.second.span].map(|place| witness::line(context, place));
-        let all = of_first.iter().chain(&self.others);
-        let places = all.flat_map(|race| [race.first.span, race.second.span]);
-        let places: Vec<Span> = places
-            .filter(|place| !own.contains(&witness::line(context, *place)))
-            .collect();
-        if places.is_empty() {
-            return Some(format!("more pairs of accesses race here{on}"));
-        }
-        let at = witness::on_lines(context, &places, told.second.span);
-        Some(format!(
-            "more pairs of accesses race here{on}, such as those {at}"
-        ))
+        let lines_of =
+            |race: &Race| [race.first.span, race.second.span].map(|place| witness::line(context, place));
+        let own = lines_of(told);
+        let mut all = of_first.iter().chain(&self.others);
+        Some(
+            match all.find(|race| lines_of(race).iter().any(|line| !own.contains(line))) {
+                None => format!("more pairs of accesses race here{on}"),
+                Some(other) => {
+                    let places = [other.first.span, other.second.span];
+                    let at = witness::on_lines(context, &places, told.second.span);
+                    format!("more pairs of accesses race here{on}, such as that {at}")
+                }
+            },
+        )
     }
 }
 

@@ -95,7 +95,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
         message: format!("{shape} {kind} scan of {}", elements(context, scan)),
         shape: Some(shape_id(scan)),
         verdict: verdict(scan),
-        worth: if is_slower { Level::Info } else { Level::Warn },
+        worth: if is_slower { Level::Info } else { Level::Error },
         primary: Label {
             place: head(context, scan),
             text: effort(scan),

@@ -42,6 +42,17 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
         let text = format!("nothing that was read declares `{name}`");
         return Err(NoFix::new("undeclared", text).named(name));
     }
+    let races = &context.analysis.races;
+    if !races.is_empty() {
+        let counters = claim::counters(context, claim);
+        let array = claim.parts.as_ref().ok().and_then(|parts| parts.array);
+        let text = if races.iter().any(|race| Some(race.array) == array) {
+            format!("other accesses to {counters} race")
+        } else {
+            "threads of the kernel race, which is reported".to_owned()
+        };
+        return Err(NoFix::new("race", text).named(counters));
+    }
     let parts = claim
         .parts
         .as_ref()
@@ -49,33 +60,12 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
     let before = context.analysis.claims.iter().take_while(|other| *other != claim);
     let proofs = before.count() + 1;
     let is_costly = proofs > MAX_PROOFS || shader.text.len().saturating_mul(proofs) > MAX_TEXT;
-    let races = &context.analysis.races;
-    let mut unsettled = context.analysis.unsettled.iter();
-    let is_racy = !races.is_empty()
-        || parts.array.is_some() && unsettled.any(|(first, second)| [*first, *second].contains(&claim.place));
-    if is_costly {
-        return Err(too_long());
-    }
-    // A lane that makes it for others is not behind their plain accesses to the cell. The runs for races look for those that
-    // were run, as far as they come, if they know the cell.
-    let is_looked_at = claim.has_known_cell && context.analysis.stopped.is_none();
-    let is_apart = match claim.meanwhile {
-        Meanwhile::Atomics => true,
-        Meanwhile::Plain(place) => place.is_some() && is_looked_at,
-        Meanwhile::Unknown => false,
-    };
-    if claim.is_shared && !is_apart {
+    // A lane that makes it for others is not behind their plain accesses to the cell.
+    if claim.is_shared && claim.meanwhile != Meanwhile::Atomics {
         return Err(of_meanwhile(context, claim));
     }
-    if is_racy {
-        let counters = claim::counters(context, claim);
-        let races = if races.iter().any(|race| Some(race.array) == parts.array) {
-            "race"
-        } else {
-            "may race"
-        };
-        let text = format!("other accesses to {counters} {races}");
-        return Err(NoFix::new("race", text).named(counters));
+    if is_costly {
+        return Err(too_long());
     }
     let written = texts_of_file(shader, parts).ok_or_else(|| {
         let spans = [parts.object, Some(parts.place), Some(parts.amount), parts.old];
@@ -142,14 +132,14 @@ fn of_meanwhile(context: &Context<'_>, claim: &Claim) -> NoFix {
         (Meanwhile::Unknown, Some(stop)) => {
             let at = witness::on_lines(context, &[stop.span], claim.span);
             let text = format!(
-                "the kernel is not followed from what is {at} on, so other accesses to {counters} may race with it"
+                "the kernel is not followed from what is {at} on: whether other accesses to {counters} race with it is not known"
             );
             NoFix::new("unfollowed", text).named(counters).at(stop.span)
         }
         _ => {
             let text = format!(
-                "it is not known in every case which barriers come before and after it, so other accesses to {counters} may \
-                 race with it"
+                "which barriers come before and after it is not known in every case, nor whether other accesses to {counters} race \
+                 with it"
             );
             NoFix::new("unfollowed", text).named(counters)
         }
@@ -186,7 +176,7 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
         }
         NotCombined::Cell => {
             let counter = claim::counter(context, claim);
-            let text = format!("it is not shown that {counter} is one counter in every pass and call");
+            let text = format!("what names it, {counter}, is not followed from one pass or call to the next");
             NoFix::new("counter", text).named(counter).at(claim.place)
         }
         NotCombined::Alias => {

@@ -69,11 +69,11 @@ impl Refusal {
     }
 }
 
-/// How much a ladder matters by itself: wave forms were seen to be faster, but for those of which it was seen that they are not.
+/// How much a ladder matters at most: wave forms were seen to be faster, but for those of which it was seen that they are not.
 pub(crate) fn worth(refusal: Option<&Refusal>) -> Level {
     match refusal {
         Some(Refusal::NotProved(why)) if why.reason == SLOWER => Level::Info,
-        _ => Level::Warn,
+        _ => Level::Error,
     }
 }
 

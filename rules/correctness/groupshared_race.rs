@@ -1,7 +1,7 @@
 //! `groupshared-race`: two threads, one cell, one barrier interval, at least one write.
 
 use shaderlint_linter::{Category, Context, Finding, Label, Level, NoFix, Rule, Verdict};
-use shaderlint_simt::{Instance, Race};
+use shaderlint_simt::Race;
 
 use crate::missing_barrier::NoBarrier;
 use crate::races::{Told, verb};
@@ -47,13 +47,12 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
                 }
                 finding.fix = Some(barrier.fix);
             }
-            Some(Err(NoBarrier::NoPlace { .. })) if races.iter().all(|race| is_of_first_group(race)) => {
-                in_vain.push((findings.len(), NoBarrier::FirstGroup));
-            }
             Some(Err(NoBarrier::NoPlace { .. })) if advises_one => {
-                in_vain.push((findings.len(), NoBarrier::Unsure));
+                in_vain.push((findings.len(), NoBarrier::unsure(context)));
             }
-            Some(Err(reason @ NoBarrier::NoPlace { .. })) => in_vain.push((findings.len(), reason)),
+            Some(Err(reason @ (NoBarrier::NoPlace { .. } | NoBarrier::FirstGroup))) => {
+                in_vain.push((findings.len(), reason));
+            }
             Some(Err(reason)) => finding.no_fix = Some(reason.no_fix()),
             None => {}
         }
@@ -71,11 +70,6 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
             finding.no_fix = ended.clone().or_else(|| Some(reason.no_fix()));
         }
     }
-}
-
-/// Whether it is known of the first group alone.
-fn is_of_first_group(race: &Race) -> bool {
-    race.given.iter().any(Instance::is_of_group)
 }
 
 fn finding(context: &Context<'_>, told: &Told<'_>) -> Option<Finding> {

@@ -1,7 +1,7 @@
 //! `atomic-slot-claim`: each thread claims a slot of its own from one counter.
 
 use shaderlint_linter::{Category, Context, Finding, Rule};
-use shaderlint_simt::{Atomic, Cells, Claim, Found};
+use shaderlint_simt::{Amount, Atomic, Cells, Claim, Found};
 
 use crate::claim;
 
@@ -33,8 +33,14 @@ fn advice(slot: &Claim) -> String {
     } else {
         ("WavePrefixSum", "WaveActiveSum")
     };
+    let is_one = slot.amount == Amount::Known(1) || slot.operation.is_of_hidden_counter();
+    let times = if is_one || all == "WaveActiveSum" {
+        ""
+    } else {
+        ", times what each claims,"
+    };
     let form = format!(
-        "from shader model 6.0 on one lane can claim for its whole wave: {all} says how much, WaveReadLaneFirst hands out \
+        "from shader model 6.0 on one lane can claim for its whole wave: {all}{times} says how much, WaveReadLaneFirst hands out \
          where it starts, {own} gives each lane its part"
     );
     match slot.operation {

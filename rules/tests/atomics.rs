@@ -477,7 +477,7 @@ fn no_fix_in_a_loop_that_is_not_followed() {
 fn no_fix_where_a_thread_may_read_the_cell_behind_its_own_atomic() {
     let of = |body: &str| {
         let text = format!(
-            "cbuffer B {{ uint n; uint m; bool b; }} RWStructuredBuffer<uint> Out; groupshared uint g_n[4];\n\
+            "cbuffer B {{ uint n; uint m; bool b; }} StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out; groupshared uint g_n[4];\n\
              [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\nif (gi < 4) g_n[gi] = 0;\n\
              GroupMemoryBarrierWithGroupSync();\n{body}\nGroupMemoryBarrierWithGroupSync();\nif (gi < 4) Out[gi] = g_n[gi];\n}}\n"
         );
@@ -492,6 +492,9 @@ fn no_fix_where_a_thread_may_read_the_cell_behind_its_own_atomic() {
     let barrier = "GroupMemoryBarrierWithGroupSync();";
     assert_eq!(of(add), (true, None));
     assert_eq!(of("InterlockedAdd(g_n[n & 3], 1);"), (true, None));
+    // The second of two atomics, and a reset that only some inputs lead to.
+    let both = "if (Src[gi] > 3) InterlockedAdd(g_n[1], 2);\nif (gi & 1) InterlockedAdd(g_n[1], 1);\nif (gi == 5) g_n[1] = 0;";
+    assert_eq!(of(both), (false, Some("race")));
     let unknown = "InterlockedAdd(g_n[n & 3], 1);\nOut[gi + 9] = g_n[n & 3];";
     assert_eq!(of(unknown), (false, Some("race")));
     let sometimes = format!("{add}\nif (b) {barrier}\nif (gi == 5) g_n[1] = 0;");

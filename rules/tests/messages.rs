@@ -200,7 +200,7 @@ fn what_is_supposed_of_names_is_said() {
          one address; all 64 threads of the group do this atomic, whatever the inputs are\n  \
          from shader model 6.0 on one lane can claim for its whole wave: WaveActiveCountBits says how much, WaveReadLaneFirst hands out where it \
          starts, WavePrefixCountBits gives each lane its part\n  \
-         measured with 64 such atomics a thread in buffers: no faster, 24.57 ms either way, on an NVIDIA H200, whose driver combines \
+         measured over 64 passes in buffers: no faster, 24.57 ms either way, on an NVIDIA H200, whose driver combines \
          such atomics by itself; other hardware was not measured\n  \
          no automatic fix: nothing that was read declares `g_Dead`"
     );

@@ -252,6 +252,19 @@ fn a_group_in_which_it_happens_is_told() {
     assert!(first.contains("; for SV_GroupID = 0, n = 64\n"), "{first}");
 }
 
+/// Of a number that is only asked for by equality one is named that a host may well set.
+#[test]
+fn a_choice_of_the_host_is_no_bound() {
+    let with = |condition: &str| {
+        let body = format!("if (n != 1)\n{{\ng[gi] = Src[gi];\nif ({condition})\nOut[gi] = g[63 - gi];\n}}");
+        said(&kernel("", &body)).concat()
+    };
+    let chosen = with("n != 2");
+    assert!(chosen.contains("; for n = 3"), "{chosen}");
+    let bound = with("n > 2");
+    assert!(bound.contains("; for n = 64"), "{bound}");
+}
+
 /// Where the element follows the dispatch's number, only in the first group is it one of the array: that says nothing of others.
 #[test]
 fn no_barrier_for_the_first_group_alone() {

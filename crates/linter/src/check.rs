@@ -140,7 +140,7 @@ fn check_analyses(
 
 /// Says of a file that Unity compiles by FXC what it takes to have wave intrinsics there. No fix brings them in before.
 fn ask_for_dxc(finding: &mut Finding) {
-    let text = "for Direct3D, Unity compiles this file by FXC, which has no wave intrinsics, unless `#pragma use_dxc` asks for DXC";
+    let text = "for Direct3D, Unity compiles this file by FXC, which has no wave intrinsics, unless `#pragma use_dxc`, a `#pragma require` or the project asks for DXC";
     finding.worth = finding.worth.min(Level::Info);
     if finding.fix.take().is_some() {
         finding.no_fix = Some(NoFix::new("needs-dxc", text));

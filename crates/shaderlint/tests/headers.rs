@@ -423,7 +423,7 @@ void Count(uint lane : SV_GroupIndex)
     assert_data_eq!(
         said(&folder, &[]),
         str![[r#"
-1
+0
 count.hlsli:6:5: single-cell-atomic 32 threads add to g_Bins[0] one by one (in a group of 32 threads, the length of g_Bins)
 1 finding in 1 file
 

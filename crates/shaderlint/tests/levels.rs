@@ -328,3 +328,32 @@ warning: `ignore` is not something to ask for: write `allow(rule-id): reason` or
 "#]]
     );
 }
+
+/// A category's level is for what is worth it: no wave form of an atomic was seen to be faster.
+#[test]
+fn what_was_not_seen_to_be_faster_is_a_note() {
+    let claim = "RWStructuredBuffer<uint> Count;
+RWStructuredBuffer<uint> Out;
+[numthreads(64, 1, 1)]
+void main(uint i : SV_GroupIndex)
+{
+    uint slot;
+    InterlockedAdd(Count[0], 1, slot);
+    Out[slot] = i;
+}
+";
+    let folder = Folder::new("worth").with("a.hlsl", claim);
+    let severity = |folder: &Folder| {
+        let run = folder.run(&["--output-format", "json"]);
+        let json: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+        let severity = json["findings"][0]["severity"].as_str().unwrap_or("none");
+        (severity.to_owned(), run.status.code())
+    };
+    assert_eq!(severity(&folder), ("info".to_owned(), Some(0)));
+    let folder = folder.with("shaderlint.toml", "[levels]\nperf = \"error\"\n");
+    assert_eq!(severity(&folder), ("info".to_owned(), Some(0)));
+    let folder = folder.with("shaderlint.toml", "[levels]\natomic-slot-claim = \"warn\"\n");
+    assert_eq!(severity(&folder), ("warning".to_owned(), Some(1)));
+    let folder = folder.with("shaderlint.toml", "[levels]\nperf = \"off\"\n");
+    assert_eq!(severity(&folder), ("none".to_owned(), Some(0)));
+}

@@ -2,8 +2,9 @@
 //!
 //! Both are evaluated on random inputs, in one group. A place differs where none of the words that may be left in it by
 //! one kernel is one that may be left by the other: where several threads write to it between two barriers, each may be
-//! the last. Only what is computed exactly counts, and floats that are far apart; and of a place that one kernel does not
-//! write, that no other group of it does. Nothing counts that lies beyond the end of every resource, which D3D does not write.
+//! the last, and so may each group where all write to one place. Only what is computed exactly counts, and floats that are
+//! far apart; and of a place that one kernel does not write, that no other group of it does. Nothing counts that lies beyond
+//! the end of every resource, which D3D does not write.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -114,7 +115,13 @@ pub(crate) fn difference(
                 ([], []) => false,
                 ([], _) => is_silent(expected),
                 (_, []) => is_silent(got),
-                (a, b) => !a.iter().any(|a| b.iter().any(|b| alike(a, b))),
+                (a, b) => {
+                    !a.iter().any(|a| b.iter().any(|b| alike(a, b)))
+                        && !a
+                            .iter()
+                            .chain(b)
+                            .any(|one| terms.is_other_in_other_groups(one.write))
+                }
             };
             let first = [a.first().copied(), b.first().copied()];
             let thread = first.iter().flatten().map(|one| one.write.thread).min();
@@ -254,6 +261,16 @@ impl Terms {
                 _ => None,
             },
         }
+    }
+
+    /// Whether each group writes to this one's place, and not all of them the same: any of them may be the last.
+    fn is_other_in_other_groups(&self, write: &Write) -> bool {
+        let mut values = write.index.iter().chain([&write.part]);
+        let is_of_all = values.all(|value| !self.depends_on_group(value, None));
+        is_of_all
+            && [&write.guard, &write.value]
+                .into_iter()
+                .any(|value| self.depends_on_group(value, None))
     }
 
     /// Whether a value depends on the group's number along any axis but this one.

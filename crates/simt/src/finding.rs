@@ -576,9 +576,7 @@ pub struct Claim {
     pub is_certain: bool,
     /// Which of them do depends on what atomics return: it may be one thread of all.
     pub is_chosen_by_atomics: bool,
-    /// It has one cell whose number is known each time that it runs: then the runs for races see what else happens to that
-    /// cell between the same barriers, as far as they come. Not in a statement that stands for several: a pass of a loop that
-    /// may be any, a case that may be taken.
+    /// The number of its cell is known each time that it runs, and hangs on nothing that is read.
     pub has_known_cell: bool,
     /// What happens to any cell of its groupshared array between the same barriers.
     pub meanwhile: Meanwhile,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{ResourceKind, Scalar, Type};
+use shaderlint_hlsl::{BinaryOp, ResourceKind, Scalar, Type};
 
 use crate::finding::Instance;
 use crate::machine::Machine;
@@ -116,7 +116,8 @@ impl Machine<'_> {
     }
 
     /// What the host sets for all threads to be within bounds, and whether these conditions hold then, in the first group:
-    /// `id.x < Count` and `id.x + 8 < Count` do for `Count` the number of threads.
+    /// `id.x < Count` and `id.x + 8 < Count` do for `Count` the number of threads. `Levels != 1` and `Levels != 2` do, too:
+    /// there 3 is said, of those that follow.
     ///
     /// A host may well see to it that of two conditions only one holds at a time, so that they hold for some values is
     /// not enough. But one that has a kernel work on `Count` elements has it work on as many as there are threads, too,
@@ -171,16 +172,22 @@ impl Machine<'_> {
                 word.is_some_and(|word| word != 0)
             })
         };
-        let threads = self.lanes as u32;
-        let atoms = given(threads)?;
+        let mut number = self.lanes as u32;
+        let mut atoms = given(number)?;
         if !(holds(&atoms) && holds(&given(MANY)?)) {
             return None;
         }
+        // A choice rather than a bound: the next one after those that are asked for is one that the host may well make.
+        let next = self.terms.next_choice(conditions).filter(|next| *next < number);
+        if let Some(next) = next
+            && let Some(chosen) = given(next).filter(|chosen| holds(chosen))
+        {
+            (number, atoms) = (next, chosen);
+        }
         let group = (!by_group.is_empty()).then(Instance::first_group);
-        let bounds = bounds.into_iter().map(|(_, bound, _)| Instance {
-            bound,
-            value: threads,
-        });
+        let bounds = bounds
+            .into_iter()
+            .map(|(_, bound, _)| Instance { bound, value: number });
         Some(Within {
             atoms,
             said: group.into_iter().chain(bounds).collect(),
@@ -189,6 +196,33 @@ impl Machine<'_> {
 }
 
 impl Terms {
+    /// One more than the greatest number that conditions ask whether something is equal to; `None` if they ask for more than
+    /// equality.
+    fn next_choice(&self, conditions: &[&Value]) -> Option<u32> {
+        let mut greatest = None;
+        let mut seen = BTreeSet::new();
+        let mut left: Vec<Value> = conditions.iter().map(|condition| (*condition).clone()).collect();
+        while let Some(value) = left.pop() {
+            for atom in value.atoms() {
+                if seen.len() >= MAX_LOOKED_AT || !seen.insert(atom) {
+                    continue;
+                }
+                let Some(Term::Apply(op, arguments)) = self.term(atom) else {
+                    continue;
+                };
+                match op {
+                    Op::Binary(BinaryOp::Equal, Scalar::Int | Scalar::Uint) => {
+                        greatest = greatest.max(arguments.iter().filter_map(Value::known).max());
+                    }
+                    Op::Binary(BinaryOp::Less | BinaryOp::LessEqual, _) => return None,
+                    _ => {}
+                }
+                left.extend(arguments.iter().cloned());
+            }
+        }
+        greatest?.checked_add(1)
+    }
+
     /// The values of the host that a value is made of, as far as it is looked into.
     fn host_values(&self, value: &Value) -> BTreeSet<u32> {
         let mut found = BTreeSet::new();

@@ -226,7 +226,7 @@ fn blelloch(draft: &mut Draft<'_>) -> Shape {
             load: "$g[2 * $i] = $src[$group.x * $twice + 2 * $i]; $g[2 * $i + 1] = $src[$group.x * $twice + 2 * $i + 1];".to_owned(),
             ladder,
             store: "$out[$group.x * $twice + 2 * $i] = $g[2 * $i]; $out[$group.x * $twice + 2 * $i + 1] = $g[2 * $i + 1];".to_owned(),
-            is_callable: true,
+            is_callable: total.is_empty(),
         };
     }
     let up = onto(draft, "$a", "$a - $s");
@@ -253,7 +253,7 @@ fn blelloch(draft: &mut Draft<'_>) -> Shape {
         load: load(draft),
         ladder,
         store: store(draft),
-        is_callable: true,
+        is_callable: total.is_empty(),
     }
 }
 

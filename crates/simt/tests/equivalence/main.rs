@@ -639,6 +639,11 @@ fn whichever_thread_writes_an_element_it_is_the_same() {
         "Y[64]: nothing against 1",
         &[["Y[gi] = 1;", "Y[gi] = 1; Y[gi + 64] = 1;"]],
     );
+    // Whichever group is the last.
+    check(
+        not_seen,
+        &[["Y[0] = g.x == 0 ? gi : 0;", "Y[0] = g.x == 0 ? gi : 1;"]],
+    );
     // Whichever of several writers is the last.
     check(not_seen, &[["Y[0] = gi;", "if (gi == 7) Y[0] = 7;"]]);
 }
