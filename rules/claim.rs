@@ -87,7 +87,7 @@ fn measured(claim: &Claim) -> Option<String> {
     let found = match (&claim.found, claim.is_shared) {
         (Found::Unused, true) => "in groupshared memory: slower, 2.30 ms against 1.34 ms",
         (Found::Slot, true) => "in groupshared memory: slower, 2.98 ms against 0.83 ms",
-        (Found::Unused, false) => "in buffers: no faster, 24.55 ms either way",
+        (Found::Unused, false) => "in buffers: no faster, 24.55 ms either way for one cell of all groups",
         (Found::Slot, false) if matches!(claim.amount, Amount::Known(_)) => {
             "in buffers: no faster, 24.57 ms either way"
         }
@@ -139,7 +139,7 @@ fn proof(context: &Context<'_>, claim: &Claim) -> String {
             "up to {lanes} threads of the group may do this atomic; how many depends on what other atomics return"
         )
     } else {
-        format!("up to {lanes} threads of the group, several of a wave among them, may do this atomic")
+        format!("up to {lanes} threads of the group may do this atomic")
     };
     let address = match claim.cells {
         Cells::One => "all active threads use one address".to_owned(),

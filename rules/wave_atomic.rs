@@ -44,27 +44,25 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
     }
     let races = &context.analysis.races;
     if !races.is_empty() {
-        let counters = claim::counters(context, claim);
         let array = claim.parts.as_ref().ok().and_then(|parts| parts.array);
-        let text = if races.iter().any(|race| Some(race.array) == array) {
-            format!("other accesses to {counters} race")
+        return Err(if races.iter().any(|race| Some(race.array) == array) {
+            let counters = claim::counters(context, claim);
+            NoFix::new("race", format!("other accesses to {counters} race")).named(counters)
         } else {
-            "threads of the kernel race, which is reported".to_owned()
-        };
-        return Err(NoFix::new("race", text).named(counters));
+            NoFix::new("race", "threads of the kernel race, which is reported")
+        });
     }
     let parts = claim
         .parts
         .as_ref()
         .map_err(|why| not_combined(context, claim, *why))?;
-    let before = context.analysis.claims.iter().take_while(|other| *other != claim);
-    let proofs = before.count() + 1;
-    let is_costly = proofs > MAX_PROOFS || shader.text.len().saturating_mul(proofs) > MAX_TEXT;
     // A lane that makes it for others is not behind their plain accesses to the cell.
     if claim.is_shared && claim.meanwhile != Meanwhile::Atomics {
         return Err(of_meanwhile(context, claim));
     }
-    if is_costly {
+    let before = context.analysis.claims.iter().take_while(|other| *other != claim);
+    let proofs = before.count() + 1;
+    if proofs > MAX_PROOFS || shader.text.len().saturating_mul(proofs) > MAX_TEXT {
         return Err(too_long());
     }
     let written = texts_of_file(shader, parts).ok_or_else(|| {

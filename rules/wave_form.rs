@@ -222,8 +222,7 @@ fn no_form(context: &Context<'_>, found: &Collective, rewrite: &Rewrite) -> Refu
             NoFix::new("named-size", text).named(left)
         }
         _ if !has_literal_size(context) => {
-            let text =
-                "no wave form is written for elements and arrays like these in a group whose size has a name";
+            let text = "no wave form is written for elements and arrays like these, or none for a group whose size has a name";
             NoFix::new("named-size", text)
         }
         _ => NoFix::new(

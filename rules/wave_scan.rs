@@ -187,8 +187,10 @@ impl<'a> Text<'a> {
 
     /// Gives the total to the places that are to have it, by the one thread of the `condition`, which knows it as `total`.
     fn store_total(&self, condition: &str, total: &str) -> String {
-        let places = self.stored.iter();
-        let stores: String = places.map(|place| format!("    {place} = {total};\n")).collect();
+        let stores = self.stored.iter().fold(String::new(), |mut text, place| {
+            let _ = writeln!(text, "    {place} = {total};");
+            text
+        });
         match self.stored.len() {
             0 => String::new(),
             1 => format!("if ({condition})\n{stores}"),

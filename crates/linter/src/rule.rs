@@ -232,7 +232,12 @@ impl ShaderModel {
     /// nothing asks for DXC (Unity manual, "HLSL pragma directives": `use_dxc`, `require`).
     #[must_use]
     pub fn is_of_fxc_in_unity(shader: &Shader) -> bool {
-        let text = shader.sources.files.first().map_or(&[][..], |file| &file.text);
+        // Others write `#pragma kernel` as well, in files with other endings.
+        let first = shader.sources.files.first();
+        let Some(file) = first.filter(|file| file.path.to_ascii_lowercase().ends_with(".compute")) else {
+            return false;
+        };
+        let text = &file.text;
         let pragmas = directives(text)
             .into_iter()
             .filter(|line| line.keyword == b"pragma");

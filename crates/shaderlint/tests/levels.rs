@@ -357,3 +357,24 @@ void main(uint i : SV_GroupIndex)
     let folder = folder.with("shaderlint.toml", "[levels]\nperf = \"off\"\n");
     assert_eq!(severity(&folder), ("none".to_owned(), Some(0)));
 }
+
+/// A header that only Unity's kernels include is compiled as they are, whether or not it could be by itself.
+#[test]
+fn what_matters_less_wherever_it_is_included_does() {
+    let folder = Folder::new("less").with("Ladder.hlsl", LADDER);
+    let severities = |folder: &Folder| -> Vec<String> {
+        let run = folder.run(&["--output-format", "json"]);
+        let json: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
+        let findings = json["findings"].as_array().unwrap().iter();
+        findings
+            .map(|finding| format!("{} {}", finding["path"], finding["severity"]).replace('"', ""))
+            .collect()
+    };
+    assert_eq!(severities(&folder), ["Ladder.hlsl warning"]);
+    let kernel = "#pragma kernel main\n#include \"Ladder.hlsl\"\n";
+    let folder = folder.with("Kernel.compute", kernel);
+    assert_eq!(severities(&folder), ["Ladder.hlsl info"]);
+    // Another one has wave intrinsics.
+    let folder = folder.with("Other.hlsl", "#include \"Ladder.hlsl\"\n");
+    assert_eq!(severities(&folder), ["Ladder.hlsl warning"]);
+}

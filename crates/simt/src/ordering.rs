@@ -155,7 +155,7 @@ impl Machine<'_> {
         match step {
             // One of a heap may be any.
             Step::Load(name, _) if self.terms.name(name) != ANY_RESOURCE => {
-                state.ordering.observed.load(name)
+                state.ordering.observed.load(name);
             }
             Step::Load(..) | Step::Atomic => state.ordering.observed.anywhere = true,
             _ => {}
