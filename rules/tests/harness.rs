@@ -842,3 +842,24 @@ fn a_reduction_is_replaced_where_nothing_else_is_left_over() {
         [Some(Safety::Unsafe)]
     );
 }
+
+/// Whether a function of the file or the intrinsic of its name is called is left open: nothing is proved of such a call.
+#[test]
+fn a_function_of_an_intrinsics_name_proves_nothing() {
+    let with = |declared: &str, name: &str| {
+        let text = format!(
+            "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out; groupshared uint g[64];\n{declared}\n\
+             [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\ng[gi] = Src[gi];\n\
+             GroupMemoryBarrierWithGroupSync();\nfor (uint s = 32; s > 0; s >>= 1)\n{{\n\
+             if (gi < s) g[gi] = {name}(g[gi], g[gi + s]);\nGroupMemoryBarrierWithGroupSync();\n}}\nOut[gi] = g[0];\n}}\n"
+        );
+        lint(text.as_bytes()).len()
+    };
+    assert_eq!(with("", "min"), 1);
+    assert_eq!(with("uint Xor(uint a, uint b) { return a ^ b; }", "Xor"), 1);
+    assert_eq!(with("uint min(uint a, uint b) { return a ^ b; }", "min"), 0);
+    assert_eq!(with("int min(int a, int b) { return a ^ b; }", "min"), 0);
+    // The intrinsic takes two.
+    let three = "uint min(uint a, uint b, uint c) { return a ^ b; }\nuint Least(uint a, uint b) { return min(a, b, b); }";
+    assert_eq!(with(three, "Least"), 1);
+}

@@ -701,7 +701,7 @@ nothing found in 1 file
     assert_data_eq!(
         said("sizes", &text, &[]),
         str![[r#"
-0
+1
 a.hlsl:8:1: hand-rolled-reduction hand-rolled sum of 32 uints (in kernel main)
 1 finding in 1 file; 1 file not understood in full (-v says why)
 

@@ -161,7 +161,8 @@ impl<'a> Lowering<'a> {
         }
         if let Some(overloads) = self.resolve(&self.functions, key) {
             if let Some(id) = self.best_overload(&overloads, &arguments, 0) {
-                return if self.has_rivals(key, id, &arguments) {
+                return if self.has_rivals(key, id, &arguments) || self.is_of_intrinsic(key, &arguments, span)
+                {
                     opaque(arguments, self.shared_return(&overloads), span)
                 } else {
                     self.call_function(id, arguments, span)
@@ -276,6 +277,15 @@ impl<'a> Lowering<'a> {
         let spread = used.filter(|(_, used)| self.functions.contains_key([used, name].concat().as_slice()));
         let is_here = self.functions.contains_key(name);
         by_template || spread.count() + usize::from(is_here) > 1
+    }
+
+    /// Whether an intrinsic of this name takes these arguments as well. Which of the two a compiler calls then is left open.
+    fn is_of_intrinsic(&mut self, name: &[u8], arguments: &[Expr], span: Span) -> bool {
+        let Some(intrinsic) = Intrinsic::from_name(&String::from_utf8_lossy(name)) else {
+            return false;
+        };
+        let call = self.intrinsic(intrinsic, arguments.to_vec(), span);
+        !matches!(call.kind, ExprKind::Opaque(..))
     }
 
     /// Whether the function takes the arguments without converting any.
