@@ -215,7 +215,8 @@ uint shadows(uint a) { return min(a, 1) + max(a, 1); }
 (fn min uint (a uint) (b uint)
   (return 0u))
 (fn shadows uint (a uint)
-  (return (+ (min a 1u) (max a 1u))))
+  (return (+ (?uint a 1) (max a 1u))))
+! this expression is not understood: min(a, 1)
 ",
     );
 }
