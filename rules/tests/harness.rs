@@ -863,3 +863,35 @@ fn a_function_of_an_intrinsics_name_proves_nothing() {
     let three = "uint min(uint a, uint b, uint c) { return a ^ b; }\nuint Least(uint a, uint b) { return min(a, b, b); }";
     assert_eq!(with(three, "Least"), 1);
 }
+
+/// A group leaves whole, by a condition that all its threads share: that costs no fix.
+#[test]
+fn a_return_of_the_whole_group_keeps_its_fix() {
+    let of = |ty: &str, start: &str| {
+        let text = format!(
+            "StructuredBuffer<{ty}> Src; RWStructuredBuffer<{ty}> Out; uint n; groupshared {ty} g[256];\n\
+             [numthreads(256, 1, 1)] void main(uint gi : SV_GroupIndex, uint3 group : SV_GroupID)\n{{\n{start}\n\
+             g[gi] = Src[group.x * 256 + gi];\nGroupMemoryBarrierWithGroupSync();\nfor (uint s = 128; s > 0; s >>= 1)\n{{\n\
+             if (gi < s) g[gi] += g[gi + s];\nGroupMemoryBarrierWithGroupSync();\n}}\nif (gi == 0) Out[group.x] = g[0];\n}}\n"
+        );
+        let findings = lint(text.as_bytes());
+        let ladder = findings
+            .iter()
+            .find(|finding| finding.rule == "hand-rolled-reduction");
+        let fix = ladder.and_then(|ladder| ladder.fix.as_ref());
+        fix.map(|fix| fix.safety)
+    };
+    for (ty, safety) in [
+        ("uint", Safety::Safe),
+        ("int", Safety::Safe),
+        ("float", Safety::Unsafe),
+    ] {
+        assert_eq!(of(ty, ""), Some(safety), "{ty}");
+        assert_eq!(of(ty, "if (group.x >= n) return;"), Some(safety), "{ty}");
+    }
+    // Some threads of the last group may leave.
+    assert_eq!(
+        of("uint", "if (group.x * 256 + gi >= n) return;"),
+        Some(Safety::Unsafe)
+    );
+}

@@ -148,7 +148,9 @@ impl<'a> Machine<'a> {
                 continue;
             };
             *slot = match (operator, &step) {
-                (Some(operator), _) if touch.definite => {
+                (Some(operator), _)
+                    if touch.definite || *self.state.guard.at(thread) == self.state.staying =>
+                {
                     self.terms.combine(operator, slot, amount.at(thread))
                 }
                 // Where it is not made it is as if it changed nothing.

@@ -305,11 +305,11 @@ impl<'a> Machine<'a> {
             _ => {}
         }
         let active = self.state.active;
-        // Who takes part must be certain.
-        if active
-            .threads()
-            .any(|thread| !self.is_certain(self.state.guard.at(thread)))
-        {
+        // Who takes part must be certain, of a group that is still there.
+        if active.threads().any(|thread| {
+            let guard = self.state.guard.at(thread);
+            !self.is_certain(guard) && *guard != self.state.staying
+        }) {
             return self.of_some_lanes(count);
         }
         let waves: Vec<Vec<(u32, usize)>> = self

@@ -71,6 +71,9 @@ pub(crate) struct State {
     pub events: u32,
     /// What happened to device memory, in which order.
     pub ordering: Ordering,
+    /// The condition under which the group has not left by a `return` that all its threads take or none: where it does not
+    /// hold, nobody reads any more what is in groupshared memory.
+    pub staying: Value,
     /// What other groups may see meanwhile was written, or what may be that.
     pub publishes: bool,
     /// Passed without waiting that order device memory, and that order groupshared memory: by their numbers among the
@@ -351,6 +354,7 @@ impl<'a> Machine<'a> {
             writes: Rc::default(),
             events: 0,
             ordering: Ordering::default(),
+            staying: Value::TRUE,
             publishes: false,
             fences: 0,
             shared_fences: 0,

@@ -20,9 +20,15 @@ impl<'a> Machine<'a> {
     }
 
     fn statements(&mut self, statements: &'a [Stmt], trail: &mut Trail) -> Run<()> {
+        let body = self.function().and_then(|function| function.body.as_deref());
+        let is_outermost =
+            self.state.frame.depth == 0 && body.is_some_and(|body| std::ptr::eq(body, statements));
         for (index, statement) in statements.iter().enumerate() {
             if self.state.active.is_empty() {
                 return Ok(());
+            }
+            if is_outermost {
+                self.note_staying();
             }
             self.leave_trail(statements, index, trail);
             if self.ladders.is_some() {
@@ -41,6 +47,17 @@ impl<'a> Machine<'a> {
             }
         }
         Ok(())
+    }
+
+    /// At one of the kernel's outermost statements, which only a `return` keeps threads from: under one condition for all
+    /// threads all of them are here, and under its opposite none.
+    fn note_staying(&mut self) {
+        let state = &mut self.state;
+        if state.active == state.alive
+            && let Some(guard) = state.guard.uniform(state.alive)
+        {
+            state.staying = guard.clone();
+        }
     }
 
     pub fn statement(&mut self, statement: &'a Stmt) -> Run<()> {

@@ -446,7 +446,8 @@ impl Machine<'_> {
                 continue;
             };
             let new = value.at(thread);
-            let new = if touch.definite {
+            // Where the group has left nobody reads the cell any more.
+            let new = if touch.definite || *guard.at(thread) == self.state.staying {
                 new.clone()
             } else {
                 self.terms.select(guard.at(thread), new, slot)

@@ -935,3 +935,38 @@ fn check_unequal(first: &str, second: &str) {
         "{said}: {second}"
     );
 }
+
+/// What is in groupshared memory matters to a group that is still there. A condition that it does not leave by is another thing.
+#[test]
+fn a_group_that_has_left_reads_no_memory() {
+    let barrier = "GroupMemoryBarrierWithGroupSync();";
+    let reversed = |start: &str| format!("{start} s[gi] = X[id.x]; {barrier} Y[id.x] = s[63 - gi];");
+    let [leaves, other] = ["if (g.x >= Count) return;", "if (Count <= g.x) return;"].map(reversed);
+    check("equal", &[[&leaves, &other]]);
+    let twice = format!(
+        "if (g.x >= Count) return; s[gi] = 7; {barrier} if (Count < 9) return; s[gi] = X[id.x]; {barrier} Y[id.x] = s[63 - gi];"
+    );
+    let once = format!(
+        "if (g.x >= Count) return; if (Count < 9) return; s[gi] = X[id.x]; {barrier} Y[id.x] = s[63 - gi];"
+    );
+    check("equal", &[[&twice, &once]]);
+    let never = reversed("");
+    for pair in [[&leaves, &never], [&never, &leaves]] {
+        assert_ne!(said([pair[0].as_str(), pair[1].as_str()]), "equal", "{pair:?}");
+    }
+    // Who does not enter a branch reads what was there.
+    let stored = |condition: &str| {
+        format!("s[gi] = 1; {barrier} {condition} s[gi] = 2; {barrier} Y[id.x] = s[63 - gi];")
+    };
+    assert_ne!(said([&stored("if (Count > 3)"), &stored("")]), "equal");
+    let nested = |condition: &str| {
+        let body = format!(
+            "s[gi] = 1; {barrier} if (Count > 2) {{ {condition} s[gi] = 2; }} {barrier} Y[id.x] = s[63 - gi];"
+        );
+        format!("if (Count > 99) return; {body}")
+    };
+    assert_ne!(said([&nested("if (Count > 3)"), &nested("")]), "equal");
+    // Each thread leaves by itself.
+    let by_itself = |value: &str| format!("if (gi >= Count) return; s[gi] = {value}; Y[id.x] = s[gi];");
+    assert_ne!(said([&by_itself("1"), &by_itself("2")]), "equal");
+}
