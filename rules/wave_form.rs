@@ -69,7 +69,7 @@ impl Refusal {
     }
 }
 
-/// How much a ladder matters at most: wave forms were seen to be faster, but for those of which it was seen that they are not.
+/// The highest level of a ladder by itself: `info` if measurements showed no form that is faster.
 pub(crate) fn worth(refusal: Option<&Refusal>) -> Level {
     match refusal {
         Some(Refusal::NotProved(why)) if why.reason == SLOWER => Level::Info,

@@ -58,17 +58,17 @@ pub enum Level {
     Error,
 }
 
-/// How much it is said to matter what a rule finds.
+/// The level that a configuration gives a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum GivenLevel {
-    /// Of the rule itself: so much does all that it finds.
+    /// It names the rule: all that the rule finds has this level.
     OfRule(Level),
-    /// Of its category, or nothing: a finding may be worth less.
+    /// It names the category, or says nothing: a finding may have a lower level.
     OfCategory(Level),
 }
 
 impl GivenLevel {
-    /// What is said of the rule, whatever it finds.
+    /// The rule's level, whichever finding it is.
     #[must_use]
     pub fn level(self) -> Level {
         match self {
@@ -76,7 +76,7 @@ impl GivenLevel {
         }
     }
 
-    /// How much a finding matters that is worth so much by itself.
+    /// The level of a finding that has at most the level `worth` by itself.
     #[must_use]
     pub fn of(self, worth: Level) -> Level {
         match self {

@@ -407,8 +407,8 @@ fn said(path: &str, sources: &Sources, finding: &Diagnostic) -> Said {
     (finding.rule, file.to_owned(), (place.start, place.end))
 }
 
-/// What files see in itself, and what others who include them see better: where they lack what the others define, or where it
-/// matters less in all of the others.
+/// The findings of files in themselves: those to report as they are, and those to report as an includer sees them. An includer
+/// comes first if the file by itself lacks what the includer defines, or if all includers give the finding a lower level.
 fn own_findings(looked: &[Looked]) -> (HashSet<Said>, HashSet<Said>) {
     let findings = looked
         .iter()
@@ -437,8 +437,8 @@ fn own_findings(looked: &[Looked]) -> (HashSet<Said>, HashSet<Said>) {
     (own, better_elsewhere)
 }
 
-/// What several files see in one that all of them include is said for the first; for that one itself, if it is seen there as
-/// well as in the others.
+/// Keeps one of the findings that several files have at one place of a file that they include: that of the file itself, where
+/// [`own_findings`] reports it, else that of the first includer.
 fn say_once(looked: &mut [Looked]) {
     let starts = |problem: &Problem| problem.place.map(|place| (place.file, place.start));
     let (own, better_elsewhere) = own_findings(looked);

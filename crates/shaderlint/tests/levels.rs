@@ -12,6 +12,16 @@ fn said(folder: &Folder, arguments: &[&str]) -> String {
     folder.said(&[&CONCISE, arguments].concat())
 }
 
+/// The file and the level of each finding.
+fn severities(folder: &Folder) -> Vec<String> {
+    let json = folder.run(&["--output-format", "json"]).stdout;
+    let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let findings = json["findings"].as_array().unwrap().iter();
+    findings
+        .map(|finding| format!("{} {}", finding["path"], finding["severity"]).replace('"', ""))
+        .collect()
+}
+
 /// A race and a ladder.
 fn both(folder: &str) -> Folder {
     Folder::new(folder)
@@ -65,14 +75,6 @@ For more information, try '--help'.
 fn levels_are_set_by_rule_category_and_path() {
     let levels = "[levels]\nperf = \"error\"\nmanual-wave-reduction-pattern = \"info\"\n";
     let folder = both("levels").with("shaderlint.toml", levels);
-    let severities = |folder: &Folder| -> Vec<String> {
-        let json = folder.run(&["--output-format", "json"]).stdout;
-        let json: serde_json::Value = serde_json::from_slice(&json).unwrap();
-        let findings = json["findings"].as_array().unwrap().iter();
-        findings
-            .map(|finding| format!("{} {}", finding["path"], finding["severity"]).replace('"', ""))
-            .collect()
-    };
     assert_eq!(severities(&folder), ["a.hlsl error", "tools/b.hlsl error"]);
     let overrides = "[levels]\nhillis-steele-scan = \"error\"\n\n[[override]]\npaths = [\"tools/\"]\nlevels = { perf = \"info\" }\n";
     let folder = folder.with("shaderlint.toml", overrides);
@@ -362,14 +364,6 @@ void main(uint i : SV_GroupIndex)
 #[test]
 fn what_matters_less_wherever_it_is_included_does() {
     let folder = Folder::new("less").with("Ladder.hlsl", LADDER);
-    let severities = |folder: &Folder| -> Vec<String> {
-        let run = folder.run(&["--output-format", "json"]);
-        let json: serde_json::Value = serde_json::from_slice(&run.stdout).unwrap();
-        let findings = json["findings"].as_array().unwrap().iter();
-        findings
-            .map(|finding| format!("{} {}", finding["path"], finding["severity"]).replace('"', ""))
-            .collect()
-    };
     assert_eq!(severities(&folder), ["Ladder.hlsl warning"]);
     let kernel = "#pragma kernel main\n#include \"Ladder.hlsl\"\n";
     let folder = folder.with("Kernel.compute", kernel);

@@ -59,7 +59,8 @@ pub(crate) struct Claims {
     /// of these have a barrier.
     pub standing_for_several: u32,
     pub several_with_barriers: u32,
-    /// The intervals in which groupshared arrays are accessed plainly, and by what first; `None` where something that was not run may do so.
+    /// The intervals in which groupshared arrays are accessed plainly, and the first access; `None` where statements that were
+    /// not run may access them.
     pub plain: FxHashMap<(GlobalId, u32), Option<Span>>,
     /// A barrier was passed to which perhaps not all inputs lead.
     pub has_open_barrier: bool,

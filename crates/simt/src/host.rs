@@ -117,7 +117,7 @@ impl Machine<'_> {
 
     /// What the host sets for all threads to be within bounds, and whether these conditions hold then, in the first group:
     /// `id.x < Count` and `id.x + 8 < Count` do for `Count` the number of threads. `Levels != 1` and `Levels != 2` do, too:
-    /// there 3 is said, of those that follow.
+    /// of the numbers for which they hold the message names 3, which a host may well set.
     ///
     /// A host may well see to it that of two conditions only one holds at a time, so that they hold for some values is
     /// not enough. But one that has a kernel work on `Count` elements has it work on as many as there are threads, too,

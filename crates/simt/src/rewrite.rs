@@ -16,8 +16,8 @@ use crate::terms::value::Value;
 use crate::text::effects::Effects;
 
 impl Machine<'_> {
-    /// What code in the place of the statements under `span` has to know. They make the `total`, if it is one that all of them
-    /// can be made for.
+    /// What code in the place of the statements under `span` has to know. `total` is what all elements of a scan come to; `None` for
+    /// a reduction.
     pub fn rewrite(
         &mut self,
         watch: &Watch,
