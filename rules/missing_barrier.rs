@@ -61,15 +61,17 @@ impl NoBarrier {
         }
     }
 
-    /// No place will do.
-    fn in_vain(lines: &[Vec<&Race>]) -> NoBarrier {
+    /// No place will do. If `is_unproved`, one does in the runs that were tried.
+    fn in_vain(context: &Context<'_>, lines: &[Vec<&Race>], is_unproved: bool) -> NoBarrier {
         let is_of_first_group = |race: &&Race| race.given.iter().any(Instance::is_of_group);
-        if lines.iter().flatten().all(is_of_first_group) {
-            NoBarrier::FirstGroup
-        } else {
+        if !is_unproved {
             NoBarrier::NoPlace {
                 of_several: lines.len() > 1,
             }
+        } else if lines.iter().flatten().all(is_of_first_group) {
+            NoBarrier::FirstGroup
+        } else {
+            NoBarrier::unsure(context)
         }
     }
 
@@ -141,7 +143,7 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
     let together = counts.clone().max().filter(|_| lines.len() > 1);
     let tries = counts.sum::<usize>() + together.unwrap_or(0);
     if tries == 0 {
-        return Err(NoBarrier::in_vain(lines));
+        return Err(NoBarrier::in_vain(context, lines, false));
     }
     // And as much for the kernel's other races.
     let own = lines.iter().map(Vec::len).sum::<usize>().max(1);
@@ -155,21 +157,25 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
     {
         return Err(NoBarrier::MayChange(why));
     }
-    let [of_one_line] = lines else {
-        let of_one = |races: &Vec<&Race>| {
-            let place = races.first()?.second.span;
-            let line = witness::on_lines(context, &[place], place);
-            let barrier = barrier(context, races, ONE_OF_SEVERAL, &format!("the race {line} is"))?;
-            Some(Barrier {
-                ends_these: false,
-                ..barrier
+    let mut is_unproved = false;
+    let mut barrier = |races: &[&Race], which, are: &str| barrier(context, races, (which, are), &mut is_unproved);
+    let found = if let [of_one_line] = lines {
+        barrier(of_one_line, THE_ONE, "this race is")
+    } else {
+        let of_any = barrier(&lines.concat(), THE_ONE, "these races are");
+        of_any.or_else(|| {
+            lines.iter().find_map(|races| {
+                let place = races.first()?.second.span;
+                let line = witness::on_lines(context, &[place], place);
+                let barrier = barrier(races, ONE_OF_SEVERAL, &format!("the race {line} is"))?;
+                Some(Barrier {
+                    ends_these: false,
+                    ..barrier
+                })
             })
-        };
-        let of_any = barrier(context, &lines.concat(), THE_ONE, "these races are");
-        let of_any = of_any.or_else(|| lines.iter().find_map(of_one));
-        return of_any.ok_or_else(|| NoBarrier::in_vain(lines));
+        })
     };
-    barrier(context, of_one_line, THE_ONE, "this race is").ok_or_else(|| NoBarrier::in_vain(lines))
+    found.ok_or_else(|| NoBarrier::in_vain(context, lines, is_unproved))
 }
 
 /// A place for a barrier.
@@ -186,8 +192,14 @@ struct Candidate {
 const THE_ONE: &str = "the missing barrier";
 const ONE_OF_SEVERAL: &str = "one of the missing barriers";
 
-/// The barrier after which nothing races, or else the first that ends the races, which `are` gone then.
-fn barrier(context: &Context<'_>, races: &[&Race], which: &str, are: &str) -> Option<Barrier> {
+/// The barrier after which nothing races, or else the first that ends the races, which `are` gone then. Notes if one ends them
+/// in the runs that were tried, which is not enough.
+fn barrier(
+    context: &Context<'_>,
+    races: &[&Race],
+    (which, are): (&str, &str),
+    is_unproved: &mut bool,
+) -> Option<Barrier> {
     let places = places(context, races, which);
     let candidates = fences(context, races).into_iter().chain(places);
     let mut first = None;
@@ -220,7 +232,10 @@ fn barrier(context: &Context<'_>, races: &[&Race], which: &str, are: &str) -> Op
                 };
                 format!("found of the fix: with this barrier, which every thread reaches, {are} gone{others}")
             }
-            Ended::Found { .. } => continue,
+            Ended::Found { .. } | Ended::Unsettled => {
+                *is_unproved = true;
+                continue;
+            }
         };
         fix.proof = Some(proof);
         let mut functions = (0..).map(FunctionId).zip(&context.shader.functions);
@@ -372,6 +387,8 @@ enum Ended {
     /// The races are gone from the runs in which they were found; if `is_all`, no defect is left, as far as these know what is
     /// where.
     Found { is_all: bool },
+    /// No race is reported, as it is not known what is where.
+    Unsettled,
 }
 
 /// What is known of a barrier before the statement, if it ends the races and makes nothing worse.
@@ -404,7 +421,11 @@ fn ends_races(context: &Context<'_>, races: &[&Race], fix: &Fix, statement: Span
         return Some(Ended::Proved);
     }
     let is_all = after.is_empty() && analysis.unsettled.is_empty();
-    are_settled(&analysis, races, moved).then_some(Ended::Found { is_all })
+    Some(if are_settled(&analysis, races, moved) {
+        Ended::Found { is_all }
+    } else {
+        Ended::Unsettled
+    })
 }
 
 /// Whether barriers order the accesses of these races in a run: that it reports no race of them may only mean that it does

@@ -346,20 +346,7 @@ impl Unit {
         {
             return false;
         }
-        let mut depth = 0_usize;
-        let mut callees = Vec::new();
-        for (at, byte) in found.before.iter().enumerate().rev() {
-            match byte {
-                b')' => depth += 1,
-                b'(' if depth > 0 => depth -= 1,
-                b'(' => callees.push(last_word(
-                    found.before.get(..at).unwrap_or_default().trim_ascii_end(),
-                )),
-                b';' | b'{' | b'}' if depth == 0 => break,
-                _ => {}
-            }
-        }
-        callees.iter().all(|callee| {
+        calls_around(found.before).into_iter().all(|callee| {
             let is_known = callee.is_empty() || self.is_macro(callee) || self.is_expanded(shader, callee);
             let reach = self.reach(callee);
             is_known
@@ -372,7 +359,8 @@ impl Unit {
     }
 
     /// Whether a type's name has another meaning in builds alone that choose otherwise: what gives it stands where an `#if`
-    /// chooses, and in this build the function has the name as the language's own.
+    /// chooses, or is given to a macro, whose expansion shows what this build makes of it; and in this build the function
+    /// has the name as the language's own.
     fn is_of_other_builds(
         &self,
         shader: &Shader,
@@ -387,11 +375,37 @@ impl Unit {
         let is_chosen = choices.any(|choice| {
             choice.file == file.0 as usize && (choice.start..choice.end).contains(&(*place as usize))
         });
+        let is_given_to_macro = || {
+            let text = self.plain.get(file.0 as usize);
+            let before = text.and_then(|text| text.get(..*place as usize)).unwrap_or_default();
+            calls_around(before).into_iter().any(|callee| self.is_macro(callee))
+        };
         let function = shader.functions.get(function.0 as usize);
         let stands_there = || {
             function.is_some_and(|function| words(function.span.slice(&shader.text)).any(|word| word == name))
         };
-        is_chosen && is_type_name(name) && !self.is_declared(shader, name) && stands_there()
+        is_type_name(name)
+            && (is_chosen || is_given_to_macro())
+            && !self.is_declared(shader, name)
+            && stands_there()
+    }
+
+    /// Whether an intrinsic's name has another meaning in a struct or namespace alone that the function is not in.
+    fn is_of_other_scope(
+        &self,
+        shader: &Shader,
+        function: FunctionId,
+        name: &[u8],
+        meaning: &Meaning,
+    ) -> bool {
+        let Meaning::At(file, Some(place)) = meaning else {
+            return false;
+        };
+        let function = shader.functions.get(function.0 as usize);
+        let is_free = function.is_some_and(|function| !function.name.contains("::")) && !self.may_name(b"using");
+        let text = self.plain.get(file.0 as usize);
+        let before = text.and_then(|text| text.get(..*place as usize));
+        is_free && !is_type_name(name) && before.is_some_and(is_in_scope)
     }
 
     /// Whether a word is a type's name to which some build may give another meaning.
@@ -447,7 +461,10 @@ impl Unit {
     ) -> Option<NoFix> {
         let of_word = |word| {
             let meanings = self.other_meanings(shader, word).into_iter();
-            let mut own = meanings.filter(|one| !self.is_of_other_builds(shader, function, word, one));
+            let mut own = meanings.filter(|one| {
+                !self.is_of_other_builds(shader, function, word, one)
+                    && !self.is_of_other_scope(shader, function, word, one)
+            });
             Some((word, own.next()?))
         };
         if let Some((word, meaning)) = words.find_map(of_word) {
@@ -806,7 +823,7 @@ fn may_be_a_function(before: &[u8], behind: &[u8]) -> bool {
                 || match before.last() {
                     Some(b'>' | b'&') => true,
                     // `uint f(), WavePrefixSum(uint v);`, or an argument.
-                    Some(b',') => !is_in_parentheses(before),
+                    Some(b',') => !is_in_list(before),
                     // `struct S { … } WavePrefixSum(uint v);`, or a block.
                     Some(b'}') => ends_struct(before),
                     _ => false,
@@ -818,19 +835,43 @@ fn may_be_a_function(before: &[u8], behind: &[u8]) -> bool {
     }
 }
 
-/// Whether a text ends within parentheses that its last statement opens.
-fn is_in_parentheses(text: &[u8]) -> bool {
-    let mut depth = 0_i64;
-    for byte in text.iter().rev() {
+/// Whether a text ends within parentheses, or the braces of an initializer, that its last statement opens.
+fn is_in_list(text: &[u8]) -> bool {
+    let mut closed = 0_usize;
+    for (at, byte) in text.iter().enumerate().rev() {
         match byte {
-            b')' => depth += 1,
-            b'(' if depth == 0 => return true,
-            b'(' => depth -= 1,
-            b';' | b'{' | b'}' => return false,
+            b')' | b'}' => closed += 1,
+            b'(' | b'{' if closed > 0 => closed -= 1,
+            b'(' => return true,
+            b'{' => match text.get(..at).unwrap_or_default().trim_ascii_end().last() {
+                Some(b'=') => return true,
+                // A list within one, or a block.
+                Some(b'{' | b',') => {}
+                _ => return false,
+            },
+            b';' => return false,
             _ => {}
         }
     }
     false
+}
+
+/// Whether a text ends directly within the braces of a type or namespace, whatever the build: no directive stands between.
+fn is_in_scope(text: &[u8]) -> bool {
+    let mut closed = 0_usize;
+    let open = text.iter().rposition(|byte| {
+        match byte {
+            b'}' => closed += 1,
+            b'{' if closed > 0 => closed -= 1,
+            b'#' => return true,
+            _ => return *byte == b'{',
+        }
+        false
+    });
+    let (head, rest) = text.split_at(open.unwrap_or(0));
+    let head = head.rsplit(|byte| b";{}#".contains(byte)).next().unwrap_or_default();
+    let is_scope = words(head).any(|word| matches!(word, b"struct" | b"class" | b"namespace"));
+    rest.first() == Some(&b'{') && is_scope && !head.contains(&b'(')
 }
 
 /// Whether the braces that a text ends with are those of a type.
@@ -847,6 +888,22 @@ fn ends_struct(text: &[u8]) -> bool {
     let head = text.get(..open.unwrap_or(0)).unwrap_or_default();
     let head = head.rsplit(|byte| matches!(byte, b';' | b'{' | b'}')).next();
     words(head.unwrap_or_default()).any(|word| matches!(word, b"struct" | b"class" | b"union" | b"enum"))
+}
+
+/// What is called, as functions and macros are, where a text ends: `F` and `G` behind `x; F(a, G(b,`, the inner one first.
+fn calls_around(before: &[u8]) -> Vec<&[u8]> {
+    let mut depth = 0_usize;
+    let mut callees = Vec::new();
+    for (at, byte) in before.iter().enumerate().rev() {
+        match byte {
+            b')' => depth += 1,
+            b'(' if depth > 0 => depth -= 1,
+            b'(' => callees.push(last_word(before.get(..at).unwrap_or_default().trim_ascii_end())),
+            b';' | b'{' | b'}' if depth == 0 => break,
+            _ => {}
+        }
+    }
+    callees
 }
 
 /// Whether a word between these texts may be a name that is declared, rather than a type.

@@ -164,7 +164,7 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
             NoFix::new("not-a-statement", "the call is no statement of its own").at(claim.span)
         }
         NotCombined::Type => {
-            let text = "the counter and the amount are not of one type, int or uint";
+            let text = "wave forms are written for counters and amounts that are both int or both uint";
             NoFix::new("type", text)
         }
         NotCombined::Operator => NoFix::new("no-form", "no wave form is written for this operation"),

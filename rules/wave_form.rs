@@ -197,7 +197,7 @@ fn with_what_others_read(
 
 /// Why no form is written for the construct, if it is for none.
 fn no_form(context: &Context<'_>, found: &Collective, rewrite: &Rewrite) -> Refusal {
-    let places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
+    let mut places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
     let is_component = |place: &Elements| match place {
         Elements::Array { component, .. }
         | Elements::Cell { component, .. }
@@ -205,31 +205,64 @@ fn no_form(context: &Context<'_>, found: &Collective, rewrite: &Rewrite) -> Refu
         | Elements::OneRegister { component, .. } => component.is_some(),
         _ => false,
     };
+    let why = if places.clone().any(is_component) {
+        let text = "no wave form is written for components of vectors or structs";
+        NoFix::new("components", text)
+    } else if let Some(why) = places.find_map(|place| no_form_of_place(context.shader, found, place)) {
+        why
+    } else if !matches!(found.element, Scalar::Uint | Scalar::Int | Scalar::Float) {
+        let text = format!("no wave form is written for {}s", found.element_name());
+        NoFix::new("no-form", text)
+    } else if !has_literal_size(context) {
+        no_form_of_name(context, found, rewrite)
+    } else {
+        NoFix::new(
+            "no-form",
+            "no wave form is written for elements and arrays like these",
+        )
+    };
+    Refusal::NoForm(why)
+}
+
+/// The same of one place of elements.
+fn no_form_of_place(shader: &Shader, found: &Collective, place: &Elements) -> Option<NoFix> {
+    let (global, is_spread) = match place {
+        Elements::Array { global, .. } | Elements::Cell { global, .. } => (*global, false),
+        Elements::Spread { global } => (*global, true),
+        _ => return None,
+    };
+    let array = shader.globals.get(global.0 as usize)?;
+    let name = array.own_name();
+    let of_what = match &array.ty {
+        Type::Array(element, _) if matches!(**element, Type::Array(..)) => "an array of arrays",
+        _ if is_spread => "where others are between them",
+        _ if array_of_elements(shader, found, global).is_none() => "an array of another type",
+        _ => return None,
+    };
+    let text = format!("no wave form is written for elements in `{name}`, {of_what}");
+    Some(NoFix::new("no-form", text).named(name))
+}
+
+/// The same where the group's size has a name.
+fn no_form_of_name(context: &Context<'_>, found: &Collective, rewrite: &Rewrite) -> NoFix {
     let function = context.function(found.function);
     let settled = rewrite.settled.first().and_then(|(local, _)| {
         let local = function?.locals.get(local.0 as usize)?;
         Some(&*local.name)
     });
-    Refusal::NoForm(match settled {
-        _ if places.into_iter().any(is_component) => {
-            let text = "no wave form is written for components of vectors or structs";
-            NoFix::new("components", text)
-        }
-        Some(left) if !has_literal_size(context) => {
-            let text = format!(
-                "the group's size has a name, and the ladder leaves a number in `{left}` that may depend on it"
-            );
-            NoFix::new("named-size", text).named(left)
-        }
-        _ if !has_literal_size(context) => {
-            let text = "no wave form is written for elements and arrays like these, or none for a group whose size has a name";
-            NoFix::new("named-size", text)
-        }
-        _ => NoFix::new(
-            "no-form",
-            "no wave form is written for elements and arrays like these",
-        ),
-    })
+    if let Some(left) = settled {
+        let text = format!(
+            "the group's size has a name, and the ladder leaves a number in `{left}` that may depend on it"
+        );
+        return NoFix::new("named-size", text).named(left);
+    }
+    let is_by_atomic = found.kind == Kind::Reduction && wave_reduction::atomic(found).is_some();
+    let text = if found.function != context.entry && !is_by_atomic {
+        "a wave form needs the group's size, whose name another function than the kernel may not know"
+    } else {
+        "the group's size has a name, for which no form of such a ladder is written"
+    };
+    NoFix::new("named-size", text)
 }
 
 /// Why no other statements can take the construct's place.
@@ -344,10 +377,15 @@ fn of_obstacle(shader: &Shader, found: &Collective, obstacle: Obstacle) -> NoFix
             }
             None => NoFix::new("writes", "these statements also write a variable"),
         },
-        Obstacle::Unfollowed => NoFix::new(
-            "unfollowed",
-            "one of these statements is an atomic or not followed",
-        ),
+        Obstacle::WritesHandle => {
+            let text = "these statements also write a resource that a variable or parameter stands for";
+            NoFix::new("writes", text)
+        }
+        Obstacle::SharesMemory => {
+            let text = "these statements also make an atomic, or read a resource that can be written";
+            NoFix::new("shared-memory", text)
+        }
+        Obstacle::Unfollowed => NoFix::new("unfollowed", "one of these statements is not followed"),
         Obstacle::SomeRuns => NoFix::new("some-runs", "it is proved of some of the kernel's runs only"),
     }
 }

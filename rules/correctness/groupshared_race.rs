@@ -50,7 +50,9 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
             Some(Err(NoBarrier::NoPlace { .. })) if advises_one => {
                 in_vain.push((findings.len(), NoBarrier::unsure(context)));
             }
-            Some(Err(reason @ (NoBarrier::NoPlace { .. } | NoBarrier::FirstGroup))) => {
+            Some(Err(
+                reason @ (NoBarrier::NoPlace { .. } | NoBarrier::Unsure { .. } | NoBarrier::FirstGroup),
+            )) => {
                 in_vain.push((findings.len(), reason));
             }
             Some(Err(reason)) => finding.no_fix = Some(reason.no_fix()),

@@ -302,14 +302,14 @@ fn what_no_build_reads_is_not_in_the_way() {
             "#define NAME(T)\n#if WIDE\n#define NAME(T) typedef int T;\n#endif\nNAME(uint)",
             sum
         ),
-        [None]
+        is_unsafe
     );
     assert_eq!(
         safety(
             "#if WIDE\n#define EACH(T) typedef int T;\n#else\n#define EACH(T)\n#endif\n#define NAME(T) EACH(T)\nNAME(uint)",
             sum
         ),
-        [None]
+        is_unsafe
     );
     assert_eq!(
         safety(&declare.replace("uint, Foo", "uint, WavePrefixSum"), sum),
@@ -350,6 +350,34 @@ fn what_no_build_reads_is_not_in_the_way() {
     );
     // Of a comment in the fix no word is a name.
     assert_eq!(safety("#define atomic 1\n#define wave 2", sum), is_safe);
+    // In a list a call stands behind a comma, too.
+    let of_list = "void Other(uint a) { uint b[2] = { WaveActiveSum(a), WaveActiveSum(a) }; }";
+    assert_eq!(safety(of_list, sum), is_safe);
+    let nested = "static const uint2 b[2] = { { 1, WaveActiveSum(2) }, { 3, WaveActiveSum(4) } };";
+    assert_eq!(safety(nested, sum), is_safe);
+    assert_eq!(safety("uint Other(uint a), WaveActiveSum(uint a);", sum), [None]);
+    assert_eq!(safety("static uint b[1] = { 1 }, WaveActiveSum(uint a);", sum), [None]);
+    // A name of a struct or namespace is not the intrinsic's, outside of it.
+    let declared = "uint WaveActiveSum(uint a) { return a; }";
+    for scope in ["struct Other", "namespace other", "struct Other : Base"] {
+        let scope = format!("struct Base {{ uint a; }};\n{scope} {{ uint Own() {{ return 1; }}\n{declared} }};");
+        assert_eq!(safety(&scope, sum), is_safe, "{scope}");
+        let used = format!("{scope}\nusing namespace other;");
+        assert_eq!(safety(&used, sum), [None], "{used}");
+    }
+    for scope in [
+        format!("#define OPEN struct Other {{\n{declared}"),
+        format!("#if WIDE\nstruct Other {{\n#endif\n{declared}\n#if WIDE\n}};\n#endif"),
+        format!("uint Of(struct Other o) {{ return 1; }} {declared}"),
+    ] {
+        assert_eq!(safety(&scope, sum), [None], "{scope}");
+    }
+    // What a macro makes of a type's name shows in this build; others may define it otherwise.
+    let member = "#define CONSTANTS cbuffer Constants { CONSTANT(uint, Count) };\nCONSTANTS";
+    let of_this = "#if WIDE\n#define CONSTANT(name, of) typedef half name;\n#else\n#define CONSTANT(of, name) of name;\n#endif";
+    assert_eq!(safety(&format!("{of_this}\n{member}"), sum), [Some(Safety::Unsafe)]);
+    let of_this = of_this.replace("WIDE", "!WIDE");
+    assert_eq!(safety(&format!("{of_this}\n{member}"), sum), [None]);
     // A macro of the arm that is left is one of all builds.
     let step = "#ifdef __cplusplus\n#define STEP 7\n#else\n#define STEP 2\n#endif";
     let claim = "InterlockedAdd(g_Sum, STEP);";
@@ -380,6 +408,26 @@ fn a_name_with_another_meaning_is_told_with_its_place() {
         of(line + 5)
     );
     assert_eq!(reason("\n#if 1\n#define uint int\n#endif"), of(line + 2));
+}
+
+/// A barrier that all threads pass which stay is passed by each of those that add behind it.
+#[test]
+fn a_group_that_left_before_a_barrier_adds_nothing_behind_it() {
+    let body = |leaves: &str, adds: &str| {
+        format!(
+            "if ({leaves}) return;\nif (gi == 0) g_Sum = 0;\nGroupMemoryBarrierWithGroupSync();\nif ({adds}) InterlockedAdd(g_Sum, 1);\n\
+             GroupMemoryBarrierWithGroupSync();\nif (gi == 0) Out[0] = g_Sum;"
+        )
+    };
+    let declared = "cbuffer Constants { bool isReset; }";
+    assert_eq!(
+        safety(declared, &body("isReset", "Src[gi] > 3")),
+        [Some(Safety::Safe)]
+    );
+    assert_eq!(safety(declared, &body("isReset", "true")), [Some(Safety::Safe)]);
+    // Threads that leave one by one are not waited for.
+    let findings = lint(kernel(declared, &body("Src[gi] > 5", "Src[gi] > 3")).as_bytes());
+    assert!(findings.iter().all(|one| one.fix.is_none()), "{findings:#?}");
 }
 
 #[test]

@@ -347,6 +347,31 @@ fn without_a_fix_the_reason_is_said() {
     assert!(fenced.contains(barrier), "{fenced}");
 }
 
+/// Each as it is: another array, type or size would have a form.
+#[test]
+fn what_no_form_is_written_for_is_named() {
+    let of = |declared: &str, size: &str, array: &str| {
+        let text = format!(
+            "StructuredBuffer<float> Src; RWStructuredBuffer<float> Out;\n{declared}\n\
+             void Reduce(uint gi, inout float sum)\n{{\n{array}[gi] = sum;\nfor (uint i = 32; i > 0; i /= 2)\n{{\n{BARRIER}\nif (gi < i)\n\
+             {array}[gi] = sum += {array}[gi + i];\n}}\n}}\n\
+             [numthreads({size}, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\nfloat sum = Src[gi];\nReduce(gi, sum);\nif (gi == 0) Out[0] = sum;\n}}\n"
+        );
+        said(&lint(text.as_bytes()))
+    };
+    let why = of("groupshared float g[2][64];", "64", "g[1]");
+    let reason = "no automatic fix: no wave form is written for elements in `g`, an array of arrays";
+    assert!(why.contains(reason), "{why}");
+    let why = of(
+        "groupshared float g[64];\nstatic const uint THREADS = 64;",
+        "THREADS",
+        "g",
+    );
+    let reason =
+        "no automatic fix: a wave form needs the group's size, whose name another function than the kernel may not know";
+    assert!(why.contains(reason), "{why}");
+}
+
 #[test]
 fn a_macro_that_holds_the_ladder_is_named() {
     let text = "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;\n\

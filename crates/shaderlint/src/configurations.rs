@@ -29,8 +29,11 @@ pub(crate) const TELLING: [&[u8]; 6] = [
     b".Append(",
 ];
 
-/// How many configurations of a file are read beside the default one.
+/// How many configurations of a file are read beside the default one, and beside those of [`MAX_KERNELS`].
 pub(crate) const MAX_CONFIGURATIONS: usize = 8;
+
+/// How many sets of definitions that `#pragma kernel` lines give are read. In each the kernels that it names are run alone.
+const MAX_KERNELS: usize = 64;
 
 /// A file under one set of definitions, preprocessed.
 pub(crate) struct Configuration {
@@ -275,14 +278,16 @@ fn declared(project: &Project, of_kernels: &[KernelVariant], choices: &[Choice])
         });
         kernels.collect()
     };
+    let mut kernels = of_kernels(first);
     let mut all = of_project(first);
-    all.extend(of_kernels(first));
     all.extend(others.iter().map(|choice| choice.over("", &[])));
     all.extend(others.iter().flat_map(of_project));
     all.extend(others.iter().flat_map(of_kernels));
-    let is_cut = all.len() > MAX_CONFIGURATIONS;
+    let is_cut = all.len() > MAX_CONFIGURATIONS || kernels.len() > MAX_KERNELS;
     all.truncate(MAX_CONFIGURATIONS);
-    (all, is_cut)
+    kernels.truncate(MAX_KERNELS);
+    kernels.extend(all);
+    (kernels, is_cut)
 }
 
 /// Keywords that a build defines together, one of each set at most.

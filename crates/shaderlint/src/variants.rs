@@ -53,20 +53,17 @@ pub(crate) struct Reading {
 }
 
 impl Reading {
-    /// Takes out what was found in kernels that no build compiles so. It is given back where not all of their builds are read.
-    fn take_unbuilt(&mut self) -> Vec<Diagnostic> {
+    /// Takes out what was found in kernels that no build compiles so.
+    fn leave_out_unbuilt(&mut self) {
         let is_built = |finding: &Diagnostic| {
             let mut kernels = finding.kernels.iter();
             kernels.len() == 0 || kernels.any(|name| !self.unbuilt.contains(name))
         };
         self.report.allowed.retain(|one| is_built(&one.finding));
-        let findings = std::mem::take(&mut self.report.findings);
-        let (mut findings, unbuilt): (Vec<_>, Vec<_>) = findings.into_iter().partition(is_built);
-        for finding in &mut findings {
+        self.report.findings.retain(is_built);
+        for finding in &mut self.report.findings {
             finding.kernels.retain(|name| !self.unbuilt.contains(name));
         }
-        self.report.findings = findings;
-        if self.is_cut { unbuilt } else { Vec::new() }
     }
 
     /// The numbers that the file has here which `is_it` tells by its path.
@@ -163,7 +160,7 @@ impl Reading {
             1 if self.report.findings.iter().any(is_same) => return None,
             1 => match reason() {
                 Some(reason) => format!("where {name} includes this file, {reason}"),
-                None => format!("it is not proved where {name} includes this file"),
+                None => format!("the same fix is not proved where {name} includes this file"),
             },
             _ => format!("{name} includes these lines more than once"),
         };
@@ -253,8 +250,9 @@ fn unbuilt(reading: &Reading, configurations: &Configurations, defines: &[Defini
     let allowed = reading.report.allowed.iter().map(|one| &one.finding);
     let found = reading.report.findings.iter().chain(allowed);
     let is_named = |name: &str| {
-        let mut files = reading.sources.files.iter();
-        files.any(|file| scan::times_named(&file.text, name) > 0)
+        let files = reading.sources.files.iter();
+        let mut words = files.flat_map(|file| file.text.split(|byte| !is_part(*byte)));
+        words.any(|word| word == name.as_bytes())
     };
     let kernels = found.flat_map(|finding| &finding.kernels);
     kernels

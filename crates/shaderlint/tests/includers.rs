@@ -409,6 +409,6 @@ fn a_class_that_includes_it_has_no_say() {
     check("class", &[("sum.h", class)], &[], "hand-rolled-reduction: a fix");
     // Where a condition may leave the word out, the rest may be HLSL.
     let perhaps = class.replace("public:", "#ifdef CPP\npublic:\n#endif");
-    let why = "hand-rolled-reduction: it is not proved where sum.h includes this file";
+    let why = "hand-rolled-reduction: the same fix is not proved where sum.h includes this file";
     check("no-class", &[("sum.h", &perhaps)], &[], why);
 }

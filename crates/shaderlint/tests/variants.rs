@@ -420,7 +420,7 @@ warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
    = the wave form passes two barriers instead; it needs shader model 6.0 and
      waves that hold consecutive threads, as every known implementation packs
      1-D groups
-   = no automatic fix: it is not proved in variant odd
+   = no automatic fix: the same fix is not proved in variant odd
 
 1 finding in 1 file
 
@@ -527,14 +527,23 @@ fn nothing_is_said_of_a_kernel_as_no_build_has_it() {
         of("unnamed", &other),
         "a.compute:13:2: hillis-steele-scan Hillis\u{2013}Steele inclusive scan of 16 uints"
     );
-    // Not all of its builds are read.
+    // Each build of many.
     let others: Vec<String> = (0..9)
         .map(|n| format!("#pragma kernel Other{n} SIZE=32 N={n}\n"))
         .collect();
     let many = text.replace("kernel First SIZE=32", "kernel First SIZE=32 LAST");
     assert_eq!(
         of("built-of-many", &format!("{}{many}", others.concat())),
-        "a.compute:22:2: hillis-steele-scan Hillis\u{2013}Steele inclusive scan of 16 uints (without what #pragma kernel defines)"
+        "a.compute:22:2: hillis-steele-scan Hillis\u{2013}Steele inclusive scan of 32 uints (in kernel First)"
+    );
+    // A name that a macro puts together otherwise as the file stands.
+    let pasted = text
+        .replace("void First", "void NAME(First)")
+        .replace("kernel First", "kernel First_32")
+        .replace("#endif\n", "#endif\n#if SIZE == 32\n#define NAME(n) n##_32\n#else\n#define NAME(n) n##_16\n#endif\n");
+    assert_eq!(
+        of("pasted", &pasted),
+        "a.compute:18:2: hillis-steele-scan Hillis\u{2013}Steele inclusive scan of 32 uints (in kernel First_32)"
     );
 }
 
@@ -657,6 +666,43 @@ nothing found in 1 file
 }
 
 #[test]
+fn what_a_build_gives_a_number_is_not_defined_as_one() {
+    let text = |condition: &str| {
+        format!(
+            "RWStructuredBuffer<uint> Out;\n{condition}\ngroupshared uint g_Last[COUNT * 64];\n[numthreads(64, 1, 1)]\n\
+             void main(uint gi : SV_GroupIndex) {{\ng_Last[gi] = Out[gi];\nOut[gi] = g_Last[63 - gi];\n\
+             GroupMemoryBarrierWithGroupSync();\n}}\n#endif\n"
+        )
+    };
+    assert_data_eq!(
+        said("number", &text("#ifdef COUNT"), &[]),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+    // Nor what the file makes of such a number.
+    assert_data_eq!(
+        said("number", &text("#ifdef BANDS\n#define COUNT (BANDS * BANDS)\n#endif\n#ifdef COUNT"), &[]),
+        str![[r#"
+0
+nothing found in 1 file
+
+"#]]
+    );
+    assert_data_eq!(
+        said("number", &text("// Number of COUNT.\n#if COUNT == 2"), &[]),
+        str![[r#"
+1
+a.hlsl:8:11: groupshared-race data race on g_Last[63] (with -D COUNT=2)
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
+
+"#]]
+    );
+}
+
+#[test]
 fn what_holds_at_every_size_is_said_of_one_that_the_build_defines() {
     assert_data_eq!(
         said("sizes", &sum("THREADS"), &[]),
@@ -688,6 +734,9 @@ a.hlsl:10:1: hand-rolled-reduction hand-rolled sum of 64 uints (with -D THREADS=
 
 "#]]
     );
+    let told = Folder::new("sizes-told").with("a.hlsl", &text).printed(&[]);
+    let supposed = "= supposed: the build defines `THREADS`, which is 1 where it does not\n";
+    assert!(told.contains(supposed), "{told}");
     assert_data_eq!(
         said("sizes", &text.replace("#ifndef THREADS", "#if 1"), &[]),
         str![[r#"

@@ -94,10 +94,16 @@ impl Machine<'_> {
         }
     }
 
-    /// Whether this condition holds for all inputs that lead here, such as that of a barrier which stands before.
+    /// Whether this condition, one for all threads, holds for all inputs that lead any thread here: such as that of a barrier
+    /// which stands before.
     pub fn leads_here(&self, condition: &Value) -> bool {
-        let guard = self.state.guard.uniform(self.state.active);
-        self.is_certain(condition) || guard.is_some_and(|guard| self.terms.needs(guard, condition))
+        let (guard, active) = (&self.state.guard, self.state.active);
+        let needs = |guard: &Value| self.terms.needs(guard, condition);
+        self.is_certain(condition)
+            || match guard.uniform(active) {
+                Some(guard) => needs(guard),
+                None => active.threads().all(|thread| needs(guard.at(thread))),
+            }
     }
 
     /// The element of an array that a cell belongs to; of arrays in arrays, all elements are counted in order.

@@ -315,9 +315,6 @@ impl Machine<'_> {
             return source;
         }
         let is_certain = active == self.all && self.state.guard == Column::Uniform(Value::TRUE);
-        let mut threads = active.threads();
-        let guard = &self.state.guard;
-        let is_chosen_by_atomics = threads.any(|thread| self.terms.facts(guard.at(thread)).counters != 0);
         let is_ordered = self.leads_here(&self.state.barrier_guard);
         let Some(claims) = &mut self.claims else {
             return source;
@@ -344,7 +341,6 @@ impl Machine<'_> {
             is_shared: met.cells.is_some(),
             lanes: 0,
             is_certain,
-            is_chosen_by_atomics,
             has_known_cell,
             meanwhile,
             place: met.place,
@@ -359,7 +355,6 @@ impl Machine<'_> {
         if meanwhile == Meanwhile::Unknown {
             claim.meanwhile = meanwhile;
         }
-        claim.is_chosen_by_atomics |= is_chosen_by_atomics;
         if claim.amount != amount {
             claim.amount = Amount::Varying;
         }

@@ -471,8 +471,13 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
                     search.finds(&write.value)
                 }
         };
-        if writes.iter().any(&mut shows) {
-            return Outcome::NotProved(doubt.reason().to_owned());
+        if let Some(write) = writes.iter().find(|write| shows(write)) {
+            let reason = if is_anywhere(terms, write.resource) {
+                "a result is stored in a resource that is not followed, whose elements may not be floats"
+            } else {
+                doubt.reason()
+            };
+            return Outcome::NotProved(reason.to_owned());
         }
         // Not what was looked at before.
         let again = terms.doubted(doubt).filter(|_| doubt != Doubt::Pick);

@@ -308,7 +308,11 @@ pub enum Obstacle {
     MayLeave,
     /// It writes a resource, or a static variable.
     Writes(GlobalId),
-    /// It has an atomic, or a statement that cannot be followed.
+    /// It writes a resource that a variable or a parameter stands for.
+    WritesHandle,
+    /// It has an atomic, or reads a resource that can be written.
+    SharesMemory,
+    /// It has a statement that cannot be followed.
     Unfollowed,
     /// It was proved of some of the kernel's runs, not of all.
     SomeRuns,
@@ -574,8 +578,6 @@ pub struct Claim {
     pub lanes: u32,
     /// They all do, whatever the inputs are.
     pub is_certain: bool,
-    /// Which of them do depends on what atomics return: it may be one thread of all.
-    pub is_chosen_by_atomics: bool,
     /// The number of its cell is known each time that it runs, and hangs on nothing that is read.
     pub has_known_cell: bool,
     /// What happens to any cell of its groupshared array between the same barriers.

@@ -141,11 +141,12 @@ impl Machine<'_> {
             Err(Obstacle::Writes(*global))
         } else if effects.leaves {
             Err(Obstacle::MayLeave)
-        } else if effects.opaque
-            || effects.handle_written
-            || self.state.events - watch.events_before != on_device
-        {
+        } else if effects.opaque {
             Err(Obstacle::Unfollowed)
+        } else if effects.handle_written {
+            Err(Obstacle::WritesHandle)
+        } else if self.state.events - watch.events_before != on_device {
+            Err(Obstacle::SharesMemory)
         } else {
             Ok(stored)
         }

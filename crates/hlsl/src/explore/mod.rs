@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 
-use crate::preprocess::{Branch, Definitions, Inactive, Preprocessed, is_predefined};
+use crate::preprocess::{Branch, Definitions, Inactive, Preprocessed, is_in_code, is_predefined};
 use crate::span::{FileId, FileSpan, Problem, Sources};
 use condition::{Change, Changes, both, ways};
 
@@ -153,9 +153,16 @@ fn region(unit: &Preprocessed, inactive: &Inactive, defines: &[Definition]) -> R
         .chain(&ways)
         .flatten()
         .map(|change| vec![change.clone()]);
+    let has_value = |change: &Change| match change {
+        Change::Have(name) => {
+            let mut files = unit.sources.files.iter();
+            files.any(|file| is_in_code(&file.text, name.as_bytes()))
+        }
+        _ => false,
+    };
     let mut tried = Vec::new();
     for way in alone.chain(own.iter().cloned()).chain(ways.iter().cloned()) {
-        if !tried.contains(&way) {
+        if !tried.contains(&way) && !way.iter().any(has_value) {
             tried.push(way);
         }
     }

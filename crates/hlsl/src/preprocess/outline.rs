@@ -281,6 +281,24 @@ pub fn may_spell(text: &[u8], name: &str) -> bool {
     })
 }
 
+/// Whether the code of a text, or the body of a macro that it defines, says a word; conditions and comments do not count.
+pub(crate) fn is_in_code(text: &[u8], word: &[u8]) -> bool {
+    if memchr::memmem::find(text, word).is_none() {
+        return false;
+    }
+    let says = |text: &[u8]| words(text).any(|own| own == word);
+    let mut start = 0;
+    for line in directives(text) {
+        let before = text.get(start..line.start as usize).unwrap_or_default();
+        let definition = (line.keyword == b"define").then(|| Definition::of(&line.argument));
+        if says(&lex::without_comments(before)) || definition.flatten().is_some_and(|one| says(&one.body)) {
+            return true;
+        }
+        start = line.end as usize;
+    }
+    says(&lex::without_comments(text.get(start..).unwrap_or_default()))
+}
+
 /// The identifiers and numbers of a text.
 fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|byte| !lex::is_word(*byte))

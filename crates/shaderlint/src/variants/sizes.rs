@@ -5,7 +5,7 @@
 //! of them, in the same place, is said, with one of the sizes: nothing else is known of the one that is built. A defect
 //! may come of the size alone, and is not told.
 
-use shaderlint_hlsl::{Function, Shader, Span, Storage, Type};
+use shaderlint_hlsl::{Definitions, Function, Shader, Sources, Span, Storage, Type};
 use shaderlint_linter::{Category, Diagnostic, NoFix};
 
 use super::{Reading, contains, text_of};
@@ -138,16 +138,18 @@ pub(super) fn agreed(readings: Vec<Reading>, names: &[Definition]) -> Option<Rea
         others.iter().map(|other| found(other, &first, finding)).collect()
     };
     findings.retain(|finding| finding.category == Category::Perf && in_others(finding).is_some());
-    let names: Vec<String> = names.iter().map(|(name, _)| format!("`{name}`")).collect();
-    let supposed = match names.as_slice() {
-        [name] => format!("supposed: no file that was read says what number {name} is"),
-        names => format!(
-            "supposed: no file that was read says what numbers {} are",
-            names.join(" and ")
-        ),
-    };
+    let names = names.iter().map(|(name, _)| name);
+    let (defined, unknown): (Vec<&String>, Vec<&String>) =
+        names.partition(|name| is_defined(&first.sources, name));
+    let unknown = listed(&unknown).map(|(names, number, verb)| {
+        format!("supposed: no file that was read says what {number} {names} {verb}")
+    });
+    let defined = listed(&defined).map(|(names, _, verb)| {
+        format!("supposed: the build defines {names}, which {verb} 1 where it does not")
+    });
+    let supposed: Vec<String> = unknown.into_iter().chain(defined).collect();
     for finding in &mut findings {
-        finding.notes.push(supposed.clone());
+        finding.notes.extend(supposed.iter().cloned());
         let text = "the size of the group, or of its arrays, is supposed";
         finding.withdraw(NoFix::new("supposed-size", text));
     }
@@ -170,6 +172,21 @@ pub(super) fn agreed(readings: Vec<Reading>, names: &[Definition]) -> Option<Rea
         first.label = format!("{}, and {label}", first.label);
     }
     Some(first)
+}
+
+/// Whether a file defines a macro of this name, for builds that do not.
+fn is_defined(sources: &Sources, name: &str) -> bool {
+    !Definitions::of(sources, &[]).named(name.as_bytes()).is_empty()
+}
+
+/// Names in a sentence, with the words for one of them or for several.
+fn listed(names: &[&String]) -> Option<(String, &'static str, &'static str)> {
+    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    match names {
+        [] => None,
+        [_] => Some((quoted.concat(), "number", "is")),
+        _ => Some((quoted.join(" and "), "numbers", "are")),
+    }
 }
 
 /// What another reading found in the same place.

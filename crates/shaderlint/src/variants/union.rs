@@ -3,7 +3,7 @@
 use shaderlint_hlsl::{FileId, FileSpan, Inactive, Problem, Sources, Taken};
 use shaderlint_linter::{Allowed, Category, Diagnostic, NoFix, Report};
 
-use super::{MAX_CONFIGURATIONS, Reading, contains, file_called, holds, text_of};
+use super::{Reading, contains, file_called, holds, text_of};
 
 /// How the names of wave intrinsics begin.
 const WAVE_INTRINSICS: [&[u8]; 9] = [
@@ -51,16 +51,14 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
         let text = "not every variant that is declared was read";
         findings.for_each(|finding| finding.withdraw(NoFix::new("unread-variants", text)));
         union.elsewhere.push(Problem {
-            message: format!(
-                "more than {MAX_CONFIGURATIONS} configurations are declared (variants, kernels' definitions, keywords): the others are not read"
-            ),
+            message: "not every configuration that is declared was read (variants, kernels' definitions, keywords)"
+                .to_owned(),
             place: None,
         });
     }
     keep_fixes_all_readings_agree_on(&mut readings);
-    let mut unbuilt = Vec::new();
     for mut reading in readings {
-        unbuilt.extend(reading.take_unbuilt());
+        reading.leave_out_unbuilt();
         for allowed in reading.report.allowed {
             let is_it = |known: &Allowed| is_same(&known.finding, &allowed.finding);
             if !union.report.allowed.iter().any(is_it) {
@@ -110,13 +108,6 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
                 problem.message = format!("{} ({})", problem.message, reading.label);
                 union.elsewhere.push(problem);
             }
-        }
-    }
-    // As the file stands such a kernel is a sample of those that it is compiled to.
-    for mut finding in unbuilt {
-        if !union.report.findings.iter().any(|known| is_same(known, &finding)) {
-            finding.message = format!("{} (without what #pragma kernel defines)", finding.message);
-            union.report.findings.push(finding);
         }
     }
     union
@@ -240,7 +231,7 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<NoFix<FileSpan>>
     };
     let text = match own.and_then(|own| own.no_fix.as_ref()) {
         Some(why) => format!("{which}, {}", why.text()),
-        None => format!("it is not proved {which}"),
+        None => format!("the same fix is not proved {which}"),
     };
     Some(NoFix::new("other-variant", text).named(which))
 }

@@ -473,6 +473,13 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
         ],
     );
     check(
+        "not proved: a result is stored in a resource that is not followed, whose elements may not be floats",
+        &[[
+            "RWTexture2D<float> t = ResourceDescriptorHeap[0]; t[id.xy] = F[0] + F[1] + F[2];",
+            "RWTexture2D<float> t = ResourceDescriptorHeap[0]; t[id.xy] = F[0] + (F[1] + F[2]);",
+        ]],
+    );
+    check(
         "not proved: the order of float operations shows in more than the value of a float",
         &[[
             "Y[id.x] = asuint(F[id.x] * 0.1f * 10.0f);",
