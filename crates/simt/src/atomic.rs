@@ -79,6 +79,7 @@ impl<'a> Machine<'a> {
             let old = self.serve(name, cell, (inputs, &amount), expr)?;
             return self.store_found(out, &old);
         }
+        self.note_atomic(array, false, name);
         let source = self.meet_atomic(&Met {
             name,
             address: std::slice::from_ref(&base),
@@ -235,6 +236,7 @@ impl<'a> Machine<'a> {
                 "InterlockedMin" | "InterlockedMax" => &format!("{name} of {:?}", operand.ty),
                 name => name,
             };
+            self.note_atomic(resource, true, named);
             for value in &value {
                 let value = self.named(named, value);
                 self.store_device(resource, index, component, &value);

@@ -47,7 +47,7 @@ pub(crate) struct Claims {
     slots: Cell<u64>,
     used: Cell<u64>,
     /// Statements with an atomic in them were not looked at, in some pass or call.
-    misses: bool,
+    pub misses: bool,
     pub order: Order,
     /// Where an atomic's cell is looked up: the names that no file declares in it ([`crate::undeclared`]).
     pub supposed: Option<BTreeSet<String>>,

@@ -17,7 +17,6 @@ use crate::terms::operator::Operator;
 use crate::terms::sample::Sample;
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Term, Terms};
-use crate::transfer::ANY_RESOURCE;
 
 /// Inputs that are tried.
 const SEEDS: std::ops::RangeInclusive<u64> = 1..=8;
@@ -54,7 +53,7 @@ type Place = (Symbol, u32, Vec<u32>);
 type Happenings<'w> = BTreeMap<Place, [Vec<Happening<'w>>; 2]>;
 
 /// An index that is a number, or one and a multiple of a component of the group's number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Affine {
     pub of_group: Option<(u8, u32)>,
     pub constant: u32,
@@ -68,7 +67,7 @@ pub(crate) fn difference(
     is_float: &dyn Fn(&Write) -> bool,
 ) -> Option<Difference> {
     let all = || expected.iter().chain(got);
-    if all().any(|write| terms.name(write.resource) == ANY_RESOURCE) {
+    if all().any(|write| terms.is_any_resource(write.resource)) {
         return None;
     }
     for seed in SEEDS {

@@ -472,7 +472,7 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
                 }
         };
         if let Some(write) = writes.iter().find(|write| shows(write)) {
-            let reason = if is_anywhere(terms, write.resource) {
+            let reason = if terms.is_any_resource(write.resource) {
                 "a result is stored in a resource that is not followed, whose elements may not be floats"
             } else {
                 doubt.reason()
@@ -515,7 +515,7 @@ fn are_ordered_alike(terms: &Terms, traces: [&Trace; 2], pairs: &[(&Write, &Writ
         of_resources.entry(a.resource).or_default().push((a, b));
     }
     if traces.iter().any(|trace| trace.is_published)
-        || of_resources.keys().any(|name| is_anywhere(terms, *name))
+        || of_resources.keys().any(|name| terms.is_any_resource(*name))
     {
         return keep_order(&kept().copied().collect::<Vec<_>>());
     }
@@ -529,11 +529,6 @@ fn are_ordered_alike(terms: &Terms, traces: [&Trace; 2], pairs: &[(&Write, &Writ
             })
         }
     })
-}
-
-/// Whether it is a name for whichever resource.
-fn is_anywhere(terms: &Terms, resource: Symbol) -> bool {
-    terms.name(resource) == crate::transfer::ANY_RESOURCE
 }
 
 /// The writes of two kernels, each with its equal; `None` if they are not the same ones. Those of each thread are in its order,
@@ -559,7 +554,7 @@ fn pairs<'w>(
         return None;
     }
     let are_hidden = !traces.iter().any(|trace| trace.is_published)
-        && !expected.keys().any(|resource| is_anywhere(terms, *resource));
+        && !expected.keys().any(|resource| terms.is_any_resource(*resource));
     let is_same = |(a, b): &(&Write, &Write)| {
         (a.component, &a.index, &a.part) == (b.component, &b.index, &b.part)
             && (&a.guard, &a.value) == (&b.guard, &b.value)

@@ -51,7 +51,9 @@ impl Machine<'_> {
         let (text, meaning) = self.meaning(statements, span);
         self.state.events += 1;
         self.happens(Step::Unfollowed);
-        self.state.ordering.observed.anywhere |= effects.device_observed || effects.calls_unknown;
+        if effects.device_observed || effects.calls_unknown {
+            self.state.ordering.observed.not_followed();
+        }
         self.state.publishes |= effects.device_observed || effects.calls_unknown || effects.atomic;
         let reach = if effects.calls_unknown {
             self.reach(effects.calls_macro)

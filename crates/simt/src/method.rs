@@ -33,6 +33,7 @@ impl<'a> Machine<'a> {
                     // Not the words at that address: others lie there, in an order of their own.
                     index.push(self.told_by_types([&expr.ty]));
                 }
+                self.note_access(resource, &index, &Column::ZERO, false);
                 let value = (0..count as u32)
                     .map(|component| self.load_device(resource, &index, component))
                     .collect();
@@ -43,6 +44,7 @@ impl<'a> Machine<'a> {
                 let mut texel = self.eval(at)?;
                 texel.pop();
                 index.extend(texel);
+                self.note_access(resource, &index, &Column::ZERO, false);
                 let value = (0..count as u32)
                     .map(|component| self.load_device(resource, &index, component))
                     .collect();
@@ -52,6 +54,7 @@ impl<'a> Machine<'a> {
                 index.extend(self.eval(at)?);
                 let ty = &value.ty;
                 let mut value = self.eval(value)?;
+                self.note_access(resource, &index, &Column::ZERO, true);
                 if !is_of_words(self.shader, ty) {
                     // Which bytes its components are is not followed: only the same store leaves the same.
                     value.push(self.told_by_types([ty]));

@@ -36,7 +36,6 @@ use crate::terms::column::Mask;
 use crate::terms::history::{Ordered, Step};
 use crate::terms::value::{Op, Value};
 use crate::terms::{Symbol, Terms};
-use crate::transfer::ANY_RESOURCE;
 
 /// A barrier or a fence.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,9 +74,17 @@ pub(crate) struct Observed {
     loaded: Rc<BTreeSet<Symbol>>,
     /// It may have been found in any, and in another way.
     pub anywhere: bool,
+    /// That by more than atomics.
+    pub unfollowed: bool,
 }
 
 impl Observed {
+    /// Something that is not followed may have found it.
+    pub fn not_followed(&mut self) {
+        self.anywhere = true;
+        self.unfollowed = true;
+    }
+
     pub fn is_none(&self) -> bool {
         self.loaded.is_empty() && !self.anywhere
     }
@@ -154,10 +161,11 @@ impl Machine<'_> {
         state.ordering.history = self.terms.history(state.ordering.history, step, state.active);
         match step {
             // One of a heap may be any.
-            Step::Load(name, _) if self.terms.name(name) != ANY_RESOURCE => {
+            Step::Load(name, _) if !self.terms.is_any_resource(name) => {
                 state.ordering.observed.load(name);
             }
-            Step::Load(..) | Step::Atomic => state.ordering.observed.anywhere = true,
+            Step::Load(..) => state.ordering.observed.not_followed(),
+            Step::Atomic => state.ordering.observed.anywhere = true,
             _ => {}
         }
         // One on device memory is a store too.

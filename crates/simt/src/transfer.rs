@@ -7,6 +7,7 @@ use shaderlint_hlsl::{GlobalId, Shader, Span, Storage, Type};
 use crate::handle::{CONSTANT_FROM_HEAP, FROM_HEAP};
 use crate::machine::{Machine, Run, Write};
 use crate::place::{Place, Root, index_outside};
+use crate::terms::{Symbol, Terms};
 use crate::terms::column::Column;
 use crate::terms::history::Step;
 use crate::terms::value::{Op, Value};
@@ -54,6 +55,7 @@ impl Machine<'_> {
                     .collect()
             }
             Root::Device { resource, index } => {
+                self.note_access(*resource, index, &place.base, false);
                 let components = place.components.iter();
                 components
                     .map(|component| self.load_part(*resource, index, &place.base, component))
@@ -342,6 +344,7 @@ impl Machine<'_> {
                 Ok(())
             }
             Root::Device { resource, index } => {
+                self.note_access(*resource, index, &place.base, true);
                 if place.components.len() == 0 && !values.is_empty() {
                     // Of a type that is not known: what it becomes may be anything.
                     let unknown = self.not_known(1).pop().unwrap_or(Column::ZERO);
@@ -414,7 +417,7 @@ impl Machine<'_> {
         let Some(number) = self.state.shared.iter().position(|array| array.global == global) else {
             return;
         };
-        self.note_order(None, [base, value].into_iter());
+        self.note_order(None, std::iter::once(base), value);
         let array = &self.state.shared[number];
         let (active, interval) = (self.state.active, self.state.interval_of(array));
         let (mut unproved, on_device) = (array.is_blurred(interval), array.on_device);
@@ -514,7 +517,7 @@ impl Machine<'_> {
             self.uses_as_place(column);
         }
         let name = self.terms.symbol(resource_name(self.shader, resource));
-        self.note_order(Some(name), index.iter().chain([part, value]));
+        self.note_order(Some(name), index.iter().chain([part]), value);
         // A load after this store is not one before it.
         self.happens(Step::Store(name, component));
         let state = &mut self.state;
@@ -544,6 +547,13 @@ impl Machine<'_> {
 
 /// Stands for the name of a resource that has none.
 pub(crate) const ANY_RESOURCE: &str = "a resource";
+
+impl Terms {
+    /// Whether it is a name for whichever resource.
+    pub(crate) fn is_any_resource(&self, name: Symbol) -> bool {
+        self.name(name) == ANY_RESOURCE
+    }
+}
 
 /// A resource that a heap or an argument gave is none of the shader's globals.
 pub(crate) fn resource_name(shader: &Shader, resource: GlobalId) -> &str {

@@ -42,7 +42,7 @@ impl Machine<'_> {
         for called in self.term_of(text, &given, 1) {
             self.store_device(FROM_HEAP, &[], u32::MAX, &called);
         }
-        self.state.ordering.observed.anywhere = true;
+        self.state.ordering.observed.not_followed();
         self.state.publishes = true;
         for global in reach {
             self.leave_unknown(global, text, &given);

@@ -134,6 +134,52 @@ fn slots_are_not_compared_lane_by_lane() {
     assert_eq!(passes(""), [vec!["Out".to_owned()], vec![]]);
 }
 
+/// Two runs that leave unlike things show a difference only where no other order could have left the same.
+#[test]
+fn what_another_order_may_leave_is_no_difference() {
+    let contested = |body: &str| {
+        let shader = shader("", body);
+        let (entry, _) = shader.entry_points().next().expect("a kernel");
+        let names = unordered(&shader, entry).contested;
+        names.map(|names| names.into_iter().collect::<Vec<_>>())
+    };
+    let none = Some(Vec::new());
+    for settled in [
+        "Out[gi] = Src[gi];",
+        "Out[gi] = Out[gi] + 1;",
+        "if (gi == 0) Out[0] = 5; if (gi == 1) Out[1] = 6;",
+        "InterlockedAdd(C[0], Src[gi]); Out[gi] = 1;",
+        "InterlockedAdd(cell, Src[gi]); GroupMemoryBarrierWithGroupSync(); Out[gi] = cell;",
+        "uint s; InterlockedAdd(C[0], 1, s); Out[s] = gi;",
+    ] {
+        assert_eq!(contested(settled), none, "{settled}");
+    }
+    let out = Some(vec!["Out".to_owned()]);
+    for open in [
+        // Who comes first.
+        "uint s; InterlockedAdd(cell, 1, s); if (s == 0) Out[0] = gi;",
+        "uint s; if (gi == 0) InterlockedAdd(C[0], 5); if (gi == 1) { InterlockedAdd(C[0], 1, s); Out[0] = s; }",
+        // Two threads write one place.
+        "if (gi == 0) Out[0] = 5; if (gi == 1) Out[0] = 6;",
+        "Out[gi / 2] = gi;",
+        "Out[Src[gi]] = gi;",
+    ] {
+        assert_eq!(contested(open), out, "{open}");
+    }
+    assert_eq!(
+        contested("uint s; InterlockedExchange(C[0], gi, s); Out[gi] = 1;"),
+        Some(vec!["C".to_owned()])
+    );
+    // What is made of it may be anything.
+    for open in [
+        "if (gi == 0) Out[0] = 5; Out[gi + 1] = Out[0];",
+        "InterlockedAdd(C[0], 1); Out[gi] = C[0];",
+        "if (gi == 3) InterlockedExchange(cell, gi, Out[0]); else InterlockedAdd(cell, 1); GroupMemoryBarrierWithGroupSync(); Out[gi] = cell;",
+    ] {
+        assert_eq!(contested(open), None, "{open}");
+    }
+}
+
 #[test]
 fn wrong_forms_are_told() {
     let (all, first) = ("WaveActiveCountBits(true)", "WaveIsFirstLane()");

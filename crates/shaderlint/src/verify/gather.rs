@@ -170,6 +170,8 @@ fn runnable(
     trial.timed_inputs = plan;
     let open = unordered(&flagged.shader, pair.flagged);
     (trial.unordered, trial.overwritten) = (open.as_sets, open.overwritten);
+    let of_fixed = unordered(&fixed.shader, pair.fixed).contested;
+    trial.contested = open.contested.zip(of_fixed).map(|(of_flagged, of_fixed)| &of_flagged | &of_fixed);
     trial.depth = float_depth(&first);
     let textures: BTreeSet<&str> = (first.bindings.iter().chain(&second.bindings))
         .filter(|binding| binding.dimensions.is_some())
@@ -428,6 +430,10 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
             text = format!("{text}, in {groups}, {given}");
         }
         None => text = format!("{text}, in the dispatch with {}", case.about),
+    }
+    if shown.is_some_and(|first| trial.is_contested(&first.binding)) {
+        let text = format!("not comparable, as another order of threads or atomics may leave something else: {text}");
+        return (DeviceOutcome::NotComparable, text);
     }
     if report.is_unstable {
         let text = format!("what is left may be another in each run: {text}");

@@ -54,6 +54,8 @@ struct Browser {
     threads: u32,
     needs_subgroups: bool,
     unordered: Vec<String>,
+    /// `null` if all are.
+    contested: Option<Vec<String>>,
     depth: Option<u32>,
     /// Something is replaced by a hash, which as a float is below 2.
     has_hashes: bool,
@@ -198,6 +200,7 @@ fn browser(trial: &Trial) -> Option<Browser> {
         threads: trial.flagged.group_size.iter().product(),
         needs_subgroups: trial.flagged.uses_subgroups || trial.fixed.uses_subgroups,
         unordered: trial.unordered.iter().cloned().collect(),
+        contested: trial.contested.as_ref().map(|names| names.iter().cloned().collect()),
         depth: trial.depth,
         has_hashes: !trial.flagged.replaced.is_empty(),
         is_untimed: has_textures(trial),

@@ -189,8 +189,11 @@ async function compareKernels(device, browser, flagged, suggested) {
           const found = second[index]?.[n];
           if (!alike(isFloat, word, found, distance)) {
             const shown = (bits) => bits === undefined ? "nothing" : isFloat ? asFloat(bits) : bits;
-            return { outcome: "differs", words,
-              text: `${binding.name}[${place(binding, one.extents[binding.name], index)}] is ${shown(found)}, should be ${shown(word)}, in the dispatch with ${one.about}` };
+            const text = `${binding.name}[${place(binding, one.extents[binding.name], index)}] is ${shown(found)}, should be ${shown(word)}, in the dispatch with ${one.about}`;
+            const isContested = !browser.contested || browser.contested.includes(binding.name);
+            return isContested
+              ? { outcome: "not-comparable", words, text: `not comparable, as another order of threads or atomics may leave something else: ${text}` }
+              : { outcome: "differs", words, text };
           }
         }
       }

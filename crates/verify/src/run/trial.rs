@@ -37,6 +37,9 @@ pub struct Trial {
     pub unordered: BTreeSet<String>,
     /// Buffers that are not compared, by name: what they are left with is open.
     pub overwritten: BTreeSet<String>,
+    /// Buffers, by name, which another order of threads and atomics may leave otherwise: `None` if that may hold of any. Alike
+    /// they may be, but that they are not shows nothing.
+    pub contested: Option<BTreeSet<String>>,
     /// `None`: as [`TimingPlan::for_adapter`].
     pub timing: Option<TimingPlan>,
     /// What the timed runs read.
@@ -46,6 +49,12 @@ pub struct Trial {
 }
 
 impl Trial {
+    /// See [`Trial::contested`].
+    #[must_use]
+    pub fn is_contested(&self, buffer: &str) -> bool {
+        self.contested.as_ref().is_none_or(|names| names.contains(buffer))
+    }
+
     /// The usual cases, exact, nothing unordered.
     #[must_use]
     pub fn new(flagged: &Lowered, fixed: &Lowered) -> Self {
@@ -57,6 +66,7 @@ impl Trial {
             depth: None,
             unordered: BTreeSet::new(),
             overwritten: BTreeSet::new(),
+            contested: Some(BTreeSet::new()),
             timing: None,
             timed_inputs: InputPlan::default(),
             is_untimed: false,
