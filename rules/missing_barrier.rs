@@ -47,10 +47,9 @@ pub(crate) enum NoBarrier {
     },
     /// They were found in the run of the first group, which shows nothing of a barrier in others.
     FirstGroup,
-    Unfollowed,
     TooMany,
     TooLong,
-    MayChange(NoFix),
+    Because(NoFix),
 }
 
 impl NoBarrier {
@@ -100,14 +99,13 @@ impl NoBarrier {
                             these races";
                 NoFix::new("no-single-barrier", text)
             }
-            NoBarrier::Unfollowed => NoFix::new("unfollowed", "the kernel was not run to its end"),
             NoBarrier::TooMany => {
                 NoFix::new("many-races", "more than 8 pairs of accesses race in this kernel")
             }
             NoBarrier::TooLong => {
                 NoFix::new("too-long", "proving that a barrier ends it would take too long")
             }
-            NoBarrier::MayChange(why) => why,
+            NoBarrier::Because(why) => why,
         }
     }
 }
@@ -128,8 +126,11 @@ pub(crate) struct Barrier {
 /// none.
 pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier, NoBarrier> {
     let shader = context.shader;
-    if context.analysis.stopped.is_some() {
-        return Err(NoBarrier::Unfollowed);
+    if let Some(stop) = &context.analysis.stopped {
+        let told = lines.first().and_then(|races| races.first());
+        let at = witness::on_lines(context, &[stop.span], told.map_or(stop.span, |race| race.second.span));
+        let text = format!("the kernel is not followed from what is {at} on");
+        return Err(NoBarrier::Because(NoFix::new("unfollowed", text).at(stop.span)));
     }
     if context.analysis.races.len() > MAX_RACES {
         return Err(NoBarrier::TooMany);
@@ -155,7 +156,7 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
     }
     if let Some(why) = Unit::of(shader).may_change(shader, context.entry, std::iter::once(BARRIER.as_bytes()))
     {
-        return Err(NoBarrier::MayChange(why));
+        return Err(NoBarrier::Because(why));
     }
     let mut is_unproved = false;
     let mut barrier = |races: &[&Race], which, are: &str| barrier(context, races, (which, are), &mut is_unproved);
@@ -330,8 +331,11 @@ fn places(context: &Context<'_>, races: &[&Race], which: &str) -> Vec<Candidate>
         places.retain(|(place, _)| {
             !(is_one_run && place.start <= race.first.span.start && race.first.span.end <= place.end)
         });
-        // Where threads may have left, a barrier is as good as those behind it.
         let body = function.body.as_deref().unwrap_or_default();
+        if is_entry {
+            places.extend(before_leaving(body, race));
+        }
+        // Where threads may have left, a barrier is as good as those behind it.
         places.retain(|(place, _)| {
             let is_behind = |other: &Stmt| other.span.start > place.start;
             leaves_function(function).all(is_behind)
@@ -356,6 +360,16 @@ fn places(context: &Context<'_>, races: &[&Race], which: &str) -> Vec<Candidate>
         }));
     }
     all
+}
+
+/// Before the first of the kernel's outermost statements in which threads may leave, if it stands between the accesses.
+fn before_leaving(body: &[Stmt], race: &Race) -> Option<(Span, bool)> {
+    let leaving = |statement: &&Stmt| leaves(std::slice::from_ref(*statement)).next().is_some();
+    let at = body.iter().find(leaving)?.span;
+    let mut around = race.first.around.iter().chain(&race.second.around);
+    let is_between = race.first.span.end <= at.start && at.end <= race.second.span.start;
+    let is_called = around.any(|around| matches!(around, Around::Call(_)));
+    (is_between && !is_called).then_some((at, true))
 }
 
 /// How many calls lead to the later access from where both are.

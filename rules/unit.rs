@@ -457,7 +457,7 @@ impl Unit {
         &self,
         shader: &Shader,
         function: FunctionId,
-        mut words: impl Iterator<Item = &'w [u8]>,
+        mut of_fix: impl Iterator<Item = &'w [u8]>,
     ) -> Option<NoFix> {
         let of_word = |word| {
             let meanings = self.other_meanings(shader, word).into_iter();
@@ -467,19 +467,30 @@ impl Unit {
             });
             Some((word, own.next()?))
         };
-        if let Some((word, meaning)) = words.find_map(of_word) {
+        if let Some((word, meaning)) = of_fix.find_map(of_word) {
             let word = String::from_utf8_lossy(word);
             let what = meaning.in_words(shader);
             let text = format!("the fix says `{word}`, a name that {what} may give another meaning");
             return Some(NoFix::new("redefined-name", text).named(word));
         }
-        ["__LINE__", "__COUNTER__"]
-            .into_iter()
-            .find(|word| self.may_name(word.as_bytes()) || self.may_be_pasted(word.as_bytes()))
-            .map(|word| {
-                let text = format!("`{word}` is another number behind a fix");
-                NoFix::new("counts-lines", text).named(word)
+        let counting = ["__LINE__", "__COUNTER__"];
+        let is_named = |word: &&str| self.may_name(word.as_bytes()) || self.may_be_pasted(word.as_bytes());
+        if !counting.iter().any(is_named) {
+            return None;
+        }
+        // Of other files no line moves.
+        let function = shader.functions.get(function.0 as usize);
+        let file = function.and_then(|function| shader.origins.locate(function.name_span));
+        let text = file.and_then(|place| self.plain.get(place.file.0 as usize));
+        let reach = text.map(|text| self.reach(text));
+        let is_reached = |word: &&str| {
+            reach.as_ref().is_none_or(|reach| {
+                reach.may_paste(word) || words(&reach.text).any(|own| own == word.as_bytes())
             })
+        };
+        let word = counting.into_iter().find(is_reached)?;
+        let text = format!("`{word}` is another number behind a fix");
+        Some(NoFix::new("counts-lines", text).named(word))
     }
 
     /// Whether a choice decides under which name something is declared, so that a build may give it any other one.

@@ -134,6 +134,13 @@ fn of_meanwhile(context: &Context<'_>, claim: &Claim) -> NoFix {
             );
             NoFix::new("unfollowed", text).named(counters).at(stop.span)
         }
+        (Meanwhile::Unreached(barrier), _) => {
+            let barrier_at = witness::barrier(context, barrier, claim.span);
+            let text = format!(
+                "it is not known whether all threads reach {barrier_at}, nor so whether other accesses to {counters} race with it"
+            );
+            NoFix::new("unfollowed", text).named(counters).at(barrier)
+        }
         _ => {
             let text = format!(
                 "which barriers come before and after it is not known in every case, nor whether other accesses to {counters} race \
@@ -188,6 +195,16 @@ fn not_combined(context: &Context<'_>, claim: &Claim, why: NotCombined) -> NoFix
             let at = lines(place);
             let text = format!("the memory barrier {at} may let a thread see when its atomic is made");
             NoFix::new("memory-barrier", text).at(place)
+        }
+        NotCombined::OtherAtomic(place) => {
+            let (counters, at) = (claim::counters(context, claim), lines(place));
+            let text = format!("another kind of atomic is made on {counters} {at}");
+            NoFix::new("other-atomic", text).named(counters).at(place)
+        }
+        NotCombined::OtherResult(place) => {
+            let (counters, at) = (claim::counters(context, claim), lines(place));
+            let text = format!("another atomic on {counters} gives its old value {at}");
+            NoFix::new("other-result", text).named(counters).at(place)
         }
         NotCombined::OtherUse(place) => {
             let (counters, at) = (claim::counters(context, claim), lines(place));

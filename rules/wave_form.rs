@@ -142,14 +142,8 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     if !forms.is_empty() && context.analysis.steps.saturating_mul(proofs) > MAX_STEPS {
         return Err(Refusal::NotProved(too_long()));
     }
-    // Of a reduction even a form that is not proved may show that it has other uses.
     if !forms.is_empty() && found.kind != Kind::Reduction {
-        proved_of_itself((context.shader, context.entry)).map_err(|reason| {
-            let text = format!(
-                "no fix can be proved, as the results of the kernel itself are not fully known: {reason}"
-            );
-            Refusal::because("unknown-results", text)
-        })?;
+        results_are_known(context)?;
     }
     let mut why_not = no_form(context, found, rewrite);
     for (number, form) in forms.into_iter().enumerate() {
@@ -166,8 +160,24 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
             fix => return fix,
         }
     }
+    // Of a reduction even a form that is not proved may show that it has other uses: that was tried first.
+    if matches!(&why_not, Refusal::NotProved(why) if why.reason == NOT_PROVED) {
+        results_are_known(context)?;
+    }
     Err(why_not)
 }
+
+/// What becomes of the kernel's results in a fix can only be proved if they are known of the kernel itself.
+fn results_are_known(context: &Context<'_>) -> Result<(), Refusal> {
+    proved_of_itself((context.shader, context.entry)).map_err(|reason| {
+        let text =
+            format!("no fix can be proved, as the results of the kernel itself are not fully known: {reason}");
+        Refusal::because("unknown-results", text)
+    })
+}
+
+/// The reason for no fix where a form was not proved equal.
+const NOT_PROVED: &str = "not-proved";
 
 /// A rewrite that also leaves what other builds may read: a variable that the file names behind the construct, or where an `#if`
 /// chooses, be it by a macro that stands for nothing here.
@@ -559,7 +569,7 @@ fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap]) -> Result<Stri
                         outcome.reason()
                     ),
                 };
-                return Err(Refusal::because("not-proved", text));
+                return Err(Refusal::because(NOT_PROVED, text));
             }
         }
     }

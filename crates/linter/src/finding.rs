@@ -140,9 +140,12 @@ pub struct Diagnostic {
 }
 
 impl Diagnostic {
-    /// As [`Finding::withdraw`].
+    /// As [`Finding::withdraw`]. What mends a defect is still said.
     pub fn withdraw(&mut self, why: NoFix<FileSpan>) {
-        if self.fix.take().is_some() {
+        if let Some(fix) = self.fix.take() {
+            if self.category == Category::Correctness {
+                self.notes.push(format!("help: {}", fix.title));
+            }
             self.no_fix = Some(why);
         }
     }

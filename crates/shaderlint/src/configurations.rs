@@ -216,6 +216,14 @@ impl<'a> Configurations<'a> {
         })
     }
 
+    /// Whether a build compiles anything in a configuration that is not one of kernels: not where `#pragma kernel` lines give
+    /// each kernel definitions that this one lacks.
+    pub fn builds_any(&self, defines: &[Definition]) -> bool {
+        let all = self.as_it_stands.iter().chain(&self.of_kernels);
+        let mut kernels = all.flat_map(|variant| &variant.kernels).peekable();
+        kernels.peek().is_none() || kernels.any(|name| self.builds(name, defines, || false))
+    }
+
     /// Whether a build compiles the entry point `name` in a configuration that is not one of kernels. Not if all that name
     /// it give it definitions that this one lacks, or if it lacks some that such a line gives to others. `names_it` says
     /// whether a file spells the name: else a macro puts it together.

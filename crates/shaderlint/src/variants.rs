@@ -38,8 +38,10 @@ pub(crate) struct Reading {
     has_entry: bool,
     /// Of the default one: more is declared beside it than is read.
     is_cut: bool,
-    /// Of the default one: kernels that no build compiles as the file stands, but with what the file defines for them.
+    /// Kernels that no build compiles so, but with what the file defines for them.
     unbuilt: HashSet<String>,
+    /// A build compiles some kernel so, as far as the file says.
+    is_built: bool,
     /// Of one that is of some kernels: functions that none of them comes to, of which it says nothing.
     aside: Vec<FileSpan>,
     /// What to define in further readings, where there are entry points of unknown size.
@@ -183,6 +185,7 @@ pub(crate) fn readings(
         let mut reading = check(configuration, settings, role);
         if !reading.is_of_kernels {
             reading.unbuilt = unbuilt(&reading, &configurations, &defines);
+            reading.is_built = configurations.builds_any(&defines);
         }
         reading
     };
@@ -219,16 +222,18 @@ pub(crate) fn readings(
     if readings.len() > MAX_CONFIGURATIONS {
         return readings;
     }
-    let of_sizes = |under: &[Definition], sizes: &[Vec<Definition>]| {
+    let of_sizes = |known: &[Reading], under: &[Definition], sizes: &[Vec<Definition>]| {
         let readings = sizes.iter().take_while(|_| is_wanted());
         sizes::agreed(
             readings
                 .map(|sizes| check(configurations.with(under, sizes)))
                 .collect(),
             sizes.first().map_or(&[], Vec::as_slice),
+            known,
         )
     };
-    readings.extend(of_sizes(&base, &sizes));
+    let with_sizes = of_sizes(&readings, &base, &sizes);
+    readings.extend(with_sizes);
     let work = |readings: &[Reading]| readings.iter().map(|reading| reading.report.work).sum::<u64>();
     while readings.len() <= MAX_CONFIGURATIONS
         && work(&readings) < ENOUGH_WORK
@@ -238,7 +243,7 @@ pub(crate) fn readings(
         let defines = configuration.defines.clone();
         let reading = check(configuration);
         let is_news = !reading.has_entry || sizes.is_empty();
-        let with_sizes = of_sizes(&defines, if is_news { &reading.sizes } else { &[] });
+        let with_sizes = of_sizes(&readings, &defines, if is_news { &reading.sizes } else { &[] });
         readings.push(reading);
         readings.extend(with_sizes);
     }
@@ -311,6 +316,7 @@ fn check(configuration: Configuration, settings: &Settings, role: Role) -> Readi
         has_entry,
         is_cut: false,
         unbuilt: HashSet::new(),
+        is_built: true,
         aside,
         sizes,
         uncalled,

@@ -752,7 +752,7 @@ nothing found in 1 file
         str![[r#"
 1
 a.hlsl:8:1: hand-rolled-reduction hand-rolled sum of 32 uints (in kernel main)
-1 finding in 1 file; 1 file not understood in full (-v says why)
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full (-v says why)
 
 "#]]
     );
@@ -913,6 +913,15 @@ fn what_is_defined_from_outside_is_not_spelled() {
     assert!(!folder.said(&[]).contains("fixable with --fix"));
     let lines = format!("{LADDER}uint Line() {{ return __LINE__; }}\n");
     assert!(!said("line", &lines, &[]).contains("fixable with --fix"));
+    // Of another file's text no line moves.
+    let header = "void Report(uint line) {}\n#define ASSERT(x) Report(__LINE__)\nvoid Own(uint a) { ASSERT(a); }\n";
+    let with = |own: &str| {
+        let text = format!("#include \"assert.h\"\n{LADDER}void Asserts(uint a) {{ {own} }}\n");
+        let folder = Folder::new("line-of-other").with("a.hlsl", text).with("assert.h", header);
+        folder.said(&[]).contains("fixable with --fix")
+    };
+    assert!(with("Own(a);"));
+    assert!(!with("ASSERT(a);"));
 }
 
 /// A ladder whose index a macro gives, and which `FANCY` turns round.

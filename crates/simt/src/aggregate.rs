@@ -557,8 +557,11 @@ fn told(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call<'_>) -> Op
             continue;
         }
         let is_itself = std::ptr::eq(expr, atomic);
-        if !is_itself && (other.name != call.name || other.operands.len() != 1) {
-            return Some(NotCombined::OtherUse(expr.span));
+        if !is_itself && other.name != call.name {
+            return Some(NotCombined::OtherAtomic(expr.span));
+        }
+        if !is_itself && other.operands.len() != 1 {
+            return Some(NotCombined::OtherResult(expr.span));
         }
         left.extend(other.operands);
         left.extend(indices(other.object.unwrap_or(other.place)));

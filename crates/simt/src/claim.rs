@@ -62,8 +62,8 @@ pub(crate) struct Claims {
     /// The intervals in which groupshared arrays are accessed plainly, and the first access; `None` where statements that were
     /// not run may access them.
     pub plain: FxHashMap<(GlobalId, u32), Option<Span>>,
-    /// A barrier was passed to which perhaps not all inputs lead.
-    pub has_open_barrier: bool,
+    /// The first barrier that was passed to which perhaps not all inputs lead, or the statement that holds it.
+    pub open_barrier: Option<Span>,
     /// In runs of one part of the group after another ([`parts`]): the threads of those that ended, by atomic.
     counted: Option<BTreeMap<Key, u32>>,
 }
@@ -234,11 +234,11 @@ impl Claims {
                 let plain = site
                     .array
                     .and_then(|array| intervals.find_map(|interval| self.plain.get(&(array, *interval))));
-                claim.meanwhile = match plain {
-                    _ if !is_all || self.has_open_barrier => Meanwhile::Unknown,
-                    _ if claim.meanwhile == Meanwhile::Unknown => Meanwhile::Unknown,
-                    Some(place) => Meanwhile::Plain(*place),
-                    None => Meanwhile::Atomics,
+                claim.meanwhile = match (plain, self.open_barrier) {
+                    _ if !is_all || claim.meanwhile == Meanwhile::Unknown => Meanwhile::Unknown,
+                    (_, Some(barrier)) => Meanwhile::Unreached(barrier),
+                    (Some(place), None) => Meanwhile::Plain(*place),
+                    (None, None) => Meanwhile::Atomics,
                 };
                 let is_whole = claim.supposed.is_empty() && is_all && !site.varies;
                 if is_whole || matches!(claim.cells, Cells::Few(_)) {
@@ -315,11 +315,11 @@ impl Machine<'_> {
             return source;
         }
         let is_certain = active == self.all && self.state.guard == Column::Uniform(Value::TRUE);
-        let is_ordered = self.leads_here(&self.state.barrier_guard);
+        let open = self.open_barrier_before(met.span);
         let Some(claims) = &mut self.claims else {
             return source;
         };
-        claims.has_open_barrier |= !is_ordered;
+        claims.open_barrier = claims.open_barrier.or(open);
         let meanwhile = if claims.several_with_barriers == 0 {
             Meanwhile::Atomics
         } else {

@@ -602,6 +602,8 @@ pub enum Meanwhile {
     Atomics,
     /// A plain access, be it to another cell; its place, where it was run.
     Plain(Option<Span>),
+    /// It may be on either side of this barrier, which perhaps not all inputs lead to, or of those of this statement.
+    Unreached(Span),
     /// Which barriers it stands between is not known: not all of the kernel was seen, or not all inputs lead to a barrier, or
     /// there are barriers in a loop or a branch around it that is not followed.
     Unknown,
@@ -628,6 +630,10 @@ pub enum NotCombined {
     MemoryBarrier(Span),
     /// By this other use of what the cell is in a thread could tell.
     OtherUse(Span),
+    /// Another kind of atomic is made on it.
+    OtherAtomic(Span),
+    /// The old value is asked for of another atomic on it.
+    OtherResult(Span),
 }
 
 /// The parts of an atomic's call, which is a statement by itself.

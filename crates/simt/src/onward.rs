@@ -45,7 +45,7 @@ impl<'a> Machine<'a> {
         let untold = held.iter().filter(|(_, held)| **held == Held::Untold);
         let untold = untold.map(|(local, _)| *local).collect();
         if !effects.atomic && !self.may_place_slots(&effects) {
-            self.note_not_run(&effects);
+            self.note_not_run(&effects, statement.span);
             return untold;
         }
         let before = self.state.clone();
@@ -136,7 +136,7 @@ impl<'a> Machine<'a> {
         self.state.interval += u32::from(effects.barrier);
         if let Some(claims) = &mut self.claims {
             // Not all ways through them need lead to it.
-            claims.has_open_barrier |= effects.barrier;
+            claims.open_barrier = claims.open_barrier.or(effects.barrier.then_some(span));
         }
         if effects.leaves {
             self.may_have_left(Self::unknown);
@@ -182,15 +182,22 @@ impl<'a> Machine<'a> {
     }
 
     /// Takes notice of plain accesses that statements with these effects may make between the same barriers.
-    fn note_not_run(&mut self, effects: &Effects) {
+    fn note_not_run(&mut self, effects: &Effects, span: Span) {
         let interval = self.state.interval;
         if let Some(claims) = &mut self.claims {
             let arrays = effects.shared_read.union(&effects.shared_written);
             claims
                 .plain
                 .extend(arrays.map(|array| ((*array, interval), None)));
-            claims.has_open_barrier |= effects.barrier;
+            claims.open_barrier = claims.open_barrier.or(effects.barrier.then_some(span));
         }
+    }
+
+    /// The last barrier before an access at `place`, if not all inputs that lead to the access lead to it.
+    pub fn open_barrier_before(&self, place: Span) -> Option<Span> {
+        let is_ordered = self.leads_here(&self.state.barrier_guard);
+        let barrier = self.state.since.as_deref().map_or(place, |barrier| barrier.span);
+        (!is_ordered).then_some(barrier)
     }
 
     /// The same of one that is made.
@@ -198,11 +205,11 @@ impl<'a> Machine<'a> {
         if self.claims.is_none() {
             return;
         }
-        let is_ordered = self.leads_here(&self.state.barrier_guard);
+        let place = self.sites.get(site as usize).map(|site| site.span);
+        let open = place.and_then(|place| self.open_barrier_before(place));
         let interval = self.state.interval;
         if let Some(claims) = &mut self.claims {
-            claims.has_open_barrier |= !is_ordered;
-            let place = self.sites.get(site as usize).map(|site| site.span);
+            claims.open_barrier = claims.open_barrier.or(open);
             claims.plain.entry((array, interval)).or_insert(place);
         }
     }
@@ -265,7 +272,7 @@ impl<'a> Machine<'a> {
             effects.shared_written = self.state.shared.iter().map(|array| array.global).collect();
         }
         self.uses_in(&effects);
-        self.note_not_run(&effects);
+        self.note_not_run(&effects, statement.span);
         self.forget(&effects, |machine, _| machine.untold());
         if effects.leaves {
             self.may_have_left(Self::untold);

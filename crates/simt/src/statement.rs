@@ -336,7 +336,7 @@ impl<'a> Machine<'a> {
             .filter(|_| state.active == state.alive);
         let Some(guard) = guard.cloned().or_else(|| self.assume_all_stay(span)) else {
             if let Some(claims) = &mut self.claims {
-                claims.has_open_barrier = true;
+                claims.open_barrier.get_or_insert(span);
                 // Which threads wait here is no matter to the claims after it.
                 self.state.interval += 1;
                 self.state.since = Some(Rc::new(self.point(span)));

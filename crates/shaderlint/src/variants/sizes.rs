@@ -128,8 +128,12 @@ fn in_file(shader: &Shader, span: Span) -> &[u8] {
 }
 
 /// Of readings with one size each, the first, with what all of them found. What is found in other numbers by others says
-/// so. `names` are defined in each, by a number that is supposed.
-pub(super) fn agreed(readings: Vec<Reading>, names: &[Definition]) -> Option<Reading> {
+/// so. `names` are defined in each, by a number that is supposed: what is `known` without is as it is there.
+pub(super) fn agreed(
+    readings: Vec<Reading>,
+    names: &[Definition],
+    known: &[Reading],
+) -> Option<Reading> {
     let mut readings = readings.into_iter();
     let mut first = readings.next()?;
     let others: Vec<Reading> = readings.collect();
@@ -148,7 +152,14 @@ pub(super) fn agreed(readings: Vec<Reading>, names: &[Definition]) -> Option<Rea
         format!("supposed: the build defines {names}, which {verb} 1 where it does not")
     });
     let supposed: Vec<String> = unknown.into_iter().chain(defined).collect();
+    let edits = |finding: &Diagnostic| finding.fix.as_ref().map(|fix| fix.edits.clone());
     for finding in &mut findings {
+        let mut known = known.iter().filter_map(|known| found(known, &first, finding));
+        let is_same = |known: &&Diagnostic| known.message == finding.message && edits(known) == edits(finding);
+        if let Some(known) = known.find(is_same) {
+            finding.fix.clone_from(&known.fix);
+            continue;
+        }
         finding.notes.extend(supposed.iter().cloned());
         let text = "the size of the group, or of its arrays, is supposed";
         finding.withdraw(NoFix::new("supposed-size", text));

@@ -222,7 +222,7 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<NoFix<FileSpan>>
     let own = here.find(|other| is_same(other, finding));
     let has_it = own.is_some_and(|own| own.fix == finding.fix);
     let mut all = std::iter::once(finding.primary.place).chain(changed);
-    if has_it || !all.any(takes_in) {
+    if has_it || !reading.is_built || !all.any(takes_in) {
         return None;
     }
     let which = match &*reading.label {
