@@ -336,7 +336,7 @@ fn without_a_fix_the_reason_is_said() {
         "",
         "if (Src[gi] > 0)\n{\nuint s;\nInterlockedAdd(Counters[Src[0]], 1, s);\nOut[s] = 1;\n}\nelse\n{\nInterlockedAdd(Counters[1], 1);\n}",
     );
-    let used = "no automatic fix: Counters is also used on line 7, and it is not proved that no thread can tell which comes first";
+    let used = "no automatic fix: another atomic on Counters gives its old value on line 7";
     assert!(counted.contains(used), "{counted}");
     let fenced = of_eight(
         "",

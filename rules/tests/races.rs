@@ -76,6 +76,12 @@ fn it_goes_where_every_thread_passes() {
         "",
         "g[gi] = Src[gi]; /**/ if (gi < 32) { if (gi > 3) Out[gi] = g[63 - gi]; }",
     );
+    // Before threads leave.
+    check("", "g[gi] = Src[gi]; /**/ if (gi > 60) return; Out[gi] = g[60 - gi];");
+    check(
+        "",
+        "g[gi] = Src[gi]; /**/ if (gi > 0) { return; } for (uint i = 0; i < 64; ++i) { Out[i] = g[i]; }",
+    );
     // In each pass: the first pass reads what the last one wrote.
     check(
         "",
@@ -125,7 +131,7 @@ fn no_place_is_better_than_a_wrong_one() {
     check("", "if (gi < 32) g[gi] = Src[gi]; else Out[gi] = g[63 - gi];");
     check("", "if (gi < 32) { g[gi] = Src[gi]; Out[gi] = g[31 - gi]; }");
     // Some threads have left.
-    check("", "g[gi] = Src[gi]; if (gi > 60) return; Out[gi] = g[60 - gi];");
+    check("", "if (gi > 60) return; g[gi] = Src[gi]; Out[gi] = g[60 - gi];");
     check(
         "#define GroupMemoryBarrierWithGroupSync() 0",
         "g[gi] = Src[gi]; Out[gi] = g[63 - gi];",

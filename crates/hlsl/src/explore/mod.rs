@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 
-use crate::preprocess::{Branch, Definitions, Inactive, Preprocessed, is_in_code, is_predefined};
+use crate::preprocess::{Branch, Definitions, Inactive, Preprocessed, is_predefined, words_in_code};
 use crate::span::{FileId, FileSpan, Problem, Sources};
 use condition::{Change, Changes, both, ways};
 
@@ -75,7 +75,11 @@ impl<'a> Exploration<'a> {
             .iter()
             .filter(|inactive| self.is_new(unit, inactive))
             .filter(is_wanted);
-        let mut new: Vec<Region> = new.map(|inactive| region(unit, inactive, defines)).collect();
+        let code = LazyCell::new(|| {
+            let files = unit.sources.files.iter();
+            files.flat_map(|file| words_in_code(&file.text)).collect()
+        });
+        let mut new: Vec<Region> = new.map(|inactive| region(unit, inactive, defines, &code)).collect();
         // Headers have other includers: those of the file itself come first.
         new.sort_by_key(|region| region.place.file);
         self.left.retain(|region| !region.is_active_in(unit));
@@ -130,7 +134,13 @@ impl<'a> Exploration<'a> {
     }
 }
 
-fn region(unit: &Preprocessed, inactive: &Inactive, defines: &[Definition]) -> Region {
+/// `code` are the words of the unit's code.
+fn region<F: FnOnce() -> FxHashSet<Vec<u8>>>(
+    unit: &Preprocessed,
+    inactive: &Inactive,
+    defines: &[Definition],
+    code: &LazyCell<FxHashSet<Vec<u8>>, F>,
+) -> Region {
     let text = |place: FileSpan| String::from_utf8_lossy(text_of(&unit.sources, place)).into_owned();
     let own = if inactive.opened_by == Branch::Else {
         vec![Vec::new()]
@@ -154,10 +164,7 @@ fn region(unit: &Preprocessed, inactive: &Inactive, defines: &[Definition]) -> R
         .flatten()
         .map(|change| vec![change.clone()]);
     let has_value = |change: &Change| match change {
-        Change::Have(name) => {
-            let mut files = unit.sources.files.iter();
-            files.any(|file| is_in_code(&file.text, name.as_bytes()))
-        }
+        Change::Have(name) => code.contains(name.as_bytes()),
         _ => false,
     };
     let mut tried = Vec::new();

@@ -29,7 +29,7 @@ use crate::{Includes, MatrixOrder};
 
 pub use dead::{is_cpp, without_dead_arms};
 pub use origins::Origins;
-pub(crate) use outline::is_in_code;
+pub(crate) use outline::words_in_code;
 pub use outline::{Definition, Definitions, Directive, Reach, directives, include_guard, may_spell};
 pub(crate) use predefined::is_predefined;
 pub use predefined::predefined;

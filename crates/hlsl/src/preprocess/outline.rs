@@ -281,22 +281,21 @@ pub fn may_spell(text: &[u8], name: &str) -> bool {
     })
 }
 
-/// Whether the code of a text, or the body of a macro that it defines, says a word; conditions and comments do not count.
-pub(crate) fn is_in_code(text: &[u8], word: &[u8]) -> bool {
-    if memchr::memmem::find(text, word).is_none() {
-        return false;
-    }
-    let says = |text: &[u8]| words(text).any(|own| own == word);
+/// The words of a text's code and of the bodies of the macros that it defines; those of conditions and comments do not count.
+pub(crate) fn words_in_code(text: &[u8]) -> FxHashSet<Vec<u8>> {
+    let mut found = FxHashSet::default();
+    let mut note = |text: &[u8]| found.extend(words(text).map(<[u8]>::to_vec));
     let mut start = 0;
     for line in directives(text) {
-        let before = text.get(start..line.start as usize).unwrap_or_default();
+        note(&lex::without_comments(text.get(start..line.start as usize).unwrap_or_default()));
         let definition = (line.keyword == b"define").then(|| Definition::of(&line.argument));
-        if says(&lex::without_comments(before)) || definition.flatten().is_some_and(|one| says(&one.body)) {
-            return true;
+        if let Some(definition) = definition.flatten() {
+            note(&definition.body);
         }
         start = line.end as usize;
     }
-    says(&lex::without_comments(text.get(start..).unwrap_or_default()))
+    note(&lex::without_comments(text.get(start..).unwrap_or_default()));
+    found
 }
 
 /// The identifiers and numbers of a text.
