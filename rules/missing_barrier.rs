@@ -100,7 +100,7 @@ impl NoBarrier {
                 NoFix::new("no-single-barrier", text)
             }
             NoBarrier::TooMany => {
-                NoFix::new("many-races", "more than 8 pairs of accesses race in this kernel")
+                NoFix::new("many-races", "more than 8 pairs of accesses race in this kernel, so no barrier was tried out")
             }
             NoBarrier::TooLong => {
                 NoFix::new("too-long", "proving that a barrier ends it would take too long")

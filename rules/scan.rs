@@ -84,7 +84,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
             );
             NoFix::new("no-prefix-intrinsic", text)
         }
-        Refusal::NoForm(_) if context.has_rows() => {
+        Refusal::NoForm(why) if context.has_rows() && why.reason == wave_form::NO_FORM => {
             wave_form::no_packing(context, &format!("such a scan of {} elements", scan.count))
         }
         why_not => why_not.no_fix(),

@@ -647,7 +647,13 @@ impl Unit {
 
     /// Whether a name in a text is defined in no file and yet not there any more after preprocessing.
     pub fn is_given_from_outside(&self, shader: &Shader, text: &[u8]) -> bool {
-        self.names_from_outside(shader, &without_comments(text), &BTreeSet::new())
+        let text = without_comments(text);
+        let is_of_compiler = |line: &&[u8]| {
+            let directive = line.trim_ascii().strip_prefix(b"#").map(<[u8]>::trim_ascii_start);
+            directive.is_some_and(|line| line.starts_with(b"line") || line.starts_with(b"pragma"))
+        };
+        let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !is_of_compiler(line));
+        lines.any(|line| self.names_from_outside(shader, line, &BTreeSet::new()))
     }
 
     /// The same of a definition's body, whose parameters are no names.

@@ -94,6 +94,12 @@ fn not_read() -> Refusal {
     )
 }
 
+/// The form would leave out what the construct makes besides.
+fn other_results() -> Refusal {
+    let text = "the same statements make other results, which the wave form of one would leave out";
+    Refusal::because("other-results", text)
+}
+
 /// Of a fix that it is not tried to prove.
 pub(crate) fn too_long() -> NoFix {
     NoFix::new("too-long", "proving a fix would take too long")
@@ -115,9 +121,8 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     if !context.wants_fixes && found.kind != Kind::Reduction {
         return Err(Refusal::because("not-asked", "none was asked for"));
     }
-    if !found.beside.is_empty() {
-        let text = "the same statements make other results, which the wave form of one would leave out";
-        return Err(Refusal::because("other-results", text));
+    if !found.beside.is_empty() && found.kind != Kind::Reduction {
+        return Err(other_results());
     }
     let rewrite = found
         .rewrite
@@ -133,6 +138,9 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
         }
     };
     let forms = write(&totals_name(context.shader, found));
+    if forms.is_empty() && !found.beside.is_empty() {
+        return Err(other_results());
+    }
     let slower = wave_reduction::slower(found).filter(|_| found.kind == Kind::Reduction && forms.is_empty());
     if let Some(why) = slower {
         return Err(Refusal::because(SLOWER, why));
@@ -205,6 +213,9 @@ fn with_what_others_read(
     Ok(rewrite)
 }
 
+/// The reason for no fix where nothing in the construct by itself is in the way of a form.
+pub(crate) const NO_FORM: &str = "no-form";
+
 /// Why no form is written for the construct, if it is for none.
 fn no_form(context: &Context<'_>, found: &Collective, rewrite: &Rewrite) -> Refusal {
     let mut places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
@@ -222,12 +233,12 @@ fn no_form(context: &Context<'_>, found: &Collective, rewrite: &Rewrite) -> Refu
         why
     } else if !matches!(found.element, Scalar::Uint | Scalar::Int | Scalar::Float) {
         let text = format!("no wave form is written for {}s", found.element_name());
-        NoFix::new("no-form", text)
+        NoFix::new("element-type", text)
     } else if !has_literal_size(context) {
         no_form_of_name(context, found, rewrite)
     } else {
         NoFix::new(
-            "no-form",
+            NO_FORM,
             "no wave form is written for elements and arrays like these",
         )
     };
@@ -250,7 +261,7 @@ fn no_form_of_place(shader: &Shader, found: &Collective, place: &Elements) -> Op
         _ => return None,
     };
     let text = format!("no wave form is written for elements in `{name}`, {of_what}");
-    Some(NoFix::new("no-form", text).named(name))
+    Some(NoFix::new("array", text).named(name))
 }
 
 /// The same where the group's size has a name.

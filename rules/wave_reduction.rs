@@ -29,6 +29,7 @@ use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 
+use crate::lines;
 use crate::totals::{Totals, length_by_name};
 use crate::wave_form::{WaveForm, array_of_elements, barrier_of, neutral};
 use crate::written::{all_threads_by_name, has_literal_size, local_name, size_by_name};
@@ -70,7 +71,7 @@ pub(crate) fn forms(
     let Some(registers) = registers(reduction, rewrite) else {
         return Vec::new();
     };
-    if is_best_by_one_wave(context, reduction) {
+    if !reduction.beside.is_empty() || is_best_by_one_wave(context, reduction) {
         return one_wave_forms(context, reduction, rewrite, &registers);
     }
     let nothing_more = Ending {
@@ -105,6 +106,9 @@ fn one_wave_forms(
     registers: &[LocalId],
 ) -> Vec<WaveForm> {
     let width = usize::from(reduction.vector.unwrap_or(1)) - 1;
+    if width > 0 && !reduction.beside.is_empty() {
+        return Vec::new();
+    }
     if !BY_ONE_WAVE
         .get(width)
         .is_some_and(|counts| counts.contains(&reduction.count))
@@ -116,6 +120,85 @@ fn one_wave_forms(
     forms.into_iter().flatten().collect()
 }
 
+/// What one of several results is made of, and where it goes.
+struct Part {
+    operator: Operator,
+    element: Scalar,
+    ty: String,
+    /// The array, and behind the element's index what names the component.
+    array: String,
+    component: String,
+    offset: u32,
+    index: u32,
+    /// What the form calls what was combined so far.
+    total: String,
+}
+
+/// All that the reduction's statements leave in their arrays: one part of each result, or `None` if one of them is made of
+/// something else. That the elements of a further result begin in the array that it ends in is for the proof to find out.
+fn parts(context: &Context<'_>, reduction: &Collective) -> Option<Vec<Part>> {
+    let shader = context.shader;
+    let total = |number: usize| match number {
+        0 => local_name(shader, reduction, "waveTotal"),
+        number => local_name(shader, reduction, &format!("waveTotal{}", number + 1)),
+    };
+    let Elements::Array { global, offset, .. } = reduction.input else {
+        return None;
+    };
+    if reduction.beside.is_empty() {
+        let array = array_of_elements(shader, reduction, global)?.to_owned();
+        return Some(vec![Part {
+            operator: reduction.operator,
+            element: reduction.element,
+            ty: reduction.element_name(),
+            array,
+            component: String::new(),
+            offset,
+            index: 0,
+            total: total(0),
+        }]);
+    }
+    let outputs = reduction.beside.iter().map(|beside| (beside.operator, &beside.output));
+    let outputs = std::iter::once((reduction.operator, &reduction.output)).chain(outputs);
+    let part = |(number, (operator, output)): (usize, (Operator, &Elements))| {
+        let Elements::Cell {
+            global,
+            index,
+            component,
+            axis: 0,
+        } = *output
+        else {
+            return None;
+        };
+        let declared = shader.globals.get(global.0 as usize)?;
+        let Type::Array(of_array, length) = &declared.ty else {
+            return None;
+        };
+        let (element, component) = match (&**of_array, component) {
+            (Type::Scalar(element), None) => (*element, String::new()),
+            (Type::Vector(element, _), Some(component)) => {
+                (*element, format!(".{}", COMPONENTS.get(usize::from(component))?))
+            }
+            _ => return None,
+        };
+        let is_one = *length >= reduction.count && offset == 0 && index == 0;
+        let is_plain = matches!(element, Scalar::Uint | Scalar::Int | Scalar::Float);
+        (is_one && is_plain).then(|| Part {
+            operator,
+            element,
+            ty: element.name().to_owned(),
+            array: declared.name.clone(),
+            component,
+            offset,
+            index,
+            total: total(number),
+        })
+    };
+    outputs.enumerate().map(part).collect()
+}
+
+const COMPONENTS: [char; 4] = ['x', 'y', 'z', 'w'];
+
 /// The form of one wave, with a barrier before and one behind what variables are left with.
 fn by_one_wave(
     context: &Context<'_>,
@@ -126,62 +209,96 @@ fn by_one_wave(
 ) -> Option<WaveForm> {
     let shader = context.shader;
     let lanes = context.analysis.group_size.iter().product::<u32>();
-    let operator = names(reduction.operator);
     let barrier = barrier_of(reduction);
-    let Elements::Array {
-        global,
-        offset,
-        component: None,
-        ..
-    } = reduction.input
-    else {
-        return None;
+    let mut parts = parts(context, reduction)?;
+    let cell = if let [part] = parts.as_mut_slice() {
+        let cell = cell(shader, reduction, lanes)?;
+        part.index = cell.index;
+        Some(cell)
+    } else {
+        None
     };
-    let array = array_of_elements(shader, reduction, global)?;
-    let cell = cell(shader, reduction, lanes)?;
+    if cell.is_none() && !registers.is_empty() {
+        return None;
+    }
     let is_fixed = has_literal_size(context);
+    let is_of_all = |part: &Part| part.offset == 0 && part.index == 0;
     let is_right_for_any_size =
-        reduction.count == lanes && offset == 0 && cell.index == 0 && rewrite.settled.is_empty();
+        reduction.count == lanes && parts.iter().all(is_of_all) && rewrite.settled.is_empty();
     let count = if is_fixed {
         reduction.count.to_string()
     } else {
         all_threads_by_name(context, reduction).filter(|_| is_right_for_any_size)?
     };
-    let [total, element, of_wave_lanes] =
-        ["waveTotal", "waveElement", "waveLanes"].map(|wanted| local_name(shader, reduction, wanted));
-    let ty = reduction.element_name();
-    let read = match offset {
-        0 => format!("{array}[{element}]"),
-        offset => format!("{array}[{element} + {offset}]"),
+    let [element, of_wave_lanes] =
+        ["waveElement", "waveLanes"].map(|wanted| local_name(shader, reduction, wanted));
+    let stored = |part: &Part| {
+        let array = cell.as_ref().map_or(&part.array, |cell| &cell.array);
+        format!("{array}[{}]{}", part.index, part.component)
+    };
+    let mut what: Vec<String> = Vec::new();
+    for part in &parts {
+        let of_part = names(part.operator).what;
+        if what.is_empty() {
+            what.push(of_part.to_owned());
+        } else if !what.iter().any(|known| known.eq_ignore_ascii_case(of_part)) {
+            what.push(of_part.to_lowercase());
+        }
+    }
+    let what = match what.as_slice() {
+        [one] if parts.len() > 1 => format!("{one}s"),
+        what => lines::listed(what),
+    };
+    let each = |indent: usize, statement: &dyn Fn(&Part) -> String| {
+        parts.iter().fold(String::new(), |mut text, part| {
+            let _ = writeln!(text, "{:indent$}{};", "", statement(part));
+            text
+        })
     };
     let barrier_first = if first {
         format!("    {barrier}();\n")
     } else {
         String::new()
     };
+    // What stands for one statement or for several.
+    let block = |indent: usize, statements: String| match parts.len() {
+        1 => statements,
+        _ => format!("{0:indent$}{{\n{statements}{0:indent$}}}\n", ""),
+    };
     let text = |count: &str| {
+        let combined = each(12, &|part| {
+            let at = match part.offset {
+                0 => element.clone(),
+                offset => format!("{element} + {offset}"),
+            };
+            let read = format!("{}[{at}]{}", part.array, part.component);
+            accumulated(part.operator, &part.total, &read)
+        });
         format!(
-            "{{\n    // {what} by the wave of thread 0, whichever lanes it has.\n{barrier_first}\
-             \x20   {ty} {total} = {neutral};\n\
+            "{{\n    // {what} by the wave of thread 0, whichever lanes it has.\n{barrier_first}{declared}\
              \x20   if (WaveActiveAnyTrue({index} == 0))\n    {{\n\
              \x20       uint {of_wave_lanes} = WaveActiveCountBits(true);\n\
              \x20       for (uint {element} = WavePrefixCountBits(true); {element} < {count}; {element} += {of_wave_lanes})\n\
-             \x20           {combined};\n\
-             \x20       {total} = {of_wave};\n    }}\n\
+             {combined}{of_waves}    }}\n\
              \x20   {barrier}();\n\
-             \x20   if ({index} == 0)\n\
-             \x20       {cell}[{at}] = {total};\n\
+             \x20   if ({index} == 0)\n{stores}\
              \x20   {barrier}();\n",
-            what = operator.what,
-            neutral = neutral(reduction.operator, reduction.element),
+            declared = each(4, &|part| {
+                format!("{} {} = {}", part.ty, part.total, neutral(part.operator, part.element))
+            }),
             index = rewrite.lane,
-            combined = accumulated(reduction.operator, &total, &read),
-            of_wave = of_wave(reduction, &total),
-            cell = cell.array,
-            at = cell.index,
+            combined = block(8, combined),
+            of_waves = each(8, &|part| {
+                let of_wave = of_wave_by(part.operator, part.element, &part.ty, &part.total);
+                format!("{} = {of_wave}", part.total)
+            }),
+            stores = block(4, each(8, &|part| format!("{} = {}", stored(part), part.total))),
         )
     };
-    let mut end = left(shader, reduction, rewrite, registers, &cell)?;
+    let mut end = match &cell {
+        Some(cell) => left(shader, reduction, rewrite, registers, cell)?,
+        None => left_settled(shader, reduction, rewrite)?,
+    };
     if last {
         let _ = writeln!(end, "    {barrier}();");
     }
@@ -196,11 +313,19 @@ fn by_one_wave(
 
 /// What a wave's lanes come to, of a value of each.
 fn of_wave(reduction: &Collective, value: &str) -> String {
-    let wave = names(reduction.operator).wave;
-    match (reduction.operator, reduction.element) {
+    of_wave_by(
+        reduction.operator,
+        reduction.element,
+        &reduction.element_name(),
+        value,
+    )
+}
+
+fn of_wave_by(operator: Operator, element: Scalar, ty: &str, value: &str) -> String {
+    let wave = names(operator).wave;
+    match (operator, element) {
         // These take unsigned operands.
         (Operator::And | Operator::Or | Operator::Xor, Scalar::Int) => {
-            let ty = reduction.element_name();
             format!("{ty}({wave}(u{ty}({value})))")
         }
         _ => format!("{wave}({value})"),
@@ -221,8 +346,16 @@ fn left(
     for local in registers {
         let _ = writeln!(text, "    {} = {}[{}];", name(*local)?, cell.array, cell.index);
     }
+    Some(text + &left_settled(shader, reduction, rewrite)?)
+}
+
+/// Statements that leave in variables what does not depend on the elements.
+fn left_settled(shader: &Shader, reduction: &Collective, rewrite: &Rewrite) -> Option<String> {
+    let function = shader.functions.get(reduction.function.0 as usize)?;
+    let mut text = String::new();
     for (local, value) in &rewrite.settled {
-        let _ = writeln!(text, "    {} = {value};", name(*local)?);
+        let name = &function.locals.get(local.0 as usize)?.name;
+        let _ = writeln!(text, "    {name} = {value};");
     }
     Some(text)
 }

@@ -55,9 +55,9 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     notes.extend(wave_form::of_floats(reduction).map(str::to_owned));
     let lacks_atomic = wave_reduction::atomic(reduction).is_none() && context.has_rows();
     let no_fix = why_not.map(|why_not| match why_not {
-        Refusal::NoForm(_) if lacks_atomic => {
+        Refusal::NoForm(why) if lacks_atomic && why.reason == wave_form::NO_FORM => {
             let (what, ty) = (scan::name(reduction.operator), reduction.element_name());
-            wave_form::no_packing(context, &format!("the {what} of {ty}s"))
+            wave_form::no_packing(context, &format!("the {what} of {} {ty}s", reduction.count))
         }
         why_not => why_not.no_fix(),
     });

@@ -357,6 +357,11 @@ fn what_no_build_reads_is_not_in_the_way() {
     assert_eq!(safety(nested, sum), is_safe);
     assert_eq!(safety("uint Other(uint a), WaveActiveSum(uint a);", sum), [None]);
     assert_eq!(safety("static uint b[1] = { 1 }, WaveActiveSum(uint a);", sum), [None]);
+    // Whose words are no macros' names.
+    assert_eq!(
+        safety("", &format!("\n#line 7 \"other.hlsl\"\n#pragma warning(disable: 3557)\n{sum}")),
+        is_safe
+    );
     // A name of a struct or namespace is not the intrinsic's, outside of it.
     let declared = "uint WaveActiveSum(uint a) { return a; }";
     for scope in ["struct Other", "namespace other", "struct Other : Base"] {

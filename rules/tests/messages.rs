@@ -200,7 +200,7 @@ fn what_is_supposed_of_names_is_said() {
          one address; all 64 threads of the group do this atomic, whatever the inputs are\n  \
          from shader model 6.0 on one lane can claim for its whole wave: WaveActiveCountBits says how much, WaveReadLaneFirst hands out where it \
          starts, WavePrefixCountBits gives each lane its part\n  \
-         measured over 64 passes in buffers: no faster, 24.57 ms either way, on an NVIDIA H200, whose driver combines \
+         measured over 64 passes in buffers: no faster, 24.57 ms either way, for one counter of all groups, on an NVIDIA H200, whose driver combines \
          such atomics by itself; other hardware was not measured\n  \
          no automatic fix: nothing that was read declares `g_Dead`"
     );
@@ -301,7 +301,7 @@ fn without_a_fix_the_reason_is_said() {
         "proved: g[0] ends as the sum of g[0] \u{2026} g[31], race-free, up to rounding",
         "a wave form needs shader model 6.0\n",
         "a wave form combines floats in another order, so results may round differently",
-        "no automatic fix: no wave form is written for the sum of floats in a group of 8\u{d7}8\u{d7}1",
+        "no automatic fix: no wave form is written for the sum of 32 floats in a group of 8\u{d7}8\u{d7}1",
     ] {
         assert!(floats.contains(said), "{floats}");
     }

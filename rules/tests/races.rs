@@ -195,7 +195,7 @@ fn races_between_the_same_barriers_are_one_finding() {
              and nothing else comes up)"
         )
     };
-    let why = "no automatic fix: more than 8 pairs of accesses race in this kernel";
+    let why = "no automatic fix: more than 8 pairs of accesses race in this kernel, so no barrier was tried out";
     let head = "11: data race on g[8]\nthread 0 reads g[8] while thread 8 writes it, both after the barrier on line 8";
     let both = "lines 12 and 13 read what other threads write as well, with no barrier between";
     assert_eq!(

@@ -216,6 +216,12 @@ impl<'a> Configurations<'a> {
         })
     }
 
+    /// Whether `#pragma kernel` lines name the kernels that are compiled, and this one is not among them.
+    pub fn leaves_out(&self, name: &str) -> bool {
+        let mut all = self.as_it_stands.iter().chain(&self.of_kernels).peekable();
+        all.peek().is_some() && !all.any(|variant| variant.kernels.iter().any(|one| one == name))
+    }
+
     /// Whether a build compiles anything in a configuration that is not one of kernels: not where `#pragma kernel` lines give
     /// each kernel definitions that this one lacks.
     pub fn builds_any(&self, defines: &[Definition]) -> bool {

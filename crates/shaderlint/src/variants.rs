@@ -40,6 +40,8 @@ pub(crate) struct Reading {
     is_cut: bool,
     /// Kernels that no build compiles so, but with what the file defines for them.
     unbuilt: HashSet<String>,
+    /// The entry points of included files: what does not name them does not compile them.
+    of_headers: HashSet<String>,
     /// A build compiles some kernel so, as far as the file says.
     is_built: bool,
     /// Of one that is of some kernels: functions that none of them comes to, of which it says nothing.
@@ -260,8 +262,12 @@ fn unbuilt(reading: &Reading, configurations: &Configurations, defines: &[Defini
         words.any(|word| word == name.as_bytes())
     };
     let kernels = found.flat_map(|finding| &finding.kernels);
+    let is_built = |name: &&String| {
+        configurations.builds(name, defines, || is_named(name))
+            && !(reading.of_headers.contains(*name) && configurations.leaves_out(name))
+    };
     kernels
-        .filter(|name| !configurations.builds(name, defines, || is_named(name)))
+        .filter(|name| !is_built(name))
         .cloned()
         .collect()
 }
@@ -300,6 +306,15 @@ fn check(configuration: Configuration, settings: &Settings, role: Role) -> Readi
     // Where there is nothing to find in what the entry points name, none of it is read.
     let is_unread = shader.functions.is_empty() && scan::names_entry(&shader.text);
     let has_entry = is_unread || shader.entry_points().next().is_some();
+    let is_included = |function: &&Function| {
+        let place = shader.origins.locate(function.name_span);
+        place.is_some_and(|place| place.file != FileId(0))
+    };
+    let entries = shader.entry_points().map(|(_, function)| function);
+    let of_headers = entries
+        .filter(is_included)
+        .map(|function| function.name.clone())
+        .collect();
     let aside = kernels.as_ref().map_or_else(Vec::new, |_| aside(&shader));
     let mut report = check_shader(&shader, RULES, settings);
     if !strays.is_empty() {
@@ -316,6 +331,7 @@ fn check(configuration: Configuration, settings: &Settings, role: Role) -> Readi
         has_entry,
         is_cut: false,
         unbuilt: HashSet::new(),
+        of_headers,
         is_built: true,
         aside,
         sizes,

@@ -146,7 +146,7 @@ pub(super) fn agreed(
     let (defined, unknown): (Vec<&String>, Vec<&String>) =
         names.partition(|name| is_defined(&first.sources, name));
     let unknown = listed(&unknown).map(|(names, number, verb)| {
-        format!("supposed: no file that was read says what {number} {names} {verb}")
+        format!("supposed: neither this file nor what it includes says what {number} {names} {verb}")
     });
     let defined = listed(&defined).map(|(names, _, verb)| {
         format!("supposed: the build defines {names}, which {verb} 1 where it does not")
