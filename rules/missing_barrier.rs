@@ -429,8 +429,14 @@ fn ends_races(context: &Context<'_>, races: &[&Race], fix: &Fix, statement: Span
         return None;
     }
     let itself = (&fixed, entry);
-    let is_proved =
-        after.is_empty() && compare(itself, itself, &[LaneMap::Linear]).all(|run| run.outcome.is_equal());
+    // Behind a `return` by which waves leave one by one some threads wait for others for ever.
+    let entered = context.function(context.entry)?;
+    let may_have_left = leaves_function(entered).any(|leaving| leaving.span.start < statement.start);
+    let runs = || compare(itself, itself, &[LaneMap::Linear]);
+    if may_have_left && !runs().all(|run| run.outcome.is_equal() && !run.presumes) {
+        return None;
+    }
+    let is_proved = after.is_empty() && (may_have_left || runs().all(|run| run.outcome.is_equal()));
     if is_proved {
         return Some(Ended::Proved);
     }

@@ -29,7 +29,9 @@ pub(crate) fn totals_name(shader: &Shader, found: &Collective) -> String {
     let [camel_end, snake_end] = TOTALS;
     let totals = format!("{array}{}", if snake { snake_end } else { camel_end });
     let unit = Unit::of(shader);
-    free(&totals, |name| unit.may_name(name.as_bytes()))
+    free(&totals, |name| {
+        unit.may_name(name.as_bytes()) || unit.may_be_pasted(name.as_bytes())
+    })
 }
 
 /// How names of totals end.

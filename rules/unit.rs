@@ -288,6 +288,7 @@ impl Unit {
         // What is another name for it declares it only where that is declared.
         let declares = |found: &Occurrence| match alias(found.before, found.behind) {
             _ if shows && self.is_told_by_expansion(shader, found) => false,
+            Some((alias, _)) if self.may_be_pasted(alias) => true,
             Some((alias, rest)) => self.occurrences(alias).any(|of_alias| {
                 !is_asked_for(of_alias.before)
                     && is_redeclared(
@@ -390,24 +391,6 @@ impl Unit {
             && stands_there()
     }
 
-    /// Whether an intrinsic's name has another meaning in a struct or namespace alone that the function is not in.
-    fn is_of_other_scope(
-        &self,
-        shader: &Shader,
-        function: FunctionId,
-        name: &[u8],
-        meaning: &Meaning,
-    ) -> bool {
-        let Meaning::At(file, Some(place)) = meaning else {
-            return false;
-        };
-        let function = shader.functions.get(function.0 as usize);
-        let is_free = function.is_some_and(|function| !function.name.contains("::")) && !self.may_name(b"using");
-        let text = self.plain.get(file.0 as usize);
-        let before = text.and_then(|text| text.get(..*place as usize));
-        is_free && !is_type_name(name) && before.is_some_and(is_in_scope)
-    }
-
     /// Whether a word is a type's name to which some build may give another meaning.
     pub fn may_be_another_type(&self, shader: &Shader, name: &[u8]) -> bool {
         is_type_name(name) && !self.other_meanings(shader, name).is_empty()
@@ -430,7 +413,7 @@ impl Unit {
     }
 
     /// Whether `##` may put this word together of words of the files.
-    fn may_be_pasted(&self, word: &[u8]) -> bool {
+    pub fn may_be_pasted(&self, word: &[u8]) -> bool {
         let Ok(name) = std::str::from_utf8(word) else {
             return false;
         };
@@ -461,10 +444,7 @@ impl Unit {
     ) -> Option<NoFix> {
         let of_word = |word| {
             let meanings = self.other_meanings(shader, word).into_iter();
-            let mut own = meanings.filter(|one| {
-                !self.is_of_other_builds(shader, function, word, one)
-                    && !self.is_of_other_scope(shader, function, word, one)
-            });
+            let mut own = meanings.filter(|one| !self.is_of_other_builds(shader, function, word, one));
             Some((word, own.next()?))
         };
         if let Some((word, meaning)) = of_fix.find_map(of_word) {
@@ -871,24 +851,6 @@ fn is_in_list(text: &[u8]) -> bool {
         }
     }
     false
-}
-
-/// Whether a text ends directly within the braces of a type or namespace, whatever the build: no directive stands between.
-fn is_in_scope(text: &[u8]) -> bool {
-    let mut closed = 0_usize;
-    let open = text.iter().rposition(|byte| {
-        match byte {
-            b'}' => closed += 1,
-            b'{' if closed > 0 => closed -= 1,
-            b'#' => return true,
-            _ => return *byte == b'{',
-        }
-        false
-    });
-    let (head, rest) = text.split_at(open.unwrap_or(0));
-    let head = head.rsplit(|byte| b";{}#".contains(byte)).next().unwrap_or_default();
-    let is_scope = words(head).any(|word| matches!(word, b"struct" | b"class" | b"namespace"));
-    rest.first() == Some(&b'{') && is_scope && !head.contains(&b'(')
 }
 
 /// Whether the braces that a text ends with are those of a type.

@@ -15,7 +15,7 @@
 //!   because the order in which floats are added may differ from wave to wave: threads must not end up with different
 //!   totals. At least 4 lanes are in a wave (hlsl-specs, `HLSL_SM_6_6_WaveSize.md`): ceil(N / 4) totals are enough.
 //!
-//! - Where neither is (floats in a group with rows), or is slower (vectors of floats), by one wave: the one that holds thread 0
+//! - Where neither is (floats in a group with rows), or is slower (vectors of floats), and of several results, by one wave: the one that holds thread 0
 //!   combines all elements of the array, as many a pass as it has lanes, numbered by `WavePrefixCountBits(true)` whichever they
 //!   are. A barrier later thread 0 stores what all of these lanes come to. Nothing is assumed.
 //!
@@ -95,6 +95,9 @@ fn is_best_by_one_wave(context: &Context<'_>, reduction: &Collective) -> bool {
     atomic(reduction).is_none() && (context.has_rows() || are_totals_slower(reduction))
 }
 
+/// As many results of the same statements one wave was seen to be faster for.
+const MOST_RESULTS: usize = 3;
+
 /// How many elements, of a type or of vectors of two, three and four of it, one wave was seen to be faster for than the ladder
 /// (`docs/measurements.md`).
 const BY_ONE_WAVE: [RangeInclusive<u32>; 4] = [64..=512, 64..=512, 64..=512, 128..=512];
@@ -106,7 +109,7 @@ fn one_wave_forms(
     registers: &[LocalId],
 ) -> Vec<WaveForm> {
     let width = usize::from(reduction.vector.unwrap_or(1)) - 1;
-    if width > 0 && !reduction.beside.is_empty() {
+    if !reduction.beside.is_empty() && (width > 0 || reduction.beside.len() >= MOST_RESULTS) {
         return Vec::new();
     }
     if !BY_ONE_WAVE
@@ -174,13 +177,7 @@ fn parts(context: &Context<'_>, reduction: &Collective) -> Option<Vec<Part>> {
         let Type::Array(of_array, length) = &declared.ty else {
             return None;
         };
-        let (element, component) = match (&**of_array, component) {
-            (Type::Scalar(element), None) => (*element, String::new()),
-            (Type::Vector(element, _), Some(component)) => {
-                (*element, format!(".{}", COMPONENTS.get(usize::from(component))?))
-            }
-            _ => return None,
-        };
+        let (element, component) = part_of(shader, of_array, usize::from(component.unwrap_or(0)))?;
         let is_one = *length >= reduction.count && offset == 0 && index == 0;
         let is_plain = matches!(element, Scalar::Uint | Scalar::Int | Scalar::Float);
         (is_one && is_plain).then(|| Part {
@@ -197,7 +194,28 @@ fn parts(context: &Context<'_>, reduction: &Collective) -> Option<Vec<Part>> {
     outputs.enumerate().map(part).collect()
 }
 
-const COMPONENTS: [char; 4] = ['x', 'y', 'z', 'w'];
+/// The type of a component, by its number among those of a scalar, a vector or a struct, and what names it there.
+fn part_of(shader: &Shader, ty: &Type, component: usize) -> Option<(Scalar, String)> {
+    match ty {
+        Type::Scalar(scalar) => (component == 0).then(|| (*scalar, String::new())),
+        Type::Vector(scalar, _) => {
+            let name = ["x", "y", "z", "w"].get(component)?;
+            Some((*scalar, format!(".{name}")))
+        }
+        Type::Struct(id) => {
+            let mut before = 0;
+            let fields = &shader.structs.get(id.0 as usize)?.fields;
+            let field = fields.iter().find(|field| {
+                before += shader.components(&field.ty);
+                component < before
+            })?;
+            let first = before - shader.components(&field.ty);
+            let (scalar, within) = part_of(shader, &field.ty, component - first)?;
+            Some((scalar, format!(".{}{within}", field.name)))
+        }
+        _ => None,
+    }
+}
 
 /// The form of one wave, with a barrier before and one behind what variables are left with.
 fn by_one_wave(

@@ -126,13 +126,15 @@ pub(crate) fn is_seen_from(shader: &Shader, local: &Local, place: Span) -> bool 
 /// A local hides nothing that the form does not use itself: variables and arrays of the function are enough.
 pub(crate) fn local_name(shader: &Shader, found: &Collective, wanted: &str) -> String {
     let function = shader.functions.get(found.function.0 as usize);
+    let unit = Unit::of(shader);
     free(wanted, |name| {
         shader.globals.iter().any(|global| global.own_name() == name)
             || function.is_some_and(|function| {
                 let mut locals = function.locals.iter();
                 locals.any(|local| local.name == name && is_seen_from(shader, local, found.span))
             })
-            || Unit::of(shader).is_macro(name.as_bytes())
+            || unit.is_macro(name.as_bytes())
+            || unit.may_be_pasted(name.as_bytes())
     })
 }
 

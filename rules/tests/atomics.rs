@@ -362,21 +362,10 @@ fn what_no_build_reads_is_not_in_the_way() {
         safety("", &format!("\n#line 7 \"other.hlsl\"\n#pragma warning(disable: 3557)\n{sum}")),
         is_safe
     );
-    // A name of a struct or namespace is not the intrinsic's, outside of it.
-    let declared = "uint WaveActiveSum(uint a) { return a; }";
-    for scope in ["struct Other", "namespace other", "struct Other : Base"] {
-        let scope = format!("struct Base {{ uint a; }};\n{scope} {{ uint Own() {{ return 1; }}\n{declared} }};");
-        assert_eq!(safety(&scope, sum), is_safe, "{scope}");
-        let used = format!("{scope}\nusing namespace other;");
-        assert_eq!(safety(&used, sum), [None], "{used}");
-    }
-    for scope in [
-        format!("#define OPEN struct Other {{\n{declared}"),
-        format!("#if WIDE\nstruct Other {{\n#endif\n{declared}\n#if WIDE\n}};\n#endif"),
-        format!("uint Of(struct Other o) {{ return 1; }} {declared}"),
-    ] {
-        assert_eq!(safety(&scope, sum), [None], "{scope}");
-    }
+    // Nor is a name that `##` puts together, by way of another macro.
+    let pasted = "#define S1 WaveActiveSum\n#ifndef P\n#define P 2\n#endif\n#define JOIN(a, b) a##b\n#define NAME(a, b) JOIN(a, b)\n\
+                  uint NAME(S, P)(uint x) { return 1; }";
+    assert_eq!(safety(pasted, sum), [None]);
     // What a macro makes of a type's name shows in this build; others may define it otherwise.
     let member = "#define CONSTANTS cbuffer Constants { CONSTANT(uint, Count) };\nCONSTANTS";
     let of_this = "#if WIDE\n#define CONSTANT(name, of) typedef half name;\n#else\n#define CONSTANT(of, name) of name;\n#endif";

@@ -570,6 +570,8 @@ fn no_fix_names_what_the_file_declares_anew() {
         "enum E { Other, WaveGetLaneCount };\n",
         "cbuffer C { uint WaveGetLaneCount; };\n",
         "template<typename T> struct WavePrefixSum { T a; };\n",
+        "struct Base { uint WavePrefixSum(uint x) { return 5; } };\n",
+        "struct Held { uint WavePrefixSum; };\n",
         "#define JOIN(a, b) a##b\nstruct Held { uint JOIN(WavePre, fixSum); };\n",
         // Another line, or count, would be another number.
         "static const uint Line = __LINE__;\n",

@@ -104,6 +104,15 @@ fn it_goes_where_all_threads_may_have_left() {
     check("", &of("if (n == 2) return;", "/**/"));
     // Some leave.
     check("", &of("if (gi > 60) return;", ""));
+    // Waves leave, each by itself.
+    for leave in ["WaveReadLaneFirst(gi) >= n", "WaveReadLaneFirst(gi) > 3", "WaveActiveMax(gi) >= n"] {
+        check(
+            "",
+            &format!(
+                "uint sum = 0; if ({leave}) return; if (gi == 0) g[0] = 0; sum += g[0]; if (Src[0] == 2) return; {BARRIER} Out[gi] = sum;"
+            ),
+        );
+    }
 }
 
 /// Of numbers that the host sets a few are tried: of a condition on them it is not known whether all threads meet it.

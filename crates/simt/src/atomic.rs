@@ -43,6 +43,7 @@ impl<'a> Machine<'a> {
 
     /// What each thread found by an atomic, which is this step if it is one on groupshared memory.
     fn atomic_result(&mut self, event: u32, source: Source, step: Option<&Value>) -> Column {
+        self.note_found(source);
         Column::from_fn(self.lanes, |thread| {
             let mut of = vec![Value::Known(thread as u32)];
             of.extend(step.cloned());

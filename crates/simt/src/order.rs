@@ -8,6 +8,7 @@ use crate::claim::Claims;
 use crate::difference::Affine;
 use crate::machine::{BUDGET, Machine};
 use crate::terms::column::Column;
+use crate::terms::flow::Source;
 use crate::terms::{Symbol, Terms};
 use crate::transfer::resource_name;
 use crate::wave::{LaneMap, WAVE_SIZES, Waves, is_group};
@@ -29,6 +30,8 @@ pub(crate) struct Order {
     places: BTreeMap<Symbol, Places>,
     /// By array: the atomics on groupshared memory.
     atomics: BTreeMap<GlobalId, Served>,
+    /// Something was found by an atomic of which what is made of it does not tell.
+    is_untold: bool,
 }
 
 /// Which threads access which places of a resource.
@@ -135,7 +138,7 @@ impl Order {
             }
         }
         let mut of_group = self.atomics.values();
-        let is_open = self.is_spread || of_group.any(|atomics| *atomics == Served::Unlike);
+        let is_open = self.is_spread || self.is_untold || of_group.any(|atomics| *atomics == Served::Unlike);
         (!is_open).then_some(contested)
     }
 }
@@ -146,6 +149,15 @@ impl Machine<'_> {
         let name = self.terms.symbol(resource_name(self.shader, resource));
         if let Some(claims) = &mut self.claims {
             claims.order.unordered.insert(name, u32::MAX);
+        }
+    }
+
+    /// Notes that something is found by an atomic: on one of several cells, or one too many to be told apart, what it is made
+    /// into does not bear its mark.
+    pub fn note_found(&mut self, source: Source) {
+        let is_told = matches!(source, Source::Counter(mark) | Source::Other(mark) if mark.bit() != 0);
+        if let Some(claims) = &mut self.claims {
+            claims.order.is_untold |= !is_told;
         }
     }
 

@@ -174,6 +174,9 @@ fn what_another_order_may_leave_is_no_difference() {
     for open in [
         "if (gi == 0) Out[0] = 5; Out[gi + 1] = Out[0];",
         "InterlockedAdd(C[0], 1); Out[gi] = C[0];",
+        // One of several cells.
+        "uint s; InterlockedAdd(C[gi & 1], 1, s); Out[gi] = s == 0;",
+        "uint s; InterlockedAdd(g[gi & 1], 1, s); Out[gi] = s;",
         "if (gi == 3) InterlockedExchange(cell, gi, Out[0]); else InterlockedAdd(cell, 1); GroupMemoryBarrierWithGroupSync(); Out[gi] = cell;",
     ] {
         assert_eq!(contested(open), None, "{open}");
