@@ -90,7 +90,9 @@ fn measured(claim: &Claim) -> Option<String> {
         }
         (Found::Unused, true) => "in groupshared memory: slower, 2.30 ms against 1.34 ms",
         (Found::Slot, true) => "in groupshared memory: slower, 2.98 ms against 0.83 ms",
-        (Found::Unused, false) => "in buffers: no faster, 24.55 ms either way, for one cell of all groups, and slower, 1.35 ms against 1.10 ms, for one of each",
+        (Found::Unused, false) => {
+            "in buffers: no faster, 24.55 ms either way, for one cell of all groups, and slower, 1.35 ms against 1.10 ms, for one of each"
+        }
         (Found::Slot, false) if matches!(claim.amount, Amount::Known(_)) => {
             "in buffers: no faster, 24.57 ms either way, for one counter of all groups"
         }

@@ -99,9 +99,10 @@ impl NoBarrier {
                             these races";
                 NoFix::new("no-single-barrier", text)
             }
-            NoBarrier::TooMany => {
-                NoFix::new("many-races", "more than 8 pairs of accesses race in this kernel, so no barrier was tried out")
-            }
+            NoBarrier::TooMany => NoFix::new(
+                "many-races",
+                "more than 8 pairs of accesses race in this kernel, so no barrier was tried out",
+            ),
             NoBarrier::TooLong => {
                 NoFix::new("too-long", "proving that a barrier ends it would take too long")
             }
@@ -128,7 +129,11 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
     let shader = context.shader;
     if let Some(stop) = &context.analysis.stopped {
         let told = lines.first().and_then(|races| races.first());
-        let at = witness::on_lines(context, &[stop.span], told.map_or(stop.span, |race| race.second.span));
+        let at = witness::on_lines(
+            context,
+            &[stop.span],
+            told.map_or(stop.span, |race| race.second.span),
+        );
         let text = format!("the kernel is not followed from what is {at} on");
         return Err(NoBarrier::Because(NoFix::new("unfollowed", text).at(stop.span)));
     }
@@ -159,7 +164,8 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
         return Err(NoBarrier::Because(why));
     }
     let mut is_unproved = false;
-    let mut barrier = |races: &[&Race], which, are: &str| barrier(context, races, (which, are), &mut is_unproved);
+    let mut barrier =
+        |races: &[&Race], which, are: &str| barrier(context, races, (which, are), &mut is_unproved);
     let found = if let [of_one_line] = lines {
         barrier(of_one_line, THE_ONE, "this race is")
     } else {

@@ -378,8 +378,12 @@ impl Unit {
         });
         let is_given_to_macro = || {
             let text = self.plain.get(file.0 as usize);
-            let before = text.and_then(|text| text.get(..*place as usize)).unwrap_or_default();
-            calls_around(before).into_iter().any(|callee| self.is_macro(callee))
+            let before = text
+                .and_then(|text| text.get(..*place as usize))
+                .unwrap_or_default();
+            calls_around(before)
+                .into_iter()
+                .any(|callee| self.is_macro(callee))
         };
         let function = shader.functions.get(function.0 as usize);
         let stands_there = || {
@@ -632,7 +636,9 @@ impl Unit {
             let directive = line.trim_ascii().strip_prefix(b"#").map(<[u8]>::trim_ascii_start);
             directive.is_some_and(|line| line.starts_with(b"line") || line.starts_with(b"pragma"))
         };
-        let mut lines = text.split(|byte| *byte == b'\n').filter(|line| !is_of_compiler(line));
+        let mut lines = text
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !is_of_compiler(line));
         lines.any(|line| self.names_from_outside(shader, line, &BTreeSet::new()))
     }
 

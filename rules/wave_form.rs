@@ -178,8 +178,9 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
 /// What becomes of the kernel's results in a fix can only be proved if they are known of the kernel itself.
 fn results_are_known(context: &Context<'_>) -> Result<(), Refusal> {
     proved_of_itself((context.shader, context.entry)).map_err(|reason| {
-        let text =
-            format!("no fix can be proved, as the results of the kernel itself are not fully known: {reason}");
+        let text = format!(
+            "no fix can be proved, as the results of the kernel itself are not fully known: {reason}"
+        );
         Refusal::because("unknown-results", text)
     })
 }

@@ -161,7 +161,10 @@ fn parts(context: &Context<'_>, reduction: &Collective) -> Option<Vec<Part>> {
             total: total(0),
         }]);
     }
-    let outputs = reduction.beside.iter().map(|beside| (beside.operator, &beside.output));
+    let outputs = reduction
+        .beside
+        .iter()
+        .map(|beside| (beside.operator, &beside.output));
     let outputs = std::iter::once((reduction.operator, &reduction.output)).chain(outputs);
     let part = |(number, (operator, output)): (usize, (Operator, &Elements))| {
         let Elements::Cell {
@@ -302,7 +305,12 @@ fn by_one_wave(
              \x20   if ({index} == 0)\n{stores}\
              \x20   {barrier}();\n",
             declared = each(4, &|part| {
-                format!("{} {} = {}", part.ty, part.total, neutral(part.operator, part.element))
+                format!(
+                    "{} {} = {}",
+                    part.ty,
+                    part.total,
+                    neutral(part.operator, part.element)
+                )
             }),
             index = rewrite.lane,
             combined = block(8, combined),

@@ -356,10 +356,16 @@ fn what_no_build_reads_is_not_in_the_way() {
     let nested = "static const uint2 b[2] = { { 1, WaveActiveSum(2) }, { 3, WaveActiveSum(4) } };";
     assert_eq!(safety(nested, sum), is_safe);
     assert_eq!(safety("uint Other(uint a), WaveActiveSum(uint a);", sum), [None]);
-    assert_eq!(safety("static uint b[1] = { 1 }, WaveActiveSum(uint a);", sum), [None]);
+    assert_eq!(
+        safety("static uint b[1] = { 1 }, WaveActiveSum(uint a);", sum),
+        [None]
+    );
     // Whose words are no macros' names.
     assert_eq!(
-        safety("", &format!("\n#line 7 \"other.hlsl\"\n#pragma warning(disable: 3557)\n{sum}")),
+        safety(
+            "",
+            &format!("\n#line 7 \"other.hlsl\"\n#pragma warning(disable: 3557)\n{sum}")
+        ),
         is_safe
     );
     // Nor is a name that `##` puts together, by way of another macro.
@@ -369,7 +375,10 @@ fn what_no_build_reads_is_not_in_the_way() {
     // What a macro makes of a type's name shows in this build; others may define it otherwise.
     let member = "#define CONSTANTS cbuffer Constants { CONSTANT(uint, Count) };\nCONSTANTS";
     let of_this = "#if WIDE\n#define CONSTANT(name, of) typedef half name;\n#else\n#define CONSTANT(of, name) of name;\n#endif";
-    assert_eq!(safety(&format!("{of_this}\n{member}"), sum), [Some(Safety::Unsafe)]);
+    assert_eq!(
+        safety(&format!("{of_this}\n{member}"), sum),
+        [Some(Safety::Unsafe)]
+    );
     let of_this = of_this.replace("WIDE", "!WIDE");
     assert_eq!(safety(&format!("{of_this}\n{member}"), sum), [None]);
     // A macro of the arm that is left is one of all builds.

@@ -367,8 +367,7 @@ fn what_no_form_is_written_for_is_named() {
         "THREADS",
         "g",
     );
-    let reason =
-        "no automatic fix: a wave form needs the group's size, whose name another function than the kernel may not know";
+    let reason = "no automatic fix: a wave form needs the group's size, whose name another function than the kernel may not know";
     assert!(why.contains(reason), "{why}");
 }
 

@@ -77,7 +77,10 @@ fn it_goes_where_every_thread_passes() {
         "g[gi] = Src[gi]; /**/ if (gi < 32) { if (gi > 3) Out[gi] = g[63 - gi]; }",
     );
     // Before threads leave.
-    check("", "g[gi] = Src[gi]; /**/ if (gi > 60) return; Out[gi] = g[60 - gi];");
+    check(
+        "",
+        "g[gi] = Src[gi]; /**/ if (gi > 60) return; Out[gi] = g[60 - gi];",
+    );
     check(
         "",
         "g[gi] = Src[gi]; /**/ if (gi > 0) { return; } for (uint i = 0; i < 64; ++i) { Out[i] = g[i]; }",
@@ -105,7 +108,11 @@ fn it_goes_where_all_threads_may_have_left() {
     // Some leave.
     check("", &of("if (gi > 60) return;", ""));
     // Waves leave, each by itself.
-    for leave in ["WaveReadLaneFirst(gi) >= n", "WaveReadLaneFirst(gi) > 3", "WaveActiveMax(gi) >= n"] {
+    for leave in [
+        "WaveReadLaneFirst(gi) >= n",
+        "WaveReadLaneFirst(gi) > 3",
+        "WaveActiveMax(gi) >= n",
+    ] {
         check(
             "",
             &format!(
@@ -204,7 +211,8 @@ fn races_between_the_same_barriers_are_one_finding() {
              and nothing else comes up)"
         )
     };
-    let why = "no automatic fix: more than 8 pairs of accesses race in this kernel, so no barrier was tried out";
+    let why =
+        "no automatic fix: more than 8 pairs of accesses race in this kernel, so no barrier was tried out";
     let head = "11: data race on g[8]\nthread 0 reads g[8] while thread 8 writes it, both after the barrier on line 8";
     let both = "lines 12 and 13 read what other threads write as well, with no barrier between";
     assert_eq!(

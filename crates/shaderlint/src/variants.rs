@@ -266,10 +266,7 @@ fn unbuilt(reading: &Reading, configurations: &Configurations, defines: &[Defini
         configurations.builds(name, defines, || is_named(name))
             && !(reading.of_headers.contains(*name) && configurations.leaves_out(name))
     };
-    kernels
-        .filter(|name| !is_built(name))
-        .cloned()
-        .collect()
+    kernels.filter(|name| !is_built(name)).cloned().collect()
 }
 
 /// In a configuration of some kernels the others are no entry points: they are never compiled so.

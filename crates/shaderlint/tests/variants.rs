@@ -540,7 +540,10 @@ fn nothing_is_said_of_a_kernel_as_no_build_has_it() {
     let pasted = text
         .replace("void First", "void NAME(First)")
         .replace("kernel First", "kernel First_32")
-        .replace("#endif\n", "#endif\n#if SIZE == 32\n#define NAME(n) n##_32\n#else\n#define NAME(n) n##_16\n#endif\n");
+        .replace(
+            "#endif\n",
+            "#endif\n#if SIZE == 32\n#define NAME(n) n##_32\n#else\n#define NAME(n) n##_16\n#endif\n",
+        );
     assert_eq!(
         of("pasted", &pasted),
         "a.compute:18:2: hillis-steele-scan Hillis\u{2013}Steele inclusive scan of 32 uints (in kernel First_32)"
@@ -684,7 +687,11 @@ nothing found in 1 file
     );
     // Nor what the file makes of such a number.
     assert_data_eq!(
-        said("number", &text("#ifdef BANDS\n#define COUNT (BANDS * BANDS)\n#endif\n#ifdef COUNT"), &[]),
+        said(
+            "number",
+            &text("#ifdef BANDS\n#define COUNT (BANDS * BANDS)\n#endif\n#ifdef COUNT"),
+            &[]
+        ),
         str![[r#"
 0
 nothing found in 1 file
@@ -914,10 +921,13 @@ fn what_is_defined_from_outside_is_not_spelled() {
     let lines = format!("{LADDER}uint Line() {{ return __LINE__; }}\n");
     assert!(!said("line", &lines, &[]).contains("fixable with --fix"));
     // Of another file's text no line moves.
-    let header = "void Report(uint line) {}\n#define ASSERT(x) Report(__LINE__)\nvoid Own(uint a) { ASSERT(a); }\n";
+    let header =
+        "void Report(uint line) {}\n#define ASSERT(x) Report(__LINE__)\nvoid Own(uint a) { ASSERT(a); }\n";
     let with = |own: &str| {
         let text = format!("#include \"assert.h\"\n{LADDER}void Asserts(uint a) {{ {own} }}\n");
-        let folder = Folder::new("line-of-other").with("a.hlsl", text).with("assert.h", header);
+        let folder = Folder::new("line-of-other")
+            .with("a.hlsl", text)
+            .with("assert.h", header);
         folder.said(&[]).contains("fixable with --fix")
     };
     assert!(with("Own(a);"));

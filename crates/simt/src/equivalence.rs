@@ -319,7 +319,8 @@ fn trace(
     }
     if machine.report.unproved {
         return Err(Outcome::NotProved(
-            "not all accesses to groupshared memory are followed far enough to say that none of them race".to_owned(),
+            "not all accesses to groupshared memory are followed far enough to say that none of them race"
+                .to_owned(),
         ));
     }
     // Who waits at a barrier that others never reach waits for ever, or does not: HLSL leaves it undefined.

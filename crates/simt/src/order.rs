@@ -106,8 +106,14 @@ pub fn unordered(shader: &Shader, entry: FunctionId) -> Unordered {
             .map(|name| machine.terms.name(name).to_owned());
         names.collect()
     };
-    let is_somewhere = order.written.iter().any(|name| machine.terms.is_any_resource(*name));
-    let contested = order.contested().filter(|_| is_followed && !is_somewhere).map(&named);
+    let is_somewhere = order
+        .written
+        .iter()
+        .any(|name| machine.terms.is_any_resource(*name));
+    let contested = order
+        .contested()
+        .filter(|_| is_followed && !is_somewhere)
+        .map(&named);
     let mut as_sets = if order.is_spread {
         order.written
     } else {

@@ -7,10 +7,10 @@ use shaderlint_hlsl::{GlobalId, Shader, Span, Storage, Type};
 use crate::handle::{CONSTANT_FROM_HEAP, FROM_HEAP};
 use crate::machine::{Machine, Run, Write};
 use crate::place::{Place, Root, index_outside};
-use crate::terms::{Symbol, Terms};
 use crate::terms::column::Column;
 use crate::terms::history::Step;
 use crate::terms::value::{Op, Value};
+use crate::terms::{Symbol, Terms};
 use crate::undefined::{self, Suspect};
 
 /// Parts of a value that are made up where it is not known to which element it goes: each may change any.

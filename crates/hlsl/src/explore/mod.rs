@@ -79,7 +79,9 @@ impl<'a> Exploration<'a> {
             let files = unit.sources.files.iter();
             files.flat_map(|file| words_in_code(&file.text)).collect()
         });
-        let mut new: Vec<Region> = new.map(|inactive| region(unit, inactive, defines, &code)).collect();
+        let mut new: Vec<Region> = new
+            .map(|inactive| region(unit, inactive, defines, &code))
+            .collect();
         // Headers have other includers: those of the file itself come first.
         new.sort_by_key(|region| region.place.file);
         self.left.retain(|region| !region.is_active_in(unit));

@@ -287,7 +287,9 @@ pub(crate) fn words_in_code(text: &[u8]) -> FxHashSet<Vec<u8>> {
     let mut note = |text: &[u8]| found.extend(words(text).map(<[u8]>::to_vec));
     let mut start = 0;
     for line in directives(text) {
-        note(&lex::without_comments(text.get(start..line.start as usize).unwrap_or_default()));
+        note(&lex::without_comments(
+            text.get(start..line.start as usize).unwrap_or_default(),
+        ));
         let definition = (line.keyword == b"define").then(|| Definition::of(&line.argument));
         if let Some(definition) = definition.flatten() {
             note(&definition.body);

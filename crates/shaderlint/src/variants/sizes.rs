@@ -129,11 +129,7 @@ fn in_file(shader: &Shader, span: Span) -> &[u8] {
 
 /// Of readings with one size each, the first, with what all of them found. What is found in other numbers by others says
 /// so. `names` are defined in each, by a number that is supposed: what is `known` without is as it is there.
-pub(super) fn agreed(
-    readings: Vec<Reading>,
-    names: &[Definition],
-    known: &[Reading],
-) -> Option<Reading> {
+pub(super) fn agreed(readings: Vec<Reading>, names: &[Definition], known: &[Reading]) -> Option<Reading> {
     let mut readings = readings.into_iter();
     let mut first = readings.next()?;
     let others: Vec<Reading> = readings.collect();
@@ -155,7 +151,8 @@ pub(super) fn agreed(
     let edits = |finding: &Diagnostic| finding.fix.as_ref().map(|fix| fix.edits.clone());
     for finding in &mut findings {
         let mut known = known.iter().filter_map(|known| found(known, &first, finding));
-        let is_same = |known: &&Diagnostic| known.message == finding.message && edits(known) == edits(finding);
+        let is_same =
+            |known: &&Diagnostic| known.message == finding.message && edits(known) == edits(finding);
         if let Some(known) = known.find(is_same) {
             finding.fix.clone_from(&known.fix);
             continue;

@@ -51,8 +51,9 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
         let text = "not every variant that is declared was read";
         findings.for_each(|finding| finding.withdraw(NoFix::new("unread-variants", text)));
         union.elsewhere.push(Problem {
-            message: "not every configuration that is declared was read (variants, kernels' definitions, keywords)"
-                .to_owned(),
+            message:
+                "not every configuration that is declared was read (variants, kernels' definitions, keywords)"
+                    .to_owned(),
             place: None,
         });
     }

@@ -171,7 +171,10 @@ fn runnable(
     let open = unordered(&flagged.shader, pair.flagged);
     (trial.unordered, trial.overwritten) = (open.as_sets, open.overwritten);
     let of_fixed = unordered(&fixed.shader, pair.fixed).contested;
-    trial.contested = open.contested.zip(of_fixed).map(|(of_flagged, of_fixed)| &of_flagged | &of_fixed);
+    trial.contested = open
+        .contested
+        .zip(of_fixed)
+        .map(|(of_flagged, of_fixed)| &of_flagged | &of_fixed);
     trial.depth = float_depth(&first);
     let textures: BTreeSet<&str> = (first.bindings.iter().chain(&second.bindings))
         .filter(|binding| binding.dimensions.is_some())
@@ -432,7 +435,9 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
         None => text = format!("{text}, in the dispatch with {}", case.about),
     }
     if shown.is_some_and(|first| trial.is_contested(&first.binding)) {
-        let text = format!("not comparable, as another order of threads or atomics may leave something else: {text}");
+        let text = format!(
+            "not comparable, as another order of threads or atomics may leave something else: {text}"
+        );
         return (DeviceOutcome::NotComparable, text);
     }
     if report.is_unstable {

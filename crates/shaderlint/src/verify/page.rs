@@ -200,7 +200,10 @@ fn browser(trial: &Trial) -> Option<Browser> {
         threads: trial.flagged.group_size.iter().product(),
         needs_subgroups: trial.flagged.uses_subgroups || trial.fixed.uses_subgroups,
         unordered: trial.unordered.iter().cloned().collect(),
-        contested: trial.contested.as_ref().map(|names| names.iter().cloned().collect()),
+        contested: trial
+            .contested
+            .as_ref()
+            .map(|names| names.iter().cloned().collect()),
         depth: trial.depth,
         has_hashes: !trial.flagged.replaced.is_empty(),
         is_untimed: has_textures(trial),

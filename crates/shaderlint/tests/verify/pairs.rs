@@ -456,7 +456,10 @@ fn kernels_of_two_interfaces_in_some_configuration_are_not_compared() {
 "#]]
     );
     // There in one of the files alone.
-    let renamed = kernel.replace("void Main(", "#ifdef ASIDE\nvoid Other(\n#else\nvoid Main(\n#endif\n");
+    let renamed = kernel.replace(
+        "void Main(",
+        "#ifdef ASIDE\nvoid Other(\n#else\nvoid Main(\n#endif\n",
+    );
     let renamed = format!("{renamed}[numthreads(64, 1, 1)] void Third() {{}}\n");
     let said = of_two("interfaces-gone", [&kernel, &renamed], &["--entry", "Main"]);
     assert!(
