@@ -15,9 +15,10 @@
 //!   because the order in which floats are added may differ from wave to wave: threads must not end up with different
 //!   totals. At least 4 lanes are in a wave (hlsl-specs, `HLSL_SM_6_6_WaveSize.md`): ceil(N / 4) totals are enough.
 //!
-//! - Where neither is (floats in a group with rows), or is slower (vectors of floats), and of several results, by one wave: the one that holds thread 0
-//!   combines all elements of the array, as many a pass as it has lanes, numbered by `WavePrefixCountBits(true)` whichever they
-//!   are. A barrier later thread 0 stores what all of these lanes come to. Nothing is assumed.
+//! - Where neither is (floats in a group with rows), or is slower (vectors of floats), and of several results, by one wave: the
+//!   one that holds thread 0 combines all elements of the array, as many a pass as it has lanes, numbered by
+//!   `WavePrefixCountBits(true)` whichever they are. A barrier later thread 0 stores what all of these lanes come to. Nothing is
+//!   assumed.
 //!
 //! The rest of the ladder's array holds its elements afterwards, not partial results, and a variable that held the total
 //! for one thread holds it for all. Whether anybody reads that is for the proof to find out.
@@ -95,8 +96,9 @@ fn is_best_by_one_wave(context: &Context<'_>, reduction: &Collective) -> bool {
     atomic(reduction).is_none() && (context.has_rows() || are_totals_slower(reduction))
 }
 
-/// As many results of the same statements one wave was seen to be faster for.
-const MOST_RESULTS: usize = 3;
+/// What a form calls the results of the same statements, as many as one wave was seen to be faster for. None is another one with
+/// a number, which is what a name becomes that is taken.
+const OF_RESULTS: [&str; 3] = ["waveTotal", "waveSecond", "waveThird"];
 
 /// How many elements, of a type or of vectors of two, three and four of it, one wave was seen to be faster for than the ladder
 /// (`docs/measurements.md`).
@@ -109,7 +111,7 @@ fn one_wave_forms(
     registers: &[LocalId],
 ) -> Vec<WaveForm> {
     let width = usize::from(reduction.vector.unwrap_or(1)) - 1;
-    if !reduction.beside.is_empty() && (width > 0 || reduction.beside.len() >= MOST_RESULTS) {
+    if !reduction.beside.is_empty() && (width > 0 || reduction.beside.len() >= OF_RESULTS.len()) {
         return Vec::new();
     }
     if !BY_ONE_WAVE
@@ -141,10 +143,7 @@ struct Part {
 /// something else. That the elements of a further result begin in the array that it ends in is for the proof to find out.
 fn parts(context: &Context<'_>, reduction: &Collective) -> Option<Vec<Part>> {
     let shader = context.shader;
-    let total = |number: usize| match number {
-        0 => local_name(shader, reduction, "waveTotal"),
-        number => local_name(shader, reduction, &format!("waveTotal{}", number + 1)),
-    };
+    let total = |number: usize| Some(local_name(shader, reduction, OF_RESULTS.get(number)?));
     let Elements::Array { global, offset, .. } = reduction.input else {
         return None;
     };
@@ -158,7 +157,7 @@ fn parts(context: &Context<'_>, reduction: &Collective) -> Option<Vec<Part>> {
             component: String::new(),
             offset,
             index: 0,
-            total: total(0),
+            total: total(0)?,
         }]);
     }
     let outputs = reduction
@@ -183,7 +182,7 @@ fn parts(context: &Context<'_>, reduction: &Collective) -> Option<Vec<Part>> {
         let (element, component) = part_of(shader, of_array, usize::from(component.unwrap_or(0)))?;
         let is_one = *length >= reduction.count && offset == 0 && index == 0;
         let is_plain = matches!(element, Scalar::Uint | Scalar::Int | Scalar::Float);
-        (is_one && is_plain).then(|| Part {
+        let part = Part {
             operator,
             element,
             ty: element.name().to_owned(),
@@ -191,8 +190,9 @@ fn parts(context: &Context<'_>, reduction: &Collective) -> Option<Vec<Part>> {
             component,
             offset,
             index,
-            total: total(number),
-        })
+            total: total(number)?,
+        };
+        (is_one && is_plain).then_some(part)
     };
     outputs.enumerate().map(part).collect()
 }

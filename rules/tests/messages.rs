@@ -347,6 +347,23 @@ fn without_a_fix_the_reason_is_said() {
     assert!(fenced.contains(barrier), "{fenced}");
 }
 
+/// Names that a file has taken are numbered, and those of several results stay apart.
+#[test]
+fn results_of_the_same_statements_have_names_of_their_own() {
+    let text = format!(
+        "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out; groupshared uint g[64]; groupshared uint h[64];\n\
+         static uint waveTotal; static uint waveSecond;\n[numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\n\
+         g[gi] = Src[gi];\nh[gi] = Src[gi];\n{BARRIER}\nfor (uint i = 32; i > 0; i /= 2)\n{{\nif (gi < i)\n{{\n\
+         g[gi] = min(g[gi], g[gi + i]);\nh[gi] = max(h[gi], h[gi + i]);\n}}\n{BARRIER}\n}}\n\
+         if (gi == 0)\n{{\nOut[0] = g[0];\nOut[1] = h[0];\n}}\n}}\n"
+    );
+    let fixed = settle(text.as_bytes(), true, lint, |findings| findings).text;
+    let fixed = String::from_utf8_lossy(&fixed);
+    for stored in ["g[0] = waveTotal2;", "h[0] = waveSecond2;"] {
+        assert!(fixed.contains(stored), "{fixed}");
+    }
+}
+
 /// Each as it is: another array, type or size would have a form.
 #[test]
 fn what_no_form_is_written_for_is_named() {
