@@ -58,13 +58,10 @@ fn from_place(
         match advice.ends(context, races, steps)? {
             Ended::All => {
                 let advice = advice.without_needless(context, races, steps);
-                let whole = advice.places.first()?;
                 return Some(Proved {
                     text: advice.text(context),
-                    is_one_barrier: advice.places.len() == 1
-                        && whole.target.is_none()
-                        && whole.conditions.is_empty(),
                     leaves_none: advice.leaves_none,
+                    places: advice.places,
                 });
             }
             // What is left may need a barrier of its own.
@@ -77,10 +74,16 @@ fn from_place(
 /// What ends races.
 pub(crate) struct Proved {
     pub text: String,
-    /// A barrier before a statement, and nothing else.
-    pub is_one_barrier: bool,
+    pub places: Vec<Place>,
     /// No defect is left then, as far as the run knows what is where.
     leaves_none: bool,
+}
+
+impl Proved {
+    /// A barrier before a statement, and nothing else.
+    pub fn is_one_barrier(&self) -> bool {
+        matches!(&*self.places, [only] if only.target.is_none() && only.conditions.is_empty())
+    }
 }
 
 /// What is known of a kernel with the barriers.
@@ -138,15 +141,15 @@ struct Advice {
 
 /// One barrier.
 #[derive(Clone, PartialEq)]
-struct Place {
+pub(crate) struct Place {
     /// The statement that it goes before, or the assignment that it goes into.
-    statement: Span,
+    pub statement: Span,
     /// What is assigned to, if it goes between what is read and what is written.
-    target: Option<Span>,
+    pub target: Option<Span>,
     /// To which all threads have to come.
     whole: Span,
     /// The conditions between the two.
-    conditions: Vec<Span>,
+    pub conditions: Vec<Span>,
     /// What ends with them declares variables before the barrier.
     declares: bool,
     /// Without it these races are gone as well, and another one shows.
@@ -175,7 +178,7 @@ impl Advice {
         let known = Defects::of(context.shader, context.analysis);
         let left = Defects::of(context.shader, &analysis);
         let are_gone = races.iter().all(|race| !left.has(context.shader, race));
-        let are_gone = are_gone && are_settled(&analysis, races, |span| span);
+        let are_gone = are_gone && are_settled(&analysis, races, |span| span, |_| false);
         if left.are_among(&known) && are_gone {
             self.leaves_none = left.is_empty() && analysis.unsettled.is_empty();
             return Some(Ended::All);
@@ -316,15 +319,7 @@ impl Advice {
             .iter()
             .flat_map(|place| place.conditions.iter().copied())
             .collect();
-        let in_words = |spans: &[Span]| {
-            let mut lines: Vec<usize> = spans
-                .iter()
-                .filter_map(|span| Some(line(context, *span)?.1))
-                .collect();
-            lines.sort_unstable();
-            lines.dedup();
-            (lines.len(), lines_in_words(&lines))
-        };
+        let in_words = |spans: &[Span]| lines_of(context, spans);
         let put = |spans: &[Span], is_into: bool| {
             let (count, lines) = in_words(spans);
             let each = if count > 1 { "each of " } else { "" };
@@ -369,6 +364,15 @@ impl Advice {
             }
         )
     }
+}
+
+/// The lines of these places: how many, and in words.
+pub(crate) fn lines_of(context: &Context<'_>, spans: &[Span]) -> (usize, String) {
+    let lines = spans.iter().filter_map(|span| Some(line(context, *span)?.1));
+    let mut lines: Vec<usize> = lines.collect();
+    lines.sort_unstable();
+    lines.dedup();
+    (lines.len(), lines_in_words(&lines))
 }
 
 /// Whether nothing comes before a statement in one around it but a condition.

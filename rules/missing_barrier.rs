@@ -23,6 +23,7 @@ use shaderlint_hlsl::{
 use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
 use shaderlint_simt::{Analysis, Around, Instance, LaneMap, Race, analyze, compare};
 
+use crate::moved::{Kept, Moved};
 use crate::unit::Unit;
 use crate::wave_form::{AS_CONFIGURED, BARRIER, MAX_TEXT};
 use crate::{configuration, races, witness};
@@ -74,6 +75,14 @@ impl NoBarrier {
         }
     }
 
+    /// Whether barriers were tried, and none is a fix.
+    pub fn is_in_vain(&self) -> bool {
+        matches!(
+            self,
+            NoBarrier::NoPlace { .. } | NoBarrier::Unsure { .. } | NoBarrier::FirstGroup
+        )
+    }
+
     pub fn no_fix(self) -> NoFix {
         match self {
             NoBarrier::Unsure {
@@ -111,8 +120,8 @@ impl NoBarrier {
     }
 }
 
-/// What is proved of a fix after which nothing races.
-const ENDS_ALL: &str = "proved of the fix: with this barrier, no two threads of the group race";
+/// What a proof calls one barrier.
+pub(crate) const THIS_BARRIER: &str = "this barrier";
 
 /// A fix, and what it does.
 pub(crate) struct Barrier {
@@ -159,7 +168,8 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
     if is_costly {
         return Err(NoBarrier::TooLong);
     }
-    if let Some(why) = Unit::of(shader).may_change(shader, context.entry, std::iter::once(BARRIER.as_bytes()))
+    if let Some(why) =
+        Unit::of(shader).may_mean_another(shader, context.entry, std::iter::once(BARRIER.as_bytes()))
     {
         return Err(NoBarrier::Because(why));
     }
@@ -185,14 +195,16 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
     found.ok_or_else(|| NoBarrier::in_vain(context, lines, is_unproved))
 }
 
-/// A place for a barrier.
-struct Candidate {
-    edit: Edit,
-    /// What it is put before, or over.
-    at: Span,
-    /// Every thread that reaches another barrier reaches it.
-    is_passed_by_all: bool,
-    title: String,
+/// Barriers to try, most often one.
+pub(crate) struct Candidate {
+    pub edits: Vec<Edit>,
+    /// What of the text that they replace stands in them again.
+    pub kept: Vec<Kept>,
+    /// What is told of the barriers, as the subject of a sentence.
+    pub name: &'static str,
+    /// Every thread that reaches another barrier reaches each of them.
+    pub is_passed_by_all: bool,
+    pub title: String,
 }
 
 /// What is called a barrier that ends all races that are told together, and one that ends some of them.
@@ -211,61 +223,88 @@ fn barrier(
     let candidates = fences(context, races).into_iter().chain(places);
     let mut first = None;
     for candidate in candidates.take(MAX_PLACES) {
-        let Candidate {
-            edit,
-            at,
-            is_passed_by_all,
-            title,
-        } = candidate;
-        let mut fix = Fix {
-            title,
-            // Not the same results, but those of one order where any was possible.
-            safety: Safety::Unsafe,
-            proof: None,
-            notes: Vec::new(),
-            edits: vec![edit],
-        };
-        let Some(ended) = ends_races(context, races, &fix, at) else {
-            continue;
-        };
-        let ends_all = matches!(ended, Ended::Proved);
-        let proof = match ended {
-            Ended::Proved => ENDS_ALL.to_owned(),
-            Ended::Found { is_all } if is_passed_by_all => {
-                let others = if is_all {
-                    " and no other defect comes up"
-                } else {
-                    ""
-                };
-                format!("found of the fix: with this barrier, which every thread reaches, {are} gone{others}")
-            }
-            Ended::Found { .. } | Ended::Unsettled => {
+        let barrier = match tried(context, races, candidate, are) {
+            Some(Tried::Ends(barrier)) => *barrier,
+            Some(Tried::IsUnproved) => {
                 *is_unproved = true;
                 continue;
             }
+            None => continue,
         };
-        fix.proof = Some(proof);
-        let mut functions = (0..).map(FunctionId).zip(&context.shader.functions);
-        let holds = |function: &Function| function.span.start <= at.start && at.end <= function.span.end;
-        let function = functions.find(|(_, function)| holds(function));
-        let holds_in_all = function.is_some_and(|(function, _)| {
-            let form = fix.edits.first().map_or("", |edit| &edit.text);
-            configuration::holds_in_all(context.shader, context.entry, function, at, (form, false))
-        });
-        if !holds_in_all {
-            fix.notes.push(AS_CONFIGURED.to_owned());
-        }
-        let barrier = Barrier {
-            fix,
-            ends_these: true,
-            ends_all,
-        };
-        if ends_all {
+        if barrier.ends_all {
             return Some(barrier);
         }
         first = first.or(Some(barrier));
     }
     first
+}
+
+/// What came of barriers after which the races were not seen any more.
+pub(crate) enum Tried {
+    Ends(Box<Barrier>),
+    /// Another run than those that were tried may have them still.
+    IsUnproved,
+}
+
+/// The barriers as a fix of the races, which `are` gone then; `None` if they are not, or if something else comes up.
+pub(crate) fn tried(
+    context: &Context<'_>,
+    races: &[&Race],
+    candidate: Candidate,
+    are: &str,
+) -> Option<Tried> {
+    let Candidate {
+        edits,
+        kept,
+        name,
+        is_passed_by_all,
+        title,
+    } = candidate;
+    let ended = ends_races(context, races, (&edits, &kept))?;
+    let ends_all = matches!(ended, Ended::Proved);
+    let proof = match ended {
+        Ended::Proved => format!("proved of the fix: with {name}, no two threads of the group race"),
+        Ended::Found { is_all } if is_passed_by_all => {
+            let others = if is_all {
+                " and no other defect comes up"
+            } else {
+                ""
+            };
+            format!("found of the fix: with {name}, which every thread reaches, {are} gone{others}")
+        }
+        Ended::Found { .. } | Ended::Unsettled => return Some(Tried::IsUnproved),
+    };
+    let holds_in_all = edits.iter().all(|edit| {
+        let place = edit.at.span();
+        let mut functions = (0..).map(FunctionId).zip(&context.shader.functions);
+        let holds =
+            |function: &Function| function.span.start <= place.start && place.end <= function.span.end;
+        let function = functions.find(|(_, function)| holds(function));
+        function.is_some_and(|(function, _)| {
+            configuration::holds_in_all(
+                context.shader,
+                context.entry,
+                function,
+                place,
+                (&edit.text, false),
+            )
+        })
+    });
+    let as_configured = (!holds_in_all).then(|| AS_CONFIGURED.to_owned());
+    let fix = Fix {
+        title,
+        // Not the same results, but those of one order where any was possible.
+        safety: Safety::Unsafe,
+        proof: Some(proof),
+        notes: as_configured.into_iter().collect(),
+        edits,
+    };
+    let barrier = Barrier {
+        fix,
+        ends_these: true,
+        ends_all,
+    };
+    Some(Tried::Ends(Box::new(barrier)))
 }
 
 /// The memory barriers between the accesses, which have no thread wait: each may have been meant to.
@@ -281,18 +320,19 @@ fn fences(context: &Context<'_>, races: &[&Race]) -> Vec<Candidate> {
             Intrinsic::GroupMemoryBarrier => BARRIER,
             _ => "AllMemoryBarrierWithGroupSync",
         };
-        let may_change = Unit::of(context.shader).may_change(
+        let may_change = Unit::of(context.shader).may_mean_another(
             context.shader,
             context.entry,
             std::iter::once(instead.as_bytes()),
         );
         may_change.is_none().then(|| Candidate {
-            edit: Edit {
+            edits: vec![Edit {
                 at: At::Over(at),
                 text: format!("{instead}()"),
                 expanded: None,
-            },
-            at,
+            }],
+            kept: Vec::new(),
+            name: THIS_BARRIER,
             is_passed_by_all: false,
             title: format!(
                 "wait at the memory barrier {}: make it {instead}()",
@@ -332,28 +372,20 @@ fn places(context: &Context<'_>, races: &[&Race], which: &str) -> Vec<Candidate>
             is_entry,
             &mut places,
         );
-        // Before a statement that both accesses stand in, a barrier is before both, but in another pass or call.
-        let is_one_run = race.first.around == race.second.around;
-        places.retain(|(place, _)| {
-            !(is_one_run && place.start <= race.first.span.start && race.first.span.end <= place.end)
-        });
+        places.retain(|(place, _)| is_between(race, *place));
         let body = function.body.as_deref().unwrap_or_default();
         if is_entry {
             places.extend(before_leaving(body, race));
         }
-        // Where threads may have left, a barrier is as good as those behind it.
-        places.retain(|(place, _)| {
-            let is_behind = |other: &Stmt| other.span.start > place.start;
-            leaves_function(function).all(is_behind)
-                || statements(body).any(|other| is_barrier(other) && is_behind(other))
-        });
+        places.retain(|(place, _)| is_waited_behind(function, *place));
         all.extend(places.into_iter().rev().map(|(at, is_passed_by_all)| Candidate {
-            edit: Edit {
+            edits: vec![Edit {
                 at: At::Before(at),
                 text: format!("{BARRIER}();"),
                 expanded: None,
-            },
-            at,
+            }],
+            kept: Vec::new(),
+            name: THIS_BARRIER,
             is_passed_by_all,
             title: if which == THE_ONE
                 && witness::line(context, at) == witness::line(context, race.second.span)
@@ -366,6 +398,46 @@ fn places(context: &Context<'_>, races: &[&Race], which: &str) -> Vec<Candidate>
         }));
     }
     all
+}
+
+/// The statement, which stands in a block, or the innermost one around it between the accesses that every thread passes which
+/// reaches another barrier; and whether that is so. `None` where threads may have left before.
+pub(crate) fn passed_by_all(context: &Context<'_>, race: &Race, statement: Span) -> Option<(Span, bool)> {
+    let shader = context.shader;
+    let entry = context.function(context.entry)?;
+    let function = holder(shader, statement)?;
+    let is_entry = function.span == entry.span;
+    let calls = race.second.around.iter().filter_map(|around| match around {
+        Around::Call(call) => holder(shader, *call),
+        Around::Pass { .. } => None,
+    });
+    let mut callers = calls.chain([entry]).filter(|caller| caller.span != function.span);
+    if callers.any(|caller| leaves_function(caller).next().is_some()) {
+        return None;
+    }
+    let mut places = Vec::new();
+    path(function.body.as_deref()?, statement, is_entry, &mut places);
+    places.last().filter(|(place, _)| *place == statement)?;
+    places.retain(|(place, _)| *place == statement || is_between(race, *place));
+    places.retain(|(place, _)| is_waited_behind(function, *place));
+    let passed = places.iter().rev().find(|(_, is_passed)| *is_passed);
+    passed.or(places.last()).copied()
+}
+
+/// Whether a barrier before a statement around the later access is between the accesses: before one that both stand in, it is
+/// before both, but in another pass or call.
+fn is_between(race: &Race, place: Span) -> bool {
+    let is_one_run = race.first.around == race.second.around;
+    !(is_one_run && place.start <= race.first.span.start && race.first.span.end <= place.end)
+}
+
+/// Whether nobody leaves the function before this place, or a barrier stands behind it: where threads may have left, another
+/// barrier is as good as those behind it.
+fn is_waited_behind(function: &Function, place: Span) -> bool {
+    let is_behind = |other: &Stmt| other.span.start > place.start;
+    leaves_function(function).all(is_behind)
+        || statements(function.body.as_deref().unwrap_or_default())
+            .any(|other| is_barrier(other) && is_behind(other))
 }
 
 /// Before the first of the kernel's outermost statements in which threads may leave, if it stands between the accesses.
@@ -411,19 +483,12 @@ enum Ended {
     Unsettled,
 }
 
-/// What is known of a barrier before the statement, if it ends the races and makes nothing worse.
-fn ends_races(context: &Context<'_>, races: &[&Race], fix: &Fix, statement: Span) -> Option<Ended> {
-    let (fixed, entry) = fixed_shader(context.shader, context.entry, &fix.edits)?;
+/// What is known of the kernel with these edits, if they end the races and make nothing worse.
+fn ends_races(context: &Context<'_>, races: &[&Race], (edits, kept): (&[Edit], &[Kept])) -> Option<Ended> {
+    let (fixed, entry) = fixed_shader(context.shader, context.entry, edits)?;
     let analysis = analyze(&fixed, entry);
-    let added = u32::try_from(fixed.text.len().checked_sub(context.shader.text.len())?).ok()?;
-    let moved = |span: Span| {
-        let by = if span.start >= statement.start { added } else { 0 };
-        Span {
-            start: span.start + by,
-            // A statement around the place has grown.
-            end: span.end + if span.end > statement.start { added } else { 0 },
-        }
-    };
+    let edited = Moved::by(edits, kept);
+    let moved = |span: Span| edited.span(span);
     let before: Vec<Defect> = defects(context.shader, context.analysis, moved).collect();
     let after: Vec<Defect> = defects(&fixed, &analysis, |span| span).collect();
     let was_there = |defect: &Defect| before.contains(defect);
@@ -437,7 +502,10 @@ fn ends_races(context: &Context<'_>, races: &[&Race], fix: &Fix, statement: Span
     let itself = (&fixed, entry);
     // Behind a `return` by which waves leave one by one some threads wait for others for ever.
     let entered = context.function(context.entry)?;
-    let may_have_left = leaves_function(entered).any(|leaving| leaving.span.start < statement.start);
+    let may_have_left = leaves_function(entered).any(|leaving| {
+        let mut places = edits.iter().map(|edit| edit.at.span());
+        places.any(|place| leaving.span.start < place.start)
+    });
     let runs = || compare(itself, itself, &[LaneMap::Linear]);
     if may_have_left && !runs().all(|run| run.outcome.is_equal() && !run.presumes) {
         return None;
@@ -447,7 +515,8 @@ fn ends_races(context: &Context<'_>, races: &[&Race], fix: &Fix, statement: Span
         return Some(Ended::Proved);
     }
     let is_all = after.is_empty() && analysis.unsettled.is_empty();
-    Some(if are_settled(&analysis, races, moved) {
+    let is_new = |span: Span| edited.is_new(span);
+    Some(if are_settled(&analysis, races, moved, is_new) {
         Ended::Found { is_all }
     } else {
         Ended::Unsettled
@@ -456,11 +525,19 @@ fn ends_races(context: &Context<'_>, races: &[&Race], fix: &Fix, statement: Span
 
 /// Whether barriers order the accesses of these races in a run: that it reports no race of them may only mean that it does
 /// not know their cells or values.
-pub(crate) fn are_settled(analysis: &Analysis, races: &[&Race], moved: impl Fn(Span) -> Span) -> bool {
+///
+/// `moved` says where their places are in it, and `is_new` which of its places are counted with them.
+pub(crate) fn are_settled(
+    analysis: &Analysis,
+    races: &[&Race],
+    moved: impl Fn(Span) -> Span,
+    is_new: impl Fn(Span) -> bool,
+) -> bool {
     let accesses = races.iter().flat_map(|race| [&race.first, &race.second]);
     let places: BTreeSet<Span> = accesses.map(|access| moved(access.span)).collect();
+    let is_of_these = |place: &Span| places.contains(place) || is_new(*place);
     let mut unsettled = analysis.unsettled.iter();
-    !unsettled.any(|(first, second)| places.contains(first) && places.contains(second))
+    !unsettled.any(|(first, second)| is_of_these(first) && is_of_these(second))
 }
 
 /// A defect as far as it can be told again: its kind, the array, and the places.

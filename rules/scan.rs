@@ -75,7 +75,7 @@ fn finding(context: &Context<'_>, rule: &'static str, shape: &str, scan: &Collec
     notes.extend(beside(context, scan));
     notes.extend(alone(context, scan));
     notes.extend(of_macro(context, scan));
-    notes.extend(wave_form::of_floats(scan).map(str::to_owned));
+    notes.extend(wave_form::of_floats(scan));
     let no_fix = why_not.map(|why_not| match why_not {
         Refusal::NoForm(_) if !has_prefix_intrinsic(scan.operator) => {
             let operator = name(scan.operator);
@@ -170,7 +170,7 @@ pub(crate) fn shape_id(found: &Collective) -> &'static str {
 }
 
 pub(crate) fn verdict(found: &Collective) -> Verdict {
-    if found.operator.is_exact() {
+    if found.is_exact() {
         Verdict::Proved
     } else {
         Verdict::Reassociates

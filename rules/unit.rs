@@ -437,10 +437,22 @@ impl Unit {
         ends.last() == Some(&word.len())
     }
 
-    /// Why words of a fix in `function` may be something else where they stand: macros, of files or from outside, or HLSL's
-    /// own names that the unit declares anew. What names its line, or counts, is another number behind a fix. Types' names
-    /// that other builds alone declare anew are left to [`Unit::may_be_another_type`].
+    /// Why a fix in `function` may be something else where it stands: by its words, or as what names its line, or counts, is
+    /// another number behind it.
     pub fn may_change<'w>(
+        &self,
+        shader: &Shader,
+        function: FunctionId,
+        of_fix: impl Iterator<Item = &'w [u8]>,
+    ) -> Option<NoFix> {
+        self.may_mean_another(shader, function, of_fix)
+            .or_else(|| self.may_count_lines(shader, function))
+    }
+
+    /// Why words of a fix in `function` may be something else where they stand: macros, of files or from outside, or HLSL's
+    /// own names that the unit declares anew. Types' names that other builds alone declare anew are left to
+    /// [`Unit::may_be_another_type`].
+    pub fn may_mean_another<'w>(
         &self,
         shader: &Shader,
         function: FunctionId,
@@ -451,12 +463,14 @@ impl Unit {
             let mut own = meanings.filter(|one| !self.is_of_other_builds(shader, function, word, one));
             Some((word, own.next()?))
         };
-        if let Some((word, meaning)) = of_fix.find_map(of_word) {
-            let word = String::from_utf8_lossy(word);
-            let what = meaning.in_words(shader);
-            let text = format!("the fix says `{word}`, a name that {what} may give another meaning");
-            return Some(NoFix::new("redefined-name", text).named(word));
-        }
+        let (word, meaning) = of_fix.find_map(of_word)?;
+        let word = String::from_utf8_lossy(word);
+        let what = meaning.in_words(shader);
+        let text = format!("the fix says `{word}`, a name that {what} may give another meaning");
+        Some(NoFix::new("redefined-name", text).named(word))
+    }
+
+    fn may_count_lines(&self, shader: &Shader, function: FunctionId) -> Option<NoFix> {
         let counting = ["__LINE__", "__COUNTER__"];
         let is_named = |word: &&str| self.may_name(word.as_bytes()) || self.may_be_pasted(word.as_bytes());
         if !counting.iter().any(is_named) {

@@ -452,7 +452,7 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
         (&form.block, form.totals.is_some()),
     );
     let is_as_one = context.analysis.divergences.is_empty();
-    let is_safe = found.operator.is_exact() && found.element != Scalar::Float && is_as_one && holds_in_all;
+    let has_floats = found.element == Scalar::Float || found.operators().any(Operator::is_on_floats);
     let mut edits = Vec::new();
     if let Some(Totals { declaration, length }) = form.totals {
         edits.push(Edit {
@@ -466,7 +466,8 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
         text: form.block,
         expanded: form.expanded,
     });
-    let proof = prove(context, &edits, form.maps)?;
+    let (proof, is_exact) = prove(context, &edits, form.maps)?;
+    let is_safe = is_exact && !has_floats && is_as_one && holds_in_all;
     let of_fix = if !is_as_one {
         Some(AS_ONE)
     } else if !holds_in_all {
@@ -521,14 +522,16 @@ pub(crate) const AS_CONFIGURED: &str =
     "the fix is proved for the macros as they are; #if or -D may change them";
 
 /// What wave forms make of floats that the ladder does not.
-pub(crate) fn of_floats(found: &Collective) -> Option<&'static str> {
-    match (found.operator.is_exact(), found.element) {
-        (false, _) => Some("a wave form combines floats in another order, so results may round differently"),
-        (true, Scalar::Float) => {
-            Some("wave intrinsics do not say what they make of NaNs, nor of which zero is less")
-        }
-        _ => None,
-    }
+pub(crate) fn of_floats(found: &Collective) -> Vec<String> {
+    let rounds = "a wave form combines floats in another order, so results may round differently";
+    let of_extrema = "wave intrinsics do not say what they make of NaNs, nor of which zero is less";
+    let picks_floats = |operator: Operator| operator.is_extremum() && operator.is_on_floats();
+    let said = [
+        (!found.is_exact(), rounds),
+        (found.operators().any(picks_floats), of_extrema),
+    ];
+    let said = said.into_iter().filter(|(is_so, _)| *is_so);
+    said.map(|(_, text)| text.to_owned()).collect()
 }
 
 /// Said of what the linear forms assume.
@@ -551,9 +554,9 @@ pub(crate) fn no_packing(context: &Context<'_>, what: &str) -> NoFix {
 /// Steps that the proofs of an entry point's fixes may take together, counted by those of its first run.
 const MAX_STEPS: u64 = 4_000_000;
 
-/// What is proved of the edits. It ends with the first run that is not equal: most forms that cannot be proved fail the
+/// What is proved of the edits, and whether bit for bit. It ends with the first run that is not equal: most forms that cannot be proved fail the
 /// first, and those that take the most runs would take the longest in vain.
-fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap]) -> Result<String, Refusal> {
+fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap]) -> Result<(String, bool), Refusal> {
     let fixed = fixed_shader(context.shader, context.entry, edits);
     let (fixed, entry) = fixed.ok_or_else(not_read)?;
     let flagged = (context.shader, context.entry);
@@ -585,7 +588,8 @@ fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap]) -> Result<Stri
             }
         }
     }
-    Ok(proof(&runs, maps))
+    let is_exact = runs.iter().all(|run| matches!(run.outcome, Outcome::Equal));
+    Ok((proof(&runs, maps), is_exact))
 }
 
 /// What equal runs say.

@@ -3,9 +3,8 @@
 use shaderlint_linter::{Category, Context, Finding, Label, Level, NoFix, Rule, Verdict};
 use shaderlint_simt::Race;
 
-use crate::missing_barrier::NoBarrier;
 use crate::races::{Told, verb};
-use crate::{advice, missing_barrier, races, witness};
+use crate::{races, repair, witness};
 
 pub(crate) const RULE: Rule = Rule {
     id: "groupshared-race",
@@ -28,35 +27,21 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
         if let Some(first) = lines.first_mut() {
             first.extend(&told.others);
         }
-        let races = lines.concat();
-        let barrier = context.wants_fixes.then(|| missing_barrier::fix(context, &lines));
-        let ends_these = matches!(&barrier, Some(Ok(barrier)) if barrier.ends_these);
-        let mut advises_one = false;
-        if context.wants_fixes && !ends_these {
-            let advice = advice::proved(context, &races, &mut steps);
-            advises_one = advice.as_ref().is_some_and(|advice| advice.is_one_barrier);
-            let advice = advice.map(|advice| advice.text);
-            finding
-                .notes
-                .extend(advice.or_else(|| Some(advice::order(context, races.first()?))));
-        }
-        match barrier {
-            Some(Ok(barrier)) => {
-                if barrier.ends_all {
-                    ends_all.get_or_insert(findings.len());
+        if let Some(repair) = context
+            .wants_fixes
+            .then(|| repair::of(context, &lines, &mut steps))
+        {
+            finding.notes.extend(repair.advice);
+            match repair.barrier {
+                Ok(barrier) => {
+                    if barrier.ends_all {
+                        ends_all.get_or_insert(findings.len());
+                    }
+                    finding.fix = Some(barrier.fix);
                 }
-                finding.fix = Some(barrier.fix);
+                Err(reason) if reason.is_in_vain() => in_vain.push((findings.len(), reason)),
+                Err(reason) => finding.no_fix = Some(reason.no_fix()),
             }
-            Some(Err(NoBarrier::NoPlace { .. })) if advises_one => {
-                in_vain.push((findings.len(), NoBarrier::unsure(context)));
-            }
-            Some(Err(
-                reason @ (NoBarrier::NoPlace { .. } | NoBarrier::Unsure { .. } | NoBarrier::FirstGroup),
-            )) => {
-                in_vain.push((findings.len(), reason));
-            }
-            Some(Err(reason)) => finding.no_fix = Some(reason.no_fix()),
-            None => {}
         }
         findings.push(finding);
     }

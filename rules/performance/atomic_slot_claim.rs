@@ -34,14 +34,14 @@ fn advice(slot: &Claim) -> String {
         ("WavePrefixSum", "WaveActiveSum")
     };
     let is_one = slot.amount == Amount::Known(1) || slot.operation.is_of_hidden_counter();
-    let times = if is_one || all == "WaveActiveSum" {
-        ""
+    let (times, as_often) = if is_one || all == "WaveActiveSum" {
+        ("", "")
     } else {
-        ", times what each claims,"
+        (", times what each claims,", ", times the same,")
     };
     let form = format!(
         "from shader model 6.0 on one lane can claim for its whole wave: {all}{times} says how much, WaveReadLaneFirst hands out \
-         where it starts, {own} gives each lane its part"
+         where it starts, {own}{as_often} gives each lane its part"
     );
     match slot.operation {
         Atomic::Increment | Atomic::Decrement | Atomic::Append | Atomic::Consume => {

@@ -52,7 +52,7 @@ fn finding(context: &Context<'_>, reduction: &Collective) -> Option<Finding> {
     notes.extend(scan::beside(context, reduction));
     notes.extend(scan::alone(context, reduction));
     notes.extend(scan::of_macro(context, reduction));
-    notes.extend(wave_form::of_floats(reduction).map(str::to_owned));
+    notes.extend(wave_form::of_floats(reduction));
     let lacks_atomic = wave_reduction::atomic(reduction).is_none() && context.has_rows();
     let no_fix = why_not.map(|why_not| match why_not {
         Refusal::NoForm(why) if lacks_atomic && why.reason == wave_form::NO_FORM => {

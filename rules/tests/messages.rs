@@ -1,7 +1,7 @@
 //! What is said of a finding is so wherever the finding holds, and what is offered holds for all that the text may be.
 
 use shaderlint_hlsl::NoIncludes;
-use shaderlint_linter::{Diagnostic, Settings, check_shader, settle};
+use shaderlint_linter::{Diagnostic, Safety, Settings, Verdict, check_shader, settle};
 use shaderlint_rules::RULES;
 
 const BARRIER: &str = "GroupMemoryBarrierWithGroupSync();";
@@ -362,6 +362,47 @@ fn results_of_the_same_statements_have_names_of_their_own() {
     for stored in ["g[0] = waveTotal2;", "h[0] = waveSecond2;"] {
         assert!(fixed.contains(stored), "{fixed}");
     }
+}
+
+/// What is said of floats is said of any of the results, whichever comes first.
+#[test]
+fn floats_among_several_results_are_floats() {
+    let of = |declared: &str, combined: &str| {
+        let text = format!(
+            "StructuredBuffer<uint> Src; StructuredBuffer<float> FSrc; RWStructuredBuffer<uint> Out; RWStructuredBuffer<float> FOut;\n\
+             {declared}\n[numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\n\
+             a[gi] = Src[gi];\nb[gi] = FSrc[gi];\n{BARRIER}\nfor (uint i = 32; i > 0; i /= 2)\n{{\nif (gi < i)\n{{\n{combined}\n}}\n\
+             {BARRIER}\n}}\nif (gi == 0)\n{{\nOut[0] = a[0];\nFOut[0] = b[0];\n}}\n}}\n"
+        );
+        let findings = lint(text.as_bytes());
+        let found = findings
+            .iter()
+            .find(|finding| finding.rule == "hand-rolled-reduction");
+        let found = found.expect("a reduction");
+        let safety = found.fix.as_ref().expect("a fix").safety;
+        let said = |text: &str| found.notes.iter().any(|note| note.contains(text));
+        (
+            safety,
+            found.verdict,
+            [said("results may round differently"), said("make of NaNs")],
+        )
+    };
+    let arrays = "groupshared uint a[64]; groupshared float b[64];";
+    let own = "a[gi] += a[gi + i];";
+    let sum = of(arrays, &format!("{own} b[gi] += b[gi + i];"));
+    assert_eq!(sum, (Safety::Unsafe, Verdict::Reassociates, [true, false]));
+    let least = of(arrays, &format!("{own} b[gi] = min(b[gi], b[gi + i]);"));
+    assert_eq!(least, (Safety::Unsafe, Verdict::Proved, [false, true]));
+    let both = of(
+        "groupshared float a[64]; groupshared float b[64];",
+        "a[gi] = min(a[gi], a[gi + i]); b[gi] += b[gi + i];",
+    );
+    assert_eq!(both, (Safety::Unsafe, Verdict::Reassociates, [true, true]));
+    let none = of(
+        "groupshared uint a[64]; groupshared uint b[64];",
+        &format!("{own} b[gi] = min(b[gi], b[gi + i]);"),
+    );
+    assert_eq!(none, (Safety::Safe, Verdict::Proved, [false, false]));
 }
 
 /// Each as it is: another array, type or size would have a form.

@@ -137,11 +137,6 @@ fn it_goes_where_others_wait_if_only_some_numbers_are_tried() {
 
 #[test]
 fn no_place_is_better_than_a_wrong_one() {
-    // Within one statement.
-    check(
-        "",
-        &format!("g[gi] = Src[gi]; {BARRIER} g[gi] = g[63 - gi]; {BARRIER} Out[gi] = g[gi];"),
-    );
     check("", &format!("g[0] = gi; {BARRIER} Out[gi] = g[0];"));
     // One arm writes, the other reads.
     check("", "if (gi < 32) g[gi] = Src[gi]; else Out[gi] = g[63 - gi];");
@@ -335,28 +330,112 @@ fn a_fix_says_before_which_statement_the_barrier_goes() {
     }
 }
 
-#[test]
-fn a_barrier_that_ends_one_of_them_is_offered() {
-    let text = kernel(
-        "",
-        "g[gi] = Src[gi];\nGroupMemoryBarrierWithGroupSync();\nif (gi < 16) g[gi] += g[gi + 16];\n\
-         if (gi < 8) g[gi] += g[gi + 8];\nif (gi < 4) g[gi] += g[gi + 4];\nif (gi == 0) Out[0] = g[0] + g[1] + g[2] + g[3];\n",
-    );
+/// Titles of the fixes of a body, how many are made of it and of what comes of it, and how many races are left.
+fn settled(body: &str) -> (Vec<String>, usize, usize, String) {
+    let text = kernel("", body);
     let findings = lint(text.as_bytes());
-    let titles: Vec<&str> = findings
-        .iter()
-        .filter_map(|one| Some(&*one.fix.as_ref()?.title))
-        .collect();
-    assert_eq!(
-        titles,
-        ["put one of the missing barriers before the statement on line 12"]
-    );
+    let fixes = findings.into_iter().filter(|one| one.rule == "groupshared-race");
+    let titles = fixes.filter_map(|finding| Some(finding.fix?.title)).collect();
     let settled = settle(text.as_bytes(), true, lint, |findings| findings);
     let left = settled
         .last
         .iter()
         .filter(|finding| finding.rule == "groupshared-race");
-    assert_eq!((settled.fixed, left.count()), (3, 0));
+    let fixed = String::from_utf8_lossy(&settled.text).into_owned();
+    (titles, settled.fixed, left.count(), fixed)
+}
+
+#[test]
+fn several_barriers_are_one_fix() {
+    let (titles, fixed, left, _) = settled(
+        "g[gi] = Src[gi];\nGroupMemoryBarrierWithGroupSync();\nif (gi < 16) g[gi] += g[gi + 16];\n\
+         if (gi < 8) g[gi] += g[gi + 8];\nif (gi < 4) g[gi] += g[gi + 4];\nif (gi == 0) Out[0] = g[0] + g[1] + g[2] + g[3];\n",
+    );
+    assert_eq!(
+        titles,
+        ["put the missing barriers before the statements on lines 10 to 12"]
+    );
+    assert_eq!((fixed, left), (1, 0));
+}
+
+#[test]
+fn a_barrier_that_ends_one_of_them_is_offered() {
+    let (titles, fixed, left, _) = settled(
+        "g[gi] = Src[gi];\nGroupMemoryBarrierWithGroupSync();\nif (gi < 16) g[gi] += g[gi + 16];\n\
+         if (gi < 8) g[gi] += g[gi + 8];\nif (gi < 4)\n{\nuint v = g[gi + 4];\ng[gi] += v;\nif (gi == 1) g[0] = v;\n}\n",
+    );
+    assert_eq!(
+        titles,
+        ["put one of the missing barriers before the statement on line 11"]
+    );
+    assert_eq!((fixed, left), (1, 1));
+}
+
+/// `statement` between barriers, with what it is made of it.
+#[track_caller]
+fn parted(statement: &str, parts: &str) {
+    let body = |statement: &str| {
+        format!(
+            "g[gi] = Src[gi]; h[gi] = gi; uint other = 3; {BARRIER} {statement} {BARRIER} Out[gi] = g[gi];"
+        )
+    };
+    let (titles, _, left, fixed) = settled(&body(statement));
+    let squeeze = |text: &str| text.split_whitespace().collect::<String>();
+    let title = "put the missing barrier between the reads and the write of this statement";
+    let is_fixed = !parts.is_empty();
+    assert_eq!(
+        (titles, left == 0),
+        (vec![title.to_owned(); usize::from(is_fixed)], is_fixed),
+        "{statement}"
+    );
+    let expected = kernel("", &body(if is_fixed { parts } else { statement }));
+    assert_eq!(squeeze(&fixed), squeeze(&expected));
+}
+
+/// All threads read before any of them writes.
+#[test]
+fn a_statement_that_reads_what_it_writes_is_parted() {
+    let of = |declared: &str, value: &str| format!("{{ {declared} = {value}; {BARRIER} g[gi] = value; }}");
+    parted("g[gi] = g[63 - gi];", &of("uint value", "g[63 - gi]"));
+    parted(
+        "g[gi] = max(g[gi], g[(gi + 1) % 64]);",
+        &of("uint value", "max(g[gi], g[(gi + 1) % 64])"),
+    );
+    // An operator takes all that stands behind it.
+    parted("g[gi] += g[63 - gi];", &of("uint value", "g[gi] + g[63 - gi]"));
+    parted(
+        "g[gi] *= g[63 - gi] + 1;",
+        &of("uint value", "g[gi] * (g[63 - gi] + 1)"),
+    );
+    parted(
+        "g[gi] <<= g[63 - gi] & 3;",
+        &of("uint value", "g[gi] << (g[63 - gi] & 3)"),
+    );
+    parted(
+        "g[gi] -= gi < 3 ? g[63 - gi] : 2;",
+        &of("uint value", "g[gi] - (gi < 3 ? g[63 - gi] : 2)"),
+    );
+    parted(
+        "g[gi] -= -g[63 - gi];",
+        &of("uint value", "g[gi] - (-g[63 - gi])"),
+    );
+    parted(
+        "g[gi] -= (uint)(int)g[63 - gi];",
+        &of("uint value", "g[gi] - (uint)(int)g[63 - gi]"),
+    );
+    // A value that another type would change.
+    parted(
+        "g[gi] = g[63 - gi] * 0.5f;",
+        &of("uint value", "g[63 - gi] * 0.5f"),
+    );
+    // A name that the statement uses.
+    parted(
+        "{ uint value = 3; g[gi] = g[63 - gi] + value; }",
+        &format!("{{ uint value = 3; {{ uint value2 = g[63 - gi] + value; {BARRIER} g[gi] = value2; }} }}"),
+    );
+    // What an element's index reads may be another thing behind the barrier; and what a value does is done.
+    parted("g[h[gi]] = g[63 - h[gi]];", "");
+    parted("g[gi] = g[63 - gi] + (other = gi);", "");
 }
 
 #[test]
@@ -445,10 +524,10 @@ fn advice_is_tried_out() {
         "g[gi] = Src[gi];\n{BARRIER}\nWrite(gi ^ 1, g[(gi + 7) % 64] + 1);\n{BARRIER}\ng[gi] += gi;\ng[5] = 7;\nOut[gi] = g[0];"
     );
     let write = "void Write(uint i, uint v)\n{\ng[i] = v;\n}";
-    let of_call = said(&kernel(write, &called)).concat();
-    let one = "put a GroupMemoryBarrierWithGroupSync() before line 5; another race shows then: put a \
-               GroupMemoryBarrierWithGroupSync() before line 15 (tried out";
-    assert!(of_call.contains(one), "{of_call}");
+    let findings = lint(kernel(write, &called).as_bytes());
+    let mut fixes = findings.iter().filter_map(|finding| finding.fix.as_ref());
+    let both = "put the missing barriers before the statements on lines 5 and 15";
+    assert_eq!(fixes.next().map(|fix| &*fix.title), Some(both), "{findings:?}");
     // Other threads have left; are in the other arm; go through a loop of their own.
     assert_eq!(
         help("g[gi] = Src[gi];\nif (gi > 60) return;\nOut[gi] = g[60 - gi];"),

@@ -247,6 +247,16 @@ pub enum At {
     After(Span),
 }
 
+impl At {
+    /// What it is about.
+    #[must_use]
+    pub fn span(self) -> Span {
+        match self {
+            At::Over(span) | At::Before(span) | At::After(span) => span,
+        }
+    }
+}
+
 /// One edit of a file: `text` in place of the bytes under `place`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileEdit {

@@ -16,28 +16,7 @@ pub const MAX_PASSES: usize = 100;
 /// what is not there, all is.
 #[must_use]
 pub fn fixed_shader(shader: &Shader, entry: FunctionId, edits: &[Edit]) -> Option<(Shader, FunctionId)> {
-    let splices = edits.iter().map(|edit| {
-        let text = edit.expanded.as_ref().unwrap_or(&edit.text);
-        let (at, text) = match edit.at {
-            At::Over(span) => (span, text.clone()),
-            At::Before(span) => (
-                Span {
-                    end: span.start,
-                    ..span
-                },
-                format!("{text}\n"),
-            ),
-            At::After(span) => (
-                Span {
-                    start: span.end,
-                    ..span
-                },
-                format!("\n{text}\n"),
-            ),
-        };
-        Splice { span: at, text }
-    });
-    let edited = Edited::new(shader, splices.collect())?;
+    let edited = Edited::new(shader, edits.iter().map(Edit::splice).collect())?;
     let part = edited.part(entry).and_then(|fixed| {
         let entry = counterpart(shader, entry, &fixed)?;
         Some((fixed, entry))
@@ -50,6 +29,23 @@ pub fn fixed_shader(shader: &Shader, entry: FunctionId, edits: &[Edit]) -> Optio
     let fixed = edited.whole();
     let entry = counterpart(shader, entry, &fixed)?;
     Some((fixed, entry))
+}
+
+impl Edit {
+    /// What it does to the expanded text.
+    #[must_use]
+    pub fn splice(&self) -> Splice {
+        let text = self.expanded.as_ref().unwrap_or(&self.text);
+        let (start, end, text) = match self.at {
+            At::Over(span) => (span.start, span.end, text.clone()),
+            At::Before(span) => (span.start, span.start, format!("{text}\n")),
+            At::After(span) => (span.end, span.end, format!("\n{text}\n")),
+        };
+        Splice {
+            span: Span { start, end },
+            text,
+        }
+    }
 }
 
 /// The entry point of another reading that `entry` is in this one. Overloads may share the name, and are all read if one

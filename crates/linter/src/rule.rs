@@ -283,12 +283,20 @@ impl ShaderModel {
 
     /// The model that has what the shader uses, if that is one with wave intrinsics.
     fn used_in(shader: &Shader) -> Option<ShaderModel> {
-        let names = |word: &[u8]| shader.text.windows(word.len()).any(|window| window == word);
-        if shader
-            .functions
-            .iter()
-            .any(|function| function.wave_size.is_some())
-        {
+        // What a file declares by such a name stands in for the intrinsic where there is none.
+        let is_declared = |word: &[u8]| {
+            let mut functions = shader.functions.iter();
+            functions.any(|function| function.name.as_bytes() == word)
+        };
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let words = shader.text.split(|byte| !is_part(byte));
+        let mut used: Vec<&[u8]> = words.filter(|word| word.starts_with(b"Wave")).collect();
+        used.sort_unstable();
+        used.dedup();
+        used.retain(|word| !is_declared(word));
+        let names = |start: &[u8]| used.iter().any(|word| word.starts_with(start));
+        let mut functions = shader.functions.iter();
+        if functions.any(|function| function.wave_size.is_some()) {
             Some(Self::WAVE_SIZE)
         } else if names(b"WaveMultiPrefix") || names(b"WaveMatch") {
             Some(Self::MULTI_PREFIX)
@@ -406,6 +414,14 @@ mod tests {
             );
         }
         assert!(!is_of_fxc(""));
+        // A kernel that uses wave intrinsics cannot be for FXC; one with functions of their names can.
+        let with = |text: &str| is_of_fxc(&format!("#pragma kernel main\n{text}"));
+        let used = "uint All(uint a) { return WaveActiveSum(a); }";
+        assert!(!with(used));
+        assert!(with("uint WaveActiveSum(uint a) { return a; }"));
+        assert!(with(&format!(
+            "uint WaveActiveSum(uint a) {{ return a; }}\n{used}"
+        )));
     }
 
     #[test]

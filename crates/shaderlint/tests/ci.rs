@@ -85,7 +85,7 @@ fn shards_of_bazel_are_the_whole() {
 1 finding in 1 file (1 fixable with --fix)
 <testcase name="hillis-steele-scan" classname="src/scan.hlsl" file="src/scan.hlsl" line="9">
 ? 1
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 <testcase name="groupshared-race" classname="src/race.hlsl" file="src/race.hlsl" line="6">
 
 "#]]
@@ -112,8 +112,8 @@ fn the_action_runs_what_it_is_told_to() {
         run("--select correctness src"),
         str![[r#"
 ? 1
-::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Amore pairs of accesses race here%0Athreads of one wave are not promised to run in lock-step%0Ahelp: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)%0Ano automatic fix: no single barrier before the later access or a statement around it is proved to end the race
-1 finding in 3 files
+::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Amore pairs of accesses race here%0Athreads of one wave are not promised to run in lock-step%0Aproved of the fix: with these barriers, no two threads of the group race
+1 finding in 3 files (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -121,7 +121,7 @@ fn the_action_runs_what_it_is_told_to() {
         run("--output-format concise --exit-zero src/r*.hlsl"),
         str![[r#"
 src/race.hlsl:6:18: groupshared-race data race on g_Sum[1]
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -138,9 +138,9 @@ error: src/scan.hlsl;touch: no such file or folder
         run(""),
         str![[r#"
 ? 1
-::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Amore pairs of accesses race here%0Athreads of one wave are not promised to run in lock-step%0Ahelp: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)%0Ano automatic fix: no single barrier before the later access or a statement around it is proved to end the race
+::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Amore pairs of accesses race here%0Athreads of one wave are not promised to run in lock-step%0Aproved of the fix: with these barriers, no two threads of the group race
 ::warning title=hillis-steele-scan,file=src/scan.hlsl,line=9,endLine=15::Hillis–Steele inclusive scan of 64 uints%0Aproved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free%0Athe wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups%0Aproved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: linear)
-2 findings in 3 files (1 fixable with --fix)
+2 findings in 3 files (1 fixable with --fix, 1 more with --unsafe-fixes)
 
 "#]]
     );
@@ -170,9 +170,9 @@ fn jobs_of_gitlab_and_jenkins_write_their_reports() {
         said.concat(),
         str![[r#"
 $ shaderlint --output-format gitlab -o gl-code-quality-report.json --exit-zero
-2 findings in 2 files (1 fixable with --fix)
+2 findings in 2 files (1 fixable with --fix, 1 more with --unsafe-fixes)
 $ shaderlint --output-format junit -o shaderlint.xml --exit-zero
-2 findings in 2 files (1 fixable with --fix)
+2 findings in 2 files (1 fixable with --fix, 1 more with --unsafe-fixes)
 
 "#]]
     );

@@ -82,7 +82,7 @@ fn findings_are_one() {
 1
 a.hlsl:6:18: groupshared-race data race on g_Sum[1]
 b.hlsl:6:18: groupshared-race data race on g_Sum[1]
-2 findings in 2 files
+2 findings in 2 files (2 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -99,7 +99,7 @@ fn a_failure_elsewhere_loses_no_finding() {
 2
 a.hlsl:6:18: groupshared-race data race on g_Sum[1]
 error: gone.hlsl: no such file or folder
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -137,14 +137,38 @@ fn json_counts_characters_from_one() {
       "notes": [
         "thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them",
         "more pairs of accesses race here",
-        "threads of one wave are not promised to run in lock-step",
-        "help: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)"
+        "threads of one wave are not promised to run in lock-step"
       ],
-      "fix": null,
-      "no_fix": {
-        "reason": "no-single-barrier",
-        "text": "no single barrier before the later access or a statement around it is proved to end the race"
-      }
+      "fix": {
+        "title": "put the missing barriers before this statement and between the reads and the write of this statement",
+        "safety": "unsafe",
+        "proof": "proved of the fix: with these barriers, no two threads of the group race",
+        "edits": [
+          {
+            "start": {
+              "line": 6,
+              "column": 10
+            },
+            "end": {
+              "line": 6,
+              "column": 10
+            },
+            "replacement": "GroupMemoryBarrierWithGroupSync();/n"
+          },
+          {
+            "start": {
+              "line": 6,
+              "column": 10
+            },
+            "end": {
+              "line": 6,
+              "column": 44
+            },
+            "replacement": "{/n    uint value = g_Sum[gi] + g_Sum[(gi + 1) % 64];/n    GroupMemoryBarrierWithGroupSync();/n    g_Sum[gi] = value;/n}"
+          }
+        ]
+      },
+      "no_fix": null
     }
   ],
   "problems": []
@@ -253,7 +277,7 @@ fn odd_input_is_no_disaster() {
 1
 6-latin1.hlsl:7:18: groupshared-race data race on g_Sum[1]
 8-missing-include.hlsl:8:18: groupshared-race data race on g_Sum[1]
-2 findings in 9 files; 4 files not understood in full (-v says why)
+2 findings in 9 files (2 fixable with --fix --unsafe-fixes); 4 files not understood in full (-v says why)
 
 "#]]
     );
@@ -331,7 +355,7 @@ fn utf16_is_read_and_written() {
 damaged.hlsl:11:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
 ladder.hlsl:11:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
 race.hlsli:6:18: groupshared-race data race on g_Sum[1]
-3 findings in 5 files (2 fixable with --fix); 1 file not understood in full (-v says why)
+3 findings in 5 files (2 fixable with --fix, 1 more with --unsafe-fixes); 1 file not understood in full (-v says why)
 
 "#]]
     );
@@ -342,7 +366,7 @@ race.hlsli:6:18: groupshared-race data race on g_Sum[1]
 damaged.hlsl:11:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
 race.hlsli:6:18: groupshared-race data race on g_Sum[1]
 error: damaged.hlsl: not fixed: it is not all UTF-16
-1 fix made; 2 findings in 5 files (1 fixable with --fix); 1 file not understood in full (-v says why)
+1 fix made; 2 findings in 5 files (1 fixable with --fix, 1 more with --unsafe-fixes); 1 file not understood in full (-v says why)
 
 "#]]
     );
@@ -388,7 +412,7 @@ warning: macro `A40` expands to too much; the call is left as it is
 42 │ void f() { A40; }
    │            ^^^
 
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -403,7 +427,7 @@ warning: `63.hlsli` is included too deeply
 1 │ #include "63.hlsli"
   │          ^^^^^^^^^^
 
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -418,7 +442,7 @@ warning: `#if` without `#endif`
 1 │ #if 1
   │ ^^^
 
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -433,7 +457,7 @@ warning: cannot find `gone.hlsli`
 1 │ #include "gone.hlsli"
   │          ^^^^^^^^^^^^
 
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -628,7 +652,7 @@ warning: no rule is called `manual-wave`; did you mean `manual-wave-reduction-pa
 1 │ /* é shaderlint: allow(manual-wave) */
   │                        ^^^^^^^^^^^
 
-1 finding in 3 files
+1 finding in 3 files (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );

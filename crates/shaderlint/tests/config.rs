@@ -33,7 +33,7 @@ fn the_nearest_configuration_holds() {
 a.hlsl:7:18: groupshared-race data race on g_Sum[1]
 deep/er/b.hlsl:7:18: groupshared-race data race on g_Sum[1]
 quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
-3 findings in 3 files
+3 findings in 3 files (3 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -44,7 +44,7 @@ quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
 a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
 deep/er/b.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
 quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
-3 findings in 3 files
+3 findings in 3 files (3 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -55,7 +55,7 @@ quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
 a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
 deep/er/b.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
 quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
-3 findings in 3 files
+3 findings in 3 files (3 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -64,7 +64,7 @@ quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
         str![[r#"
 1
 quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1]
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -372,7 +372,7 @@ warning: no such folder
 2 │                  "hlsl.virtualDirectoryMappings": { "/Project": "../shaders" }, "hlsl.somethingElse": [] }
   │                                                                 ^^^^^^^^^^^^
 
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -424,7 +424,7 @@ warning: no such folder
         str![[r#"
 1
 sub/a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -551,7 +551,7 @@ fn of_conflicting_defines_the_last_holds() {
 1
 a.hlsl:6:18: groupshared-race data race on g_Sum[1]
 warning: -D defines `A` as `1` and as `2`: the last one holds
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -560,7 +560,7 @@ warning: -D defines `A` as `1` and as `2`: the last one holds
         str![[r#"
 1
 a.hlsl:6:18: groupshared-race data race on g_Sum[1]
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -610,7 +610,7 @@ fn stray_includes_are_looked_up_by_the_end_of_their_path() {
         str![[r#"
 1
 one/lib/race.hlsli:6:18: groupshared-race data race on g_Sum[1]
-1 finding in 6 files
+1 finding in 6 files (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -633,11 +633,9 @@ error[groupshared-race]: data race on g_Sum[1]
     them
   = more pairs of accesses race here
   = threads of one wave are not promised to run in lock-step
-  = help: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6,
-    read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then
-    write (tried out: this race is gone then, and nothing else comes up)
-  = no automatic fix: no single barrier before the later access or a statement
-    around it is proved to end the race
+  = proved of the fix: with these barriers, no two threads of the group race
+  = fix: put the missing barriers before this statement and between the reads
+    and the write of this statement (--fix --unsafe-fixes)
 
 warning: 2 files are called `LIB/Race.hlsli`; taken is the nearest, one/lib/race.hlsli
   ┌─ one/src/a.hlsl:1:11
@@ -645,7 +643,7 @@ warning: 2 files are called `LIB/Race.hlsli`; taken is the nearest, one/lib/race
 1 │ #include "LIB/Race.hlsli"
   │           ^^^^^^^^^^^^^^
 
-1 finding in 6 files
+1 finding in 6 files (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -831,7 +829,7 @@ warning: no such folder
 3 │ virtual-dirs = { "/Engine" = "engine" }
   │                              ^^^^^^^^
 
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -847,7 +845,7 @@ warning: no such folder
 1 │ { "root": true, "hlsl.additionalIncludeDirectories": ["none"] }
   │                                                       ^^^^^^
 
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );

@@ -150,7 +150,7 @@ fn files_come_from_a_list() {
 1
 a.hlsl:6:18: groupshared-race data race on g_Sum[1]
 b.hlsl:6:18: groupshared-race data race on g_Sum[1]
-2 findings in 2 files
+2 findings in 2 files (2 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -159,7 +159,7 @@ b.hlsl:6:18: groupshared-race data race on g_Sum[1]
         str![[r#"
 1
 a.hlsl:6:18: groupshared-race data race on g_Sum[1]
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -169,7 +169,7 @@ a.hlsl:6:18: groupshared-race data race on g_Sum[1]
 2
 a.hlsl:6:18: groupshared-race data race on g_Sum[1]
 error: *.hlsl: no such file or folder
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -187,7 +187,7 @@ no shader files found
         str![[r#"
 1
 a.hlsl:6:18: groupshared-race data race on g_Sum[1]
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -309,7 +309,7 @@ no shader files changed since main
 a.hlsl:7:18: groupshared-race data race on g_Sum[1]
 c.hlsl:6:18: groupshared-race data race on g_Sum[1]
 own/d.hlsl:6:18: groupshared-race data race on g_Sum[1]
-3 findings in 5 files
+3 findings in 5 files (3 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -324,7 +324,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1]
 b.hlsl:7:18: groupshared-race data race on g_Sum[1]
 c.hlsl:6:18: groupshared-race data race on g_Sum[1]
 own/d.hlsl:6:18: groupshared-race data race on g_Sum[1]
-4 findings in 6 files; 2 files not understood in full (-v says why)
+4 findings in 6 files (4 fixable with --fix --unsafe-fixes); 2 files not understood in full (-v says why)
 
 "#]]
     );
@@ -341,7 +341,7 @@ own/d.hlsl:6:18: groupshared-race data race on g_Sum[1]
         str![[r#"
 1
 a.hlsl:7:18: groupshared-race data race on g_Sum[1]
-1 finding in 3 files
+1 finding in 3 files (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -374,7 +374,7 @@ error: git: fatal: no merge base found; a shallow clone lacks the commit where t
         str![[r#"
 1
 ../a.hlsl:7:18: groupshared-race data race on g_Sum[1]
-1 finding in 3 files
+1 finding in 3 files (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -519,7 +519,7 @@ nothing new in 3 files; 2 findings known to the baseline
 1
 src/a b.hlsl:6:18: groupshared-race data race on g_Sum[1]
 src/a b.hlsl:14:18: groupshared-race data race on g_Sum[1]
-2 findings in 3 files; 1 finding known to the baseline
+2 findings in 3 files (2 fixable with --fix --unsafe-fixes); 1 finding known to the baseline
 
 "#]]
     );
@@ -685,7 +685,7 @@ warning: a baseline counts by rule: `wave-prefix-sum-vs-scan-with-atomics` is he
 3 │ wave-prefix-sum-vs-scan-with-atomics = 1
   │ ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
 
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );

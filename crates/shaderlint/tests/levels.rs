@@ -325,7 +325,7 @@ warning: `ignore` is not something to ask for: write `allow(rule-id): reason` or
 2 │ // shaderlint: ignore(groupshared-race)
   │                ^^^^^^
 
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );

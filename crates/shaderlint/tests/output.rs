@@ -17,7 +17,7 @@ fn github_shows_findings_beside_changed_lines() {
         folder.printed(&["--output-format", "github"]),
         str![[r#"
 ::warning title=hillis-steele-scan,file=src/ladder.hlsl,line=9,endLine=15::Hillis–Steele inclusive scan of 64 uints%0Aproved: g_Scan[i] ends as the sum of g_Scan[0] … g_Scan[i] for all i < 64, race-free%0Athe wave form passes two barriers instead; it needs shader model 6.0 and waves that hold consecutive threads, as every known implementation packs 1-D groups%0Aproved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: linear)
-::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Amore pairs of accesses race here%0Athreads of one wave are not promised to run in lock-step%0Ahelp: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)%0Ano automatic fix: no single barrier before the later access or a statement around it is proved to end the race
+::error title=groupshared-race,file=src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Amore pairs of accesses race here%0Athreads of one wave are not promised to run in lock-step%0Aproved of the fix: with these barriers, no two threads of the group race
 
 "#]]
     );
@@ -37,7 +37,7 @@ fn github_shows_findings_beside_changed_lines() {
             folder.0.parent().unwrap()
         ),
         str![[r#"
-::error title=groupshared-race,file=github/src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Amore pairs of accesses race here%0Athreads of one wave are not promised to run in lock-step%0Ahelp: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)%0Ano automatic fix: no single barrier before the later access or a statement around it is proved to end the race
+::error title=groupshared-race,file=github/src/race.hlsl,line=6,endLine=6,col=18,endColumn=38::data race on g_Sum[1]%0Athread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them%0Amore pairs of accesses race here%0Athreads of one wave are not promised to run in lock-step%0Aproved of the fix: with these barriers, no two threads of the group race
 
 "#]]
     );
@@ -185,8 +185,7 @@ proved of the fix: the kernel writes the same at wave sizes 4 to 128 (lane map: 
 thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them
 more pairs of accesses race here
 threads of one wave are not promised to run in lock-step
-help: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)
-no automatic fix: no single barrier before the later access or a statement around it is proved to end the race</failure>
+proved of the fix: with these barriers, no two threads of the group race</failure>
     </testcase>
   </testsuite>
   <testsuite name="shaderlint" tests="1" failures="0" errors="1">
@@ -293,7 +292,7 @@ fn output_goes_to_a_file_and_is_utf8_whatever_comes_in() {
         folder.said(&["-o", "found.txt", "--output-format", "concise"]),
         str![[r#"
 1
-3 findings in 4 files (1 fixable with --fix)
+3 findings in 4 files (1 fixable with --fix, 2 more with --unsafe-fixes)
 
 "#]]
     );
@@ -333,8 +332,8 @@ fn findings_are_counted() {
         str![[r#"
 1
      2  hillis-steele-scan  1 with a safe fix, 1 with an unsafe one
-     1  groupshared-race    1 allowed
-3 findings in 4 files (1 fixable with --fix, 1 more with --unsafe-fixes)
+     1  groupshared-race    1 with an unsafe one, 1 allowed
+3 findings in 4 files (1 fixable with --fix, 2 more with --unsafe-fixes)
 
 "#]]
     );
@@ -354,7 +353,7 @@ fn findings_are_counted() {
     "rule": "groupshared-race",
     "findings": 1,
     "safe_fixes": 0,
-    "unsafe_fixes": 0,
+    "unsafe_fixes": 1,
     "allowed": 1,
     "known": 0
   }
@@ -428,13 +427,11 @@ warning[groupshared-race]: data race on g_Sum[1]
     them
   = more pairs of accesses race here
   = threads of one wave are not promised to run in lock-step
-  = help: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6,
-    read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then
-    write (tried out: this race is gone then, and nothing else comes up)
-  = no automatic fix: no single barrier before the later access or a statement
-    around it is proved to end the race
+  = proved of the fix: with these barriers, no two threads of the group race
+  = fix: put the missing barriers before this statement and between the reads
+    and the write of this statement (--fix --unsafe-fixes)
 
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -452,7 +449,7 @@ warning[groupshared-race]: data race on g_Sum[1]
         str![[r#"
 1
 src/a.hlsl:7:18: groupshared-race data race on g_Sum[1]
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -508,7 +505,7 @@ fn standard_input_is_fixed_on_the_way_through() {
         String::from_utf8(output.stderr).unwrap(),
         str![[r#"
 b.hlsl:7:18: groupshared-race data race on g_Sum[1]
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );

@@ -79,6 +79,44 @@ fn sarif_is_as_its_schema_says() {
       ],
       "results": [
         {
+          "fixes": [
+            {
+              "artifactChanges": [
+                {
+                  "artifactLocation": {
+                    "uri": "src/allowed.hlsl"
+                  },
+                  "replacements": [
+                    {
+                      "deletedRegion": {
+                        "endColumn": 5,
+                        "endLine": 6,
+                        "startColumn": 5,
+                        "startLine": 6
+                      },
+                      "insertedContent": {
+                        "text": "GroupMemoryBarrierWithGroupSync();/n    "
+                      }
+                    },
+                    {
+                      "deletedRegion": {
+                        "endColumn": 39,
+                        "endLine": 6,
+                        "startColumn": 5,
+                        "startLine": 6
+                      },
+                      "insertedContent": {
+                        "text": "{/n        uint value = g_Sum[gi] + g_Sum[(gi + 1) % 64];/n        GroupMemoryBarrierWithGroupSync();/n        g_Sum[gi] = value;/n    }"
+                      }
+                    }
+                  ]
+                }
+              ],
+              "description": {
+                "text": "put the missing barriers before this statement and between the reads and the write of this statement"
+              }
+            }
+          ],
           "level": "error",
           "locations": [
             {
@@ -99,16 +137,13 @@ fn sarif_is_as_its_schema_says() {
             }
           ],
           "message": {
-            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them/nmore pairs of accesses race here/nthreads of one wave are not promised to run in lock-step/nhelp: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)/nno automatic fix: no single barrier before the later access or a statement around it is proved to end the race"
+            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them/nmore pairs of accesses race here/nthreads of one wave are not promised to run in lock-step/nproved of the fix: with these barriers, no two threads of the group race"
           },
           "partialFingerprints": {
             "shaderlint/v1": "8698e13598ba8a211"
           },
           "properties": {
-            "noFix": {
-              "reason": "no-single-barrier",
-              "text": "no single barrier before the later access or a statement around it is proved to end the race"
-            },
+            "fixSafety": "unsafe",
             "verdict": "racy"
           },
           "relatedLocations": [
@@ -269,6 +304,44 @@ fn sarif_is_as_its_schema_says() {
           "ruleIndex": 0
         },
         {
+          "fixes": [
+            {
+              "artifactChanges": [
+                {
+                  "artifactLocation": {
+                    "uri": "src/race.hlsl"
+                  },
+                  "replacements": [
+                    {
+                      "deletedRegion": {
+                        "endColumn": 5,
+                        "endLine": 6,
+                        "startColumn": 5,
+                        "startLine": 6
+                      },
+                      "insertedContent": {
+                        "text": "GroupMemoryBarrierWithGroupSync();/n    "
+                      }
+                    },
+                    {
+                      "deletedRegion": {
+                        "endColumn": 39,
+                        "endLine": 6,
+                        "startColumn": 5,
+                        "startLine": 6
+                      },
+                      "insertedContent": {
+                        "text": "{/n        uint value = g_Sum[gi] + g_Sum[(gi + 1) % 64];/n        GroupMemoryBarrierWithGroupSync();/n        g_Sum[gi] = value;/n    }"
+                      }
+                    }
+                  ]
+                }
+              ],
+              "description": {
+                "text": "put the missing barriers before this statement and between the reads and the write of this statement"
+              }
+            }
+          ],
           "level": "error",
           "locations": [
             {
@@ -289,16 +362,13 @@ fn sarif_is_as_its_schema_says() {
             }
           ],
           "message": {
-            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them/nmore pairs of accesses race here/nthreads of one wave are not promised to run in lock-step/nhelp: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)/nno automatic fix: no single barrier before the later access or a statement around it is proved to end the race"
+            "text": "data race on g_Sum[1]/nthread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them/nmore pairs of accesses race here/nthreads of one wave are not promised to run in lock-step/nproved of the fix: with these barriers, no two threads of the group race"
           },
           "partialFingerprints": {
             "shaderlint/v1": "f4ea78c1af8bebba1"
           },
           "properties": {
-            "noFix": {
-              "reason": "no-single-barrier",
-              "text": "no single barrier before the later access or a statement around it is proved to end the race"
-            },
+            "fixSafety": "unsafe",
             "verdict": "racy"
           },
           "relatedLocations": [

@@ -198,8 +198,8 @@ fn findings_are_fixed_allowed_and_explained() {
 - thread 0 reads g_Sum[1] while thread 1 writes it, with no barrier between them
 - more pairs of accesses race here
 - threads of one wave are not promised to run in lock-step
-- help: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6, read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then write (tried out: this race is gone then, and nothing else comes up)
-- no automatic fix: no single barrier before the later access or a statement around it is proved to end the race
+- proved of the fix: with these barriers, no two threads of the group race
+- fix: put the missing barriers before this statement and between the reads and the write of this statement (unsafe: results may differ, as the page says)
 
 ---
 

@@ -57,11 +57,9 @@ error[groupshared-race]: data race on g_Sum[1] (in variant large)
     them
   = more pairs of accesses race here
   = threads of one wave are not promised to run in lock-step
-  = help: put a GroupMemoryBarrierWithGroupSync() before line 6; on line 6,
-    read into a variable, wait at a GroupMemoryBarrierWithGroupSync(), then
-    write (tried out: this race is gone then, and nothing else comes up)
-  = no automatic fix: no single barrier before the later access or a statement
-    around it is proved to end the race
+  = help: put the missing barriers before this statement and between the reads
+    and the write of this statement
+  = no automatic fix: the same fix is not proved as the file stands
 
 1 finding in 1 file
 
@@ -109,7 +107,7 @@ fn definitions_turn_a_region_on() {
         str![[r#"
 1
 a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -118,7 +116,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
         str![[r#"
 1
 a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -127,7 +125,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
         str![[r#"
 1
 a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -136,7 +134,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
         str![[r#"
 1
 a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=3)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -145,7 +143,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=3)
         str![[r#"
 1
 a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=5)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -154,7 +152,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=5)
         str![[r#"
 1
 a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D MODE=FAST)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -163,7 +161,7 @@ a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D MODE=FAST)
         str![[r#"
 1
 a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D M=2)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -172,7 +170,7 @@ a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D M=2)
         str![[r#"
 1
 a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D X=1)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -181,7 +179,7 @@ a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D X=1)
         str![[r#"
 1
 a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -190,7 +188,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
         str![[r#"
 1
 a.hlsl:10:18: groupshared-race data race on g_Sum[1] (with -D X=1)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -199,7 +197,7 @@ a.hlsl:10:18: groupshared-race data race on g_Sum[1] (with -D X=1)
         str![[r#"
 1
 a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1 -D Y=1)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -208,7 +206,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1 -D Y=1)
         str![[r#"
 1
 a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1 -D Y=3)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -221,7 +219,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1 -D Y=3)
         str![[r#"
 1
 a.hlsl:10:18: groupshared-race data race on g_Sum[1] (with -D X=1 -D Y=1)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -230,7 +228,7 @@ a.hlsl:10:18: groupshared-race data race on g_Sum[1] (with -D X=1 -D Y=1)
         str![[r#"
 1
 a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with -D C=1 -D A=1)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -239,7 +237,7 @@ a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with -D C=1 -D A=1)
         str![[r#"
 1
 a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with -D A=-1)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -269,7 +267,7 @@ fn a_definition_of_the_caller_may_be_taken_back() {
         str![[r#"
 1
 a.hlsl:7:18: groupshared-race data race on g_Sum[1] (without -D X)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -278,7 +276,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (without -D X)
         str![[r#"
 1
 a.hlsl:8:18: groupshared-race data race on g_Sum[1] (without -D X)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -287,7 +285,7 @@ a.hlsl:8:18: groupshared-race data race on g_Sum[1] (without -D X)
         str![[r#"
 1
 a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=0)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -314,7 +312,7 @@ a.hlsl:47:19: groupshared-race data race on g_Sum4[1] (with -D X4=1)
 a.hlsl:57:19: groupshared-race data race on g_Sum5[1] (with -D X5=1)
 a.hlsl:67:19: groupshared-race data race on g_Sum6[1] (with -D X6=1)
 a.hlsl:77:19: groupshared-race data race on g_Sum7[1] (with -D X7=1)
-8 findings in 1 file
+8 findings in 1 file (8 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -347,7 +345,7 @@ nothing found in 1 file
         str![[r#"
 1
 a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with -D NO_WAVES=1)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -483,7 +481,7 @@ fn a_kernel_is_read_with_the_definitions_it_is_compiled_with() {
         str![[r#"
 1
 a.compute:8:18: groupshared-race data race on g_Sum[1] (in kernel First)
-1 finding in 1 file; 1 file not understood in full (-v says why)
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full (-v says why)
 
 "#]]
     );
@@ -586,7 +584,7 @@ fn a_file_that_names_its_kernels_has_what_its_engine_defines() {
         str![[r#"
 1
 a.compute:9:18: groupshared-race data race on g_Sum[1]
-1 finding in 3 files
+1 finding in 3 files (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -608,7 +606,7 @@ fn what_another_configuration_leaves_unread_is_said_if_asked_for() {
         str![[r#"
 1
 a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D X=1)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -623,7 +621,7 @@ warning: cannot find `gone.hlsli` (with -D X=1)
 2 │ #include "gone.hlsli"
   │          ^^^^^^^^^^^^
 
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -993,7 +991,7 @@ a.hlsl:11:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
         str![[r#"
 1
 a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with keywords B C)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -1022,7 +1020,7 @@ nothing found in 1 file
         str![[r#"
 1
 a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with keyword BIG)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -1035,7 +1033,7 @@ a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with keyword BIG)
         str![[r#"
 1
 a.hlsl:8:18: groupshared-race data race on g_Sum[1]
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -1051,7 +1049,7 @@ a.hlsl:8:18: groupshared-race data race on g_Sum[1]
         str![[r#"
 1
 a.hlsl:9:18: groupshared-race data race on g_Sum[1] (in kernel main with keyword FANCY)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );

@@ -129,6 +129,17 @@ impl Collective {
         }
     }
 
+    /// The operators of all its results.
+    pub fn operators(&self) -> impl Iterator<Item = Operator> {
+        std::iter::once(self.operator).chain(self.beside.iter().map(|beside| beside.operator))
+    }
+
+    /// Whether regrouping what it combines never changes any of its results.
+    #[must_use]
+    pub fn is_exact(&self) -> bool {
+        self.operators().all(Operator::is_exact)
+    }
+
     /// Whether its statements may have sorted several arrays, of each of which the least is in the first element.
     #[must_use]
     pub fn may_be_of_sorted(&self) -> bool {

@@ -28,7 +28,8 @@ impl Operator {
     }
 
     /// Whether it picks one of its operands.
-    pub(crate) fn is_extremum(self) -> bool {
+    #[must_use]
+    pub fn is_extremum(self) -> bool {
         matches!(
             self,
             Operator::MinUint
@@ -50,7 +51,9 @@ impl Operator {
         }
     }
 
-    pub(crate) fn is_on_floats(self) -> bool {
+    /// Whether it is an operation on floats.
+    #[must_use]
+    pub fn is_on_floats(self) -> bool {
         matches!(
             self,
             Operator::FloatAdd | Operator::FloatMul | Operator::MinFloat | Operator::MaxFloat

@@ -513,6 +513,13 @@ impl EffectsCache {
     }
 }
 
+/// Whether evaluating an expression changes nothing, and calls only what is there.
+#[must_use]
+pub fn is_pure(shader: &Shader, expr: &Expr) -> bool {
+    let (has_side_effects, calls_unknown) = EffectsCache::default().told(shader, expr);
+    !has_side_effects && !calls_unknown
+}
+
 /// Whether a function may run, itself or by what it calls, what the text at hand does not have.
 #[must_use]
 pub fn calls_unknown(shader: &Shader, function: FunctionId) -> bool {

@@ -1,0 +1,404 @@
+//! Barriers that were found by supposing them, written into the file: several, or one within an assignment.
+//!
+//! `if (i >= s) g[i] += g[i - s];` reads in some threads what it writes in others. With its value in a variable, a barrier
+//! can stand between the two: that is the order of the flagged kernel in which every read comes before every write. The
+//! index and the condition are evaluated once more, behind the barrier: they are made of what no evaluation changes.
+
+use std::fmt::Write;
+
+use shaderlint_hlsl::{Expr, ExprKind, Scalar, Span, Stmt, StmtKind, Storage, Type};
+use shaderlint_linter::{At, Context, Edit};
+use shaderlint_simt::{Race, is_pure};
+
+use crate::advice::{Place, Proved, lines_of};
+use crate::missing_barrier::{
+    Barrier, Candidate, THIS_BARRIER, Tried, passed_by_all, statements_around, tried,
+};
+use crate::moved::Kept;
+use crate::unit::{Unit, words};
+use crate::wave_form::BARRIER;
+use crate::written::{free, on_one_line};
+
+/// The advice as a fix of the races. `None` where it takes more than barriers, or not all threads are known to reach these.
+pub(crate) fn fix(context: &Context<'_>, races: &[&Race], advice: &Proved) -> Option<Barrier> {
+    let race = races.first()?;
+    let mut edits = Vec::new();
+    let mut kept = Vec::new();
+    let mut are_passed_by_all = true;
+    let mut places = Vec::new();
+    for place in &advice.places {
+        let outermost = under_conditions(context, place)?;
+        let (statement, is_passed) = passed_by_all(context, race, outermost.span)?;
+        let is_elsewhere = place.target.is_some() && statement != outermost.span;
+        if is_elsewhere || place.target.is_none() && !place.conditions.is_empty() {
+            return None;
+        }
+        are_passed_by_all &= is_passed;
+        places.push((place, outermost, statement));
+    }
+    let is_before = |statement: Span| {
+        let mut before = places.iter().filter(|(place, ..)| place.target.is_none());
+        before.any(|(.., other)| *other == statement)
+    };
+    for (place, outermost, statement) in &places {
+        if place.target.is_some() {
+            let parted = parted(context, place, outermost, is_before(*statement))?;
+            kept.extend(parted.kept.map(|(part, at)| Kept {
+                edit: edits.len(),
+                part,
+                at,
+            }));
+            edits.push(parted.edit);
+        } else if !places
+            .iter()
+            .any(|(place, _, other)| place.target.is_some() && other == statement)
+        {
+            edits.push(Edit {
+                at: At::Before(*statement),
+                text: format!("{BARRIER}();"),
+                expanded: None,
+            });
+        }
+    }
+    let statements = |is_parted: bool| {
+        let of_kind = places
+            .iter()
+            .filter(move |(place, ..)| place.target.is_some() == is_parted);
+        of_kind.map(|(.., statement)| *statement).collect::<Vec<Span>>()
+    };
+    let title = title(context, race, &statements(false), &statements(true));
+    // What of a statement stands in its form stood there before.
+    let is_own =
+        |word: &&[u8]| *word == BARRIER.as_bytes() || type_names().any(|name| name.as_bytes() == *word);
+    let own = edits
+        .iter()
+        .flat_map(|edit| words(edit.text.as_bytes()))
+        .filter(is_own);
+    let unit = Unit::of(context.shader);
+    if unit
+        .may_mean_another(context.shader, context.entry, own)
+        .is_some()
+    {
+        return None;
+    }
+    let candidate = Candidate {
+        title,
+        name: if places.len() == 1 {
+            THIS_BARRIER
+        } else {
+            "these barriers"
+        },
+        edits,
+        kept,
+        is_passed_by_all: are_passed_by_all,
+    };
+    let are = if races.len() == 1 {
+        "this race is"
+    } else {
+        "these races are"
+    };
+    match tried(context, races, candidate, are)? {
+        Tried::Ends(barrier) => Some(*barrier),
+        Tried::IsUnproved => None,
+    }
+}
+
+/// Barriers before some statements, and within some.
+fn title(context: &Context<'_>, race: &Race, before: &[Span], within: &[Span]) -> String {
+    let own = lines_of(context, &[race.second.span]).1;
+    let at = |statements: &[Span]| {
+        let (count, lines) = lines_of(context, statements);
+        match count {
+            1 if lines == own => "this statement".to_owned(),
+            1 => format!("the statement on {lines}"),
+            _ => format!("the statements on {lines}"),
+        }
+    };
+    let missing = if before.len() + within.len() == 1 {
+        "the missing barrier"
+    } else {
+        "the missing barriers"
+    };
+    let parts = if within.len() == 1 {
+        "the reads and the write"
+    } else {
+        "the reads and the write of each"
+    };
+    match (before, within) {
+        (_, []) => format!("put {missing} before {}", at(before)),
+        ([], _) => format!("put {missing} between {parts} of {}", at(within)),
+        _ if before == within => format!("put {missing} before {} and between {parts}", at(before)),
+        _ => format!(
+            "put {missing} before {} and between {parts} of {}",
+            at(before),
+            at(within)
+        ),
+    }
+}
+
+/// The scalars that a variable is declared of.
+const SCALARS: [Scalar; 4] = [Scalar::Bool, Scalar::Int, Scalar::Uint, Scalar::Float];
+
+/// The types that a variable is declared of.
+fn type_names() -> impl Iterator<Item = String> {
+    let of = |scalar: Scalar| (1..=4).map(move |components| type_name(scalar, components));
+    SCALARS.into_iter().flat_map(of)
+}
+
+fn type_name(scalar: Scalar, components: u8) -> String {
+    match components {
+        1 => scalar.name().to_owned(),
+        components => format!("{}{components}", scalar.name()),
+    }
+}
+
+/// An assignment with a barrier between its reads and its write.
+struct Parted {
+    edit: Edit,
+    /// What is read, and what is written, and where they are in the edit's text as the compiler sees it.
+    kept: [(Span, u32); 2],
+}
+
+/// The assignment in two statements with a barrier between; `None` where the text does not show its parts, or its place may be
+/// another one behind the barrier.
+///
+/// A barrier before it too `is_before` the two.
+fn parted(context: &Context<'_>, place: &Place, outermost: &Stmt, is_before: bool) -> Option<Parted> {
+    let shader = context.shader;
+    let (conditions, assignment) = conditions(context, place, outermost)?;
+    let statement = assignment.span;
+    let StmtKind::Expr(Expr {
+        kind: ExprKind::Assign { target, value, .. },
+        ..
+    }) = &assignment.kind
+    else {
+        return None;
+    };
+    let ty = match &target.ty {
+        Type::Scalar(scalar) if SCALARS.contains(scalar) => type_name(*scalar, 1),
+        Type::Vector(scalar, components) if SCALARS.contains(scalar) => type_name(*scalar, *components),
+        _ => return None,
+    };
+    if !is_pure(shader, value) || !is_same_behind(context, target) {
+        return None;
+    }
+    let expanded = String::from_utf8_lossy(statement.slice(&shader.text)).into_owned();
+    let target_text = String::from_utf8_lossy(target.span.slice(&shader.text)).into_owned();
+    let written = on_one_line(shader, statement)?;
+    let written_place = on_one_line(shader, target.span)?;
+    let is_named = |name: &str| {
+        let texts = [&expanded, &written].into_iter();
+        texts
+            .flat_map(|text| words(text.as_bytes()))
+            .any(|word| word == name.as_bytes())
+    };
+    let unit = Unit::of(shader);
+    let name = free("value", |name| {
+        is_named(name) || unit.is_macro(name.as_bytes()) || unit.may_be_pasted(name.as_bytes())
+    });
+    let form = Form {
+        ty,
+        name,
+        is_operand: is_operand(value),
+        is_before,
+    };
+    let in_file = conditions.iter().map(|condition| on_one_line(shader, *condition));
+    let (text, _) = form.of(
+        &in_file.collect::<Option<Vec<String>>>()?,
+        &written,
+        &written_place,
+    )?;
+    let conditions = conditions.iter().map(|condition| {
+        let text = String::from_utf8_lossy(condition.slice(&shader.text));
+        text.trim_end().to_owned()
+    });
+    let (expanded, kept) = form.of(&conditions.collect::<Vec<String>>(), &expanded, &target_text)?;
+    let part = |kept: KeptText| {
+        let start = statement.start + kept.start;
+        let end = start + kept.length;
+        (Span { start, end }, kept.at)
+    };
+    let edit = Edit {
+        at: At::Over(outermost.span),
+        text,
+        expanded: Some(expanded),
+    };
+    Some(Parted {
+        edit,
+        kept: kept.map(part),
+    })
+}
+
+/// The statement of the place, or the outermost condition around it that has to be ended.
+fn under_conditions<'c>(context: &Context<'c>, place: &Place) -> Option<&'c Stmt> {
+    let around = statements_around(context.shader, place.statement)?;
+    let is_ended = |statement: &&&Stmt| match &statement.kind {
+        StmtKind::If { condition, .. } => place.conditions.contains(&condition.span),
+        _ => false,
+    };
+    around.iter().find(is_ended).or(around.last()).copied()
+}
+
+/// The conditions that an assignment stands under alone, each from its `if` to what it guards, and the assignment.
+fn conditions<'c>(
+    context: &Context<'c>,
+    place: &Place,
+    outermost: &'c Stmt,
+) -> Option<(Vec<Span>, &'c Stmt)> {
+    let mut inner = outermost;
+    let mut conditions = Vec::new();
+    while inner.span != place.statement {
+        inner = match &inner.kind {
+            StmtKind::If {
+                condition,
+                then,
+                otherwise: None,
+            } if is_kept(context, condition) => {
+                conditions.push(Span {
+                    start: inner.span.start,
+                    end: then.span.start,
+                });
+                then
+            }
+            StmtKind::Block(body) => match &**body {
+                [only] => only,
+                _ => return None,
+            },
+            _ => return None,
+        };
+    }
+    Some((conditions, inner))
+}
+
+/// How an assignment is parted.
+struct Form {
+    /// The type and name of the variable.
+    ty: String,
+    name: String,
+    /// What is assigned needs no parentheses behind an operator.
+    is_operand: bool,
+    /// A barrier comes before them.
+    is_before: bool,
+}
+
+/// A part of a text, and where it begins in another one.
+struct KeptText {
+    start: u32,
+    length: u32,
+    at: u32,
+}
+
+impl Form {
+    /// `place = …;` or `place op= …;` in two statements, and what of it is where: what is read, and what is written.
+    fn of(&self, conditions: &[String], statement: &str, place: &str) -> Option<(String, [KeptText; 2])> {
+        let (operator, behind) = statement.strip_prefix(place)?.split_once('=')?;
+        let operator = operator.trim();
+        if !["", "+", "-", "*", "/", "%", "&", "|", "^", "<<", ">>"].contains(&operator) {
+            return None;
+        }
+        let value = behind.trim_end().strip_suffix(';')?.trim();
+        let start = statement.len() - behind.trim_start().len();
+        let (before, after) = match (operator, self.is_operand) {
+            ("", _) => (String::new(), ""),
+            (_, true) => (format!("{place} {operator} "), ""),
+            (_, false) => (format!("{place} {operator} ("), ")"),
+        };
+        let Form { ty, name, .. } = self;
+        let mut guards = String::new();
+        let mut indentation = "    ".to_owned();
+        for condition in conditions {
+            let _ = writeln!(guards, "{indentation}{condition}");
+            indentation += "    ";
+        }
+        let declared = if conditions.is_empty() {
+            format!("{indentation}{ty} {name}")
+        } else {
+            format!("    {ty} {name} = 0;\n{guards}{indentation}{name}")
+        };
+        let barrier = if self.is_before {
+            format!("{BARRIER}();\n")
+        } else {
+            String::new()
+        };
+        let head = format!("{barrier}{{\n{declared} = {before}");
+        let middle = format!("{after};\n    {BARRIER}();\n{guards}{indentation}");
+        let text = format!("{head}{value}{middle}{place} = {name};\n}}");
+        let kept = |start: usize, part: &str, at: usize| {
+            Some(KeptText {
+                start: u32::try_from(start).ok()?,
+                length: u32::try_from(part.len()).ok()?,
+                at: u32::try_from(at).ok()?,
+            })
+        };
+        let read = kept(start, value, head.len())?;
+        let written = kept(0, place, head.len() + value.len() + middle.len())?;
+        Some((text, [read, written]))
+    }
+}
+
+/// Whether an expression binds at least as tightly as any operator's operand.
+fn is_operand(value: &Expr) -> bool {
+    match &value.kind {
+        ExprKind::Cast(inner) => is_operand(inner),
+        ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Ternary(..)
+        | ExprKind::Assign { .. }
+        | ExprKind::Step { .. }
+        | ExprKind::Comma(..)
+        | ExprKind::Opaque(_) => false,
+        ExprKind::Literal(_)
+        | ExprKind::Local(_)
+        | ExprKind::Global(_)
+        | ExprKind::Index(..)
+        | ExprKind::Field(..)
+        | ExprKind::Swizzle(..)
+        | ExprKind::Construct(_)
+        | ExprKind::Call(..)
+        | ExprKind::Intrinsic(..)
+        | ExprKind::Method { .. } => true,
+    }
+}
+
+/// Whether a place is the same behind a barrier, as every index in it is.
+fn is_same_behind(context: &Context<'_>, place: &Expr) -> bool {
+    match &place.kind {
+        ExprKind::Global(_) => true,
+        ExprKind::Index(inner, index) => is_same_behind(context, inner) && is_kept(context, index),
+        ExprKind::Field(inner, _) | ExprKind::Swizzle(inner, _) => is_same_behind(context, inner),
+        _ => false,
+    }
+}
+
+/// Whether an index or a condition is what it was behind a barrier: it reads no memory that threads share, and changes nothing.
+fn is_kept(context: &Context<'_>, value: &Expr) -> bool {
+    let is_shared = |global| {
+        context.global(global).is_none_or(|global| {
+            matches!(
+                global.storage,
+                Storage::Groupshared | Storage::Resource | Storage::Unknown
+            )
+        })
+    };
+    let mut parts = value.descendants();
+    parts.all(|part| match &part.kind {
+        ExprKind::Global(global) => !is_shared(*global),
+        ExprKind::Literal(_)
+        | ExprKind::Local(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::Ternary(..)
+        | ExprKind::Index(..)
+        | ExprKind::Field(..)
+        | ExprKind::Swizzle(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Construct(_) => true,
+        ExprKind::Assign { .. }
+        | ExprKind::Step { .. }
+        | ExprKind::Call(..)
+        | ExprKind::Intrinsic(..)
+        | ExprKind::Method { .. }
+        | ExprKind::Comma(..)
+        | ExprKind::Opaque(_) => false,
+    })
+}
