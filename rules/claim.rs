@@ -127,12 +127,9 @@ pub(crate) fn verb(claim: &Claim) -> &'static str {
 
 /// Whether all threads put in the same, so that counting them is enough: as a fix says it, where there is one.
 pub(crate) fn is_counted(claim: &Claim) -> bool {
-    let is_one = claim.amount == Amount::Known(1);
+    let is_of_figures = claim.quantity == Quantity::Figures;
     claim.operation.is_of_hidden_counter()
-        || claim
-            .parts
-            .as_ref()
-            .map_or(is_one, |parts| parts.quantity == Quantity::Figures)
+        || is_of_figures && (claim.parts.is_ok() || claim.amount == Amount::Known(1))
 }
 
 fn proof(context: &Context<'_>, claim: &Claim) -> String {

@@ -103,22 +103,33 @@ pub(crate) fn on_one_line(shader: &Shader, span: Span) -> Option<String> {
     is_plain.then(|| text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
-/// Whether a variable may be known at this place of its function, or be declared beside it later on: no brace closed
-/// what it was declared in.
+/// Whether a variable may be known at this place of its function, or be declared later on in a block around it: no brace
+/// closed what it was declared in, and none was opened for it.
 pub(crate) fn is_seen_from(shader: &Shader, local: &Local, place: Span) -> bool {
-    let between = Span {
-        start: local.span.end,
-        end: place.start.max(local.span.end),
+    let depths = |start: u32, end: u32| {
+        let text = Span {
+            start,
+            end: end.max(start),
+        }
+        .slice(&shader.text);
+        let (mut depth, mut least) = (0i32, 0i32);
+        for byte in text {
+            depth += match byte {
+                b'{' => 1,
+                b'}' => -1,
+                _ => 0,
+            };
+            least = least.min(depth);
+        }
+        (depth, least)
     };
-    let mut depth = 0i32;
-    between.slice(&shader.text).iter().all(|byte| {
-        depth += match byte {
-            b'{' => 1,
-            b'}' => -1,
-            _ => 0,
-        };
-        depth >= 0
-    })
+    if local.span.start >= place.end {
+        let (depth, least) = depths(place.end, local.span.start);
+        depth == least
+    } else {
+        let (_, least) = depths(local.span.end, place.start);
+        least == 0
+    }
 }
 
 /// `wanted` as the name of a variable, numbered where that is one that stands where the form will, or a macro.

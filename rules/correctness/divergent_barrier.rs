@@ -2,7 +2,7 @@
 
 use shaderlint_hlsl::{Span, StmtKind};
 use shaderlint_linter::{Category, Context, Finding, Label, Level, Rule, Verdict};
-use shaderlint_simt::{Around, Divergence, Point};
+use shaderlint_simt::{Around, Divergence, Point, uses_shared_memory};
 
 use crate::missing_barrier::statements_around;
 use crate::unit::words;
@@ -55,8 +55,10 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
             format!("thread {away} parts from thread {here} here")
         },
     });
-    let is_dispatch = words(divergence.span.slice(&context.shader.text)).next() == Some(b"DispatchMesh");
-    let [waits, why, advice] = if is_dispatch {
+    let called = words(divergence.span.slice(&context.shader.text)).next();
+    let is_of_shared = called == Some(b"GroupMemoryBarrierWithGroupSync");
+    let orders_nothing = is_of_shared && !uses_shared_memory(context.shader, context.entry);
+    let [waits, why, advice] = if called == Some(b"DispatchMesh") {
         [
             "calls it",
             "DispatchMesh is undefined behaviour unless every thread of the group calls it: it waits for them all",
@@ -65,8 +67,12 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
     } else {
         [
             "waits",
-            "such a barrier is undefined behaviour: FXC rejects it, DXC no longer does",
-            "let every thread reach the barrier, and put the condition around the work before and after it",
+            "such a barrier is undefined behaviour: FXC rejects it unless it finds it needless, DXC compiles it",
+            if orders_nothing {
+                "as it is built here, the kernel uses no groupshared memory, which is all that this barrier orders: it can go"
+            } else {
+                "let every thread reach the barrier, and put the condition around the work before and after it"
+            },
         ]
     };
     let mut notes = vec![
@@ -74,7 +80,7 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
         why.to_owned(),
         advice.to_owned(),
     ];
-    if !divergence.given.is_empty() {
+    if !divergence.given.is_empty() && !orders_nothing {
         notes.push("if the host never sets such values, the condition can go instead".to_owned());
     }
     Finding {

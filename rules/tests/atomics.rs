@@ -37,6 +37,51 @@ fn check(declarations: &str, body: &str, expected: &str) {
     assert_eq!(fixed(declarations, body), expected, "{body}");
 }
 
+/// A counter that its own old values are stored into counts nothing, and hands out nothing.
+#[test]
+fn an_atomic_that_is_undone_is_no_claim() {
+    let found = |body: &str| {
+        lint(kernel("struct S { uint n; uint m; }; RWStructuredBuffer<S> D;", body).as_bytes()).len()
+    };
+    assert_eq!(
+        found("uint old; InterlockedAdd(C[0], Src[gi], old); Out[old] = gi;"),
+        1
+    );
+    for own in [
+        "InterlockedAdd(C[0], Src[gi], C[0]);",
+        "InterlockedAdd(C[0], 1, C[1]);",
+        "InterlockedAdd(g_Sum, 1, g_Sum);",
+        "InterlockedAdd(D[0].n, 1, D[0].n);",
+    ] {
+        assert_eq!(found(own), 0, "{own}");
+    }
+}
+
+/// What is another member, or another element, is another cell.
+#[test]
+fn other_members_are_not_in_the_way() {
+    let why = |body: &str| {
+        let text = kernel("struct S { uint n; uint m; }; RWStructuredBuffer<S> D;", body);
+        let findings = lint(text.as_bytes());
+        let line = |at: u32| text[..at as usize].matches('\n').count();
+        let claim = findings
+            .iter()
+            .find(|finding| finding.rule == "single-cell-atomic");
+        let no_fix = claim.expect("a claim").no_fix.as_ref();
+        no_fix.map(|why| (why.reason, why.place.map(|place| line(place.start))))
+    };
+    let atomic = "InterlockedAdd(D[0].n, 1);";
+    assert_eq!(why(&format!("D[0].m = 3;\n{atomic}")), None);
+    assert_eq!(why(&format!("D[1].n = 3;\n{atomic}")), None);
+    assert_eq!(why(&format!("D[gi].m = 3;\n{atomic}")), None);
+    let of = |place: &str| why(&format!("D[0].m = 3;\n{place} = 3;\n{atomic}")).map(|(reason, _)| reason);
+    for place in ["D[0].n", "D[gi].n"] {
+        assert_eq!(of(place), Some("other-use"), "{place}");
+    }
+    // The index may be the cell.
+    assert_eq!(of("D[D[0].n].m"), Some("other-use"));
+}
+
 /// Whether the fix holds whatever the macros may be. None is made unasked: they were not seen to be faster.
 #[track_caller]
 fn safety(declarations: &str, body: &str) -> Vec<Option<Safety>> {

@@ -472,6 +472,22 @@ fn words_are_those_of_what_is_counted() {
         let said = amount(put);
         assert!(said.contains(&format!("{with} combines")), "{said}");
     }
+    // What threads that race leave is not what they are told by one.
+    let of_float = |amount: &str| {
+        said(&lint(
+            format!(
+                "RWStructuredBuffer<uint> Out; StructuredBuffer<uint> Src; groupshared float k;\n[numthreads(64, 1, 1)]\n\
+                 void main(uint gi : SV_GroupIndex)\n{{\nk = 0;\n{BARRIER}\nif (Src[gi] > 3)\nInterlockedAdd(Out[0], {amount});\n}}\n"
+            )
+            .as_bytes(),
+        ))
+    };
+    assert!(
+        of_float("++k").contains("WaveActiveSum combines"),
+        "{}",
+        of_float("++k")
+    );
+    assert!(of_float("1").contains("WaveActiveCountBits combines"));
     let of_vectors = "StructuredBuffer<float4> Src; RWStructuredBuffer<float4> Out; groupshared float4 g[64];\n\
                       [numthreads(64, 1, 1)]\nvoid main(uint gi : SV_GroupIndex)\n{\n    g[gi] = Src[gi];\n    \
                       GroupMemoryBarrierWithGroupSync();\n    for (uint i = 32; i > 0; i /= 2)\n    {\n        if (gi < i)\n            \
@@ -492,6 +508,13 @@ fn words_are_those_of_what_is_counted() {
         outside.contains("is outside the array, which has 1 element\n"),
         "{outside}"
     );
+    // What is not understood may write to what it is given, or not.
+    let unknown = said_of(
+        "RWStructuredBuffer<uint> Out; groupshared uint g[8]; uint WavePrefixSum(uint a) { return a; }\n[numthreads(64, 1, 1)]\n\
+         void main(uint gi : SV_GroupIndex)\n{\n    if (gi < 8) g[gi] = gi;\n    GroupMemoryBarrierWithGroupSync();\n    \
+         Out[gi] = WavePrefixSum(g[gi]);\n}\n",
+    );
+    assert_eq!(unknown, "");
 }
 
 #[test]

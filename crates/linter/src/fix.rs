@@ -145,12 +145,16 @@ pub fn settle<T>(
         let fixes = diagnostics(&last).iter().filter_map(|diagnostic| {
             let fix = diagnostic.fix.as_ref();
             let fix = fix.filter(|fix| unsafe_too || fix.safety == Safety::Safe)?;
-            Some((diagnostic.verdict == Verdict::Unused, fix))
+            Some((diagnostic.verdict, fix))
         });
-        let (of_comments, of_code): (Vec<_>, Vec<_>) = fixes.partition(|(is_unused, _)| *is_unused);
-        let one = of_code
+        let (of_comments, of_code): (Vec<_>, Vec<_>) =
+            fixes.partition(|(verdict, _)| *verdict == Verdict::Unused);
+        let (of_atomics, of_others): (Vec<_>, Vec<_>) = of_code
             .into_iter()
-            .find(|(_, fix)| apply(&text, [*fix]).count > 0);
+            .partition(|(verdict, _)| *verdict == Verdict::Refines);
+        // What decides by an atomic's old value is harder to follow behind its fix: the last one comes first.
+        let mut of_code = of_others.into_iter().chain(of_atomics.into_iter().rev());
+        let one = of_code.find(|(_, fix)| apply(&text, [*fix]).count > 0);
         let applied = apply(&text, one.into_iter().chain(of_comments).map(|(_, fix)| fix));
         if applied.count == 0 || applied.text == text {
             break;

@@ -283,12 +283,16 @@ impl ShaderModel {
 
     /// The model that has what the shader uses, if that is one with wave intrinsics.
     fn used_in(shader: &Shader) -> Option<ShaderModel> {
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         // What a file declares by such a name stands in for the intrinsic where there is none.
         let is_declared = |word: &[u8]| {
-            let mut functions = shader.functions.iter();
-            functions.any(|function| function.name.as_bytes() == word)
+            let items = shader.declaring(word).unwrap_or_default();
+            items.iter().any(|item| {
+                let head = item.slice(&shader.text).split(|byte| b"{;".contains(byte)).next();
+                let mut words = head.unwrap_or_default().split(|byte| !is_part(byte));
+                words.any(|other| other == word)
+            })
         };
-        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
         let words = shader.text.split(|byte| !is_part(byte));
         let mut used: Vec<&[u8]> = words.filter(|word| word.starts_with(b"Wave")).collect();
         used.sort_unstable();

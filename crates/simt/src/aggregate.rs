@@ -157,7 +157,7 @@ pub(crate) fn parts(shader: &Shader, entry: FunctionId, claim: &Claim) -> Result
         object: call.object.map(|object| object.span),
         place: in_parentheses(&shader.text, call.place.span),
         amount: in_parentheses(&shader.text, given.span),
-        quantity: quantity(given),
+        quantity: claim.quantity,
         old: old.map(|old| in_parentheses(&shader.text, old.span)),
         unused,
         index: index.map(|index| index.span),
@@ -201,9 +201,12 @@ fn is_word(ty: &Type) -> bool {
     matches!(ty, Type::Scalar(Scalar::Int | Scalar::Uint))
 }
 
-fn quantity(expr: &Expr) -> Quantity {
+/// How an amount is written.
+pub(crate) fn quantity(expr: &Expr) -> Quantity {
     match &expr.kind {
         ExprKind::Literal(_) => Quantity::Figures,
+        // A conversion that nobody wrote.
+        ExprKind::Cast(inner) if inner.span == expr.span => quantity(inner),
         ExprKind::Unary(UnaryOp::Negate, operand) if quantity(operand) == Quantity::Figures => {
             Quantity::Figures
         }
@@ -532,16 +535,17 @@ fn told(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call<'_>) -> Op
         .iter()
         .filter_map(|id| shader.functions.get(id.0 as usize)?.body.as_deref());
     let mut left: Vec<&Expr> = bodies.flat_map(roots_of).collect();
-    let own = cell_of(root, call.place);
+    let own = part_of(root, call.place);
     let is_another_cell = |place: &Expr| {
-        own.zip(cell_of(root, place))
-            .is_some_and(|(own, other)| own != other)
+        own.zip(part_of(root, place))
+            .is_some_and(|(own, other)| own.is_apart_from(other))
     };
     while let Some(expr) = left.pop() {
         if matches!(expr.kind, ExprKind::Intrinsic(intrinsic, _) if intrinsic.is_memory_barrier()) {
             return Some(NotCombined::MemoryBarrier(expr.span));
         }
         if is_another_cell(expr) {
+            left.extend(indices(expr));
             continue;
         }
         if matches!(expr.kind, ExprKind::Global(other) if other == root) && !is_shared {
@@ -554,6 +558,7 @@ fn told(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call<'_>) -> Op
         };
         if is_another_cell(other.place) {
             left.extend(other.operands);
+            left.extend(indices(other.place));
             continue;
         }
         let is_itself = std::ptr::eq(expr, atomic);
@@ -570,15 +575,37 @@ fn told(shader: &Shader, entry: FunctionId, atomic: &Expr, call: Call<'_>) -> Op
     None
 }
 
-/// The number of the element of `root` that a place is, if that is written in figures.
-fn cell_of(root: GlobalId, place: &Expr) -> Option<u32> {
-    let ExprKind::Index(base, index) = &place.kind else {
+/// An element of a resource or an array, or a member of one.
+#[derive(Clone, Copy)]
+struct ElementPart {
+    /// Its number, if that is written in figures.
+    number: Option<u32>,
+    member: Option<u32>,
+}
+
+impl ElementPart {
+    /// Whether the two share no memory.
+    fn is_apart_from(self, other: ElementPart) -> bool {
+        let differ =
+            |own: Option<u32>, other: Option<u32>| own.zip(other).is_some_and(|(own, other)| own != other);
+        differ(self.number, other.number) || differ(self.member, other.member)
+    }
+}
+
+/// Which part of `root` a place is.
+fn part_of(root: GlobalId, place: &Expr) -> Option<ElementPart> {
+    let (element, member) = match &place.kind {
+        ExprKind::Field(element, member) => (&**element, Some(*member)),
+        _ => (place, None),
+    };
+    let ExprKind::Index(base, index) = &element.kind else {
         return None;
     };
-    match (&base.kind, &index.uncast().kind) {
-        (ExprKind::Global(global), ExprKind::Literal(number)) if *global == root => Some(*number),
+    let number = match index.uncast().kind {
+        ExprKind::Literal(number) => Some(number),
         _ => None,
-    }
+    };
+    matches!(base.kind, ExprKind::Global(global) if global == root).then_some(ElementPart { number, member })
 }
 
 /// The indices on the way from a cell to its root.

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use shaderlint_hlsl::{Expr, GlobalId, Intrinsic, Scalar, Span, Type};
+use shaderlint_hlsl::{Expr, ExprKind, GlobalId, Intrinsic, Scalar, Span, Type};
 
+use crate::aggregate;
 use crate::claim::Met;
+use crate::finding::Quantity;
 use crate::machine::{Machine, Run};
 use crate::memory::Action;
 use crate::place::Root;
@@ -85,6 +87,8 @@ impl<'a> Machine<'a> {
             name,
             address: std::slice::from_ref(&base),
             amount: &amount,
+            quantity: quantity(inputs),
+            undoes: out.is_some_and(|out| is_in(out, array)),
             supposed: &supposed,
             cells: Some(self.elements(array, &target.ty)),
             array: Some(array),
@@ -248,6 +252,8 @@ impl<'a> Machine<'a> {
             name,
             address: index,
             amount: &amount,
+            quantity: quantity(inputs),
+            undoes: out.is_some_and(|out| is_in(out, resource)),
             supposed,
             cells: None,
             array: None,
@@ -286,6 +292,8 @@ impl<'a> Machine<'a> {
             name,
             address: cell.index,
             amount: &[],
+            quantity: Quantity::Figures,
+            undoes: false,
             supposed: cell.supposed,
             cells: None,
             array: None,
@@ -349,6 +357,22 @@ pub(crate) fn combining(name: &str, cell: Scalar) -> Option<Operator> {
 }
 
 /// The operands of an atomic after its place: what goes in, and where the old value goes.
+/// How the amount is written among what an atomic takes.
+fn quantity(inputs: &[Expr]) -> Quantity {
+    inputs.first().map_or(Quantity::Figures, aggregate::quantity)
+}
+
+/// Whether a place is a part of a variable.
+fn is_in(place: &Expr, variable: GlobalId) -> bool {
+    match &place.kind {
+        ExprKind::Global(global) => *global == variable,
+        ExprKind::Index(inner, _) | ExprKind::Field(inner, _) | ExprKind::Swizzle(inner, _) => {
+            is_in(inner, variable)
+        }
+        _ => false,
+    }
+}
+
 fn split_operands<'a>(name: &str, operands: &'a [Expr]) -> (&'a [Expr], Option<&'a Expr>) {
     let inputs = if name.starts_with("InterlockedCompare") {
         2

@@ -21,7 +21,7 @@ use shaderlint_hlsl::{FunctionId, GlobalId, Shader, Span, Type};
 
 use crate::aggregate;
 use crate::bins;
-use crate::finding::{Amount, Cells, Claim, Found, Meanwhile, NotCombined, Stop};
+use crate::finding::{Amount, Cells, Claim, Found, Meanwhile, NotCombined, Quantity, Stop};
 use crate::machine::{BUDGET, Machine, TOO_MANY_STEPS};
 use crate::order::Order;
 use crate::parts;
@@ -92,6 +92,9 @@ pub(crate) struct Met<'m> {
     /// What tells the cell from others of its resource or array.
     pub address: &'m [Column],
     pub amount: &'m [Column],
+    pub quantity: Quantity,
+    /// What it finds is stored over what it leaves, or beside it.
+    pub undoes: bool,
     /// What is taken for one thing in all threads, in its address.
     pub supposed: &'m BTreeSet<String>,
     /// Elements of the groupshared array; `None` on the device.
@@ -280,7 +283,12 @@ impl Machine<'_> {
         let Some(operation) = operation else {
             return source;
         };
-        if let Some(claims) = self.claims.as_mut().filter(|claims| claims.in_macro) {
+        // A counter that its own old values are stored into counts nothing.
+        if let Some(claims) = self
+            .claims
+            .as_mut()
+            .filter(|claims| claims.in_macro || met.undoes)
+        {
             claims.sites.entry(key).or_default().is_spread = true;
             return source;
         }
@@ -337,6 +345,7 @@ impl Machine<'_> {
             operation,
             cells,
             amount,
+            quantity: met.quantity,
             found: Found::Otherwise,
             is_shared: met.cells.is_some(),
             lanes: 0,

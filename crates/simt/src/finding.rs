@@ -581,7 +581,9 @@ pub struct Iteration {
 pub struct Claim {
     pub operation: Atomic,
     pub cells: Cells,
+    /// In a run in which no two threads race.
     pub amount: Amount,
+    pub quantity: Quantity,
     pub found: Found,
     /// The cells are groupshared; else they are on the device.
     pub is_shared: bool,

@@ -81,5 +81,5 @@ pub use terms::halves::Half;
 pub use terms::operator::Operator;
 pub use terms::sample::{BUFFER_END, Given};
 pub use text::calls::Atomic;
-pub use text::effects::{calls_unknown, is_pure};
+pub use text::effects::{calls_unknown, is_pure, uses_shared_memory};
 pub use wave::{LaneMap, WAVE_SIZES};

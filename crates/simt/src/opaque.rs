@@ -197,7 +197,7 @@ impl<'a> Machine<'a> {
             let count = self.parts(&expr.ty).clamp(1, MAX_COUNT);
             for (place, operand, _) in places {
                 let changed = self.not_known(place.components.len());
-                self.store(&place, &changed, operand.span)?;
+                self.doubtfully(true, |m| m.store(&place, &changed, operand.span))?;
             }
             for part in parts {
                 let changed = self.not_known(1);
@@ -228,9 +228,10 @@ impl<'a> Machine<'a> {
         for (number, (place, operand, tells)) in places.into_iter().enumerate() {
             if tells || may_tell {
                 let changed = self.not_known(place.components.len());
-                self.store(&place, &changed, operand.span)?;
+                self.doubtfully(true, |m| m.store(&place, &changed, operand.span))?;
             } else {
-                self.write_opaquely(text, number, &all, (&place, operand.span), is_guess)?;
+                let place = (&place, operand.span);
+                self.doubtfully(true, |m| m.write_opaquely(text, number, &all, place, is_guess))?;
             }
         }
         if !known_read {

@@ -73,7 +73,7 @@ impl Doubt {
         match self {
             Doubt::Order => "the order of float operations shows in more than the value of a float",
             Doubt::Flush => {
-                "a sum with 0 or a product with 1 flushes a denormal float, which shows in more than the value of a float"
+                "whether 0 is added to a float, or 1 multiplies it, in both is not followed; that flushes denormals, which shows in more than the value of a float"
             }
             Doubt::Pick => {
                 "which of two floats that compare equal `min` or `max` gives shows in more than the value of a float"

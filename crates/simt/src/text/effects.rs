@@ -513,6 +513,13 @@ impl EffectsCache {
     }
 }
 
+/// Whether a function may use groupshared memory, itself or by what it calls.
+#[must_use]
+pub fn uses_shared_memory(shader: &Shader, function: FunctionId) -> bool {
+    let effects = EffectsCache::default().of_function(shader, function);
+    effects.touches_shared() || effects.calls_unknown || effects.opaque
+}
+
 /// Whether evaluating an expression changes nothing, and calls only what is there.
 #[must_use]
 pub fn is_pure(shader: &Shader, expr: &Expr) -> bool {

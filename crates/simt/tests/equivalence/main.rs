@@ -374,7 +374,7 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
         ],
     );
     check(
-        "not proved: a sum with 0 or a product with 1 flushes a denormal float, which shows in more than the value of a float",
+        "not proved: whether 0 is added to a float, or 1 multiplies it, in both is not followed; that flushes denormals, which shows in more than the value of a float",
         &[
             ["Y[id.x] = asuint(F[id.x] * 1.0f);", "Y[id.x] = asuint(F[id.x]);"],
             ["Y[id.x] = asuint(F[id.x] + 0.0f);", "Y[id.x] = asuint(F[id.x]);"],
