@@ -80,6 +80,11 @@ pub(crate) struct Proved {
 }
 
 impl Proved {
+    /// It takes conditions to end before a barrier.
+    pub fn ends_conditions(&self) -> bool {
+        self.places.iter().any(|place| !place.conditions.is_empty())
+    }
+
     /// A barrier before a statement, and nothing else.
     pub fn is_one_barrier(&self) -> bool {
         matches!(&*self.places, [only] if only.target.is_none() && only.conditions.is_empty())

@@ -25,15 +25,13 @@ use shaderlint_simt::{Analysis, Around, Instance, LaneMap, Race, analyze, compar
 
 use crate::moved::{Kept, Moved};
 use crate::unit::Unit;
-use crate::wave_form::{AS_CONFIGURED, BARRIER, MAX_TEXT};
+use crate::wave_form::{AS_CONFIGURED, AS_TRIED, BARRIER, MAX_TEXT};
 use crate::{configuration, races, witness};
 
 /// Steps that the runs of one fix's places may take together, counted by those of the kernel's first run.
 const MAX_STEPS: u64 = 2_000_000;
 /// Places that are tried.
 const MAX_PLACES: usize = 6;
-/// Races of a kernel for which places are looked for.
-const MAX_RACES: usize = 8;
 
 /// Why there is no fix.
 #[derive(Clone, PartialEq, Eq)]
@@ -48,7 +46,10 @@ pub(crate) enum NoBarrier {
     },
     /// They were found in the run of the first group, which shows nothing of a barrier in others.
     FirstGroup,
-    TooMany,
+    /// The same, where threads may have left by this statement.
+    Left(Span),
+    /// Barriers end them, and conditions around these.
+    NeedsMore,
     TooLong,
     Because(NoFix),
 }
@@ -65,9 +66,12 @@ impl NoBarrier {
     fn in_vain(context: &Context<'_>, lines: &[Vec<&Race>], is_unproved: bool) -> NoBarrier {
         let is_of_first_group = |race: &&Race| race.given.iter().any(Instance::is_of_group);
         if !is_unproved {
-            NoBarrier::NoPlace {
+            let no_place = NoBarrier::NoPlace {
                 of_several: lines.len() > 1,
-            }
+            };
+            let race = lines.first().and_then(|races| races.first());
+            let left = race.and_then(|race| left_before(context, race));
+            left.map_or(no_place, NoBarrier::Left)
         } else if lines.iter().flatten().all(is_of_first_group) {
             NoBarrier::FirstGroup
         } else {
@@ -79,12 +83,19 @@ impl NoBarrier {
     pub fn is_in_vain(&self) -> bool {
         matches!(
             self,
-            NoBarrier::NoPlace { .. } | NoBarrier::Unsure { .. } | NoBarrier::FirstGroup
+            NoBarrier::NoPlace { .. } | NoBarrier::Left(_) | NoBarrier::Unsure { .. } | NoBarrier::FirstGroup
         )
     }
 
-    pub fn no_fix(self) -> NoFix {
+    pub fn no_fix(self, context: &Context<'_>) -> NoFix {
         match self {
+            NoBarrier::Left(place) => {
+                let at = witness::on_lines(context, &[place], place);
+                let text = format!(
+                    "threads may leave by what is {at}, and no barrier behind it is proved to end the race"
+                );
+                NoFix::new("leaves", text).at(place)
+            }
             NoBarrier::Unsure {
                 lacks_includes: false,
             } => {
@@ -108,10 +119,10 @@ impl NoBarrier {
                             these races";
                 NoFix::new("no-single-barrier", text)
             }
-            NoBarrier::TooMany => NoFix::new(
-                "many-races",
-                "more than 8 pairs of accesses race in this kernel, so no barrier was tried out",
-            ),
+            NoBarrier::NeedsMore => {
+                let text = "barriers alone do not end it: conditions around them have to be closed as well";
+                NoFix::new("conditions", text)
+            }
             NoBarrier::TooLong => {
                 NoFix::new("too-long", "proving that a barrier ends it would take too long")
             }
@@ -145,9 +156,6 @@ pub(crate) fn fix(context: &Context<'_>, lines: &[Vec<&Race>]) -> Result<Barrier
         );
         let text = format!("the kernel is not followed from what is {at} on");
         return Err(NoBarrier::Because(NoFix::new("unfollowed", text).at(stop.span)));
-    }
-    if context.analysis.races.len() > MAX_RACES {
-        return Err(NoBarrier::TooMany);
     }
     let places_of = |races: &Vec<&Race>| {
         let all = fences(context, races).len() + places(context, races, THE_ONE).len();
@@ -290,7 +298,8 @@ pub(crate) fn tried(
             )
         })
     });
-    let as_configured = (!holds_in_all).then(|| AS_CONFIGURED.to_owned());
+    let as_configured = if ends_all { AS_CONFIGURED } else { AS_TRIED };
+    let as_configured = (!holds_in_all).then(|| as_configured.to_owned());
     let fix = Fix {
         title,
         // Not the same results, but those of one order where any was possible.
@@ -438,6 +447,19 @@ fn is_waited_behind(function: &Function, place: Span) -> bool {
     leaves_function(function).all(is_behind)
         || statements(function.body.as_deref().unwrap_or_default())
             .any(|other| is_barrier(other) && is_behind(other))
+}
+
+/// The first statement by which threads may leave before the later access: its function, or one that leads to it.
+fn left_before(context: &Context<'_>, race: &Race) -> Option<Span> {
+    let calls = race.second.around.iter().filter_map(|around| match around {
+        Around::Call(call) => Some(*call),
+        Around::Pass { .. } => None,
+    });
+    calls.chain([race.second.span]).find_map(|place| {
+        let function = holder(context.shader, place)?;
+        let leaving = leaves_function(function).next()?;
+        (leaving.span.end <= place.start).then_some(leaving.span)
+    })
 }
 
 /// Before the first of the kernel's outermost statements in which threads may leave, if it stands between the accesses.

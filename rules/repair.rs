@@ -38,6 +38,7 @@ pub(crate) fn of(context: &Context<'_>, lines: &[Vec<&Race>], steps: &mut u64) -
     }
     let barrier = barrier.map_err(|reason| match reason {
         NoBarrier::NoPlace { .. } if found.is_one_barrier() => NoBarrier::unsure(context),
+        NoBarrier::NoPlace { .. } | NoBarrier::TooLong if found.ends_conditions() => NoBarrier::NeedsMore,
         reason => reason,
     });
     let Proved { text, .. } = found;

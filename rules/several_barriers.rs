@@ -186,13 +186,20 @@ fn parted(context: &Context<'_>, place: &Place, outermost: &Stmt, is_before: boo
     let target_text = String::from_utf8_lossy(target.span.slice(&shader.text)).into_owned();
     let written = on_one_line(shader, statement)?;
     let written_place = on_one_line(shader, target.span)?;
-    let is_named = |name: &str| {
-        let texts = [&expanded, &written].into_iter();
-        texts
-            .flat_map(|text| words(text.as_bytes()))
-            .any(|word| word == name.as_bytes())
-    };
+    let in_file = conditions.iter().map(|condition| on_one_line(shader, *condition));
+    let in_file: Vec<String> = in_file.collect::<Option<_>>()?;
+    let all = on_one_line(shader, outermost.span)?;
     let unit = Unit::of(shader);
+    // Of an enumeration no number is assigned to.
+    if !is_all(&all, &in_file, &written) || unit.may_name(b"enum") {
+        return None;
+    }
+    // Whatever the macros in it are.
+    let reach = unit.reach(all.as_bytes());
+    let is_named = |name: &str| {
+        let mut named = words(&reach.text).chain(words(outermost.span.slice(&shader.text)));
+        named.any(|word| word == name.as_bytes()) || reach.may_paste(name)
+    };
     let name = free("value", |name| {
         is_named(name) || unit.is_macro(name.as_bytes()) || unit.may_be_pasted(name.as_bytes())
     });
@@ -202,12 +209,7 @@ fn parted(context: &Context<'_>, place: &Place, outermost: &Stmt, is_before: boo
         is_operand: is_operand(value),
         is_before,
     };
-    let in_file = conditions.iter().map(|condition| on_one_line(shader, *condition));
-    let (text, _) = form.of(
-        &in_file.collect::<Option<Vec<String>>>()?,
-        &written,
-        &written_place,
-    )?;
+    let (text, _) = form.of(&in_file, &written, &written_place)?;
     let conditions = conditions.iter().map(|condition| {
         let text = String::from_utf8_lossy(condition.slice(&shader.text));
         text.trim_end().to_owned()
@@ -268,6 +270,43 @@ fn conditions<'c>(
         };
     }
     Some((conditions, inner))
+}
+
+/// Whether a text is these conditions and the statement, braces apart, and nothing else: a call of a macro that is nothing
+/// in this build would be lost, or be there twice.
+fn is_all(text: &str, conditions: &[String], statement: &str) -> bool {
+    let mut rest = text;
+    for condition in conditions {
+        let behind = rest.strip_prefix(condition.trim_end());
+        let Some(behind) = behind.filter(|_| is_condition(condition.trim_end())) else {
+            return false;
+        };
+        rest = behind.trim_start_matches([' ', '{']);
+    }
+    let behind = rest.strip_prefix(statement);
+    behind.is_some_and(|behind| behind.trim_end_matches([' ', '}']).is_empty())
+}
+
+/// Whether a text is `if`, perhaps behind attributes, and what stands in one pair of parentheses.
+fn is_condition(text: &str) -> bool {
+    let mut rest = text;
+    while let Some((_, behind)) = rest.strip_prefix('[').and_then(|inner| inner.split_once(']')) {
+        rest = behind.trim_start();
+    }
+    let inner = rest
+        .strip_prefix("if")
+        .and_then(|rest| rest.trim_start().strip_prefix('(')?.strip_suffix(')'));
+    inner.is_some_and(|inner| {
+        let mut depth = 0_i32;
+        inner.bytes().all(|byte| {
+            depth += match byte {
+                b'(' => 1,
+                b')' => -1,
+                _ => 0,
+            };
+            depth >= 0
+        })
+    })
 }
 
 /// How an assignment is parted.

@@ -8,8 +8,8 @@
 use shaderlint_hlsl::{ExprKind, GlobalId, Local, LocalId, Scalar, Shader, Type, expressions};
 use shaderlint_linter::{At, Context, Edit, Fix, Level, NoFix, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
-    Amid, Collective, Elements, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Obstacle, Operator, Outcome,
-    Rewrite, WaveRun, compare, proved_of_itself,
+    Amid, Collective, Doubt, Elements, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Obstacle, Operator,
+    Outcome, Rewrite, WaveRun, compare, proved_of_itself,
 };
 
 use crate::configuration;
@@ -521,6 +521,10 @@ const AS_ONE: &str = "the fix is proved of a group whose threads all reach every
 pub(crate) const AS_CONFIGURED: &str =
     "the fix is proved for the macros as they are; #if or -D may change them";
 
+/// The same of one that was tried out, and is not proved.
+pub(crate) const AS_TRIED: &str =
+    "the fix was tried out with the macros as they are; #if or -D may change them";
+
 /// What wave forms make of floats that the ladder does not.
 pub(crate) fn of_floats(found: &Collective) -> Vec<String> {
     let rounds = "a wave form combines floats in another order, so results may round differently";
@@ -566,7 +570,7 @@ fn prove(context: &Context<'_>, edits: &[Edit], maps: &[LaneMap]) -> Result<(Str
             return Err(Refusal::NotProved(too_long()));
         }
         match &run.outcome {
-            Outcome::Equal | Outcome::Reassociates => runs.push(run),
+            Outcome::Equal | Outcome::Reassociates | Outcome::RoundsBeyond(_) => runs.push(run),
             Outcome::Differs(_) => return Err(Refusal::HasOtherUses),
             outcome => {
                 let packed = match run.map {
@@ -605,10 +609,7 @@ fn proof(runs: &[WaveRun], maps: &[LaneMap]) -> String {
         if names.len() == 1 { "" } else { "s" },
         names.join(", ")
     );
-    let rounds = runs
-        .iter()
-        .any(|run| matches!(run.outcome, Outcome::Reassociates));
-    let up_to = if rounds { ", up to rounding," } else { "" };
+    let up_to = up_to(runs);
     let presumes = runs.iter().any(|run| run.presumes);
     let given = if presumes {
         ", for inputs for which all threads reach its barriers"
@@ -616,6 +617,22 @@ fn proof(runs: &[WaveRun], maps: &[LaneMap]) -> String {
         ""
     };
     format!("proved of the fix: the kernel writes the same{up_to} at {sizes} ({names}){given}")
+}
+
+/// But for what the kernel is the same.
+fn up_to(runs: &[WaveRun]) -> String {
+    let beyond = runs.iter().find_map(|run| match run.outcome {
+        Outcome::RoundsBeyond(doubt) => Some(doubt),
+        _ => None,
+    });
+    let what = match beyond {
+        Some(Doubt::Order) => "rounding",
+        Some(Doubt::Flush) => "denormals that are flushed",
+        Some(Doubt::Pick) => "which of two equal floats `min` or `max` gives",
+        None if runs.iter().all(|run| matches!(run.outcome, Outcome::Equal)) => return String::new(),
+        None => return ", up to rounding,".to_owned(),
+    };
+    format!(", up to {what}, on which more than the value of a float may hang,")
 }
 
 /// Why the file's text of the form may not be what was proved. The proof is about expanded text, but the file's is expanded

@@ -549,7 +549,7 @@ fn are_totals_slower(reduction: &Collective) -> bool {
 pub(crate) fn slower(reduction: &Collective) -> Option<String> {
     are_totals_slower(reduction).then(|| {
         format!(
-            "of {} {}s no form was seen to be faster than such a ladder on an NVIDIA H200",
+            "of {} {}s no form was seen to be faster than such a ladder on an NVIDIA H100 or H200",
             reduction.count,
             reduction.element_name()
         )

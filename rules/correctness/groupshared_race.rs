@@ -40,7 +40,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
                     finding.fix = Some(barrier.fix);
                 }
                 Err(reason) if reason.is_in_vain() => in_vain.push((findings.len(), reason)),
-                Err(reason) => finding.no_fix = Some(reason.no_fix()),
+                Err(reason) => finding.no_fix = Some(reason.no_fix(context)),
             }
         }
         findings.push(finding);
@@ -54,7 +54,7 @@ fn check(context: &Context<'_>, findings: &mut Vec<Finding>) {
     });
     for (finding, reason) in in_vain {
         if let Some(finding) = findings.get_mut(finding) {
-            finding.no_fix = ended.clone().or_else(|| Some(reason.no_fix()));
+            finding.no_fix = ended.clone().or_else(|| Some(reason.no_fix(context)));
         }
     }
 }

@@ -405,6 +405,38 @@ fn floats_among_several_results_are_floats() {
     assert_eq!(none, (Safety::Safe, Verdict::Proved, [false, false]));
 }
 
+/// Where more than a float hangs on how floats round, the proof of an unsafe fix says so.
+#[test]
+fn what_hangs_on_rounding_is_told() {
+    let proof = |stored: &str| {
+        let text = format!(
+            "StructuredBuffer<float> Src; RWStructuredBuffer<uint> Out; groupshared float g[64];\n\
+             [numthreads(64, 1, 1)] void main(uint gi : SV_GroupIndex)\n{{\ng[gi] = Src[gi];\n{BARRIER}\n\
+             for (uint i = 32; i > 0; i /= 2)\n{{\nif (gi < i) g[gi] += g[gi + i];\n{BARRIER}\n}}\nif (gi == 0) {stored}\n}}\n"
+        );
+        let findings = lint(text.as_bytes());
+        let found = findings
+            .iter()
+            .find(|finding| finding.rule == "hand-rolled-reduction");
+        let found = found.expect("a reduction");
+        match &found.fix {
+            Some(fix) => {
+                assert_eq!(fix.safety, Safety::Unsafe);
+                fix.proof.clone().unwrap_or_default()
+            }
+            None => found.no_fix.as_ref().map_or("", |why| why.note()).to_owned(),
+        }
+    };
+    let beyond = "proved of the fix: the kernel writes the same, up to rounding, on which more than the value of a float may \
+                  hang, at wave sizes 4 to 128 (lane map: linear)";
+    assert_eq!(proof("Out[0] = (uint)g[0];"), beyond);
+    assert_eq!(proof("if (g[0] > 3) Out[0] = 1;"), beyond);
+    assert_eq!(proof("Out[(uint)g[0]] = 1;"), beyond);
+    assert!(
+        proof("{ precise float total = g[0]; Out[0] = (uint)total; }").contains("where `precise` is written")
+    );
+}
+
 /// Each as it is: another array, type or size would have a form.
 #[test]
 fn what_no_form_is_written_for_is_named() {

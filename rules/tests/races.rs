@@ -207,7 +207,7 @@ fn races_between_the_same_barriers_are_one_finding() {
         )
     };
     let why =
-        "no automatic fix: more than 8 pairs of accesses race in this kernel, so no barrier was tried out";
+        "no automatic fix: barriers alone do not end it: conditions around them have to be closed as well";
     let head = "11: data race on g[8]\nthread 0 reads g[8] while thread 8 writes it, both after the barrier on line 8";
     let both = "lines 12 and 13 read what other threads write as well, with no barrier between";
     assert_eq!(
@@ -433,6 +433,53 @@ fn a_statement_that_reads_what_it_writes_is_parted() {
         "{ uint value = 3; g[gi] = g[63 - gi] + value; }",
         &format!("{{ uint value = 3; {{ uint value2 = g[63 - gi] + value; {BARRIER} g[gi] = value2; }} }}"),
     );
+    // Or its condition, or a macro in it, as another build may define it.
+    let conditional = |condition: &str, name: &str, value: &str| {
+        format!(
+            "{{ uint {name} = 0; if ({condition}) {name} = {value}; {BARRIER} if ({condition}) g[gi] = {name}; }}"
+        )
+    };
+    for condition in ["gi > value", "gi > value && gi < 50"] {
+        parted(
+            &format!("{{ uint value = 3; if ({condition}) g[gi] = g[63 - gi]; }}"),
+            &format!(
+                "{{ uint value = 3; {} }}",
+                conditional(condition, "value2", "g[63 - gi]")
+            ),
+        );
+    }
+    parted(
+        "{ uint value = 3, value2 = 5; if (gi > value2) { g[gi] += g[63 - gi] * value; } }",
+        &format!(
+            "{{ uint value = 3, value2 = 5; {} }}",
+            conditional("gi > value2", "value3", "g[gi] + (g[63 - gi] * value)")
+        ),
+    );
+    for (defined, name) in [
+        ("#define V value\n", "value2"),
+        (
+            "#ifdef X\n#define V value\n#else\n#define V 3\n#endif\n",
+            "value2",
+        ),
+        ("#define V 3\n", "value"),
+    ] {
+        parted(
+            &format!("{{ uint value = 3;\n{defined}if (gi > V) {{ if (gi < 50) g[gi] = g[63 - gi]; }} }}"),
+            &format!(
+                "{{ uint value = 3;\n{defined}{{ uint {name} = 0; if (gi > V) if (gi < 50) {name} = g[63 - gi]; {BARRIER} \
+                 if (gi > V) if (gi < 50) g[gi] = {name}; }} }}"
+            ),
+        );
+    }
+    // What would be lost, or be there twice.
+    for statement in [
+        "if (gi > 3) { /* keep */ g[gi] = g[63 - gi]; }",
+        "if (gi > 3) { LOG(gi) g[gi] = g[63 - gi]; }",
+        "if (gi > 3) { g[gi] = g[63 - gi]; LOG(gi) }",
+        "if (gi > 3) LOG(gi) g[gi] = g[63 - gi];",
+    ] {
+        parted(&format!("\n#define LOG(x)\n{statement}"), "");
+    }
     // What an element's index reads may be another thing behind the barrier; and what a value does is done.
     parted("g[h[gi]] = g[63 - h[gi]];", "");
     parted("g[gi] = g[63 - gi] + (other = gi);", "");

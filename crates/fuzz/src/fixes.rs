@@ -236,6 +236,9 @@ fn prove(
             Outcome::Reassociates => {
                 safety == Safety::Unsafe || matches!(with_itself.outcome, Outcome::Reassociates)
             }
+            Outcome::RoundsBeyond(_) => {
+                safety == Safety::Unsafe || matches!(with_itself.outcome, Outcome::RoundsBeyond(_))
+            }
             // What an unknown call may do to an array that is new is not known.
             Outcome::NotProved(_) => {
                 is_untouched

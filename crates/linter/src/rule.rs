@@ -269,7 +269,11 @@ impl ShaderModel {
             .iter()
             .filter_map(|argument| argument.strip_prefix("use_dxc"));
         let is_asked = asked.any(|apis| apis.trim().is_empty() || apis.contains("d3d"));
-        names("kernel") && !is_asked && !requires && Self::used_in(shader).is_none()
+        let mut refused = pragmas
+            .iter()
+            .filter_map(|argument| argument.strip_prefix("never_use_dxc"));
+        let is_refused = refused.any(|apis| apis.trim().is_empty() || apis.contains("d3d11"));
+        names("kernel") && (is_refused || !is_asked && !requires && Self::used_in(shader).is_none())
     }
 
     /// The model a file asks for: by `#pragma target`, `[WaveSize]` or the wave intrinsics it uses; else 6.0.
@@ -283,21 +287,7 @@ impl ShaderModel {
 
     /// The model that has what the shader uses, if that is one with wave intrinsics.
     fn used_in(shader: &Shader) -> Option<ShaderModel> {
-        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-        // What a file declares by such a name stands in for the intrinsic where there is none.
-        let is_declared = |word: &[u8]| {
-            let items = shader.declaring(word).unwrap_or_default();
-            items.iter().any(|item| {
-                let head = item.slice(&shader.text).split(|byte| b"{;".contains(byte)).next();
-                let mut words = head.unwrap_or_default().split(|byte| !is_part(byte));
-                words.any(|other| other == word)
-            })
-        };
-        let words = shader.text.split(|byte| !is_part(byte));
-        let mut used: Vec<&[u8]> = words.filter(|word| word.starts_with(b"Wave")).collect();
-        used.sort_unstable();
-        used.dedup();
-        used.retain(|word| !is_declared(word));
+        let used = wave_intrinsics(&shader.text);
         let names = |start: &[u8]| used.iter().any(|word| word.starts_with(start));
         let mut functions = shader.functions.iter();
         if functions.any(|function| function.wave_size.is_some()) {
@@ -332,6 +322,34 @@ impl FromStr for ShaderModel {
             None => Err("expected a profile such as cs_6_6".to_owned()),
         }
     }
+}
+
+/// The names of wave intrinsics that a text calls, and declares nothing by: what a file declares by such a name stands in
+/// for the intrinsic where there is none.
+fn wave_intrinsics(text: &[u8]) -> Vec<&[u8]> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let (mut called, mut declared) = (Vec::new(), Vec::new());
+    for at in memmem::find_iter(text, b"Wave") {
+        let (before, from) = text.split_at(at);
+        let length = from.iter().position(|byte| !is_part(byte)).unwrap_or(from.len());
+        let (name, behind) = from.split_at(length);
+        let is_called = behind.trim_ascii_start().first() == Some(&b'(');
+        if before.last().is_some_and(is_part) || !is_called {
+            continue;
+        }
+        let before = before.trim_ascii_end();
+        let word = before.rsplit(|byte| !is_part(byte)).next().unwrap_or_default();
+        let is_member = before.ends_with(b".") || before.ends_with(b"::");
+        let is_declared =
+            !matches!(word, b"" | b"return" | b"else" | b"do" | b"case") && !word[0].is_ascii_digit();
+        if is_declared {
+            declared.push(name);
+        } else if !is_member {
+            called.push(name);
+        }
+    }
+    called.retain(|name| !declared.contains(name));
+    called
 }
 
 /// The model in a line `#pragma target 5.0`.
@@ -423,6 +441,16 @@ mod tests {
         let used = "uint All(uint a) { return WaveActiveSum(a); }";
         assert!(!with(used));
         assert!(with("uint WaveActiveSum(uint a) { return a; }"));
+        assert!(with(
+            "struct Q { uint WaveActiveMax(uint b) { return b; } uint M() { return WaveActiveMax(1); } };"
+        ));
+        assert!(with(
+            "struct Q { uint m; }; uint Of(Q q) { return q.WaveActiveMax(4); }"
+        ));
+        assert!(with("uint Of(uint WaveActiveMax) { return (WaveActiveMax); }"));
+        assert!(is_of_fxc(
+            "#pragma kernel main\n#pragma use_dxc\n#pragma never_use_dxc d3d11"
+        ));
         assert!(with(&format!(
             "uint WaveActiveSum(uint a) {{ return a; }}\n{used}"
         )));

@@ -39,7 +39,7 @@ const MAX_KERNELS: usize = 64;
 pub(crate) struct Configuration {
     /// What a finding says of it; empty for the default one.
     pub label: String,
-    /// The part of that which speaks of keywords.
+    /// The part of that which speaks of definitions and keywords.
     pub keywords: String,
     pub defines: Vec<Definition>,
     /// The entry points that are compiled so, where others are not.
@@ -282,13 +282,28 @@ fn declared(project: &Project, of_kernels: &[KernelVariant], choices: &[Choice])
             variants.map(|variant| choice.over(&format!("in variant {}", variant.name), &variant.defines));
         variants.collect()
     };
+    // Kernels of one name are told apart by their definitions.
+    let defines = |variant: &KernelVariant| {
+        let is_named = |other: &&KernelVariant| other.kernels == variant.kernels;
+        if of_kernels.iter().filter(is_named).count() < 2 || variant.defines.is_empty() {
+            return String::new();
+        }
+        let defines = variant.defines.iter().map(|(name, value)| match &**value {
+            "" | "1" => name.clone(),
+            value => format!("{name}={value}"),
+        });
+        format!(" with {}", defines.collect::<Vec<_>>().join(" "))
+    };
     let of_kernels = |choice: &Choice| -> Vec<Declared> {
-        let kernels = of_kernels.iter().map(|variant| Declared {
-            kernels: Some(variant.kernels.clone()),
-            ..choice.over(
-                &format!("in kernel {}", variant.kernels.join(", ")),
-                &variant.defines,
-            )
+        let kernels = of_kernels.iter().map(|variant| {
+            let defines = defines(variant);
+            let label = format!("in kernel {}{defines}", variant.kernels.join(", "));
+            let declared = choice.over(&label, &variant.defines);
+            Declared {
+                kernels: Some(variant.kernels.clone()),
+                keywords: format!("{} {}", defines.trim_start(), declared.keywords),
+                ..declared
+            }
         });
         kernels.collect()
     };

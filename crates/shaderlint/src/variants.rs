@@ -27,7 +27,7 @@ const ENOUGH_WORK: u64 = 10_000_000;
 pub(crate) struct Reading {
     /// Said of a finding that the default reading has not; empty for that one.
     label: String,
-    /// The part of that which speaks of keywords.
+    /// The part of that which speaks of definitions and keywords.
     keywords: String,
     /// Of the file's own definitions for some of its kernels: a finding says which it is in.
     is_of_kernels: bool,

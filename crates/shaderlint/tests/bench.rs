@@ -538,8 +538,8 @@ error[groupshared-race]: data race on g_Part[16]
      GroupMemoryBarrierWithGroupSync(), then write; close the condition on line
      35 before each barrier, and test it again after it (tried out: this race
      is gone then, and nothing else comes up)
-   = no automatic fix: more than 8 pairs of accesses race in this kernel, so no
-     barrier was tried out
+   = no automatic fix: barriers alone do not end it: conditions around them
+     have to be closed as well
 
 
 "#]]

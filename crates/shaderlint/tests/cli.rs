@@ -140,7 +140,7 @@ fn json_counts_characters_from_one() {
         "threads of one wave are not promised to run in lock-step"
       ],
       "fix": {
-        "title": "put the missing barriers before this statement and between the reads and the write of this statement",
+        "title": "put the missing barriers before this statement and between the reads and the write",
         "safety": "unsafe",
         "proof": "proved of the fix: with these barriers, no two threads of the group race",
         "edits": [
@@ -151,20 +151,9 @@ fn json_counts_characters_from_one() {
             },
             "end": {
               "line": 6,
-              "column": 10
-            },
-            "replacement": "GroupMemoryBarrierWithGroupSync();/n"
-          },
-          {
-            "start": {
-              "line": 6,
-              "column": 10
-            },
-            "end": {
-              "line": 6,
               "column": 44
             },
-            "replacement": "{/n    uint value = g_Sum[gi] + g_Sum[(gi + 1) % 64];/n    GroupMemoryBarrierWithGroupSync();/n    g_Sum[gi] = value;/n}"
+            "replacement": "GroupMemoryBarrierWithGroupSync();/n{/n    uint value = g_Sum[gi] + g_Sum[(gi + 1) % 64];/n    GroupMemoryBarrierWithGroupSync();/n    g_Sum[gi] = value;/n}"
           }
         ]
       },

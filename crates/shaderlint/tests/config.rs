@@ -635,7 +635,7 @@ error[groupshared-race]: data race on g_Sum[1]
   = threads of one wave are not promised to run in lock-step
   = proved of the fix: with these barriers, no two threads of the group race
   = fix: put the missing barriers before this statement and between the reads
-    and the write of this statement (--fix --unsafe-fixes)
+    and the write (--fix --unsafe-fixes)
 
 warning: 2 files are called `LIB/Race.hlsli`; taken is the nearest, one/lib/race.hlsli
   ┌─ one/src/a.hlsl:1:11

@@ -429,7 +429,7 @@ warning[groupshared-race]: data race on g_Sum[1]
   = threads of one wave are not promised to run in lock-step
   = proved of the fix: with these barriers, no two threads of the group race
   = fix: put the missing barriers before this statement and between the reads
-    and the write of this statement (--fix --unsafe-fixes)
+    and the write (--fix --unsafe-fixes)
 
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 

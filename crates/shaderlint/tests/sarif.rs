@@ -89,31 +89,20 @@ fn sarif_is_as_its_schema_says() {
                   "replacements": [
                     {
                       "deletedRegion": {
-                        "endColumn": 5,
-                        "endLine": 6,
-                        "startColumn": 5,
-                        "startLine": 6
-                      },
-                      "insertedContent": {
-                        "text": "GroupMemoryBarrierWithGroupSync();/n    "
-                      }
-                    },
-                    {
-                      "deletedRegion": {
                         "endColumn": 39,
                         "endLine": 6,
                         "startColumn": 5,
                         "startLine": 6
                       },
                       "insertedContent": {
-                        "text": "{/n        uint value = g_Sum[gi] + g_Sum[(gi + 1) % 64];/n        GroupMemoryBarrierWithGroupSync();/n        g_Sum[gi] = value;/n    }"
+                        "text": "GroupMemoryBarrierWithGroupSync();/n    {/n        uint value = g_Sum[gi] + g_Sum[(gi + 1) % 64];/n        GroupMemoryBarrierWithGroupSync();/n        g_Sum[gi] = value;/n    }"
                       }
                     }
                   ]
                 }
               ],
               "description": {
-                "text": "put the missing barriers before this statement and between the reads and the write of this statement"
+                "text": "put the missing barriers before this statement and between the reads and the write"
               }
             }
           ],
@@ -314,31 +303,20 @@ fn sarif_is_as_its_schema_says() {
                   "replacements": [
                     {
                       "deletedRegion": {
-                        "endColumn": 5,
-                        "endLine": 6,
-                        "startColumn": 5,
-                        "startLine": 6
-                      },
-                      "insertedContent": {
-                        "text": "GroupMemoryBarrierWithGroupSync();/n    "
-                      }
-                    },
-                    {
-                      "deletedRegion": {
                         "endColumn": 39,
                         "endLine": 6,
                         "startColumn": 5,
                         "startLine": 6
                       },
                       "insertedContent": {
-                        "text": "{/n        uint value = g_Sum[gi] + g_Sum[(gi + 1) % 64];/n        GroupMemoryBarrierWithGroupSync();/n        g_Sum[gi] = value;/n    }"
+                        "text": "GroupMemoryBarrierWithGroupSync();/n    {/n        uint value = g_Sum[gi] + g_Sum[(gi + 1) % 64];/n        GroupMemoryBarrierWithGroupSync();/n        g_Sum[gi] = value;/n    }"
                       }
                     }
                   ]
                 }
               ],
               "description": {
-                "text": "put the missing barriers before this statement and between the reads and the write of this statement"
+                "text": "put the missing barriers before this statement and between the reads and the write"
               }
             }
           ],

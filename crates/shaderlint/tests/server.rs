@@ -199,7 +199,7 @@ fn findings_are_fixed_allowed_and_explained() {
 - more pairs of accesses race here
 - threads of one wave are not promised to run in lock-step
 - proved of the fix: with these barriers, no two threads of the group race
-- fix: put the missing barriers before this statement and between the reads and the write of this statement (unsafe: results may differ, as the page says)
+- fix: put the missing barriers before this statement and between the reads and the write (unsafe: results may differ, as the page says)
 
 ---
 

@@ -58,7 +58,7 @@ error[groupshared-race]: data race on g_Sum[1] (in variant large)
   = more pairs of accesses race here
   = threads of one wave are not promised to run in lock-step
   = help: put the missing barriers before this statement and between the reads
-    and the write of this statement
+    and the write
   = no automatic fix: the same fix is not proved as the file stands
 
 1 finding in 1 file

@@ -46,6 +46,8 @@ pub enum Outcome {
     Equal,
     /// The same sums or products of floats, in another order.
     Reassociates,
+    /// The same for numbers that no operation rounds or flushes; what that makes of floats may show in more than their values.
+    RoundsBeyond(Doubt),
     Differs(Difference),
     /// The second kernel reads or writes outside a groupshared array.
     OutOfBounds {
@@ -90,6 +92,7 @@ impl Outcome {
                     race.first.thread, race.second.thread
                 )
             }
+            Outcome::RoundsBeyond(doubt) => doubt.reason().to_owned(),
             Outcome::NotProved(why) => why.clone(),
             Outcome::Equal | Outcome::Reassociates | Outcome::Differs(_) => String::new(),
         }
@@ -210,11 +213,13 @@ fn compare_at(
     let [words, other_words] = [first, second].map(|(shader, _)| Words::of(shader));
     let is_precise = !words.precise.is_empty() || !other_words.precise.is_empty();
     let why = match outcome {
-        Outcome::Reassociates if is_precise && terms.doubted(Doubt::Order).is_some() => {
+        Outcome::Reassociates | Outcome::RoundsBeyond(_)
+            if is_precise && terms.doubted(Doubt::Order).is_some() =>
+        {
             "floats are combined in another order, where `precise` is written"
         }
         // Elsewhere the compiler may make one operation of two.
-        Outcome::Reassociates if words.precise != other_words.precise => {
+        Outcome::Reassociates | Outcome::RoundsBeyond(_) if words.precise != other_words.precise => {
             "floats are combined, and `precise` is not written of the same"
         }
         Outcome::Differs(_) if words.has_norm || other_words.has_norm => {
@@ -472,13 +477,8 @@ fn rounded(terms: &Terms, shader: &Shader, writes: &[Write]) -> Outcome {
                     search.finds(&write.value)
                 }
         };
-        if let Some(write) = writes.iter().find(|write| shows(write)) {
-            let reason = if terms.is_any_resource(write.resource) {
-                "a result is stored in a resource that is not followed, whose elements may not be floats"
-            } else {
-                doubt.reason()
-            };
-            return Outcome::NotProved(reason.to_owned());
+        if writes.iter().any(&mut shows) {
+            return Outcome::RoundsBeyond(doubt);
         }
         // Not what was looked at before.
         let again = terms.doubted(doubt).filter(|_| doubt != Doubt::Pick);

@@ -79,6 +79,7 @@ pub use served::serves_alike;
 pub use supposed::Supposed;
 pub use terms::halves::Half;
 pub use terms::operator::Operator;
+pub use terms::rounding::Doubt;
 pub use terms::sample::{BUFFER_END, Given};
 pub use text::calls::Atomic;
 pub use text::effects::{calls_unknown, is_pure, uses_shared_memory};

@@ -83,7 +83,7 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
             }
             if reading.is_of_kernels {
                 let kernels = finding.kernels.join(", ");
-                let label = format!("in kernel {kernels} {}", reading.keywords);
+                let label = format!("in kernel {kernels} {}", reading.keywords.trim_start());
                 finding.message = format!("{} ({})", finding.message, label.trim_end());
             } else if !reading.label.is_empty() {
                 finding.message = format!("{} ({})", finding.message, reading.label);

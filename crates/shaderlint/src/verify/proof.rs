@@ -60,7 +60,7 @@ fn outcome(outcome: &Outcome) -> CellOutcome {
         Outcome::Differs(_) => CellOutcome::Differs,
         Outcome::OutOfBounds { .. } => CellOutcome::OutOfBounds,
         Outcome::Races { .. } => CellOutcome::Races,
-        Outcome::NotProved(_) => CellOutcome::NotProved,
+        Outcome::RoundsBeyond(_) | Outcome::NotProved(_) => CellOutcome::NotProved,
     }
 }
 
@@ -81,6 +81,6 @@ fn describe(outcome: &Outcome) -> String {
                 race.first.thread, race.second.thread
             )
         }
-        Outcome::NotProved(why) => format!("not proved: {why}"),
+        Outcome::RoundsBeyond(_) | Outcome::NotProved(_) => format!("not proved: {}", outcome.reason()),
     }
 }

@@ -56,7 +56,7 @@ pub(crate) struct Derivations {
 
 /// What may make two values of one form of other bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Doubt {
+pub enum Doubt {
     /// Sums and products were made in another order.
     Order,
     /// An operation changed no number.
@@ -66,9 +66,10 @@ pub(crate) enum Doubt {
 }
 
 impl Doubt {
-    pub const ALL: [Doubt; 3] = [Doubt::Order, Doubt::Flush, Doubt::Pick];
+    pub(crate) const ALL: [Doubt; 3] = [Doubt::Order, Doubt::Flush, Doubt::Pick];
 
     /// Why nothing is proved where it shows.
+    #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
             Doubt::Order => "the order of float operations shows in more than the value of a float",

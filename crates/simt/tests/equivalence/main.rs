@@ -56,7 +56,7 @@ fn word(outcome: &Outcome) -> String {
         Outcome::Differs(d) => format!("{}: {} against {}", d.place, d.expected, d.got),
         Outcome::OutOfBounds { .. } => "out of bounds".to_owned(),
         Outcome::Races { .. } => "races".to_owned(),
-        Outcome::NotProved(why) => format!("not proved: {why}"),
+        Outcome::RoundsBeyond(_) | Outcome::NotProved(_) => format!("not proved: {}", outcome.reason()),
     }
 }
 
