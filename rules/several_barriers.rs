@@ -19,9 +19,17 @@ use crate::unit::{Unit, words};
 use crate::wave_form::BARRIER;
 use crate::written::{free, on_one_line};
 
+/// Barriers of one fix: more are no diff that anybody reads.
+const MAX_BARRIERS: usize = 16;
+/// Pairs of accesses that race in a kernel of which several barriers are made fixes, one after the other.
+const MAX_RACES: usize = 64;
+
 /// The advice as a fix of the races. `None` where it takes more than barriers, or not all threads are known to reach these.
 pub(crate) fn fix(context: &Context<'_>, races: &[&Race], advice: &Proved) -> Option<Barrier> {
     let race = races.first()?;
+    if advice.places.len() > MAX_BARRIERS || context.analysis.races.len() > MAX_RACES {
+        return None;
+    }
     let mut edits = Vec::new();
     let mut kept = Vec::new();
     let mut are_passed_by_all = true;

@@ -450,7 +450,7 @@ fn compare_writes(terms: &mut Terms, shader: &Shader, expected: &Trace, got: &Tr
 }
 
 /// Whether equal writes are equal bit for bit, or up to the order of float operations and what these flush. Not where that
-/// shows in more than the value of a float: whether something is written, where, and what bits that are no float's.
+/// may show in more than the value of a float: whether something is written, where, and what bits that are no float's.
 ///
 /// Which of two floats that compare equal a minimum gives is no matter to a float: `docs/proved.md` says so of zeros and NaNs.
 ///

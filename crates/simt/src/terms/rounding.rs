@@ -72,12 +72,12 @@ impl Doubt {
     #[must_use]
     pub fn reason(self) -> &'static str {
         match self {
-            Doubt::Order => "the order of float operations shows in more than the value of a float",
+            Doubt::Order => "the order of float operations may show in more than the value of a float",
             Doubt::Flush => {
-                "whether 0 is added to a float, or 1 multiplies it, in both is not followed; that flushes denormals, which shows in more than the value of a float"
+                "whether 0 is added to a float, or 1 multiplies it, in both is not followed; that flushes denormals, which may show in more than the value of a float"
             }
             Doubt::Pick => {
-                "which of two floats that compare equal `min` or `max` gives shows in more than the value of a float"
+                "which of two floats that compare equal `min` or `max` gives may show in more than the value of a float"
             }
         }
     }

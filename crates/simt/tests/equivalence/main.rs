@@ -374,7 +374,7 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
         ],
     );
     check(
-        "not proved: whether 0 is added to a float, or 1 multiplies it, in both is not followed; that flushes denormals, which shows in more than the value of a float",
+        "not proved: whether 0 is added to a float, or 1 multiplies it, in both is not followed; that flushes denormals, which may show in more than the value of a float",
         &[
             ["Y[id.x] = asuint(F[id.x] * 1.0f);", "Y[id.x] = asuint(F[id.x]);"],
             ["Y[id.x] = asuint(F[id.x] + 0.0f);", "Y[id.x] = asuint(F[id.x]);"],
@@ -417,7 +417,7 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
         ],
     );
     check(
-        "not proved: which of two floats that compare equal `min` or `max` gives shows in more than the value of a float",
+        "not proved: which of two floats that compare equal `min` or `max` gives may show in more than the value of a float",
         &[
             [
                 "Y[id.x] = asuint(min(F[id.x], F[id.x]));",
@@ -447,7 +447,7 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
         ],
     );
     check(
-        "not proved: the order of float operations shows in more than the value of a float",
+        "not proved: the order of float operations may show in more than the value of a float",
         &[[
             "G[id.x] = F[0] + F[1] + F[2]; if (G[id.x] > 0.5f) Y[id.x] = 1;",
             "G[id.x] = F[2] + F[1] + F[0]; if (G[id.x] > 0.5f) Y[id.x] = 1;",
@@ -473,21 +473,21 @@ fn floats_are_equal_bit_for_bit_where_they_are_made_alike() {
         ],
     );
     check(
-        "not proved: a result is stored in a resource that is not followed, whose elements may not be floats",
+        "not proved: the order of float operations may show in more than the value of a float",
         &[[
             "RWTexture2D<float> t = ResourceDescriptorHeap[0]; t[id.xy] = F[0] + F[1] + F[2];",
             "RWTexture2D<float> t = ResourceDescriptorHeap[0]; t[id.xy] = F[0] + (F[1] + F[2]);",
         ]],
     );
     check(
-        "not proved: the order of float operations shows in more than the value of a float",
+        "not proved: the order of float operations may show in more than the value of a float",
         &[[
             "Y[id.x] = asuint(F[id.x] * 0.1f * 10.0f);",
             "Y[id.x] = asuint(F[id.x]);",
         ]],
     );
     check(
-        "not proved: the order of float operations shows in more than the value of a float",
+        "not proved: the order of float operations may show in more than the value of a float",
         &[
             [
                 "if (F[0] + F[1] + F[2] > 1) Y[id.x] = 1;",
