@@ -24,7 +24,7 @@ use shaderlint_linter::{At, Context, Edit, Fix, NoFix, Safety, fixed_shader};
 use shaderlint_simt::{Analysis, Around, Instance, LaneMap, Race, analyze, compare};
 
 use crate::moved::{Kept, Moved};
-use crate::unit::Unit;
+use crate::unit::{Unit, begins_in_all};
 use crate::wave_form::{AS_CONFIGURED, AS_TRIED, BARRIER, MAX_TEXT};
 use crate::{configuration, races, witness};
 
@@ -268,6 +268,12 @@ pub(crate) fn tried(
         is_passed_by_all,
         title,
     } = candidate;
+    if !edits
+        .iter()
+        .all(|edit| begins_in_all(context.shader, edit.at.span()))
+    {
+        return None;
+    }
     let ended = ends_races(context, races, (&edits, &kept))?;
     let ends_all = matches!(ended, Ended::Proved);
     let proof = match ended {

@@ -672,6 +672,22 @@ impl Unit {
     }
 }
 
+/// Whether no build has an `if` or the like before a statement that this one does not have there: behind an `#endif` each
+/// arm ends with a statement or a block.
+pub(crate) fn begins_in_all(shader: &Shader, statement: Span) -> bool {
+    let place = shader.origins.locate(statement);
+    let text = place.and_then(|place| shader.sources.get(place.file)?.text.get(..place.start as usize));
+    let Some(text) = text else { return false };
+    let text = without_comments(text);
+    let ends = ends_before(&text);
+    let is_whole = |end: &&[u8]| {
+        end.trim_ascii_end()
+            .last()
+            .is_none_or(|last| b";{}:".contains(last))
+    };
+    ends.len() == 1 || ends.iter().all(is_whole)
+}
+
 /// What may come before a word that stands behind this text: behind an `#endif` what any of its arms ends with, or what stands
 /// before it.
 fn ends_before(text: &[u8]) -> Vec<&[u8]> {
