@@ -121,7 +121,10 @@ test("the server answers what the extension asks", { skip: executable === undefi
   });
   assert.deepEqual(
     actions?.map(({ title }) => title),
-    ["Allow groupshared-race here"],
+    [
+      "put the missing barriers before this statement and between the reads and the write (unsafe)",
+      "Allow groupshared-race here",
+    ],
   );
 
   // Every thread reads its own element.
