@@ -46,11 +46,8 @@ impl<'k> Moved<'k> {
 
     /// Whether a place of the new text is in what took the place of another one.
     pub fn is_new(&self, place: Span) -> bool {
-        let replaces = self
-            .splices
-            .iter()
-            .filter(|splice| splice.span.start < splice.span.end);
-        replaces.into_iter().any(|splice| {
+        let replaces = |splice: &&Splice| splice.span.start < splice.span.end;
+        self.splices.iter().filter(replaces).any(|splice| {
             let start = self.offset(splice.span.start, false);
             start <= place.start && place.end <= start + length(&splice.text)
         })

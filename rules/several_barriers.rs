@@ -44,23 +44,23 @@ pub(crate) fn fix(context: &Context<'_>, races: &[&Race], advice: &Proved) -> Op
         are_passed_by_all &= is_passed;
         places.push((place, outermost, statement));
     }
-    let is_before = |statement: Span| {
-        let mut before = places.iter().filter(|(place, ..)| place.target.is_none());
-        before.any(|(.., other)| *other == statement)
+    let statements = |is_parted: bool| {
+        let of_kind = places
+            .iter()
+            .filter(move |(place, ..)| place.target.is_some() == is_parted);
+        of_kind.map(|(.., statement)| *statement).collect::<Vec<Span>>()
     };
+    let (before, within) = (statements(false), statements(true));
     for (place, outermost, statement) in &places {
         if place.target.is_some() {
-            let parted = parted(context, place, outermost, is_before(*statement))?;
+            let parted = parted(context, place, outermost, before.contains(statement))?;
             kept.extend(parted.kept.map(|(part, at)| Kept {
                 edit: edits.len(),
                 part,
                 at,
             }));
             edits.push(parted.edit);
-        } else if !places
-            .iter()
-            .any(|(place, _, other)| place.target.is_some() && other == statement)
-        {
+        } else if !within.contains(statement) {
             edits.push(Edit {
                 at: At::Before(*statement),
                 text: format!("{BARRIER}();"),
@@ -68,13 +68,7 @@ pub(crate) fn fix(context: &Context<'_>, races: &[&Race], advice: &Proved) -> Op
             });
         }
     }
-    let statements = |is_parted: bool| {
-        let of_kind = places
-            .iter()
-            .filter(move |(place, ..)| place.target.is_some() == is_parted);
-        of_kind.map(|(.., statement)| *statement).collect::<Vec<Span>>()
-    };
-    let title = title(context, race, &statements(false), &statements(true));
+    let title = title(context, race, &before, &within);
     // What of a statement stands in its form stood there before.
     let is_own =
         |word: &&[u8]| *word == BARRIER.as_bytes() || type_names().any(|name| name.as_bytes() == *word);

@@ -3,7 +3,7 @@
 use shaderlint_hlsl::{FileSpan, FunctionId, Intrinsic, Problem, Shader, Span};
 use shaderlint_simt::{Analysis, analyze};
 
-use crate::finding::{At, Diagnostic, Finding, Fix, NoFix};
+use crate::finding::{Diagnostic, Finding, Fix, NoFix};
 use crate::place;
 use crate::reach::reached;
 use crate::rule::{Category, Context, Level, Rule, Settings, ShaderModel};
@@ -275,9 +275,9 @@ fn hidden<'t>(shader: &Shader, holders: &[FunctionId], text: &'t str) -> Option<
 
 /// The functions that a fix edits.
 fn edited<'f>(shader: &'f Shader, fix: &'f Fix) -> impl Iterator<Item = FunctionId> + 'f {
-    fix.edits.iter().filter_map(|edit| match edit.at {
-        At::Over(span) | At::Before(span) | At::After(span) => function_at(shader, span),
-    })
+    fix.edits
+        .iter()
+        .filter_map(|edit| function_at(shader, edit.at.span()))
 }
 
 /// The function whose text holds `span`.

@@ -80,7 +80,7 @@ fn place_fix(shader: &Shader, settings: &Settings, fix: &Fix) -> Option<Fix<File
 
 /// Why an edit has no place, as far as that is known.
 fn not_edited(shader: &Shader, settings: &Settings, edit: &Edit) -> Option<NoFix> {
-    let (At::Over(span) | At::Before(span) | At::After(span)) = edit.at;
+    let span = edit.at.span();
     match shader.origins.editable(span) {
         None if shader.origins.is_cut_from_macro(span) => {
             Some(NoFix::new("in-macro", "the text comes from a macro").at(span))
@@ -102,7 +102,7 @@ fn is_edited(shader: &Shader, settings: &Settings, place: FileSpan) -> bool {
 }
 
 fn place_edit(shader: &Shader, settings: &Settings, edit: &Edit) -> Option<FileEdit> {
-    let (At::Over(span) | At::Before(span) | At::After(span)) = edit.at;
+    let span = edit.at.span();
     let place = shader.origins.editable(span);
     let place = place.filter(|place| is_edited(shader, settings, *place))?;
     let text: &[u8] = &shader.sources.get(place.file)?.text;

@@ -356,7 +356,6 @@ pub(crate) fn combining(name: &str, cell: Scalar) -> Option<Operator> {
     }
 }
 
-/// The operands of an atomic after its place: what goes in, and where the old value goes.
 /// How the amount is written among what an atomic takes.
 fn quantity(inputs: &[Expr]) -> Quantity {
     inputs.first().map_or(Quantity::Figures, aggregate::quantity)
@@ -373,6 +372,7 @@ fn is_in(place: &Expr, variable: GlobalId) -> bool {
     }
 }
 
+/// The operands of an atomic after its place: what goes in, and where the old value goes.
 fn split_operands<'a>(name: &str, operands: &'a [Expr]) -> (&'a [Expr], Option<&'a Expr>) {
     let inputs = if name.starts_with("InterlockedCompare") {
         2

@@ -30,7 +30,7 @@ pub(crate) struct Order {
     places: BTreeMap<Symbol, Places>,
     /// By array: the atomics on groupshared memory.
     atomics: BTreeMap<GlobalId, Served>,
-    /// Something was found by an atomic of which what is made of it does not tell.
+    /// An atomic found something, and the values made of it do not say which atomic that was.
     is_untold: bool,
 }
 
