@@ -288,22 +288,32 @@ pub(crate) fn tried(
         }
         Ended::Found { .. } | Ended::Unsettled => return Some(Tried::IsUnproved),
     };
-    let holds_in_all = edits.iter().all(|edit| {
+    let holder = |edit: &Edit| {
         let place = edit.at.span();
         let mut functions = (0..).map(FunctionId).zip(&context.shader.functions);
         let holds =
             |function: &Function| function.span.start <= place.start && place.end <= function.span.end;
         let function = functions.find(|(_, function)| holds(function));
-        function.is_some_and(|(function, _)| {
+        function.map(|(id, _)| id)
+    };
+    let holds_in_all = edits.iter().all(|edit| {
+        holder(edit).is_some_and(|function| {
             configuration::holds_in_all(
                 context.shader,
                 context.entry,
                 function,
-                place,
+                edit.at.span(),
                 (&edit.text, false),
             )
         })
     });
+    let unit = Unit::of(context.shader);
+    let mut counting = edits
+        .iter()
+        .filter_map(|edit| unit.counting(context.shader, holder(edit)?));
+    let moves = counting
+        .any(|word| word == "__LINE__")
+        .then(|| "the fix moves the lines behind it: `__LINE__` is another number there".to_owned());
     let as_configured = if ends_all { AS_CONFIGURED } else { AS_TRIED };
     let as_configured = (!holds_in_all).then(|| as_configured.to_owned());
     let fix = Fix {
@@ -311,7 +321,7 @@ pub(crate) fn tried(
         // Not the same results, but those of one order where any was possible.
         safety: Safety::Unsafe,
         proof: Some(proof),
-        notes: as_configured.into_iter().collect(),
+        notes: as_configured.into_iter().chain(moves).collect(),
         edits,
     };
     let barrier = Barrier {

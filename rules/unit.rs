@@ -471,6 +471,13 @@ impl Unit {
     }
 
     fn may_count_lines(&self, shader: &Shader, function: FunctionId) -> Option<NoFix> {
+        let word = self.counting(shader, function)?;
+        let text = format!("`{word}` is another number behind a fix");
+        Some(NoFix::new("counts-lines", text).named(word))
+    }
+
+    /// What may be another number behind a fix in the function.
+    pub fn counting(&self, shader: &Shader, function: FunctionId) -> Option<&'static str> {
         let counting = ["__LINE__", "__COUNTER__"];
         let is_named = |word: &&str| self.may_name(word.as_bytes()) || self.may_be_pasted(word.as_bytes());
         if !counting.iter().any(is_named) {
@@ -486,9 +493,7 @@ impl Unit {
                 reach.may_paste(word) || words(&reach.text).any(|own| own == word.as_bytes())
             })
         };
-        let word = counting.into_iter().find(is_reached)?;
-        let text = format!("`{word}` is another number behind a fix");
-        Some(NoFix::new("counts-lines", text).named(word))
+        counting.into_iter().find(is_reached)
     }
 
     /// Whether a choice decides under which name something is declared, so that a build may give it any other one.

@@ -143,8 +143,8 @@ fn of_meanwhile(context: &Context<'_>, claim: &Claim) -> NoFix {
         }
         _ => {
             let text = format!(
-                "which barriers come before and after it is not known in every case, nor whether other accesses to {counters} race \
-                 with it"
+                "the kernel is not followed far enough to tell which barriers come before and after it, nor whether other accesses \
+                 to {counters} race with it"
             );
             NoFix::new("unfollowed", text).named(counters)
         }

@@ -299,6 +299,8 @@ fn not_replaceable(context: &Context<'_>, found: &Collective, obstacle: Obstacle
             let text = "its elements pass through a buffer, which other groups may write meanwhile";
             NoFix::new("in-buffer", text)
         }
+        // Whatever comes in between, there would be no form.
+        ([], _) if is_of_no_form(obstacle) => of_obstacle(context.shader, found, obstacle),
         ([], Some(amid)) => of_amid(context, found, amid),
         ([], None) if !groups.is_empty() => {
             let text = "it is proved of the first group only, whose SV_GroupID is 0";
@@ -327,6 +329,14 @@ fn not_replaceable(context: &Context<'_>, found: &Collective, obstacle: Obstacle
             NoFix::new("unknown-bound", text).named(bounds)
         }
     })
+}
+
+/// Whether no form is written for constructs of the kind.
+fn is_of_no_form(obstacle: Obstacle) -> bool {
+    matches!(
+        obstacle,
+        Obstacle::Reversed | Obstacle::Segmented(_) | Obstacle::Halves | Obstacle::ElementsPerThread
+    )
 }
 
 fn of_amid(context: &Context<'_>, found: &Collective, amid: Amid) -> NoFix {

@@ -81,7 +81,9 @@ fn finding(context: &Context<'_>, divergence: &Divergence) -> Finding {
         advice.to_owned(),
     ];
     if !divergence.given.is_empty() && !orders_nothing {
-        notes.push("if the host never sets such values, the condition can go instead".to_owned());
+        notes.push(
+            "if the host never sets such values, the test that parts the threads can go instead".to_owned(),
+        );
     }
     Finding {
         rule: RULE.id,

@@ -694,4 +694,7 @@ fn a_barrier_in_a_helper_is_one_for_all_who_call_it() {
         as_configured
     );
     assert!(step("#ifdef X\nif (gi > 3)\n#endif\n", "").is_none());
+    let moves = ["the fix moves the lines behind it: `__LINE__` is another number there"];
+    let counting = "static const uint Line = __LINE__;\n";
+    assert_eq!(of_step("", counting), moves);
 }

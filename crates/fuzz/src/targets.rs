@@ -37,7 +37,7 @@ pub fn preprocessor(bytes: &[u8]) {
         check_unit(&unit);
     }
     let (unit, _) = preprocess("0", input.main(), &[], &input);
-    let mut exploration = Exploration::new(&|_| true, &|_| true);
+    let mut exploration = Exploration::new(&|_, _, _| true, &|_| true);
     exploration.note(&unit, &[]);
     let preprocess = |defines: &[(String, String)]| preprocess("0", input.main(), defines, &input);
     for _ in 0..CONFIGURATIONS {

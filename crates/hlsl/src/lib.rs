@@ -21,7 +21,7 @@ mod types;
 mod walk;
 
 pub use edited::{Edited, Splice};
-pub use explore::{Configuration, Exploration};
+pub use explore::{Configuration, Exploration, IsWanted};
 pub use intrinsic::Intrinsic;
 pub use language::Version;
 pub use lower::{TextProblem, parse};

@@ -220,7 +220,10 @@ fn keep_fixes_all_entries_agree_on(
             .iter()
             .find_map(|edit| hidden(shader, &holders, &edit.text));
         if let Some(name) = hidden {
-            let why = NoFix::new("hidden-intrinsic", format!("`{name}` is a variable here"));
+            let why = NoFix::new(
+                "hidden-intrinsic",
+                format!("the fix calls `{name}`, which is the name of a variable here"),
+            );
             finding.withdraw(why.named(name));
         } else if holders.iter().any(is_instance) {
             let text = "this is a template, which may be used with other types";
@@ -259,10 +262,17 @@ fn keep_fixes_all_entries_agree_on(
     }
 }
 
-/// An intrinsic that a text names, where that is the name of a variable: which a reader of HLSL looks up first.
+/// An intrinsic that a text calls, where its name is that of a variable: which a reader of HLSL looks up first.
 fn hidden<'t>(shader: &Shader, holders: &[FunctionId], text: &'t str) -> Option<&'t str> {
-    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_'));
-    let mut intrinsics = words.filter(|word| Intrinsic::from_name(word).is_some());
+    // What comes before a parenthesis ends with what is called, if anything is.
+    let before = text.match_indices('(').filter_map(|(at, _)| text.get(..at));
+    let called = before.filter_map(|before| {
+        let before = before.trim_end();
+        before
+            .rsplit(|c: char| !(c.is_ascii_alphanumeric() || c == '_'))
+            .next()
+    });
+    let mut intrinsics = called.filter(|word| Intrinsic::from_name(word).is_some());
     let holders = holders
         .iter()
         .filter_map(|holder| shader.functions.get(holder.0 as usize));

@@ -217,6 +217,9 @@ fn a_fix_calls_no_intrinsic_whose_name_a_variable_has() {
         ),
         None
     );
+    // A variable that the kernel has for itself, as `InterlockedAdd(Counter[0], 1, dst);` has.
+    let claim = "InterlockedAdd(Counter[0], waveTotal, dst);";
+    assert_eq!(hidden(&shader("void a(uint dst) {}"), &holder, claim), None);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Readings of a file: what the rules find in each of its configurations ([`Configurations`]). Findings are the union.
 
+mod repaired;
 mod sizes;
 mod stray;
 mod union;
@@ -17,6 +18,7 @@ use crate::config::{Definition, Project};
 use crate::configurations::{Configuration, Configurations, MAX_CONFIGURATIONS, TELLING, is_telling};
 use crate::lint::Role;
 use crate::scan::{self, is_part};
+use repaired::Repaired;
 pub(crate) use union::union;
 
 /// When as much was spent on a file's readings (see [`Report::work`]) no more are looked for: about what one kernel takes
@@ -44,7 +46,7 @@ pub(crate) struct Reading {
     of_headers: HashSet<String>,
     /// A build compiles some kernel so, as far as the file says.
     is_built: bool,
-    /// Of one that is of some kernels: functions that none of them comes to, of which it says nothing.
+    /// Functions that no entry point comes to, of which it says nothing.
     aside: Vec<FileSpan>,
     /// What to define in further readings, where there are entry points of unknown size.
     sizes: Vec<Vec<Definition>>,
@@ -52,6 +54,8 @@ pub(crate) struct Reading {
     uncalled: Vec<String>,
     /// Those of them that were run by themselves.
     alone: Vec<String>,
+    /// What the fixes of defects depend on.
+    repaired: Repaired,
     /// The expanded text and where it is from, if it is another file that is edited.
     expanded: Option<(Vec<u8>, Origins)>,
 }
@@ -205,7 +209,10 @@ pub(crate) fn readings(
         .iter()
         .map(|name| name.clone().into_bytes())
         .collect();
-    let is_telling = |text: &[u8]| is_telling(text, &called);
+    let repaired = std::mem::take(&mut first.repaired);
+    let is_telling = |path: &str, place: FileSpan, text: &[u8]| {
+        is_telling(text, &called) || repaired.may_depend_on(path, place, text)
+    };
     let is_build = |defines: &[Definition]| configurations.is_build(defines);
     let mut exploration = Exploration::new(&is_telling, &is_build);
     exploration.note(&outline, &base);
@@ -312,11 +319,16 @@ fn check(configuration: Configuration, settings: &Settings, role: Role) -> Readi
         .filter(is_included)
         .map(|function| function.name.clone())
         .collect();
-    let aside = kernels.as_ref().map_or_else(Vec::new, |_| aside(&shader));
+    let aside = match shader.sources.files.first() {
+        // There is none, or nothing that a fix could change is in what they come to.
+        Some(file) if is_unread || !has_entry => vec![whole(&file.text)],
+        _ => aside(&shader),
+    };
     let mut report = check_shader(&shader, RULES, settings);
     if !strays.is_empty() {
         stray::suppose(&mut report, &strays);
     }
+    let repaired = Repaired::of(&shader, &report);
     let alone = strays.into_iter().filter(stray::Stray::is_alone);
     Reading {
         label,
@@ -334,6 +346,7 @@ fn check(configuration: Configuration, settings: &Settings, role: Role) -> Readi
         sizes,
         uncalled,
         alone: alone.map(|stray| stray.name).collect(),
+        repaired,
         expanded: settings.edited.map(|_| (shader.text, shader.origins)),
         sources: shader.sources,
     }
@@ -415,6 +428,15 @@ fn file_called(sources: &Sources, path: &str) -> Option<FileId> {
     files
         .find(|(_, file)| file.path == path)
         .map(|(number, _)| FileId(number))
+}
+
+/// All of the first file.
+fn whole(text: &[u8]) -> FileSpan {
+    FileSpan {
+        file: FileId(0),
+        start: 0,
+        end: u32::try_from(text.len()).unwrap_or(u32::MAX),
+    }
 }
 
 fn text_of(sources: &Sources, place: FileSpan) -> &[u8] {

@@ -651,7 +651,7 @@ fn a_region_may_hold_no_more_than_a_call() {
         str![[r#"
 1
 a.hlsl:3:54: groupshared-race data race on g_Last[63] (with -D SECOND=1)
-1 finding in 1 file
+1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
     );
@@ -1114,4 +1114,79 @@ fn a_fix_in_one_arm_leaves_the_finding_in_the_other() {
 
 "#]]
     );
+}
+
+/// What the fix of a race comes to in builds that turn on a region beside it is known before it is offered.
+#[test]
+fn a_barrier_holds_in_the_builds_that_turn_regions_on_beside_it() {
+    let declared = "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;\ngroupshared T g[64];\n";
+    let main = |before: &str, statement: &str, behind: &str| {
+        format!(
+            "{declared}[numthreads(64, 1, 1)]\nvoid main(uint t : SV_GroupIndex)\n{{\n    g[t] = Src[t];\n    \
+             GroupMemoryBarrierWithGroupSync();\n{before}{statement}\n{behind}    Out[t] = g[t];\n}}\n"
+        )
+    };
+    let statement = "    g[t] += g[63 - t];";
+    let types = "#define T uint\n";
+    let types_by_choice = "#ifdef FAST\n#define T float\n#else\n#define T uint\n#endif\n";
+    let condition = "#ifdef FAST\n#define WHEN if (t > 3)\n#else\n#define WHEN\n#endif\n";
+    let called_by_others = "#ifdef FAST\n[numthreads(64, 1, 1)]\nvoid other(uint t : SV_GroupIndex)\n{\n    if (t < 3) f(t);\n}\n#endif\n";
+    let helper = format!("groupshared T g[64];\nvoid f(uint t)\n{{\n{statement}\n}}\n");
+    let in_helper = main("", "    f(t);", "").replace("groupshared T g[64];\n", &helper);
+    let refused = [
+        format!(
+            "{types}{}",
+            main(
+                "#ifdef FAST\n    if (t > 31) {\n#endif\n",
+                statement,
+                "#ifdef FAST\n    }\n#endif\n"
+            )
+        ),
+        format!(
+            "{types}{}",
+            main(
+                "    uint n = 64;\n#ifdef FAST\n    n = t;\n#endif\n",
+                "    if (n > 3) { g[t] += g[63 - t]; Out[200] = 1; }",
+                ""
+            )
+        ),
+        format!(
+            "{types}{}",
+            main("#ifdef FAST\n    if (t > 3) return;\n#endif\n", statement, "")
+        ),
+        format!(
+            "{types}{condition}{}",
+            main("", "    WHEN\n    g[t] += g[63 - t];", "")
+        ),
+        format!("{types_by_choice}{}", main("", statement, "")),
+        format!("{types}{in_helper}{called_by_others}"),
+    ];
+    for (number, text) in refused.iter().enumerate() {
+        let said = said(
+            &format!("barrier-in-builds-{number}"),
+            text,
+            &["--diff", "--unsafe-fixes"],
+        );
+        assert!(!said.contains("+++"), "{text}\n{said}");
+        assert!(said.contains("1 finding"), "{text}\n{said}");
+    }
+    // Regions that part no threads are in no way, nor are builds without a kernel, or whose kernels do something else.
+    let accepted = [
+        format!(
+            "{types}{}",
+            main("#ifdef FAST\n    Out[64 + t] = 1;\n#endif\n", statement, "")
+        ),
+        format!("{types}{in_helper}")
+            .replace("[numthreads", "#ifdef FAST\nTRIVIAL(main)\n#else\n[numthreads")
+            + "#endif\n",
+        format!("{types}{in_helper}").replace("    f(t);", "#ifndef FAST\n    f(t);\n#endif"),
+    ];
+    for (number, text) in accepted.iter().enumerate() {
+        let said = said(
+            &format!("barrier-in-builds-too-{number}"),
+            text,
+            &["--diff", "--unsafe-fixes"],
+        );
+        assert!(said.contains("+++"), "{text}\n{said}");
+    }
 }

@@ -138,7 +138,7 @@ impl Totals {
     fn unit(&mut self, file: &SourceFile, project: &Project, is_counted: bool, labelled: &HashSet<String>) {
         let began = Instant::now();
         let made = preprocess(&file.path, &file.text, &[], project);
-        let mut exploration = Exploration::new(&is_synchronising, &|_| true);
+        let mut exploration = Exploration::new(&|_, _, text| is_synchronising(text), &|_| true);
         exploration.note(&made.0, &[]);
         let expanded = made.0.text.len();
         let kernels = made.0.kernels.clone();

@@ -30,9 +30,12 @@ pub struct Configuration {
     pub problems: Vec<Problem>,
 }
 
+/// Whether a region is followed up, told by its file, its place in that and its text, or what that may expand to.
+pub type IsWanted<'a> = dyn Fn(&str, FileSpan, &[u8]) -> bool + 'a;
+
 /// The regions that no configuration took in so far.
 pub struct Exploration<'a> {
-    is_wanted: &'a dyn Fn(&[u8]) -> bool,
+    is_wanted: &'a IsWanted<'a>,
     is_build: &'a dyn Fn(&[Definition]) -> bool,
     left: VecDeque<Region>,
     files: FxHashSet<String>,
@@ -53,7 +56,7 @@ impl<'a> Exploration<'a> {
     /// Regions are followed up if what they may expand to is wanted ([`Definitions::reach`]), under definitions that a build
     /// may make.
     #[must_use]
-    pub fn new(is_wanted: &'a dyn Fn(&[u8]) -> bool, is_build: &'a dyn Fn(&[Definition]) -> bool) -> Self {
+    pub fn new(is_wanted: &'a IsWanted<'a>, is_build: &'a dyn Fn(&[Definition]) -> bool) -> Self {
         Exploration {
             is_wanted,
             is_build,
@@ -67,8 +70,10 @@ impl<'a> Exploration<'a> {
     pub fn note(&mut self, unit: &Preprocessed, defines: &[Definition]) {
         let definitions = LazyCell::new(|| Definitions::of(&unit.sources, &unit.given));
         let is_wanted = |inactive: &&Inactive| {
+            let path = path_of(&unit.sources, inactive.region.file);
             let text = text_of(&unit.sources, inactive.region);
-            (self.is_wanted)(text) || (self.is_wanted)(&definitions.reach(text).text)
+            let is_wanted = |text: &[u8]| (self.is_wanted)(path, inactive.region, text);
+            is_wanted(text) || is_wanted(&definitions.reach(text).text)
         };
         let new = unit
             .inactive

@@ -1,0 +1,103 @@
+//! What the fixes of defects depend on beside the kernel as it is read.
+
+use std::collections::HashSet;
+
+use shaderlint_hlsl::{FileSpan, Function, Shader, directives};
+use shaderlint_linter::{Category, Report};
+
+use super::{contains, holds, text_of};
+use crate::scan::is_part;
+
+/// The functions that a fix puts a barrier into, and all that call these.
+///
+/// Whether every thread reaches a barrier hangs on the text of these functions, and what a statement computes on that of
+/// the variables which it names. So a region that an `#if` leaves out in there, one that defines a macro which they name,
+/// and one that calls the functions are read as well: what a build with it makes of the fix is known then.
+#[derive(Default)]
+pub(super) struct Repaired {
+    /// By path, for other readings number their files otherwise.
+    places: Vec<(String, FileSpan)>,
+    functions: HashSet<Vec<u8>>,
+    words: HashSet<Vec<u8>>,
+}
+
+impl Repaired {
+    pub fn of(shader: &Shader, report: &Report) -> Self {
+        let of_defects = report
+            .findings
+            .iter()
+            .filter(|finding| finding.category == Category::Correctness);
+        let edits: Vec<FileSpan> = of_defects
+            .filter_map(|finding| finding.fix.as_ref())
+            .flat_map(|fix| fix.edits.iter().map(|edit| edit.place))
+            .collect();
+        let mut repaired = Repaired::default();
+        if edits.is_empty() {
+            return repaired;
+        }
+        let own_name = |function: &Function| {
+            let name = function.name.rsplit("::").next().unwrap_or_default();
+            name.as_bytes().to_vec()
+        };
+        let mut others: Vec<(&Function, FileSpan)> = shader
+            .functions
+            .iter()
+            .filter_map(|function| Some((function, shader.origins.locate(function.span)?)))
+            .collect();
+        loop {
+            let (found, left): (Vec<_>, Vec<_>) = others.into_iter().partition(|(function, place)| {
+                let text = function.span.slice(&shader.text);
+                edits.iter().any(|edit| holds(*place, *edit))
+                    || words(text).any(|word| repaired.functions.contains(word))
+            });
+            others = left;
+            if found.is_empty() {
+                break;
+            }
+            for (function, place) in found {
+                let Some(file) = shader.sources.get(place.file) else {
+                    continue;
+                };
+                repaired.name(text_of(&shader.sources, place));
+                repaired.functions.insert(own_name(function));
+                repaired.places.push((file.path.clone(), place));
+            }
+        }
+        for global in &shader.globals {
+            if repaired.words.contains(global.own_name().as_bytes())
+                && let Some(place) = shader.origins.locate(global.span)
+            {
+                repaired.name(text_of(&shader.sources, place));
+            }
+        }
+        repaired
+    }
+
+    fn name(&mut self, text: &[u8]) {
+        self.words.extend(words(text).map(<[u8]>::to_vec));
+    }
+
+    /// Whether a fix may be another one, or none, where this region is taken in.
+    pub fn may_depend_on(&self, path: &str, place: FileSpan, text: &[u8]) -> bool {
+        let is_in = |(known, function): &(String, FileSpan)| {
+            known == path && (function.start..function.end).contains(&place.start)
+        };
+        let defines = || {
+            let lines = directives(text).into_iter();
+            let mut defined = lines.filter(|line| matches!(&*line.keyword, b"define" | b"undef"));
+            defined.any(|line| {
+                words(&line.argument)
+                    .next()
+                    .is_some_and(|name| self.words.contains(name))
+            })
+        };
+        !self.places.is_empty()
+            && (self.places.iter().any(is_in)
+                || words(text).any(|word| self.functions.contains(word))
+                || contains(text, b"#") && defines())
+    }
+}
+
+fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| !is_part(*byte)).filter(|word| !word.is_empty())
+}
