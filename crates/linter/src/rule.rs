@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use memchr::memmem;
-use shaderlint_hlsl::{Function, FunctionId, Global, GlobalId, Shader, Span, directives};
+use shaderlint_hlsl::{Function, FunctionId, Global, GlobalId, Shader, Span, directives, include_guard};
 use shaderlint_simt::Analysis;
 
 use crate::finding::Finding;
@@ -229,7 +229,7 @@ impl ShaderModel {
     }
 
     /// Whether Unity compiles the first file by FXC for Direct3D, which has no wave intrinsics: the file has kernels of Unity's, and
-    /// nothing asks for DXC (Unity manual, "HLSL pragma directives": `use_dxc`, `require`).
+    /// nothing asks for DXC in every build (Unity manual, "HLSL pragma directives": `use_dxc`, `require`).
     #[must_use]
     pub fn is_of_fxc_in_unity(shader: &Shader) -> bool {
         // Others write `#pragma kernel` as well, in files with other endings.
@@ -237,21 +237,31 @@ impl ShaderModel {
         let Some(file) = first.filter(|file| file.path.to_ascii_lowercase().ends_with(".compute")) else {
             return false;
         };
-        let text = &file.text;
-        let pragmas = directives(text)
-            .into_iter()
-            .filter(|line| line.keyword == b"pragma");
-        let pragmas: Vec<String> = pragmas
-            .map(|line| {
-                String::from_utf8_lossy(&line.argument)
-                    .trim()
-                    .to_ascii_lowercase()
-            })
-            .collect();
+        let lines = directives(&file.text);
+        let guards = usize::from(include_guard(&file.text, &lines).is_some());
+        let mut depth = 0_usize;
+        // Each with whether every build has it.
+        let mut pragmas: Vec<(String, bool)> = Vec::new();
+        for line in &lines {
+            match &*line.keyword {
+                b"if" | b"ifdef" | b"ifndef" => depth += 1,
+                b"endif" => depth = depth.saturating_sub(1),
+                b"pragma" => {
+                    let argument = String::from_utf8_lossy(&line.argument);
+                    pragmas.push((argument.trim().to_ascii_lowercase(), depth <= guards));
+                }
+                _ => {}
+            }
+        }
+        // Behind a colon stand the keywords of the builds that it is for.
+        let of_all = pragmas
+            .iter()
+            .filter(|(argument, is_of_all)| *is_of_all && !argument.contains(':'))
+            .map(|(argument, _)| argument);
         let names = |word: &str| {
             let mut words = pragmas
                 .iter()
-                .filter_map(|argument| argument.split_whitespace().next());
+                .filter_map(|(argument, _)| argument.split_whitespace().next());
             words.any(|first| first == word)
         };
         let of_dxc = [
@@ -262,16 +272,14 @@ impl ShaderModel {
             "inlineraytracing",
             "barycentrics",
         ];
-        let mut required = pragmas.iter().filter(|argument| argument.starts_with("require"));
+        let mut required = of_all.clone().filter(|argument| argument.starts_with("require"));
         let requires = required.any(|argument| of_dxc.iter().any(|feature| argument.contains(feature)));
         // Of the APIs behind it, if any are named there.
-        let mut asked = pragmas
-            .iter()
-            .filter_map(|argument| argument.strip_prefix("use_dxc"));
+        let mut asked = of_all.filter_map(|argument| argument.strip_prefix("use_dxc"));
         let is_asked = asked.any(|apis| apis.trim().is_empty() || apis.contains("d3d"));
         let mut refused = pragmas
             .iter()
-            .filter_map(|argument| argument.strip_prefix("never_use_dxc"));
+            .filter_map(|(argument, _)| argument.strip_prefix("never_use_dxc"));
         let is_refused = refused.any(|apis| apis.trim().is_empty() || apis.contains("d3d11"));
         names("kernel") && (is_refused || !is_asked && !requires && Self::used_in(shader).is_none())
     }
@@ -434,6 +442,15 @@ mod tests {
                 !is_of_fxc(&format!("#pragma kernel main\n#pragma {asks}")),
                 "{asks}"
             );
+        }
+        // What only some builds ask for.
+        for asks in [
+            "#if 0\n#pragma use_dxc\n#endif",
+            "#ifdef FAST\n#pragma require wavebasic\n#endif",
+            "#if defined(SHADER_API_VULKAN)\n#pragma use_dxc\n#endif",
+            "#pragma multi_compile _ FAST\n#pragma require wavebasic : FAST",
+        ] {
+            assert!(is_of_fxc(&format!("#pragma kernel main\n{asks}")), "{asks}");
         }
         assert!(!is_of_fxc(""));
         // A kernel that uses wave intrinsics cannot be for FXC; one with functions of their names can.

@@ -276,3 +276,89 @@ fn a_cast_that_a_variable_hides_is_not_followed() {
     );
     assert_eq!(proved(&made, &newer), [false, false, true]);
 }
+
+/// Whether a statement and another one leave the same: where no version is known, in HLSL 2021, in HLSL 202x.
+#[track_caller]
+fn leave_the_same(one: &str, other: &str, expected: [bool; 3]) {
+    let [one, other] = [one, other].map(|body| {
+        let floats = "RWStructuredBuffer<float> Floats;";
+        kernel(floats, body)
+    });
+    let equal = [None, Some(Version::V2021), Some(Version::V202x)].map(|version| {
+        let ((one, first), (other, second)) = (read(&one, version), read(&other, version));
+        let run = compare((&one, first), (&other, second), &[LaneMap::Linear]).next();
+        run.is_some_and(|run| run.outcome.is_equal())
+    });
+    assert_eq!(equal, expected, "{one}{other}");
+}
+
+/// DXC, `CheckBinOpForHLSL`: "For case like 1<<x".
+#[test]
+fn a_literal_is_of_its_shifts_type_before_202x() {
+    let before = [true, true, false];
+    let since = [false, false, true];
+    for (literal, unsigned, signed) in [
+        ("(1 << gi) >> 31", "(1u << gi) >> 31", "(int(1) << gi) >> 31"),
+        ("-1 >> gi", "0xffffffffu >> gi", "int(-1) >> gi"),
+        ("(5 - 6) >> gi", "0xffffffffu >> gi", "int(-1) >> gi"),
+        (
+            "(gi > 3 ? -1 : 0) >> gi",
+            "(gi > 3 ? ~0u : 0u) >> gi",
+            "int(gi > 3 ? -1 : 0) >> gi",
+        ),
+    ] {
+        let store = |value: &str| format!("Out[gi] = {value};");
+        leave_the_same(&store(literal), &store(unsigned), before);
+        leave_the_same(&store(literal), &store(signed), since);
+    }
+    // What is no literal keeps its type, and a literal that an `int` shifts is one.
+    leave_the_same(
+        "int one = 1; Out[gi] = (one << gi) >> 31;",
+        "Out[gi] = (1u << gi) >> 31;",
+        [false; 3],
+    );
+    leave_the_same(
+        "int i = gi; Out[gi] = (1 << i) >> 31;",
+        "Out[gi] = (1u << gi) >> 31;",
+        [false; 3],
+    );
+    leave_the_same("Out[gi] = 1 << gi;", "Out[gi] = 1u << gi;", [true; 3]);
+}
+
+/// Literals have 64 bits until they meet something else: `65536 * 65536` is no zero as a float, and true.
+#[test]
+fn literals_beyond_32_bits_are_not_followed_into_floats() {
+    for (literal, narrow) in [
+        ("Floats[gi] = 65536 * 65536;", "Floats[gi] = 0;"),
+        (
+            "Floats[gi] = Floats[gi] * (65536 * 65536);",
+            "Floats[gi] = Floats[gi] * 0;",
+        ),
+        ("Floats[gi] = (float)(65536 * 65536);", "Floats[gi] = 0;"),
+        (
+            "Floats[gi] = Floats[gi] < 65536 * 65536;",
+            "Floats[gi] = Floats[gi] < 0;",
+        ),
+        ("Floats[gi] = ~0xffff0000;", "Floats[gi] = 65535;"),
+        ("float4 v = 65536 * 65536; Floats[gi] = v.x;", "Floats[gi] = 0;"),
+        ("Out[gi] = (65536 * 65536) ? 1 : 2;", "Out[gi] = 2;"),
+        ("Out[gi] = !(65536 * 65536);", "Out[gi] = 1;"),
+        ("if (65536 * 65536) Out[gi] = 1;", "if (0) Out[gi] = 1;"),
+    ] {
+        leave_the_same(literal, narrow, [false; 3]);
+    }
+    leave_the_same("Floats[gi] = ~0xff;", "Floats[gi] = -256;", [true; 3]);
+    leave_the_same(
+        "Out[gi] = gi & ~0xff000000;",
+        "Out[gi] = gi & 0xffffff;",
+        [true; 3],
+    );
+    leave_the_same("Out[gi] = 65536 * 65536;", "Out[gi] = 0;", [true; 3]);
+}
+
+#[test]
+fn reversed_bits_have_the_type_of_what_is_reversed() {
+    let reversed = "int i = gi; Out[gi] = reversebits(i) >> 31;";
+    leave_the_same(reversed, "Out[gi] = int(reversebits(gi)) >> 31;", [true; 3]);
+    leave_the_same(reversed, "Out[gi] = reversebits(gi) >> 31;", [false; 3]);
+}

@@ -1,9 +1,11 @@
 //! HLSL's implicit conversions.
 
 use super::constants::Constant;
+use super::wide::exceeds_32_bits;
 use super::{Lowering, literals};
+use crate::language::Version;
 use crate::span::Span;
-use crate::tree::{Expr, ExprKind};
+use crate::tree::{BinaryOp, Expr, ExprKind, UnaryOp};
 use crate::types::{Scalar, Type};
 
 /// Order of the usual conversions: the higher one wins.
@@ -175,6 +177,10 @@ pub(super) fn convert(expr: Expr, to: &Type) -> Expr {
             };
         }
     }
+    if matches!(to.scalar(), Some(Scalar::Bool | Scalar::Half | Scalar::Float)) && exceeds_32_bits(&expr) {
+        let span = expr.span;
+        return opaque(vec![as_value(expr)], to.clone(), span);
+    }
     let zero = matches!(to, Type::Struct(_) | Type::Array(..))
         && expr.ty.scalar().is_some()
         && matches!(expr.kind, ExprKind::Literal(0));
@@ -223,6 +229,40 @@ impl Lowering<'_> {
             ExprKind::Literal(_) => literals::is_free(self.source(expr.span)),
             ExprKind::Unary(_, operand) => self.is_free_literal(operand),
             _ => false,
+        }
+    }
+
+    /// Whether an expression is made of integer literals without a suffix: DXC's `literal int`.
+    fn is_literal_int(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Literal(_) => {
+                matches!(expr.ty.scalar(), Some(Scalar::Int | Scalar::Uint)) && self.is_free_literal(expr)
+            }
+            ExprKind::Unary(op, operand) => *op != UnaryOp::Not && self.is_literal_int(operand),
+            ExprKind::Binary(op, left, right) => {
+                let is_arithmetic = !matches!(op, BinaryOp::LogicalAnd | BinaryOp::LogicalOr);
+                is_arithmetic
+                    && !op.is_comparison()
+                    && self.is_literal_int(left)
+                    && self.is_literal_int(right)
+            }
+            ExprKind::Ternary(_, yes, no) => self.is_literal_int(yes) && self.is_literal_int(no),
+            // A conversion that nobody wrote.
+            ExprKind::Cast(inner) => inner.span == expr.span && self.is_literal_int(inner),
+            _ => false,
+        }
+    }
+
+    /// What is shifted by `count`, in its type. Before HLSL 202x a literal that is shifted by a `uint` is one, else an `int`
+    /// (DXC, `CheckBinOpForHLSL`: "For case like 1<<x"), from then on it is an `int` always. Where no version is given it is
+    /// as [`Version::DEFAULT`] has it.
+    pub(super) fn shifted(&self, left: Expr, count: &Expr) -> Expr {
+        let version = self.shader.version.unwrap_or(Version::DEFAULT);
+        let is_by_uint = count.ty.scalar() == Some(Scalar::Uint) && !self.is_literal_int(count);
+        if is_by_uint && version < Version::V202x && self.is_literal_int(&left) {
+            convert_scalar(left, Scalar::Uint)
+        } else {
+            left
         }
     }
 

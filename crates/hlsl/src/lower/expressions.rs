@@ -251,6 +251,7 @@ impl<'a> Lowering<'a> {
             return make(left, right, ty);
         }
         if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
+            let left = self.shifted(left, &right);
             let ty = arithmetic(&left.ty);
             if let (Some(scalar), Some(shape)) = (ty.scalar(), shape(&ty, &right.ty).or(Some(ty.clone()))) {
                 let ty = shape.with_scalar(scalar);

@@ -158,6 +158,12 @@ fn is_numeric(expr: &Expr) -> bool {
 impl Lowering<'_> {
     /// A call of an intrinsic, its arguments converted; its value, if that is known for certain.
     pub(super) fn intrinsic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
+        // The documentation has it of a `uint`, DXC of whatever it is given (`reversebits` in gen_intrin_main.txt).
+        let is_signed = |value: &Expr| value.ty.scalar() == Some(Scalar::Int);
+        if intrinsic == Intrinsic::ReverseBits && arguments.iter().all(is_signed) {
+            let call = self.typed_intrinsic(intrinsic, arguments, span);
+            return convert_scalar(call, Scalar::Int);
+        }
         let mut call = self.typed_intrinsic(intrinsic, arguments, span);
         if let ExprKind::Intrinsic(intrinsic, arguments) = &call.kind
             && call.ty == Type::FLOAT

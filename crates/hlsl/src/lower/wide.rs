@@ -107,6 +107,44 @@ impl Lowering<'_> {
     }
 }
 
+/// Whether the integer that literals come to has more than 32 bits. As an integer of 32 bits it is the same; as a float, or
+/// as a condition, it is another one.
+///
+/// A suffix is not looked at: where it makes the value wrap, nothing is known of it, which is less than could be.
+pub(super) fn exceeds_32_bits(expr: &Expr) -> bool {
+    let Some((wide, scalar)) = of_literals(expr).zip(expr.ty.scalar()) else {
+        return false;
+    };
+    let narrow = match scalar {
+        Scalar::Uint => i64::from(wide as u32),
+        _ => i64::from(wide as i32),
+    };
+    narrow != wide
+}
+
+fn of_literals(expr: &Expr) -> Option<i64> {
+    match &expr.kind {
+        ExprKind::Literal(bits) => match Constant::of(*bits, expr.ty.scalar()?)? {
+            Constant::Int(value) => Some(i64::from(value)),
+            Constant::Uint(value) => Some(i64::from(value)),
+            Constant::Float(_) | Constant::Bool(_) => None,
+        },
+        ExprKind::Cast(inner) if inner.span == expr.span => of_literals(inner),
+        ExprKind::Unary(op, operand) => match (op, of_literals(operand)?) {
+            (UnaryOp::Negate, value) => Some(value.wrapping_neg()),
+            (UnaryOp::Complement, value) => Some(!value),
+            (UnaryOp::Not, _) => None,
+        },
+        ExprKind::Binary(op, left, right) => {
+            match of_integers(*op, of_literals(left)?, of_literals(right)?)? {
+                Wide::Int(value) => Some(value),
+                Wide::Float(_) | Wide::Bool(_) => None,
+            }
+        }
+        _ => None,
+    }
+}
+
 fn of_integers(op: BinaryOp, a: i64, b: i64) -> Option<Wide> {
     let count = || b.cast_unsigned() as u32;
     Some(Wide::Int(match op {
