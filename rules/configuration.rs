@@ -26,7 +26,7 @@ pub(crate) fn holds_in_all(
         return false;
     };
     let unit = Unit::of(shader);
-    let text_at = |place: FileSpan| unit.text_at(shader, place);
+    let text_at = |place: FileSpan| unit.text_at(place);
     let text_of = |span: Span| shader.origins.locate(span).map_or(&[][..], text_at);
     let form = &*without_comments(form.as_bytes());
 
@@ -132,7 +132,7 @@ pub(crate) fn holds_in_all(
     };
     // What one of these macros is given is compiled as the choice of its definition has it.
     let choosing = unit.choices.iter().filter(|choice| !choice.is_guard);
-    let choosing = choosing.map(|choice| unit.text_of(shader, choice));
+    let choosing = choosing.map(|choice| unit.text_of(choice));
     let given_to_chosen = unit.given_to_chosen(&choosing.collect::<Vec<_>>());
 
     unit.choices.iter().all(|choice| {
@@ -150,7 +150,7 @@ pub(crate) fn holds_in_all(
                 && (place.start as usize) < choice.end
                 && !holds(place)
         };
-        let text = unit.text_of(shader, choice);
+        let text = unit.text_of(choice);
         // What chooses beside the replaced text may change what comes there and how often, what becomes of what it
         // leaves, and the sizes of the group and its waves.
         if declarations.iter().any(is_within) || holders.iter().any(is_within) && has_code(text) {

@@ -1,6 +1,5 @@
 //! What rules ask of a whole unit, worked out once.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
 use std::ops::Range;
@@ -9,8 +8,8 @@ use std::sync::Arc;
 use memchr::memmem;
 use rustc_hash::{FxHashMap, FxHashSet, FxHasher};
 use shaderlint_hlsl::{
-    Definition, Definitions, Directive, FileId, FileSpan, FunctionId, Intrinsic, Reach, Shader, Span,
-    Storage, directives, include_guard, is_type_name, without_dead_arms,
+    Definition, Definitions, Derived, Directive, Directives, FileId, FileSpan, FunctionId, Intrinsic, Reach,
+    Shader, Span, Storage, Text, directives, include_guard, is_type_name, without_dead_arms,
 };
 use shaderlint_linter::NoFix;
 
@@ -22,8 +21,8 @@ pub(crate) struct Unit {
     /// Names that are defined from outside.
     given: FxHashSet<Box<[u8]>>,
     pub choices: Vec<Choice>,
-    /// Files without arms that no build reads, by number, where they have some.
-    living: FxHashMap<usize, Vec<u8>>,
+    /// The files, without arms that no build reads.
+    living: Vec<Text>,
     /// Hashes of the words of all files.
     of_files: FxHashSet<u64>,
     /// By its hash: where one of the words of the expanded text stands.
@@ -33,7 +32,7 @@ pub(crate) struct Unit {
     /// By hash of the last part of their names: functions, and variables but for those that the host sets.
     declared: FxHashMap<u64, Vec<Item>>,
     /// The files without comments, in which lines that a backslash continues are one.
-    plain: Vec<Vec<u8>>,
+    plain: Vec<Arc<Plain>>,
     /// A size of a thread group is written in a name that is given from outside.
     pub has_size_from_outside: bool,
     /// A file is read in the midst of itself: of a choice in it two arms may be compiled, and one may define what the other
@@ -119,32 +118,27 @@ fn hash(word: &[u8]) -> u64 {
 impl Unit {
     pub fn of(shader: &Shader) -> Arc<Unit> {
         shader.once(|shader| {
-            let files = shader.sources.files.iter().map(|file| &*file.text);
+            let files = shader.sources.files.iter().map(|file| &file.text);
             let texts = without_dead_arms(files, &shader.given);
             let mut unit = Unit {
                 definitions: Definitions::in_texts(&texts, &shader.given),
                 given: (shader.given.iter().map(|(name, _)| name.as_bytes().into())).collect(),
                 choices: choices(&texts),
-                living: FxHashMap::default(),
                 of_files: FxHashSet::default(),
                 expanded: FxHashMap::default(),
                 types: FxHashSet::default(),
                 declared: FxHashMap::default(),
-                plain: texts.iter().map(|text| plain(text)).collect(),
+                plain: texts.iter().map(Text::derived).collect(),
+                living: texts,
                 has_size_from_outside: false,
                 has_file_within_itself: false,
                 has_chosen_include: false,
                 has_hook: false,
             };
-            let changed = texts.iter().enumerate().filter_map(|(file, text)| match text {
-                Cow::Owned(text) => Some((file, text.clone())),
-                Cow::Borrowed(_) => None,
-            });
-            unit.living.extend(changed);
             unit.has_hook = unit.has_hook(shader);
-            unit.has_chosen_include = texts.iter().any(|text| {
-                let mut includes = directives(text).into_iter();
-                includes.any(|line| unit.is_chosen_include(&line))
+            unit.has_chosen_include = unit.living.iter().any(|text| {
+                let lines = text.derived::<Directives>();
+                lines.iter().any(|line| unit.is_chosen_include(line))
             });
             unit.has_file_within_itself = unit.choices.iter().any(|choice| {
                 let file = u32::try_from(choice.file).map(FileId);
@@ -166,7 +160,7 @@ impl Unit {
     fn has_hook(&self, shader: &Shader) -> bool {
         let files = (0u32..).map(FileId).zip(&shader.sources.files);
         let mut hooks = files.flat_map(|(id, file)| {
-            let lines = directives(&file.text);
+            let lines = file.text.derived::<Directives>();
             let pairs = lines.windows(2).filter(|pair| {
                 (&*pair[0].keyword, &*pair[1].keyword) == (b"ifndef", b"define")
                     && pair[0].argument.trim_ascii() == pair[1].argument.trim_ascii()
@@ -218,7 +212,7 @@ impl Unit {
 
     fn note_words(&mut self, shader: &Shader) {
         for text in &self.plain {
-            self.of_files.extend(words(text).map(hash));
+            self.of_files.extend(words(&text.0).map(hash));
         }
         for (_, value) in &shader.given {
             self.of_files.extend(words(value.as_bytes()).map(hash));
@@ -377,7 +371,7 @@ impl Unit {
             choice.file == file.0 as usize && (choice.start..choice.end).contains(&(*place as usize))
         });
         let is_given_to_macro = || {
-            let text = self.plain.get(file.0 as usize);
+            let text = self.plain.get(file.0 as usize).map(|plain| &*plain.0);
             let before = text
                 .and_then(|text| text.get(..*place as usize))
                 .unwrap_or_default();
@@ -402,7 +396,10 @@ impl Unit {
 
     /// Where a word stands in the files.
     fn occurrences<'u>(&'u self, name: &'u [u8]) -> impl Iterator<Item = Occurrence<'u>> {
-        let files = (0..).map(FileId).zip(&self.plain);
+        let files = (0..)
+            .map(FileId)
+            .zip(&self.plain)
+            .map(|(file, plain)| (file, &*plain.0));
         let found = files.flat_map(move |(file, text)| {
             memmem::find_iter(text, name).map(move |at| Occurrence {
                 file,
@@ -486,7 +483,9 @@ impl Unit {
         // Of other files no line moves.
         let function = shader.functions.get(function.0 as usize);
         let file = function.and_then(|function| shader.origins.locate(function.name_span));
-        let text = file.and_then(|place| self.plain.get(place.file.0 as usize));
+        let text = file
+            .and_then(|place| self.plain.get(place.file.0 as usize))
+            .map(|plain| &*plain.0);
         let reach = text.map(|text| self.reach(text));
         let is_reached = |word: &&str| {
             reach.as_ref().is_none_or(|reach| {
@@ -555,7 +554,12 @@ impl Unit {
             chosen.extend(by_way);
         }
         let mut given = Vec::new();
-        for text in self.plain.iter().filter(|_| !chosen.is_empty()) {
+        for text in self
+            .plain
+            .iter()
+            .map(|plain| &*plain.0)
+            .filter(|_| !chosen.is_empty())
+        {
             for word in words(text).filter(|word| chosen.contains(word)) {
                 let end = word.as_ptr() as usize - text.as_ptr() as usize + word.len();
                 given.extend(arguments(text.get(end..).unwrap_or_default()));
@@ -565,9 +569,9 @@ impl Unit {
     }
 
     /// What stands in a place of a file, without what no build reads.
-    pub fn text_at<'u>(&'u self, shader: &'u Shader, place: FileSpan) -> &'u [u8] {
+    pub fn text_at(&self, place: FileSpan) -> &[u8] {
         let part = place.start as usize..place.end as usize;
-        self.text_in(shader, place.file.0 as usize, part)
+        self.text_in(place.file.0 as usize, part)
     }
 
     /// What stands in a file behind one place and to the end of another one around it.
@@ -579,17 +583,16 @@ impl Unit {
             start: place.end,
             end: around.end,
         };
-        (place.file == around.file).then(|| self.text_at(shader, behind))
+        (place.file == around.file).then(|| self.text_at(behind))
     }
 
     /// The text of a choice, without what no build reads.
-    pub fn text_of<'u>(&'u self, shader: &'u Shader, choice: &Choice) -> &'u [u8] {
-        self.text_in(shader, choice.file, choice.start..choice.end)
+    pub fn text_of(&self, choice: &Choice) -> &[u8] {
+        self.text_in(choice.file, choice.start..choice.end)
     }
 
-    fn text_in<'u>(&'u self, shader: &'u Shader, file: usize, part: Range<usize>) -> &'u [u8] {
-        let whole = shader.sources.files.get(file).map(|file| &*file.text);
-        let text = self.living.get(&file).map(Vec::as_slice).or(whole);
+    fn text_in(&self, file: usize, part: Range<usize>) -> &[u8] {
+        let text = self.living.get(file);
         text.and_then(|text| text.get(part)).unwrap_or_default()
     }
 
@@ -759,8 +762,16 @@ fn arguments(text: &[u8]) -> Option<&[u8]> {
     inner.get(..end.unwrap_or(inner.len()))
 }
 
-/// The text without comments, in which lines that a backslash continues are one. It is as long as it was unless a token
-/// goes on in another line.
+/// A text without comments, in which lines that a backslash continues are one. It is as long as it was unless a token goes
+/// on in another line.
+struct Plain(Vec<u8>);
+
+impl Derived for Plain {
+    fn of(text: &Text) -> Self {
+        Plain(plain(text))
+    }
+}
+
 fn plain(text: &[u8]) -> Vec<u8> {
     let text = without_comments(text);
     if memmem::find(&text, b"\\").is_none() {
@@ -987,13 +998,13 @@ fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
-fn choices(texts: &[Cow<'_, [u8]>]) -> Vec<Choice> {
+fn choices(texts: &[Text]) -> Vec<Choice> {
     let mut choices = Vec::new();
     for (file, text) in texts.iter().enumerate() {
-        let lines = directives(text);
+        let lines = text.derived::<Directives>();
         let has_guard = include_guard(text, &lines).is_some();
         let mut open = Vec::new();
-        for line in &lines {
+        for line in lines.iter() {
             if line.keyword.starts_with(b"if") {
                 open.push(line.start as usize);
             } else if line.keyword == b"endif"

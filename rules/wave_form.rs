@@ -200,7 +200,7 @@ fn with_what_others_read(
     let unit = Unit::of(shader);
     let behind = function.and_then(|function| unit.text_behind(shader, found.span, function.span));
     let choices = unit.choices.iter().filter(|choice| !choice.is_guard);
-    let chosen: Vec<&[u8]> = choices.map(|choice| unit.text_of(shader, choice)).collect();
+    let chosen: Vec<&[u8]> = choices.map(|choice| unit.text_of(choice)).collect();
     for (local, value) in std::mem::take(&mut rewrite.unread) {
         let name = function.and_then(|function| function.locals.get(local.0 as usize));
         let name = name.map(|local| local.name.as_bytes());

@@ -37,7 +37,7 @@ impl Includes for Input<'_> {
         let text = self.0.get(number)?;
         Some(SourceFile {
             path: path.to_owned(),
-            text: Arc::from(*text),
+            text: (*text).into(),
         })
     }
 }

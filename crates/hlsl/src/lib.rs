@@ -15,6 +15,7 @@ mod memo;
 mod preprocess;
 mod print;
 mod span;
+mod text;
 mod tree;
 mod type_names;
 mod types;
@@ -27,12 +28,13 @@ pub use language::Version;
 pub use lower::{TextProblem, parse};
 pub use memo::Memo;
 pub use preprocess::{
-    Branch, Definition, Definitions, Directive, Inactive, KernelVariant, KeywordSet, Origins, Preprocessed,
-    Reach, Taken, decode, directives, include_guard, is_cpp, keyword_sets, may_spell, predefined, preprocess,
-    unity_defines, without_dead_arms,
+    Branch, Definition, Definitions, Directive, Directives, Inactive, KernelVariant, KeywordSet, Origins,
+    Preprocessed, Reach, Taken, decode, directives, include_guard, is_cpp, keyword_sets, may_spell,
+    predefined, preprocess, unity_defines, without_dead_arms,
 };
 pub use print::outline;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};
+pub use text::{Derived, Text};
 pub use tree::*;
 pub use type_names::is_type_name;
 pub use types::{ResourceKind, Scalar, StructId, Type};
@@ -59,7 +61,7 @@ impl Includes for NoIncludes {
 #[must_use]
 pub fn read(
     path: &str,
-    text: &[u8],
+    text: impl Into<Text>,
     defines: &[(String, String)],
     includes: &dyn Includes,
 ) -> (Shader, Vec<Problem>) {

@@ -1,5 +1,7 @@
 //! Places: in the expanded text the parser sees, and in the files people edit.
 
+use crate::text::Text;
+
 /// A byte range of the *expanded* text of one translation unit.
 ///
 /// [`crate::Origins`] maps it to the file it came from.
@@ -45,7 +47,7 @@ pub struct SourceFile {
     /// The path as the caller or the include resolver named it.
     pub path: String,
     /// Raw bytes: real files are Latin-1 or Shift-JIS too.
-    pub text: std::sync::Arc<[u8]>,
+    pub text: Text,
 }
 
 /// The files of one translation unit; the first is the one that was asked for.

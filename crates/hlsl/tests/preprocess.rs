@@ -19,7 +19,7 @@ impl Includes for Files<'_> {
         let (path, text) = self.0.iter().find(|(name, _)| *name == path)?;
         Some(SourceFile {
             path: (*path).to_owned(),
-            text: Arc::from(*text),
+            text: (*text).into(),
         })
     }
 }

@@ -11,7 +11,7 @@ impl Includes for Files<'_> {
         let (path, text) = self.0.iter().find(|(name, _)| *name == path)?;
         Some(SourceFile {
             path: (*path).to_owned(),
-            text: Arc::from(text.as_bytes()),
+            text: text.as_bytes().into(),
         })
     }
 }

@@ -10,7 +10,7 @@ impl Includes for Header<'_> {
     fn resolve(&self, _: &str, path: &str, _: bool) -> Option<SourceFile> {
         Some(SourceFile {
             path: path.to_owned(),
-            text: Arc::from(self.0.as_bytes()),
+            text: self.0.as_bytes().into(),
         })
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use memchr::memmem;
-use shaderlint_hlsl::{Function, FunctionId, Global, GlobalId, Shader, Span, directives, include_guard};
+use shaderlint_hlsl::{Directives, Function, FunctionId, Global, GlobalId, Shader, Span, include_guard};
 use shaderlint_simt::Analysis;
 
 use crate::finding::Finding;
@@ -237,12 +237,12 @@ impl ShaderModel {
         let Some(file) = first.filter(|file| file.path.to_ascii_lowercase().ends_with(".compute")) else {
             return false;
         };
-        let lines = directives(&file.text);
+        let lines = file.text.derived::<Directives>();
         let guards = usize::from(include_guard(&file.text, &lines).is_some());
         let mut depth = 0_usize;
         // Each with whether every build has it.
         let mut pragmas: Vec<(String, bool)> = Vec::new();
-        for line in &lines {
+        for line in lines.iter() {
             match &*line.keyword {
                 b"if" | b"ifdef" | b"ifndef" => depth += 1,
                 b"endif" => depth = depth.saturating_sub(1),

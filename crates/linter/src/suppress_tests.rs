@@ -22,7 +22,7 @@ fn reason(text: &str) -> Option<String> {
     let start = text.find("FOUND").unwrap();
     let file = SourceFile {
         path: "a.hlsl".to_owned(),
-        text: Arc::from(text.as_bytes()),
+        text: text.as_bytes().into(),
     };
     let sources = Sources { files: vec![file] };
     let place = in_main_file(start..start + 5);

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
-use shaderlint_hlsl::{SourceFile, decode};
+use shaderlint_hlsl::{SourceFile, Text, decode};
 use shaderlint_linter::Diagnostic;
 
 use crate::config::{Definition, shown};
@@ -20,7 +20,7 @@ use crate::scan;
 
 /// Of what was found in the functions `alone`, which nothing in the file calls as it was read, keeps what is in those that
 /// nothing at hand names. `text` is what the file was looked at with.
-pub(crate) fn keep_what_nothing_calls(looked: &mut Looked, alone: &[String], text: &[u8], options: &Options) {
+pub(crate) fn keep_what_nothing_calls(looked: &mut Looked, alone: &[String], text: &Text, options: &Options) {
     let report = &looked.report;
     let allowed = report.allowed.iter().map(|one| &one.finding);
     let findings = report.findings.iter().chain(allowed);
@@ -77,7 +77,7 @@ fn named_in(
     };
     // What an `#include` has as a macro is named by whoever defines that.
     let file_name = name_of(path).unwrap_or_default();
-    let says = |text: &[u8]| scan::mentioned(text).names.contains(&file_name);
+    let says = |text: &Text| scan::mentioned(text).names.contains(&file_name);
     let defined: Vec<&Definition> = project.all_definitions().collect();
     let includes_it = includes_one(false, &is_it)
         || includes_one(true, &is_it)

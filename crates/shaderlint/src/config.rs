@@ -340,7 +340,7 @@ pub(crate) fn text_of(path: &Path) -> Result<String> {
         anyhow::Error::new(Misconfigured {
             file: SourceFile {
                 path: path.display().to_string(),
-                text: Arc::from(error.into_bytes()),
+                text: error.into_bytes().into(),
             },
             place: from..from + length,
             message: "this is not UTF-8".to_owned(),
@@ -357,7 +357,7 @@ pub(crate) fn misconfigured(
     Misconfigured {
         file: SourceFile {
             path: path.display().to_string(),
-            text: Arc::from(text.as_bytes()),
+            text: text.as_bytes().into(),
         },
         place,
         message: message.into(),

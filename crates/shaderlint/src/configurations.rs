@@ -12,8 +12,8 @@ mod unread;
 use std::collections::HashSet;
 
 use shaderlint_hlsl::{
-    Exploration, FileSpan, Includes, KernelVariant, KeywordSet, Preprocessed, Problem, Version, directives,
-    keyword_sets, preprocess,
+    Exploration, FileSpan, Includes, KernelVariant, KeywordSet, Preprocessed, Problem, Text, Version,
+    directives, keyword_sets, preprocess,
 };
 
 use crate::config::{Definition, Project, overlaid};
@@ -60,7 +60,7 @@ struct Declared {
 /// The configurations of one file.
 pub(crate) struct Configurations<'a> {
     path: &'a str,
-    text: &'a [u8],
+    text: &'a Text,
     project: &'a Project,
     includes: &'a dyn Includes,
     base: Vec<Definition>,
@@ -79,7 +79,7 @@ impl<'a> Configurations<'a> {
     /// The configurations of the file `path` that holds `text`, and the default one of them.
     pub fn of(
         path: &'a str,
-        text: &'a [u8],
+        text: &'a Text,
         project: &'a Project,
         includes: &'a dyn Includes,
     ) -> (Self, Configuration) {

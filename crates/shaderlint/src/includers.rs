@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::Result;
-use shaderlint_hlsl::{Includes, SourceFile, decode, is_cpp, may_spell};
+use shaderlint_hlsl::{Includes, SourceFile, Text, decode, is_cpp, may_spell};
 use shaderlint_linter::{Diagnostic, NoFix, Rule, Settings, Verdict};
 
 use crate::config::{Definition, Project, here, shown};
@@ -69,7 +69,7 @@ impl OfWorkspace for ByFolder<'_> {
 
 /// What was found in a file has fixes only where all who include it agree, and a comment in it is without need only where
 /// none of them needs it. `text` is what it was looked at with.
-pub(crate) fn keep_what_all_includers_agree_on(looked: &mut Looked, text: &[u8], options: &Options) {
+pub(crate) fn keep_what_all_includers_agree_on(looked: &mut Looked, text: &Text, options: &Options) {
     let is_theirs = |finding: &Diagnostic| finding.fix.is_some() || finding.verdict == Verdict::Unused;
     if !looked.report.findings.iter().any(is_theirs) {
         return;
@@ -142,7 +142,7 @@ enum Use {
 fn look(
     (includer, names_it): (&Path, bool),
     name: &str,
-    (path, text): (&Path, &[u8]),
+    (path, text): (&Path, &Text),
     options: &Options,
     is_it: &dyn Fn(&str) -> bool,
 ) -> Result<Use> {

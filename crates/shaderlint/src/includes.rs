@@ -13,7 +13,7 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use shaderlint_hlsl::{FileId, FileSpan, Includes, Problem, SourceFile, Sources, decode};
+use shaderlint_hlsl::{FileId, FileSpan, Includes, Problem, SourceFile, Sources, Text, decode};
 
 use crate::config::{Project, here};
 use crate::walk;
@@ -155,7 +155,7 @@ impl Files {
         let file = actual.and_then(|actual| {
             let bytes = self.bytes_if(&actual, false).ok()?;
             // The preprocessor complains of a binary file.
-            let text = decode(&bytes).unwrap_or_else(|| Arc::from(bytes));
+            let text = decode(&bytes).unwrap_or_else(|| bytes.into());
             let path = actual.display().to_string();
             Some(SourceFile { path, text })
         });
@@ -254,7 +254,7 @@ pub(crate) struct Search<'a> {
     choices: RefCell<Vec<Choice>>,
     refused: RefCell<Vec<Refused>>,
     /// A file with another text, by path from the root of the file system.
-    replaced: Option<(PathBuf, Arc<[u8]>)>,
+    replaced: Option<(PathBuf, Text)>,
 }
 
 /// A file that is there and may not be included.
@@ -286,9 +286,9 @@ impl<'a> Search<'a> {
     }
 
     /// With `text` in the file `path`.
-    pub fn with(self, path: &Path, text: &[u8]) -> Self {
+    pub fn with(self, path: &Path, text: &Text) -> Self {
         Search {
-            replaced: Some((here(path), Arc::from(text))),
+            replaced: Some((here(path), text.clone())),
             ..self
         }
     }
@@ -370,7 +370,7 @@ impl Includes for Search<'_> {
         if let (Some(file), Some((path, text))) = (&mut found, &self.replaced)
             && is_same(Path::new(&file.path), path)
         {
-            file.text = Arc::clone(text);
+            file.text = text.clone();
         }
         if found.is_none()
             && let Some(path) = candidates.into_iter().find(|path| self.files.refuses(path))

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, ensure};
-use shaderlint_hlsl::{FileId, FileSpan, Problem, SourceFile, Sources, decode};
+use shaderlint_hlsl::{FileId, FileSpan, Problem, SourceFile, Sources, Text, decode};
 #[cfg(feature = "gpu")]
 use shaderlint_hlsl::{Shader, preprocess, read_preprocessed};
 use shaderlint_linter::{
@@ -309,10 +309,9 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
         );
         return Ok(Looked::default());
     };
-    let text = text.to_vec();
     #[cfg(test)]
     panics::if_asked(&text, "panic while looking");
-    let look = |text: &[u8]| {
+    let look = |text: &Text| {
         let mut looked = look_at(name, text, project, options, role);
         // In folders there are headers for whoever takes them; who names one wants to know.
         if input.asked != Asked::Named {
@@ -329,7 +328,7 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
     let may_be_read = |path: &&PathBuf| options.files.may_be_looked_at(path);
     let baselines = Baselines::at(baseline.iter().filter(may_be_read))?;
     let look = |text: &[u8]| {
-        let mut looked = [look(text)];
+        let mut looked = [look(&text.into())];
         baselines.apply(&mut looked);
         let [looked] = looked;
         looked
@@ -337,20 +336,20 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
     let settled = settle(&text, mode.unsafe_too, look, |looked| &looked.report.findings);
     let mut looked = settled.last;
     looked.fixed.count = settled.fixed;
-    if settled.text != text {
+    if *settled.text != *text {
         let fixed = encoded_like(&bytes, &text, &settled.text);
         let fixed = fixed.with_context(|| format!("{name}: not fixed"))?;
         if mode.in_place {
             write::replace(&input.path, &bytes, &fixed).with_context(|| format!("{name}: not fixed"))?;
         } else {
-            looked.fixed.diff = Some((text, settled.text));
+            looked.fixed.diff = Some((text.to_vec(), settled.text));
         }
         looked.fixed.bytes = Some(fixed.into());
     }
     Ok(looked)
 }
 
-fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: Role) -> Looked {
+fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: Role) -> Looked {
     let mut looked = Looked {
         path: name.to_owned(),
         baseline: options.baseline_of(project),
@@ -370,7 +369,7 @@ fn look_at(name: &str, text: &[u8], project: &Project, options: &Options, role: 
         if !(looked.report.problems.is_empty() && looked.report.findings.is_empty()) {
             looked.sources.files.push(SourceFile {
                 path: name.to_owned(),
-                text: Arc::from(text),
+                text: text.clone(),
             });
         }
         return looked;
@@ -584,6 +583,6 @@ fn read_file(files: &Files, path: &Path) -> Result<Vec<u8>> {
 }
 
 /// The text of a file; the bytes of a binary one as they are.
-fn text_of(bytes: &[u8]) -> Arc<[u8]> {
-    decode(bytes).unwrap_or_else(|| Arc::from(bytes))
+fn text_of(bytes: &[u8]) -> Text {
+    decode(bytes).unwrap_or_else(|| bytes.into())
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use shaderlint_hlsl::{Definition, Directive, Includes, SourceFile, directives};
+use shaderlint_hlsl::{Definition, Directive, Directives, Includes, SourceFile, Text, directives};
 
 /// A file that contains none of these, nor includes one that does, holds nothing that a rule could find.
 pub(crate) const WORDS: [&[u8]; 9] = [
@@ -92,7 +92,7 @@ fn names(text: &[u8], word: &str) -> bool {
 }
 
 /// Whether the file has to be parsed.
-pub(crate) fn needs_parse(path: &str, text: &[u8], includes: &dyn Includes) -> bool {
+pub(crate) fn needs_parse(path: &str, text: &Text, includes: &dyn Includes) -> bool {
     let is_one = |file: &SourceFile| names_one(&file.text);
     names_one(text) || includes_one(path, text, includes, true, &is_one, &|_| false)
 }
@@ -102,7 +102,7 @@ pub(crate) fn needs_parse(path: &str, text: &[u8], includes: &dyn Includes) -> b
 /// `is_written` says it of what an include has written, wherever that leads.
 pub(crate) fn includes_one(
     path: &str,
-    text: &[u8],
+    text: &Text,
     includes: &dyn Includes,
     if_unknown: bool,
     is_one: &dyn Fn(&SourceFile) -> bool,
@@ -163,10 +163,10 @@ pub(crate) struct Mentioned {
     pub by_macro: bool,
 }
 
-pub(crate) fn mentioned(text: &[u8]) -> Mentioned {
+pub(crate) fn mentioned(text: &Text) -> Mentioned {
     let mut found = Mentioned::default();
-    for line in directives(text) {
-        let is_include = is_include(&line);
+    for line in text.derived::<Directives>().iter() {
+        let is_include = is_include(line);
         if !is_include && line.keyword != b"define" {
             continue;
         }
@@ -200,9 +200,10 @@ pub(crate) fn includes_by_macro(line: &Directive) -> bool {
 }
 
 /// The names in the `#include` lines, and whether in angle brackets; `None` for a name that is a macro.
-fn included(text: &[u8]) -> Vec<Option<(String, bool)>> {
-    let lines = directives(text).into_iter().filter(is_include);
-    lines
+fn included(text: &Text) -> Vec<Option<(String, bool)>> {
+    let lines = text.derived::<Directives>();
+    let includes = lines.iter().filter(|line| is_include(line));
+    includes
         .map(|line| name_in(&String::from_utf8_lossy(&line.argument)))
         .collect()
 }
@@ -236,7 +237,7 @@ mod tests {
             };
             Some(SourceFile {
                 path: path.to_owned(),
-                text: Arc::from(text),
+                text: text.into(),
             })
         }
     }

@@ -5,11 +5,12 @@ mod sizes;
 mod stray;
 mod union;
 
+use std::cell::LazyCell;
 use std::collections::{HashMap, HashSet};
 
 use shaderlint_hlsl::{
-    Definitions, Exploration, FileId, FileSpan, Function, Inactive, Includes, Origins, Preprocessed, Problem,
-    Shader, Sources, Span, Wanted, directives, read_preprocessed,
+    Definitions, Directive, Directives, Exploration, FileId, FileSpan, Function, Inactive, Includes, Origins,
+    Preprocessed, Problem, Shader, Sources, Span, Text, Wanted, read_preprocessed,
 };
 use shaderlint_linter::{Diagnostic, FileEdit, NoFix, Report, Settings, check_shader};
 use shaderlint_rules::RULES;
@@ -100,10 +101,12 @@ impl Reading {
     /// Whether an `#include` with a macro may come to a file of this name under other definitions, be they `given`: words that
     /// the macro may expand to make up the name.
     pub fn may_include(&self, file_name: &str, given: &[Definition]) -> bool {
-        let definitions = Definitions::of(&self.sources, given);
-        let lines = self.sources.files.iter().flat_map(|file| directives(&file.text));
-        let mut by_macro = lines.filter(scan::includes_by_macro);
-        by_macro.any(|line| definitions.reach(&line.argument).may_spell(file_name))
+        let definitions = LazyCell::new(|| Definitions::of(&self.sources, given));
+        let may_include = |line: &Directive| {
+            scan::includes_by_macro(line) && definitions.reach(&line.argument).may_spell(file_name)
+        };
+        let mut files = self.sources.files.iter();
+        files.any(|file| file.text.derived::<Directives>().iter().any(may_include))
     }
 
     /// What this reading of the file `name`, which includes that one, has against a fix there. It has nothing against one
@@ -179,7 +182,7 @@ impl Reading {
 /// The default reading, then the others.
 pub(crate) fn readings(
     path: &str,
-    text: &[u8],
+    text: &Text,
     project: &Project,
     includes: &dyn Includes,
     settings: &Settings,

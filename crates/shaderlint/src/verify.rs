@@ -509,7 +509,8 @@ impl Verification<'_> {
         let mut seen: Vec<Vec<Definition>> = Vec::new();
         for (of, text_of) in files {
             let (path, search) = (of.path.display().to_string(), of.search());
-            let (configurations, default) = Configurations::of(&path, text_of, &of.project, &search);
+            let text_of = text_of.into();
+            let (configurations, default) = Configurations::of(&path, &text_of, &of.project, &search);
             seen.push(default.defines.clone());
             let others = configurations.others(&default);
             let read: Vec<&Configuration> = std::iter::once(&default).chain(&others).collect();

@@ -25,7 +25,7 @@ impl Includes for Folders {
             let text = fs::read(&path).ok()?;
             Some(SourceFile {
                 path: path.to_string_lossy().into_owned(),
-                text: Arc::from(text),
+                text: text.into(),
             })
         })
     }

@@ -43,7 +43,7 @@ impl Project {
             let name = name.to_string_lossy().to_lowercase();
             project.by_name.entry(name).or_default().push(project.files.len());
             project.files.push(SourceFile {
-                text: Arc::from(fs::read(&path)?),
+                text: fs::read(&path)?.into(),
                 path: path.to_string_lossy().into_owned(),
             });
         }

@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 
 use rustc_hash::FxHashSet;
 
-use crate::preprocess::{Branch, Definitions, Inactive, Preprocessed, is_predefined, words_in_code};
+use crate::preprocess::{Branch, Definitions, Inactive, Preprocessed, WordsInCode, is_predefined};
 use crate::span::{FileId, FileSpan, Problem, Sources};
 use condition::{Change, Changes, both, ways};
 
@@ -80,12 +80,12 @@ impl<'a> Exploration<'a> {
             .iter()
             .filter(|inactive| self.is_new(unit, inactive))
             .filter(is_wanted);
-        let code = LazyCell::new(|| {
-            let files = unit.sources.files.iter();
-            files.flat_map(|file| words_in_code(&file.text)).collect()
-        });
+        let is_in_code = |word: &[u8]| {
+            let mut files = unit.sources.files.iter();
+            files.any(|file| file.text.derived::<WordsInCode>().contains(word))
+        };
         let mut new: Vec<Region> = new
-            .map(|inactive| region(unit, inactive, defines, &code))
+            .map(|inactive| region(unit, inactive, defines, &is_in_code))
             .collect();
         // Headers have other includers: those of the file itself come first.
         new.sort_by_key(|region| region.place.file);
@@ -141,12 +141,12 @@ impl<'a> Exploration<'a> {
     }
 }
 
-/// `code` are the words of the unit's code.
-fn region<F: FnOnce() -> FxHashSet<Vec<u8>>>(
+/// `is_in_code` says whether a word is in the unit's code.
+fn region(
     unit: &Preprocessed,
     inactive: &Inactive,
     defines: &[Definition],
-    code: &LazyCell<FxHashSet<Vec<u8>>, F>,
+    is_in_code: &dyn Fn(&[u8]) -> bool,
 ) -> Region {
     let text = |place: FileSpan| String::from_utf8_lossy(text_of(&unit.sources, place)).into_owned();
     let own = if inactive.opened_by == Branch::Else {
@@ -171,7 +171,7 @@ fn region<F: FnOnce() -> FxHashSet<Vec<u8>>>(
         .flatten()
         .map(|change| vec![change.clone()]);
     let has_value = |change: &Change| match change {
-        Change::Have(name) => code.contains(name.as_bytes()),
+        Change::Have(name) => is_in_code(name.as_bytes()),
         _ => false,
     };
     let mut tried = Vec::new();

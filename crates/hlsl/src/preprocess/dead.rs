@@ -1,12 +1,12 @@
 //! Arms of conditional compilation that no build of shaders reads.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
 use memchr::{memchr_iter, memmem};
 
 use super::lex;
-use super::outline::{Directive, directives, include_guard};
+use super::outline::{Directive, Directives, include_guard};
+use crate::text::{Derived, Text};
 
 /// The macro that C++ compilers define, and no compiler of HLSL: in DXC `InitializeStandardPredefinedMacros` returns before
 /// it where the language is HLSL; FXC and Slang take it for a name like others.
@@ -17,10 +17,7 @@ pub(super) const CPP: &[u8] = b"__cplusplus";
 /// left of `#ifdef __cplusplus`, `A`, `#else`, `B`, `#endif` is `B`.
 ///
 /// A unit that defines `__cplusplus` itself is left as it is.
-pub fn without_dead_arms<'t>(
-    texts: impl Iterator<Item = &'t [u8]>,
-    given: &[(String, String)],
-) -> Vec<Cow<'t, [u8]>> {
+pub fn without_dead_arms<'t>(texts: impl Iterator<Item = &'t Text>, given: &[(String, String)]) -> Vec<Text> {
     let is_defining = |line: &Directive| {
         let after_name = line.argument.trim_ascii_start().strip_prefix(CPP);
         let is_name = |after: &[u8]| {
@@ -30,26 +27,44 @@ pub fn without_dead_arms<'t>(
         };
         line.keyword == b"define" && after_name.is_some_and(is_name)
     };
-    let texts: Vec<(&[u8], Vec<Directive>)> = texts.map(|text| (text, directives(text))).collect();
-    let mut lines = texts.iter().flat_map(|(_, lines)| lines);
+    let texts: Vec<&Text> = texts.collect();
+    let defines_it = |text: &Text| text.derived::<Directives>().iter().any(is_defining);
     let is_given = given.iter().any(|(name, _)| name.as_bytes() == CPP);
-    let has_cpp = is_given || lines.any(is_defining);
-    let blanked = texts.iter().map(|(text, lines)| {
-        let mut edits = Edits {
-            text,
-            keywords: Vec::new(),
-            blanks: Vec::new(),
+    let has_cpp = is_given || texts.iter().any(|text| defines_it(text));
+    let living = texts.into_iter().map(|text| {
+        let living = if has_cpp {
+            living(text, true)
+        } else {
+            text.derived::<Living>().0.clone()
         };
-        edits.look_for(lines, has_cpp);
-        edits.made()
+        living.unwrap_or_else(|| text.clone())
     });
-    blanked.collect()
+    living.collect()
+}
+
+/// A text where nothing defines `__cplusplus`; `None` where all of it may be read.
+struct Living(Option<Text>);
+
+impl Derived for Living {
+    fn of(text: &Text) -> Self {
+        Living(living(text, false))
+    }
+}
+
+fn living(text: &Text, has_cpp: bool) -> Option<Text> {
+    let mut edits = Edits {
+        text,
+        keywords: Vec::new(),
+        blanks: Vec::new(),
+    };
+    edits.look_for(&text.derived::<Directives>(), has_cpp);
+    edits.made()
 }
 
 /// Whether only C++ compilers take a file in, whatever is defined: outside all conditionals but its guard stands a word of
 /// C++ that HLSL reserves without a use (learn.microsoft.com, "Reserved Words"; DXC: "is a reserved keyword in HLSL").
 #[must_use]
-pub fn is_cpp(text: &[u8]) -> bool {
+pub fn is_cpp(text: &Text) -> bool {
     const RESERVED: [&[u8]; 8] = [
         b"public",
         b"private",
@@ -65,7 +80,7 @@ pub fn is_cpp(text: &[u8]) -> bool {
     }
     let texts = without_dead_arms(std::iter::once(text), &[]);
     let Some(text) = texts.first() else { return false };
-    let lines = directives(text);
+    let lines = text.derived::<Directives>();
     let mut depth = 0_usize;
     let guard = usize::from(include_guard(text, &lines).is_some());
     let mut from = 0;
@@ -75,7 +90,7 @@ pub fn is_cpp(text: &[u8]) -> bool {
         let mut words = plain.split(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
         words.any(|word| RESERVED.contains(&word))
     };
-    for line in &lines {
+    for line in lines.iter() {
         if is_there(from, line.start as usize, depth) {
             return true;
         }
@@ -108,10 +123,11 @@ struct Edits<'t> {
     blanks: Vec<Range<usize>>,
 }
 
-impl<'t> Edits<'t> {
-    fn made(self) -> Cow<'t, [u8]> {
+impl Edits<'_> {
+    /// The text with the edits; `None` where there are none.
+    fn made(self) -> Option<Text> {
         if self.keywords.is_empty() && self.blanks.is_empty() {
-            return Cow::Borrowed(self.text);
+            return None;
         }
         let mut text = self.text.to_vec();
         for (place, word) in self.keywords {
@@ -132,7 +148,7 @@ impl<'t> Edits<'t> {
             let blank = part.iter_mut().filter(|byte| !matches!(byte, b'\n' | b'\r'));
             blank.for_each(|byte| *byte = b' ');
         }
-        Cow::Owned(text)
+        Some(text.into())
     }
 
     fn look_for(&mut self, lines: &[Directive], has_cpp: bool) {

@@ -25,12 +25,15 @@ mod unity;
 
 use crate::language::Version;
 use crate::span::{FileSpan, Problem, Sources};
+use crate::text::Text;
 use crate::{Includes, MatrixOrder};
 
 pub use dead::{is_cpp, without_dead_arms};
 pub use origins::Origins;
-pub(crate) use outline::words_in_code;
-pub use outline::{Definition, Definitions, Directive, Reach, directives, include_guard, may_spell};
+pub(crate) use outline::WordsInCode;
+pub use outline::{
+    Definition, Definitions, Directive, Directives, Reach, directives, include_guard, may_spell,
+};
 pub(crate) use predefined::is_predefined;
 pub use predefined::predefined;
 pub use text::decode;
@@ -123,9 +126,9 @@ pub enum Branch {
 #[must_use]
 pub fn preprocess(
     path: &str,
-    text: &[u8],
+    text: impl Into<Text>,
     defines: &[(String, String)],
     includes: &dyn Includes,
 ) -> (Preprocessed, Vec<Problem>) {
-    unit::Unit::new(includes).run(path, text, defines)
+    unit::Unit::new(includes).run(path, &text.into(), defines)
 }

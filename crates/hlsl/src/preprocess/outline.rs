@@ -3,8 +3,7 @@
 //! A build with other definitions compiles the text that this one leaves out, with the macros of arms that this one
 //! leaves out. What a region holds is therefore not its words but what they may expand to: [`Definitions::reach`].
 
-use std::borrow::Cow;
-use std::sync::Arc;
+use std::ops::Deref;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -13,6 +12,7 @@ use super::directive;
 use super::lex;
 use super::text::SourceText;
 use crate::span::{FileId, Sources};
+use crate::text::{Derived, Text};
 
 /// A line that is a directive, wherever it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,13 +28,35 @@ pub struct Directive {
 
 /// The directives of a file, in order, as the preprocessor tells them from other lines: comments and continued lines may
 /// stand before, in and behind `#` and keyword.
+#[derive(Debug)]
+pub struct Directives(Vec<Directive>);
+
+impl Derived for Directives {
+    fn of(text: &Text) -> Self {
+        Directives(in_text(text))
+    }
+}
+
+impl Deref for Directives {
+    type Target = [Directive];
+
+    fn deref(&self) -> &[Directive] {
+        &self.0
+    }
+}
+
+/// As [`Directives`], of a part of a file.
 #[must_use]
 pub fn directives(text: &[u8]) -> Vec<Directive> {
+    in_text(&text.into())
+}
+
+fn in_text(text: &Text) -> Vec<Directive> {
     // `%:` is `#`.
     if !text.iter().any(|byte| matches!(byte, b'#' | b'%')) {
         return Vec::new();
     }
-    let source = SourceText::new(FileId(0), Arc::from(text));
+    let source = SourceText::new(FileId(0), text.clone());
     let bytes = source.bytes();
     let mut at = source.start();
     let mut found = Vec::new();
@@ -172,19 +194,19 @@ impl Definitions {
     /// Those in the files, whatever arm of an `#if` they stand in, and those that are `given` (name and value) from outside.
     #[must_use]
     pub fn of(sources: &Sources, given: &[(String, String)]) -> Self {
-        let texts = without_dead_arms(sources.files.iter().map(|file| &*file.text), given);
+        let texts = without_dead_arms(sources.files.iter().map(|file| &file.text), given);
         Definitions::in_texts(&texts, given)
     }
 
     /// The same of texts that [`without_dead_arms`] has gone over, one for each file.
     #[must_use]
-    pub fn in_texts(texts: &[Cow<'_, [u8]>], given: &[(String, String)]) -> Self {
+    pub fn in_texts(texts: &[Text], given: &[(String, String)]) -> Self {
         let mut definitions = Definitions::default();
         for (name, value) in given {
             definitions.note(format!("{name} {value}").as_bytes(), None);
         }
         for (id, text) in (0..).map(FileId).zip(texts) {
-            for directive in directives(text) {
+            for directive in text.derived::<Directives>().iter() {
                 if directive.keyword == b"define" {
                     definitions.note(&directive.argument, Some((id, directive.start)));
                 }
@@ -282,22 +304,38 @@ pub fn may_spell(text: &[u8], name: &str) -> bool {
 }
 
 /// The words of a text's code and of the bodies of the macros that it defines; those of conditions and comments do not count.
-pub(crate) fn words_in_code(text: &[u8]) -> FxHashSet<Vec<u8>> {
-    let mut found = FxHashSet::default();
-    let mut note = |text: &[u8]| found.extend(words(text).map(<[u8]>::to_vec));
-    let mut start = 0;
-    for line in directives(text) {
-        note(&lex::without_comments(
-            text.get(start..line.start as usize).unwrap_or_default(),
-        ));
-        let definition = (line.keyword == b"define").then(|| Definition::of(&line.argument));
-        if let Some(definition) = definition.flatten() {
-            note(&definition.body);
-        }
-        start = line.end as usize;
+pub(crate) struct WordsInCode(FxHashSet<Box<[u8]>>);
+
+impl WordsInCode {
+    pub fn contains(&self, word: &[u8]) -> bool {
+        self.0.contains(word)
     }
-    note(&lex::without_comments(text.get(start..).unwrap_or_default()));
-    found
+}
+
+impl Derived for WordsInCode {
+    fn of(text: &Text) -> Self {
+        let mut found = FxHashSet::default();
+        let mut note = |text: &[u8]| {
+            for word in words(text) {
+                if !found.contains(word) {
+                    found.insert(word.into());
+                }
+            }
+        };
+        let mut start = 0;
+        for line in text.derived::<Directives>().iter() {
+            note(&lex::without_comments(
+                text.get(start..line.start as usize).unwrap_or_default(),
+            ));
+            let definition = (line.keyword == b"define").then(|| Definition::of(&line.argument));
+            if let Some(definition) = definition.flatten() {
+                note(&definition.body);
+            }
+            start = line.end as usize;
+        }
+        note(&lex::without_comments(text.get(start..).unwrap_or_default()));
+        WordsInCode(found)
+    }
 }
 
 /// The identifiers and numbers of a text.
@@ -315,7 +353,7 @@ mod tests {
         let sources = Sources {
             files: vec![SourceFile {
                 path: "a.hlsl".to_owned(),
-                text: Arc::from(text.as_bytes()),
+                text: text.as_bytes().into(),
             }],
         };
         let given = given

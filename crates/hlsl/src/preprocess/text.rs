@@ -4,18 +4,38 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use crate::span::{FileId, FileSpan};
+use crate::text::{Derived, Text};
 
 use super::lex::{is_newline, past_newline};
 
 /// The bytes that a [`crate::SourceFile`] holds for a file: as they are, but UTF-16 with a byte order mark as UTF-8,
 /// without the mark. `None` for a binary file.
 #[must_use]
-pub fn decode(bytes: &[u8]) -> Option<Arc<[u8]>> {
-    let unit: fn([u8; 2]) -> u16 = match bytes {
-        [0xff, 0xfe, ..] => u16::from_le_bytes,
-        [0xfe, 0xff, ..] => u16::from_be_bytes,
-        _ => return (!bytes.contains(&0)).then(|| Arc::from(bytes)),
-    };
+pub fn decode(bytes: &[u8]) -> Option<Text> {
+    match of_mark(bytes) {
+        Some(unit) => of_utf16(bytes, unit),
+        None => (!bytes.contains(&0)).then(|| bytes.into()),
+    }
+}
+
+/// The same of a text, which is itself where nothing is to be done.
+pub(super) fn decoded(text: &Text) -> Option<Text> {
+    match of_mark(text) {
+        Some(unit) => of_utf16(text, unit),
+        None => (!text.contains(&0)).then(|| text.clone()),
+    }
+}
+
+/// How units of UTF-16 are read, by the byte order mark.
+fn of_mark(bytes: &[u8]) -> Option<fn([u8; 2]) -> u16> {
+    match bytes {
+        [0xff, 0xfe, ..] => Some(u16::from_le_bytes),
+        [0xfe, 0xff, ..] => Some(u16::from_be_bytes),
+        _ => None,
+    }
+}
+
+fn of_utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Option<Text> {
     let units = bytes
         .chunks_exact(2)
         .skip(1)
@@ -23,7 +43,7 @@ pub fn decode(bytes: &[u8]) -> Option<Arc<[u8]>> {
     let text: String = char::decode_utf16(units)
         .map(|c| c.unwrap_or(char::REPLACEMENT_CHARACTER))
         .collect();
-    (!text.contains('\0')).then(|| Arc::from(text.into_bytes()))
+    (!text.contains('\0')).then(|| text.into_bytes().into())
 }
 
 /// From the joined position `at` on, a file position is `removed` bytes further along.
@@ -32,35 +52,45 @@ struct Splice {
     removed: usize,
 }
 
+/// A text without its backslash-newlines.
+struct Joined {
+    /// `None` where it has none.
+    text: Option<Vec<u8>>,
+    splices: Vec<Splice>,
+}
+
+impl Derived for Joined {
+    fn of(raw: &Text) -> Self {
+        let (mut text, splices) = join(raw);
+        let plain = text.as_deref().unwrap_or(raw);
+        if let Some(spelled) = with_plain_spellings(plain) {
+            text = Some(spelled);
+        }
+        Joined { text, splices }
+    }
+}
+
 /// A file as the scanner sees it. Its positions are those of the joined text; [`SourceText::place`] gives the file's.
 pub(super) struct SourceText {
     pub id: FileId,
-    raw: Arc<[u8]>,
-    /// The text without its backslash-newlines, where it has any.
-    joined: Option<Vec<u8>>,
-    splices: Vec<Splice>,
+    raw: Text,
+    joined: Arc<Joined>,
     /// Where in the file its lines start, all but the first. Only `__LINE__` needs them.
     line_starts: OnceCell<Vec<u32>>,
 }
 
 impl SourceText {
-    pub fn new(id: FileId, raw: Arc<[u8]>) -> Self {
-        let (mut joined, splices) = join(&raw);
-        let plain = joined.as_deref().unwrap_or(&raw);
-        if let Some(spelled) = with_plain_spellings(plain) {
-            joined = Some(spelled);
-        }
+    pub fn new(id: FileId, raw: Text) -> Self {
         SourceText {
             id,
+            joined: raw.derived(),
             raw,
-            joined,
-            splices,
             line_starts: OnceCell::new(),
         }
     }
 
     pub fn bytes(&self) -> &[u8] {
-        self.joined.as_deref().unwrap_or(&self.raw)
+        self.joined.text.as_deref().unwrap_or(&self.raw)
     }
 
     /// Where the text begins: after a UTF-8 byte order mark.
@@ -96,15 +126,17 @@ impl SourceText {
     }
 
     fn removed_before(&self, at: usize) -> usize {
-        let count = self.splices.partition_point(|splice| splice.at <= at);
-        let last = count.checked_sub(1).and_then(|index| self.splices.get(index));
+        let count = self.joined.splices.partition_point(|splice| splice.at <= at);
+        let last = count
+            .checked_sub(1)
+            .and_then(|index| self.joined.splices.get(index));
         last.map_or(0, |splice| splice.removed)
     }
 
     /// The joins strictly inside `start..end`, in order.
     pub fn joins(&self, start: usize, end: usize) -> impl Iterator<Item = usize> {
-        let first = self.splices.partition_point(|splice| splice.at <= start);
-        let inside = self.splices.get(first..).unwrap_or_default();
+        let first = self.joined.splices.partition_point(|splice| splice.at <= start);
+        let inside = self.joined.splices.get(first..).unwrap_or_default();
         inside
             .iter()
             .map(|splice| splice.at)

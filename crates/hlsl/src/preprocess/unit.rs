@@ -12,6 +12,7 @@ use super::origins::Output;
 use super::text::{self, SourceText};
 use super::{Branch, Inactive, KernelVariant, MAX_MESSAGE, MAX_PROBLEMS, MAX_TEXT, Preprocessed, Taken};
 use crate::span::{FileId, FileSpan, Problem, SourceFile, Sources};
+use crate::text::Text;
 use crate::{Includes, MatrixOrder};
 
 /// A file that is being read.
@@ -89,7 +90,7 @@ pub(super) struct Unit<'a> {
 
 impl<'a> Unit<'a> {
     pub fn new(includes: &'a dyn Includes) -> Self {
-        let nothing = Rc::new(SourceText::new(FileId(0), [].into()));
+        let nothing = Rc::new(SourceText::new(FileId(0), Text::from(&[])));
         Unit {
             includes,
             names: Names::new(),
@@ -131,7 +132,7 @@ impl<'a> Unit<'a> {
     pub fn run(
         mut self,
         path: &str,
-        text: &[u8],
+        text: &Text,
         defines: &[(String, String)],
     ) -> (Preprocessed, Vec<Problem>) {
         self.predefine(defines);
@@ -189,15 +190,15 @@ impl<'a> Unit<'a> {
     }
 
     /// The file of this path, read before or now.
-    pub fn add_file(&mut self, path: &str, bytes: &[u8]) -> FileId {
+    pub fn add_file(&mut self, path: &str, text: &Text) -> FileId {
         if let Some(&id) = self.files.get(path) {
             return id;
         }
         let id = FileId(text::offset(self.sources.files.len()));
-        let decoded = if bytes.len() > MAX_TEXT {
+        let decoded = if text.len() > MAX_TEXT {
             None
         } else {
-            text::decode(bytes)
+            text::decoded(text)
         };
         let text = decoded.unwrap_or_else(|| {
             let place = FileSpan {
@@ -206,7 +207,7 @@ impl<'a> Unit<'a> {
                 end: 0,
             };
             self.problem(format!("`{path}` is not a text file"), Some(place));
-            [].into()
+            Text::from(&[])
         });
         self.files.insert(path.to_owned(), id);
         self.texts.push(Rc::new(SourceText::new(id, text.clone())));

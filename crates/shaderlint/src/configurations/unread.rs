@@ -7,7 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use shaderlint_hlsl::{Definition, Directive, Version, directives, include_guard, without_dead_arms};
+use shaderlint_hlsl::{Definition, Directive, Directives, Text, Version, include_guard, without_dead_arms};
 
 use super::Configuration;
 use crate::scan::{is_part, times_named};
@@ -34,13 +34,13 @@ struct Asked {
 /// The macros that have values which none of these configurations (the default one first) uses. `is_fixed` picks the macros
 /// that all builds set alike, or whose values are all declared.
 pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -> BTreeSet<String> {
-    let mut files: BTreeMap<&str, &[u8]> = BTreeMap::new();
+    let mut files: BTreeMap<&str, &Text> = BTreeMap::new();
     for file in read.iter().flat_map(|one| &one.unit.sources.files) {
         files.insert(&file.path, &file.text);
     }
     let given: Vec<(String, String)> = read.iter().flat_map(|one| one.unit.given.clone()).collect();
     let texts = without_dead_arms(files.values().copied(), &given);
-    let asked = Asked::of(texts.iter().map(|text| &**text));
+    let asked = Asked::of(&texts);
     let defined: Vec<BTreeSet<&str>> = read
         .iter()
         .map(|one| one.defines.iter().map(|(name, _)| &**name).collect())
@@ -71,13 +71,13 @@ pub(super) fn unread(read: &[&Configuration], is_fixed: &dyn Fn(&str) -> bool) -
 }
 
 impl Asked {
-    fn of<'t>(files: impl Iterator<Item = &'t [u8]>) -> Asked {
+    fn of(files: &[Text]) -> Asked {
         let mut asked = Asked::default();
         for text in files {
-            let lines = directives(text);
+            let lines = text.derived::<Directives>();
             let guard = include_guard(text, &lines);
             let mut depth = 0;
-            for line in &lines {
+            for line in lines.iter() {
                 asked.note(line, depth == usize::from(guard.is_some()));
                 match &line.keyword[..] {
                     b"if" | b"ifdef" | b"ifndef" => depth += 1,

@@ -108,7 +108,7 @@ fn looked() -> Looked {
     };
     let file = SourceFile {
         path: "scan.hlsl".to_owned(),
-        text: Arc::from(KERNEL.as_bytes()),
+        text: KERNEL.as_bytes().into(),
     };
     Looked {
         path: "scan.hlsl".to_owned(),

@@ -108,7 +108,7 @@ pub(super) fn includers(
         scan::names_entry(&bytes)
             && scan::includes_one(
                 &path.display().to_string(),
-                &bytes,
+                &bytes.into(),
                 &search,
                 true,
                 &is_header,
