@@ -1,7 +1,5 @@
 //! One input as several files.
 
-use std::sync::Arc;
-
 use shaderlint_hlsl::{Includes, SourceFile};
 
 /// A line that begins so starts another file.

@@ -80,7 +80,7 @@ fn the_language_is_read_whole() {
     let mut wrong = String::new();
     for path in fixtures() {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        let (shader, problems) = read(&name, &fs::read(&path).unwrap(), &[], &NoIncludes);
+        let (shader, problems) = read(&name, fs::read(&path).unwrap(), &[], &NoIncludes);
         let mut found = String::new();
         for problem in problems {
             let _ = writeln!(found, "  {}: {:?}", problem.message, problem.place);

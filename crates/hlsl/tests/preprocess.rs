@@ -1,7 +1,5 @@
 //! What the preprocessor makes of text, includes and broken input.
 
-use std::sync::Arc;
-
 use shaderlint_hlsl::{
     Branch, FileSpan, Includes, MatrixOrder, NoIncludes, Preprocessed, Problem, SourceFile, preprocess,
 };

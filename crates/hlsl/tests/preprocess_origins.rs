@@ -1,7 +1,5 @@
 //! Where expanded text came from.
 
-use std::sync::Arc;
-
 use shaderlint_hlsl::{FileSpan, Includes, Preprocessed, SourceFile, Span, preprocess};
 
 struct Files<'a>(&'a [(&'a str, &'a str)]);

@@ -1,7 +1,5 @@
 //! What a unit's kernels do not name is not read.
 
-use std::sync::Arc;
-
 use shaderlint_hlsl::{FileId, Includes, Shader, SourceFile, Wanted, preprocess, read_preprocessed};
 
 struct Header<'a>(&'a str);

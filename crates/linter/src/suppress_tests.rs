@@ -1,7 +1,5 @@
 //! Where comments silence, what is wrong in them, and how they are taken out.
 
-use std::sync::Arc;
-
 use shaderlint_hlsl::SourceFile;
 
 use super::*;

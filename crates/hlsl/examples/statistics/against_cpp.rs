@@ -5,7 +5,6 @@ use std::error::Error;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use shaderlint_hlsl::{Includes, SourceFile, preprocess};
 

@@ -5,7 +5,8 @@ use std::error::Error;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
-use std::sync::Arc;
+
+use shaderlint_hlsl::Text;
 
 use crate::gaps::Level;
 use crate::{Place, Seen};
@@ -55,7 +56,7 @@ impl Labels {
         &self,
         folders: &[String],
         functions: &BTreeMap<Place, Seen>,
-        texts: &HashMap<String, Arc<[u8]>>,
+        texts: &HashMap<String, Text>,
         out: &mut impl Write,
     ) -> std::io::Result<()> {
         let mut levels: BTreeMap<Level, Vec<String>> = BTreeMap::new();

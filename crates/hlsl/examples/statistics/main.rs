@@ -25,14 +25,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::error::Error;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use gaps::{Level, Unit, first_line};
 use labels::Labels;
 use project::Project;
 use shaderlint_hlsl::{
-    Exploration, NoIncludes, Preprocessed, Problem, Shader, SourceFile, Span, preprocess, read,
+    Exploration, NoIncludes, Preprocessed, Problem, Shader, SourceFile, Span, Text, preprocess, read,
     read_preprocessed,
 };
 
@@ -86,7 +85,7 @@ struct Totals {
     unresolved_includes: usize,
     configurations: usize,
     /// By path, for files that synchronise: their text, and what each configuration leaves out.
-    sights: BTreeMap<String, (Arc<[u8]>, HashSet<LeftOut>)>,
+    sights: BTreeMap<String, (Text, HashSet<LeftOut>)>,
 }
 
 fn is_synchronising(text: &[u8]) -> bool {
@@ -254,7 +253,7 @@ impl Totals {
         self.files += 1;
         self.bytes += file.text.len();
         let began = Instant::now();
-        let tree = parser.parse(&file.text, None);
+        let tree = parser.parse(&*file.text, None);
         self.bare += began.elapsed();
         drop(tree);
         let began = Instant::now();
@@ -375,8 +374,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     parser.set_language(&tree_sitter_hlsl::LANGUAGE_HLSL.into())?;
     let mut totals = Totals::default();
     let mut comparison = against_cpp::Comparison::default();
-    let mut known: HashSet<Arc<[u8]>> = HashSet::new();
-    let mut texts: HashMap<String, Arc<[u8]>> = HashMap::new();
+    let mut known: HashSet<Vec<u8>> = HashSet::new();
+    let mut texts: HashMap<String, Text> = HashMap::new();
     for folder in folders.iter().map(PathBuf::from) {
         let project = Project::new(&folder)?;
         let labelled = labels.files_in(Path::new(&folder));
@@ -391,7 +390,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         totals.projects += 1;
         let is_labelled = |file: &&SourceFile| labelled.contains(&file.path) && !Project::is_shader(file);
         for file in project.shaders().chain(project.files.iter().filter(is_labelled)) {
-            let is_new = Project::is_shader(file) && known.insert(file.text.clone());
+            let is_new = Project::is_shader(file) && known.insert(file.text.to_vec());
             if has("--against-cpp") {
                 if is_new {
                     comparison.file(file, &project)?;

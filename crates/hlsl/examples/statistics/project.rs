@@ -5,7 +5,6 @@ use std::collections::HashMap;
 use std::error::Error;
 use std::fs;
 use std::path::Path;
-use std::sync::Arc;
 
 use shaderlint_hlsl::{Includes, SourceFile};
 

@@ -156,11 +156,16 @@ pub(crate) fn parse_wanted(
             vec![problem],
         );
     }
-    let mut lexed = crate::lexical::lex(&text);
     let mut shader = Shader {
         version,
         ..Shader::default()
     };
+    // What is asked for has none of no words.
+    if wanted.is_some_and(|wanted| wanted.words.is_empty()) {
+        shader.text = text;
+        return (shader, Vec::new());
+    }
+    let mut lexed = crate::lexical::lex(&text);
     if let Some(wanted) = wanted {
         let left_out = leave_out_unnamed(&mut lexed, &text, wanted);
         shader.unread = left_out.functions;

@@ -1,7 +1,5 @@
 //! What reporters make of findings, independent of rules and engine.
 
-use std::sync::Arc;
-
 use shaderlint_hlsl::{FileId, FileSpan, SourceFile, Sources};
 use shaderlint_linter::{Category, Diagnostic, FileEdit, Fix, Label, Level, Report, Safety, Verdict};
 use snapbox::{assert_data_eq, str};
