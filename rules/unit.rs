@@ -27,6 +27,8 @@ pub(crate) struct Unit {
     of_files: FxHashSet<u64>,
     /// By its hash: where one of the words of the expanded text stands.
     expanded: FxHashMap<u64, Span>,
+    /// Names of enumerations and their enumerators, and of structs and `typedef`s that have one.
+    enums: FxHashSet<Box<[u8]>>,
     /// Names of structs, and of `typedef` and `using`.
     types: FxHashSet<Box<[u8]>>,
     /// By hash of the last part of their names: functions, and variables but for those that the host sets.
@@ -126,6 +128,7 @@ impl Unit {
                 choices: choices(&texts),
                 of_files: FxHashSet::default(),
                 expanded: FxHashMap::default(),
+                enums: enums(shader),
                 types: FxHashSet::default(),
                 declared: FxHashMap::default(),
                 plain: texts.iter().map(Text::derived).collect(),
@@ -442,8 +445,35 @@ impl Unit {
         function: FunctionId,
         of_fix: impl Iterator<Item = &'w [u8]>,
     ) -> Option<NoFix> {
-        self.may_mean_another(shader, function, of_fix)
+        let of_fix: Vec<&[u8]> = of_fix.collect();
+        self.may_mean_another(shader, function, of_fix.iter().copied())
             .or_else(|| self.may_count_lines(shader, function))
+            .or_else(|| self.may_be_of_enums(shader, function, &of_fix))
+    }
+
+    /// An enumeration in the function, or in the declaration of a variable that a fix names. No number is assigned to an
+    /// enumeration, and wave intrinsics have no overload for one: DXC takes that of floats.
+    fn may_be_of_enums(&self, shader: &Shader, function: FunctionId, of_fix: &[&[u8]]) -> Option<NoFix> {
+        if self.enums.is_empty() {
+            return None;
+        }
+        let function = shader
+            .functions
+            .get(function.0 as usize)
+            .map(|function| function.span);
+        let named = shader
+            .globals
+            .iter()
+            .filter(|global| of_fix.contains(&global.own_name().as_bytes()))
+            .map(|global| global.span);
+        let mut texts = function
+            .into_iter()
+            .chain(named)
+            .map(|span| span.slice(&shader.text));
+        let found = texts.find_map(|text| words(text).find(|word| self.enums.contains(*word)))?;
+        let found = String::from_utf8_lossy(found);
+        let text = format!("`{found}` is an enumeration, or has one: wave intrinsics take it for a float");
+        Some(NoFix::new("enumeration", text).named(found))
     }
 
     /// Why words of a fix in `function` may be something else where they stand: macros, of files or from outside, or HLSL's
@@ -1026,6 +1056,48 @@ fn choices(texts: &[Text]) -> Vec<Choice> {
         }));
     }
     choices
+}
+
+/// As in [`Unit::enums`].
+fn enums(shader: &Shader) -> FxHashSet<Box<[u8]>> {
+    let mut found: FxHashSet<Box<[u8]>> = FxHashSet::default();
+    for at in memmem::find_iter(&shader.text, b"enum") {
+        let (before, text) = shader.text.split_at(at);
+        let text = text.get(b"enum".len()..).unwrap_or_default();
+        if [before.last(), text.first()]
+            .into_iter()
+            .flatten()
+            .any(|byte| is_part(*byte))
+        {
+            continue;
+        }
+        let end = text.iter().position(|byte| matches!(byte, b'}' | b';'));
+        let declared = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
+        // `class E : uint { A = 1, B`
+        let names = declared.split(|byte| matches!(byte, b'{' | b','));
+        let names = names.filter_map(|name| words(name).find(|word| !matches!(*word, b"class" | b"struct")));
+        found.extend(names.map(Box::from));
+    }
+    if found.is_empty() {
+        return found;
+    }
+    loop {
+        let has_one = |text: &[u8]| words(text).any(|word| found.contains(word));
+        let structs = shader.structs.iter();
+        let structs = structs.filter(|one| has_one(one.span.slice(&shader.text)));
+        let statements = shader.text.split(|byte| matches!(byte, b';' | b'{' | b'}'));
+        let aliases = statements.filter(|one| has_one(one)).flat_map(typedefs);
+        let named: Vec<Box<[u8]>> = structs
+            .map(|one| one.name.as_bytes())
+            .chain(aliases)
+            .filter(|name| !found.contains(*name))
+            .map(Box::from)
+            .collect();
+        if named.is_empty() {
+            return found;
+        }
+        found.extend(named);
+    }
 }
 
 /// The names that `typedef` and `using` declare: the last word of each declarator, and the first word behind `using`. What

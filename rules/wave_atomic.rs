@@ -276,15 +276,18 @@ fn form(parts: &Parts, texts: &Texts, has_block: bool, name: &dyn Fn(&str) -> St
         let own = name("waveOwn");
         lines.push(format!("{ty} {own} = {amount};"));
         own
+    } else if is_literal(amount) && !is_counted {
+        // Of a literal wave intrinsics have overloads for 64 bits, which not every device has.
+        format!("{ty}({amount})")
     } else {
         amount.clone()
     };
     let total = match parts.operator {
         Operator::Add if is_counted => times("WaveActiveCountBits(true)"),
         Operator::Add => format!("WaveActiveSum({own})"),
-        // These take unsigned operands.
+        // These take unsigned operands; a literal that is shifted is one before HLSL 202x alone.
         operator => {
-            let operand = if parts.given == Scalar::Uint {
+            let operand = if parts.given == Scalar::Uint && !own.contains("<<") || own.starts_with("uint(") {
                 own.clone()
             } else {
                 format!("uint({own})")
@@ -387,4 +390,10 @@ fn may_change(shader: &Shader, claim: &Claim, parts: &Parts, name: &dyn Fn(&str)
     let unit = Unit::of(shader);
     let form = form(parts, &own, true, name);
     unit.may_change(shader, claim.function, words(&without_comments(form.as_bytes())))
+}
+
+/// Whether a value is written in literals alone, be it one of several.
+fn is_literal(value: &str) -> bool {
+    let chosen = value.split_once('?').map_or(value, |(_, chosen)| chosen);
+    words(chosen.as_bytes()).all(|word| word.first().is_some_and(u8::is_ascii_digit))
 }

@@ -107,6 +107,23 @@ fn a_sum_becomes_a_sum_of_waves() {
             InterlockedAdd(g_Sum, waveTotal);
     }",
     );
+    // Of literals DXC takes the overload for 64 bits.
+    check(
+        "",
+        "    InterlockedOr(g_Sum, 1);\n    InterlockedAdd(g_Signed, Src[gi] > 3 ? 1 : 2);",
+        "    {
+        // One atomic for each wave.
+        uint waveTotal = WaveActiveBitOr(uint(1));
+        if (WaveIsFirstLane())
+            InterlockedOr(g_Sum, waveTotal);
+    }
+    {
+        // One atomic for each wave.
+        int waveTotal = WaveActiveSum(int(Src[gi] > 3 ? 1 : 2));
+        if (WaveIsFirstLane())
+            InterlockedAdd(g_Signed, waveTotal);
+    }",
+    );
     check(
         "",
         "    InterlockedXor(g_Signed, 1 << gi);",

@@ -301,6 +301,15 @@ fn no_fix_that_would_not_compile_or_mean_something_else() {
         );
         assert!(!has_fix(&ladder(&defines, array)), "{sync}");
     }
+    // No number is assigned to an enumeration, and wave intrinsics take it for a float.
+    let colours = "enum Colour { Red, Green };\n";
+    assert!(!has_fix(&ladder(colours, "groupshared Colour g[64];")));
+    let in_struct = format!("{colours}typedef Colour C; struct S {{ C c; }};\n");
+    assert!(!has_fix(&ladder(
+        &in_struct,
+        "groupshared S s[64]; groupshared C g[64];"
+    )));
+    assert!(has_fix(&ladder(colours, array)));
     // More than the 32 KiB there are.
     assert!(!has_fix(&ladder("", "groupshared uint g[8192];")));
     assert!(has_fix(&ladder("", "groupshared uint g[8176];")));

@@ -312,7 +312,7 @@ void f(uint u, float x, half h, min16uint s)
         r"
 (fn f void (u uint) (x float) (h half) (s uint16_t)
   (let a bool (&& (&& (&& (&& (== u 0u) (> u 255u)) (> x 0.0f)) (< h 0.5h)) (== s 3u)))
-  (= u (+ (+ (+ (* u (as uint (neg 1))) (& u (as uint (~ 3)))) (as uint (<< 1 (as int u)))) (<< 1u 3u)))
+  (= u (+ (+ (+ (* u (as uint (neg 1))) (& u (as uint (~ 3)))) (<< 1u u)) (<< 1u 3u)))
   (= x (+ (+ (* x 2.0f) (as float (/ 1 2))) (/ 1.0f 2.0f)))
   (= s (* s 2u)))
 ",

@@ -12,8 +12,8 @@ mod unread;
 use std::collections::HashSet;
 
 use shaderlint_hlsl::{
-    Exploration, FileSpan, Includes, KernelVariant, KeywordSet, Preprocessed, Problem, Text, Version,
-    directives, keyword_sets, preprocess,
+    Exploration, Includes, KernelVariant, KeywordSet, Preprocessed, Problem, Text, Version, directives,
+    keyword_sets, preprocess,
 };
 
 use crate::config::{Definition, Project, overlaid};
@@ -148,7 +148,7 @@ impl<'a> Configurations<'a> {
     /// All of a file but the default one, whatever its regions hold.
     #[cfg(feature = "gpu")]
     pub fn others(&self, default: &Configuration) -> Vec<Configuration> {
-        let is_any = |_: &str, _: FileSpan, _: &[u8]| true;
+        let is_any = |_: &str, _: shaderlint_hlsl::FileSpan, _: &[u8]| true;
         let is_build = |defines: &[Definition]| self.is_build(defines);
         let mut exploration = Exploration::new(&is_any, &is_build);
         exploration.note(&default.unit, &default.defines);

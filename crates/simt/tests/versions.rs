@@ -311,6 +311,17 @@ fn a_literal_is_of_its_shifts_type_before_202x() {
         leave_the_same(&store(literal), &store(unsigned), before);
         leave_the_same(&store(literal), &store(signed), since);
     }
+    // Whatever its value: one that an `int` shifts is an `int`.
+    leave_the_same(
+        "int i = gi; Out[gi] = 0xffffffff >> i;",
+        "int i = gi; Out[gi] = int(-1) >> i;",
+        [true; 3],
+    );
+    leave_the_same(
+        "int i = gi; Out[gi] = 0x80000000 >> i;",
+        "int i = gi; Out[gi] = 0x80000000u >> i;",
+        [false; 3],
+    );
     // What is no literal keeps its type, and a literal that an `int` shifts is one.
     leave_the_same(
         "int one = 1; Out[gi] = (one << gi) >> 31;",

@@ -253,16 +253,18 @@ impl Lowering<'_> {
         }
     }
 
-    /// What is shifted by `count`, in its type. Before HLSL 202x a literal that is shifted by a `uint` is one, else an `int`
-    /// (DXC, `CheckBinOpForHLSL`: "For case like 1<<x"), from then on it is an `int` always. Where no version is given it is
-    /// as [`Version::DEFAULT`] has it.
+    /// What is shifted by `count`, in its type. Before HLSL 202x a literal that is shifted by a `uint` is one, else an `int`,
+    /// whatever its value (DXC, `CheckBinOpForHLSL`: "For case like 1<<x"); from then on it is no `uint` for being shifted by
+    /// one. Where no version is given it is as [`Version::DEFAULT`] has it.
     pub(super) fn shifted(&self, left: Expr, count: &Expr) -> Expr {
         let version = self.shader.version.unwrap_or(Version::DEFAULT);
-        let is_by_uint = count.ty.scalar() == Some(Scalar::Uint) && !self.is_literal_int(count);
-        if is_by_uint && version < Version::V202x && self.is_literal_int(&left) {
-            convert_scalar(left, Scalar::Uint)
-        } else {
-            left
+        if !self.is_literal_int(&left) || self.is_literal_int(count) {
+            return left;
+        }
+        match count.ty.scalar() {
+            Some(Scalar::Uint) if version < Version::V202x => convert_scalar(left, Scalar::Uint),
+            Some(Scalar::Uint) | None => left,
+            Some(_) => convert_scalar(left, Scalar::Int),
         }
     }
 
