@@ -445,33 +445,49 @@ impl Unit {
         function: FunctionId,
         of_fix: impl Iterator<Item = &'w [u8]>,
     ) -> Option<NoFix> {
-        let of_fix: Vec<&[u8]> = of_fix.collect();
-        self.may_mean_another(shader, function, of_fix.iter().copied())
+        self.may_mean_another(shader, function, of_fix)
             .or_else(|| self.may_count_lines(shader, function))
-            .or_else(|| self.may_be_of_enums(shader, function, &of_fix))
     }
 
-    /// An enumeration in the function, or in the declaration of a variable that a fix names. No number is assigned to an
-    /// enumeration, and wave intrinsics have no overload for one: DXC takes that of floats.
-    fn may_be_of_enums(&self, shader: &Shader, function: FunctionId, of_fix: &[&[u8]]) -> Option<NoFix> {
+    /// What a text names and what is an enumeration, or has one: an enumerator, or a variable or function of such a type. No
+    /// number is assigned to an enumeration, and wave intrinsics have no overload for one: DXC takes that of floats.
+    ///
+    /// Whatever stands behind a name of enumerations in a part of a statement of the function counts as declared so, which is
+    /// more than is.
+    pub fn may_be_of_enums(&self, shader: &Shader, function: FunctionId, text: &[u8]) -> Option<NoFix> {
         if self.enums.is_empty() {
             return None;
         }
-        let function = shader
-            .functions
-            .get(function.0 as usize)
-            .map(|function| function.span);
-        let named = shader
-            .globals
+        let named_here: Vec<&[u8]> = words(text).collect();
+        let is_one = |word: &&[u8]| self.enums.contains(*word);
+        let own = shader.functions.get(function.0 as usize);
+        let own = own.map_or(&[][..], |function| function.span.slice(&shader.text));
+        let parts = own.split(|byte| matches!(byte, b';' | b'{' | b'}' | b'(' | b')'));
+        let behind = parts.filter_map(|part| {
+            let mut words = words(part);
+            words
+                .find(is_one)
+                .filter(|_| words.any(|word| named_here.contains(&word)))
+        });
+        let globals = shader.globals.iter();
+        let globals = globals.map(|global| (global.own_name(), global.span.slice(&shader.text)));
+        let functions = shader.functions.iter().map(|function| {
+            let text = function.span.slice(&shader.text);
+            let head = text.split(|byte| *byte == b'(').next();
+            (function.name.as_str(), head.unwrap_or_default())
+        });
+        let named = globals.chain(functions).filter(|(name, _)| {
+            let name = name.rsplit("::").next().unwrap_or_default();
+            named_here.contains(&name.as_bytes())
+        });
+        let of_named = named.filter_map(|(_, declared)| words(declared).find(is_one));
+        let mut found = named_here
             .iter()
-            .filter(|global| of_fix.contains(&global.own_name().as_bytes()))
-            .map(|global| global.span);
-        let mut texts = function
-            .into_iter()
-            .chain(named)
-            .map(|span| span.slice(&shader.text));
-        let found = texts.find_map(|text| words(text).find(|word| self.enums.contains(*word)))?;
-        let found = String::from_utf8_lossy(found);
+            .copied()
+            .filter(is_one)
+            .chain(behind)
+            .chain(of_named);
+        let found = String::from_utf8_lossy(found.next()?);
         let text = format!("`{found}` is an enumeration, or has one: wave intrinsics take it for a float");
         Some(NoFix::new("enumeration", text).named(found))
     }

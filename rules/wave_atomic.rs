@@ -78,7 +78,10 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
     let name = |wanted: &str| free_name(shader, claim, wanted);
     let has_block = parts.is_alone && begins_its_line(shader, parts.statement);
     let block = form(parts, &written, has_block, &name);
-    if let Some(why) = may_change(shader, claim, parts, &name) {
+    let unit = Unit::of(shader);
+    let statement = parts.statement.slice(&shader.text);
+    let of_enums = || unit.may_be_of_enums(shader, claim.function, statement);
+    if let Some(why) = may_change(shader, claim, parts, &name).or_else(of_enums) {
         return Err(why);
     }
     let safety = if configuration::holds_in_all(

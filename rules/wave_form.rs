@@ -446,7 +446,9 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
         .totals
         .as_ref()
         .map_or(0, |totals| totals.length.1 * words(found));
-    if let Some(why) = may_change(shader, found, &form) {
+    let texts = [found.span.slice(&shader.text), form.block.as_bytes()].concat();
+    let of_enums = || Unit::of(shader).may_be_of_enums(shader, found.function, &texts);
+    if let Some(why) = may_change(shader, found, &form).or_else(of_enums) {
         return Err(Refusal::NotProved(why));
     }
     if own > 0 {

@@ -658,3 +658,22 @@ fn threads_that_add_nothing_are_counted() {
     let findings = lint(kernel("", body).as_bytes());
     assert_eq!(findings[0].message, "up to 60 threads add to g_Sum one by one");
 }
+
+/// Wave intrinsics take an enumeration for a float, and no number is assigned to one.
+#[test]
+fn an_enumeration_is_not_summed() {
+    let enums =
+        "enum E { Small = 1, Big = 16777217 };\nE Next(uint i) { return (E)i; }\nstruct S { E e; };\n";
+    for body in [
+        "    E e = (E)Src[gi];\n    InterlockedAdd(g_Sum, e);",
+        "    E d = Small, e = (E)Src[gi];\n    InterlockedAdd(g_Sum, e);",
+        "    InterlockedAdd(g_Sum, Next(gi));",
+        "    S s;\n    s.e = (E)Src[gi];\n    InterlockedAdd(g_Sum, s.e);",
+        "    InterlockedAdd(g_Sum, gi > 3 ? Small : Big);",
+    ] {
+        assert_eq!(fixed(enums, body), body);
+    }
+    // One that only decides is in no way.
+    let decides = "    if (Src[gi] == Small)\n        InterlockedAdd(g_Sum, Src[gi]);";
+    assert!(fixed(enums, decides).contains("WaveActiveSum(Src[gi])"));
+}
