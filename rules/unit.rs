@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::hash::{Hash, Hasher};
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::sync::Arc;
 
 use memchr::memmem;
@@ -215,7 +215,7 @@ impl Unit {
 
     fn note_words(&mut self, shader: &Shader) {
         for text in &self.plain {
-            self.of_files.extend(words(&text.0).map(hash));
+            self.of_files.extend(words(text).map(hash));
         }
         for (_, value) in &shader.given {
             self.of_files.extend(words(value.as_bytes()).map(hash));
@@ -374,7 +374,7 @@ impl Unit {
             choice.file == file.0 as usize && (choice.start..choice.end).contains(&(*place as usize))
         });
         let is_given_to_macro = || {
-            let text = self.plain.get(file.0 as usize).map(|plain| &*plain.0);
+            let text = self.plain.get(file.0 as usize);
             let before = text
                 .and_then(|text| text.get(..*place as usize))
                 .unwrap_or_default();
@@ -399,10 +399,7 @@ impl Unit {
 
     /// Where a word stands in the files.
     fn occurrences<'u>(&'u self, name: &'u [u8]) -> impl Iterator<Item = Occurrence<'u>> {
-        let files = (0..)
-            .map(FileId)
-            .zip(&self.plain)
-            .map(|(file, plain)| (file, &*plain.0));
+        let files = (0..).map(FileId).zip(&self.plain);
         let found = files.flat_map(move |(file, text)| {
             memmem::find_iter(text, name).map(move |at| Occurrence {
                 file,
@@ -529,9 +526,7 @@ impl Unit {
         // Of other files no line moves.
         let function = shader.functions.get(function.0 as usize);
         let file = function.and_then(|function| shader.origins.locate(function.name_span));
-        let text = file
-            .and_then(|place| self.plain.get(place.file.0 as usize))
-            .map(|plain| &*plain.0);
+        let text = file.and_then(|place| self.plain.get(place.file.0 as usize));
         let reach = text.map(|text| self.reach(text));
         let is_reached = |word: &&str| {
             reach.as_ref().is_none_or(|reach| {
@@ -600,12 +595,7 @@ impl Unit {
             chosen.extend(by_way);
         }
         let mut given = Vec::new();
-        for text in self
-            .plain
-            .iter()
-            .map(|plain| &*plain.0)
-            .filter(|_| !chosen.is_empty())
-        {
+        for text in self.plain.iter().filter(|_| !chosen.is_empty()) {
             for word in words(text).filter(|word| chosen.contains(word)) {
                 let end = word.as_ptr() as usize - text.as_ptr() as usize + word.len();
                 given.extend(arguments(text.get(end..).unwrap_or_default()));
@@ -815,6 +805,14 @@ struct Plain(Vec<u8>);
 impl Derived for Plain {
     fn of(text: &Text) -> Self {
         Plain(plain(text))
+    }
+}
+
+impl Deref for Plain {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.0
     }
 }
 

@@ -446,8 +446,10 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
         .totals
         .as_ref()
         .map_or(0, |totals| totals.length.1 * words(found));
-    let texts = [found.span.slice(&shader.text), form.block.as_bytes()].concat();
-    let of_enums = || Unit::of(shader).may_be_of_enums(shader, found.function, &texts);
+    let of_enums = || {
+        let texts = [found.span.slice(&shader.text), form.block.as_bytes()].concat();
+        Unit::of(shader).may_be_of_enums(shader, found.function, &texts)
+    };
     if let Some(why) = may_change(shader, found, &form).or_else(of_enums) {
         return Err(Refusal::NotProved(why));
     }

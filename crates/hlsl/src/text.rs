@@ -25,12 +25,6 @@ pub trait Derived: Any + Send + Sync {
 }
 
 impl Text {
-    /// Whether it is a clone of the other one, which shares what was worked out.
-    #[must_use]
-    pub fn is(&self, other: &Text) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-
     /// What follows from the text, worked out when it is first asked for.
     ///
     /// Two threads that ask at once may both work it out. Nothing is locked meanwhile, so it may ask for more of the kind.

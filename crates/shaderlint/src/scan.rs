@@ -85,6 +85,11 @@ pub(crate) fn is_part(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_'
 }
 
+/// The identifiers and numbers of a text.
+pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split(|byte| !is_part(*byte)).filter(|word| !word.is_empty())
+}
+
 /// Whether the word is in the text, in letters of either case.
 fn names(text: &[u8], word: &str) -> bool {
     let mut places = text.windows(word.len());

@@ -47,7 +47,7 @@ pub(crate) struct Reading {
     of_headers: HashSet<String>,
     /// A build compiles some kernel so, as far as the file says.
     is_built: bool,
-    /// Functions that no entry point comes to, of which it says nothing.
+    /// The functions that no entry point calls, directly or not. The reading says nothing of them.
     aside: Vec<FileSpan>,
     /// What to define in further readings, where there are entry points of unknown size.
     sizes: Vec<Vec<Definition>>,

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use shaderlint_hlsl::{Definition, Directive, Directives, Text, Version, include_guard, without_dead_arms};
 
 use super::Configuration;
-use crate::scan::{is_part, times_named};
+use crate::scan::{times_named, words};
 
 /// Said of names that are in no text.
 const PASTED: &str = "macros that ## puts together";
@@ -152,8 +152,4 @@ impl Asked {
         }
         found
     }
-}
-
-fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|byte| !is_part(*byte)).filter(|word| !word.is_empty())
 }

@@ -6,13 +6,13 @@ use shaderlint_hlsl::{FileSpan, Function, Shader, directives};
 use shaderlint_linter::{Category, Report};
 
 use super::{contains, holds, text_of};
-use crate::scan::is_part;
+use crate::scan::words;
 
 /// The functions that a fix puts a barrier into, and all that call these.
 ///
-/// Whether every thread reaches a barrier hangs on the text of these functions, and what a statement computes on that of
-/// the variables which it names. So a region that an `#if` leaves out in there, one that defines a macro which they name,
-/// and one that calls the functions are read as well: what a build with it makes of the fix is known then.
+/// The text of these functions decides whether every thread reaches a barrier, and the declarations of the variables that a
+/// statement names decide what it computes. An `#if` may leave out a region in there, one that defines a macro which they
+/// name, or one that calls the functions. Each such region is read in a build of its own, which shows what becomes of the fix.
 #[derive(Default)]
 pub(super) struct Repaired {
     /// By path, for other readings number their files otherwise.
@@ -96,8 +96,4 @@ impl Repaired {
                 || words(text).any(|word| self.functions.contains(word))
                 || contains(text, b"#") && defines())
     }
-}
-
-fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
-    text.split(|byte| !is_part(*byte)).filter(|word| !word.is_empty())
 }
