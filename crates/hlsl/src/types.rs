@@ -19,13 +19,37 @@ pub enum Scalar {
     Int64,
     Uint64,
     Double,
+    /// An enumeration over `int`: a word that becomes an `int` where arithmetic is done on it.
+    Enum,
+    /// One over `uint`. Whether arithmetic on it is that of `uint` (C++) or of `int` (DXC) is not settled: where the sign
+    /// makes a difference, and no operand is a `uint`, nothing is known.
+    UintEnum,
 }
 
 impl Scalar {
     /// Whether values of this type are exactly 32 bits (`bool` counts: it is 0 or 1).
     #[must_use]
     pub fn is_word(self) -> bool {
-        matches!(self, Scalar::Bool | Scalar::Int | Scalar::Uint | Scalar::Float)
+        use Scalar as S;
+        matches!(
+            self,
+            S::Bool | S::Int | S::Uint | S::Float | S::Enum | S::UintEnum
+        )
+    }
+
+    #[must_use]
+    pub fn is_enum(self) -> bool {
+        matches!(self, Scalar::Enum | Scalar::UintEnum)
+    }
+
+    /// The type of the words that hold it.
+    #[must_use]
+    pub fn underlying(self) -> Scalar {
+        match self {
+            Scalar::Enum => Scalar::Int,
+            Scalar::UintEnum => Scalar::Uint,
+            other => other,
+        }
     }
 
     #[must_use]
@@ -47,6 +71,7 @@ impl Scalar {
             Scalar::Int64 => "int64_t",
             Scalar::Uint64 => "uint64_t",
             Scalar::Double => "double",
+            Scalar::Enum | Scalar::UintEnum => "enum",
         }
     }
 }

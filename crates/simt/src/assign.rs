@@ -1,10 +1,8 @@
-//! Assignments. HLSL does not say which side comes first; where that decides, nothing is followed.
+//! Assignments.
 
-use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, Storage, Type};
+use shaderlint_hlsl::{BinaryOp, Expr, ExprKind, Type};
 
-use crate::control::root;
 use crate::machine::{Machine, Run};
-use crate::place::is_resource;
 use crate::terms::column::Column;
 
 impl<'a> Machine<'a> {
@@ -19,22 +17,6 @@ impl<'a> Machine<'a> {
             let operator = op.map_or_else(|| "=".to_owned(), |op| format!("{op:?}"));
             let value = self.eval(value)?;
             return self.change_part(target, &operator, &value);
-        }
-        // A variable that is all of the target is assigned last.
-        let is_a_part = !matches!(target.kind, ExprKind::Local(_) | ExprKind::Global(_));
-        // Where it is, and of `x.a += …` what is there.
-        let of_target = if op.is_some() {
-            vec![target]
-        } else {
-            indices(target)
-        };
-        if is_a_part
-            && (self.changes_what_is_read(target, &[value]) || self.changes_what_is_read(value, &of_target))
-        {
-            return Self::stop(
-                "an assignment whose sides depend on which comes first",
-                target.span,
-            );
         }
         let place = self.place(target)?;
         let Some(op) = op else {
@@ -69,53 +51,6 @@ impl<'a> Machine<'a> {
         Ok(new)
     }
 
-    /// Whether the one expression may change a variable that the others read.
-    fn changes_what_is_read(&mut self, one: &'a Expr, others: &[&'a Expr]) -> bool {
-        let mut changed: Vec<&Expr> = Vec::new();
-        let mut changes_statics = false;
-        for part in one.descendants() {
-            match &part.kind {
-                ExprKind::Assign { target, .. } | ExprKind::Step { target, .. } => changed.push(target),
-                ExprKind::Call(id, arguments) => {
-                    let function = self.shader.functions.get(id.0 as usize);
-                    let parameters = function.into_iter().flat_map(|function| &function.parameters);
-                    let written = parameters.zip(arguments);
-                    let written = written.filter(|(parameter, _)| parameter.direction != Direction::In);
-                    changed.extend(written.map(|(_, argument)| argument));
-                    changes_statics |= !self.effects.of_function(self.shader, *id).statics.is_empty();
-                }
-                ExprKind::Intrinsic(intrinsic, arguments) => {
-                    let written = arguments.iter().enumerate();
-                    let written = written.filter(|(index, _)| intrinsic.may_write(*index));
-                    changed.extend(written.map(|(_, argument)| argument));
-                }
-                ExprKind::Method { name, arguments, .. } if writes_arguments(name) => {
-                    changed.extend(arguments);
-                }
-                _ => {}
-            }
-        }
-        if changed.is_empty() && !changes_statics {
-            return false;
-        }
-        let roots: Vec<&ExprKind> = changed.into_iter().map(|place| &root(place).kind).collect();
-        let mut read = others.iter().flat_map(|other| other.descendants());
-        read.any(|part| match &part.kind {
-            ExprKind::Local(local) => roots
-                .iter()
-                .any(|root| matches!(root, ExprKind::Local(of) if of == local)),
-            ExprKind::Global(global) => {
-                let declared = self.shader.globals.get(global.0 as usize);
-                let is_static = declared.is_some_and(|declared| declared.storage == Storage::Static);
-                let is_named = roots
-                    .iter()
-                    .any(|root| matches!(root, ExprKind::Global(of) if of == global));
-                is_static && (changes_statics || is_named)
-            }
-            _ => false,
-        })
-    }
-
     /// An assignment to what is not understood. Of which type its value is, is not known either.
     pub fn change_part(&mut self, target: &'a Expr, operator: &str, value: &[Column]) -> Run<Vec<Column>> {
         match self.assign_part(target, operator, value)? {
@@ -124,30 +59,4 @@ impl<'a> Machine<'a> {
             None => Self::stop("an assignment to something that is no place", target.span),
         }
     }
-}
-
-/// What a place is looked up by besides the variable that it is a part of: `a[i].x = a[j].x = 0` are two parts of one, in
-/// whichever order they are written.
-fn indices(place: &Expr) -> Vec<&Expr> {
-    let mut indices = Vec::new();
-    let mut whole = place;
-    loop {
-        whole = match &whole.kind {
-            ExprKind::Index(base, index) => {
-                indices.push(&**index);
-                base
-            }
-            ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => base,
-            ExprKind::Local(_) | ExprKind::Global(_) if !is_resource(&whole.ty) => return indices,
-            _ => {
-                indices.push(whole);
-                return indices;
-            }
-        };
-    }
-}
-
-/// Whether a method leaves something in variables that it is given, but for the status of a load.
-fn writes_arguments(name: &str) -> bool {
-    name.starts_with("Interlocked") || name == "GetDimensions"
 }

@@ -32,6 +32,14 @@ impl<'a> Machine<'a> {
     }
 
     fn evaluate(&mut self, expr: &'a Expr) -> Run<Vec<Column>> {
+        if let ExprKind::Call(..)
+        | ExprKind::Intrinsic(..)
+        | ExprKind::Method { .. }
+        | ExprKind::Assign { .. } = expr.kind
+            && self.effects.hangs_on_order(self.shader, expr)
+        {
+            return Self::stop("parts of a statement that depend on which comes first", expr.span);
+        }
         match &expr.kind {
             ExprKind::Literal(word) => {
                 let count = self.parts(&expr.ty).max(1);

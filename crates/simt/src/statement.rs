@@ -63,6 +63,12 @@ impl<'a> Machine<'a> {
     pub fn statement(&mut self, statement: &'a Stmt) -> Run<()> {
         self.spend(statement.span)?;
         self.suppose_before(statement.span)?;
+        if let StmtKind::Expr(expr) | StmtKind::Declare { init: Some(expr), .. } = &statement.kind
+            && self.claims.is_none()
+            && self.effects.hangs_on_order(self.shader, expr)
+        {
+            return self.havoc(std::slice::from_ref(statement), statement.span);
+        }
         match &statement.kind {
             StmtKind::Declare { local, init } => self.declare(*local, init.as_ref()),
             StmtKind::Expr(expr) => {

@@ -1,6 +1,7 @@
 //! HLSL's implicit conversions.
 
 use super::constants::Constant;
+use super::intrinsics::counts_in_floats;
 use super::wide::exceeds_32_bits;
 use super::{Lowering, literals};
 use crate::language::Version;
@@ -12,15 +13,17 @@ use crate::types::{Scalar, Type};
 fn rank(scalar: Scalar) -> u8 {
     match scalar {
         Scalar::Bool => 0,
-        Scalar::Int16 => 1,
-        Scalar::Uint16 => 2,
-        Scalar::Int => 3,
-        Scalar::Uint => 4,
-        Scalar::Int64 => 5,
-        Scalar::Uint64 => 6,
-        Scalar::Half => 7,
-        Scalar::Float => 8,
-        Scalar::Double => 9,
+        Scalar::Enum => 1,
+        Scalar::Int16 => 2,
+        Scalar::Uint16 => 3,
+        Scalar::Int => 4,
+        Scalar::UintEnum => 5,
+        Scalar::Uint => 6,
+        Scalar::Int64 => 7,
+        Scalar::Uint64 => 8,
+        Scalar::Half => 9,
+        Scalar::Float => 10,
+        Scalar::Double => 11,
     }
 }
 
@@ -28,12 +31,11 @@ fn wider(a: Scalar, b: Scalar) -> Scalar {
     if rank(a) >= rank(b) { a } else { b }
 }
 
-/// `bool` becomes `int` where arithmetic is done on it.
+/// `bool` and enumerations become `int` where arithmetic is done on them; those over `uint` stay what they are.
 pub(super) fn arithmetic(ty: &Type) -> Type {
-    if ty.scalar() == Some(Scalar::Bool) {
-        ty.with_scalar(Scalar::Int)
-    } else {
-        ty.clone()
+    match ty.scalar() {
+        Some(Scalar::Bool | Scalar::Enum) => ty.with_scalar(Scalar::Int),
+        _ => ty.clone(),
     }
 }
 
@@ -46,7 +48,14 @@ pub(super) fn common(a: &Type, b: &Type) -> Option<Type> {
         (Type::Unknown, other) | (other, Type::Unknown) => return Some(other.clone()),
         _ => {}
     }
-    let scalar = wider(a.scalar()?, b.scalar()?);
+    let scalars = (a.scalar()?, b.scalar()?);
+    let scalar = match scalars {
+        // DXC has 16 bits of them, C++ an `int`.
+        (Scalar::Enum | Scalar::UintEnum, Scalar::Int16 | Scalar::Uint16)
+        | (Scalar::Int16 | Scalar::Uint16, Scalar::Enum | Scalar::UintEnum) => return None,
+        (Scalar::Enum, Scalar::Bool) | (Scalar::Bool, Scalar::Enum) => Scalar::Int,
+        (a, b) => wider(a, b),
+    };
     Some(shape(a, b)?.with_scalar(scalar))
 }
 
@@ -90,6 +99,8 @@ pub(super) fn distance(from: &Type, to: &Type) -> Option<u32> {
     let (a, b) = (from.scalar()?, to.scalar()?);
     let scalar = match (a, b) {
         _ if a == b => 0,
+        (Scalar::Enum, Scalar::Int) => 1,
+        _ if a.is_enum() || b.is_enum() => 4,
         _ if a.is_float() == b.is_float() && rank(a) < rank(b) => 1,
         _ if a.is_float() == b.is_float() => 2,
         _ if rank(a) < rank(b) => 3,
@@ -181,6 +192,17 @@ pub(super) fn convert(expr: Expr, to: &Type) -> Expr {
         let span = expr.span;
         return opaque(vec![as_value(expr)], to.clone(), span);
     }
+    // A count that became a float comes back as it was.
+    if matches!(to.scalar(), Some(Scalar::Bool | Scalar::Int | Scalar::Uint))
+        && let ExprKind::Cast(inner) = &expr.kind
+        && let ExprKind::Intrinsic(intrinsic, arguments) = &inner.kind
+        && let Some(ExprKind::Cast(truth)) = arguments.first().map(|argument| &argument.kind)
+        && truth.ty.scalar() == Some(Scalar::Bool)
+        && expr.ty == Type::FLOAT
+        && counts_in_floats(*intrinsic)
+    {
+        return convert((**inner).clone(), to);
+    }
     let zero = matches!(to, Type::Struct(_) | Type::Array(..))
         && expr.ty.scalar().is_some()
         && matches!(expr.kind, ExprKind::Literal(0));
@@ -216,7 +238,7 @@ pub(super) fn to_condition(expr: Expr) -> Expr {
 pub(super) fn to_index(expr: Expr) -> Expr {
     match expr.ty.scalar() {
         Some(Scalar::Int | Scalar::Uint) => expr,
-        Some(Scalar::Int16) => convert_scalar(expr, Scalar::Int),
+        Some(Scalar::Int16 | Scalar::Enum) => convert_scalar(expr, Scalar::Int),
         Some(_) => convert_scalar(expr, Scalar::Uint),
         None => convert(expr, &Type::UINT),
     }

@@ -11,6 +11,15 @@ use crate::span::Span;
 use crate::tree::{BinaryOp, Expr, ExprKind, LocalId, UnaryOp};
 use crate::types::{Scalar, Type};
 
+/// Whether the result depends on whether the operands have a sign.
+fn asks_for_sign(op: BinaryOp) -> bool {
+    use BinaryOp as B;
+    matches!(
+        op,
+        B::Div | B::Mod | B::Shr | B::Less | B::LessEqual | B::Greater | B::GreaterEqual
+    )
+}
+
 fn binary_op(text: &[u8]) -> Option<BinaryOp> {
     Some(match text {
         b"+" => BinaryOp::Add,
@@ -212,8 +221,11 @@ impl<'a> Lowering<'a> {
                 .map_or(Type::Unknown, |global| global.ty.clone());
             return expr(ExprKind::Global(global), ty);
         }
-        if let Some(value) = enumerator {
-            return expr(ExprKind::Literal(value.bits()), value.ty());
+        if let Some((value, ty)) = enumerator {
+            if ty == Type::Unknown {
+                return Some(opaque(Vec::new(), ty, span));
+            }
+            return expr(ExprKind::Literal(value.bits()), ty);
         }
         expr(ExprKind::Literal(rays::constant(text)?), Type::UINT)
     }
@@ -253,14 +265,18 @@ impl<'a> Lowering<'a> {
         if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
             let left = self.shifted(left, &right);
             let ty = arithmetic(&left.ty);
-            if let (Some(scalar), Some(shape)) = (ty.scalar(), shape(&ty, &right.ty).or(Some(ty.clone()))) {
+            let scalar = ty.scalar().filter(|scalar| *scalar != Scalar::UintEnum);
+            if let (Some(scalar), Some(shape)) = (scalar, shape(&ty, &right.ty).or(Some(ty.clone()))) {
                 let ty = shape.with_scalar(scalar);
                 let (left, right) = (convert(left, &ty), convert(right, &ty));
                 return make(left, right, ty);
             }
             return opaque(vec![as_value(left), as_value(right)], ty, span);
         }
-        let common = self.common_of(&left, &right).filter(|ty| ty.scalar().is_some());
+        let common = self.common_of(&left, &right).filter(|ty| {
+            let scalar = ty.scalar();
+            scalar.is_some() && !(scalar == Some(Scalar::UintEnum) && asks_for_sign(op))
+        });
         let Some(common) = common else {
             let ty = if op.is_comparison() {
                 Type::BOOL
@@ -411,7 +427,8 @@ impl<'a> Lowering<'a> {
         } else {
             self.common_of(&target, &value).map(|common| arithmetic(&common))
         };
-        let Some(operation) = operation.filter(|ty| ty.scalar().is_some()) else {
+        let is_settled = |scalar| scalar != Scalar::UintEnum || !asks_for_sign(op);
+        let Some(operation) = operation.filter(|ty| ty.scalar().is_some_and(is_settled)) else {
             if ty == Type::Unknown || value.ty == Type::Unknown {
                 let kind = ExprKind::Assign {
                     target: Box::new(target),

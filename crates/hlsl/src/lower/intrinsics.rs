@@ -151,6 +151,58 @@ fn is_of_width(intrinsic: Intrinsic) -> bool {
     )
 }
 
+/// Whether what DXC makes of `bool`s is a number of them, as a float. It is below 2^24, and so the same in any order: here the
+/// `uint` is worked out and converted.
+pub(super) fn counts_in_floats(intrinsic: Intrinsic) -> bool {
+    use Intrinsic as I;
+    matches!(
+        intrinsic,
+        I::WaveActiveMax
+            | I::WaveActiveMin
+            | I::WaveActiveProduct
+            | I::WaveActiveSum
+            | I::WavePrefixProduct
+            | I::WavePrefixSum
+            | I::WaveMultiPrefixProduct
+            | I::WaveMultiPrefixSum
+            | I::QuadReadAcrossDiagonal
+            | I::QuadReadAcrossX
+            | I::QuadReadAcrossY
+            | I::QuadReadLaneAt
+    )
+}
+
+/// The arguments with enumerations as the numbers that DXC takes them for. No intrinsic has an overload for them: where there
+/// is nothing else to go by, it takes that of floats; beside an `int` they are `int`s.
+///
+/// The arguments as they are where that is not settled.
+fn without_enums(intrinsic: Intrinsic, arguments: Vec<Expr>) -> Result<Vec<Expr>, Vec<Expr>> {
+    let is_enum = |value: &Expr| value.ty.scalar().is_some_and(Scalar::is_enum);
+    let is_condition = matches!(signature(intrinsic), Signature::Condition(_));
+    if is_condition || intrinsic.is_atomic() || !arguments.iter().any(is_enum) {
+        return Ok(arguments);
+    }
+    let is_known = |value: &Expr| matches!(value.ty.scalar(), Some(scalar) if scalar != Scalar::UintEnum);
+    let is_truth = |value: &Expr| value.ty.scalar() == Some(Scalar::Bool);
+    let takes_words = is_of_width(intrinsic) || matches!(signature(intrinsic), Signature::Map(Some(_), _));
+    let has_no_number = arguments.iter().all(|value| is_enum(value) || is_truth(value));
+    let scalar = if intrinsic.is_wave() || has_no_number && !takes_words {
+        Scalar::Float
+    } else if arguments.iter().all(is_known) {
+        Scalar::Int
+    } else {
+        return Err(arguments);
+    };
+    let as_number = |value: Expr| {
+        if is_enum(&value) {
+            convert_scalar(value, scalar)
+        } else {
+            value
+        }
+    };
+    Ok(arguments.into_iter().map(as_number).collect())
+}
+
 fn is_numeric(expr: &Expr) -> bool {
     expr.ty.scalar().is_some()
 }
@@ -158,8 +210,12 @@ fn is_numeric(expr: &Expr) -> bool {
 impl Lowering<'_> {
     /// A call of an intrinsic, its arguments converted; its value, if that is known for certain.
     pub(super) fn intrinsic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
+        let arguments = match without_enums(intrinsic, arguments) {
+            Ok(arguments) => arguments,
+            Err(arguments) => return opaque(Self::values(arguments), Type::Unknown, span),
+        };
         // The documentation has it of a `uint`, DXC of whatever it is given (`reversebits` in gen_intrin_main.txt).
-        let is_signed = |value: &Expr| value.ty.scalar() == Some(Scalar::Int);
+        let is_signed = |value: &Expr| matches!(value.ty.scalar(), Some(Scalar::Bool | Scalar::Int));
         if intrinsic == Intrinsic::ReverseBits && arguments.iter().all(is_signed) {
             let call = self.typed_intrinsic(intrinsic, arguments, span);
             return convert_scalar(call, Scalar::Int);
@@ -184,6 +240,18 @@ impl Lowering<'_> {
             return self.atomic(intrinsic, arguments, span);
         }
         let fail = |arguments: Vec<Expr>, ty: Type| opaque(Self::values(arguments), ty, span);
+        if counts_in_floats(intrinsic)
+            && let Some(value) = arguments.first()
+            && value.ty.scalar() == Some(Scalar::Bool)
+        {
+            let mut arguments = arguments;
+            if let Some(value) = arguments.first_mut() {
+                let truth = std::mem::replace(value, opaque(Vec::new(), Type::Unknown, span));
+                *value = convert_scalar(truth, Scalar::Uint);
+            }
+            let call = self.typed_intrinsic(intrinsic, arguments, span);
+            return convert_scalar(call, Scalar::Float);
+        }
         if let (true, [value]) = (is_of_width(intrinsic), arguments.as_slice())
             && let Some(Scalar::Int16 | Scalar::Uint16 | Scalar::Int64 | Scalar::Uint64) = value.ty.scalar()
         {
@@ -258,7 +326,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Arguments converted to their common type, which is a floating-point one if `floats`.
+    /// Arguments converted to their common type, which is a floating-point one if `floats`, and where all are `bool`s:
+    /// functions of numbers have no overload for these, and DXC takes the first it has.
     fn convert_to_common(
         &mut self,
         arguments: Vec<Expr>,
@@ -289,7 +358,7 @@ impl Lowering<'_> {
         let Some(scalar) = ty.scalar() else {
             return Err(arguments);
         };
-        let ty = if floats && !scalar.is_float() {
+        let ty = if floats && !scalar.is_float() || scalar == Scalar::Bool {
             ty.with_scalar(Scalar::Float)
         } else {
             arithmetic(&ty)
@@ -528,6 +597,11 @@ impl Lowering<'_> {
                 span: expr.span,
             })
         };
-        arithmetic(&self.common_of(&flat(a)?, &flat(b)?)?).scalar()
+        let scalar = self.common_of(&flat(a)?, &flat(b)?)?.scalar()?;
+        Some(if scalar == Scalar::Bool {
+            Scalar::Float
+        } else {
+            scalar
+        })
     }
 }

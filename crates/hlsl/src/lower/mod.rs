@@ -75,7 +75,7 @@ struct Lowering<'a> {
     globals: FxHashMap<Name<'a>, GlobalId>,
     functions: FxHashMap<Name<'a>, Vec<FunctionId>>,
     templates: Templates<'a>,
-    enumerators: FxHashMap<Name<'a>, Constant>,
+    enumerators: FxHashMap<Name<'a>, (Constant, Type)>,
     /// By [`GlobalId`]: the value of a constant, where it is one.
     global_values: Vec<Option<Constant>>,
     methods: FxHashMap<(StructId, &'a [u8]), Vec<FunctionId>>,

@@ -26,17 +26,23 @@ impl<'a> Lowering<'a> {
         };
         if node.kind() == "enum_specifier" {
             let base = part(node, Part::Base).map_or(Type::INT, |base| self.type_of_node(base));
-            self.enumerators_of(name, &base, body);
+            let ty = match base.scalar() {
+                Some(Scalar::Int) => Type::Scalar(Scalar::Enum),
+                Some(Scalar::Uint) => Type::Scalar(Scalar::UintEnum),
+                _ => Type::Unknown,
+            };
+            self.enumerators_of(name, &ty, body);
             if !name.is_empty() {
-                self.declare_name(name, base.clone());
+                self.declare_name(name, ty.clone());
             }
-            return base;
+            return ty;
         }
         self.structure(node, Cow::Borrowed(name), body, None)
     }
 
-    fn enumerators_of(&mut self, enumeration: &[u8], base: &Type, body: Node) {
-        let scalar = base.scalar().unwrap_or(Scalar::Int);
+    /// Within an enumeration of an unknown type enumerators are still numbers, for lengths of arrays.
+    fn enumerators_of(&mut self, enumeration: &[u8], ty: &Type, body: Node) {
+        let scalar = ty.scalar().unwrap_or(Scalar::Int);
         let mut next = Some(Constant::Int(0));
         let mut cursor = body.walk();
         for node in body.named_children(&mut cursor) {
@@ -57,7 +63,7 @@ impl<'a> Lowering<'a> {
                         [prefix, b"::", name].concat()
                     };
                     let full = [&*self.namespace, own.as_slice()].concat();
-                    self.enumerators.insert(Cow::Owned(full), value);
+                    self.enumerators.insert(Cow::Owned(full), (value, ty.clone()));
                 }
             }
             next = next

@@ -344,7 +344,7 @@ impl<'a> Lowering<'a> {
             match binding.clone() {
                 Binding::Type(ty) => types.push((name.clone(), self.types.insert(name, ty))),
                 Binding::Number(value) => {
-                    numbers.push((name.clone(), self.enumerators.insert(name, value)));
+                    numbers.push((name.clone(), self.enumerators.insert(name, (value, value.ty()))));
                 }
             }
         }

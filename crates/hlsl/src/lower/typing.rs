@@ -111,7 +111,7 @@ impl<'a> Lowering<'a> {
                     Variable::Either(..) => return None,
                     Variable::None => {}
                 }
-                if let Some(value) = self.resolve(&self.enumerators, word) {
+                if let Some((value, _)) = self.resolve(&self.enumerators, word) {
                     return Some(value);
                 }
                 let global = self.resolve(&self.globals, word)?;

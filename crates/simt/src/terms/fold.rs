@@ -38,6 +38,7 @@ pub(crate) fn extremum(intrinsic: Intrinsic, scalar: Scalar) -> Option<Operator>
 }
 
 pub(crate) fn unary(terms: &mut Terms, op: UnaryOp, scalar: Scalar, value: &Value) -> Value {
+    let scalar = scalar.underlying();
     match (op, value) {
         (UnaryOp::Not, _) => terms.not(value),
         (UnaryOp::Negate, _) if matches!(scalar, Scalar::Int | Scalar::Uint) => terms.negate(value),
@@ -50,6 +51,7 @@ pub(crate) fn unary(terms: &mut Terms, op: UnaryOp, scalar: Scalar, value: &Valu
 }
 
 pub(crate) fn binary(terms: &mut Terms, op: BinaryOp, scalar: Scalar, a: &Value, b: &Value) -> Value {
+    let scalar = scalar.underlying();
     if let (Value::Known(x), Value::Known(y)) = (a, b)
         && let Some(word) = fold(op, scalar, *x, *y)
     {
@@ -284,6 +286,7 @@ fn in_half(word: u32) -> Option<u32> {
 /// Conversion of one component.
 pub(crate) fn cast(terms: &mut Terms, from: Scalar, to: Scalar, value: &Value) -> Value {
     use Scalar::{Bool, Float, Half, Int, Uint};
+    let (from, to) = (from.underlying(), to.underlying());
     if from == to {
         return value.clone();
     }

@@ -155,6 +155,8 @@ pub(crate) struct EffectsCache {
     /// By place in the one tree that is run: whether an expression has side effects, and whether it calls what is not
     /// there.
     expressions: FxHashMap<*const Expr, (bool, bool)>,
+    /// By place: [`EffectsCache::hangs_on_order`].
+    pub(super) unordered: FxHashMap<*const Expr, bool>,
     uncalled: Option<Rc<Effects>>,
     counted: Counted,
 }
@@ -326,7 +328,7 @@ impl EffectsCache {
         }
     }
 
-    fn expression(&mut self, shader: &Shader, expr: &Expr, written: bool, effects: &mut Effects) {
+    pub(super) fn expression(&mut self, shader: &Shader, expr: &Expr, written: bool, effects: &mut Effects) {
         effects.call(Unknown::of(shader, expr));
         // A variable, a member of a struct or what a function gives may stand for any resource.
         if expr.ty.is_writable() && !matches!(expr.kind, ExprKind::Global(_) | ExprKind::Index(..)) {

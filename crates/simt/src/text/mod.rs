@@ -1,6 +1,6 @@
 //! What is read off the text of a kernel, without running it: what statements may touch ([`effects`]) and mean
 //! ([`meaning`]), what a run can come to ([`named`]), what a call is ([`calls`]), how a variable's cells are elements
-//! ([`layout`]), and what names say ([`custom`]).
+//! ([`layout`]), which expressions hang on an order that is open ([`unordered`]), and what names say ([`custom`]).
 
 pub(crate) mod calls;
 pub(crate) mod custom;
@@ -8,3 +8,4 @@ pub(crate) mod effects;
 pub(crate) mod layout;
 pub(crate) mod meaning;
 pub(crate) mod named;
+pub(crate) mod unordered;

@@ -177,7 +177,7 @@ fn is_f32(scalar: Scalar) -> bool {
 }
 
 fn unary(op: UnaryOp, scalar: Scalar, x: u32) -> Option<u32> {
-    Some(match (op, scalar) {
+    Some(match (op, scalar.underlying()) {
         (UnaryOp::Negate, Scalar::Int | Scalar::Uint) => x.wrapping_neg(),
         (UnaryOp::Negate, Scalar::Float | Scalar::Half) => x ^ 0x8000_0000,
         (UnaryOp::Not, Scalar::Bool) => u32::from(x == 0),
@@ -206,6 +206,7 @@ fn binary(op: BinaryOp, scalar: Scalar, a: u32, b: u32) -> Option<u32> {
             _ => return None,
         });
     }
+    let scalar = scalar.underlying();
     let signed = scalar == Scalar::Int;
     if !(signed || matches!(scalar, Scalar::Uint | Scalar::Bool)) {
         return None;
@@ -250,7 +251,7 @@ fn convert_scalar(from: Scalar, to: Scalar, x: u32) -> Option<u32> {
         return None;
     }
     let value = f32::from_bits(x);
-    Some(match (from, to) {
+    Some(match (from.underlying(), to.underlying()) {
         (Scalar::Float | Scalar::Half, Scalar::Float | Scalar::Half) => x,
         (Scalar::Float | Scalar::Half, Scalar::Int) => (value as i32).cast_unsigned(),
         (Scalar::Float | Scalar::Half, Scalar::Uint) => value as u32,

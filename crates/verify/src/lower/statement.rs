@@ -2,6 +2,7 @@
 
 use naga::{Barrier, BinaryOperator, Expression, Statement, SwitchCase, SwitchValue, UnaryOperator};
 use shaderlint_hlsl::{Case, Expr, Loop, Scalar, Span, Stmt, StmtKind, Type};
+use shaderlint_simt::hangs_on_order;
 
 use super::function::Body;
 use super::types::simplify;
@@ -45,6 +46,11 @@ impl Body<'_, '_> {
 
     fn statement(&mut self, statement: &Stmt) -> Result<(), LowerError> {
         let span = statement.span;
+        let shader = self.unit.shader;
+        if let Some(expr) = { statement.expressions() }.find(|expr| hangs_on_order(shader, expr)) {
+            let what = "a statement that depends on which of its parts comes first";
+            return Err(LowerError::unsupported(what, expr.span));
+        }
         match &statement.kind {
             StmtKind::Declare { local, init } => {
                 let Some(variable) = self.source.locals.get(local.0 as usize) else {

@@ -49,8 +49,8 @@ pub(super) struct Types<'a> {
 pub(super) fn naga_scalar(scalar: Scalar, span: Span) -> Result<naga::Scalar, LowerError> {
     match scalar {
         Scalar::Bool => Ok(naga::Scalar::BOOL),
-        Scalar::Int => Ok(naga::Scalar::I32),
-        Scalar::Uint => Ok(naga::Scalar::U32),
+        Scalar::Int | Scalar::Enum => Ok(naga::Scalar::I32),
+        Scalar::Uint | Scalar::UintEnum => Ok(naga::Scalar::U32),
         Scalar::Float | Scalar::Half => Ok(naga::Scalar::F32),
         Scalar::Int16 | Scalar::Uint16 | Scalar::Int64 | Scalar::Uint64 | Scalar::Double => Err(
             LowerError::unsupported(format_args!("`{}` has no WGSL type", scalar.name()), span),
@@ -67,9 +67,10 @@ pub(super) fn vector_size(n: u8) -> Option<VectorSize> {
     }
 }
 
-/// The shape that this crate computes with: a vector of one component is a scalar.
+/// The shape that this crate computes with: a vector of one component is a scalar, an enumeration the number it is.
 pub(super) fn simplify(ty: &Type) -> Type {
     match ty {
+        Type::Scalar(scalar) => Type::Scalar(scalar.underlying()),
         Type::Vector(scalar, 1) => Type::Scalar(*scalar),
         other => other.clone(),
     }
