@@ -19,10 +19,10 @@ pub enum Scalar {
     Int64,
     Uint64,
     Double,
-    /// An enumeration over `int`: a word that becomes an `int` where arithmetic is done on it.
+    /// An enumeration, a word. Beside an `int` it is one. Whether it has a sign by itself is not settled (to DXC it has one where
+    /// an enumerator is below zero): where that makes a difference, nothing is known.
     Enum,
-    /// One over `uint`. Whether arithmetic on it is that of `uint` (C++) or of `int` (DXC) is not settled: where the sign
-    /// makes a difference, and no operand is a `uint`, nothing is known.
+    /// One over `uint`: whether it is a `uint` beside an `int` (C++) or becomes one (DXC) is not settled either.
     UintEnum,
 }
 

@@ -398,9 +398,9 @@ float f(float x) { return o_mode == Mode::Twice ? x * s_scale : x; }
 ",
         r"
 (uniform s_scale float)
-(uniform o_mode int)
+(uniform o_mode enum)
 (fn f float (x float)
-  (return (?: (== o_mode 1) (* x s_scale) x)))
+  (return (?: (== o_mode 1u) (* x s_scale) x)))
 ",
     );
 }

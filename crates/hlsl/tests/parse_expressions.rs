@@ -29,7 +29,7 @@ void f(uint gi, uint N, uint q, uint w, int a, int b)
   (let e uint (?: (< a b) (>> gi 1u) (as uint (>= gi N))))
   (let g uint (as uint (> (>> q 2u) w)))
   (>>= q 2u)
-  (let h bool (as bool (min (as int (< a b)) (as int (> q w))))))
+  (let h bool (as bool (min (as float (< a b)) (as float (> q w))))))
 ",
     );
 }
@@ -257,7 +257,7 @@ void f(uint u, int i, float x, bool b, float3 v, uint2 u2, float3x3 m)
   (= v (+ (+ (+ (+ (cross v (normalize v)) (mul m v)) (mul v m)) (as float3 (asfloat u))) (mul 2.0f v)))
   (= b (|| (|| (all (as bool3 v)) (any (as bool2 u2))) (isnan x)))
   (= m (mul m (transpose m)))
-  (= u (+ (+ (+ (+ (WavePrefixSum u) (as uint (WaveActiveSum (as int b)))) (WaveActiveCountBits (as bool u))) (WavePrefixCountBits (> i 3))) (WaveReadLaneAt u (as uint i))))
+  (= u (as uint (+ (+ (+ (+ (as float (WavePrefixSum u)) (as float (WaveActiveSum (as uint b)))) (as float (WaveActiveCountBits (as bool u)))) (as float (WavePrefixCountBits (> i 3)))) (as float (WaveReadLaneAt u (as uint i))))))
   (= u (+ (+ (+ (+ (.x (WaveActiveBallot (as bool i))) (WaveGetLaneIndex)) (WaveGetLaneCount)) (WaveMultiPrefixSum u (.xyxy u2))) (QuadReadAcrossX u)))
   (= u2 (WaveReadLaneFirst u2))
   (if (&& (&& (WaveIsFirstLane) (WaveActiveAllTrue (as bool u))) (WaveActiveAllEqual x))

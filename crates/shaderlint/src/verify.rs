@@ -21,6 +21,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use clap::ValueEnum;
 use serde::Serialize;
+use shaderlint_hlsl::TARGET_STAGE;
 use shaderlint_verify::run::{Adapter, adapters};
 
 use self::evidence::{Elsewhere, Evidence, InOthers};
@@ -512,7 +513,11 @@ impl Verification<'_> {
             let text_of = text_of.into();
             let (configurations, default) = Configurations::of(&path, &text_of, &of.project, &search);
             seen.push(default.defines.clone());
-            let others = configurations.others(&default);
+            let mut others = configurations.others(&default);
+            // What is compared are compute shaders, whatever else the file is compiled as.
+            let stage =
+                |defines: &[Definition]| { defines.iter() }.find(|(name, _)| name == TARGET_STAGE).cloned();
+            others.retain(|other| stage(&other.defines) == stage(&default.defines));
             let read: Vec<&Configuration> = std::iter::once(&default).chain(&others).collect();
             unread.append(&mut configurations.unread(&read));
             for configuration in others {

@@ -303,22 +303,26 @@ impl<'a> Lowering<'a> {
             .all(|(argument, ty)| ty.is_some_and(|ty| self.distance(&argument.ty, ty) == Some(0)))
     }
 
-    /// The overload that takes the arguments with the least conversion; `skip` parameters are implicit.
+    /// The overload that takes the arguments with the least conversion; `skip` parameters are implicit. Of two that take them
+    /// with as much it is not known which is called: where arguments are of known types, no compiler takes that.
     pub(super) fn best_overload(
         &self,
         overloads: &[FunctionId],
         arguments: &[Expr],
         skip: usize,
     ) -> Option<FunctionId> {
-        let mut best: Option<(u32, FunctionId)> = None;
+        let mut best: Option<(u32, Option<FunctionId>)> = None;
         for &id in overloads {
-            if let Some(score) = self.conversions(id, arguments, skip)
-                && best.is_none_or(|(least, _)| score < least)
-            {
-                best = Some((score, id));
-            }
+            let Some(score) = self.conversions(id, arguments, skip) else {
+                continue;
+            };
+            best = match best {
+                Some((least, _)) if least < score => best,
+                Some((least, _)) if least == score => Some((score, None)),
+                _ => Some((score, Some(id))),
+            };
         }
-        best.map(|(_, id)| id)
+        best.and_then(|(_, id)| id)
     }
 
     /// How much the arguments are converted for a function; `None` where it does not take them.

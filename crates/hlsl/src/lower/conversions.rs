@@ -4,6 +4,7 @@ use super::constants::Constant;
 use super::intrinsics::counts_in_floats;
 use super::wide::exceeds_32_bits;
 use super::{Lowering, literals};
+use crate::Intrinsic;
 use crate::language::Version;
 use crate::span::Span;
 use crate::tree::{BinaryOp, Expr, ExprKind, UnaryOp};
@@ -31,11 +32,12 @@ fn wider(a: Scalar, b: Scalar) -> Scalar {
     if rank(a) >= rank(b) { a } else { b }
 }
 
-/// `bool` and enumerations become `int` where arithmetic is done on them; those over `uint` stay what they are.
+/// `bool` becomes `int` where arithmetic is done on it.
 pub(super) fn arithmetic(ty: &Type) -> Type {
-    match ty.scalar() {
-        Some(Scalar::Bool | Scalar::Enum) => ty.with_scalar(Scalar::Int),
-        _ => ty.clone(),
+    if ty.scalar() == Some(Scalar::Bool) {
+        ty.with_scalar(Scalar::Int)
+    } else {
+        ty.clone()
     }
 }
 
@@ -99,7 +101,6 @@ pub(super) fn distance(from: &Type, to: &Type) -> Option<u32> {
     let (a, b) = (from.scalar()?, to.scalar()?);
     let scalar = match (a, b) {
         _ if a == b => 0,
-        (Scalar::Enum, Scalar::Int) => 1,
         _ if a.is_enum() || b.is_enum() => 4,
         _ if a.is_float() == b.is_float() && rank(a) < rank(b) => 1,
         _ if a.is_float() == b.is_float() => 2,
@@ -164,8 +165,11 @@ pub(super) fn convert(expr: Expr, to: &Type) -> Expr {
     if expr.ty == *to || *to == Type::Unknown {
         return expr;
     }
+    let has_open_sign = matches!(&expr, Expr { ty, kind, .. } if ty.scalar().is_some_and(Scalar::is_enum)
+        && !matches!(kind, ExprKind::Literal(bits) if bits.cast_signed() >= 0));
     if let (ExprKind::Literal(bits), Some(scalar), Type::Scalar(target)) = (&expr.kind, expr.ty.scalar(), to)
         && let Some(value) = Constant::of(*bits, scalar)
+        && !(has_open_sign && target.is_float())
     {
         let value = match target {
             Scalar::Half => value.convert(Scalar::Float),
@@ -188,7 +192,12 @@ pub(super) fn convert(expr: Expr, to: &Type) -> Expr {
             };
         }
     }
-    if matches!(to.scalar(), Some(Scalar::Bool | Scalar::Half | Scalar::Float)) && exceeds_32_bits(&expr) {
+    let is_lost = match to.scalar() {
+        Some(Scalar::Bool) => exceeds_32_bits(&expr),
+        Some(Scalar::Half | Scalar::Float) => exceeds_32_bits(&expr) || has_open_sign,
+        _ => false,
+    };
+    if is_lost {
         let span = expr.span;
         return opaque(vec![as_value(expr)], to.clone(), span);
     }
@@ -255,7 +264,7 @@ impl Lowering<'_> {
     }
 
     /// Whether an expression is made of integer literals without a suffix: DXC's `literal int`.
-    fn is_literal_int(&self, expr: &Expr) -> bool {
+    pub(super) fn is_literal_int(&self, expr: &Expr) -> bool {
         match &expr.kind {
             ExprKind::Literal(_) => {
                 matches!(expr.ty.scalar(), Some(Scalar::Int | Scalar::Uint)) && self.is_free_literal(expr)
@@ -269,6 +278,14 @@ impl Lowering<'_> {
                     && self.is_literal_int(right)
             }
             ExprKind::Ternary(_, yes, no) => self.is_literal_int(yes) && self.is_literal_int(no),
+            ExprKind::Comma(_, last) => self.is_literal_int(last),
+            ExprKind::Swizzle(of, _) => self.is_literal_int(of),
+            ExprKind::Intrinsic(intrinsic, arguments) => {
+                *intrinsic != Intrinsic::Sign
+                    && !arguments.is_empty()
+                    && !expr.ty.scalar().is_none_or(Scalar::is_float)
+                    && { arguments.iter() }.all(|argument| self.is_literal_int(argument))
+            }
             // A conversion that nobody wrote.
             ExprKind::Cast(inner) => inner.span == expr.span && self.is_literal_int(inner),
             _ => false,
@@ -292,16 +309,18 @@ impl Lowering<'_> {
 
     /// The common type of two operands, literals taking the other's.
     ///
-    /// None for a literal beyond the range of `int` that meets an `int`: up to HLSL 2021 it becomes one, with another value,
+    /// None for a literal beyond the range of `int` that meets an `int`, or what becomes one: up to HLSL 2021 it becomes one, with another value,
     /// from 202x on the other becomes unsigned, or has 64 bits (DXC's `literal int`; HLSL specification, 5.1).
     pub(super) fn common_of(&self, a: &Expr, b: &Expr) -> Option<Type> {
         if let (Some(s), Some(t)) = (a.ty.scalar(), b.ty.scalar()) {
-            let is_large = |expr: &Expr, scalar| scalar == Scalar::Uint && self.is_free_literal(expr);
-            if is_large(a, s) && t == Scalar::Int || is_large(b, t) && s == Scalar::Int {
+            let is_large = |expr: &Expr, scalar| scalar == Scalar::Uint && self.is_literal_int(expr);
+            let has_less = |scalar| matches!(scalar, Scalar::Int | Scalar::Bool | Scalar::Enum);
+            if is_large(a, s) && has_less(t) || is_large(b, t) && has_less(s) {
                 return None;
             }
             let adapts = |literal: Scalar, other: Scalar| {
-                other != Scalar::Bool && (literal == Scalar::Int || literal.is_float() && other.is_float())
+                !(other == Scalar::Bool || other.is_enum())
+                    && (literal == Scalar::Int || literal.is_float() && other.is_float())
             };
             let scalar = match (self.is_free_literal(a), self.is_free_literal(b)) {
                 (true, false) if adapts(s, t) => Some(t),

@@ -2,6 +2,7 @@
 
 use tree_sitter::Node;
 
+use super::constants::Constant;
 use super::conversions::{arithmetic, as_value, convert, convert_scalar, opaque, shape};
 use super::names::packed;
 use super::parts::{Part, part};
@@ -11,13 +12,14 @@ use crate::span::Span;
 use crate::tree::{BinaryOp, Expr, ExprKind, LocalId, UnaryOp};
 use crate::types::{Scalar, Type};
 
-/// Whether the result depends on whether the operands have a sign.
-fn asks_for_sign(op: BinaryOp) -> bool {
+/// Whether the result depends on whether the operands have a sign, and that is not settled.
+fn is_open(op: BinaryOp, operands: &Type) -> bool {
     use BinaryOp as B;
-    matches!(
+    let asks_for_sign = matches!(
         op,
         B::Div | B::Mod | B::Shr | B::Less | B::LessEqual | B::Greater | B::GreaterEqual
-    )
+    );
+    asks_for_sign && operands.scalar().is_some_and(Scalar::is_enum)
 }
 
 fn binary_op(text: &[u8]) -> Option<BinaryOp> {
@@ -265,7 +267,12 @@ impl<'a> Lowering<'a> {
         if matches!(op, BinaryOp::Shl | BinaryOp::Shr) {
             let left = self.shifted(left, &right);
             let ty = arithmetic(&left.ty);
-            let scalar = ty.scalar().filter(|scalar| *scalar != Scalar::UintEnum);
+            let count = self.evaluate(&right).map(Constant::bits);
+            if count.is_some_and(|count| count > 31) && self.evaluate(&left).is_some() {
+                // A device looks at five bits of the count; DXC shifts all out where it works constants out.
+                return opaque(vec![left, right], ty, span);
+            }
+            let scalar = ty.scalar().filter(|scalar| !scalar.is_enum());
             if let (Some(scalar), Some(shape)) = (scalar, shape(&ty, &right.ty).or(Some(ty.clone()))) {
                 let ty = shape.with_scalar(scalar);
                 let (left, right) = (convert(left, &ty), convert(right, &ty));
@@ -273,10 +280,21 @@ impl<'a> Lowering<'a> {
             }
             return opaque(vec![as_value(left), as_value(right)], ty, span);
         }
-        let common = self.common_of(&left, &right).filter(|ty| {
-            let scalar = ty.scalar();
-            scalar.is_some() && !(scalar == Some(Scalar::UintEnum) && asks_for_sign(op))
-        });
+        let common = self.common_of(&left, &right).filter(|ty| ty.scalar().is_some());
+        let (left, right, common) = match common {
+            // Two numbers without a sign are the same with one.
+            Some(ty) if is_open(op, &ty) => {
+                let is_plain =
+                    |expr: &Expr| { self.evaluate(expr) }.is_some_and(|it| it.bits().cast_signed() >= 0);
+                let is_settled = is_plain(&left) && is_plain(&right);
+                let (left, right) = (
+                    convert_scalar(left, Scalar::Int),
+                    convert_scalar(right, Scalar::Int),
+                );
+                (left, right, is_settled.then_some(Type::INT))
+            }
+            common => (left, right, common),
+        };
         let Some(common) = common else {
             let ty = if op.is_comparison() {
                 Type::BOOL
@@ -427,8 +445,7 @@ impl<'a> Lowering<'a> {
         } else {
             self.common_of(&target, &value).map(|common| arithmetic(&common))
         };
-        let is_settled = |scalar| scalar != Scalar::UintEnum || !asks_for_sign(op);
-        let Some(operation) = operation.filter(|ty| ty.scalar().is_some_and(is_settled)) else {
+        let Some(operation) = operation.filter(|ty| ty.scalar().is_some() && !is_open(op, ty)) else {
             if ty == Type::Unknown || value.ty == Type::Unknown {
                 let kind = ExprKind::Assign {
                     target: Box::new(target),

@@ -172,26 +172,38 @@ pub(super) fn counts_in_floats(intrinsic: Intrinsic) -> bool {
     )
 }
 
-/// The arguments with enumerations as the numbers that DXC takes them for. No intrinsic has an overload for them: where there
-/// is nothing else to go by, it takes that of floats; beside an `int` they are `int`s.
+/// The arguments as the numbers that DXC takes enumerations and literals for; as they are where that is not settled.
 ///
-/// The arguments as they are where that is not settled.
-fn without_enums(intrinsic: Intrinsic, arguments: Vec<Expr>) -> Result<Vec<Expr>, Vec<Expr>> {
+/// No intrinsic has an overload for enumerations: where there is nothing else to go by, it takes that of floats; beside an
+/// `int` or a `bool` they are `int`s. Of literals alone it takes one of 64 bits.
+fn settled(intrinsic: Intrinsic, arguments: Vec<Expr>, is_literal: bool) -> Result<Vec<Expr>, Vec<Expr>> {
+    use Intrinsic as I;
+    if is_literal {
+        let is_small = |value: &Expr| matches!(value.kind, ExprKind::Literal(bits) if bits < 1 << 16);
+        let is_settled = match intrinsic {
+            I::ReverseBits | I::WaveActiveProduct | I::WavePrefixProduct | I::WaveMultiPrefixProduct => false,
+            I::WaveActiveSum | I::WavePrefixSum | I::WaveMultiPrefixSum | I::Mul | I::Dot | I::Mad => {
+                arguments.iter().all(is_small)
+            }
+            _ => true,
+        };
+        return if is_settled { Ok(arguments) } else { Err(arguments) };
+    }
     let is_enum = |value: &Expr| value.ty.scalar().is_some_and(Scalar::is_enum);
     let is_condition = matches!(signature(intrinsic), Signature::Condition(_));
     if is_condition || intrinsic.is_atomic() || !arguments.iter().any(is_enum) {
         return Ok(arguments);
     }
+    let is_float = |value: &Expr| value.ty.scalar().is_some_and(Scalar::is_float);
     let is_known = |value: &Expr| matches!(value.ty.scalar(), Some(scalar) if scalar != Scalar::UintEnum);
-    let is_truth = |value: &Expr| value.ty.scalar() == Some(Scalar::Bool);
-    let takes_words = is_of_width(intrinsic) || matches!(signature(intrinsic), Signature::Map(Some(_), _));
-    let has_no_number = arguments.iter().all(|value| is_enum(value) || is_truth(value));
-    let scalar = if intrinsic.is_wave() || has_no_number && !takes_words {
-        Scalar::Float
-    } else if arguments.iter().all(is_known) {
-        Scalar::Int
-    } else {
-        return Err(arguments);
+    let scalar = match intrinsic {
+        I::CountBits | I::FirstBitLow => Scalar::Int,
+        I::FirstBitHigh | I::ReverseBits | I::Select => return Err(arguments),
+        _ if intrinsic.is_wave() || arguments.iter().all(is_enum) || arguments.iter().any(is_float) => {
+            Scalar::Float
+        }
+        _ if arguments.iter().all(is_known) => Scalar::Int,
+        _ => return Err(arguments),
     };
     let as_number = |value: Expr| {
         if is_enum(&value) {
@@ -210,7 +222,9 @@ fn is_numeric(expr: &Expr) -> bool {
 impl Lowering<'_> {
     /// A call of an intrinsic, its arguments converted; its value, if that is known for certain.
     pub(super) fn intrinsic(&mut self, intrinsic: Intrinsic, arguments: Vec<Expr>, span: Span) -> Expr {
-        let arguments = match without_enums(intrinsic, arguments) {
+        let is_literal =
+            !arguments.is_empty() && { arguments.iter() }.all(|value| self.is_literal_int(value));
+        let arguments = match settled(intrinsic, arguments, is_literal) {
             Ok(arguments) => arguments,
             Err(arguments) => return opaque(Self::values(arguments), Type::Unknown, span),
         };

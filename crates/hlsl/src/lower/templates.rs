@@ -441,6 +441,10 @@ impl<'a> Lowering<'a> {
                 };
                 let declarator = part(*parameter, Part::Declarator);
                 let of = element_of(declarator, &argument.ty)?;
+                if literals && argument.ty == Type::UINT && self.is_literal_int(&argument) {
+                    // Beyond the range of `int`, which it becomes all the same.
+                    return None;
+                }
                 for (at, told) in self.deduced(item, written, of)? {
                     if given.get(at).copied().unwrap_or(true) {
                         continue;

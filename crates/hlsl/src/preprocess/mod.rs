@@ -35,7 +35,7 @@ pub use outline::{
     Definition, Definitions, Directive, Directives, Reach, directives, include_guard, may_spell,
 };
 pub(crate) use predefined::is_predefined;
-pub use predefined::predefined;
+pub use predefined::{TARGET_STAGE, predefined};
 pub use text::decode;
 pub use unity::{KernelVariant, KeywordSet, keyword_sets, unity_defines};
 

@@ -38,7 +38,8 @@ pub(crate) fn is_predefined(name: &str) -> bool {
             || COMPILER.iter().any(|(known, _)| *known == name))
 }
 
-const TARGET_STAGE: &str = "__SHADER_TARGET_STAGE";
+/// The macro that tells for which stage a file is compiled.
+pub const TARGET_STAGE: &str = "__SHADER_TARGET_STAGE";
 const COMPUTE: u8 = 5;
 
 /// The numbers are those of `DXIL::ShaderKind`.

@@ -134,9 +134,8 @@ fn indices(place: &Expr) -> Vec<&Expr> {
                 base
             }
             ExprKind::Field(base, _) | ExprKind::Swizzle(base, _) => base,
-            ExprKind::Local(_) | ExprKind::Global(_) if !matches!(whole.ty, Type::Resource(..)) => {
-                return indices;
-            }
+            ExprKind::Global(_) => return indices,
+            ExprKind::Local(_) if !matches!(whole.ty, Type::Resource(..)) => return indices,
             _ => {
                 indices.push(whole);
                 return indices;
