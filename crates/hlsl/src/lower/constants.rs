@@ -61,7 +61,8 @@ impl Constant {
         })
     }
 
-    /// HLSL's conversion to a word type.
+    /// HLSL's conversion to a word type. It does not say what a float becomes that is outside of an integer's range: not even
+    /// one compiler has one number for it.
     pub(super) fn convert(self, to: Scalar) -> Option<Self> {
         Some(match to {
             Scalar::Bool => Constant::Bool(match self {
@@ -74,14 +75,15 @@ impl Constant {
                 Constant::Bool(value) => i32::from(value),
                 Constant::Int(value) => value,
                 Constant::Uint(value) => value as i32,
-                Constant::Float(value) => value as i32,
+                Constant::Float(value) if value.abs() < 2_147_483_648.0 => value as i32,
+                Constant::Float(_) => return None,
             }),
             Scalar::Uint | Scalar::UintEnum => Constant::Uint(match self {
                 Constant::Bool(value) => u32::from(value),
                 Constant::Int(value) => value as u32,
                 Constant::Uint(value) => value,
-                Constant::Float(value) if value < 0.0 => value as i32 as u32,
-                Constant::Float(value) => value as u32,
+                Constant::Float(value) if value > -1.0 && value < 4_294_967_296.0 => value as u32,
+                Constant::Float(_) => return None,
             }),
             Scalar::Float => Constant::Float(match self {
                 Constant::Bool(value) => f32::from(u8::from(value)),

@@ -287,6 +287,11 @@ impl Lowering<'_> {
             ) => (**element).clone(),
             _ => return opaque(vec![holder_of(object), as_value(index)], Type::Unknown, span),
         };
+        // DXC loses what is written to `v.xy[i]`.
+        let object = match object.kind {
+            ExprKind::Swizzle(_, ref picked) if picked.len() > 1 => as_value(object),
+            _ => object,
+        };
         Expr {
             kind: ExprKind::Index(Box::new(object), Box::new(index)),
             ty,

@@ -34,12 +34,19 @@ impl Lowering<'_> {
         }
     }
 
-    /// A value that is to be of type `to`, if it is the same whether it is rounded to 32 bits before or not.
+    /// A value that is to be of type `to`, if it is in its range, and the same whether it is rounded to 32 bits before or not.
     pub(super) fn narrow_to(&self, expr: Expr, to: &Type) -> Expr {
         let is_integer = to
             .scalar()
             .is_some_and(|scalar| matches!(scalar, Scalar::Int | Scalar::Uint));
-        match (self.wide(&expr), self.evaluate(&expr)) {
+        let value = self.evaluate(&expr);
+        if let (Some(float @ Constant::Float(_)), Some(scalar), true) = (value, to.scalar(), is_integer)
+            && float.convert(scalar).is_none()
+        {
+            let span = expr.span;
+            return opaque(vec![expr], to.clone(), span);
+        }
+        match (self.wide(&expr), value) {
             (Some(Wide::Float(wide)), Some(Constant::Float(value)))
                 if is_integer && (wide.trunc() - f64::from(value).trunc()).abs() >= 1.0 =>
             {
