@@ -441,7 +441,7 @@ impl<'a> Lowering<'a> {
                 };
                 let declarator = part(*parameter, Part::Declarator);
                 let of = element_of(declarator, &argument.ty)?;
-                if literals && argument.ty == Type::UINT && self.is_literal_int(&argument) {
+                if literals && argument.ty == Type::UINT && self.is_literal_int(argument) {
                     // Beyond the range of `int`, which it becomes all the same.
                     return None;
                 }
