@@ -211,11 +211,12 @@ uint shadows(uint a) { return min(a, 1) + max(a, 1); }
   (move (.x w) x (as uint x) 3)
   (let o uint[2])
   (shared_array lds o)
-  (return (+ (+ (+ (+ (pick x) (pick (as uint i))) (pick (as float2 w))) (pick u (as uint i))) (later 1u))))
+  (return (+ (+ (+ (+ (pick x) (?uint i)) (pick (as float2 w))) (pick u (as uint i))) (later 1u))))
 (fn min uint (a uint) (b uint)
   (return 0u))
 (fn shadows uint (a uint)
   (return (+ (?uint a 1) (max a 1u))))
+! this expression is not understood: pick(i)
 ! this expression is not understood: min(a, 1)
 ",
     );

@@ -36,7 +36,10 @@ fn is(expr: &str, value: i64) {
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a word")]
     let value = value as u32;
     assert!(is_proved(expr, value), "{expr} is {value}");
-    assert!(!is_proved(expr, value.wrapping_add(1)), "{expr} is not more than {value}");
+    assert!(
+        !is_proved(expr, value.wrapping_add(1)),
+        "{expr} is not more than {value}"
+    );
 }
 
 /// DXC has `value`, another reading of the language `other`.

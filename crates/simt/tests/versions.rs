@@ -51,12 +51,18 @@ fn a_loops_variable_hides_another_one_before_hlsl_2021() {
     means("static const uint s = 7;", &body, "64", "7");
     means("cbuffer C { uint s; uint t; };", &body, "64", "s");
     means("uint s;", &body, "64", "s");
-    means(
-        "enum E { r = 3, s = 7u };",
+    // Of another type it is not either of them.
+    let made = kernel(
+        "enum E { r = 3, s = 7 };",
         "for (int s = 1; s < 64; s <<= 1) {} Out[gi] = s;",
-        "64",
-        "7",
     );
+    for (value, of) in [("64", [false, true, false]), ("7", [false, false, true])] {
+        assert_eq!(
+            proved(&made, &kernel("", &format!("Out[gi] = {value};"))),
+            of,
+            "{value}"
+        );
+    }
     means(
         "namespace N { static const uint s = 7; } using namespace N;",
         &body,

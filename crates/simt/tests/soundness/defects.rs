@@ -1,6 +1,6 @@
 //! Kernels that once were said to have a defect, and similar ones that have one.
 
-use super::{check_races, first_entry, kernel, shader};
+use super::{check_races, compared, first_entry, kernel, shader};
 
 #[test]
 fn a_race_under_a_condition_is_one_where_the_condition_can_hold() {
