@@ -192,8 +192,7 @@ fn parted(context: &Context<'_>, place: &Place, outermost: &Stmt, is_before: boo
     let in_file: Vec<String> = in_file.collect::<Option<_>>()?;
     let all = on_one_line(shader, outermost.span)?;
     let unit = Unit::of(shader);
-    // Of an enumeration no number is assigned to.
-    if !is_all(&all, &in_file, &written) || unit.may_name(b"enum") {
+    if !is_all(&all, &in_file, &written) {
         return None;
     }
     // Whatever the macros in it are.
@@ -203,7 +202,7 @@ fn parted(context: &Context<'_>, place: &Place, outermost: &Stmt, is_before: boo
         named.any(|word| word == name.as_bytes()) || reach.may_paste(name)
     };
     let name = free("value", |name| {
-        is_named(name) || unit.is_macro(name.as_bytes()) || unit.may_be_pasted(name.as_bytes())
+        is_named(name) || unit.keeps_from_locals(name.as_bytes())
     });
     let form = Form {
         ty,

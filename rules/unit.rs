@@ -27,9 +27,7 @@ pub(crate) struct Unit {
     of_files: FxHashSet<u64>,
     /// By its hash: where one of the words of the expanded text stands.
     expanded: FxHashMap<u64, Span>,
-    /// Names of enumerations and their enumerators, and of structs and `typedef`s that have one.
-    enums: FxHashSet<Box<[u8]>>,
-    /// Names of structs, and of `typedef` and `using`.
+    /// Names of structs, and of `typedef`, `using` and `namespace`.
     types: FxHashSet<Box<[u8]>>,
     /// By hash of the last part of their names: functions, and variables but for those that the host sets.
     declared: FxHashMap<u64, Vec<Item>>,
@@ -128,7 +126,6 @@ impl Unit {
                 choices: choices(&texts),
                 of_files: FxHashSet::default(),
                 expanded: FxHashMap::default(),
-                enums: enums(shader),
                 types: FxHashSet::default(),
                 declared: FxHashMap::default(),
                 plain: texts.iter().map(Text::derived).collect(),
@@ -413,6 +410,12 @@ impl Unit {
         })
     }
 
+    /// Whether a variable that a fix declares in a function may not have this name, whatever it hides: a macro may stand for it,
+    /// or a template may have it, whose specialization DXC takes the declaration for.
+    pub fn keeps_from_locals(&self, name: &[u8]) -> bool {
+        self.is_macro(name) || self.may_be_pasted(name) || self.may_name(name) && self.may_name(b"template")
+    }
+
     /// Whether `##` may put this word together of words of the files.
     pub fn may_be_pasted(&self, word: &[u8]) -> bool {
         let Ok(name) = std::str::from_utf8(word) else {
@@ -444,49 +447,6 @@ impl Unit {
     ) -> Option<NoFix> {
         self.may_mean_another(shader, function, of_fix)
             .or_else(|| self.may_count_lines(shader, function))
-    }
-
-    /// What a text names and what is an enumeration, or has one: an enumerator, or a variable or function of such a type. No
-    /// number is assigned to an enumeration, and wave intrinsics have no overload for one: DXC takes that of floats.
-    ///
-    /// Whatever stands behind a name of enumerations in a part of a statement of the function counts as declared so, which is
-    /// more than is.
-    pub fn may_be_of_enums(&self, shader: &Shader, function: FunctionId, text: &[u8]) -> Option<NoFix> {
-        if self.enums.is_empty() {
-            return None;
-        }
-        let named_here: Vec<&[u8]> = words(text).collect();
-        let is_one = |word: &&[u8]| self.enums.contains(*word);
-        let own = shader.functions.get(function.0 as usize);
-        let own = own.map_or(&[][..], |function| function.span.slice(&shader.text));
-        let parts = own.split(|byte| matches!(byte, b';' | b'{' | b'}' | b'(' | b')'));
-        let behind = parts.filter_map(|part| {
-            let mut words = words(part);
-            words
-                .find(is_one)
-                .filter(|_| words.any(|word| named_here.contains(&word)))
-        });
-        let globals = shader.globals.iter();
-        let globals = globals.map(|global| (global.own_name(), global.span.slice(&shader.text)));
-        let functions = shader.functions.iter().map(|function| {
-            let text = function.span.slice(&shader.text);
-            let head = text.split(|byte| *byte == b'(').next();
-            (function.name.as_str(), head.unwrap_or_default())
-        });
-        let named = globals.chain(functions).filter(|(name, _)| {
-            let name = name.rsplit("::").next().unwrap_or_default();
-            named_here.contains(&name.as_bytes())
-        });
-        let of_named = named.filter_map(|(_, declared)| words(declared).find(is_one));
-        let mut found = named_here
-            .iter()
-            .copied()
-            .filter(is_one)
-            .chain(behind)
-            .chain(of_named);
-        let found = String::from_utf8_lossy(found.next()?);
-        let text = format!("`{found}` is an enumeration, or has one: wave intrinsics take it for a float");
-        Some(NoFix::new("enumeration", text).named(found))
     }
 
     /// Why words of a fix in `function` may be something else where they stand: macros, of files or from outside, or HLSL's
@@ -1072,56 +1032,14 @@ fn choices(texts: &[Text]) -> Vec<Choice> {
     choices
 }
 
-/// As in [`Unit::enums`].
-fn enums(shader: &Shader) -> FxHashSet<Box<[u8]>> {
-    let mut found: FxHashSet<Box<[u8]>> = FxHashSet::default();
-    for at in memmem::find_iter(&shader.text, b"enum") {
-        let (before, text) = shader.text.split_at(at);
-        let text = text.get(b"enum".len()..).unwrap_or_default();
-        if [before.last(), text.first()]
-            .into_iter()
-            .flatten()
-            .any(|byte| is_part(*byte))
-        {
-            continue;
-        }
-        let end = text.iter().position(|byte| matches!(byte, b'}' | b';'));
-        let declared = text.get(..end.unwrap_or(text.len())).unwrap_or_default();
-        // `class E : uint { A = 1, B`
-        let names = declared.split(|byte| matches!(byte, b'{' | b','));
-        let names = names.filter_map(|name| words(name).find(|word| !matches!(*word, b"class" | b"struct")));
-        found.extend(names.map(Box::from));
-    }
-    if found.is_empty() {
-        return found;
-    }
-    loop {
-        let has_one = |text: &[u8]| words(text).any(|word| found.contains(word));
-        let structs = shader.structs.iter();
-        let structs = structs.filter(|one| has_one(one.span.slice(&shader.text)));
-        let statements = shader.text.split(|byte| matches!(byte, b';' | b'{' | b'}'));
-        let aliases = statements.filter(|one| has_one(one)).flat_map(typedefs);
-        let named: Vec<Box<[u8]>> = structs
-            .map(|one| one.name.as_bytes())
-            .chain(aliases)
-            .filter(|name| !found.contains(*name))
-            .map(Box::from)
-            .collect();
-        if named.is_empty() {
-            return found;
-        }
-        found.extend(named);
-    }
-}
-
-/// The names that `typedef` and `using` declare: the last word of each declarator, and the first word behind `using`. What
-/// stands between commas within `<>` counts as a declarator too.
+/// The names that `typedef`, `using` and `namespace` declare: the last word of each declarator, and the first word behind the
+/// others. What stands between commas within `<>` counts as a declarator too.
 fn typedefs(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let statements = text.split(|byte| matches!(byte, b';' | b'{' | b'}'));
     statements.flat_map(|statement| {
         let mut of_statement = words(statement);
         let declared: Vec<&[u8]> = match of_statement.next() {
-            Some(b"using") => of_statement.next().into_iter().collect(),
+            Some(b"using" | b"namespace") => of_statement.next().into_iter().collect(),
             Some(b"typedef") => {
                 let declarators = statement.split(|byte| *byte == b',');
                 let names = declarators.map(|one| one.split(|byte| *byte == b'[').next().unwrap_or_default());

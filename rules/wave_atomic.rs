@@ -78,10 +78,7 @@ pub(crate) fn fix(context: &Context<'_>, claim: &Claim) -> Result<Fix, NoFix> {
     let name = |wanted: &str| free_name(shader, claim, wanted);
     let has_block = parts.is_alone && begins_its_line(shader, parts.statement);
     let block = form(parts, &written, has_block, &name);
-    let unit = Unit::of(shader);
-    let statement = parts.statement.slice(&shader.text);
-    let of_enums = || unit.may_be_of_enums(shader, claim.function, statement);
-    if let Some(why) = may_change(shader, claim, parts, &name).or_else(of_enums) {
+    if let Some(why) = may_change(shader, claim, parts, &name) {
         return Err(why);
     }
     let safety = if configuration::holds_in_all(
@@ -374,8 +371,7 @@ fn is_declared(shader: &Shader, claim: &Claim, name: &str) -> bool {
     let statement = claim.parts.as_ref().map_or(claim.span, |parts| parts.statement);
     let locals = function.into_iter().flat_map(|function| &function.locals);
     let locals = locals.filter(|local| is_seen_from(shader, local, statement));
-    let is_macro = Unit::of(shader).is_macro(name.as_bytes());
-    is_macro
+    Unit::of(shader).keeps_from_locals(name.as_bytes())
         || locals.into_iter().any(|local| local.name == name)
         || shader.globals.iter().any(|global| global.own_name() == name)
         || shader.functions.iter().any(|function| function.name == name)

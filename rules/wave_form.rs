@@ -446,11 +446,7 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
         .totals
         .as_ref()
         .map_or(0, |totals| totals.length.1 * words(found));
-    let of_enums = || {
-        let texts = [found.span.slice(&shader.text), form.block.as_bytes()].concat();
-        Unit::of(shader).may_be_of_enums(shader, found.function, &texts)
-    };
-    if let Some(why) = may_change(shader, found, &form).or_else(of_enums) {
+    if let Some(why) = may_change(shader, found, &form) {
         return Err(Refusal::NotProved(why));
     }
     if own > 0 {

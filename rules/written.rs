@@ -144,8 +144,7 @@ pub(crate) fn local_name(shader: &Shader, found: &Collective, wanted: &str) -> S
                 let mut locals = function.locals.iter();
                 locals.any(|local| local.name == name && is_seen_from(shader, local, found.span))
             })
-            || unit.is_macro(name.as_bytes())
-            || unit.may_be_pasted(name.as_bytes())
+            || unit.keeps_from_locals(name.as_bytes())
     })
 }
 
