@@ -339,6 +339,17 @@ fn a_verdict_names_the_configurations_it_holds_for() {
 
 "#]]
     );
+    // A compute shader is compiled as one, whatever else is in its file.
+    let of_stage = |value: &str| {
+        let first = kernel("4").replace(
+            "#pragma multi_compile _ FANCY\n",
+            "#if __SHADER_TARGET_STAGE == __SHADER_STAGE_COMPUTE\n#define M 0\n#else\n#define M 1\n#endif\n",
+        );
+        first.replace("id.x + N", value)
+    };
+    let texts = [of_stage("id.x + M"), of_stage("id.x")];
+    let said = of_two("configurations-stage", [&texts[0], &texts[1]], &[]);
+    assert!(said.starts_with("0 Main: proved equal"), "{said}");
     // Whatever the region holds, and whichever file has it.
     let leaving = |region: &str| kernel("4").replace("{ Y[", &format!("{{\n{region}\nY["));
     let one_leaves = [leaving(""), leaving("#ifdef X\nreturn;\n#endif")];
