@@ -44,6 +44,7 @@ mod unused_suppression;
 mod advice;
 mod claim;
 mod configuration;
+mod declaring;
 mod element;
 mod lines;
 mod missing_barrier;
