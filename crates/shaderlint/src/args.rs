@@ -1,9 +1,10 @@
 //! The command line's grammar.
 
 use std::ffi::OsString;
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::{ArgGroup, Args as ClapArgs, Parser, Subcommand, ValueEnum};
+use clap::{Args as ClapArgs, Parser, Subcommand, ValueEnum};
 use shaderlint_hlsl::Version;
 use shaderlint_linter::ShaderModel;
 
@@ -39,6 +40,8 @@ pub(crate) struct Args {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Look for findings, as without a command
+    Check(Box<CheckArgs>),
     /// Print a rule's page
     Explain {
         /// The rule's id, e.g. groupshared-race; without one the rules are listed
@@ -97,6 +100,16 @@ pub(crate) struct CheckArgs {
     pub output: OutputArgs,
 }
 
+impl Args {
+    /// What holds for looking at shaders, with the command or without one.
+    pub fn check(&self) -> &CheckArgs {
+        match &self.command {
+            Some(Command::Check(check)) => check,
+            _ => &self.check,
+        }
+    }
+}
+
 /// Which files are looked at.
 #[derive(Debug, ClapArgs)]
 #[command(next_help_heading = "Files")]
@@ -110,6 +123,9 @@ pub(crate) struct FileArgs {
     /// Only what changed since the branch left this revision, and what includes that
     #[arg(long, value_name = "REV")]
     pub changed_since: Option<String>,
+    /// Look at so many files at a time [default: as many as there are cores]
+    #[arg(short, long, value_name = "N")]
+    pub jobs: Option<NonZeroUsize>,
     /// Leave excluded files out even if they are named
     #[arg(long)]
     pub force_exclude: bool,
@@ -162,7 +178,7 @@ pub(crate) struct BaselineArgs {
 
 /// What is done about findings.
 #[derive(Debug, ClapArgs)]
-#[command(next_help_heading = "Fixes", group = ArgGroup::new("fixing").args(["fix", "diff"]))]
+#[command(next_help_heading = "Fixes")]
 pub(crate) struct FixArgs {
     /// Apply safe fixes
     #[arg(long)]
@@ -171,7 +187,7 @@ pub(crate) struct FixArgs {
     #[arg(long, conflicts_with = "fix")]
     pub diff: bool,
     /// With --fix or --diff: also those that are not safe
-    #[arg(long, requires = "fixing")]
+    #[arg(long)]
     pub unsafe_fixes: bool,
 }
 
@@ -180,7 +196,13 @@ pub(crate) struct FixArgs {
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// full, concise, json, sarif, github, gitlab or junit [default: full]
-    #[arg(long, value_enum, value_name = "FORMAT", hide_possible_values = true)]
+    #[arg(
+        long,
+        alias = "format",
+        value_enum,
+        value_name = "FORMAT",
+        hide_possible_values = true
+    )]
     pub output_format: Option<OutputFormat>,
     /// Write findings to a file
     #[arg(short, long, value_name = "FILE")]
@@ -198,6 +220,9 @@ pub(crate) struct OutputArgs {
         hide_default_value = true
     )]
     pub color: ColorChoice,
+    /// Exit with 0 if there are no errors and at most so many warnings
+    #[arg(long, value_name = "N")]
+    pub max_warnings: Option<usize>,
     /// Exit with 0 even if there are findings
     #[arg(long)]
     pub exit_zero: bool,

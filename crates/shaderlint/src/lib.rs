@@ -47,6 +47,7 @@ mod wgsl;
 mod wording;
 mod write;
 
+use std::num::NonZeroUsize;
 use std::process::ExitCode;
 
 use anyhow::{Context, Result};
@@ -80,6 +81,7 @@ const STACK_SIZE: usize = 256 << 20;
 #[must_use]
 pub fn main() -> ExitCode {
     let args = args::Args::parse_from(args::spelled_out(std::env::args_os()));
+    let jobs = args.check().files.jobs;
     #[cfg(all(feature = "gpu", target_os = "linux"))]
     if matches!(
         args.command,
@@ -88,7 +90,9 @@ pub fn main() -> ExitCode {
         drivers::hush();
     }
     panics::keep_quiet();
-    match on_deep_stacks(|| panics::as_error("internal error, please report", || dispatch(args))) {
+    match on_deep_stacks(jobs, || {
+        panics::as_error("internal error, please report", || dispatch(args))
+    }) {
         Ok(outcome) => outcome.into(),
         Err(error) => {
             report::failure(&error);
@@ -99,11 +103,14 @@ pub fn main() -> ExitCode {
 
 fn dispatch(args: args::Args) -> Result<Outcome> {
     match args.command {
-        None => match &args.check.files.show_settings {
-            Some(file) => show::settings(&args.check, file),
-            None if args.check.files.show_files => show::files(&args.check),
-            None => run::run(&args.check),
-        },
+        None | Some(args::Command::Check(_)) => {
+            let check = args.check();
+            match &check.files.show_settings {
+                Some(file) => show::settings(check, file),
+                None if check.files.show_files => show::files(check),
+                None => run::run(check),
+            }
+        }
         Some(args::Command::Explain { rule: Some(rule) }) => explain::run(&rule),
         Some(args::Command::Explain { rule: None }) => rules::list(),
         Some(args::Command::Rules(args)) => rules::run(&args),
@@ -125,9 +132,13 @@ fn dispatch(args: args::Args) -> Result<Outcome> {
 }
 
 /// Runs the job in a pool of threads whose stacks are deep; what it does in parallel is done by the same threads.
-fn on_deep_stacks(job: impl FnOnce() -> Result<Outcome> + Send) -> Result<Outcome> {
+fn on_deep_stacks(
+    jobs: Option<NonZeroUsize>,
+    job: impl FnOnce() -> Result<Outcome> + Send,
+) -> Result<Outcome> {
     let pool = rayon::ThreadPoolBuilder::new()
         .stack_size(STACK_SIZE)
+        .num_threads(jobs.map_or(0, NonZeroUsize::get))
         .build()
         .context("no threads to work with")?;
     pool.install(job)

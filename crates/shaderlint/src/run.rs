@@ -73,13 +73,15 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         failures: &failures,
     };
     show(args, results, &stale, fixed.is_some())?;
-    let matters = |one: &Looked| {
-        let mut findings = one.report.findings.iter();
-        findings.any(|finding| finding.level > Level::Info) || (args.fixes.diff && one.fixed.diff.is_some())
-    };
+    let levels = { looked.iter() }.flat_map(|one| one.report.findings.iter().map(|finding| finding.level));
+    let (errors, others): (Vec<Level>, Vec<Level>) = levels.partition(|level| *level == Level::Error);
+    let warnings = others.iter().filter(|level| **level == Level::Warn).count();
+    let matters = !errors.is_empty()
+        || warnings > args.output.max_warnings.unwrap_or(0)
+        || args.fixes.diff && looked.iter().any(|one| one.fixed.diff.is_some());
     Ok(if !failures.is_empty() {
         Outcome::Failure
-    } else if looked.iter().any(matters) && !args.output.exit_zero {
+    } else if matters && !args.output.exit_zero {
         Outcome::Findings
     } else {
         Outcome::Clean

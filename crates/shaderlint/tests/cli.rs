@@ -90,6 +90,37 @@ b.hlsl:6:18: groupshared-race data race on g_Sum[1]
     assert_eq!(folder.run(&["--profile", "cs_5_0"]).status.code(), Some(1));
 }
 
+/// As people type it who know other linters: it is all the same.
+#[test]
+fn check_is_what_is_done_without_a_command() {
+    let folder = Folder::new("check").with("a.hlsl", RACE).with("b/c.hlsl", RACE);
+    let usual = |path: &str| folder.said(&["--output-format", "concise", path]);
+    for arguments in [
+        &["check", "--output-format", "concise", "b"][..],
+        &["--format", "concise", "b"],
+        &["-j", "1", "--format=concise", "--unsafe-fixes", "b"],
+    ] {
+        assert_eq!(folder.said(arguments), usual("b"), "{arguments:?}");
+    }
+    assert_eq!(folder.said(&["check", "--output-format", "concise"]), usual("."));
+    assert_eq!(folder.run(&["-j", "0"]).status.code(), Some(2));
+}
+
+/// Errors are none of the warnings that may be left.
+#[test]
+fn some_warnings_may_be_left() {
+    let folder = Folder::new("warnings")
+        .with("a.hlsl", LADDER)
+        .with("b.hlsl", LADDER);
+    let code = |arguments: &[&str]| folder.run(arguments).status.code();
+    assert_eq!(code(&[]), Some(1));
+    assert_eq!(code(&["--max-warnings", "1"]), Some(1));
+    assert_eq!(code(&["--max-warnings", "2"]), Some(0));
+    assert_eq!(code(&["--max-warnings", "0", "--exit-zero"]), Some(0));
+    let folder = folder.with("c.hlsl", RACE);
+    assert_eq!(folder.run(&["--max-warnings", "9"]).status.code(), Some(1));
+}
+
 #[test]
 fn a_failure_elsewhere_loses_no_finding() {
     let folder = Folder::new("failure-elsewhere").with("a.hlsl", RACE);
