@@ -371,7 +371,7 @@ fn is_declared(shader: &Shader, claim: &Claim, name: &str) -> bool {
     let statement = claim.parts.as_ref().map_or(claim.span, |parts| parts.statement);
     let locals = function.into_iter().flat_map(|function| &function.locals);
     let locals = locals.filter(|local| is_seen_from(shader, local, statement));
-    Unit::of(shader).keeps_from_locals(name.as_bytes())
+    Unit::of(shader).is_macro_or_template(name.as_bytes())
         || locals.into_iter().any(|local| local.name == name)
         || shader.globals.iter().any(|global| global.own_name() == name)
         || shader.functions.iter().any(|function| function.name == name)

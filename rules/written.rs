@@ -144,7 +144,8 @@ pub(crate) fn local_name(shader: &Shader, found: &Collective, wanted: &str) -> S
                 let mut locals = function.locals.iter();
                 locals.any(|local| local.name == name && is_seen_from(shader, local, found.span))
             })
-            || unit.keeps_from_locals(name.as_bytes())
+            || unit.is_macro_or_template(name.as_bytes())
+            || unit.may_be_pasted(name.as_bytes())
     })
 }
 

@@ -37,7 +37,7 @@ pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};
 pub use text::{Derived, Text};
 pub use tree::*;
 pub use type_names::is_type_name;
-pub use types::{ResourceKind, Scalar, StructId, Type};
+pub use types::{EnumId, ResourceKind, Scalar, StructId, Type};
 pub use walk::{calls, expressions, statements};
 
 /// How the preprocessor gets at included files.

@@ -21,9 +21,9 @@ pub enum Scalar {
     Double,
     /// An enumeration, a word. Beside an `int` it is one. Whether it has a sign by itself is not settled (to DXC it has one where
     /// an enumerator is below zero): where that makes a difference, nothing is known.
-    Enum,
+    Enum(EnumId),
     /// One over `uint`: whether it is a `uint` beside an `int` (C++) or becomes one (DXC) is not settled either.
-    UintEnum,
+    UintEnum(EnumId),
 }
 
 impl Scalar {
@@ -33,21 +33,21 @@ impl Scalar {
         use Scalar as S;
         matches!(
             self,
-            S::Bool | S::Int | S::Uint | S::Float | S::Enum | S::UintEnum
+            S::Bool | S::Int | S::Uint | S::Float | S::Enum(_) | S::UintEnum(_)
         )
     }
 
     #[must_use]
     pub fn is_enum(self) -> bool {
-        matches!(self, Scalar::Enum | Scalar::UintEnum)
+        matches!(self, Scalar::Enum(_) | Scalar::UintEnum(_))
     }
 
     /// The type of the words that hold it.
     #[must_use]
     pub fn underlying(self) -> Scalar {
         match self {
-            Scalar::Enum => Scalar::Int,
-            Scalar::UintEnum => Scalar::Uint,
+            Scalar::Enum(_) => Scalar::Int,
+            Scalar::UintEnum(_) => Scalar::Uint,
             other => other,
         }
     }
@@ -71,10 +71,14 @@ impl Scalar {
             Scalar::Int64 => "int64_t",
             Scalar::Uint64 => "uint64_t",
             Scalar::Double => "double",
-            Scalar::Enum | Scalar::UintEnum => "enum",
+            Scalar::Enum(_) | Scalar::UintEnum(_) => "enum",
         }
     }
 }
+
+/// Which of a unit's enumerations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct EnumId(pub u32);
 
 /// Index into [`crate::Shader::structs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -83,5 +83,5 @@ pub use terms::rounding::Doubt;
 pub use terms::sample::{BUFFER_END, Given};
 pub use text::calls::Atomic;
 pub use text::effects::{calls_unknown, is_pure, uses_shared_memory};
-pub use text::unordered::hangs_on_order;
+pub use text::unordered::{hangs_on_order, hangs_on_version};
 pub use wave::{LaneMap, WAVE_SIZES};

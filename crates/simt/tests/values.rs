@@ -17,7 +17,15 @@ const DECLARED: &str = "enum E { A, B = 7 }; enum N { M = -3 }; enum F : uint { 
     static const E e = B; static const E z = (E)-3; static const N n = M; static const F f = Q; static const G g = G::X;
     static const bool b = true; static const uint u = 1; static const int i = 5; static const int m = -3;
     int over(int a) { return 1; } int over(uint a) { return 2; } int over(float a) { return 3; } int over(bool a) { return 4; }
-    template <typename T> T half_of(T a) { return a / 2; }";
+    template <typename T> T half_of(T a) { return a / 2; }
+    uint splat(int2 a) { return 1; } uint splat(float a) { return 2; }
+    uint pair(int a, bool b) { return 1; } uint pair(float a, int b) { return 2; }
+    uint wide(half a) { return 1; } uint wide(float2 a) { return 2; }
+    uint small(half a) { return 1; } uint small(float a) { return 2; }
+    uint shape(float a) { return 1; } uint shape(float2 a) { return 2; } uint shape(float3 a) { return 3; }
+    uint cut(uint a) { return 1; } uint cut(float2 a) { return 2; }
+    uint kind(E a) { return 1; } uint kind(N a) { return 2; } uint kind(int a) { return 3; }
+    uint back(inout float a) { return 1; } uint back(int2 a) { return 2; }";
 
 /// Whether `expr` is proved to be `value`.
 fn is_proved(expr: &str, value: u32) -> bool {
@@ -113,6 +121,27 @@ fn of_intrinsics_without_a_number() {
     is("(uint)WaveActiveSum(b) / 2", 0);
     is("WaveActiveSum(b)", 1);
     is("WavePrefixSum(b)", 0);
+}
+
+/// The overload that needs the least conversion, where that is one; which it is where each converts something else is DXC's own.
+#[test]
+fn of_overloads() {
+    is("shape(i)", 1);
+    is("shape(1)", 1);
+    is("shape(uint3(1, 2, 3))", 3);
+    is("shape(int2(1, 2))", 2);
+    is("cut(uint2(1, 2))", 2);
+    is("small(u)", 2);
+    is("splat(int2(1, 2))", 1);
+    is("splat(1.5)", 2);
+    is("pair(5, false)", 1);
+    is("kind(e)", 1);
+    is("kind(n)", 2);
+    is("kind(i)", 3);
+    is_open("splat(i)", 1, 2);
+    is_open("pair(u, i)", 1, 2);
+    is_open("wide(1.5f)", 2, 1);
+    is_open("back(i)", 2, 1);
 }
 
 /// Literals alone are computed in 64 bits, and a `uint` shifts them as `uint`s.

@@ -2,8 +2,10 @@
 
 use tree_sitter::Node;
 
+use std::cmp::Ordering;
+
 use super::Lowering;
-use super::conversions::{as_value, convert, distance, opaque};
+use super::conversions::{as_value, convert, distance, opaque, preference};
 use super::names::packed;
 use super::parts::{Part, part};
 use super::scoping::Variable;
@@ -303,48 +305,65 @@ impl<'a> Lowering<'a> {
             .all(|(argument, ty)| ty.is_some_and(|ty| self.distance(&argument.ty, ty) == Some(0)))
     }
 
-    /// The overload that takes the arguments with the least conversion; `skip` parameters are implicit. Of two that take them
-    /// with as much it is not known which is called: where arguments are of known types, no compiler takes that.
+    /// The overload that every compiler takes; `skip` parameters are implicit. It is the only one that takes the arguments, or no
+    /// other takes one of them better and each takes some worse ([`preference`]): the costs of single conversions add up to that
+    /// in DXC (`ScoreFunction` in SemaHLSL.cpp), and C++ asks for the same.
     pub(super) fn best_overload(
         &self,
         overloads: &[FunctionId],
         arguments: &[Expr],
         skip: usize,
     ) -> Option<FunctionId> {
-        let mut best: Option<(u32, Option<FunctionId>)> = None;
-        for &id in overloads {
-            let Some(score) = self.conversions(id, arguments, skip) else {
-                continue;
-            };
-            best = match best {
-                Some((least, _)) if least < score => best,
-                Some((least, _)) if least == score => Some((score, None)),
-                _ => Some((score, Some(id))),
-            };
-        }
-        best.and_then(|(_, id)| id)
+        let viable = overloads.iter().copied();
+        let viable: Vec<FunctionId> = viable.filter(|id| self.takes(*id, arguments, skip)).collect();
+        let is_best = |one: &&FunctionId| {
+            let mut others = viable.iter().filter(|other| other != one);
+            others.all(|other| self.is_better(**one, *other, arguments, skip))
+        };
+        viable.iter().find(is_best).copied()
     }
 
-    /// How much the arguments are converted for a function; `None` where it does not take them.
-    pub(super) fn conversions(&self, id: FunctionId, arguments: &[Expr], skip: usize) -> Option<u32> {
-        let function = self.shader.functions.get(id.0 as usize)?;
+    fn is_better(&self, one: FunctionId, other: FunctionId, arguments: &[Expr], skip: usize) -> bool {
+        let parameter = |id: FunctionId, at: usize| {
+            let function = self.shader.functions.get(id.0 as usize)?;
+            let parameter = function.parameters.get(skip + at)?;
+            let local = function.locals.get(parameter.local.0 as usize)?;
+            Some((parameter.direction, &local.ty))
+        };
+        let orders = arguments.iter().enumerate().map(|(at, argument)| {
+            let ((way, one), (other_way, other)) = (parameter(one, at)?, parameter(other, at)?);
+            let order = preference(&argument.ty, one, other)?;
+            // What comes back is converted, too.
+            let is_given = way == Direction::In && other_way == Direction::In;
+            let is_told = is_given || one == other || *one == argument.ty || *other == argument.ty;
+            is_told.then_some(order)
+        });
+        let orders: Option<Vec<Ordering>> = orders.collect();
+        orders.is_some_and(|orders| {
+            orders.iter().all(|order| order.is_le()) && orders.iter().any(|order| order.is_lt())
+        })
+    }
+
+    /// Whether a function takes the arguments, converted if need be.
+    fn takes(&self, id: FunctionId, arguments: &[Expr], skip: usize) -> bool {
+        let Some(function) = self.shader.functions.get(id.0 as usize) else {
+            return false;
+        };
         let parameters = function.parameters.get(skip..).unwrap_or_default();
-        let mut missing = parameters.get(arguments.len()..)?.iter();
-        if missing.any(|missing| missing.default.is_none()) {
-            return None;
-        }
-        let mut score = 0u32;
-        for (parameter, argument) in parameters.iter().zip(arguments) {
-            let Some(local) = function.locals.get(parameter.local.0 as usize) else {
-                continue;
-            };
-            score = score.saturating_add(self.distance(&argument.ty, &local.ty)?);
-            // What comes back into a struct that the parameter is a base of is that base.
-            if parameter.direction != Direction::In && !matches!(local.ty, Type::Struct(_)) {
-                distance(&local.ty, &argument.ty)?;
-            }
-        }
-        Some(score)
+        let Some(missing) = parameters.get(arguments.len()..) else {
+            return false;
+        };
+        let mut given = parameters.iter().zip(arguments);
+        missing.iter().all(|missing| missing.default.is_some())
+            && given.all(|(parameter, argument)| {
+                let Some(local) = function.locals.get(parameter.local.0 as usize) else {
+                    return true;
+                };
+                // What comes back into a struct that the parameter is a base of is that base.
+                let comes_back = parameter.direction != Direction::In && !matches!(local.ty, Type::Struct(_));
+                self.distance(&argument.ty, &local.ty).is_some()
+                    && (!comes_back || distance(&local.ty, &argument.ty).is_some())
+            })
     }
 
     /// A call of a known function: arguments converted, defaults filled in.

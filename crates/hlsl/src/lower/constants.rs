@@ -54,8 +54,8 @@ impl Constant {
     pub(super) fn of(bits: u32, scalar: Scalar) -> Option<Self> {
         Some(match scalar {
             Scalar::Bool => Constant::Bool(bits != 0),
-            Scalar::Int | Scalar::Enum => Constant::Int(bits as i32),
-            Scalar::Uint | Scalar::UintEnum => Constant::Uint(bits),
+            Scalar::Int | Scalar::Enum(_) => Constant::Int(bits as i32),
+            Scalar::Uint | Scalar::UintEnum(_) => Constant::Uint(bits),
             Scalar::Float => Constant::Float(f32::from_bits(bits)),
             _ => return None,
         })
@@ -71,14 +71,14 @@ impl Constant {
                 Constant::Uint(value) => value != 0,
                 Constant::Float(value) => value != 0.0,
             }),
-            Scalar::Int | Scalar::Enum => Constant::Int(match self {
+            Scalar::Int | Scalar::Enum(_) => Constant::Int(match self {
                 Constant::Bool(value) => i32::from(value),
                 Constant::Int(value) => value,
                 Constant::Uint(value) => value as i32,
                 Constant::Float(value) if value.abs() < 2_147_483_648.0 => value as i32,
                 Constant::Float(_) => return None,
             }),
-            Scalar::Uint | Scalar::UintEnum => Constant::Uint(match self {
+            Scalar::Uint | Scalar::UintEnum(_) => Constant::Uint(match self {
                 Constant::Bool(value) => u32::from(value),
                 Constant::Int(value) => value as u32,
                 Constant::Uint(value) => value,

@@ -195,7 +195,7 @@ fn settled(intrinsic: Intrinsic, arguments: Vec<Expr>, is_literal: bool) -> Resu
         return Ok(arguments);
     }
     let is_float = |value: &Expr| value.ty.scalar().is_some_and(Scalar::is_float);
-    let is_known = |value: &Expr| matches!(value.ty.scalar(), Some(scalar) if scalar != Scalar::UintEnum);
+    let is_known = |value: &Expr| !matches!(value.ty.scalar(), None | Some(Scalar::UintEnum(_)));
     let scalar = match intrinsic {
         I::CountBits | I::FirstBitLow => Scalar::Int,
         I::FirstBitHigh | I::ReverseBits | I::Select => return Err(arguments),

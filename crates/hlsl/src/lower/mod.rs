@@ -76,6 +76,8 @@ struct Lowering<'a> {
     functions: FxHashMap<Name<'a>, Vec<FunctionId>>,
     templates: Templates<'a>,
     enumerators: FxHashMap<Name<'a>, (Constant, Type)>,
+    /// How many enumerations there are.
+    enumerations: u32,
     /// By [`GlobalId`]: the value of a constant, where it is one.
     global_values: Vec<Option<Constant>>,
     methods: FxHashMap<(StructId, &'a [u8]), Vec<FunctionId>>,
@@ -201,6 +203,7 @@ pub(crate) fn lower(text: &[u8], lexed: &Lexed, shader: Shader) -> (Shader, Vec<
         functions: FxHashMap::default(),
         templates: Templates::default(),
         enumerators: FxHashMap::default(),
+        enumerations: 0,
         global_values: Vec::new(),
         methods: FxHashMap::default(),
         with_methods: FxHashSet::default(),

@@ -11,7 +11,7 @@ use super::{Lowering, Name};
 use crate::lexical::{Item, ItemKind};
 use crate::span::Span;
 use crate::tree::{Field, Struct};
-use crate::types::{Scalar, StructId, Type};
+use crate::types::{EnumId, Scalar, StructId, Type};
 
 /// Structs that nest deeper, or that a walk visits more fields of, have no type.
 const MAX_STRUCT_DEPTH: u32 = 32;
@@ -26,9 +26,11 @@ impl<'a> Lowering<'a> {
         };
         if node.kind() == "enum_specifier" {
             let base = part(node, Part::Base).map_or(Type::INT, |base| self.type_of_node(base));
+            let id = EnumId(self.enumerations);
+            self.enumerations += 1;
             let ty = match base.scalar() {
-                Some(Scalar::Int) => Type::Scalar(Scalar::Enum),
-                Some(Scalar::Uint) => Type::Scalar(Scalar::UintEnum),
+                Some(Scalar::Int) => Type::Scalar(Scalar::Enum(id)),
+                Some(Scalar::Uint) => Type::Scalar(Scalar::UintEnum(id)),
                 _ => Type::Unknown,
             };
             self.enumerators_of(name, &ty, body);

@@ -143,8 +143,7 @@ impl<'a> Lowering<'a> {
         nodes.into_iter().map(of_node).collect()
     }
 
-    /// The instance of a template that takes these arguments, if there is a template and it can be told. Of several it is
-    /// the one that converts them least; which of several such is meant is not looked into.
+    /// The instance of a template that takes these arguments, if there is a template and it can be told which.
     pub(super) fn instantiate(
         &mut self,
         name: &[u8],
@@ -152,20 +151,11 @@ impl<'a> Lowering<'a> {
         arguments: &[Expr],
     ) -> Option<FunctionId> {
         let items = self.resolve(&self.templates.functions, name)?;
-        let mut best: Option<(u32, FunctionId)> = None;
-        let mut is_only = true;
-        for item in items {
-            let Some(id) = self.instance(item, explicit, arguments) else {
-                continue;
-            };
-            let conversions = self.conversions(id, arguments, 0)?;
-            match best {
-                Some((least, _)) if conversions > least => {}
-                Some((least, _)) if conversions == least => is_only = false,
-                _ => (best, is_only) = (Some((conversions, id)), true),
-            }
-        }
-        best.filter(|_| is_only).map(|(_, id)| id)
+        let instances = items.into_iter();
+        let instances: Vec<FunctionId> = instances
+            .filter_map(|item| self.instance(item, explicit, arguments))
+            .collect();
+        self.best_overload(&instances, arguments, 0)
     }
 
     /// What the names of the template `name` stand for in a type, if that is one instance of it.

@@ -377,6 +377,39 @@ fn a_verdict_names_the_configurations_it_holds_for() {
     );
 }
 
+/// Devices run what we translate. Operands of `&&`, `||` and `?:` are cut short there, as they are from HLSL 2021 on alone.
+#[test]
+fn side_effects_that_not_every_version_has_are_not_translated() {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("versions-of-effects.hlsl");
+    let translated = |body: &str, version: &[&str]| {
+        let text = format!(
+            "RWStructuredBuffer<int> Out; bool f(inout int x) {{ x = 3; return true; }}\n[numthreads(1, 1, 1)]\n\
+             void Main() {{ int x = 5; {body} Out[0] = x; }}\n"
+        );
+        std::fs::write(&path, text).expect("the folder can be written to");
+        let mut command = Command::new(env!("CARGO_BIN_EXE_shaderlint"));
+        let output = command.arg("wgsl").arg(&path).args(version).output();
+        let output = output.expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(
+            output.status.success(),
+            !said.contains("in every version of HLSL"),
+            "{said}"
+        );
+        output.status.success()
+    };
+    for body in [
+        "bool b = x == 5 || f(x);",
+        "if (x != 5 && f(x)) x = 4;",
+        "bool b = x == 5 ? true : f(x);",
+    ] {
+        assert!(!translated(body, &["--hlsl-version", "2018"]), "{body}");
+        assert!(!translated(body, &[]), "{body}");
+        assert!(translated(body, &["--hlsl-version", "2021"]), "{body}");
+    }
+    assert!(translated("bool b = f(x) || x == 5;", &[]));
+}
+
 /// Kernels that the default configuration does not have are compared in those that have them.
 #[test]
 fn kernels_of_other_configurations_are_compared() {

@@ -7,7 +7,7 @@
 //!
 //! The operands of an operator and the elements of a list come from left to right.
 
-use shaderlint_hlsl::{Direction, Expr, ExprKind, Shader, Type};
+use shaderlint_hlsl::{BinaryOp, Direction, Expr, ExprKind, Shader, Type, Version};
 
 use crate::text::effects::{Effects, EffectsCache};
 
@@ -142,6 +142,27 @@ fn indices(place: &Expr) -> Vec<&Expr> {
             }
         };
     }
+}
+
+/// Whether an expression leaves one thing or another by the version of HLSL: from 2021 on an operand of `&&`, `||` or `?:` is not
+/// evaluated where another one decides, before it always is. Where the version is not known, either may be.
+#[must_use]
+pub fn hangs_on_version(shader: &Shader, expr: &Expr) -> bool {
+    let writes = |part: &Expr| {
+        let effects = EffectsCache::default().of_expression(shader, part);
+        let reads_only = Effects {
+            cooperates: false,
+            ..effects
+        };
+        reads_only.has_side_effects()
+    };
+    let is_cut_short = shader.version.is_some_and(|version| version >= Version::V2021);
+    !is_cut_short
+        && expr.descendants().any(|part| match &part.kind {
+            ExprKind::Binary(BinaryOp::LogicalAnd | BinaryOp::LogicalOr, _, right) => writes(right),
+            ExprKind::Ternary(_, yes, no) => writes(yes) || writes(no),
+            _ => false,
+        })
 }
 
 /// Whether an expression means one thing or another by the order in which its parts are evaluated, which HLSL leaves open.

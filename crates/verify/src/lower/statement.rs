@@ -2,7 +2,7 @@
 
 use naga::{Barrier, BinaryOperator, Expression, Statement, SwitchCase, SwitchValue, UnaryOperator};
 use shaderlint_hlsl::{Case, Expr, Loop, Scalar, Span, Stmt, StmtKind, Type};
-use shaderlint_simt::hangs_on_order;
+use shaderlint_simt::{hangs_on_order, hangs_on_version};
 
 use super::function::Body;
 use super::types::simplify;
@@ -49,6 +49,10 @@ impl Body<'_, '_> {
         let shader = self.unit.shader;
         if let Some(expr) = { statement.expressions() }.find(|expr| hangs_on_order(shader, expr)) {
             let what = "a statement that depends on which of its parts comes first";
+            return Err(LowerError::unsupported(what, expr.span));
+        }
+        if let Some(expr) = { statement.expressions() }.find(|expr| hangs_on_version(shader, expr)) {
+            let what = "a side effect behind `&&`, `||` or `?`, which is none in every version of HLSL";
             return Err(LowerError::unsupported(what, expr.span));
         }
         match &statement.kind {

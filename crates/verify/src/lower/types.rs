@@ -49,8 +49,8 @@ pub(super) struct Types<'a> {
 pub(super) fn naga_scalar(scalar: Scalar, span: Span) -> Result<naga::Scalar, LowerError> {
     match scalar {
         Scalar::Bool => Ok(naga::Scalar::BOOL),
-        Scalar::Int | Scalar::Enum => Ok(naga::Scalar::I32),
-        Scalar::Uint | Scalar::UintEnum => Ok(naga::Scalar::U32),
+        Scalar::Int | Scalar::Enum(_) => Ok(naga::Scalar::I32),
+        Scalar::Uint | Scalar::UintEnum(_) => Ok(naga::Scalar::U32),
         Scalar::Float | Scalar::Half => Ok(naga::Scalar::F32),
         Scalar::Int16 | Scalar::Uint16 | Scalar::Int64 | Scalar::Uint64 | Scalar::Double => Err(
             LowerError::unsupported(format_args!("`{}` has no WGSL type", scalar.name()), span),
