@@ -152,9 +152,9 @@ pub(super) fn preference(argument: &Type, one: &Type, other: &Type) -> Option<Or
         if a == b || is_cut && !has_shape(other) {
             return has_shape(one) && !has_shape(other);
         }
-        let is_less = match (a, b) {
-            (Scalar::Int | Scalar::Uint, Scalar::Float | Scalar::Half | Scalar::Double) => true,
-            (Scalar::Float, Scalar::Half) => true,
+        let is_less = match a {
+            Scalar::Int | Scalar::Uint => b.is_float(),
+            Scalar::Float => b == Scalar::Half,
             _ => false,
         };
         is_word(given) && is_less && has_shape(one) && has_shape(other)
