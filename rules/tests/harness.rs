@@ -539,6 +539,30 @@ fn no_safe_fix_that_another_configuration_would_not_bear() {
     }
 }
 
+/// Other libraries call what is exported, from whichever threads they like.
+#[test]
+fn no_fix_in_what_is_exported() {
+    let has_fix = |function: &str, kernel: &str| {
+        let body = "uint t)\n{\n    for (uint s = 32; s > 0; s >>= 1)\n    {\n        if (t < s) g[t] += g[t + s];\n        \
+                    GroupMemoryBarrierWithGroupSync();\n    }\n}\n";
+        let text = format!(
+            "StructuredBuffer<uint> Src; RWStructuredBuffer<uint> Out;\ngroupshared uint g[64];\n{function}{body}{kernel}\
+             [numthreads(64, 1, 1)]\nvoid main(uint t : SV_GroupIndex)\n{{\n    g[t] = Src[t];\n    \
+             GroupMemoryBarrierWithGroupSync();\n    total(t);\n    if (t == 0) Out[0] = g[0];\n}}\n"
+        );
+        lint(text.as_bytes()).iter().any(|finding| finding.fix.is_some())
+    };
+    assert!(has_fix("void total(", ""));
+    assert!(has_fix("void total(", "export void other(uint t) { }\n"));
+    assert!(!has_fix("export void total(", ""));
+    assert!(!has_fix("static export void total(", ""));
+    assert!(!has_fix("export void total(uint t);\nvoid total(", ""));
+    assert!(!has_fix(
+        "void total(",
+        "export void other(uint t) { total(t); }\n"
+    ));
+}
+
 /// A variable may hide what has its name, but for a template: DXC takes `uint t = …` for a specialization of it.
 #[test]
 fn no_variable_of_a_fix_has_the_name_of_a_template() {

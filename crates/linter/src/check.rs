@@ -1,5 +1,6 @@
 //! Every rule over every entry point, once a place.
 
+use memchr::memmem;
 use shaderlint_hlsl::{FileSpan, FunctionId, Intrinsic, Problem, Shader, Span};
 use shaderlint_simt::{Analysis, analyze};
 
@@ -184,6 +185,22 @@ fn used(
     used
 }
 
+/// The functions that are there for other libraries, too: `export` stands before a declaration of one of their name.
+fn exported(shader: &Shader) -> impl Iterator<Item = FunctionId> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+    let names: Vec<&[u8]> = memmem::find_iter(&shader.text, b"export")
+        .filter_map(|at| {
+            let behind = shader.text.get(at..)?.split(|byte| *byte == b'(').next()?;
+            behind.split(|byte| !is_part(byte)).rfind(|word| !word.is_empty())
+        })
+        .collect();
+    let functions = (0u32..).map(FunctionId).zip(&shader.functions);
+    functions.filter_map(move |(id, function)| {
+        let own = function.name.rsplit("::").next()?.as_bytes();
+        names.contains(&own).then_some(id)
+    })
+}
+
 /// A fix in a function that several entry points call was proved in the run of one. It stays only if every
 /// entry point that gets there came to the same fix, and nobody else may get there: a function that no entry point calls
 /// may be one of another stage, or be there for whoever includes the file. One in a template would change what it is for
@@ -208,6 +225,7 @@ fn keep_fixes_all_entries_agree_on(
         (!is_called && function.group_size_span == Span::default()).then_some(id)
     });
     let of_strays = reached(shader, strays);
+    let of_exported = reached(shader, exported(shader));
     for (_, finding) in &mut *findings {
         let Some(fix) = &finding.fix else { continue };
         let holders: Vec<FunctionId> = edited(shader, fix).collect();
@@ -230,6 +248,9 @@ fn keep_fixes_all_entries_agree_on(
             finding.withdraw(NoFix::new("template", text));
         } else if holders.iter().any(|holder| has(&of_strays, *holder)) {
             let text = "this is also used by a function that no kernel calls";
+            finding.withdraw(NoFix::new("uncalled-user", text));
+        } else if holders.iter().any(|holder| has(&of_exported, *holder)) {
+            let text = "an exported function uses this, which other libraries may call";
             finding.withdraw(NoFix::new("uncalled-user", text));
         }
     }
