@@ -5,13 +5,15 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use shaderlint_hlsl::{Shader, Span};
+use shaderlint_hlsl::{Shader, Span, Version};
 use shaderlint_verify::pipeline::{Linked, Pipeline, PipelineError};
 use shaderlint_verify::run::{Adapter, Device, Inputs, Mode, Outputs, adapters, make_inputs, run};
 use shaderlint_verify::{LowerError, Lowered, lower};
 
 pub fn shader(source: &str) -> Shader {
-    let (shader, problems) = shaderlint_hlsl::parse(source.as_bytes().to_vec());
+    let (mut shader, problems) = shaderlint_hlsl::parse(source.as_bytes().to_vec());
+    // Devices cut operands short.
+    shader.version = Some(Version::V2021);
     for problem in problems {
         eprintln!("{problem:?}");
     }
