@@ -1,7 +1,7 @@
-//! Fixes as a property, in DXC: whatever ladder is written at random, what its fix makes of it compiles wherever the ladder does,
-//! in every reading that the generator knows.
+//! Fixes as a property, in DXC: where a ladder written at random compiles, its fixed text does too, in every reading that the
+//! generator knows.
 //!
-//! `SHADERLINT_DXC` names the compiler, `dxc` where it does not, which releases of DirectXShaderCompiler have.
+//! `SHADERLINT_DXC` names the compiler; without it, it is `dxc`, a part of DirectXShaderCompiler's releases.
 
 #![expect(clippy::print_stdout, reason = "the figures are worth seeing")]
 

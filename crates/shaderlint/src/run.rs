@@ -73,11 +73,12 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         failures: &failures,
     };
     show(args, results, &stale, fixed.is_some())?;
-    let levels = { looked.iter() }.flat_map(|one| one.report.findings.iter().map(|finding| finding.level));
-    let (errors, others): (Vec<Level>, Vec<Level>) = levels.partition(|level| *level == Level::Error);
-    let warnings = others.iter().filter(|level| **level == Level::Warn).count();
-    let matters = !errors.is_empty()
-        || warnings > args.output.max_warnings.unwrap_or(0)
+    let count = |level: Level| {
+        let findings = looked.iter().flat_map(|one| &one.report.findings);
+        findings.filter(|finding| finding.level == level).count()
+    };
+    let matters = count(Level::Error) > 0
+        || count(Level::Warn) > args.output.max_warnings.unwrap_or(0)
         || args.fixes.diff && looked.iter().any(|one| one.fixed.diff.is_some());
     Ok(if !failures.is_empty() {
         Outcome::Failure

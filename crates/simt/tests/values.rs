@@ -39,10 +39,15 @@ fn is_proved(expr: &str, value: u32) -> bool {
     run.is_some_and(|run| run.outcome.is_equal())
 }
 
+/// The word of a number that may be signed.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a word")]
+fn word(value: i64) -> u32 {
+    value as u32
+}
+
 #[track_caller]
 fn is(expr: &str, value: i64) {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a word")]
-    let value = value as u32;
+    let value = word(value);
     assert!(is_proved(expr, value), "{expr} is {value}");
     assert!(
         !is_proved(expr, value.wrapping_add(1)),
@@ -54,9 +59,7 @@ fn is(expr: &str, value: i64) {
 #[track_caller]
 fn is_open(expr: &str, value: i64, other: i64) {
     for value in [value, other] {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a word")]
-        let value = value as u32;
-        assert!(!is_proved(expr, value), "{expr} is {value}");
+        assert!(!is_proved(expr, word(value)), "{expr} is {value}");
     }
 }
 

@@ -1,8 +1,8 @@
 //! Calls: of constructors, of functions with their overloads, of methods of structs.
 
-use tree_sitter::Node;
-
 use std::cmp::Ordering;
+
+use tree_sitter::Node;
 
 use super::Lowering;
 use super::conversions::{as_value, convert, distance, opaque, preference};
@@ -305,9 +305,11 @@ impl<'a> Lowering<'a> {
             .all(|(argument, ty)| ty.is_some_and(|ty| self.distance(&argument.ty, ty) == Some(0)))
     }
 
-    /// The overload that every compiler takes; `skip` parameters are implicit. It is the only one that takes the arguments, or no
-    /// other takes one of them better and each takes some worse ([`preference`]): the costs of single conversions add up to that
-    /// in DXC (`ScoreFunction` in SemaHLSL.cpp), and C++ asks for the same.
+    /// The overload that every compiler calls; `skip` parameters are implicit. `None` where compilers may differ.
+    ///
+    /// It is the only one that takes the arguments, or it takes each argument at least as well as every other one does, and one
+    /// argument better ([`preference`]). C++ asks for that. DXC adds the costs of the conversions up (`ScoreFunction` in
+    /// SemaHLSL.cpp), and such an overload has the least sum.
     pub(super) fn best_overload(
         &self,
         overloads: &[FunctionId],

@@ -151,8 +151,8 @@ fn is_of_width(intrinsic: Intrinsic) -> bool {
     )
 }
 
-/// Whether what DXC makes of `bool`s is a number of them, as a float. It is below 2^24, and so the same in any order: here the
-/// `uint` is worked out and converted.
+/// Whether DXC takes a `bool` for a float here, and the result is at most the number of lanes. A float holds such a number
+/// exactly, in whichever order it is summed: the tree has the `uint`, converted.
 pub(super) fn counts_in_floats(intrinsic: Intrinsic) -> bool {
     use Intrinsic as I;
     matches!(

@@ -143,7 +143,8 @@ impl<'a> Lowering<'a> {
         nodes.into_iter().map(of_node).collect()
     }
 
-    /// The instance of a template that takes these arguments, if there is a template and it can be told which.
+    /// The instance of the template that a call with these arguments means; `None` where no template takes them, or compilers
+    /// may differ on which does.
     pub(super) fn instantiate(
         &mut self,
         name: &[u8],
