@@ -75,25 +75,24 @@ impl Project {
     /// What is defined before a file of this text is read: what its compiler and its engine define, unless the project says
     /// otherwise.
     pub fn defines_of(&self, text: &[u8]) -> Vec<Definition> {
-        let model = self.model_of(text);
-        let of_compiler = predefined(model.major, model.minor, self.version);
+        let given = self.given_model(text);
+        let minor = given.map(|model| model.minor);
+        let of_compiler = predefined(self.model_of(text).major, minor, self.version);
         let of_engine = unity_defines(text, &self.defines);
         overlaid(&overlaid(&of_compiler, &of_engine), &self.defines)
     }
 
     fn model_of(&self, text: &[u8]) -> ShaderModel {
-        let model = self.profile.or_else(|| ShaderModel::named_in(text));
-        model.unwrap_or(ShaderModel::WAVES)
+        self.given_model(text).unwrap_or(ShaderModel::WAVES)
+    }
+
+    fn given_model(&self, text: &[u8]) -> Option<ShaderModel> {
+        self.profile.or_else(|| ShaderModel::named_in(text))
     }
 
     /// The version of HLSL that a file of this text is read as under these definitions, which a variant may have changed.
     pub fn version_of(&self, text: &[u8], defines: &[Definition]) -> Option<Version> {
-        let defined = Version::defined(defines);
-        let version = match defined {
-            // Perhaps nobody's word.
-            Some(Version::DEFAULT) => self.version.and(defined),
-            _ => defined.or(self.version),
-        };
+        let version = Version::defined(defines).or(self.version);
         if self.model_of(text) >= ShaderModel::WAVES {
             return version;
         }

@@ -3,6 +3,7 @@
 use super::MAX_CONDITION_DEPTH;
 use super::lex::Kind;
 use super::names::{Names, Symbol, Token};
+use super::predefined::supposed_number;
 
 /// 64 bits, as C has it: arithmetic is unsigned as soon as one operand is.
 #[derive(Clone, Copy)]
@@ -227,7 +228,10 @@ impl Parser<'_> {
         match token.kind {
             // As in C++, and in DXC.
             Kind::Ident if token.symbol == Symbol::TRUE => Ok(Value::of_bool(true)),
-            Kind::Ident => Ok(Value::ZERO),
+            Kind::Ident => {
+                let supposed = supposed_number(self.names.text(token.symbol));
+                Ok(supposed.map_or(Value::ZERO, |number| Value::of(number.into())))
+            }
             Kind::Number => number(self.names.text(token.symbol))
                 .ok_or_else(|| format!("`{}` in a condition is not an integer", self.spelled(token))),
             Kind::Char => Ok(character(self.names.text(token.symbol))),

@@ -81,8 +81,8 @@ pub struct Preprocessed {
     pub is_refused: bool,
     /// What is defined from outside of the files: name and value.
     pub given: Vec<(String, String)>,
-    /// The version of HLSL that the unit is to be read as. The preprocessor leaves it open, for who calls it knows whether
-    /// [`Version::MACRO`] is somebody's word or a default.
+    /// The version of HLSL that the unit is to be read as. The preprocessor leaves it open, for who calls it knows what
+    /// `-HV` and the shader model say.
     pub version: Option<Version>,
 }
 

@@ -3,25 +3,42 @@
 use super::dead::CPP;
 use crate::language::Version;
 
-/// What DXC defines for a compute shader of shader model `major`.`minor` in a version of the language, which is its default
-/// where nobody says so.
+/// What DXC defines for a compute shader of shader model `major`.`minor` in a version of the language.
+///
+/// A number that nobody gave, and that of the compiler, is [supposed](supposed_number): such a macro is defined as itself. So
+/// conditions have a number to decide by, and code, of which a proof has to hold whatever is given, has a name that is not known.
+///
 /// For models before 6.0, which FXC compiles, it is nothing (DirectXShaderCompiler's wiki, "Predefined Version Macros";
 /// `__hlsl_dx_compiler` is what tells the two apart).
 #[must_use]
-pub fn predefined(major: u8, minor: u8, version: Option<Version>) -> Vec<(String, String)> {
+pub fn predefined(major: u8, minor: Option<u8>, version: Option<Version>) -> Vec<(String, String)> {
     if major < 6 {
         return Vec::new();
     }
-    let model = [
-        ("__SHADER_TARGET_MAJOR", major),
-        ("__SHADER_TARGET_MINOR", minor),
-        (TARGET_STAGE, COMPUTE),
+    let known = [(TARGET_MAJOR, major), (TARGET_STAGE, COMPUTE)];
+    let known = known.map(|(name, value)| (name, Some(u32::from(value))));
+    let stages = STAGES.map(|(name, value)| (name, Some(value)));
+    let given = [
+        (TARGET_MINOR, minor.map(u32::from)),
+        (Version::MACRO, version.map(Version::number)),
     ];
-    let model = model.map(|(name, value)| (name, u32::from(value)));
-    let version = (Version::MACRO, version.unwrap_or(Version::DEFAULT).number());
-    let all = model.into_iter().chain(STAGES).chain(COMPILER).chain([version]);
-    all.map(|(name, value)| (name.to_owned(), value.to_string()))
+    { known.into_iter().chain(stages).chain(COMPILER).chain(given) }
+        .map(|(name, value)| {
+            let value = value.map_or_else(|| name.to_owned(), |value| value.to_string());
+            (name.to_owned(), value)
+        })
         .collect()
+}
+
+/// What a macro that is defined as itself counts as in conditions: the first model with wave intrinsics, DXC's default
+/// version of the language, and a DXC of today.
+pub(super) fn supposed_number(name: &[u8]) -> Option<u32> {
+    match str::from_utf8(name).ok()? {
+        TARGET_MINOR => Some(0),
+        Version::MACRO => Some(Version::DEFAULT.number()),
+        COMPILER_MINOR => Some(8),
+        _ => None,
+    }
 }
 
 /// Whether a name is one of those, or of those of another model, or that of C++ compilers, or one that the preprocessor gives
@@ -64,8 +81,12 @@ const PREPROCESSOR: [&str; 6] = [
     "__INCLUDE_LEVEL__",
 ];
 
-const COMPILER: [(&str, u32); 3] = [
-    ("__hlsl_dx_compiler", 1),
-    ("__DXC_VERSION_MAJOR", 1),
-    ("__DXC_VERSION_MINOR", 8),
+const TARGET_MAJOR: &str = "__SHADER_TARGET_MAJOR";
+const TARGET_MINOR: &str = "__SHADER_TARGET_MINOR";
+const COMPILER_MINOR: &str = "__DXC_VERSION_MINOR";
+
+const COMPILER: [(&str, Option<u32>); 3] = [
+    ("__hlsl_dx_compiler", Some(1)),
+    ("__DXC_VERSION_MAJOR", Some(1)),
+    (COMPILER_MINOR, None),
 ];

@@ -609,3 +609,26 @@ fn what_a_loop_leaves_is_decided_by_the_version_of_hlsl() {
     let of_2021 = "0 Main: proved equal at every wave size under every lane map tried";
     assert_eq!(said(&["-HV", "2021"]).trim_end(), of_2021);
 }
+
+/// Code of which a proof holds is built for other shader models than a condition supposes, and by other compilers.
+#[test]
+fn what_the_compiler_numbers_is_known_where_it_is_given() {
+    let of = |name: &str, value: &str, more: &[&str]| {
+        let kernel = |value: &str| copying(BUFFERS, "", &format!("Y[id.x] = {value};"));
+        let said = unbroken(&of_two("numbers", [&kernel(name), &kernel(value)], more));
+        said.trim_end().to_owned()
+    };
+    let proved = "0 Main: proved equal at every wave size under every lane map tried";
+    for (name, value, given) in [
+        ("__SHADER_TARGET_MINOR", "0", ["--profile", "cs_6_0"]),
+        ("__SHADER_TARGET_MINOR", "6", ["--profile", "cs_6_6"]),
+        ("__HLSL_VERSION", "2021", ["-HV", "2021"]),
+        ("__DXC_VERSION_MINOR", "8", ["-D", "__DXC_VERSION_MINOR=8"]),
+    ] {
+        let open = of(name, value, &[]);
+        assert!(open.starts_with("1 Main: not proved"), "{name}: {open}");
+        assert_eq!(of(name, value, &given), proved, "{name}");
+    }
+    assert_eq!(of("__SHADER_TARGET_MAJOR", "6", &[]), proved);
+    assert_eq!(of("__SHADER_TARGET_STAGE", "5", &[]), proved);
+}
