@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use shaderlint_hlsl::{FunctionId, Global, GlobalId, LocalId, ResourceKind, Shader, Type};
+use shaderlint_hlsl::{FunctionId, Global, GlobalId, LocalId, ResourceKind, Scalar, Shader, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Extent};
 
@@ -207,5 +207,28 @@ fn part(shader: &Shader, ty: &Type, component: Option<u8>) -> String {
             String::new()
         }
         _ => String::new(),
+    }
+}
+
+/// The type of a component, by its number among those of a scalar, a vector or a struct, and what names it there.
+pub(crate) fn scalar_part(shader: &Shader, ty: &Type, component: usize) -> Option<(Scalar, String)> {
+    match ty {
+        Type::Scalar(scalar) => (component == 0).then(|| (*scalar, String::new())),
+        Type::Vector(scalar, _) => {
+            let name = ["x", "y", "z", "w"].get(component)?;
+            Some((*scalar, format!(".{name}")))
+        }
+        Type::Struct(id) => {
+            let mut before = 0;
+            let fields = &shader.structs.get(id.0 as usize)?.fields;
+            let field = fields.iter().find(|field| {
+                before += shader.components(&field.ty);
+                component < before
+            })?;
+            let first = before - shader.components(&field.ty);
+            let (scalar, within) = scalar_part(shader, &field.ty, component - first)?;
+            Some((scalar, format!(".{}{within}", field.name)))
+        }
+        _ => None,
     }
 }

@@ -1,8 +1,8 @@
 //! The arrays that wave forms keep the waves' totals in: what to call them, how long they are and where they stand.
 
-use shaderlint_hlsl::{FileSpan, Global, Shader, Span, Storage, Type};
+use shaderlint_hlsl::{FileSpan, Global, LocalId, Shader, Span, Storage, Type};
 use shaderlint_linter::{At, Context};
-use shaderlint_simt::{Collective, Elements, Rewrite};
+use shaderlint_simt::{Collective, Elements, Kind, Rewrite};
 
 use crate::unit::{Unit, words};
 use crate::written::{free, has_comment, is_figure, operand, size_by_name, text_in_file};
@@ -31,6 +31,15 @@ pub(crate) fn totals_name(shader: &Shader, found: &Collective) -> String {
     let unit = Unit::of(shader);
     free(&totals, |name| {
         unit.may_name(name.as_bytes()) || unit.may_be_pasted(name.as_bytes())
+    })
+}
+
+/// A name for the totals of a further result, beside those of `totals` and `others`.
+pub(crate) fn further_name(shader: &Shader, totals: &str, others: &[String]) -> String {
+    let unit = Unit::of(shader);
+    free(totals, |name| {
+        let is_own = name == totals || others.iter().any(|other| other == name);
+        is_own || unit.may_name(name.as_bytes()) || unit.may_be_pasted(name.as_bytes())
     })
 }
 
@@ -129,7 +138,8 @@ pub(crate) fn fits(shader: &Shader, slots: impl Iterator<Item = u32>) -> Result<
 }
 
 /// Slots for the totals of a group whose size has a name, as many as its array's length asks for: right for the other
-/// sizes that the name may stand for, too. `None` where the form would hold other figures that go with the size.
+/// sizes that the name may stand for, too. `None` where the form would hold other figures that [go with the
+/// size](goes_with_size); in the half of an array that is behind a scan's first elements, it names the size.
 ///
 /// Where the array's length is not written in terms of the group's size, by which the form counts waves, the totals'
 /// length is: either may be given another value by itself.
@@ -140,19 +150,18 @@ pub(crate) fn length_by_name(
 ) -> Option<(String, u32)> {
     let shader = context.shader;
     let places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
-    let is_plain = |place: &Elements| {
-        matches!(
-            place,
-            Elements::Array { offset: 0, .. }
-                | Elements::Cell { index: 0, .. }
-                | Elements::Register { .. }
-                | Elements::OneRegister { thread: 0, .. }
-        )
+    let lanes = context.analysis.group_size.iter().product::<u32>();
+    let is_plain = |place: &Elements| match place {
+        Elements::Array { offset, .. } => *offset == 0 || *offset == lanes && found.kind != Kind::Reduction,
+        Elements::Cell { index, .. } => *index == 0,
+        Elements::Register { .. } => true,
+        Elements::OneRegister { thread, .. } => *thread == 0,
+        _ => false,
     };
     let [array] = found.arrays.as_slice() else {
         return None;
     };
-    if !rewrite.settled.is_empty() || !places.into_iter().all(is_plain) {
+    if goes_with_size(rewrite).is_some() || !places.into_iter().all(is_plain) {
         return None;
     }
     let array = shader.globals.get(array.0 as usize)?;
@@ -160,15 +169,21 @@ pub(crate) fn length_by_name(
         return None;
     };
     let length_text = length_text(shader, array)?;
-    if !matches!(**element, Type::Scalar(_) | Type::Vector(..)) {
+    if !matches!(**element, Type::Scalar(_) | Type::Vector(..) | Type::Struct(_)) {
         return None;
     }
-    if let Some(size) = size_by_name(context, found)
-        && !words(size.as_bytes()).all(|word| words(length_text.as_bytes()).any(|own| own == word))
-    {
-        let lanes = context.analysis.group_size.iter().product::<u32>();
+    let of_size = size_by_name(context, found).and_then(|size| {
         let is_known = words(size.as_bytes()).all(|word| is_known_at(shader, array, word));
-        return is_known.then(|| (format!("({size} + 3) / 4"), lanes.div_ceil(4)));
+        let goes_with_length =
+            words(size.as_bytes()).all(|word| words(length_text.as_bytes()).any(|own| own == word));
+        let is_shorter = size.len() < length_text.len();
+        (is_shorter && is_known || !goes_with_length).then(|| {
+            let slots = (format!("({size} + 3) / 4"), lanes.div_ceil(4));
+            is_known.then_some(slots)
+        })
+    });
+    if let Some(slots) = of_size {
+        return slots;
     }
     // A literal length is as long as the largest of the groups.
     let text = if is_figure(&length_text) {
@@ -177,6 +192,16 @@ pub(crate) fn length_by_name(
         format!("({} + 3) / 4", operand(shader, &length_text))
     };
     Some((text, length.div_ceil(4)))
+}
+
+/// A variable that lives on with a number that may be another one if the group has another size.
+///
+/// 0 and 1 say in which half of an array the last pass of a ladder left the elements. A form leaves them in the half that the
+/// number which it leaves says, whichever that is, so code behind it finds them for any size.
+pub(crate) fn goes_with_size(rewrite: &Rewrite) -> Option<LocalId> {
+    let mut settled = rewrite.settled.iter();
+    let (local, _) = settled.find(|(_, value)| !matches!(value.as_str(), "0" | "1"))?;
+    Some(*local)
 }
 
 /// Whether a name stands before the declaration of `array` for what it does behind it.

@@ -5,7 +5,7 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
-use shaderlint_hlsl::{ExprKind, GlobalId, Local, LocalId, Scalar, Shader, Type, expressions};
+use shaderlint_hlsl::{ExprKind, GlobalId, Local, LocalId, Scalar, Shader, Span, Type, expressions};
 use shaderlint_linter::{At, Context, Edit, Fix, Level, NoFix, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
     Amid, Collective, Doubt, Elements, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Obstacle, Operator,
@@ -13,7 +13,7 @@ use shaderlint_simt::{
 };
 
 use crate::configuration;
-use crate::totals::{Totals, fits, totals_declared, totals_name, totals_place};
+use crate::totals::{Totals, fits, goes_with_size, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, without_comments, words};
 use crate::written::has_literal_size;
 use crate::{wave_reduction, wave_scan, witness};
@@ -37,7 +37,8 @@ pub(crate) struct WaveForm {
     pub block: String,
     /// The same with the group's size in figures, where `block` has its name.
     pub expanded: Option<String>,
-    pub totals: Option<Totals>,
+    /// Of each of its results.
+    pub totals: Vec<Totals>,
     /// The packings of threads into waves that it is right under.
     pub maps: &'static [LaneMap],
 }
@@ -121,9 +122,6 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     if !context.wants_fixes && found.kind != Kind::Reduction {
         return Err(Refusal::because("not-asked", "none was asked for"));
     }
-    if !found.beside.is_empty() && found.kind != Kind::Reduction {
-        return Err(other_results());
-    }
     let rewrite = found
         .rewrite
         .as_ref()
@@ -155,12 +153,14 @@ pub(crate) fn fix(context: &Context<'_>, found: &Collective) -> Result<Proved, R
     }
     let mut why_not = no_form(context, found, rewrite);
     for (number, form) in forms.into_iter().enumerate() {
-        let wanted = form.totals.as_ref();
-        if let Some(array) = wanted.and_then(|totals| totals_declared(context.shader, found, totals))
-            && let Some(form) = write(array).into_iter().nth(number)
-            && let Ok(fix) = proved(context, found, WaveForm { totals: None, ..form })
+        if let [totals] = form.totals.as_slice()
+            && let Some(array) = totals_declared(context.shader, found, totals)
+            && let Some(mut form) = write(array).into_iter().nth(number)
         {
-            return Ok(fix);
+            form.totals.clear();
+            if let Ok(fix) = proved(context, found, form) {
+                return Ok(fix);
+            }
         }
         match proved(context, found, form) {
             Err(why) if why_not != Refusal::HasOtherUses => why_not = why,
@@ -268,7 +268,7 @@ fn no_form_of_place(shader: &Shader, found: &Collective, place: &Elements) -> Op
 /// The same where the group's size has a name.
 fn no_form_of_name(context: &Context<'_>, found: &Collective, rewrite: &Rewrite) -> NoFix {
     let function = context.function(found.function);
-    let settled = rewrite.settled.first().and_then(|(local, _)| {
+    let settled = goes_with_size(rewrite).and_then(|local| {
         let local = function?.locals.get(local.0 as usize)?;
         Some(&*local.name)
     });
@@ -442,10 +442,11 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
     let others = others.filter(|other| other.span != found.span && other.windows.is_empty());
     let words = |of: &Collective| u32::from(of.vector.unwrap_or(1));
     let slots = others.map(|other| other.count.div_ceil(4) * words(other));
-    let own = form
+    let own: u32 = form
         .totals
-        .as_ref()
-        .map_or(0, |totals| totals.length.1 * words(found));
+        .iter()
+        .map(|totals| totals.length.1 * words(found))
+        .sum();
     if let Some(why) = may_change(shader, found, &form) {
         return Err(Refusal::NotProved(why));
     }
@@ -459,20 +460,25 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
         context.entry,
         found.function,
         found.span,
-        (&form.block, form.totals.is_some()),
+        (&form.block, !form.totals.is_empty()),
     );
     let is_as_one = context.analysis.divergences.is_empty();
     let has_floats = found.element == Scalar::Float || found.operators().any(Operator::is_on_floats);
     let mut edits = Vec::new();
-    if let Some(Totals { declaration, length }) = form.totals {
+    if !form.totals.is_empty() {
+        let declared = |length: &dyn Fn(&Totals) -> String| {
+            let totals = form.totals.iter();
+            let lines = totals.map(|totals| format!("{}[{}];", totals.declaration, length(totals)));
+            lines.collect::<Vec<_>>().join("\n")
+        };
         edits.push(Edit {
             at: totals_place(shader, found).ok_or_else(no_place)?,
-            text: format!("{declaration}[{}];", length.0),
-            expanded: Some(format!("{declaration}[{}];", length.1)),
+            text: declared(&|totals| totals.length.0.clone()),
+            expanded: Some(declared(&|totals| totals.length.1.to_string())),
         });
     }
     edits.push(Edit {
-        at: At::Over(found.span),
+        at: At::Over(with_semicolon(&shader.text, found.span)),
         text: form.block,
         expanded: form.expanded,
     });
@@ -567,6 +573,15 @@ pub(crate) fn no_packing(context: &Context<'_>, what: &str) -> NoFix {
 
 /// Steps that the proofs of an entry point's fixes may take together, counted by those of its first run.
 const MAX_STEPS: u64 = 4_000_000;
+
+/// The statements, with the semicolon that often stands behind the last where that is a macro.
+fn with_semicolon(text: &[u8], statements: Span) -> Span {
+    let is_behind = text.get(statements.end as usize) == Some(&b';');
+    Span {
+        end: statements.end + u32::from(is_behind),
+        ..statements
+    }
+}
 
 /// What is proved of the edits, and whether bit for bit. It ends with the first run that is not equal: most forms that cannot be proved fail the
 /// first, and those that take the most runs would take the longest in vain.
@@ -671,7 +686,7 @@ fn may_change(shader: &Shader, found: &Collective, form: &WaveForm) -> Option<No
         }
     }
     let block = form.expanded.as_ref().unwrap_or(&form.block);
-    let declaration = form.totals.as_ref().map(|totals| &totals.declaration);
+    let declaration = form.totals.iter().map(|totals| &totals.declaration);
     let mut texts = std::iter::once(block).chain(declaration);
     texts.find_map(|text| unit.may_change(shader, function, words(&without_comments(text.as_bytes()))))
 }

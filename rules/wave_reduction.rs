@@ -30,8 +30,9 @@ use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 
+use crate::element::scalar_part;
 use crate::lines;
-use crate::totals::{Totals, length_by_name};
+use crate::totals::{Totals, goes_with_size, length_by_name};
 use crate::wave_form::{WaveForm, array_of_elements, barrier_of, neutral};
 use crate::written::{all_threads_by_name, has_literal_size, local_name, size_by_name};
 
@@ -179,7 +180,7 @@ fn parts(context: &Context<'_>, reduction: &Collective) -> Option<Vec<Part>> {
         let Type::Array(of_array, length) = &declared.ty else {
             return None;
         };
-        let (element, component) = part_of(shader, of_array, usize::from(component.unwrap_or(0)))?;
+        let (element, component) = scalar_part(shader, of_array, usize::from(component.unwrap_or(0)))?;
         let is_one = *length >= reduction.count && offset == 0 && index == 0;
         let is_plain = matches!(element, Scalar::Uint | Scalar::Int | Scalar::Float);
         let part = Part {
@@ -195,29 +196,6 @@ fn parts(context: &Context<'_>, reduction: &Collective) -> Option<Vec<Part>> {
         (is_one && is_plain).then_some(part)
     };
     outputs.enumerate().map(part).collect()
-}
-
-/// The type of a component, by its number among those of a scalar, a vector or a struct, and what names it there.
-fn part_of(shader: &Shader, ty: &Type, component: usize) -> Option<(Scalar, String)> {
-    match ty {
-        Type::Scalar(scalar) => (component == 0).then(|| (*scalar, String::new())),
-        Type::Vector(scalar, _) => {
-            let name = ["x", "y", "z", "w"].get(component)?;
-            Some((*scalar, format!(".{name}")))
-        }
-        Type::Struct(id) => {
-            let mut before = 0;
-            let fields = &shader.structs.get(id.0 as usize)?.fields;
-            let field = fields.iter().find(|field| {
-                before += shader.components(&field.ty);
-                component < before
-            })?;
-            let first = before - shader.components(&field.ty);
-            let (scalar, within) = part_of(shader, &field.ty, component - first)?;
-            Some((scalar, format!(".{}{within}", field.name)))
-        }
-        _ => None,
-    }
 }
 
 /// The form of one wave, with a barrier before and one behind what variables are left with.
@@ -245,7 +223,7 @@ fn by_one_wave(
     let is_fixed = has_literal_size(context);
     let is_of_all = |part: &Part| part.offset == 0 && part.index == 0;
     let is_right_for_any_size =
-        reduction.count == lanes && parts.iter().all(is_of_all) && rewrite.settled.is_empty();
+        reduction.count == lanes && parts.iter().all(is_of_all) && goes_with_size(rewrite).is_none();
     let count = if is_fixed {
         reduction.count.to_string()
     } else {
@@ -332,7 +310,7 @@ fn by_one_wave(
     Some(WaveForm {
         block: text(&count) + &end,
         expanded: (!is_fixed).then(|| text(&lanes.to_string()) + &end),
-        totals: None,
+        totals: Vec::new(),
         maps: &LaneMap::ALL,
     })
 }
@@ -421,7 +399,7 @@ fn write(
     }
     let cell = cell(shader, reduction, lanes)?;
     let is_fixed = has_literal_size(context);
-    let is_right_for_any_size = reduction.count == lanes && cell.index == 0 && rewrite.settled.is_empty();
+    let is_right_for_any_size = reduction.count == lanes && cell.index == 0 && goes_with_size(rewrite).is_none();
     if !is_fixed && !is_right_for_any_size {
         return None;
     }
@@ -434,7 +412,7 @@ fn write(
     let mut form = WaveForm {
         block: String::new(),
         expanded: None,
-        totals: None,
+        totals: Vec::new(),
         // Rows and quads of a group of one row are packed in order.
         maps: if context.has_rows() {
             &LaneMap::ALL
@@ -500,7 +478,7 @@ fn write(
         };
         *block = text(&size);
         form.expanded = (!is_fixed).then(|| text(&lanes.to_string()));
-        form.totals = Some(Totals {
+        form.totals.push(Totals {
             declaration: format!("groupshared {ty} {totals}"),
             length: if is_fixed {
                 (lanes.div_ceil(4).to_string(), lanes.div_ceil(4))

@@ -25,15 +25,17 @@
 #[path = "wave_scan_loops.rs"]
 mod loops;
 
+use std::borrow::Cow;
 use std::fmt::Write;
 
-use shaderlint_hlsl::{LocalId, Scalar, Type};
+use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES};
 
-use crate::totals::{Totals, length_by_name};
+use crate::element::scalar_part;
+use crate::totals::{Totals, further_name, length_by_name};
 use crate::wave_form::{WaveForm, array_of_elements, barrier_of, neutral};
-use crate::written::{has_literal_size, indented, local_name, on_one_line};
+use crate::written::{has_literal_size, indented, local_name, on_one_line, size_by_name};
 
 /// Where a form has barriers besides its own.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -81,11 +83,12 @@ pub(crate) fn forms(
 }
 
 /// What the forms are written with.
+#[derive(Clone)]
 struct Text<'a> {
     context: &'a Context<'a>,
-    scan: &'a Collective,
+    scan: Cow<'a, Collective>,
     rewrite: &'a Rewrite,
-    totals: &'a str,
+    totals: String,
     prefix: &'static str,
     active: &'static str,
     sign: &'static str,
@@ -97,15 +100,58 @@ struct Text<'a> {
     stored: Vec<String>,
     /// Threads of the group.
     lanes: u32,
+    /// What the file calls their number; `None` where the text has figures.
+    size: Option<String>,
+    /// The same of what the statements scan besides.
+    others: Vec<Text<'a>>,
 }
 
+/// What the form of several results calls an element and a result of each. None is another one with a number, which is what a
+/// name becomes that is taken.
+const OF_RESULTS: [(&str, &str); 3] = [
+    ("waveElement", "waveScan"),
+    ("waveSecond", "waveSecondScan"),
+    ("waveThird", "waveThirdScan"),
+];
+
 impl<'a> Text<'a> {
-    /// `None` for operators without a wave prefix, or where a macro writes a place that is given the total.
+    /// `None` for operators without a wave prefix, where a macro writes a place that is given the total, and for more results, or
+    /// others, than a form can be written of.
     fn new(
         context: &'a Context<'a>,
         scan: &'a Collective,
         rewrite: &'a Rewrite,
-        totals: &'a str,
+        totals: &str,
+    ) -> Option<Self> {
+        let mut text = Text::of_one_result(context, Cow::Borrowed(scan), rewrite, totals.to_owned())?;
+        if scan.beside.is_empty() {
+            return Some(text);
+        }
+        let is_more = scan.beside.len() >= OF_RESULTS.len() || scan.vector.is_some();
+        if is_more || !rewrite.stored.is_empty() || !rewrite.also.is_empty() {
+            return None;
+        }
+        let mut names: Vec<String> = Vec::new();
+        for beside in &scan.beside {
+            let Elements::Array { global, component, .. } = &beside.output else {
+                return None;
+            };
+            let (_, element, _) = array_of_parts(context.shader, *global, component.unwrap_or(0))?;
+            // That its elements begin there is for the proof to find out.
+            let own = scan.further(beside, element);
+            let name = further_name(context.shader, totals, &names);
+            names.push(name.clone());
+            let other = Text::of_one_result(context, Cow::Owned(own), rewrite, name)?;
+            text.others.push(other);
+        }
+        Some(text)
+    }
+
+    fn of_one_result(
+        context: &'a Context<'a>,
+        scan: Cow<'a, Collective>,
+        rewrite: &'a Rewrite,
+        totals: String,
     ) -> Option<Self> {
         let (prefix, active, sign) = match scan.operator {
             Operator::Add | Operator::FloatAdd => ("WavePrefixSum", "WaveActiveSum", "+"),
@@ -119,22 +165,37 @@ impl<'a> Text<'a> {
         matches!(scan.element, Scalar::Uint | Scalar::Int | Scalar::Float).then(|| Text {
             stored,
             context,
-            scan,
             rewrite,
             totals,
             prefix,
             active,
             sign,
-            barrier: barrier_of(scan),
+            barrier: barrier_of(&scan),
             neutral: neutral(scan.operator, scan.element),
             ty: scan.element_name(),
             is_inclusive: scan.kind == Kind::InclusiveScan,
             lanes: context.analysis.group_size.iter().product(),
+            size: size_by_name(context, &scan).filter(|_| !has_literal_size(context)),
+            others: Vec::new(),
+            scan,
         })
     }
 
+    /// The text of a form as the file has it, and, where that has a name for the group's size, with figures.
+    fn written(&self, write: impl Fn(&Self) -> Option<String>) -> Option<(String, Option<String>)> {
+        let block = write(self)?;
+        if self.size.is_none() {
+            return Some((block, None));
+        }
+        let in_figures = Text {
+            size: None,
+            ..self.clone()
+        };
+        Some((block, Some(write(&in_figures)?)))
+    }
+
     fn name(&self, wanted: &str) -> String {
-        local_name(self.context.shader, self.scan, wanted)
+        local_name(self.context.shader, &self.scan, wanted)
     }
 
     fn kind(&self) -> &'static str {
@@ -156,16 +217,27 @@ impl<'a> Text<'a> {
         let Elements::Array {
             global,
             offset,
-            component: None,
+            component,
             ..
         } = elements
         else {
             return None;
         };
-        let array = array_of_elements(self.context.shader, self.scan, *global)?;
+        let shader = self.context.shader;
+        let (array, part) = match component {
+            None => (array_of_elements(shader, &self.scan, *global)?, String::new()),
+            Some(component) => {
+                let (array, scalar, part) = array_of_parts(shader, *global, *component)?;
+                (array, (scalar == self.scan.element).then_some(part)?)
+            }
+        };
+        let (size, offset) = match &self.size {
+            Some(size) if *offset == self.lanes => (format!("{size} + "), 0),
+            _ => (String::new(), *offset),
+        };
         Some(match offset + after {
-            0 => format!("{array}[{at}]"),
-            after => format!("{array}[{at} + {after}]"),
+            0 => format!("{array}[{size}{at}]{part}"),
+            after => format!("{array}[{size}{at} + {after}]{part}"),
         })
     }
 
@@ -212,35 +284,38 @@ impl<'a> Text<'a> {
     }
 
     /// What the last lane of each wave leaves for the waves after it: `slots` where the file has figures.
-    fn totals(&self, slots: u32) -> Option<Totals> {
+    fn totals(&self, slots: u32) -> Option<Vec<Totals>> {
         let length = if has_literal_size(self.context) {
             (slots.to_string(), slots)
         } else {
-            length_by_name(self.context, self.scan, self.rewrite)?
+            length_by_name(self.context, &self.scan, self.rewrite)?
         };
-        Some(Totals {
-            declaration: format!("groupshared {} {}", self.ty, self.totals),
-            length,
-        })
+        let totals = std::iter::once(self).chain(&self.others).map(|of| Totals {
+            declaration: format!("groupshared {} {}", of.ty, of.totals),
+            length: length.clone(),
+        });
+        Some(totals.collect())
     }
 
-    /// The loop that adds to `result` what the waves before hold, with `active` threads that scan.
-    fn add_totals(&self, names: &Names, result: &str, active: u32) -> String {
+    /// The loop that adds to each result what the waves before hold, with `active` threads that scan.
+    fn add_totals(&self, names: &Names, results: &[(&str, &Text<'_>)], active: u32) -> String {
         let step = if has_literal_size(self.context) && every_total_is_fetched(active) {
             "WaveGetLaneCount()"
         } else {
             "WaveActiveCountBits(true)"
         };
         let Names {
-            totals,
-            wave,
-            lane,
-            first,
+            wave, lane, first, ..
         } = names;
+        let adds = results.iter().map(|(result, of)| {
+            let (sign, active, totals, neutral) = (of.sign, of.active, &of.totals, of.neutral);
+            format!(
+                "{result} {sign}= {active}({first} + {lane} < {wave} ? {totals}[{first} + {lane}] : {neutral});\n"
+            )
+        });
         format!(
-            "for (uint {first} = 0; {first} < {wave}; {first} += {step})\n\
-             \x20   {result} {}= {}({first} + {lane} < {wave} ? {totals}[{first} + {lane}] : {});\n",
-            self.sign, self.active, self.neutral
+            "for (uint {first} = 0; {first} < {wave}; {first} += {step})\n{}",
+            block(adds)
         )
     }
 
@@ -258,54 +333,81 @@ impl<'a> Text<'a> {
         if self.scan.count > self.lanes {
             return None;
         }
-        let names = self.names();
-        let Names {
-            totals, wave, lane, ..
-        } = &names;
-        let (element, result) = (self.name("waveElement"), self.name("waveScan"));
-        let (own, total) = if self.is_inclusive {
-            (format!(" {} {element}", self.sign), result.clone())
-        } else {
-            (String::new(), format!("{result} {} {element}", self.sign))
-        };
-        let mut block = format!(
-            "{{\n    // {} scan by waves; assumes a 1-D group packed into waves in order.\n",
-            self.kind()
-        );
-        let barrier = self.barrier;
-        let _ = write!(
-            block,
-            "    {ty} {element} = {from};\n\
-             \x20   {ty} {result} = {prefix}({element}){own};\n\
-             \x20   uint {wave} = {index} / WaveGetLaneCount();\n\
-             \x20   uint {lane} = WaveGetLaneIndex();\n\
-             \x20   if ({lane} + 1 == WaveGetLaneCount())\n\
-             \x20       {totals}[{wave}] = {total};\n\
-             \x20   {barrier}();\n{fetch}",
-            ty = self.ty,
-            from = self.own(&self.scan.input)?,
-            prefix = self.prefix,
-            index = self.rewrite.lane,
-            fetch = indented(&self.add_totals(&names, &result, self.lanes), 1),
-        );
-        for output in self.outputs() {
-            let _ = writeln!(block, "    {} = {result};", self.own(output)?);
-        }
-        let is_last = format!("{} == {}", self.rewrite.lane, self.lanes - 1);
-        block.push_str(&indented(&self.store_total(&is_last, &total), 1));
-        self.end(&mut block, barriers)?;
+        let (block, expanded) = self.written(|text| text.of_own(barriers))?;
         Some(WaveForm {
             block,
-            expanded: None,
-            totals: Some(self.totals(self.lanes.div_ceil(4))?),
+            expanded,
+            totals: self.totals(self.lanes.div_ceil(4))?,
             maps: &[LaneMap::Linear],
         })
+    }
+
+    fn of_own(&self, barriers: Barriers) -> Option<String> {
+        let names = self.names();
+        let Names { wave, lane, .. } = &names;
+        let texts: Vec<&Text<'_>> = std::iter::once(self).chain(&self.others).collect();
+        // As they stand for one result each.
+        let variables: Vec<(String, String)> = { OF_RESULTS.iter().take(texts.len()) }
+            .map(|(element, result)| (self.name(element), self.name(result)))
+            .collect();
+        let all = || texts.iter().zip(&variables);
+        let totals_of = |of: &Text<'_>, element: &str, result: &str| {
+            if of.is_inclusive {
+                result.to_owned()
+            } else {
+                format!("{result} {} {element}", of.sign)
+            }
+        };
+        let what = if texts.len() > 1 { "scans" } else { "scan" };
+        let mut text = format!(
+            "{{\n    // {} {what} by waves; assumes a 1-D group packed into waves in order.\n",
+            self.kind()
+        );
+        for (of, (element, _)) in all() {
+            let _ = writeln!(text, "    {} {element} = {};", of.ty, of.own(&of.scan.input)?);
+        }
+        for (of, (element, result)) in all() {
+            let own = if of.is_inclusive {
+                format!(" {} {element}", of.sign)
+            } else {
+                String::new()
+            };
+            let _ = writeln!(text, "    {} {result} = {}({element}){own};", of.ty, of.prefix);
+        }
+        let stores = all().map(|(of, (element, result))| {
+            let total = totals_of(of, element, result);
+            format!("{}[{wave}] = {total};\n", of.totals)
+        });
+        let results: Vec<(&str, &Text<'_>)> = all().map(|(of, (_, result))| (&**result, *of)).collect();
+        let _ = write!(
+            text,
+            "    uint {wave} = {index} / WaveGetLaneCount();\n\
+             \x20   uint {lane} = WaveGetLaneIndex();\n\
+             \x20   if ({lane} + 1 == WaveGetLaneCount())\n{}\
+             \x20   {}();\n{}",
+            indented(&block(stores), 1),
+            self.barrier,
+            indented(&self.add_totals(&names, &results, self.lanes), 1),
+            index = self.rewrite.lane,
+        );
+        for (of, (_, result)) in all() {
+            for output in of.outputs() {
+                let _ = writeln!(text, "    {} = {result};", of.own(output)?);
+            }
+        }
+        if let Some((element, result)) = variables.first() {
+            let is_last = format!("{} == {}", self.rewrite.lane, self.lanes - 1);
+            let total = totals_of(self, element, result);
+            text.push_str(&indented(&self.store_total(&is_last, &total), 1));
+        }
+        self.end(&mut text, barriers)?;
+        Some(text)
     }
 
     /// Linear, two or four elements a lane. Of vectors it was not seen to be faster than one a lane, where these are enough.
     fn of_several(&self, barriers: Barriers) -> Option<WaveForm> {
         let is_of_vectors = self.scan.vector.is_some();
-        if is_of_vectors && self.scan.count <= self.lanes {
+        if is_of_vectors && self.scan.count <= self.lanes || !self.others.is_empty() {
             return None;
         }
         match has_literal_size(self.context) {
@@ -374,7 +476,7 @@ impl<'a> Text<'a> {
         let scan = format!("{result} = {}({sum});", self.prefix);
         let store =
             format!("if ({lane} + 1 == WaveGetLaneCount())\n    {totals}[{wave}] = {result} {sign} {sum};\n");
-        let mut after = self.add_totals(&names, &result, active);
+        let mut after = self.add_totals(&names, &[(&result, self)], active);
         let is_array = |elements: &&Elements| !matches!(elements, Elements::Register { .. });
         let mut arrays: Vec<&Elements> = self.outputs().filter(is_array).collect();
         if arrays.is_empty() {
@@ -420,7 +522,7 @@ impl<'a> Text<'a> {
         Some(WaveForm {
             block,
             expanded: None,
-            totals: Some(self.totals(active.div_ceil(4))?),
+            totals: self.totals(active.div_ceil(4))?,
             maps: &[LaneMap::Linear],
         })
     }
@@ -481,6 +583,26 @@ impl<'a> Text<'a> {
             let _ = writeln!(text, "{} = {value};", self.element(output, at, after)?);
         }
         Some(text)
+    }
+}
+
+/// The array of this name's elements, of which a form has one component: its name, the component's type and what spells it.
+fn array_of_parts(shader: &Shader, global: GlobalId, component: u8) -> Option<(&str, Scalar, String)> {
+    let array = shader.globals.get(global.0 as usize)?;
+    let Type::Array(element, _) = &array.ty else {
+        return None;
+    };
+    let (scalar, part) = scalar_part(shader, element, usize::from(component))?;
+    Some((&array.name, scalar, part))
+}
+
+/// Statements that stand for one.
+fn block(statements: impl ExactSizeIterator<Item = String>) -> String {
+    let count = statements.len();
+    let statements = indented(&statements.collect::<String>(), 1);
+    match count {
+        1 => statements,
+        _ => format!("{{\n{statements}}}\n"),
     }
 }
 

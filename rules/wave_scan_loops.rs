@@ -7,7 +7,7 @@ use shaderlint_simt::LaneMap;
 use super::{Barriers, Names, Text, in_words, last};
 use crate::unit::words;
 use crate::wave_form::WaveForm;
-use crate::written::{has_literal_size, indented, size_by_name};
+use crate::written::{has_literal_size, indented};
 
 /// How many elements one wave beats the ladder for.
 const BY_ONE_WAVE: std::ops::RangeInclusive<u32> = 128..=256;
@@ -33,23 +33,22 @@ impl Text<'_> {
         if self.scan.count < BY_NAME_FROM && self.scan.count <= self.lanes {
             return None;
         }
-        let size = size_by_name(self.context, self.scan)?;
-        let (count, few) = match self.scan.count / self.lanes {
-            0 | 1 if self.scan.count == self.lanes => (size, 1),
-            2 if self.scan.count == 2 * self.lanes => (format!("2 * {size}"), 2),
-            _ => return None,
-        };
+        let size = self.size.as_ref()?;
+        let few = self.scan.count / self.lanes;
+        if !matches!(few, 1 | 2) || self.scan.count != few * self.lanes {
+            return None;
+        }
         // What is a constant at the function's head may be a variable within.
         let function = self.context.shader.functions.get(self.scan.function.0 as usize)?;
         let is_local = |word: &[u8]| function.locals.iter().any(|local| local.name.as_bytes() == word);
-        if words(count.as_bytes()).any(is_local) {
+        if words(size.as_bytes()).any(is_local) {
             return None;
         }
-        let figures = self.scan.count.to_string();
+        let (block, expanded) = self.written(|text| text.counted(few, barriers))?;
         Some(WaveForm {
-            block: self.counted(&count, few, barriers)?,
-            expanded: Some(self.counted(&figures, few, barriers)?),
-            totals: Some(self.totals(self.lanes.div_ceil(4))?),
+            block,
+            expanded,
+            totals: self.totals(self.lanes.div_ceil(4))?,
             maps: &[LaneMap::Linear],
         })
     }
@@ -70,13 +69,18 @@ impl Text<'_> {
         Some(WaveForm {
             block: self.in_loops(&lane, barriers)?,
             expanded: None,
-            totals: Some(self.totals(active.div_ceil(4))?),
+            totals: self.totals(active.div_ceil(4))?,
             maps: &[LaneMap::Linear],
         })
     }
 
-    /// The text for `count` elements, of which a lane takes four if that goes, else `few`.
-    fn counted(&self, count: &str, few: u32, barriers: Barriers) -> Option<String> {
+    /// The text for `few` elements a thread, of which a lane takes four if that goes, else `few`.
+    fn counted(&self, few: u32, barriers: Barriers) -> Option<String> {
+        let count = match &self.size {
+            None => self.scan.count.to_string(),
+            Some(size) if few == 1 => size.clone(),
+            Some(size) => format!("{few} * {size}"),
+        };
         let each = self.name("waveEach");
         let lane = Lane {
             in_words: each.clone(),
@@ -144,7 +148,7 @@ impl Text<'_> {
             prefix = self.prefix,
             from = self.element(&self.scan.input, &format!("{place} + {number}"), 0)?,
             from_place = self.element(&self.scan.input, &place, 0)?,
-            fetch = indented(&self.add_totals(&names, &result, *active), 2),
+            fetch = indented(&self.add_totals(&names, &[(&result, self)], *active), 2),
             store = indented(
                 &self.store_total(&format!("{index} + 1 == {threads}"), &result),
                 2
@@ -208,7 +212,7 @@ impl Text<'_> {
         Some(WaveForm {
             block,
             expanded: None,
-            totals: None,
+            totals: Vec::new(),
             maps: &LaneMap::ALL,
         })
     }

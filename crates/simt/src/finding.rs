@@ -129,6 +129,19 @@ impl Collective {
         }
     }
 
+    /// The same of a further result of its statements, if its elements, of type `element`, begin where it is left.
+    #[must_use]
+    pub fn further(&self, result: &Beside, element: Scalar) -> Collective {
+        Collective {
+            operator: result.operator,
+            element,
+            input: result.output.clone(),
+            output: result.output.clone(),
+            beside: Vec::new(),
+            ..self.clone()
+        }
+    }
+
     /// The operators of all its results.
     pub fn operators(&self) -> impl Iterator<Item = Operator> {
         std::iter::once(self.operator).chain(self.beside.iter().map(|beside| beside.operator))

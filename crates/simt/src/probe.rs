@@ -8,7 +8,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Shader, Span, Stmt};
+use shaderlint_hlsl::{FunctionId, GlobalId, LocalId, Shader, Span, Stmt, StmtKind};
 
 use crate::atoms::{Layouts, Twin};
 use crate::finding::{Collective, Elements, Kind, Obstacle};
@@ -559,7 +559,12 @@ impl<'a> Machine<'a> {
                 break;
             }
             let changes_something = of_one.touches_shared() || !of_one.written.is_empty();
-            if !so_far.barrier || !(changes_something || is_first_barrier) {
+            let is_barrier = of_one.barrier && matches!(statement.kind, StmtKind::Expr(_));
+            let ends = |(best, length): &(Collective, usize)| {
+                length + 1 == number && self.ends_with_barrier_behind(best)
+            };
+            let is_end = is_barrier && !changes_something && best.as_ref().is_some_and(ends);
+            if !so_far.barrier || !(changes_something || is_first_barrier || is_end) {
                 continue;
             }
             self.observe_partial_results();
@@ -579,7 +584,7 @@ impl<'a> Machine<'a> {
                 (known.kind, known.count) != (found.kind, found.count)
                     && (known.kind == Kind::Reduction || found.kind != Kind::Reduction)
             });
-            if news {
+            if news || is_end {
                 best = Some((found, number));
             }
         }
@@ -588,6 +593,12 @@ impl<'a> Machine<'a> {
             length,
             twins: atoms.twins,
         })
+    }
+
+    /// Whether a barrier right behind a construct is its last part: a form of a reduction ends with a barrier in any case, and
+    /// what a macro stands for is replaced as a whole.
+    fn ends_with_barrier_behind(&self, found: &Collective) -> bool {
+        found.kind == Kind::Reduction || self.shader.origins.is_cut_from_macro(found.span)
     }
 }
 

@@ -67,6 +67,45 @@ fn bits(value: f32) -> i64 {
     i64::from(value.to_bits())
 }
 
+/// Of two widths DXC takes the wider one, and no sign if one of the two has none; C++ takes the wider one as it is.
+#[test]
+fn of_two_widths() {
+    let kernel = |value: &str| {
+        read(&format!(
+            "RWStructuredBuffer<uint> Out; RWStructuredBuffer<int> In; [numthreads(1, 1, 1)] void Main() {{
+            int i = In[0]; uint u = (uint)In[1]; int64_t a = i; uint64_t b = u; min16uint s = (min16uint)(u & 7);
+            min16int t = (min16int)i; Out[0] = {value}; }}"
+        ))
+    };
+    let is_proved = |one: &str, other: &str| {
+        let (one, other) = (kernel(one), kernel(other));
+        let run = compare((&one.0, one.1), (&other.0, other.1), &[LaneMap::Linear]).next();
+        run.is_some_and(|run| run.outcome.is_equal())
+    };
+    for (mixed, signed, unsigned) in [
+        ("a > u", "a > (int64_t)u", "(uint64_t)a > u"),
+        ("u > a", "(int64_t)u > a", "u > (uint64_t)a"),
+        ("uint((a + u) >> 40)", "uint((a + (int64_t)u) >> 40)", "uint(((uint64_t)a + u) >> 40)"),
+        ("i > s", "i > (int)s", "(uint)i > s"),
+        ("(i * s) >> 3", "(i * (int)s) >> 3", "((uint)i * s) >> 3"),
+        ("i / s", "i / (int)s", "(uint)i / s"),
+        ("uint((u > 3 ? a : u) >> 60)", "uint((u > 3 ? a : (int64_t)u) >> 60)", "uint((u > 3 ? (uint64_t)a : u) >> 60)"),
+        ("uint(a /= u | 1)", "uint(a /= (int64_t)(u | 1))", "uint((uint64_t)a / (u | 1))"),
+        ("max(i, s)", "max(i, (int)s)", "max((uint)i, s)"),
+    ] {
+        assert!(!is_proved(mixed, signed), "{mixed}, {signed}");
+        assert!(!is_proved(mixed, unsigned), "{mixed}, {unsigned}");
+    }
+    for (mixed, same) in [
+        ("b > i", "b > (uint64_t)i"),
+        ("u > t", "u > (uint)t"),
+        ("a > i", "a > (int64_t)i"),
+        ("(u * t) >> 3", "(u * (uint)t) >> 3"),
+    ] {
+        assert!(is_proved(mixed, same), "{mixed}, {same}");
+    }
+}
+
 /// Beside an `int` an enumeration is one. Alone it has a sign or none, by what its enumerators are.
 #[test]
 fn of_enumerations() {

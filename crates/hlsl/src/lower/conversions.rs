@@ -58,6 +58,11 @@ pub(super) fn common(a: &Type, b: &Type) -> Option<Type> {
         (Scalar::Enum(_) | Scalar::UintEnum(_), Scalar::Int16 | Scalar::Uint16)
         | (Scalar::Int16 | Scalar::Uint16, Scalar::Enum(_) | Scalar::UintEnum(_)) => return None,
         (Scalar::Enum(_), Scalar::Bool) | (Scalar::Bool, Scalar::Enum(_)) => Scalar::Int,
+        // DXC takes the wider one without a sign (`CombineBasicTypes`), C++ with its own.
+        (Scalar::Uint16, Scalar::Int | Scalar::Int64)
+        | (Scalar::Int | Scalar::Int64, Scalar::Uint16)
+        | (Scalar::Uint, Scalar::Int64)
+        | (Scalar::Int64, Scalar::Uint) => return None,
         (a, b) => wider(a, b),
     };
     Some(shape(a, b)?.with_scalar(scalar))
