@@ -232,7 +232,7 @@ fn no_form(context: &Context<'_>, found: &Collective, rewrite: &Rewrite) -> Refu
         NoFix::new("components", text)
     } else if let Some(why) = places.find_map(|place| no_form_of_place(context.shader, found, place)) {
         why
-    } else if !matches!(found.element, Scalar::Uint | Scalar::Int | Scalar::Float) {
+    } else if element_name(context.shader, found).is_none() {
         let text = format!("no wave form is written for {}s", found.element_name());
         NoFix::new("element-type", text)
     } else if !has_literal_size(context) {
@@ -689,6 +689,29 @@ fn may_change(shader: &Shader, found: &Collective, form: &WaveForm) -> Option<No
     let declaration = form.totals.iter().map(|totals| &totals.declaration);
     let mut texts = std::iter::once(block).chain(declaration);
     texts.find_map(|text| unit.may_change(shader, function, words(&without_comments(text.as_bytes()))))
+}
+
+/// What the file calls the type of the collective's elements; `None` for types that no form is written for. Of the names for floats
+/// of 16 bits, which differ in what else they may hold, it is the one of the arrays that the elements pass through.
+pub(crate) fn element_name(shader: &Shader, of: &Collective) -> Option<String> {
+    match of.element {
+        Scalar::Uint | Scalar::Int | Scalar::Float => return Some(of.element_name()),
+        Scalar::Half => {}
+        _ => return None,
+    }
+    let width = of.vector.map(|width| width.to_string()).unwrap_or_default();
+    let written = |array: &GlobalId| {
+        let array = shader.globals.get(array.0 as usize)?;
+        let before = shader.text.get(array.span.start as usize..array.name_span.start as usize)?;
+        let name = words(before).last()?;
+        let scalar = name.strip_suffix(width.as_bytes())?;
+        let is_plain = matches!(scalar, b"half" | b"min16float" | b"float16_t");
+        is_plain.then_some(name)
+    };
+    let mut names = of.arrays.iter().map(written);
+    let name = names.next()??;
+    let is_one = names.all(|other| other == Some(name));
+    is_one.then(|| String::from_utf8_lossy(name).into_owned())
 }
 
 /// The name of an array of single elements of the collective's type.

@@ -33,7 +33,7 @@ use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 use crate::element::scalar_part;
 use crate::lines;
 use crate::totals::{Totals, goes_with_size, length_by_name};
-use crate::wave_form::{WaveForm, array_of_elements, barrier_of, neutral};
+use crate::wave_form::{WaveForm, array_of_elements, barrier_of, element_name, neutral};
 use crate::written::{all_threads_by_name, has_literal_size, local_name, size_by_name};
 
 /// Elements that one thread combines before its wave does, at most.
@@ -153,7 +153,7 @@ fn parts(context: &Context<'_>, reduction: &Collective) -> Option<Vec<Part>> {
         return Some(vec![Part {
             operator: reduction.operator,
             element: reduction.element,
-            ty: reduction.element_name(),
+            ty: element_name(shader, reduction)?,
             array,
             component: String::new(),
             offset,
@@ -394,9 +394,6 @@ fn write(
     let lanes = context.analysis.group_size.iter().product::<u32>();
     let operator = names(reduction.operator);
     let barrier = barrier_of(reduction);
-    if !matches!(reduction.element, Scalar::Uint | Scalar::Int | Scalar::Float) {
-        return None;
-    }
     let cell = cell(shader, reduction, lanes)?;
     let is_fixed = has_literal_size(context);
     let is_right_for_any_size = reduction.count == lanes && cell.index == 0 && goes_with_size(rewrite).is_none();
@@ -405,7 +402,7 @@ fn write(
     }
     let own = own_elements(shader, reduction, rewrite, lanes)?;
     let total = local_name(shader, reduction, "waveTotal");
-    let ty = reduction.element_name();
+    let ty = element_name(shader, reduction)?;
     let index = &rewrite.lane;
     let place = format!("{}[{}]", cell.array, cell.index);
     let (owner, neutral) = (cell.owner, neutral(reduction.operator, reduction.element));
@@ -520,7 +517,7 @@ fn are_totals_slower(reduction: &Collective) -> bool {
         .vector
         .and_then(|width| usize::from(width).checked_sub(2));
     let least = width.and_then(|width| FLOATS_FROM.get(width));
-    reduction.element == Scalar::Float && least.is_some_and(|least| reduction.count < *least)
+    reduction.element.is_float() && least.is_some_and(|least| reduction.count < *least)
 }
 
 /// Why no form is offered: all would be slower.

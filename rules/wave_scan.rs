@@ -34,7 +34,7 @@ use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WA
 
 use crate::element::scalar_part;
 use crate::totals::{Totals, further_name, length_by_name};
-use crate::wave_form::{WaveForm, array_of_elements, barrier_of, neutral};
+use crate::wave_form::{WaveForm, array_of_elements, barrier_of, element_name, neutral};
 use crate::written::{has_literal_size, indented, local_name, on_one_line, size_by_name};
 
 /// Where a form has barriers besides its own.
@@ -162,7 +162,7 @@ impl<'a> Text<'a> {
         let stored = stored
             .map(|place| on_one_line(context.shader, *place))
             .collect::<Option<_>>()?;
-        matches!(scan.element, Scalar::Uint | Scalar::Int | Scalar::Float).then(|| Text {
+        Some(Text {
             stored,
             context,
             rewrite,
@@ -172,7 +172,7 @@ impl<'a> Text<'a> {
             sign,
             barrier: barrier_of(&scan),
             neutral: neutral(scan.operator, scan.element),
-            ty: scan.element_name(),
+            ty: element_name(context.shader, &scan)?,
             is_inclusive: scan.kind == Kind::InclusiveScan,
             lanes: context.analysis.group_size.iter().product(),
             size: size_by_name(context, &scan).filter(|_| !has_literal_size(context)),

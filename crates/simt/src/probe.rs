@@ -306,10 +306,9 @@ impl<'a> Machine<'a> {
         let Some((first, rest)) = statements.get(index..).and_then(<[Stmt]>::split_first) else {
             return;
         };
-        // Under a guard that all threads share all of them or none are here, and what is proved holds whenever they are.
-        let everyone = self.state.active == self.all
-            && self.state.alive == self.all
-            && self.state.guard.uniform(self.all).is_some();
+        // What is proved holds whenever all threads are here: under a guard that they share that is all of them or none, under one
+        // of which they may share the outcome or not it is what the first barrier [takes for granted](Machine::assume_all_stay).
+        let everyone = self.state.active == self.all && self.state.alive == self.all;
         let key = (self.state.frame.function, first.span);
         let awaits = !self.prober.awaited.is_empty();
         match self.prober.awaited.get_mut(&(key.0, key.1.start)) {

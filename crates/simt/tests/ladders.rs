@@ -304,8 +304,11 @@ fn what_only_may_happen_is_not_reported() {
     );
     let some_return = "if (Src[gi] > 3) return;
 for (uint s = 1; s < 64; s <<= 1) { uint v = gi >= s ? g[gi - s] : 0; GroupMemoryBarrierWithGroupSync(); g[gi] += v; GroupMemoryBarrierWithGroupSync(); }";
-    // It races, in groups whose threads all stay: whether there are any is not known.
-    check(&around(some_return), "");
+    // Of groups whose threads all stay, if there are any.
+    check(&around(some_return), &FOUND.replace("lines 7-7", "lines 8-8"));
+    // In these it races.
+    let racing = some_return.replace("return;", "return; g[gi] += Src[gi];");
+    check(&around(&racing), "");
 }
 
 #[test]

@@ -121,7 +121,7 @@ impl Kernel {
 }
 
 /// Names by what they stand for. Some are those that fixes declare.
-const NAMES: [(&str, &[&str]); 48] = [
+const NAMES: [(&str, &[&str]); 50] = [
     (
         "g",
         &[
@@ -198,6 +198,8 @@ const NAMES: [(&str, &[&str]); 48] = [
     ),
     ("sync", &["SYNC", "BARRIER", "Sync", "GROUP_SYNC"]),
     ("join", &["JOIN", "OP", "COMBINE"]),
+    ("rung", &["STEP", "RUNG", "reduceBy"]),
+    ("pair", &["Pair", "Item", "Sums"]),
     ("take", &["Take", "AddTo", "Accumulate"]),
     ("tile", &["tile", "pass_", "waveNumber", "round"]),
     ("count", &["Count", "g_NumElements", "elementCount"]),

@@ -6,7 +6,7 @@ use super::draft::{Draft, Shape};
 
 /// One of them, at random.
 pub(super) fn shape(draft: &mut Draft<'_>) -> Shape {
-    match draft.random.below(20) {
+    match draft.random.below(22) {
         0..=3 => doubling(draft),
         4 => doubling_in_register(draft),
         5 | 6 => double_buffered(draft),
@@ -16,6 +16,8 @@ pub(super) fn shape(draft: &mut Draft<'_>) -> Shape {
         11..=15 => reduction(draft),
         16 | 17 => slot_claim(draft),
         18 => single_cell(draft),
+        19 => doubling_of_two(draft),
+        20 => rungs(draft),
         _ => bins(draft),
     }
 }
@@ -93,6 +95,83 @@ fn doubling(draft: &mut Draft<'_>) -> Shape {
         load: load(draft),
         ladder: draft.doubling(bound, most, step),
         store: store(draft),
+        is_callable: true,
+    }
+}
+
+/// Two scans by the same steps, in two arrays or in two members of a struct.
+fn doubling_of_two(draft: &mut Draft<'_>) -> Shape {
+    let (globals, first, second) = match draft.random.below(3) {
+        0 => ("groupshared $T $g[$n]; groupshared $T $h[$n];\n", "$g[@]", "$h[@]"),
+        1 => (
+            "struct $pair { $T left; $T right; }; groupshared $pair $g[$n];\n",
+            "$g[@].left",
+            "$g[@].right",
+        ),
+        _ => (
+            "struct $pair { uint first; $T left; $T right; }; groupshared $pair $g[$n];\n",
+            "$g[@].right",
+            "$g[@].left",
+        ),
+    };
+    let at = |place: &str, index: &str| place.replace('@', index);
+    let (one, other) = (at(first, "$i"), at(second, "$i"));
+    let threads = draft.threads;
+    let (value, more) = (draft.value(), draft.value());
+    let identity = draft.identity();
+    let form = draft.random.below(3);
+    let ladder = draft.doubling("$n", threads, |draft, s| {
+        let before = format!("$i - {s}");
+        let (left, right) = (at(first, &before), at(second, &before));
+        let onto = [draft.onto(&one, "$v"), draft.onto(&other, "$b")].concat();
+        match form {
+            0 => format!(
+                "$T $v = {identity}; $T $b = {identity}; if ($i >= {s}) {{ $v = {left}; $b = {right}; }} $SYNC; {onto} $SYNC;"
+            ),
+            // One of the two is not scanned.
+            1 => format!(
+                "$T $v = $i >= {s} ? {left} : {identity}; $SYNC; {} $SYNC;",
+                draft.onto(&one, "$v")
+            ),
+            _ => format!(
+                "$T $v = $i >= {s} ? {left} : {identity}; $T $b = $i >= {s} ? {right} : {identity}; $SYNC; {onto} $SYNC;"
+            ),
+        }
+    });
+    let place = draft.place();
+    Shape {
+        name: "doubling of two",
+        globals: globals.to_owned(),
+        load: format!("{one} = {value}; {other} = {more}; $SYNC;"),
+        ladder,
+        store: match draft.random.below(3) {
+            0 => format!("$out[{place}] = {one};"),
+            _ => format!("$out[{place}] = {one} - {other};"),
+        },
+        is_callable: true,
+    }
+}
+
+/// A reduction whose rungs are a macro's calls.
+fn rungs(draft: &mut Draft<'_>) -> Shape {
+    draft.make_power_of_two();
+    let onto = draft.onto("$g[$i]", "$g[$i + S]");
+    let step = draft.when("$i < S", &onto);
+    let (behind, end) = match draft.random.below(3) {
+        0 => ("$SYNC;", ""),
+        1 => ("$SYNC;", ";"),
+        _ => ("$SYNC", ";"),
+    };
+    let rounds = (0..draft.threads.ilog2()).rev();
+    let calls = rounds.map(|round| format!("$rung({}){end}", 1u32 << round));
+    let calls: Vec<String> = calls.collect();
+    let of_one = "if ($i == 0) $out[$group.x] = $g[0];".to_owned();
+    Shape {
+        name: "rungs of a macro",
+        globals: format!("groupshared $T $g[$n];\n#define $rung(S) {step} {behind}\n"),
+        load: load(draft),
+        ladder: calls.join(" "),
+        store: of_one,
         is_callable: true,
     }
 }
