@@ -210,14 +210,22 @@ fn part(shader: &Shader, ty: &Type, component: Option<u8>) -> String {
     }
 }
 
-/// The type of a component, by its number among those of a scalar, a vector or a struct, and what names it there.
-pub(crate) fn scalar_part(shader: &Shader, ty: &Type, component: usize) -> Option<(Scalar, String)> {
-    match ty {
-        Type::Scalar(scalar) => (component == 0).then(|| (*scalar, String::new())),
-        Type::Vector(scalar, _) => {
-            let name = ["x", "y", "z", "w"].get(component)?;
-            Some((*scalar, format!(".{name}")))
-        }
+/// A scalar or a vector among the components of a value.
+pub(crate) struct Part {
+    pub scalar: Scalar,
+    /// `None` of a scalar.
+    pub width: Option<u8>,
+    /// The number of its first component.
+    pub first: usize,
+    /// What names it there.
+    pub name: String,
+}
+
+/// Where a component is, by its number among those of a scalar, a vector or a struct.
+pub(crate) fn part_of(shader: &Shader, ty: &Type, component: usize) -> Option<Part> {
+    let (scalar, width) = match ty {
+        Type::Scalar(scalar) => (*scalar, None),
+        Type::Vector(scalar, width) => (*scalar, Some(*width)),
         Type::Struct(id) => {
             let mut before = 0;
             let fields = &shader.structs.get(id.0 as usize)?.fields;
@@ -226,9 +234,29 @@ pub(crate) fn scalar_part(shader: &Shader, ty: &Type, component: usize) -> Optio
                 component < before
             })?;
             let first = before - shader.components(&field.ty);
-            let (scalar, within) = scalar_part(shader, &field.ty, component - first)?;
-            Some((scalar, format!(".{}{within}", field.name)))
+            let part = part_of(shader, &field.ty, component - first)?;
+            return Some(Part {
+                first: first + part.first,
+                name: format!(".{}{}", field.name, part.name),
+                ..part
+            });
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    (component < usize::from(width.unwrap_or(1))).then_some(Part {
+        scalar,
+        width,
+        first: 0,
+        name: String::new(),
+    })
+}
+
+/// The type of a component, and what names it.
+pub(crate) fn scalar_part(shader: &Shader, ty: &Type, component: usize) -> Option<(Scalar, String)> {
+    let part = part_of(shader, ty, component)?;
+    let letter = match part.width {
+        None => "",
+        Some(_) => [".x", ".y", ".z", ".w"].get(component - part.first)?,
+    };
+    Some((part.scalar, part.name + letter))
 }

@@ -5,6 +5,7 @@ use shaderlint_linter::{At, Context};
 use shaderlint_simt::{Collective, Elements, Kind, Rewrite};
 
 use crate::unit::{Unit, words};
+use crate::wave_form::row_of_elements;
 use crate::written::{free, has_comment, is_figure, operand, size_by_name, text_in_file};
 
 /// An array for what each wave comes to.
@@ -152,55 +153,72 @@ pub(crate) fn length_by_name(
     let places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
     let lanes = context.analysis.group_size.iter().product::<u32>();
     let is_plain = |place: &Elements| match place {
-        Elements::Array { offset, .. } => *offset == 0 || *offset == lanes && found.kind != Kind::Reduction,
+        Elements::Array { offset, .. } if found.kind != Kind::Reduction => {
+            let row = row_of_elements(shader, found, place);
+            let offset = row.map_or(*offset, |row| row.offset);
+            offset == 0 || offset == lanes
+        }
+        Elements::Array { offset, .. } => *offset == 0,
         Elements::Cell { index, .. } => *index == 0,
         Elements::Register { .. } => true,
         Elements::OneRegister { thread, .. } => *thread == 0,
         _ => false,
     };
-    let [array] = found.arrays.as_slice() else {
-        return None;
-    };
     if goes_with_size(rewrite).is_some() || !places.into_iter().all(is_plain) {
         return None;
     }
-    let array = shader.globals.get(array.0 as usize)?;
-    let Type::Array(element, length) = &array.ty else {
-        return None;
-    };
-    let length_text = length_text(shader, array)?;
-    if !matches!(**element, Type::Scalar(_) | Type::Vector(..) | Type::Struct(_)) {
-        return None;
-    }
-    let of_size = size_by_name(context, found).and_then(|size| {
-        let is_known = words(size.as_bytes()).all(|word| is_known_at(shader, array, word));
-        let goes_with_length =
-            words(size.as_bytes()).all(|word| words(length_text.as_bytes()).any(|own| own == word));
-        let is_shorter = size.len() < length_text.len();
-        (is_shorter && is_known || !goes_with_length).then(|| {
-            let slots = (format!("({size} + 3) / 4"), lanes.div_ceil(4));
-            is_known.then_some(slots)
-        })
+    let arrays = found.arrays.iter();
+    let arrays: Vec<&Global> = arrays
+        .map(|array| shader.globals.get(array.0 as usize))
+        .collect::<Option<_>>()?;
+    let of_size = size_by_name(context, found).map(|size| {
+        let is_known = |array: &&Global| words(size.as_bytes()).all(|word| is_known_at(shader, array, word));
+        let slots = (format!("({size} + 3) / 4"), lanes.div_ceil(4));
+        (arrays.iter().all(is_known).then_some(slots), size)
     });
-    if let Some(slots) = of_size {
-        return slots;
-    }
-    // A literal length is as long as the largest of the groups.
-    let text = if is_figure(&length_text) {
-        length.div_ceil(4).to_string()
-    } else {
-        format!("({} + 3) / 4", operand(shader, &length_text))
+    // By the length of the one array.
+    let of_length = || {
+        let [array] = arrays.as_slice() else {
+            return None;
+        };
+        let Type::Array(element, length) = &array.ty else {
+            return None;
+        };
+        let is_plain = matches!(**element, Type::Scalar(_) | Type::Vector(..) | Type::Struct(_));
+        let text = length_text(shader, array).filter(|_| is_plain)?;
+        if let Some((_, size)) = &of_size
+            && !words(size.as_bytes()).all(|word| words(text.as_bytes()).any(|own| own == word))
+        {
+            return None;
+        }
+        Some((text, *length))
     };
-    Some((text, length.div_ceil(4)))
+    let is_shorter = |text: &str| {
+        let by_size = of_size.as_ref().filter(|(slots, _)| slots.is_some());
+        by_size.is_none_or(|(_, size)| text.len() <= size.len())
+    };
+    match of_length() {
+        Some((text, length)) if is_shorter(&text) => {
+            // A literal length is as long as the largest of the groups.
+            let text = if is_figure(&text) {
+                length.div_ceil(4).to_string()
+            } else {
+                format!("({} + 3) / 4", operand(shader, &text))
+            };
+            Some((text, length.div_ceil(4)))
+        }
+        _ => of_size?.0,
+    }
 }
 
 /// A variable that lives on with a number that may be another one if the group has another size.
 ///
-/// 0 and 1 say in which half of an array the last pass of a ladder left the elements. A form leaves them in the half that the
+/// 0 and 1 say in which half of an array, or in which of two, the last pass of a ladder left the elements. A form leaves them in the half that the
 /// number which it leaves says, whichever that is, so code behind it finds them for any size.
 pub(crate) fn goes_with_size(rewrite: &Rewrite) -> Option<LocalId> {
     let mut settled = rewrite.settled.iter();
-    let (local, _) = settled.find(|(_, value)| !matches!(value.as_str(), "0" | "1"))?;
+    let (local, _) =
+        settled.find(|(_, value)| !matches!(value.as_str(), "0" | "0u" | "false" | "1" | "1u" | "true"))?;
     Some(*local)
 }
 

@@ -5,7 +5,9 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
-use shaderlint_hlsl::{ExprKind, GlobalId, Local, LocalId, Scalar, Shader, Span, Type, expressions};
+use shaderlint_hlsl::{
+    ExprKind, GlobalId, Intrinsic, Local, LocalId, Scalar, Shader, Span, Type, expressions,
+};
 use shaderlint_linter::{At, Context, Edit, Fix, Level, NoFix, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
     Amid, Collective, Doubt, Elements, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Obstacle, Operator,
@@ -256,6 +258,7 @@ fn no_form_of_place(shader: &Shader, found: &Collective, place: &Elements) -> Op
     let array = shader.globals.get(global.0 as usize)?;
     let name = array.own_name();
     let of_what = match &array.ty {
+        _ if found.kind != Kind::Reduction && row_of_elements(shader, found, place).is_some() => return None,
         Type::Array(element, _) if matches!(**element, Type::Array(..)) => "an array of arrays",
         _ if is_spread => "where others are between them",
         _ if array_of_elements(shader, found, global).is_none() => "an array of another type",
@@ -436,8 +439,15 @@ fn lives_on<'a>(shader: &'a Shader, found: &Collective) -> Option<&'a Local> {
 }
 
 /// The fix that puts the form there, if it is proved.
-fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<Proved, Refusal> {
+fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Result<Proved, Refusal> {
     let shader = context.shader;
+    let mut over = found.span;
+    if let Some((whole, [before, behind])) = replaced(shader, found.span) {
+        over = whole;
+        for text in std::iter::once(&mut form.block).chain(&mut form.expanded) {
+            *text = format!("{before}{text}\n{behind}").trim_end().to_owned();
+        }
+    }
     let others = context.analysis.collectives.iter();
     let others = others.filter(|other| other.span != found.span && other.windows.is_empty());
     let words = |of: &Collective| u32::from(of.vector.unwrap_or(1));
@@ -478,7 +488,7 @@ fn proved(context: &Context<'_>, found: &Collective, form: WaveForm) -> Result<P
         });
     }
     edits.push(Edit {
-        at: At::Over(with_semicolon(&shader.text, found.span)),
+        at: At::Over(over),
         text: form.block,
         expanded: form.expanded,
     });
@@ -574,13 +584,29 @@ pub(crate) fn no_packing(context: &Context<'_>, what: &str) -> NoFix {
 /// Steps that the proofs of an entry point's fixes may take together, counted by those of its first run.
 const MAX_STEPS: u64 = 4_000_000;
 
-/// The statements, with the semicolon that often stands behind the last where that is a macro.
-fn with_semicolon(text: &[u8], statements: Span) -> Span {
-    let is_behind = text.get(statements.end as usize) == Some(&b';');
-    Span {
-        end: statements.end + u32::from(is_behind),
-        ..statements
-    }
+/// What a form takes the place of: the statements, the rest of the macro calls that they are parts of, and the semicolon that often
+/// stands behind such a call. Barriers in that rest, which stay, before the statements and behind them; `None` where it is more.
+fn replaced(shader: &Shader, statements: Span) -> Option<(Span, [String; 2])> {
+    let whole = shader.origins.whole_calls(statements);
+    let [before, behind] =
+        [(whole.start, statements.start), (statements.end, whole.end)].map(|(start, end)| {
+            let text = Span { start, end }.slice(&shader.text).trim_ascii();
+            let calls = text.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
+            let calls: Vec<&[u8]> = calls.filter(|call| !call.is_empty()).collect();
+            let names = calls
+                .iter()
+                .map(|call| std::str::from_utf8(call.strip_suffix(b"()")?).ok());
+            let names = names.collect::<Option<Vec<&str>>>()?;
+            let is_barrier =
+                |name: &&str| Intrinsic::from_name(name.trim()).is_some_and(Intrinsic::is_group_barrier);
+            names.iter().all(is_barrier).then(|| {
+                let calls = names.iter().map(|name| format!("{name}();\n"));
+                calls.collect::<String>()
+            })
+        });
+    let is_followed = shader.text.get(whole.end as usize) == Some(&b';');
+    let end = whole.end + u32::from(is_followed);
+    Some((Span { end, ..whole }, [before?, behind?]))
 }
 
 /// What is proved of the edits, and whether bit for bit. It ends with the first run that is not equal: most forms that cannot be proved fail the
@@ -702,7 +728,9 @@ pub(crate) fn element_name(shader: &Shader, of: &Collective) -> Option<String> {
     let width = of.vector.map(|width| width.to_string()).unwrap_or_default();
     let written = |array: &GlobalId| {
         let array = shader.globals.get(array.0 as usize)?;
-        let before = shader.text.get(array.span.start as usize..array.name_span.start as usize)?;
+        let before = shader
+            .text
+            .get(array.span.start as usize..array.name_span.start as usize)?;
         let name = words(before).last()?;
         let scalar = name.strip_suffix(width.as_bytes())?;
         let is_plain = matches!(scalar, b"half" | b"min16float" | b"float16_t");
@@ -721,6 +749,55 @@ pub(crate) fn array_of_elements<'a>(shader: &'a Shader, of: &Collective, array: 
         return None;
     };
     (**element == of.element_type()).then_some(&global.name)
+}
+
+/// Where a scan's elements are in an array, or in a row or column of an array of arrays.
+pub(crate) struct Row {
+    /// What stands before an element's index, and what behind it.
+    pub before: String,
+    pub behind: String,
+    /// The first element's index.
+    pub offset: u32,
+}
+
+pub(crate) fn row_of_elements(shader: &Shader, of: &Collective, place: &Elements) -> Option<Row> {
+    let Elements::Array {
+        global,
+        offset,
+        component: None,
+        axis,
+    } = *place
+    else {
+        return None;
+    };
+    if let Some(name) = array_of_elements(shader, of, global) {
+        return Some(Row {
+            before: name.to_owned(),
+            behind: String::new(),
+            offset,
+        });
+    }
+    let array = shader.globals.get(global.0 as usize)?;
+    let Type::Array(row, rows) = &array.ty else {
+        return None;
+    };
+    let Type::Array(element, columns) = &**row else {
+        return None;
+    };
+    // Elements are counted along the one dimension first, and then along the other.
+    let length = if axis == 0 { *columns } else { *rows };
+    let (other, offset) = (offset.checked_div(length)?, offset.checked_rem(length)?);
+    let is_one = **element == of.element_type() && offset.checked_add(of.count)? <= length;
+    let name = &array.name;
+    let (before, behind) = match axis {
+        0 => (format!("{name}[{other}]"), String::new()),
+        _ => (name.clone(), format!("[{other}]")),
+    };
+    is_one.then_some(Row {
+        before,
+        behind,
+        offset,
+    })
 }
 
 /// The identity of an operator, as HLSL text of a type.

@@ -30,7 +30,7 @@ use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 
-use crate::element::scalar_part;
+use crate::element::{part_of, scalar_part};
 use crate::lines;
 use crate::totals::{Totals, goes_with_size, length_by_name};
 use crate::wave_form::{WaveForm, array_of_elements, barrier_of, element_name, neutral};
@@ -99,7 +99,7 @@ fn is_best_by_one_wave(context: &Context<'_>, reduction: &Collective) -> bool {
 
 /// What a form calls the results of the same statements, as many as one wave was seen to be faster for. None is another one with
 /// a number, which is what a name becomes that is taken.
-const OF_RESULTS: [&str; 3] = ["waveTotal", "waveSecond", "waveThird"];
+const OF_RESULTS: [&str; 4] = ["waveTotal", "waveSecond", "waveThird", "waveFourth"];
 
 /// How many elements, of a type or of vectors of two, three and four of it, one wave was seen to be faster for than the ladder
 /// (`docs/measurements.md`).
@@ -112,9 +112,6 @@ fn one_wave_forms(
     registers: &[LocalId],
 ) -> Vec<WaveForm> {
     let width = usize::from(reduction.vector.unwrap_or(1)) - 1;
-    if !reduction.beside.is_empty() && (width > 0 || reduction.beside.len() >= OF_RESULTS.len()) {
-        return Vec::new();
-    }
     if !BY_ONE_WAVE
         .get(width)
         .is_some_and(|counts| counts.contains(&reduction.count))
@@ -161,41 +158,76 @@ fn parts(context: &Context<'_>, reduction: &Collective) -> Option<Vec<Part>> {
             total: total(0)?,
         }]);
     }
-    let outputs = reduction
-        .beside
-        .iter()
-        .map(|beside| (beside.operator, &beside.output));
-    let outputs = std::iter::once((reduction.operator, &reduction.output)).chain(outputs);
-    let part = |(number, (operator, output)): (usize, (Operator, &Elements))| {
-        let Elements::Cell {
-            global,
-            index,
-            component,
-            axis: 0,
-        } = *output
-        else {
-            return None;
-        };
+    let results = results(reduction)?;
+    let mut parts: Vec<Part> = Vec::new();
+    let mut taken: Vec<(GlobalId, usize)> = Vec::new();
+    for (operator, global, component) in &results {
+        if taken.contains(&(*global, *component)) {
+            continue;
+        }
         let declared = shader.globals.get(global.0 as usize)?;
         let Type::Array(of_array, length) = &declared.ty else {
             return None;
         };
-        let (element, component) = scalar_part(shader, of_array, usize::from(component.unwrap_or(0)))?;
-        let is_one = *length >= reduction.count && offset == 0 && index == 0;
-        let is_plain = matches!(element, Scalar::Uint | Scalar::Int | Scalar::Float);
-        let part = Part {
-            operator,
-            element,
-            ty: element.name().to_owned(),
-            array: declared.name.clone(),
-            component,
-            offset,
-            index,
-            total: total(number)?,
+        let own = part_of(shader, of_array, *component)?;
+        let all = (0..usize::from(own.width.unwrap_or(1))).map(|number| own.first + number);
+        // A vector is one where all of it is combined alike.
+        let is_whole = all
+            .clone()
+            .all(|number| results.contains(&(*operator, *global, number)));
+        let (ty, name) = if is_whole {
+            taken.extend(all.map(|number| (*global, number)));
+            let width = own.width.map(|width| width.to_string()).unwrap_or_default();
+            (format!("{}{width}", own.scalar.name()), own.name)
+        } else {
+            let (scalar, name) = scalar_part(shader, of_array, *component)?;
+            (scalar.name().to_owned(), name)
         };
-        (is_one && is_plain).then_some(part)
-    };
-    outputs.enumerate().map(part).collect()
+        let is_plain = matches!(own.scalar, Scalar::Uint | Scalar::Int | Scalar::Float);
+        if *length < reduction.count || offset != 0 || !is_plain {
+            return None;
+        }
+        parts.push(Part {
+            operator: *operator,
+            element: own.scalar,
+            ty,
+            array: declared.name.clone(),
+            component: name,
+            offset: 0,
+            index: 0,
+            total: total(parts.len())?,
+        });
+    }
+    Some(parts)
+}
+
+/// The operator of each result that is left in the first element of an array, and its place: the array and the component.
+fn results(reduction: &Collective) -> Option<Vec<(Operator, GlobalId, usize)>> {
+    let outputs = reduction
+        .beside
+        .iter()
+        .map(|beside| (beside.operator, &beside.output, 1));
+    let own = (
+        reduction.operator,
+        &reduction.output,
+        reduction.vector.unwrap_or(1),
+    );
+    let places = std::iter::once(own)
+        .chain(outputs)
+        .map(|(operator, output, width)| match *output {
+            Elements::Cell {
+                global,
+                index: 0,
+                component,
+                axis: 0,
+            } => {
+                let first = usize::from(component.unwrap_or(0));
+                Some((0..usize::from(width)).map(move |number| (operator, global, first + number)))
+            }
+            _ => None,
+        });
+    let places: Vec<_> = places.collect::<Option<_>>()?;
+    Some(places.into_iter().flatten().collect())
 }
 
 /// The form of one wave, with a barrier before and one behind what variables are left with.
@@ -396,7 +428,8 @@ fn write(
     let barrier = barrier_of(reduction);
     let cell = cell(shader, reduction, lanes)?;
     let is_fixed = has_literal_size(context);
-    let is_right_for_any_size = reduction.count == lanes && cell.index == 0 && goes_with_size(rewrite).is_none();
+    let is_right_for_any_size =
+        reduction.count == lanes && cell.index == 0 && goes_with_size(rewrite).is_none();
     if !is_fixed && !is_right_for_any_size {
         return None;
     }

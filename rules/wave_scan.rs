@@ -28,13 +28,13 @@ mod loops;
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader, Type};
+use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader, Span, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES};
 
 use crate::element::scalar_part;
 use crate::totals::{Totals, further_name, length_by_name};
-use crate::wave_form::{WaveForm, array_of_elements, barrier_of, element_name, neutral};
+use crate::wave_form::{Row, WaveForm, barrier_of, element_name, neutral, row_of_elements};
 use crate::written::{has_literal_size, indented, local_name, on_one_line, size_by_name};
 
 /// Where a form has barriers besides its own.
@@ -96,8 +96,8 @@ struct Text<'a> {
     neutral: &'static str,
     ty: String,
     is_inclusive: bool,
-    /// The places that are given the total, as the file has them.
-    stored: Vec<String>,
+    /// The statements that store the total, as the file has them: what stands before the total, and what behind it.
+    stored: Vec<(String, String)>,
     /// Threads of the group.
     lanes: u32,
     /// What the file calls their number; `None` where the text has figures.
@@ -105,6 +105,9 @@ struct Text<'a> {
     /// The same of what the statements scan besides.
     others: Vec<Text<'a>>,
 }
+
+/// From how many elements on three scans at once were seen to be faster than the ladder; two always were.
+const THREE_FROM: u32 = 64;
 
 /// What the form of several results calls an element and a result of each. None is another one with a number, which is what a
 /// name becomes that is taken.
@@ -127,13 +130,21 @@ impl<'a> Text<'a> {
         if scan.beside.is_empty() {
             return Some(text);
         }
-        let is_more = scan.beside.len() >= OF_RESULTS.len() || scan.vector.is_some();
+        let is_more = match scan.beside.len() {
+            1 => false,
+            2 => scan.count < THREE_FROM,
+            _ => true,
+        };
+        let is_more = is_more || scan.vector.is_some();
         if is_more || !rewrite.stored.is_empty() || !rewrite.also.is_empty() {
             return None;
         }
         let mut names: Vec<String> = Vec::new();
         for beside in &scan.beside {
-            let Elements::Array { global, component, .. } = &beside.output else {
+            let Elements::Array {
+                global, component, ..
+            } = &beside.output
+            else {
                 return None;
             };
             let (_, element, _) = array_of_parts(context.shader, *global, component.unwrap_or(0))?;
@@ -158,10 +169,15 @@ impl<'a> Text<'a> {
             Operator::Mul | Operator::FloatMul => ("WavePrefixProduct", "WaveActiveProduct", "*"),
             _ => return None,
         };
-        let stored = rewrite.stored.iter();
-        let stored = stored
-            .map(|place| on_one_line(context.shader, *place))
-            .collect::<Option<_>>()?;
+        let stored = rewrite.stored.iter().map(|stored| {
+            let (whole, value) = (stored.whole, stored.value);
+            let text = |start: u32, end: u32| match start < end {
+                true => on_one_line(context.shader, Span { start, end }),
+                false => Some(String::new()),
+            };
+            Some((text(whole.start, value.start)?, text(value.end, whole.end)?))
+        });
+        let stored = stored.collect::<Option<_>>()?;
         Some(Text {
             stored,
             context,
@@ -214,30 +230,35 @@ impl<'a> Text<'a> {
 
     /// Element `at + after` of the array, `None` for elements elsewhere.
     fn element(&self, elements: &Elements, at: &str, after: u32) -> Option<String> {
-        let Elements::Array {
-            global,
-            offset,
-            component,
-            ..
-        } = elements
-        else {
-            return None;
-        };
         let shader = self.context.shader;
-        let (array, part) = match component {
-            None => (array_of_elements(shader, &self.scan, *global)?, String::new()),
-            Some(component) => {
-                let (array, scalar, part) = array_of_parts(shader, *global, *component)?;
-                (array, (scalar == self.scan.element).then_some(part)?)
+        let row = match *elements {
+            Elements::Array {
+                global,
+                offset,
+                component: Some(component),
+                ..
+            } => {
+                let (array, scalar, part) = array_of_parts(shader, global, component)?;
+                Row {
+                    before: array.to_owned(),
+                    behind: (scalar == self.scan.element).then_some(part)?,
+                    offset,
+                }
             }
+            _ => row_of_elements(shader, &self.scan, elements)?,
         };
+        let Row {
+            before,
+            behind,
+            offset,
+        } = row;
         let (size, offset) = match &self.size {
-            Some(size) if *offset == self.lanes => (format!("{size} + "), 0),
-            _ => (String::new(), *offset),
+            Some(size) if offset == self.lanes => (format!("{size} + "), 0),
+            _ => (String::new(), offset),
         };
         Some(match offset + after {
-            0 => format!("{array}[{size}{at}]{part}"),
-            after => format!("{array}[{size}{at} + {after}]{part}"),
+            0 => format!("{before}[{size}{at}]{behind}"),
+            after => format!("{before}[{size}{at} + {after}]{behind}"),
         })
     }
 
@@ -259,10 +280,13 @@ impl<'a> Text<'a> {
 
     /// Gives the total to the places that are to have it, by the one thread of the `condition`, which knows it as `total`.
     fn store_total(&self, condition: &str, total: &str) -> String {
-        let stores = self.stored.iter().fold(String::new(), |mut text, place| {
-            let _ = writeln!(text, "    {place} = {total};");
-            text
-        });
+        let stores = self
+            .stored
+            .iter()
+            .fold(String::new(), |mut text, (before, behind)| {
+                let _ = writeln!(text, "    {before} {total}{behind};");
+                text
+            });
         match self.stored.len() {
             0 => String::new(),
             1 => format!("if ({condition})\n{stores}"),

@@ -302,11 +302,18 @@ pub struct Rewrite {
     /// Other places in which the construct leaves the same result. What else it leaves in its arrays, or a reduction in
     /// the variables of the other threads, is for the replacement's proof to rule out.
     pub also: Vec<Elements>,
-    /// Where it stores the total of its elements on its way, as a scan of one block of many does: the places that are
-    /// assigned to, as expressions in its text.
-    pub stored: Vec<Span>,
+    /// Where it stores the total of its elements on its way, as a scan of one block of many does.
+    pub stored: Vec<Stored>,
     /// Whether a barrier comes after the construct's last access to groupshared memory.
     pub ends_with_barrier: bool,
+}
+
+/// An assignment, or a call of `Store`, in a construct's text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stored {
+    pub whole: Span,
+    /// What is stored.
+    pub value: Span,
 }
 
 /// Why other code cannot take the place of a construct.

@@ -71,8 +71,8 @@ pub use evaluate::{Place, Written, contested, ends, evaluate, evaluate_groups};
 pub use finding::{
     Access, Amid, Amount, Analysis, Around, Beside, Cells, Claim, Collective, Divergence, Elements, Extent,
     Found, Holders, Instance, Iteration, Kind, Meanwhile, NamedValue, NotCombined, Obstacle, OutOfBounds,
-    Parts, Point, Quantity, Race, Rewrite, Shape, Stop, Under, Uninitialised, WaveDependence, WaveEffect,
-    WaveLadder, element_text,
+    Parts, Point, Quantity, Race, Rewrite, Shape, Stop, Stored, Under, Uninitialised, WaveDependence,
+    WaveEffect, WaveLadder, element_text,
 };
 pub use order::{Unordered, unordered};
 pub use served::serves_alike;

@@ -559,9 +559,9 @@ impl<'a> Machine<'a> {
             }
             let changes_something = of_one.touches_shared() || !of_one.written.is_empty();
             let is_barrier = of_one.barrier && matches!(statement.kind, StmtKind::Expr(_));
-            let ends = |(best, length): &(Collective, usize)| {
-                length + 1 == number && self.ends_with_barrier_behind(best)
-            };
+            // A form of a reduction ends with a barrier in any case.
+            let ends =
+                |(best, length): &(Collective, usize)| length + 1 == number && best.kind == Kind::Reduction;
             let is_end = is_barrier && !changes_something && best.as_ref().is_some_and(ends);
             if !so_far.barrier || !(changes_something || is_first_barrier || is_end) {
                 continue;
@@ -592,12 +592,6 @@ impl<'a> Machine<'a> {
             length,
             twins: atoms.twins,
         })
-    }
-
-    /// Whether a barrier right behind a construct is its last part: a form of a reduction ends with a barrier in any case, and
-    /// what a macro stands for is replaced as a whole.
-    fn ends_with_barrier_behind(&self, found: &Collective) -> bool {
-        found.kind == Kind::Reduction || self.shader.origins.is_cut_from_macro(found.span)
     }
 }
 

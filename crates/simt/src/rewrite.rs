@@ -7,7 +7,7 @@ use shaderlint_hlsl::{
 };
 
 use crate::control::root;
-use crate::finding::{Elements, Obstacle, Rewrite};
+use crate::finding::{Elements, Obstacle, Rewrite, Stored};
 use crate::machine::Machine;
 use crate::memory::Shared;
 use crate::observe::Watch;
@@ -99,8 +99,8 @@ impl Machine<'_> {
         })
     }
 
-    /// The places under `span` that are given the total of the construct's elements: those in device memory, and variables in
-    /// groupshared memory. Other code can take the place of statements that change nothing else but the construct's arrays
+    /// What under `span` gives places the total of the construct's elements: those in device memory, and variables in groupshared
+    /// memory. Other code can take the place of statements that change nothing else but the construct's arrays
     /// and variables.
     fn stored(
         &self,
@@ -108,7 +108,7 @@ impl Machine<'_> {
         effects: &Effects,
         total: Option<&Value>,
         span: Span,
-    ) -> Result<Vec<Span>, Obstacle> {
+    ) -> Result<Vec<Stored>, Obstacle> {
         let is_total = |value: &Value| Some(value) == total;
         let given =
             |array: &Shared| matches!(array.cells(), [cell] if is_total(cell)).then_some(array.global);
@@ -116,17 +116,33 @@ impl Machine<'_> {
         let body = self.function().and_then(|function| function.body.as_deref());
         let (mut stored, mut on_device) = (Vec::new(), 0);
         for expr in expressions(body.unwrap_or_default()) {
-            let ExprKind::Assign { target, op: None, .. } = &expr.kind else {
-                continue;
+            let (place, value) = match &expr.kind {
+                ExprKind::Assign {
+                    target,
+                    op: None,
+                    value,
+                } => (root(target), value.span),
+                ExprKind::Method {
+                    object,
+                    name,
+                    arguments,
+                } if name == "Store" => match arguments.as_slice() {
+                    [_, value] => (root(object), value.span),
+                    _ => continue,
+                },
+                _ => continue,
             };
-            let is_within = span.start <= target.span.start && target.span.end <= span.end;
-            if let ExprKind::Global(global) = root(target).kind
+            let is_within = span.start <= expr.span.start && expr.span.end <= span.end;
+            if let ExprKind::Global(global) = place.kind
                 && is_within
             {
                 let is_on_device = effects.device_written.contains(&global);
                 on_device += u32::from(is_on_device);
                 if is_on_device || shared.contains(&global) {
-                    stored.push(target.span);
+                    stored.push(Stored {
+                        whole: expr.span,
+                        value,
+                    });
                 }
             }
         }

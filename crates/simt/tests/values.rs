@@ -85,12 +85,24 @@ fn of_two_widths() {
     for (mixed, signed, unsigned) in [
         ("a > u", "a > (int64_t)u", "(uint64_t)a > u"),
         ("u > a", "(int64_t)u > a", "u > (uint64_t)a"),
-        ("uint((a + u) >> 40)", "uint((a + (int64_t)u) >> 40)", "uint(((uint64_t)a + u) >> 40)"),
+        (
+            "uint((a + u) >> 40)",
+            "uint((a + (int64_t)u) >> 40)",
+            "uint(((uint64_t)a + u) >> 40)",
+        ),
         ("i > s", "i > (int)s", "(uint)i > s"),
         ("(i * s) >> 3", "(i * (int)s) >> 3", "((uint)i * s) >> 3"),
         ("i / s", "i / (int)s", "(uint)i / s"),
-        ("uint((u > 3 ? a : u) >> 60)", "uint((u > 3 ? a : (int64_t)u) >> 60)", "uint((u > 3 ? (uint64_t)a : u) >> 60)"),
-        ("uint(a /= u | 1)", "uint(a /= (int64_t)(u | 1))", "uint((uint64_t)a / (u | 1))"),
+        (
+            "uint((u > 3 ? a : u) >> 60)",
+            "uint((u > 3 ? a : (int64_t)u) >> 60)",
+            "uint((u > 3 ? (uint64_t)a : u) >> 60)",
+        ),
+        (
+            "uint(a /= u | 1)",
+            "uint(a /= (int64_t)(u | 1))",
+            "uint((uint64_t)a / (u | 1))",
+        ),
         ("max(i, s)", "max(i, (int)s)", "max((uint)i, s)"),
     ] {
         assert!(!is_proved(mixed, signed), "{mixed}, {signed}");

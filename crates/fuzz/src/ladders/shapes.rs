@@ -102,7 +102,11 @@ fn doubling(draft: &mut Draft<'_>) -> Shape {
 /// Two scans by the same steps, in two arrays or in two members of a struct.
 fn doubling_of_two(draft: &mut Draft<'_>) -> Shape {
     let (globals, first, second) = match draft.random.below(3) {
-        0 => ("groupshared $T $g[$n]; groupshared $T $h[$n];\n", "$g[@]", "$h[@]"),
+        0 => (
+            "groupshared $T $g[$n]; groupshared $T $h[$n];\n",
+            "$g[@]",
+            "$h[@]",
+        ),
         1 => (
             "struct $pair { $T left; $T right; }; groupshared $pair $g[$n];\n",
             "$g[@].left",

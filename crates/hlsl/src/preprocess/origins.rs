@@ -110,6 +110,16 @@ impl Origins {
         calls.any(|call| call.broken || call.expansion.start < span.start || call.expansion.end > span.end)
     }
 
+    /// `span` and what else of the expanded text the macro calls became that straddle its ends.
+    #[must_use]
+    pub fn whole_calls(&self, span: Span) -> Span {
+        let segments = self.segments_in(span).unwrap_or_default();
+        let calls = segments
+            .iter()
+            .filter_map(|segment| self.calls.get(segment.call as usize));
+        calls.fold(span, |whole, call| whole.to(call.expansion))
+    }
+
     /// Like [`Origins::locate`], but only where replacing that file range would replace just what `span` holds:
     /// both ends lie in one file outside any macro body, no macro call straddles an end, and no directive or
     /// include stands between them. Whole macro calls and comments inside are fine.

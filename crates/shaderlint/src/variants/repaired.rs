@@ -1,16 +1,16 @@
-//! What the fixes of defects depend on beside the kernel as it is read.
+//! What fixes depend on beside the kernel as it is read.
 
 use std::collections::HashSet;
 
 use shaderlint_hlsl::{FileSpan, Function, Shader, directives};
-use shaderlint_linter::{Category, Report};
+use shaderlint_linter::Report;
 
 use super::{contains, holds, text_of};
 use crate::scan::words;
 
-/// The functions that a fix puts a barrier into, and all that call these.
+/// The functions that a fix changes, and all that call these.
 ///
-/// The text of these functions decides whether every thread reaches a barrier, and the declarations of the variables that a
+/// The text of these functions decides whether every thread reaches a barrier and what else is read of a result, and the declarations of the variables that a
 /// statement names decide what it computes. An `#if` may leave out a region in there, one that defines a macro which they
 /// name, or one that calls the functions. Each such region is read in a build of its own, which shows what becomes of the fix.
 #[derive(Default)]
@@ -23,12 +23,8 @@ pub(super) struct Repaired {
 
 impl Repaired {
     pub fn of(shader: &Shader, report: &Report) -> Self {
-        let of_defects = report
-            .findings
-            .iter()
-            .filter(|finding| finding.category == Category::Correctness);
-        let edits: Vec<FileSpan> = of_defects
-            .filter_map(|finding| finding.fix.as_ref())
+        let fixes = report.findings.iter().filter_map(|finding| finding.fix.as_ref());
+        let edits: Vec<FileSpan> = fixes
             .flat_map(|fix| fix.edits.iter().map(|edit| edit.place))
             .collect();
         let mut repaired = Repaired::default();
