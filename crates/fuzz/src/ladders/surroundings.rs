@@ -295,6 +295,12 @@ fn region(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings,
 /// The lines that name the entry points, and what is built of them.
 fn name_kernels(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroundings) {
     let mut choices: Vec<Choice> = Vec::new();
+    // What no such line names is no kernel of any build.
+    let has_second = around.features.contains(&Feature::SecondKernel);
+    let is_named = around.kernels.iter().any(|(entry, _)| entry == "$second");
+    if !around.kernels.is_empty() && has_second && !is_named {
+        around.kernels.push(("$second".to_owned(), None));
+    }
     if !around.kernels.is_empty() {
         kernel.head.push_str("#pragma use_dxc\n");
     }
