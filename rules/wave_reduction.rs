@@ -73,7 +73,7 @@ pub(crate) fn forms(
     let Some(registers) = registers(reduction, rewrite) else {
         return Vec::new();
     };
-    if !reduction.beside.is_empty() || is_best_by_one_wave(context, reduction) {
+    if is_of_parts(reduction) || is_best_by_one_wave(context, reduction) {
         return one_wave_forms(context, reduction, rewrite, &registers);
     }
     let nothing_more = Ending {
@@ -95,6 +95,18 @@ pub(crate) fn forms(
 /// take longer.
 fn is_best_by_one_wave(context: &Context<'_>, reduction: &Collective) -> bool {
     atomic(reduction).is_none() && (context.has_rows() || are_totals_slower(reduction))
+}
+
+/// Whether it leaves several results, or one in a part of an element.
+fn is_of_parts(reduction: &Collective) -> bool {
+    let is_part = matches!(
+        reduction.output,
+        Elements::Cell {
+            component: Some(_),
+            ..
+        }
+    );
+    is_part || !reduction.beside.is_empty()
 }
 
 /// What a form calls the results of the same statements, as many as one wave was seen to be faster for. None is another one with
@@ -145,7 +157,7 @@ fn parts(context: &Context<'_>, reduction: &Collective) -> Option<Vec<Part>> {
     let Elements::Array { global, offset, .. } = reduction.input else {
         return None;
     };
-    if reduction.beside.is_empty() {
+    if !is_of_parts(reduction) {
         let array = array_of_elements(shader, reduction, global)?.to_owned();
         return Some(vec![Part {
             operator: reduction.operator,
@@ -242,7 +254,9 @@ fn by_one_wave(
     let lanes = context.analysis.group_size.iter().product::<u32>();
     let barrier = barrier_of(reduction);
     let mut parts = parts(context, reduction)?;
-    let cell = if let [part] = parts.as_mut_slice() {
+    let cell = if let [part] = parts.as_mut_slice()
+        && !is_of_parts(reduction)
+    {
         let cell = cell(shader, reduction, lanes)?;
         part.index = cell.index;
         Some(cell)

@@ -127,9 +127,10 @@ warning[hand-rolled-reduction]: hand-rolled max of 32 floats (in a group of 32 t
  7 │ │         GroupMemoryBarrierWithGroupSync();
    │ │         --------------------------------- every thread waits for the slowest
    · │
-12 │ │         }
 13 │ │     }
-   │ ╰─────^ 5 rounds, 5 barriers
+14 │ │     GroupMemoryBarrierWithGroupSync();
+   │ │     ---------------------------------
+   │ ╰──────────────────────────────────────^ 5 rounds, 6 barriers
    │
    = proved: g_Part[0] ends as the max of g_Part[0] … g_Part[31], race-free
    = a wave form needs shader model 6.0
@@ -511,7 +512,7 @@ fn an_editor_shows_what_nothing_calls() {
     assert_data_eq!(
         &found,
         str![[r#"
-4:4-12:5 hand-rolled-reduction hand-rolled max of 32 floats (in a group of 32 threads, the length of g_Part, if lane is SV_GroupIndex)
+4:4-13:38 hand-rolled-reduction hand-rolled max of 32 floats (in a group of 32 threads, the length of g_Part, if lane is SV_GroupIndex)
 
 "#]]
     );
