@@ -6,6 +6,8 @@ use shaderlint_hlsl::{FunctionId, Global, GlobalId, LocalId, ResourceKind, Scala
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Extent};
 
+use crate::unit::words;
+
 /// Element `index` of those of a collective; what all threads hold if that is empty.
 pub(crate) fn text(context: &Context<'_>, of: &Collective, elements: &Elements, index: &str) -> String {
     let shader = context.shader;
@@ -259,4 +261,101 @@ pub(crate) fn scalar_part(shader: &Shader, ty: &Type, component: usize) -> Optio
         Some(_) => [".x", ".y", ".z", ".w"].get(component - part.first)?,
     };
     Some((part.scalar, part.name + letter))
+}
+
+/// What the file calls the type of the collective's elements; `None` for types that no form is written for. Of the names for floats
+/// of 16 bits, which differ in what else they may hold, it is the one of the arrays that the elements pass through.
+pub(crate) fn element_name(shader: &Shader, of: &Collective) -> Option<String> {
+    match of.element {
+        Scalar::Uint | Scalar::Int | Scalar::Float => return Some(of.element_name()),
+        Scalar::Half => {}
+        _ => return None,
+    }
+    let width = of.vector.map(|width| width.to_string()).unwrap_or_default();
+    let written = |array: &GlobalId| {
+        let array = shader.globals.get(array.0 as usize)?;
+        let before = shader
+            .text
+            .get(array.span.start as usize..array.name_span.start as usize)?;
+        let name = words(before).last()?;
+        let scalar = name.strip_suffix(width.as_bytes())?;
+        let is_plain = matches!(scalar, b"half" | b"min16float" | b"float16_t");
+        is_plain.then_some(name)
+    };
+    let mut names = of.arrays.iter().map(written);
+    let name = names.next()??;
+    let is_one = names.all(|other| other == Some(name));
+    is_one.then(|| String::from_utf8_lossy(name).into_owned())
+}
+
+/// The name of an array of single elements of the collective's type.
+pub(crate) fn array_of_elements<'a>(shader: &'a Shader, of: &Collective, array: GlobalId) -> Option<&'a str> {
+    let global = shader.globals.get(array.0 as usize)?;
+    let Type::Array(element, _) = &global.ty else {
+        return None;
+    };
+    (**element == of.element_type()).then_some(&global.name)
+}
+
+/// Where a scan's elements are in an array, or in a row or column of an array of arrays.
+pub(crate) struct Row {
+    /// What stands before an element's index, and what behind it.
+    pub before: String,
+    pub behind: String,
+    /// The first element's index.
+    pub offset: u32,
+}
+
+pub(crate) fn row_of_elements(shader: &Shader, of: &Collective, place: &Elements) -> Option<Row> {
+    let Elements::Array {
+        global,
+        offset,
+        component: None,
+        axis,
+    } = *place
+    else {
+        return None;
+    };
+    if let Some(name) = array_of_elements(shader, of, global) {
+        return Some(Row {
+            before: name.to_owned(),
+            behind: String::new(),
+            offset,
+        });
+    }
+    let array = shader.globals.get(global.0 as usize)?;
+    let Type::Array(row, rows) = &array.ty else {
+        return None;
+    };
+    let Type::Array(element, columns) = &**row else {
+        return None;
+    };
+    // Elements are counted along the one dimension first, and then along the other.
+    let length = if axis == 0 { *columns } else { *rows };
+    let (other, offset) = (offset.checked_div(length)?, offset.checked_rem(length)?);
+    let is_one = **element == of.element_type() && offset.checked_add(of.count)? <= length;
+    let name = &array.name;
+    let (before, behind) = match axis {
+        0 => (format!("{name}[{other}]"), String::new()),
+        _ => (name.clone(), format!("[{other}]")),
+    };
+    is_one.then_some(Row {
+        before,
+        behind,
+        offset,
+    })
+}
+
+/// An array of whose elements a form has one component: its name, the component's type and what spells it.
+pub(crate) fn array_of_parts(
+    shader: &Shader,
+    global: GlobalId,
+    component: u8,
+) -> Option<(&str, Scalar, String)> {
+    let array = shader.globals.get(global.0 as usize)?;
+    let Type::Array(element, _) = &array.ty else {
+        return None;
+    };
+    let (scalar, part) = scalar_part(shader, element, usize::from(component))?;
+    Some((&array.name, scalar, part))
 }

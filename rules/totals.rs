@@ -4,8 +4,8 @@ use shaderlint_hlsl::{FileSpan, Global, LocalId, Shader, Span, Storage, Type};
 use shaderlint_linter::{At, Context};
 use shaderlint_simt::{Collective, Elements, Kind, Rewrite};
 
+use crate::element::row_of_elements;
 use crate::unit::{Unit, words};
-use crate::wave_form::row_of_elements;
 use crate::written::{free, has_comment, is_figure, operand, size_by_name, text_in_file};
 
 /// An array for what each wave comes to.

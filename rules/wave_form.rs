@@ -5,9 +5,7 @@
 //! fixed kernel is compared with the flagged one at every wave size, under every packing that the form is to be right
 //! under, before it is offered.
 
-use shaderlint_hlsl::{
-    ExprKind, GlobalId, Intrinsic, Local, LocalId, Scalar, Shader, Span, Type, expressions,
-};
+use shaderlint_hlsl::{ExprKind, Intrinsic, Local, LocalId, Scalar, Shader, Span, Type, expressions};
 use shaderlint_linter::{At, Context, Edit, Fix, Level, NoFix, Safety, ShaderModel, fixed_shader};
 use shaderlint_simt::{
     Amid, Collective, Doubt, Elements, Instance, Kind, LaneMap, NOT_SEEN_TO_DIFFER, Obstacle, Operator,
@@ -15,6 +13,7 @@ use shaderlint_simt::{
 };
 
 use crate::configuration;
+use crate::element::{array_of_elements, element_name, row_of_elements};
 use crate::totals::{Totals, fits, goes_with_size, totals_declared, totals_name, totals_place};
 use crate::unit::{Unit, without_comments, words};
 use crate::written::has_literal_size;
@@ -445,7 +444,11 @@ fn proved(context: &Context<'_>, found: &Collective, mut form: WaveForm) -> Resu
     if let Some((whole, [before, behind])) = replaced(shader, found.span) {
         over = whole;
         for text in std::iter::once(&mut form.block).chain(&mut form.expanded) {
-            *text = format!("{before}{text}\n{behind}").trim_end().to_owned();
+            text.insert_str(0, &before);
+            if !behind.is_empty() {
+                text.push('\n');
+                text.push_str(behind.trim_end());
+            }
         }
     }
     let others = context.analysis.collectives.iter();
@@ -715,89 +718,6 @@ fn may_change(shader: &Shader, found: &Collective, form: &WaveForm) -> Option<No
     let declaration = form.totals.iter().map(|totals| &totals.declaration);
     let mut texts = std::iter::once(block).chain(declaration);
     texts.find_map(|text| unit.may_change(shader, function, words(&without_comments(text.as_bytes()))))
-}
-
-/// What the file calls the type of the collective's elements; `None` for types that no form is written for. Of the names for floats
-/// of 16 bits, which differ in what else they may hold, it is the one of the arrays that the elements pass through.
-pub(crate) fn element_name(shader: &Shader, of: &Collective) -> Option<String> {
-    match of.element {
-        Scalar::Uint | Scalar::Int | Scalar::Float => return Some(of.element_name()),
-        Scalar::Half => {}
-        _ => return None,
-    }
-    let width = of.vector.map(|width| width.to_string()).unwrap_or_default();
-    let written = |array: &GlobalId| {
-        let array = shader.globals.get(array.0 as usize)?;
-        let before = shader
-            .text
-            .get(array.span.start as usize..array.name_span.start as usize)?;
-        let name = words(before).last()?;
-        let scalar = name.strip_suffix(width.as_bytes())?;
-        let is_plain = matches!(scalar, b"half" | b"min16float" | b"float16_t");
-        is_plain.then_some(name)
-    };
-    let mut names = of.arrays.iter().map(written);
-    let name = names.next()??;
-    let is_one = names.all(|other| other == Some(name));
-    is_one.then(|| String::from_utf8_lossy(name).into_owned())
-}
-
-/// The name of an array of single elements of the collective's type.
-pub(crate) fn array_of_elements<'a>(shader: &'a Shader, of: &Collective, array: GlobalId) -> Option<&'a str> {
-    let global = shader.globals.get(array.0 as usize)?;
-    let Type::Array(element, _) = &global.ty else {
-        return None;
-    };
-    (**element == of.element_type()).then_some(&global.name)
-}
-
-/// Where a scan's elements are in an array, or in a row or column of an array of arrays.
-pub(crate) struct Row {
-    /// What stands before an element's index, and what behind it.
-    pub before: String,
-    pub behind: String,
-    /// The first element's index.
-    pub offset: u32,
-}
-
-pub(crate) fn row_of_elements(shader: &Shader, of: &Collective, place: &Elements) -> Option<Row> {
-    let Elements::Array {
-        global,
-        offset,
-        component: None,
-        axis,
-    } = *place
-    else {
-        return None;
-    };
-    if let Some(name) = array_of_elements(shader, of, global) {
-        return Some(Row {
-            before: name.to_owned(),
-            behind: String::new(),
-            offset,
-        });
-    }
-    let array = shader.globals.get(global.0 as usize)?;
-    let Type::Array(row, rows) = &array.ty else {
-        return None;
-    };
-    let Type::Array(element, columns) = &**row else {
-        return None;
-    };
-    // Elements are counted along the one dimension first, and then along the other.
-    let length = if axis == 0 { *columns } else { *rows };
-    let (other, offset) = (offset.checked_div(length)?, offset.checked_rem(length)?);
-    let is_one = **element == of.element_type() && offset.checked_add(of.count)? <= length;
-    let name = &array.name;
-    let (before, behind) = match axis {
-        0 => (format!("{name}[{other}]"), String::new()),
-        _ => (name.clone(), format!("[{other}]")),
-    };
-    is_one.then_some(Row {
-        before,
-        behind,
-        offset,
-    })
 }
 
 /// The identity of an operator, as HLSL text of a type.

@@ -30,10 +30,10 @@ use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, LaneMap, Operator, Rewrite};
 
-use crate::element::{part_of, scalar_part};
+use crate::element::{array_of_elements, element_name, part_of, scalar_part};
 use crate::lines;
 use crate::totals::{Totals, goes_with_size, length_by_name};
-use crate::wave_form::{WaveForm, array_of_elements, barrier_of, element_name, neutral};
+use crate::wave_form::{WaveForm, barrier_of, neutral};
 use crate::written::{all_threads_by_name, has_literal_size, local_name, size_by_name};
 
 /// Elements that one thread combines before its wave does, at most.

@@ -28,13 +28,13 @@ mod loops;
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use shaderlint_hlsl::{GlobalId, LocalId, Scalar, Shader, Span, Type};
+use shaderlint_hlsl::{LocalId, Span, Type};
 use shaderlint_linter::Context;
 use shaderlint_simt::{Collective, Elements, Kind, LaneMap, Operator, Rewrite, WAVE_SIZES};
 
-use crate::element::scalar_part;
+use crate::element::{Row, array_of_parts, element_name, row_of_elements};
 use crate::totals::{Totals, further_name, length_by_name};
-use crate::wave_form::{Row, WaveForm, barrier_of, element_name, neutral, row_of_elements};
+use crate::wave_form::{WaveForm, barrier_of, neutral};
 use crate::written::{has_literal_size, indented, local_name, on_one_line, size_by_name};
 
 /// Where a form has barriers besides its own.
@@ -171,11 +171,13 @@ impl<'a> Text<'a> {
         };
         let stored = rewrite.stored.iter().map(|stored| {
             let (whole, value) = (stored.whole, stored.value);
-            let text = |start: u32, end: u32| match start < end {
-                true => on_one_line(context.shader, Span { start, end }),
-                false => Some(String::new()),
+            let text = |start: u32, end: u32| on_one_line(context.shader, Span { start, end });
+            let behind = if value.end < whole.end {
+                text(value.end, whole.end)?
+            } else {
+                String::new()
             };
-            Some((text(whole.start, value.start)?, text(value.end, whole.end)?))
+            Some((text(whole.start, value.start)?, behind))
         });
         let stored = stored.collect::<Option<_>>()?;
         Some(Text {
@@ -345,7 +347,7 @@ impl<'a> Text<'a> {
 
     fn names(&self) -> Names {
         Names {
-            totals: self.totals.to_owned(),
+            totals: self.totals.clone(),
             wave: self.name("waveIndex"),
             lane: self.name("waveLane"),
             first: self.name("firstWave"),
@@ -608,16 +610,6 @@ impl<'a> Text<'a> {
         }
         Some(text)
     }
-}
-
-/// The array of this name's elements, of which a form has one component: its name, the component's type and what spells it.
-fn array_of_parts(shader: &Shader, global: GlobalId, component: u8) -> Option<(&str, Scalar, String)> {
-    let array = shader.globals.get(global.0 as usize)?;
-    let Type::Array(element, _) = &array.ty else {
-        return None;
-    };
-    let (scalar, part) = scalar_part(shader, element, usize::from(component))?;
-    Some((&array.name, scalar, part))
 }
 
 /// Statements that stand for one.

@@ -31,7 +31,11 @@ fn every_ladder_of_them_is_fixed() {
         let name = path.display();
         let text = std::fs::read(&path).expect("a fixture");
         let found = lint(&text);
-        assert_eq!(found.iter().filter(|one| is_ladder(one)).count(), 1, "{name}: {found:#?}");
+        assert_eq!(
+            found.iter().filter(|one| is_ladder(one)).count(),
+            1,
+            "{name}: {found:#?}"
+        );
         let settled = settle(&text, true, lint, Vec::as_slice);
         let fixed = String::from_utf8_lossy(&settled.text);
         assert!(!lint(&settled.text).iter().any(is_ladder), "{name}: {fixed}");
