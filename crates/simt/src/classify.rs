@@ -102,7 +102,7 @@ impl Machine<'_> {
                     scan
                 }
             });
-            let found = found.map(|scan| (scan, at(place, scan.at)));
+            let found = found.and_then(|scan| Some((scan, at(place, scan.at)?)));
             let found = found.or_else(|| spread_scan(atoms, place, row, (lanes, is_swept)));
             let Some((scan, output)) = found.filter(|(scan, _)| scan.operator.is_on(*scalar)) else {
                 continue;
@@ -483,9 +483,9 @@ fn shape(watch: &Watch, kind: Kind, elements: u32) -> (Shape, u32) {
     (shape, watch.widths.len() as u32)
 }
 
-/// The place from an element on.
-fn at(place: &Elements, element: u32) -> Elements {
-    match place {
+/// The place from an element on; `None` of variables of other threads than the first ones, for which there is no name.
+fn at(place: &Elements, element: u32) -> Option<Elements> {
+    Some(match place {
         Elements::Array {
             global,
             component,
@@ -497,8 +497,8 @@ fn at(place: &Elements, element: u32) -> Elements {
             component: *component,
             axis: *axis,
         },
-        other => other.clone(),
-    }
+        other => (element == 0).then(|| other.clone())?,
+    })
 }
 
 /// Where a scan's elements came from.

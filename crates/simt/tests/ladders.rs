@@ -311,6 +311,24 @@ for (uint s = 1; s < 64; s <<= 1) { uint v = gi >= s ? g[gi - s] : 0; GroupMemor
     check(&around(&racing), "");
 }
 
+/// The second half of the threads have the scan of the first half's elements in `v`: there is no name for what they have.
+#[test]
+fn a_scan_in_variables_begins_with_the_first_thread() {
+    let step = |s: u32, otherwise: &str| {
+        format!(
+            "v = gi >= {s} ? g[gi - {s}] : {otherwise}; GroupMemoryBarrierWithGroupSync(); g[gi] += v; \
+             GroupMemoryBarrierWithGroupSync();"
+        )
+    };
+    let steps = |last: &str| {
+        let steps = [1, 2, 4, 8, 16].map(|s| step(s, "0")).concat();
+        around(&format!("uint v; {steps} {}", step(32, last)))
+    };
+    // The last barrier is behind the scan.
+    check(&steps("0"), &FOUND.replace("barriers 12", "barriers 11"));
+    check(&steps("-1"), "");
+}
+
 #[test]
 fn under_one_condition_for_all_everything_is_as_without() {
     let all_return = "if (Src[0] > 3) return;
