@@ -67,6 +67,18 @@ fn bits(value: f32) -> i64 {
     i64::from(value.to_bits())
 }
 
+/// Of `bool`s these are what their names say. Of numbers DXC combines the bits, where HLSL has conditions.
+#[test]
+fn of_and_and_or() {
+    is("and(b, u > 0)", 1);
+    is("or(m > 0, i < 0)", 0);
+    is_open("and(1, 2)", 0, 1);
+    is_open("or(1, 2)", 3, 1);
+    is_open("and(i, m)", 5, 1);
+    is_open("and(b, 2)", 0, 1);
+    is_open("and(uint2(1, 2), 2).x", 0, 1);
+}
+
 /// Of two widths DXC takes the wider one, and no sign if one of the two has none; C++ takes the wider one as it is.
 #[test]
 fn of_two_widths() {

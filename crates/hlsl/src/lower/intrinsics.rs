@@ -178,6 +178,11 @@ pub(super) fn counts_in_floats(intrinsic: Intrinsic) -> bool {
 /// `int` or a `bool` they are `int`s. Of literals alone it takes one of 64 bits.
 fn settled(intrinsic: Intrinsic, arguments: Vec<Expr>, is_literal: bool) -> Result<Vec<Expr>, Vec<Expr>> {
     use Intrinsic as I;
+    let is_bool = |value: &Expr| value.ty.scalar() == Some(Scalar::Bool);
+    // Of other operands than `bool`s DXC combines the bits of some, and of some it makes no valid code.
+    if matches!(intrinsic, I::And | I::Or) && !arguments.iter().all(is_bool) {
+        return Err(arguments);
+    }
     if is_literal {
         let is_small = |value: &Expr| matches!(value.kind, ExprKind::Literal(bits) if bits < 1 << 16);
         let is_settled = match intrinsic {
