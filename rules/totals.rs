@@ -150,13 +150,14 @@ pub(crate) fn length_by_name(
     rewrite: &Rewrite,
 ) -> Option<(String, u32)> {
     let shader = context.shader;
-    let places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
+    let mut places = [&found.input, &found.output].into_iter().chain(&rewrite.also);
     let lanes = context.analysis.group_size.iter().product::<u32>();
+    let size = size_by_name(context, found);
     let is_plain = |place: &Elements| match place {
         Elements::Array { offset, .. } if found.kind != Kind::Reduction => {
             let row = row_of_elements(shader, found, place);
             let offset = row.map_or(*offset, |row| row.offset);
-            offset == 0 || offset == lanes
+            offset == 0 || offset == lanes && size.is_some()
         }
         Elements::Array { offset, .. } => *offset == 0,
         Elements::Cell { index, .. } => *index == 0,
@@ -164,14 +165,14 @@ pub(crate) fn length_by_name(
         Elements::OneRegister { thread, .. } => *thread == 0,
         _ => false,
     };
-    if goes_with_size(rewrite).is_some() || !places.into_iter().all(is_plain) {
+    if goes_with_size(rewrite).is_some() || !places.all(is_plain) {
         return None;
     }
     let arrays = found.arrays.iter();
     let arrays: Vec<&Global> = arrays
         .map(|array| shader.globals.get(array.0 as usize))
         .collect::<Option<_>>()?;
-    let of_size = size_by_name(context, found).map(|size| {
+    let of_size = size.map(|size| {
         let is_known = |array: &&Global| words(size.as_bytes()).all(|word| is_known_at(shader, array, word));
         let slots = (format!("({size} + 3) / 4"), lanes.div_ceil(4));
         (arrays.iter().all(is_known).then_some(slots), size)
@@ -213,8 +214,8 @@ pub(crate) fn length_by_name(
 
 /// A variable that lives on with a number that may be another one if the group has another size.
 ///
-/// 0 and 1 say in which half of an array, or in which of two, the last pass of a ladder left the elements. A form leaves them in the half that the
-/// number which it leaves says, whichever that is, so code behind it finds them for any size.
+/// 0 and 1 say in which half of an array, or in which of two, the last pass of a ladder left the elements. A form leaves
+/// them in the half that the number which it leaves says, whichever that is, so code behind it finds them for any size.
 pub(crate) fn goes_with_size(rewrite: &Rewrite) -> Option<LocalId> {
     let mut settled = rewrite.settled.iter();
     let (local, _) =
