@@ -243,7 +243,7 @@ void f(uint u, int i, float x, bool b, float3 v, uint2 u2, float3x3 m)
     InterlockedMax(cell, i, u);
     InterlockedCompareExchange(cell, 0, i, u);
     AllMemoryBarrierWithGroupSync();
-    u = select(b, u, 1) + and(b, u) + NonUniformResourceIndex(u);
+    u = select(b, u, 1) + and(b, i > 3) + NonUniformResourceIndex(u);
     sincos(x, v.x, v.y);
     x = log10(x) + modf(i, x);
     asuint(asdouble(u, i), u, u2.x);
@@ -267,7 +267,7 @@ void f(uint u, int i, float x, bool b, float3 v, uint2 u2, float3x3 m)
   (InterlockedMax cell (as uint i) u)
   (InterlockedCompareExchange cell 0u (as uint i) u)
   (AllMemoryBarrierWithGroupSync)
-  (= u (+ (+ (select b u 1u) (as uint (and b (as bool u)))) (as uint u)))
+  (= u (+ (+ (select b u 1u) (as uint (and b (> i 3)))) (as uint u)))
   (sincos (as float x) (.x v) (.y v))
   (= x (+ (log10 x) (modf (as float i) x)))
   (asuint (asdouble u (as uint i)) u (.x u2)))
