@@ -29,18 +29,15 @@ pub(crate) fn totals_name(shader: &Shader, found: &Collective) -> String {
     let snake = rest.contains('_') || !is_prefix;
     let [camel_end, snake_end] = TOTALS;
     let totals = format!("{array}{}", if snake { snake_end } else { camel_end });
-    let unit = Unit::of(shader);
-    free(&totals, |name| {
-        unit.may_name(name.as_bytes()) || unit.may_be_pasted(name.as_bytes())
-    })
+    further_name(shader, &totals, &[])
 }
 
-/// A name for the totals of a further result, beside those of `totals` and `others`.
+/// A name like `totals` that the unit uses nowhere, and that is none of `others`.
 pub(crate) fn further_name(shader: &Shader, totals: &str, others: &[String]) -> String {
     let unit = Unit::of(shader);
     free(totals, |name| {
-        let is_own = name == totals || others.iter().any(|other| other == name);
-        is_own || unit.may_name(name.as_bytes()) || unit.may_be_pasted(name.as_bytes())
+        let is_other = others.iter().any(|other| other == name);
+        is_other || unit.may_name(name.as_bytes()) || unit.may_be_pasted(name.as_bytes())
     })
 }
 

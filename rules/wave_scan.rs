@@ -139,7 +139,7 @@ impl<'a> Text<'a> {
         if is_more || !rewrite.stored.is_empty() || !rewrite.also.is_empty() {
             return None;
         }
-        let mut names: Vec<String> = Vec::new();
+        let mut names = vec![totals.to_owned()];
         for beside in &scan.beside {
             let Elements::Array {
                 global, component, ..

@@ -74,7 +74,7 @@ impl Text<'_> {
         })
     }
 
-    /// The text for `few` elements a thread, of which a lane takes four if that goes, else `few`.
+    /// The text for `few` elements a thread. A lane takes four where four divide the number of all, else `few`.
     fn counted(&self, few: u32, barriers: Barriers) -> Option<String> {
         let count = match &self.size {
             None => self.scan.count.to_string(),

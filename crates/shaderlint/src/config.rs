@@ -76,8 +76,8 @@ impl Project {
     /// otherwise.
     pub fn defines_of(&self, text: &[u8]) -> Vec<Definition> {
         let given = self.given_model(text);
-        let minor = given.map(|model| model.minor);
-        let of_compiler = predefined(self.model_of(text).major, minor, self.version);
+        let major = given.unwrap_or(ShaderModel::WAVES).major;
+        let of_compiler = predefined(major, given.map(|model| model.minor), self.version);
         let of_engine = unity_defines(text, &self.defines);
         overlaid(&overlaid(&of_compiler, &of_engine), &self.defines)
     }

@@ -306,8 +306,8 @@ impl<'a> Machine<'a> {
         let Some((first, rest)) = statements.get(index..).and_then(<[Stmt]>::split_first) else {
             return;
         };
-        // What is proved holds whenever all threads are here: under a guard that they share that is all of them or none, under one
-        // of which they may share the outcome or not it is what the first barrier [takes for granted](Machine::assume_all_stay).
+        // A proof holds whenever all threads are here. Under a guard that they share, all of them are or none. Under any other
+        // guard the first barrier assumes that they are ([`Machine::assume_all_stay`]).
         let everyone = self.state.active == self.all && self.state.alive == self.all;
         let key = (self.state.frame.function, first.span);
         let awaits = !self.prober.awaited.is_empty();

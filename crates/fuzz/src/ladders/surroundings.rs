@@ -298,11 +298,11 @@ fn name_kernels(draft: &mut Draft<'_>, kernel: &mut Kernel, around: &mut Surroun
     // What no such line names is no kernel of any build.
     let has_second = around.features.contains(&Feature::SecondKernel);
     let is_named = around.kernels.iter().any(|(entry, _)| entry == "$second");
-    if !around.kernels.is_empty() && has_second && !is_named {
-        around.kernels.push(("$second".to_owned(), None));
-    }
     if !around.kernels.is_empty() {
         kernel.head.push_str("#pragma use_dxc\n");
+        if has_second && !is_named {
+            around.kernels.push(("$second".to_owned(), None));
+        }
     }
     for (entry, define) in &around.kernels {
         let value = if draft.random.once_in(2) { "=1" } else { "" };

@@ -5,8 +5,8 @@ use crate::language::Version;
 
 /// What DXC defines for a compute shader of shader model `major`.`minor` in a version of the language.
 ///
-/// A number that nobody gave, and that of the compiler, is [supposed](supposed_number): such a macro is defined as itself. So
-/// conditions have a number to decide by, and code, of which a proof has to hold whatever is given, has a name that is not known.
+/// A macro whose number nobody gave is defined as itself. Conditions take a [supposed number](supposed_number) for it. Code
+/// keeps the name, which nothing declares: no proof rests on a number that a build may change.
 ///
 /// For models before 6.0, which FXC compiles, it is nothing (DirectXShaderCompiler's wiki, "Predefined Version Macros";
 /// `__hlsl_dx_compiler` is what tells the two apart).

@@ -10,8 +10,8 @@ use crate::scan::words;
 
 /// The functions that a fix changes, and all that call these.
 ///
-/// The text of these functions decides whether every thread reaches a barrier and what else is read of a result, and the declarations of the variables that a
-/// statement names decide what it computes. An `#if` may leave out a region in there, one that defines a macro which they
+/// The text of these functions decides whether every thread reaches a barrier, and what the kernel reads of a result. The
+/// declarations of the variables that a statement names decide what it computes. An `#if` may leave out a region in there, one that defines a macro which they
 /// name, or one that calls the functions. Each such region is read in a build of its own, which shows what becomes of the fix.
 #[derive(Default)]
 pub(super) struct Repaired {

@@ -610,7 +610,7 @@ fn what_a_loop_leaves_is_decided_by_the_version_of_hlsl() {
     assert_eq!(said(&["-HV", "2021"]).trim_end(), of_2021);
 }
 
-/// Code of which a proof holds is built for other shader models than a condition supposes, and by other compilers.
+/// A build may use another shader model or compiler than conditions suppose: no proof rests on their numbers.
 #[test]
 fn what_the_compiler_numbers_is_known_where_it_is_given() {
     let of = |name: &str, value: &str, more: &[&str]| {
