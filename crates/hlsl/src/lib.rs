@@ -25,6 +25,7 @@ pub use edited::{Edited, Splice};
 pub use explore::{Configuration, Exploration, IsWanted};
 pub use intrinsic::Intrinsic;
 pub use language::Version;
+pub use lexical::declared_words;
 pub use lower::{TextProblem, parse};
 pub use memo::Memo;
 pub use preprocess::{

@@ -1125,6 +1125,11 @@ fn a_barrier_holds_in_the_builds_that_turn_regions_on_beside_it() {
     let statement = "    g[t] += g[63 - t];";
     let types = "#define T uint\n";
     let types_by_choice = "#ifdef FAST\n#define T float\n#else\n#define T uint\n#endif\n";
+    let named_type_by_choice = "#ifdef FAST\ntypedef float T;\n#else\ntypedef uint T;\n#endif\n";
+    let constant_by_choice =
+        "#ifdef FAST\nstatic const bool Skip = true;\n#else\nstatic const bool Skip = false;\n#endif\n";
+    let function_by_choice =
+        "#ifdef FAST\nbool f(uint t) { return t > 3; }\n#else\nbool f(uint t) { return false; }\n#endif\n";
     let condition = "#ifdef FAST\n#define WHEN if (t > 3)\n#else\n#define WHEN\n#endif\n";
     let called_by_others = "#ifdef FAST\n[numthreads(64, 1, 1)]\nvoid other(uint t : SV_GroupIndex)\n{\n    if (t < 3) f(t);\n}\n#endif\n";
     let helper = format!("groupshared T g[64];\nvoid f(uint t)\n{{\n{statement}\n}}\n");
@@ -1155,6 +1160,15 @@ fn a_barrier_holds_in_the_builds_that_turn_regions_on_beside_it() {
             main("", "    WHEN\n    g[t] += g[63 - t];", "")
         ),
         format!("{types_by_choice}{}", main("", statement, "")),
+        format!("{named_type_by_choice}{}", main("", statement, "")),
+        format!(
+            "{types}{constant_by_choice}{}",
+            main("    if (Skip && t > 3) return;\n", statement, "")
+        ),
+        format!(
+            "{types}{function_by_choice}{}",
+            main("    if (f(t)) return;\n", statement, "")
+        ),
         format!("{types}{in_helper}{called_by_others}"),
     ];
     for (number, text) in refused.iter().enumerate() {

@@ -17,6 +17,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use crate::span::Span;
 use crate::tree::Direction;
 pub(crate) use inventory::Inventory;
+pub use needed::declared_words;
 pub(crate) use needed::{WantedText, leave_out_unnamed};
 pub(crate) use tokens::{Token, TokenKind};
 pub(crate) use words::is_macro_like;

@@ -104,6 +104,18 @@ pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedT
     }
 }
 
+/// The words that the items of a text may declare, maybe more. It may be any part of a file.
+#[must_use]
+pub fn declared_words(text: &[u8]) -> Vec<Vec<u8>> {
+    let lexed = super::lex(text);
+    let functions = functions(&lexed, text);
+    let words = lexed
+        .items
+        .iter()
+        .filter_map(|item| declared(&lexed, text, item, &functions));
+    words.flatten().map(<[u8]>::to_vec).collect()
+}
+
 /// The names of functions, maybe more.
 pub(super) fn functions<'t>(lexed: &Lexed, text: &'t [u8]) -> FxHashSet<&'t [u8]> {
     let functions = lexed

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use shaderlint_hlsl::{FileSpan, Function, Shader, directives};
+use shaderlint_hlsl::{FileSpan, Function, Shader, declared_words, directives, is_type_name};
 use shaderlint_linter::Report;
 
 use super::{contains, holds, text_of};
@@ -11,8 +11,9 @@ use crate::scan::words;
 /// The functions that a fix changes, and all that call these.
 ///
 /// The text of these functions decides whether every thread reaches a barrier, and what the kernel reads of a result. The
-/// declarations of the variables that a statement names decide what it computes. An `#if` may leave out a region in there, one that defines a macro which they
-/// name, or one that calls the functions. Each such region is read in a build of its own, which shows what becomes of the fix.
+/// declarations of the variables that a statement names decide what it computes. An `#if` may leave out a region in there,
+/// one that defines a macro or declares something which they name, or one that calls the functions. Each such region is
+/// read in a build of its own, which shows what becomes of the fix.
 #[derive(Default)]
 pub(super) struct Repaired {
     /// By path, for other readings number their files otherwise.
@@ -87,9 +88,15 @@ impl Repaired {
                     .is_some_and(|name| self.words.contains(name))
             })
         };
+        // A header that C++ shares declares HLSL's own types there.
+        let declares = || {
+            let mut declared = declared_words(text).into_iter();
+            declared.any(|word| self.words.contains(&word) && !is_type_name(&word))
+        };
         !self.places.is_empty()
             && (self.places.iter().any(is_in)
                 || words(text).any(|word| self.functions.contains(word))
-                || contains(text, b"#") && defines())
+                || contains(text, b"#") && defines()
+                || declares())
     }
 }

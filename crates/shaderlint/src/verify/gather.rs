@@ -449,10 +449,15 @@ fn outcome(shader: &Shader, trial: &Trial, report: &Report) -> (DeviceOutcome, S
         let text = format!("not comparable, as they leave the same with {sizes}: {text}");
         return (DeviceOutcome::NotComparable, text);
     }
-    let [a, b] = [&trial.flagged, &trial.fixed].map(|kernel| &kernel.replaced);
-    if let Some(name) = a.symmetric_difference(b).next() {
+    let [a, b] = [&trial.flagged, &trial.fixed];
+    if let Some(name) = a.replaced.symmetric_difference(&b.replaced).next() {
         // The hash of one read is not that of another, though they may read the same.
         let text = format!("not comparable, as one kernel alone has {name}, which is a hash here: {text}");
+        return (DeviceOutcome::NotComparable, text);
+    }
+    if let Some(name) = a.replaced.difference(&a.free).next() {
+        let text =
+            format!("not comparable, as {name} is a hash here, and may be alike where that is not: {text}");
         return (DeviceOutcome::NotComparable, text);
     }
     (DeviceOutcome::Differs, text)

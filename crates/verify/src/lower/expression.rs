@@ -93,7 +93,13 @@ impl Body<'_, '_> {
             // Without a type it is not known what it leaves.
             ExprKind::Opaque(operands) if wanted && expr.ty != Type::Unknown => {
                 let text = String::from_utf8_lossy(span.slice(&self.unit.shader.text));
-                let name = text.split('(').next().unwrap_or_default().trim().to_owned();
+                // Up to its arguments, with a cast before it.
+                let is_part = |c: char| c.is_alphanumeric() || c == '_';
+                let mut opened = text
+                    .match_indices('(')
+                    .map(|(at, _)| text.get(..at).unwrap_or(&text));
+                let called = opened.find(|before| before.trim_end().ends_with(is_part));
+                let name = called.unwrap_or(&text).trim().to_owned();
                 let operands: Vec<&Expr> = operands.iter().collect();
                 self.hashed(&name, &operands, &expr.ty, span).map(Some)
             }
@@ -316,6 +322,7 @@ impl Body<'_, '_> {
             let global = self.instance.global_of(self.source, base);
             let global = global.and_then(|id| self.unit.shader.globals.get(id.0 as usize));
             let name = format!("{}[]", global.map_or("", |global| global.name.as_str()));
+            self.unit.free.insert(name.clone());
             return self.hashed(&name, &[base, index], &expr.ty, expr.span);
         }
         if let ExprKind::Global(id) = &base.kind

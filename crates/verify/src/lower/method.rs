@@ -50,7 +50,11 @@ impl Body<'_, '_> {
             }
             let global = self.instance.global_of(self.source, object);
             let global = global.and_then(|id| self.unit.shader.globals.get(id.0 as usize));
+            let is_texel = name == "Load";
             let name = format!("{}.{name}", global.map_or("", |global| global.name.as_str()));
+            if is_texel {
+                self.unit.free.insert(name.clone());
+            }
             return self.hashed(&name, &read, ty, span).map(Some);
         }
         let buffer = self.buffer(object)?;

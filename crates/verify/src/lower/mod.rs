@@ -47,6 +47,9 @@ pub struct Lowered {
     /// What was replaced by a hash of its arguments: samples of textures, functions without a body, code that could not be
     /// understood.
     pub replaced: BTreeSet<String>,
+    /// Those of them that may have any value, so that the hash is one of theirs: texels. What a function computes of its
+    /// arguments, or a sampler of a texture, may be alike where the hash is not: `pack_u8(v)` and `pack_u8(v & 255)`.
+    pub free: BTreeSet<String>,
 }
 
 impl Lowered {

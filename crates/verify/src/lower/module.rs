@@ -58,6 +58,7 @@ pub(super) struct Unit<'a> {
     pub(super) bindings: Vec<Binding>,
     /// See [`Lowered::replaced`].
     pub(super) replaced: BTreeSet<String>,
+    pub(super) free: BTreeSet<String>,
 }
 
 pub(super) fn lower_entry(
@@ -108,6 +109,7 @@ pub(super) fn lower_entry(
         repeat,
         bindings: Vec::new(),
         replaced: BTreeSet::new(),
+        free: BTreeSet::new(),
     };
     unit.globals()?;
     unit.lane_variables();
@@ -144,6 +146,7 @@ pub(super) fn lower_entry(
         info,
         entry: function.name.clone(),
         replaced: unit.replaced,
+        free: unit.free,
         group_size,
         workgroup_size,
         bindings: unit.bindings,
