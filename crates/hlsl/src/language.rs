@@ -1,7 +1,7 @@
 //! Versions of the language, as DXC's `-HV` names them.
 
 /// A version of HLSL.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Version {
     V2016,
     V2017,

@@ -5,11 +5,14 @@
 
 #![forbid(unsafe_code)]
 
+use std::cell::Cell;
+
 mod edited;
 mod explore;
 mod intrinsic;
 mod language;
 mod lexical;
+mod likeness;
 mod lower;
 mod memo;
 mod preprocess;
@@ -77,31 +80,41 @@ pub struct Wanted<'a> {
     pub file: &'a dyn Fn(FileId) -> bool,
     /// Unless a word of all that contains one of these, nothing is wanted.
     pub words: &'a [&'a [u8]],
+    /// What is wanted is not read either if it is like that of another unit, told by [`Shader::likeness`].
+    pub is_known: &'a dyn Fn(u64) -> bool,
 }
 
 /// The second half of [`read`], for callers that have a use for what [`preprocess`] tells beside the text, or that do
 /// not want all of it: of an engine's headers a kernel uses little.
 #[must_use]
 pub fn read_preprocessed(
-    unit: Preprocessed,
+    mut unit: Preprocessed,
     mut problems: Vec<Problem>,
     wanted: Option<&Wanted<'_>>,
 ) -> (Shader, Vec<Problem>) {
-    let origins = unit.origins;
+    let text = std::mem::take(&mut unit.text);
     let is_root = |span: Span| {
         let start = Span {
             end: span.start + 1,
             ..span
         };
-        let place = origins.locate(start);
+        let place = unit.origins.locate(start);
         place.is_none_or(|place| wanted.is_none_or(|wanted| (wanted.file)(place.file)))
+    };
+    let likeness = Cell::new(None);
+    let is_known = |text: &[u8], lexed: &lexical::Lexed| {
+        likeness.set(likeness::of(&unit, text, lexed));
+        let known = likeness.get().zip(wanted);
+        known.is_some_and(|(likeness, wanted)| (wanted.is_known)(likeness))
     };
     let wanted = wanted.map(|wanted| lexical::WantedText {
         is_root: &is_root,
         words: wanted.words,
+        is_known: &is_known,
     });
-    let (mut shader, unread) = lower::parse_wanted(unit.text, wanted.as_ref(), unit.version);
-    shader.origins = origins;
+    let (mut shader, unread) = lower::parse_wanted(text, wanted.as_ref(), unit.version);
+    shader.likeness = likeness.get();
+    shader.origins = unit.origins;
     shader.sources = unit.sources;
     shader.gaps = unit.gaps;
     shader.matrix_orders = unit.matrix_orders;

@@ -40,6 +40,8 @@ pub enum MatrixOrder {
 pub struct Shader {
     /// Names of the functions with a wanted word that were left out, since nothing wanted names them.
     pub unread: Vec<String>,
+    /// Of a unit of which not all is read: it is read to the same as others of its file that have the same number.
+    pub likeness: Option<u64>,
     /// Where in the text files would stand that were not found, or not followed.
     pub gaps: Vec<u32>,
     /// Each `#pragma pack_matrix` with the place in the text from which on it holds, in order.

@@ -19,11 +19,21 @@ groupshared uint g_Sum[64];
 
 /// The kernel that leaves `value` in groupshared memory.
 fn read(header: &str, value: &str) -> (Shader, Vec<String>) {
+    read_under(&[], header, value)
+}
+
+/// The same under definitions of these names.
+fn read_under(defined: &[&str], header: &str, value: &str) -> (Shader, Vec<String>) {
     let main = format!("{KERNEL}{value}; }}\n");
-    let (unit, problems) = preprocess("main.hlsl", main.as_bytes(), &[], &Header(header));
+    let defines: Vec<(String, String)> = defined
+        .iter()
+        .map(|name| ((*name).to_owned(), "1".to_owned()))
+        .collect();
+    let (unit, problems) = preprocess("main.hlsl", main.as_bytes(), &defines, &Header(header));
     let wanted = Wanted {
         file: &|file| file == FileId(0),
         words: &[b"groupshared"],
+        is_known: &|_| false,
     };
     let (shader, problems) = read_preprocessed(unit, problems, Some(&wanted));
     (
@@ -137,6 +147,7 @@ fn a_kernel_with_nothing_to_find_is_not_read() {
         let wanted = Wanted {
             file: &|file| file == FileId(0),
             words: &words,
+            is_known: &|_| false,
         };
         let (shader, problems) = read_preprocessed(unit, problems, Some(&wanted));
         assert_eq!((shader.functions.len(), problems.len()), (functions, 0));
@@ -150,4 +161,47 @@ fn only_what_is_wanted_is_complained_of() {
     let header = "uint Good(uint x) { return x; } uint Bad(uint x) { return gone + x; }";
     assert_eq!(read(header, "Good(i)").1, [""; 0]);
     assert_eq!(read(header, "Bad(i)").1, ["unknown name `gone`"]);
+}
+
+/// Definitions that change nothing of what is read come to the same; those that move it, or take another arm, do not.
+#[test]
+fn what_is_read_to_the_same_is_known() {
+    let is_same = |header: &str| {
+        let [plain, other] =
+            [&[][..], &["X"]].map(|defined| read_under(defined, header, "Twice(i)").0.likeness);
+        assert!(plain.is_some(), "{header}");
+        plain == other
+    };
+    let unneeded = "uint Twice(uint x) { return x + x; }\nuint Other(uint x)\n{\n#ifdef X\n    x++;\n#endif\n    return x;\n}\n";
+    assert!(is_same(unneeded));
+    assert!(is_same(
+        &unneeded
+            .replace("uint Other(uint x)", "namespace N { uint Other(uint x)")
+            .replace("return x;\n}", "return x;\n} }")
+    ));
+    for header in [
+        // Needed.
+        &unneeded.replace("x + x", "Other(x)"),
+        // Other arms of the same text.
+        "uint Twice(uint x)\n{\n#ifdef X\n    return x;\n#else\n    return x;\n#endif\n}\n",
+        // The same text in another place, in another namespace, in a buffer, as another type.
+        "#ifdef X\nuint Twice(uint x) { return x; }\n#endif\n#ifndef X\nuint Twice(uint x) { return x; }\n#endif\n",
+        "#ifdef X\nnamespace N {\n#endif\nuint Twice(uint x) { return x; }\n#ifdef X\n}\n#endif\n",
+        "#ifdef X\ncbuffer B {\n#endif\nuint Twice;\n#ifdef X\n}\n#endif\n",
+        "#ifdef X\ntypedef float T;\n#else\ntypedef uint T;\n#endif\nuint Twice(T x) { return x; }\n",
+        "uint Twice(uint x) { return x; }\n#ifdef X\n#error no\n#endif\n",
+    ] {
+        assert!(!is_same(header), "{header}");
+    }
+    // What is known is not read.
+    let header = "uint Twice(uint x) { return x + x; }";
+    let main = format!("{KERNEL}Twice(i); }}\n");
+    let (unit, problems) = preprocess("main.hlsl", main.as_bytes(), &[], &Header(header));
+    let wanted = Wanted {
+        file: &|file| file == FileId(0),
+        words: &[b"groupshared"],
+        is_known: &|_| true,
+    };
+    let (shader, _) = read_preprocessed(unit, problems, Some(&wanted));
+    assert!(shader.functions.is_empty() && shader.likeness.is_some());
 }

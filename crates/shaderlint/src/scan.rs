@@ -92,8 +92,12 @@ pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
 
 /// Whether the word is in the text, in letters of either case.
 fn names(text: &[u8], word: &str) -> bool {
-    let mut places = text.windows(word.len());
-    places.any(|place| place.eq_ignore_ascii_case(word.as_bytes()))
+    let [first, ..] = word.as_bytes() else { return true };
+    let mut starts = memchr::memchr2_iter(first.to_ascii_lowercase(), first.to_ascii_uppercase(), text);
+    starts.any(|at| {
+        let place = text.get(at..at + word.len());
+        place.is_some_and(|place| place.eq_ignore_ascii_case(word.as_bytes()))
+    })
 }
 
 /// Whether the file has to be parsed.

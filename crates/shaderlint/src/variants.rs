@@ -6,8 +6,9 @@ mod stray;
 mod union;
 
 use std::cell::LazyCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
+use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{
     Definitions, Directive, Directives, Exploration, FileId, FileSpan, Function, Inactive, Includes, Origins,
     Preprocessed, Problem, Shader, Sources, Span, Text, Wanted, read_preprocessed,
@@ -28,6 +29,8 @@ const ENOUGH_WORK: u64 = 10_000_000;
 
 /// A file under one set of definitions. Without the tree, which is much larger than all that.
 pub(crate) struct Reading {
+    /// See [`Shader::likeness`].
+    likeness: Option<u64>,
     /// Said of a finding that the default reading has not; empty for that one.
     label: String,
     /// The part of that which speaks of definitions and keywords.
@@ -73,6 +76,15 @@ impl Reading {
         for finding in &mut self.report.findings {
             finding.kernels.retain(|name| !self.unbuilt.contains(name));
         }
+    }
+
+    /// The likeness of readings that would show nothing beside this one. Each has its say on a fix, with names of its own; an
+    /// includer's is asked what it takes in; and what no build compiles here another one may.
+    fn stands_for(&self) -> Option<u64> {
+        let findings = &self.report.findings;
+        let has_fix = findings.iter().any(|finding| finding.fix.is_some());
+        let is_plain = !has_fix && self.expanded.is_none() && self.unbuilt.is_empty() && !self.is_of_kernels;
+        self.likeness.filter(|_| is_plain)
     }
 
     /// The numbers that the file has here which `is_it` tells by its path.
@@ -189,14 +201,14 @@ pub(crate) fn readings(
     role: Role,
 ) -> Vec<Reading> {
     let (configurations, default) = Configurations::of(path, text, project, includes);
-    let check = |configuration: Configuration| {
+    let check = |configuration: Configuration, known: &FxHashSet<u64>| {
         let defines = configuration.defines.clone();
-        let mut reading = check(configuration, settings, role);
+        let mut reading = check(configuration, settings, role, known)?;
         if !reading.is_of_kernels {
             reading.unbuilt = unbuilt(&reading, &configurations, &defines);
             reading.is_built = configurations.builds_any(&defines);
         }
-        reading
+        Some(reading)
     };
     let outline = Preprocessed {
         inactive: default.unit.inactive.clone(),
@@ -205,7 +217,11 @@ pub(crate) fn readings(
         ..Preprocessed::default()
     };
     let (base, default_text) = (default.defines.clone(), default.unit.text.clone());
-    let mut first = check(default);
+    // What is declared is read as declared: it may be about other kernels.
+    let none_known = FxHashSet::default();
+    let Some(mut first) = check(default, &none_known) else {
+        return Vec::new();
+    };
     // A region may hold no more than the call of a function that does.
     let called: HashSet<Vec<u8>> = first
         .uncalled
@@ -229,7 +245,7 @@ pub(crate) fn readings(
     let is_wanted = || !(settings.is_stopped)();
     for configuration in configurations.declared(&default_text).take_while(|_| is_wanted()) {
         exploration.note(&configuration.unit, &configuration.defines);
-        readings.push(check(configuration));
+        readings.extend(check(configuration, &none_known));
     }
     if readings.len() > MAX_CONFIGURATIONS {
         return readings;
@@ -238,7 +254,7 @@ pub(crate) fn readings(
         let readings = sizes.iter().take_while(|_| is_wanted());
         sizes::agreed(
             readings
-                .map(|sizes| check(configurations.with(under, sizes)))
+                .filter_map(|sizes| check(configurations.with(under, sizes), &none_known))
                 .collect(),
             sizes.first().map_or(&[], Vec::as_slice),
             known,
@@ -247,13 +263,19 @@ pub(crate) fn readings(
     let with_sizes = of_sizes(&readings, &base, &sizes);
     readings.extend(with_sizes);
     let work = |readings: &[Reading]| readings.iter().map(|reading| reading.report.work).sum::<u64>();
-    while readings.len() <= MAX_CONFIGURATIONS
+    let mut known: FxHashSet<u64> = readings.iter().filter_map(Reading::stands_for).collect();
+    let mut like_others = 0;
+    while readings.len() + like_others <= MAX_CONFIGURATIONS
         && work(&readings) < ENOUGH_WORK
         && is_wanted()
         && let Some(configuration) = configurations.explored(&mut exploration)
     {
         let defines = configuration.defines.clone();
-        let reading = check(configuration);
+        let Some(reading) = check(configuration, &known) else {
+            like_others += 1;
+            continue;
+        };
+        known.extend(reading.stands_for());
         let is_news = !reading.has_entry || sizes.is_empty();
         let with_sizes = of_sizes(&readings, &defines, if is_news { &reading.sizes } else { &[] });
         readings.push(reading);
@@ -279,17 +301,23 @@ fn unbuilt(reading: &Reading, configurations: &Configurations, defines: &[Defini
     kernels.filter(|name| !is_built(name)).cloned().collect()
 }
 
-/// In a configuration of some kernels the others are no entry points: they are never compiled so.
-fn check(configuration: Configuration, settings: &Settings, role: Role) -> Reading {
+/// In a configuration of some kernels the others are no entry points: they are never compiled so. `None` if it is read to the
+/// same as one whose [`Reading::likeness`] is known.
+fn check(
+    configuration: Configuration,
+    settings: &Settings,
+    role: Role,
+    known: &FxHashSet<u64>,
+) -> Option<Reading> {
     let Configuration {
         label,
         keywords,
         kernels,
-        mut unit,
+        unit,
         problems,
         ..
     } = configuration;
-    let inactive = std::mem::take(&mut unit.inactive);
+    let inactive = unit.inactive.clone();
     let wanted = Wanted {
         file: &|file| file == FileId(0),
         words: if may_be_run(&unit.text, role) {
@@ -297,8 +325,12 @@ fn check(configuration: Configuration, settings: &Settings, role: Role) -> Readi
         } else {
             &[]
         },
+        is_known: &|likeness| known.contains(&likeness),
     };
     let (mut shader, problems) = read_preprocessed(unit, problems, Some(&wanted));
+    if shader.likeness.is_some_and(|likeness| known.contains(&likeness)) {
+        return None;
+    }
     let sizes = sizes::to_try(&shader);
     let uncalled = uncalled(&shader);
     let strays = stray::take_as_entries(&mut shader, role, &uncalled);
@@ -333,7 +365,8 @@ fn check(configuration: Configuration, settings: &Settings, role: Role) -> Readi
     }
     let repaired = Repaired::of(&shader, &report);
     let alone = strays.into_iter().filter(stray::Stray::is_alone);
-    Reading {
+    Some(Reading {
+        likeness: shader.likeness,
         label,
         keywords,
         is_of_kernels: kernels.is_some(),
@@ -352,7 +385,7 @@ fn check(configuration: Configuration, settings: &Settings, role: Role) -> Readi
         repaired,
         expanded: settings.edited.map(|_| (shader.text, shader.origins)),
         sources: shader.sources,
-    }
+    })
 }
 
 /// Whether there is anything to run in a text: a kernel, or a function that may be taken for one.
@@ -366,7 +399,7 @@ fn may_be_run(text: &[u8], role: Role) -> bool {
 /// or outside of functions, is come to.
 fn aside(shader: &Shader) -> Vec<FileSpan> {
     let own_name = |name: &str| name.rsplit("::").next().unwrap_or(name).to_owned();
-    let mut by_name: HashMap<Vec<u8>, Vec<&Function>> = HashMap::new();
+    let mut by_name: FxHashMap<Vec<u8>, Vec<&Function>> = FxHashMap::default();
     let mut come_to: Vec<&Function> = Vec::new();
     let (mut seen, mut texts): (HashSet<Span>, Vec<Span>) = (HashSet::new(), Vec::new());
     for function in &shader.functions {
@@ -411,7 +444,7 @@ fn uncalled(shader: &Shader) -> Vec<String> {
             && TELLING.iter().any(|word| contains(text, word))
     });
     let names = functions.map(|function| &function.name).chain(&shader.unread);
-    let mut named: HashMap<&[u8], u32> = names.map(|name| (name.as_bytes(), 0)).collect();
+    let mut named: FxHashMap<&[u8], u32> = names.map(|name| (name.as_bytes(), 0)).collect();
     if named.is_empty() {
         return Vec::new();
     }
@@ -455,5 +488,5 @@ fn holds(region: FileSpan, place: FileSpan) -> bool {
 }
 
 fn contains(text: &[u8], word: &[u8]) -> bool {
-    text.windows(word.len()).any(|window| window == word)
+    memchr::memmem::find(text, word).is_some()
 }

@@ -268,6 +268,7 @@ void main(uint gi : SV_GroupIndex) { Used u; uint s; InterlockedAdd(C[0].a, 1, s
     let wanted = Wanted {
         file: &|_| false,
         words: &[b"Interlocked"],
+        is_known: &|_| false,
     };
     let (unit, problems) = shaderlint_hlsl::preprocess("test.hlsl", text.as_bytes(), &[], &NoIncludes);
     let (flagged, _) = shaderlint_hlsl::read_preprocessed(unit, problems, Some(&wanted));

@@ -15,6 +15,8 @@ pub(crate) struct WantedText<'a> {
     pub is_root: &'a dyn Fn(Span) -> bool,
     /// Parts of words.
     pub words: &'a [&'a [u8]],
+    /// Whether what stays needs not be read, as its like was read before.
+    pub is_known: &'a dyn Fn(&[u8], &Lexed) -> bool,
 }
 
 impl WantedText<'_> {

@@ -20,15 +20,15 @@ mod scoping;
 mod statements;
 mod statics;
 mod structs;
+mod syntax;
 mod templates;
 mod typing;
 mod wide;
 
 use std::borrow::Cow;
-use std::ops::ControlFlow;
 
 use rustc_hash::{FxHashMap, FxHashSet};
-use tree_sitter::{Node, ParseOptions, ParseState, Parser, Tree};
+use tree_sitter::{Node, Parser, Tree};
 
 use crate::language::Version;
 use crate::lexical::{Item, ItemKind, Lexed, Token, WantedText, leave_out_unnamed};
@@ -38,16 +38,9 @@ use crate::types::{StructId, Type};
 use constants::Constant;
 use parts::{Part, part};
 use scoping::{Doubt, Meaning};
+use syntax::{parser, syntax};
 use templates::Templates;
 
-/// Items are parsed together until they make up this many bytes.
-const CHUNK: u32 = 4 * 1024;
-/// An item longer than this is not parsed: its tree takes some 300 times the space.
-const MAX_ITEM: usize = 1 << 20;
-/// How far the parser gets in one of its steps at least. Real shaders need one in 20 to 120 bytes.
-const BYTES_PER_STEP: usize = 12;
-/// Steps that are granted besides.
-const SPARE_STEPS: usize = 200;
 /// Statements and expressions nested deeper than this are not understood.
 const MAX_DEPTH: u32 = 192;
 
@@ -171,7 +164,7 @@ pub(crate) fn parse_wanted(
     if let Some(wanted) = wanted {
         let left_out = leave_out_unnamed(&mut lexed, &text, wanted);
         shader.unread = left_out.functions;
-        if left_out.is_all {
+        if (wanted.is_known)(&text, &lexed) || left_out.is_all {
             shader.text = text;
             return (shader, Vec::new());
         }
@@ -226,97 +219,26 @@ pub(crate) fn lower(text: &[u8], lexed: &Lexed, shader: Shader) -> (Shader, Vec<
         return (lowering.shader, lowering.problems);
     };
     lowering.declare_ray();
-    let mut first = 0;
-    while first < lexed.items.len() {
-        let start = lexed.items.get(first).map_or(0, |item| item.span.start);
-        let mut end = first + 1;
-        while lexed
-            .items
-            .get(end)
-            .is_some_and(|item| item.span.end - start <= CHUNK && item.span.start >= start)
-        {
-            end += 1;
-        }
-        lowering.chunk(&mut parser, lexed.items.get(first..end).unwrap_or_default());
-        first = end;
+    for item in &lexed.items {
+        lowering.top_level(&mut parser, item);
     }
     lowering.tell_gaps();
     (lowering.shader, lowering.problems)
 }
 
-fn parser() -> Option<Parser> {
-    let mut parser = Parser::new();
-    parser
-        .set_language(&tree_sitter_hlsl::LANGUAGE_HLSL.into())
-        .ok()?;
-    Some(parser)
-}
-
-/// The concrete syntax of a text; `None` where that is too much work.
-///
-/// Where a text may be read in many ways, or in none, the parser follows several: its time and memory may grow with
-/// the square of the length.
-fn syntax(parser: &mut Parser, text: &[u8]) -> Option<Tree> {
-    if text.len() > MAX_ITEM {
-        return None;
-    }
-    let mut steps = 0;
-    let mut go_on = |state: &ParseState| {
-        steps += 1;
-        if steps > SPARE_STEPS + state.current_byte_offset() / BYTES_PER_STEP {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
-        }
-    };
-    let options = ParseOptions::new().progress_callback(&mut go_on);
-    let mut rest = |at: usize, _| text.get(at..).unwrap_or_default();
-    let tree = parser.parse_with_options(&mut rest, None, Some(options));
-    // Else the next parse would go on with this one.
-    parser.reset();
-    tree
-}
-
 impl<'a> Lowering<'a> {
-    /// Parses items together; one by one if that does not go well.
-    fn chunk(&mut self, parser: &mut Parser, items: &'a [Item]) {
-        let (Some(first), Some(last)) = (items.first(), items.last()) else {
-            return;
-        };
-        let span = first.span.to(last.span);
-        self.base = i64::from(span.start);
-        let lexed = self.lexed;
-        let tree = syntax(parser, span.slice(&lexed.blank));
+    fn top_level(&mut self, parser: &mut Parser, item: &'a Item) {
+        self.base = i64::from(item.span.start);
+        let tree = syntax(parser, item.span.slice(&self.lexed.blank));
         let root = tree.as_ref().map(Tree::root_node);
-        let has_error = root.is_none_or(|root| root.has_error());
-        if has_error && items.len() > 1 {
-            for item in items {
-                self.chunk(parser, std::slice::from_ref(item));
+        match root.filter(|root| !root.has_error() && !item.too_deep) {
+            Some(root) => {
+                let mut cursor = root.walk();
+                for node in root.named_children(&mut cursor) {
+                    self.item(parser, item, node);
+                }
             }
-            return;
-        }
-        if let [item] = items
-            && (has_error || item.too_deep)
-        {
-            self.broken_item(parser, item, root);
-            return;
-        }
-        let Some(root) = root else {
-            return;
-        };
-        let mut index = 0;
-        let mut cursor = root.walk();
-        for node in root.named_children(&mut cursor) {
-            let node_span = self.span(node);
-            while items
-                .get(index)
-                .is_some_and(|item| item.span.end <= node_span.start)
-            {
-                index += 1;
-            }
-            if let Some(item) = items.get(index) {
-                self.item(parser, item, node);
-            }
+            None => self.broken_item(parser, item, root),
         }
     }
 

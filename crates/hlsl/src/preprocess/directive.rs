@@ -583,7 +583,10 @@ pub(super) fn next_hash(bytes: &[u8], at: usize) -> Option<usize> {
             }
             _ => {
                 is_first = false;
-                at + 1
+                let is_plain =
+                    |byte: &u8| !matches!(lex::class(*byte), Class::Newline | Class::Slash | Class::Quote);
+                let rest = bytes.get(at..).unwrap_or_default();
+                at + rest.iter().take_while(|byte| is_plain(byte)).count()
             }
         };
     }

@@ -1,0 +1,46 @@
+//! Whether two readings of a file come to the same.
+//!
+//! A file is read under several sets of definitions, as each takes in regions that no other does. Most regions stand in
+//! headers, in functions that the file does not need ([`crate::Wanted`]). Then what is read is the same, token for token
+//! and place for place, and so is all that could be found.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use crate::lexical::Lexed;
+use crate::preprocess::Preprocessed;
+
+/// A hash of what is left of a unit to be read: of the text of its items, of where each stands, and of the regions that are
+/// left out in there, for the same text may come from another arm of an `#if`. `None` where something else may matter.
+/// `text` is that of the unit.
+///
+/// Two of one file that have the same are read to the same, up to names that nothing needed has.
+pub(crate) fn of(unit: &Preprocessed, text: &[u8], lexed: &Lexed) -> Option<u64> {
+    // These begin at places of the text that others move.
+    if !unit.matrix_orders.is_empty() {
+        return None;
+    }
+    let mut hasher = DefaultHasher::new();
+    for file in &unit.sources.files {
+        file.path.hash(&mut hasher);
+    }
+    (unit.is_refused, unit.version).hash(&mut hasher);
+    for gap in &unit.gaps {
+        let gap = crate::Span {
+            start: *gap,
+            end: *gap,
+        };
+        unit.origins.locate(gap)?.hash(&mut hasher);
+    }
+    for item in &lexed.items {
+        let (span, place) = (item.whole(), unit.origins.locate(item.whole())?);
+        (span.slice(text), span.slice(&lexed.blank), place).hash(&mut hasher);
+        let namespace = lexed.namespaces.get(item.namespace as usize);
+        (namespace, item.in_buffer).hash(&mut hasher);
+        let left_out = unit.inactive.iter().map(|inactive| inactive.region);
+        let is_in = |region: &crate::FileSpan| {
+            region.file == place.file && region.start < place.end && place.start < region.end
+        };
+        left_out.filter(is_in).for_each(|region| region.hash(&mut hasher));
+    }
+    Some(hasher.finish())
+}

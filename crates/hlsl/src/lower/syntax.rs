@@ -1,0 +1,80 @@
+//! Concrete syntax of parts of a text, and the memory of what was parsed before.
+//!
+//! Files of an engine include the same headers, and a file is read under several sets of definitions: most items are
+//! parsed many times. What a text is parsed to hangs on its bytes alone, so a tree may stand for all of its kind.
+
+use std::ops::ControlFlow;
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use rustc_hash::FxHashMap;
+use tree_sitter::{ParseOptions, ParseState, Parser, Tree};
+
+/// A text longer than this is not parsed: its tree takes some 300 times the space.
+const MAX_TEXT: usize = 1 << 20;
+/// How far the parser gets in one of its steps at least. Real shaders need one in 20 to 120 bytes.
+const BYTES_PER_STEP: usize = 12;
+/// Steps that are granted besides.
+const SPARE_STEPS: usize = 200;
+/// How many bytes of text trees are kept of. An engine of 376 shaders has about 400,000 in its items.
+const MAX_KNOWN: usize = 1 << 19;
+
+/// Trees of texts, and the length of these.
+#[derive(Default)]
+struct Known {
+    trees: FxHashMap<Box<[u8]>, Option<Tree>>,
+    bytes: usize,
+}
+
+static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+
+impl Known {
+    fn keep(&mut self, text: &[u8], tree: Option<Tree>) {
+        if self.bytes + text.len() > MAX_KNOWN {
+            *self = Known::default();
+        }
+        self.bytes += text.len();
+        self.trees.insert(text.into(), tree);
+    }
+}
+
+pub(super) fn parser() -> Option<Parser> {
+    let mut parser = Parser::new();
+    parser
+        .set_language(&tree_sitter_hlsl::LANGUAGE_HLSL.into())
+        .ok()?;
+    Some(parser)
+}
+
+/// The concrete syntax of a text; `None` where that is too much work.
+pub(super) fn syntax(parser: &mut Parser, text: &[u8]) -> Option<Tree> {
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(tree) = known().trees.get(text) {
+        return tree.clone();
+    }
+    let tree = parsed(parser, text);
+    known().keep(text, tree.clone());
+    tree
+}
+
+/// Where a text may be read in many ways, or in none, the parser follows several: its time and memory may grow with
+/// the square of the length.
+fn parsed(parser: &mut Parser, text: &[u8]) -> Option<Tree> {
+    if text.len() > MAX_TEXT {
+        return None;
+    }
+    let mut steps = 0;
+    let mut go_on = |state: &ParseState| {
+        steps += 1;
+        if steps > SPARE_STEPS + state.current_byte_offset() / BYTES_PER_STEP {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
+    };
+    let options = ParseOptions::new().progress_callback(&mut go_on);
+    let mut rest = |at: usize, _| text.get(at..).unwrap_or_default();
+    let tree = parser.parse_with_options(&mut rest, None, Some(options));
+    // Else the next parse would go on with this one.
+    parser.reset();
+    tree
+}
