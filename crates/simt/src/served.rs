@@ -265,21 +265,21 @@ fn lane_by_lane(
         Err(Halt::Stop(Stop { reason, .. })) => return Err(reason),
         Err(Halt::LeaveLoop) => return Err("a jump out of the statement".to_owned()),
     }
-    let state = &machine.state;
-    let is_plain = state.active == machine.all
-        && state.alive == machine.all
+    let Machine {
+        all, served, mut state, ..
+    } = machine;
+    let is_plain = state.active == all
+        && state.alive == all
         && state.guard == Column::Uniform(Value::TRUE)
         && (state.interval, state.epoch) == (0, 0)
         && state.ordering.has_passed_none();
+    let statics = scope.statics.iter();
+    let statics = statics.filter_map(|both| state.statics.remove(&both[number]));
     Ok(Left {
         is_plain,
-        served: machine.served.take().unwrap_or_default(),
-        statics: scope
-            .statics
-            .iter()
-            .filter_map(|both| machine.state.statics.remove(&both[number]))
-            .collect(),
-        state: machine.state.clone(),
+        served: served.unwrap_or_default(),
+        statics: statics.collect(),
+        state,
     })
 }
 

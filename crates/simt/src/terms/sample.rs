@@ -100,10 +100,11 @@ impl Terms {
 
     /// Notes which of these globals of a shader are not any words at all.
     pub(crate) fn note_inputs(&mut self, shader: &Shader, named: &[GlobalId]) {
-        for global in named.iter().filter_map(|id| shader.globals.get(id.0 as usize)) {
-            if let Some(input) = input(shader, global) {
+        let inputs = shader.once(OfGlobals::of);
+        for id in named.iter().map(|id| id.0 as usize) {
+            if let (Some(global), Some(Some(input))) = (shader.globals.get(id), inputs.0.get(id)) {
                 let name = self.symbol(&global.name);
-                self.inputs.insert(name, input);
+                self.inputs.insert(name, *input);
             }
         }
     }
@@ -525,6 +526,16 @@ impl Input {
     pub fn is_beyond(&self, index: &[u32]) -> bool {
         self.end
             .is_some_and(|end| index.iter().any(|index| *index >= end))
+    }
+}
+
+/// What samples have to know of each global of a shader.
+struct OfGlobals(Vec<Option<Input>>);
+
+impl OfGlobals {
+    fn of(shader: &Shader) -> Self {
+        let globals = shader.globals.iter();
+        OfGlobals(globals.map(|global| input(shader, global)).collect())
     }
 }
 
