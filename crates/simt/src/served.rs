@@ -266,7 +266,10 @@ fn lane_by_lane(
         Err(Halt::LeaveLoop) => return Err("a jump out of the statement".to_owned()),
     }
     let Machine {
-        all, served, mut state, ..
+        all,
+        served,
+        mut state,
+        ..
     } = machine;
     let is_plain = state.active == all
         && state.alive == all
