@@ -63,7 +63,7 @@ pub fn check_fixes(bytes: &[u8], readings: &[Reading]) -> Result<Checked, String
         check_fix(bytes, finding, &report, readings)?;
     }
     let settled = settle(bytes, true, |text| look(text).1, |report| &report.findings);
-    assert!(settled.fixed > 0, "fixes that are not made");
+    assert!(!settled.fixed.is_empty(), "fixes that are not made");
     let has_fix = |finding: &Diagnostic| finding.fix.is_some();
     if settled.last.findings.iter().any(has_fix) {
         let text = String::from_utf8_lossy(&settled.text);
@@ -142,7 +142,7 @@ pub fn faster(text: &[u8], unsafe_too: bool) -> Option<Vec<u8>> {
         findings
     };
     let settled = settle(text, unsafe_too, look, |findings| findings);
-    (settled.fixed > 0).then_some(settled.text)
+    (!settled.fixed.is_empty()).then_some(settled.text)
 }
 
 /// The entry points of both texts in a reading that compiles them.

@@ -114,7 +114,7 @@ fn fixes_keep_line_endings_and_indentation_and_settle() {
     let settled = settle(text.as_bytes(), false, look, |report| &report.findings);
     let expected = "void f()\r\n{\r\n\t{\r\n\t\tnew64;\r\n\t}\r\n\t{\r\n\t\tnew64;\r\n\t} // \u{e9}\r\n}\r\n";
     assert_eq!(String::from_utf8_lossy(&settled.text), expected);
-    assert_eq!((settled.fixed, settled.last.findings.len()), (2, 0));
+    assert_eq!((settled.fixed.len(), settled.last.findings.len()), (2, 0));
 }
 
 #[test]

@@ -119,8 +119,8 @@ fn in_conflict(a: &FileEdit, b: &FileEdit) -> bool {
 #[derive(Clone, Debug)]
 pub struct Settled<T> {
     pub text: Vec<u8>,
-    /// Number of fixes made.
-    pub fixed: usize,
+    /// The rules whose fixes were made, in that order.
+    pub fixed: Vec<&'static str>,
     /// What the last look at the text showed.
     pub last: T,
 }
@@ -140,26 +140,29 @@ pub fn settle<T>(
 ) -> Settled<T> {
     let mut text = text.to_vec();
     let mut last = look(&text);
-    let mut fixed = 0;
+    let mut fixed = Vec::new();
     for _ in 0..MAX_PASSES {
         let fixes = diagnostics(&last).iter().filter_map(|diagnostic| {
             let fix = diagnostic.fix.as_ref();
             let fix = fix.filter(|fix| unsafe_too || fix.safety == Safety::Safe)?;
-            Some((diagnostic.verdict, fix))
+            Some((diagnostic, fix))
         });
         let (of_comments, of_code): (Vec<_>, Vec<_>) =
-            fixes.partition(|(verdict, _)| *verdict == Verdict::Unused);
+            fixes.partition(|(diagnostic, _)| diagnostic.verdict == Verdict::Unused);
         let (of_atomics, of_others): (Vec<_>, Vec<_>) = of_code
             .into_iter()
-            .partition(|(verdict, _)| *verdict == Verdict::Refines);
+            .partition(|(diagnostic, _)| diagnostic.verdict == Verdict::Refines);
         // What decides by an atomic's old value is harder to follow behind its fix: the last one comes first.
         let mut of_code = of_others.into_iter().chain(of_atomics.into_iter().rev());
         let one = of_code.find(|(_, fix)| apply(&text, [*fix]).count > 0);
-        let applied = apply(&text, one.into_iter().chain(of_comments).map(|(_, fix)| fix));
+        let made: Vec<_> = one.into_iter().chain(of_comments).collect();
+        let applied = apply(&text, made.iter().map(|(_, fix)| *fix));
         if applied.count == 0 || applied.text == text {
             break;
         }
-        fixed += applied.count;
+        // Those that could not be made beside others are of comments, the last ones.
+        let rules = made.iter().map(|(diagnostic, _)| diagnostic.rule);
+        fixed.extend(rules.take(applied.count));
         text = applied.text;
         last = look(&text);
     }
@@ -308,7 +311,10 @@ uint twice(uint a) { return a + a; }
             found.collect::<Vec<_>>()
         };
         let settled = settle(b"uabu", false, look, |found| found);
-        assert_eq!((&*settled.text, settled.fixed, looks.get()), (&b"UABU"[..], 4, 3));
+        assert_eq!(
+            (&*settled.text, settled.fixed.len(), looks.get()),
+            (&b"UABU"[..], 4, 3)
+        );
     }
 
     #[test]

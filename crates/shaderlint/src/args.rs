@@ -172,7 +172,7 @@ pub(crate) struct BaselineArgs {
     #[arg(long, value_name = "FILE")]
     pub baseline: Option<PathBuf>,
     /// Put what is found in the baseline
-    #[arg(long, conflicts_with_all = ["fix", "diff", "statistics"])]
+    #[arg(long, conflicts_with_all = ["fix", "fix_only", "diff", "statistics"])]
     pub write_baseline: bool,
 }
 
@@ -186,9 +186,22 @@ pub(crate) struct FixArgs {
     /// Show safe fixes as a diff, change nothing
     #[arg(long, conflicts_with = "fix")]
     pub diff: bool,
-    /// With --fix or --diff: also those that are not safe
+    /// Apply safe fixes, say nothing of the rest, and exit with 0
+    #[arg(long, conflicts_with_all = ["diff", "statistics"])]
+    pub fix_only: bool,
+    /// With one of these: also those that are not safe
     #[arg(long)]
     pub unsafe_fixes: bool,
+    /// With one of these: count the fixes by file and rule
+    #[arg(long)]
+    pub show_fixes: bool,
+}
+
+impl FixArgs {
+    /// Whether files are changed.
+    pub fn is_made(&self) -> bool {
+        self.fix || self.fix_only
+    }
 }
 
 /// How it is told.
@@ -223,6 +236,15 @@ pub(crate) struct OutputArgs {
     /// Exit with 0 if there are no errors and at most so many warnings
     #[arg(long, value_name = "N")]
     pub max_warnings: Option<usize>,
+    /// Exit with 1 from warnings or from notes on [default: warnings]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "LEVEL",
+        hide_possible_values = true,
+        conflicts_with = "max_warnings"
+    )]
+    pub deny: Option<Denied>,
     /// Exit with 0 even if there are findings
     #[arg(long)]
     pub exit_zero: bool,
@@ -248,6 +270,14 @@ pub(crate) fn spelled_out(arguments: impl IntoIterator<Item = OsString>) -> Vec<
         }
     };
     arguments.into_iter().map(spelled_out).collect()
+}
+
+/// The least that fails a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Denied {
+    Warnings,
+    #[value(alias = "info")]
+    Notes,
 }
 
 /// How findings are written down.

@@ -187,8 +187,8 @@ pub(crate) struct Included {
 /// What fixes did to a file.
 #[derive(Default)]
 pub(crate) struct Fixed {
-    /// Number of fixes made.
-    pub count: usize,
+    /// The rules whose fixes were made, in that order.
+    pub rules: Vec<&'static str>,
     /// Text before and after, where it is to be shown.
     pub diff: Option<(Vec<u8>, Vec<u8>)>,
     /// What the file has become, or would.
@@ -335,7 +335,7 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
     };
     let settled = settle(&text, mode.unsafe_too, look, |looked| &looked.report.findings);
     let mut looked = settled.last;
-    looked.fixed.count = settled.fixed;
+    looked.fixed.rules = settled.fixed;
     if *settled.text != *text {
         let fixed = encoded_like(&bytes, &text, &settled.text);
         let fixed = fixed.with_context(|| format!("{name}: not fixed"))?;

@@ -23,7 +23,7 @@ use shaderlint_linter::Level;
 
 pub(crate) use diff::diff;
 pub(crate) use statistics::statistics;
-pub(crate) use summary::summary;
+pub(crate) use summary::{fixes_made, summary};
 pub(crate) use text::problem;
 #[cfg(feature = "gpu")]
 pub(crate) use text::problems;

@@ -15,7 +15,7 @@ use shaderlint_hlsl::{FileId, FileSpan, Problem, Sources};
 use shaderlint_linter::{Diagnostic, Level};
 use shaderlint_rules::RULES;
 
-use crate::args::{Args, CheckArgs};
+use crate::args::{Args, CheckArgs, Denied};
 use crate::baseline::Baselines;
 use crate::config::{Misconfigured, Projects, here};
 use crate::encoding::encoded_like;
@@ -64,7 +64,7 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
         baselines.unknown().iter().for_each(report::doubt);
     }
     let stale = baselines.stale(&looked, |rule, file| is_on(&inputs, &options, rule, file));
-    let fixed = stdin.filter(|_| args.fixes.fix).map(|(_, bytes)| bytes);
+    let fixed = stdin.filter(|_| args.fixes.is_made()).map(|(_, bytes)| bytes);
     if let Some(bytes) = &fixed {
         pass_on(bytes, &looked)?;
     }
@@ -79,10 +79,11 @@ pub(crate) fn run(args: &CheckArgs) -> Result<Outcome> {
     };
     let matters = count(Level::Error) > 0
         || count(Level::Warn) > args.output.max_warnings.unwrap_or(0)
+        || args.output.deny == Some(Denied::Notes) && count(Level::Info) > 0
         || args.fixes.diff && looked.iter().any(|one| one.fixed.diff.is_some());
     Ok(if !failures.is_empty() {
         Outcome::Failure
-    } else if matters && !args.output.exit_zero {
+    } else if matters && !args.output.exit_zero && !args.fixes.fix_only {
         Outcome::Findings
     } else {
         Outcome::Clean
@@ -138,9 +139,9 @@ pub(crate) fn job(args: &CheckArgs, stdin: Option<&(&Path, Vec<u8>)>) -> Result<
         files: files.into(),
         project_of: Arc::new(project_of),
         rules: args.rules.clone(),
-        fix: (args.fixes.fix || args.fixes.diff).then_some(FixMode {
+        fix: (args.fixes.is_made() || args.fixes.diff).then_some(FixMode {
             unsafe_too: args.fixes.unsafe_fixes,
-            in_place: args.fixes.fix && stdin.is_none(),
+            in_place: args.fixes.is_made() && stdin.is_none(),
         }),
         baseline: args.baseline.baseline.clone(),
         stop: Stop::default(),
@@ -248,7 +249,9 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
         .zip(results.par_iter_mut())
         .for_each(|pair| fix(pair, &is_alone));
     for (target, result) in inputs.iter().zip(&mut results) {
-        fix((target, result), &|one| one.fixed.count == 0 && !is_alone(one));
+        fix((target, result), &|one| {
+            one.fixed.rules.is_empty() && !is_alone(one)
+        });
         // Those who include it are looked at with what became of it.
         if let Ok(one) = result
             && included.contains(&target.input.path)
@@ -260,7 +263,7 @@ fn look_at_all(inputs: &[Target], options: &Options) -> Vec<Result<Looked>> {
     let fixed: HashSet<PathBuf> = results
         .iter()
         .flatten()
-        .filter(|one| one.fixed.count > 0)
+        .filter(|one| !one.fixed.rules.is_empty())
         .map(|one| here(Path::new(&one.path)))
         .collect();
     let is_fixed = |file: &Included| fixed.contains(&here(Path::new(&file.path)));
@@ -517,6 +520,8 @@ fn show(args: &CheckArgs, results: Results, stale: &[Misconfigured], stdout_is_t
             Some(report::diff(&one.path, old, new, style))
         });
         diffs.collect::<Vec<_>>().concat()
+    } else if args.fixes.fix_only {
+        Vec::new()
     } else if output.statistics {
         report::statistics(results.looked, format)?
     } else {
@@ -535,6 +540,10 @@ fn show(args: &CheckArgs, results: Results, stale: &[Misconfigured], stdout_is_t
     }
     // Where nothing could be looked at, "nothing found" would mislead.
     let could_not_look = results.looked.is_empty() && !results.failures.is_empty();
+    if args.fixes.show_fixes {
+        let made = results.looked.iter().filter_map(report::fixes_made);
+        terminal::print_error(made.collect::<String>().as_bytes());
+    }
     if !output.quiet && !could_not_look {
         terminal::print_error(report::summary(args, results.looked).as_bytes());
     }

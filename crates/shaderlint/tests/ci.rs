@@ -120,7 +120,7 @@ fn the_action_runs_what_it_is_told_to() {
     assert_data_eq!(
         run("--output-format concise --exit-zero src/r*.hlsl"),
         str![[r#"
-src/race.hlsl:6:18: groupshared-race data race on g_Sum[1]
+src/race.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]

@@ -80,8 +80,8 @@ fn findings_are_one() {
         said,
         str![[r#"
 1
-a.hlsl:6:18: groupshared-race data race on g_Sum[1]
-b.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
+b.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 2 findings in 2 files (2 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -121,6 +121,87 @@ fn some_warnings_may_be_left() {
     assert_eq!(folder.run(&["--max-warnings", "9"]).status.code(), Some(1));
 }
 
+/// What warns fails anyway; a note fails if somebody asks for that.
+#[test]
+fn notes_may_fail() {
+    let config = "[levels]\nhillis-steele-scan = \"info\"\n";
+    let folder = Folder::new("denied")
+        .with("a.hlsl", LADDER)
+        .with("shaderlint.toml", config);
+    let code = |arguments: &[&str]| folder.run(arguments).status.code();
+    assert_eq!(code(&[]), Some(0));
+    assert_eq!(code(&["--deny", "warnings"]), Some(0));
+    assert_eq!(code(&["--deny", "notes"]), Some(1));
+    assert_eq!(code(&["--deny", "info"]), Some(1));
+    assert_eq!(code(&["--deny", "notes", "--exit-zero"]), Some(0));
+    assert_eq!(code(&["--deny", "notes", "--max-warnings", "1"]), Some(2));
+}
+
+/// The safe fix is made, the race is neither fixed nor told.
+#[test]
+fn fixes_alone_are_made_and_counted() {
+    let folder = Folder::new("fix-only")
+        .with("a.hlsl", LADDER)
+        .with("b.hlsl", RACE);
+    assert_data_eq!(
+        folder.said(&[
+            "--diff",
+            "--show-fixes",
+            "--output-format",
+            "concise",
+            "-o",
+            "fixes.diff"
+        ]),
+        str![[r#"
+1
+a.hlsl: 1 hillis-steele-scan
+1 fix to make; 1 finding in 2 files (1 fixable with --fix --unsafe-fixes)
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--fix-only", "--show-fixes"]),
+        str![[r#"
+0
+a.hlsl: 1 hillis-steele-scan
+1 fix made; 1 finding in 2 files (1 fixable with --fix --unsafe-fixes)
+
+"#]]
+    );
+    assert_data_eq!(
+        folder.said(&["--fix-only", "--quiet"]),
+        str![[r#"
+0
+
+"#]]
+    );
+}
+
+#[test]
+fn rules_are_added_to_those_that_a_configuration_has() {
+    let config = "[levels]\ncorrectness = \"off\"\nperf = \"off\"\n";
+    let folder = Folder::new("selected")
+        .with("a.hlsl", LADDER)
+        .with("b.hlsl", RACE)
+        .with("shaderlint.toml", config);
+    let found = |arguments: &[&str]| {
+        let said = folder.said(&[&["--output-format", "concise"], arguments].concat());
+        ["hillis-steele-scan", "groupshared-race"].map(|rule| said.contains(rule))
+    };
+    assert_eq!(found(&[]), [false, false]);
+    assert_eq!(found(&["--extend-select", "groupshared-race"]), [false, true]);
+    assert_eq!(found(&["--select", "hillis-steele-scan"]), [true, false]);
+    assert_eq!(
+        found(&["--select", "hillis-steele-scan", "--extend-select", "correctness"]),
+        [true, true]
+    );
+    assert_eq!(found(&["--select", "ALL"]), [true, true]);
+    assert_eq!(
+        found(&["--select", "ALL", "--ignore", "groupshared-race"]),
+        [true, false]
+    );
+}
+
 #[test]
 fn a_failure_elsewhere_loses_no_finding() {
     let folder = Folder::new("failure-elsewhere").with("a.hlsl", RACE);
@@ -128,7 +209,7 @@ fn a_failure_elsewhere_loses_no_finding() {
         folder.said(&["--output-format", "concise", "gone.hlsl", "a.hlsl"]),
         str![[r#"
 2
-a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 error: gone.hlsl: no such file or folder
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
@@ -295,8 +376,8 @@ fn odd_input_is_no_disaster() {
         said,
         str![[r#"
 1
-6-latin1.hlsl:7:18: groupshared-race data race on g_Sum[1]
-8-missing-include.hlsl:8:18: groupshared-race data race on g_Sum[1]
+6-latin1.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
+8-missing-include.hlsl:8:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 2 findings in 9 files (2 fixable with --fix --unsafe-fixes); 4 files not understood in full (-v says why)
 
 "#]]
@@ -339,7 +420,7 @@ nothing found in 1 file
         said,
         str![[r#"
 1
-include/scan/race.hlsli:6:18: groupshared-race data race on g_Sum[1]
+include/scan/race.hlsli:6:18: error[groupshared-race]: data race on g_Sum[1]
 1 finding in 2 files
 
 "#]]
@@ -372,9 +453,9 @@ fn utf16_is_read_and_written() {
         folder.said(&["--output-format", "concise"]),
         str![[r#"
 1
-damaged.hlsl:11:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
-ladder.hlsl:11:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
-race.hlsli:6:18: groupshared-race data race on g_Sum[1]
+damaged.hlsl:11:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [fix]
+ladder.hlsl:11:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [fix]
+race.hlsli:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 3 findings in 5 files (2 fixable with --fix, 1 more with --unsafe-fixes); 1 file not understood in full (-v says why)
 
 "#]]
@@ -383,8 +464,8 @@ race.hlsli:6:18: groupshared-race data race on g_Sum[1]
         folder.said(&["--fix", "--output-format", "concise"]),
         str![[r#"
 2
-damaged.hlsl:11:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
-race.hlsli:6:18: groupshared-race data race on g_Sum[1]
+damaged.hlsl:11:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [fix]
+race.hlsli:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 error: damaged.hlsl: not fixed: it is not all UTF-16
 1 fix made; 2 findings in 5 files (1 fixable with --fix, 1 more with --unsafe-fixes); 1 file not understood in full (-v says why)
 
@@ -425,7 +506,7 @@ fn each_bad_directive_is_one_problem_at_its_place() {
         said("macro", &(endless + "void f() { A40; }")),
         str![[r#"
 1
-a.hlsl:48:18: groupshared-race data race on g_Sum[1]
+a.hlsl:48:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 warning: macro `A40` expands to too much; the call is left as it is
    ┌─ a.hlsl:42:12
    │
@@ -440,7 +521,7 @@ warning: macro `A40` expands to too much; the call is left as it is
         said("chain", "#include \"deep/0.hlsli\""),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 warning: `63.hlsli` is included too deeply
   ┌─ deep/62.hlsli:1:10
   │
@@ -455,7 +536,7 @@ warning: `63.hlsli` is included too deeply
         said("open", "#if 1"),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 warning: `#if` without `#endif`
   ┌─ a.hlsl:1:1
   │
@@ -470,7 +551,7 @@ warning: `#if` without `#endif`
         said("missing", "#include \"gone.hlsli\""),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 warning: cannot find `gone.hlsli`
   ┌─ a.hlsl:1:10
   │
@@ -485,7 +566,7 @@ warning: cannot find `gone.hlsli`
         said("cycle", "#include \"b.hlsli\""),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1]
 warning: `a.hlsl` includes itself
   ┌─ b.hlsli:1:10
   │
@@ -500,7 +581,7 @@ warning: `a.hlsl` includes itself
         said("itself", "#include \"a.hlsl\""),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1]
 warning: `a.hlsl` includes itself
   ┌─ a.hlsl:1:10
   │
@@ -541,7 +622,7 @@ fn fixes_are_shown_or_made() {
         folder.said(&["--fix", "--output-format", "concise"]),
         str![[r#"
 1
-floats.hlsl:9:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 floats
+floats.hlsl:9:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 floats [unsafe fix]
 1 fix made; 1 finding in 2 files (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -653,7 +734,7 @@ fn comments_that_allow_no_rule_are_told_of() {
         folder.said(&["--output-format", "concise"]),
         str![[r#"
 1
-a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 warning: no rule is called `groupshared-races`; did you mean `groupshared-race`?
   ┌─ a.hlsl:6:61
   │

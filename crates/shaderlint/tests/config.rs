@@ -30,9 +30,9 @@ fn the_nearest_configuration_holds() {
         said(&folder, &[]),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1]
-deep/er/b.hlsl:7:18: groupshared-race data race on g_Sum[1]
-quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
+deep/er/b.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
+quiet/c.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D RACY=2) [unsafe fix]
 3 findings in 3 files (3 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -41,9 +41,9 @@ quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
         said(&folder, &["--isolated"]),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
-deep/er/b.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
-quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D RACY=2) [unsafe fix]
+deep/er/b.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D RACY=2) [unsafe fix]
+quiet/c.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D RACY=2) [unsafe fix]
 3 findings in 3 files (3 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -52,9 +52,9 @@ quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
         said(&folder, &["--config", "other.toml"]),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
-deep/er/b.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
-quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D RACY=2) [unsafe fix]
+deep/er/b.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D RACY=2) [unsafe fix]
+quiet/c.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D RACY=2) [unsafe fix]
 3 findings in 3 files (3 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -63,7 +63,7 @@ quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
         said(&folder, &["-D", "RACY=2", "quiet"]),
         str![[r#"
 1
-quiet/c.hlsl:7:18: groupshared-race data race on g_Sum[1]
+quiet/c.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -353,7 +353,7 @@ fn editors_settings_serve_where_there_is_nothing_else() {
         said(&folder, &[]),
         str![[r#"
 1
-sub/a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+sub/a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 warning: no such folder
   ┌─ sub/shadertoolsconfig.json:1:87
   │
@@ -423,7 +423,7 @@ warning: no such folder
         said(&ours, &[]),
         str![[r#"
 1
-sub/a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D RACY=2)
+sub/a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D RACY=2) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -549,7 +549,7 @@ fn of_conflicting_defines_the_last_holds() {
         said(&folder, &["-D", "A=1", "-D", "B", "-D", "A=2"]),
         str![[r#"
 1
-a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 warning: -D defines `A` as `1` and as `2`: the last one holds
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
@@ -559,7 +559,7 @@ warning: -D defines `A` as `1` and as `2`: the last one holds
         said(&folder, &["-D", "A", "-D", "A=1"]),
         str![[r#"
 1
-a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -581,8 +581,8 @@ fn includes_are_found_in_any_case_and_in_virtual_folders() {
         said(&folder, &["a.hlsl", "b.hlsl"]),
         str![[r#"
 1
-lib/Scan/Race.HLSLI:6:18: groupshared-race data race on g_Sum[1]
-engine/Shaders/Private/common.ush:6:18: groupshared-race data race on g_Sum[1]
+lib/Scan/Race.HLSLI:6:18: error[groupshared-race]: data race on g_Sum[1]
+engine/Shaders/Private/common.ush:6:18: error[groupshared-race]: data race on g_Sum[1]
 warning: no such folder
   ┌─ shaderlint.toml:3:30
   │
@@ -609,7 +609,7 @@ fn stray_includes_are_looked_up_by_the_end_of_their_path() {
         said(&folder, &["."]),
         str![[r#"
 1
-one/lib/race.hlsli:6:18: groupshared-race data race on g_Sum[1]
+one/lib/race.hlsli:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 1 finding in 6 files (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -661,7 +661,7 @@ nothing found in 1 file
         said(&folder, &["one/src/a.hlsl"]),
         str![[r#"
 1
-one/lib/race.hlsli:6:18: groupshared-race data race on g_Sum[1]
+one/lib/race.hlsli:6:18: error[groupshared-race]: data race on g_Sum[1]
 1 finding in 1 file
 
 "#]]
@@ -744,7 +744,7 @@ fn headers_are_looked_at_where_they_are_included() {
         said(&folder, &["--verbose", "."]),
         str![[r#"
 1
-lib/scan.hlsli:9:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
+lib/scan.hlsli:9:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
 warning: cannot find `gone.hlsli`
   ┌─ lib/alone.hlsli:1:10
   │
@@ -765,7 +765,7 @@ warning: cannot find `gone.hlsli`
         said(&folder, &["--fix", "src", "lib/scan.hlsli"]),
         str![[r#"
 1
-lib/scan.hlsli:9:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
+lib/scan.hlsli:9:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
 1 finding in 3 files; 2 files not understood in full (-v says why)
 
 "#]]
@@ -815,7 +815,7 @@ fn include_folders_that_are_none_are_told_where_they_are_named() {
         said(&folder, &["a.hlsl", "-I", "missing"]),
         str![[r#"
 1
-a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 warning: -I missing: no such folder
 warning: no such folder
   ┌─ shaderlint.toml:2:24
@@ -838,7 +838,7 @@ warning: no such folder
         said(&folder, &["old"]),
         str![[r#"
 1
-old/a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+old/a.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 warning: no such folder
   ┌─ old/shadertoolsconfig.json:1:55
   │
@@ -898,7 +898,7 @@ void Main(uint gi : SV_GroupIndex, uint3 id : SV_DispatchThreadID) {{ Out[id.x] 
     ] {
         let folder = Folder::new(&format!("version-{name}")).with("a.hlsl", text);
         let fixable = |arguments: &[&str]| said(&folder, arguments).contains(FIXABLE);
-        let found = |arguments: &[&str]| said(&folder, arguments).contains(" hillis-steele-scan ");
+        let found = |arguments: &[&str]| said(&folder, arguments).contains("[hillis-steele-scan]");
         for arguments in [
             &[][..],
             &["-HV", "2016"],

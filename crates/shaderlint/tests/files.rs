@@ -148,8 +148,8 @@ fn files_come_from_a_list() {
         said(&folder, &["--files-from", "list"]),
         str![[r#"
 1
-a.hlsl:6:18: groupshared-race data race on g_Sum[1]
-b.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
+b.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 2 findings in 2 files (2 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -158,7 +158,7 @@ b.hlsl:6:18: groupshared-race data race on g_Sum[1]
         said(&folder, &["--files-from", "list", "--force-exclude"]),
         str![[r#"
 1
-a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -167,7 +167,7 @@ a.hlsl:6:18: groupshared-race data race on g_Sum[1]
         said(&folder, &["--files-from", "gone"]),
         str![[r#"
 2
-a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 error: *.hlsl: no such file or folder
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
@@ -186,7 +186,7 @@ no shader files found
         from_stdin,
         str![[r#"
 1
-a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -196,7 +196,7 @@ a.hlsl:6:18: groupshared-race data race on g_Sum[1]
         said(&folder, &["ladder.hlsli"]),
         str![[r#"
 1
-ladder.hlsli:8:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints (in a group of 64 threads, the length of g_Scan)
+ladder.hlsli:8:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints (in a group of 64 threads, the length of g_Scan)
 1 finding in 1 file
 
 "#]]
@@ -233,8 +233,8 @@ nothing found in 1 file
         said(&folder, &["-q"]),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1]
-a.hlsli:1:22: unused-suppression `groupshared-race` is allowed here but not found
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
+a.hlsli:1:22: warning[unused-suppression]: `groupshared-race` is allowed here but not found
 
 "#]]
     );
@@ -242,7 +242,7 @@ a.hlsli:1:22: unused-suppression `groupshared-race` is allowed here but not foun
         said(&folder, &["-q", "--files-from", "list"]),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 
 "#]]
     );
@@ -306,9 +306,9 @@ no shader files changed since main
         since_main(&folder),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1]
-c.hlsl:6:18: groupshared-race data race on g_Sum[1]
-own/d.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
+c.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
+own/d.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 3 findings in 5 files (3 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -320,10 +320,10 @@ own/d.hlsl:6:18: groupshared-race data race on g_Sum[1]
         since_main(&folder),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1]
-b.hlsl:7:18: groupshared-race data race on g_Sum[1]
-c.hlsl:6:18: groupshared-race data race on g_Sum[1]
-own/d.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
+b.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
+c.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
+own/d.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 4 findings in 6 files (4 fixable with --fix --unsafe-fixes); 2 files not understood in full (-v says why)
 
 "#]]
@@ -340,7 +340,7 @@ own/d.hlsl:6:18: groupshared-race data race on g_Sum[1]
         since_main(&folder),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 1 finding in 3 files (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -373,7 +373,7 @@ error: git: fatal: no merge base found; a shallow clone lacks the commit where t
         said(&nested, &["--changed-since", "main", "..", "--isolated"]),
         str![[r#"
 1
-../a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+../a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 1 finding in 3 files (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -403,7 +403,7 @@ void main(uint gi : SV_GroupIndex)
         said(&folder, &["lib/body.hlsli"]),
         str![[r#"
 1
-lib/body.hlsli:2:14: groupshared-race data race on g_Sum[1]
+lib/body.hlsli:2:14: error[groupshared-race]: data race on g_Sum[1]
 1 finding in 1 file
 
 "#]]
@@ -413,7 +413,7 @@ lib/body.hlsli:2:14: groupshared-race data race on g_Sum[1]
         said(&folder, &["--fix", "--unsafe-fixes", "lib/body.hlsli"]),
         str![[r#"
 1
-lib/body.hlsli:2:14: groupshared-race data race on g_Sum[1]
+lib/body.hlsli:2:14: error[groupshared-race]: data race on g_Sum[1]
 1 finding in 1 file
 
 "#]]
@@ -434,7 +434,7 @@ lib/body.hlsli:2:14: groupshared-race data race on g_Sum[1]
         said(&folder, &["--force-exclude", "lib/stray.hlsli", "lib/body.hlsli"]),
         str![[r#"
 1
-lib/body.hlsli:2:14: groupshared-race data race on g_Sum[1]
+lib/body.hlsli:2:14: error[groupshared-race]: data race on g_Sum[1]
 1 finding in 1 file; 1 header not looked at: no kernel includes it
 
 "#]]
@@ -517,8 +517,8 @@ nothing new in 3 files; 2 findings known to the baseline
         said(&folder, &[]),
         str![[r#"
 1
-src/a b.hlsl:6:18: groupshared-race data race on g_Sum[1]
-src/a b.hlsl:14:18: groupshared-race data race on g_Sum[1]
+src/a b.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
+src/a b.hlsl:14:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 2 findings in 3 files (2 fixable with --fix --unsafe-fixes); 1 finding known to the baseline
 
 "#]]
@@ -672,7 +672,7 @@ fn a_baseline_that_names_no_rule_is_told_where_it_does() {
         said(&folder, &["--baseline", "known.toml"]),
         str![[r#"
 1
-a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 warning: no rule is called `groupshared-rase`; did you mean `groupshared-race`?
   ┌─ known.toml:2:1
   │
@@ -693,7 +693,7 @@ warning: a baseline counts by rule: `wave-prefix-sum-vs-scan-with-atomics` is he
         said(&folder, &["--baseline", "known.toml", "-q"]),
         str![[r#"
 1
-a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 
 "#]]
     );

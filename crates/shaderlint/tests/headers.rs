@@ -65,7 +65,7 @@ fn a_header_that_nothing_includes_is_taken_for_a_kernel() {
         said(&folder, &[]),
         str![[r#"
 1
-ladder.hlsli:8:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints (in a group of 64 threads, the length of g_Scan)
+ladder.hlsli:8:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints (in a group of 64 threads, the length of g_Scan)
 1 finding in 2 files
 
 "#]]
@@ -89,7 +89,7 @@ nothing found in 2 files
         said(&folder, &[]),
         str![[r#"
 1
-a.hlsli:9:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints (in a group of 64 threads, the length of g_Scan)
+a.hlsli:9:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints (in a group of 64 threads, the length of g_Scan)
 1 finding in 1 file
 
 "#]]
@@ -153,7 +153,7 @@ warning[hand-rolled-reduction]: hand-rolled max of 32 floats (in a group of 32 t
         said(&folder, &[]),
         str![[r#"
 1
-largest.hlsli:5:5: hand-rolled-reduction hand-rolled max of 32 floats (in a group of 32 threads, the length of g_Part, if lane is SV_GroupIndex)
+largest.hlsli:5:5: warning[hand-rolled-reduction]: hand-rolled max of 32 floats (in a group of 32 threads, the length of g_Part, if lane is SV_GroupIndex)
 1 finding in 3 files
 
 "#]]
@@ -162,7 +162,7 @@ largest.hlsli:5:5: hand-rolled-reduction hand-rolled max of 32 floats (in a grou
         said(&folder, &["largest.hlsli"]),
         str![[r#"
 1
-largest.hlsli:5:5: hand-rolled-reduction hand-rolled max of 32 floats (in a group of 32 threads, the length of g_Part, if lane is SV_GroupIndex)
+largest.hlsli:5:5: warning[hand-rolled-reduction]: hand-rolled max of 32 floats (in a group of 32 threads, the length of g_Part, if lane is SV_GroupIndex)
 1 finding in 1 file
 
 "#]]
@@ -425,7 +425,7 @@ void Count(uint lane : SV_GroupIndex)
         said(&folder, &[]),
         str![[r#"
 0
-count.hlsli:6:5: single-cell-atomic 32 threads add to g_Bins[0] one by one (in a group of 32 threads, the length of g_Bins)
+count.hlsli:6:5: note[single-cell-atomic]: 32 threads add to g_Bins[0] one by one (in a group of 32 threads, the length of g_Bins)
 1 finding in 1 file
 
 "#]]
@@ -464,7 +464,7 @@ uint Before(uint value, int lane)
         said(&folder, &[]),
         str![[r#"
 1
-scan.hlsli:6:5: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints (in a group of 64 threads, the length of g_Counts, if lane is SV_GroupIndex)
+scan.hlsli:6:5: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints (in a group of 64 threads, the length of g_Counts, if lane is SV_GroupIndex)
 1 finding in 1 file
 
 "#]]

@@ -24,7 +24,7 @@ void main(uint gi : SV_GroupIndex)
 }
 // GroupMemoryBarrierWithGroupSync
 ";
-const FINDING: &str = "good.hlsl:6:5: groupshared-race data race on g_Sum[0]";
+const FINDING: &str = "good.hlsl:6:5: error[groupshared-race]: data race on g_Sum[0]";
 
 /// Unoptimised, on a machine with other work to do.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -157,25 +157,29 @@ fn nothing_or_no_text() {
         case(
             "utf16",
             [b"\xff\xfe", utf16.as_slice()].concat(),
-            "utf16.hlsl:9:5: groupshared-race",
+            "utf16.hlsl:9:5: error[groupshared-race]",
         ),
         case(
             "crlf",
             race.replace('\n', "\r\n"),
-            "crlf.hlsl:9:5: groupshared-race",
+            "crlf.hlsl:9:5: error[groupshared-race]",
         ),
         case("cr", race.replace('\n', "\r"), "groupshared-race"),
-        case("bom", format!("\u{feff}{race}"), "bom.hlsl:9:5: groupshared-race"),
+        case(
+            "bom",
+            format!("\u{feff}{race}"),
+            "bom.hlsl:9:5: error[groupshared-race]",
+        ),
         case(
             "latin1",
             [b"// \xe9\xe8\nuint caf\xe9;\n", race.as_bytes()].concat(),
-            "latin1.hlsl:11:5: groupshared-race",
+            "latin1.hlsl:11:5: error[groupshared-race]",
         ),
         // The second byte of the last character is a backslash: the next line is no comment.
         case(
             "shift-jis",
             [b"uint \x83\x81; // \x95\\\n", race.as_bytes()].concat(),
-            "shift-jis.hlsl:10:5: groupshared-race",
+            "shift-jis.hlsl:10:5: error[groupshared-race]",
         ),
     ];
     survives("no-text", &cases);
@@ -281,7 +285,7 @@ fn nested_without_end() {
                     "#endif\n".repeat(5 * n),
                     kernel("", "    g[gi] += g[(gi + 1) % 64];")
                 ),
-                "regions.hlsl:200009:5: groupshared-race",
+                "regions.hlsl:200009:5: error[groupshared-race]",
             ),
             case(
                 "regions-left-out",
@@ -291,7 +295,7 @@ fn nested_without_end() {
                     "#endif\n".repeat(5 * n),
                     kernel("", "    g[gi] += g[(gi + 1) % 64];")
                 ),
-                "regions-left-out.hlsl:200009:5: groupshared-race",
+                "regions-left-out.hlsl:200009:5: error[groupshared-race]",
             ),
             case(
                 "conditions",
@@ -374,7 +378,7 @@ fn many_and_long() {
             case(
                 "allows",
                 "// shaderlint: allow(groupshared-race)\n".repeat(n as usize) + &race,
-                "allows.hlsl:20009:5: groupshared-race",
+                "allows.hlsl:20009:5: error[groupshared-race]",
             ),
             case(
                 "rules",
@@ -382,17 +386,17 @@ fn many_and_long() {
                     "// shaderlint: allow({}groupshared-race): as said\n{race}",
                     "groupshared-race, ".repeat(n as usize)
                 ),
-                "rules.hlsl:10:5: groupshared-race",
+                "rules.hlsl:10:5: error[groupshared-race]",
             ),
             case(
                 "regions",
                 regions + &race,
-                "regions.hlsl:60009:5: groupshared-race",
+                "regions.hlsl:60009:5: error[groupshared-race]",
             ),
             case(
                 "parameters",
                 format!("#define F({parameters}z) z\n{race}"),
-                "parameters.hlsl:10:5: groupshared-race",
+                "parameters.hlsl:10:5: error[groupshared-race]",
             ),
             case("integer", with(&digits), "groupshared-race"),
             case("hexadecimal", with(&format!("0x{digits}")), "groupshared-race"),
@@ -402,7 +406,7 @@ fn many_and_long() {
             case(
                 "condition",
                 format!("#if {digits} > 1\n#endif\n{race}"),
-                "condition.hlsl:11:5: groupshared-race",
+                "condition.hlsl:11:5: error[groupshared-race]",
             ),
             case(
                 "group",
@@ -417,7 +421,7 @@ fn many_and_long() {
             case(
                 "name",
                 race.replace("g[", &format!("{}[", "g".repeat(100_000))),
-                "name.hlsl:9:5: groupshared-race",
+                "name.hlsl:9:5: error[groupshared-race]",
             ),
         ],
     );
@@ -522,7 +526,10 @@ fn names_and_links() {
         let (code, said) = run(&folder, arguments);
         assert!(code == 1 && said.contains(FINDING), "{said}");
         for name in ["\u{fffd}\u{fffd}.hlsl", "a b  c.hlsl", "two\u{fffd}lines.hlsl"] {
-            assert!(said.contains(&format!("{name}:6:5: groupshared-race")), "{said}");
+            assert!(
+                said.contains(&format!("{name}:6:5: error[groupshared-race]")),
+                "{said}"
+            );
         }
     }
     for name in ["dangling.hlsl", "about.hlsl"] {

@@ -245,7 +245,7 @@ fn a_header_needs_what_any_that_includes_it_needs() {
         said(&folder, &[]),
         str![[r#"
 1
-sum.hlsli:1:40: unused-suppression `divergent-barrier` is allowed here but not found
+sum.hlsli:1:40: warning[unused-suppression]: `divergent-barrier` is allowed here but not found
 1 finding in 3 files
 
 "#]]
@@ -267,7 +267,8 @@ fn what_is_needed_outside_of_the_run_is_needed() {
         kernel(64, "#include \"put.hlsli\""),
         kernel(32, "#include \"put.hlsli\""),
     );
-    let unused = "put.hlsli:3:26: unused-suppression `groupshared-race` is allowed here but not found\n";
+    let unused =
+        "put.hlsli:3:26: warning[unused-suppression]: `groupshared-race` is allowed here but not found\n";
     let folder = |name: &str| {
         let folder = Folder::new(name).with("put.hlsli", put);
         folder.with(".git/HEAD", "").with("a.hlsl", &well)
@@ -312,7 +313,7 @@ fn what_is_no_rule_is_told() {
         Folder::new("blanket").with("a.hlsl", text).said(&CONCISE),
         str![[r#"
 1
-a.hlsl:8:18: groupshared-race data race on g_Sum[1]
+a.hlsl:8:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 warning: an allow names the rules that it is about: write `allow(rule-id): reason` or `allow-file(rule-id): reason`
   ┌─ a.hlsl:1:16
   │

@@ -44,7 +44,7 @@ fn github_shows_findings_beside_changed_lines() {
     assert_data_eq!(
         in_actions(&["-q", "--output-format", "concise", "src/race.hlsl"], &folder.0),
         str![[r#"
-src/race.hlsl:6:18: groupshared-race data race on g_Sum[1]
+src/race.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 
 "#]]
     );
@@ -299,9 +299,9 @@ fn output_goes_to_a_file_and_is_utf8_whatever_comes_in() {
     assert_data_eq!(
         fs::read_to_string(folder.0.join("found.txt")).unwrap(),
         str![[r#"
-odd.hlsl:7:18: groupshared-race data race on g_Sum[1]
-src/ladder.hlsl:9:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
-src/race.hlsl:6:18: groupshared-race data race on g_Sum[1]
+odd.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
+src/ladder.hlsl:9:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [fix]
+src/race.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 
 "#]]
     );
@@ -392,12 +392,14 @@ fn ids_are_links_where_terminals_can() {
     assert_data_eq!(
         shown(&["--output-format", "concise"], "1"),
         str![
-            "^[1msrc/race.hlsl^[0m:6:18: ^[1;31m^]8;;https://github.com/shaderlint/shaderlint/blob/main/docs/rules/groupshared-race.md^/groupshared-race^]8;;^/^[0m data race on g_Sum[1]"
+            "^[1msrc/race.hlsl^[0m:6:18: ^[1;31merror[^]8;;https://github.com/shaderlint/shaderlint/blob/main/docs/rules/groupshared-race.md^/groupshared-race^]8;;^/]^[0m: data race on g_Sum[1]^[1m [unsafe fix]^[0m"
         ]
     );
     assert_data_eq!(
         shown(&["--output-format", "concise"], "0"),
-        str!["^[1msrc/race.hlsl^[0m:6:18: ^[1;31mgroupshared-race^[0m data race on g_Sum[1]"]
+        str![
+            "^[1msrc/race.hlsl^[0m:6:18: ^[1;31merror[groupshared-race]^[0m: data race on g_Sum[1]^[1m [unsafe fix]^[0m"
+        ]
     );
 }
 
@@ -448,7 +450,7 @@ warning[groupshared-race]: data race on g_Sum[1]
         ),
         str![[r#"
 1
-src/a.hlsl:7:18: groupshared-race data race on g_Sum[1]
+src/a.hlsl:7:18: warning[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -504,7 +506,7 @@ fn standard_input_is_fixed_on_the_way_through() {
     assert_data_eq!(
         String::from_utf8(output.stderr).unwrap(),
         str![[r#"
-b.hlsl:7:18: groupshared-race data race on g_Sum[1]
+b.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]

@@ -69,7 +69,7 @@ error[groupshared-race]: data race on g_Sum[1] (in variant large)
         folder.said(&["-D", "SIZE=2", "--output-format", "concise"]),
         str![[r#"
 1
-a.hlsl:6:18: groupshared-race data race on g_Sum[1]
+a.hlsl:6:18: error[groupshared-race]: data race on g_Sum[1]
 1 finding in 1 file
 
 "#]]
@@ -106,7 +106,7 @@ fn definitions_turn_a_region_on() {
         check("ifdef", "#ifdef X"),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D X=1) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -115,7 +115,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
         check("if", "#if X"),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D X=1) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -124,7 +124,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
         check("defined", "#if defined(X)"),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D X=1) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -133,7 +133,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
         check("equal", "#if X == 3"),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=3)
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D X=3) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -142,7 +142,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=3)
         check("less", "#if 4 < X"),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=5)
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D X=5) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -151,7 +151,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=5)
         check("enum", "#define FAST 2\n#if MODE == FAST"),
         str![[r#"
 1
-a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D MODE=FAST)
+a.hlsl:8:18: error[groupshared-race]: data race on g_Sum[1] (with -D MODE=FAST) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -160,7 +160,7 @@ a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D MODE=FAST)
         check("elif", "#if M == 0\n#elif M == 2"),
         str![[r#"
 1
-a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D M=2)
+a.hlsl:8:18: error[groupshared-race]: data race on g_Sum[1] (with -D M=2) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -169,7 +169,7 @@ a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D M=2)
         check("else", "#ifndef X\n#else"),
         str![[r#"
 1
-a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D X=1)
+a.hlsl:8:18: error[groupshared-race]: data race on g_Sum[1] (with -D X=1) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -178,7 +178,7 @@ a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D X=1)
         check("both", "#if defined(X) && !defined(Y)"),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D X=1) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -187,7 +187,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1)
         check("default", "#ifndef X\n#define X 0\n#endif\n#if X"),
         str![[r#"
 1
-a.hlsl:10:18: groupshared-race data race on g_Sum[1] (with -D X=1)
+a.hlsl:10:18: error[groupshared-race]: data race on g_Sum[1] (with -D X=1) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -196,7 +196,7 @@ a.hlsl:10:18: groupshared-race data race on g_Sum[1] (with -D X=1)
         check("two", "#if X && Y"),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1 -D Y=1)
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D X=1 -D Y=1) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -205,7 +205,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1 -D Y=1)
         check("two-kinds", "#if defined(X) && (Y > 2 || 0)"),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1 -D Y=3)
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D X=1 -D Y=3) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -218,7 +218,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=1 -D Y=3)
         ),
         str![[r#"
 1
-a.hlsl:10:18: groupshared-race data race on g_Sum[1] (with -D X=1 -D Y=1)
+a.hlsl:10:18: error[groupshared-race]: data race on g_Sum[1] (with -D X=1 -D Y=1) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -227,7 +227,7 @@ a.hlsl:10:18: groupshared-race data race on g_Sum[1] (with -D X=1 -D Y=1)
         check("chain", "#if !defined(A)\n#elif B == 1\n#elif defined(C)"),
         str![[r#"
 1
-a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with -D C=1 -D A=1)
+a.hlsl:9:18: error[groupshared-race]: data race on g_Sum[1] (with -D C=1 -D A=1) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -236,7 +236,7 @@ a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with -D C=1 -D A=1)
         check("chain-else", "#if A == 0\n#elif A == 1\n#else"),
         str![[r#"
 1
-a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with -D A=-1)
+a.hlsl:9:18: error[groupshared-race]: data race on g_Sum[1] (with -D A=-1) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -266,7 +266,7 @@ fn a_definition_of_the_caller_may_be_taken_back() {
         said("undefine", &racy_under("#ifndef X"), &["-D", "X"]),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1] (without -D X)
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (without -D X) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -275,7 +275,7 @@ a.hlsl:7:18: groupshared-race data race on g_Sum[1] (without -D X)
         said("undefine-else", &racy_under("#ifdef X\n#else"), &["-D", "X"]),
         str![[r#"
 1
-a.hlsl:8:18: groupshared-race data race on g_Sum[1] (without -D X)
+a.hlsl:8:18: error[groupshared-race]: data race on g_Sum[1] (without -D X) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -284,7 +284,7 @@ a.hlsl:8:18: groupshared-race data race on g_Sum[1] (without -D X)
         said("redefine", &racy_under("#if !X"), &["-D", "X"]),
         str![[r#"
 1
-a.hlsl:7:18: groupshared-race data race on g_Sum[1] (with -D X=0)
+a.hlsl:7:18: error[groupshared-race]: data race on g_Sum[1] (with -D X=0) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -304,14 +304,14 @@ fn the_number_of_readings_is_bounded() {
         said,
         str![[r#"
 1
-a.hlsl:7:19: groupshared-race data race on g_Sum0[1] (with -D X0=1)
-a.hlsl:17:19: groupshared-race data race on g_Sum1[1] (with -D X1=1)
-a.hlsl:27:19: groupshared-race data race on g_Sum2[1] (with -D X2=1)
-a.hlsl:37:19: groupshared-race data race on g_Sum3[1] (with -D X3=1)
-a.hlsl:47:19: groupshared-race data race on g_Sum4[1] (with -D X4=1)
-a.hlsl:57:19: groupshared-race data race on g_Sum5[1] (with -D X5=1)
-a.hlsl:67:19: groupshared-race data race on g_Sum6[1] (with -D X6=1)
-a.hlsl:77:19: groupshared-race data race on g_Sum7[1] (with -D X7=1)
+a.hlsl:7:19: error[groupshared-race]: data race on g_Sum0[1] (with -D X0=1) [unsafe fix]
+a.hlsl:17:19: error[groupshared-race]: data race on g_Sum1[1] (with -D X1=1) [unsafe fix]
+a.hlsl:27:19: error[groupshared-race]: data race on g_Sum2[1] (with -D X2=1) [unsafe fix]
+a.hlsl:37:19: error[groupshared-race]: data race on g_Sum3[1] (with -D X3=1) [unsafe fix]
+a.hlsl:47:19: error[groupshared-race]: data race on g_Sum4[1] (with -D X4=1) [unsafe fix]
+a.hlsl:57:19: error[groupshared-race]: data race on g_Sum5[1] (with -D X5=1) [unsafe fix]
+a.hlsl:67:19: error[groupshared-race]: data race on g_Sum6[1] (with -D X6=1) [unsafe fix]
+a.hlsl:77:19: error[groupshared-race]: data race on g_Sum7[1] (with -D X7=1) [unsafe fix]
 8 findings in 1 file (8 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -344,7 +344,7 @@ nothing found in 1 file
         said("fallback-racy", &racy, &[]),
         str![[r#"
 1
-a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with -D NO_WAVES=1)
+a.hlsl:9:18: error[groupshared-race]: data race on g_Sum[1] (with -D NO_WAVES=1) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -354,7 +354,7 @@ a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with -D NO_WAVES=1)
         said("no-fallback", &unrelated, &[]),
         str![[r#"
 1
-a.hlsl:12:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
+a.hlsl:12:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [fix]
 1 finding in 1 file (1 fixable with --fix)
 
 "#]]
@@ -480,7 +480,7 @@ fn a_kernel_is_read_with_the_definitions_it_is_compiled_with() {
         folder.said(&["--output-format", "concise"]),
         str![[r#"
 1
-a.compute:8:18: groupshared-race data race on g_Sum[1] (in kernel First)
+a.compute:8:18: error[groupshared-race]: data race on g_Sum[1] (in kernel First) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full (-v says why)
 
 "#]]
@@ -498,13 +498,13 @@ fn nothing_is_said_of_a_kernel_as_no_build_has_it() {
     };
     assert_eq!(
         of("unbuilt", &text),
-        "a.compute:13:2: hillis-steele-scan Hillis\u{2013}Steele inclusive scan of 32 uints (in kernel First)"
+        "a.compute:13:2: note[hillis-steele-scan]: Hillis\u{2013}Steele inclusive scan of 32 uints (in kernel First)"
     );
     // It is compiled as it stands, too.
     let both = format!("#pragma kernel First\n{text}");
     assert_eq!(
         of("built", &both),
-        "a.compute:14:2: hillis-steele-scan Hillis\u{2013}Steele inclusive scan of 16 uints"
+        "a.compute:14:2: note[hillis-steele-scan]: Hillis\u{2013}Steele inclusive scan of 16 uints"
     );
     // Nor what no line of the file is, nor under what a kernel has otherwise.
     let one = RACE.replace("64", "SIZE").replace("main", "First");
@@ -523,7 +523,7 @@ fn nothing_is_said_of_a_kernel_as_no_build_has_it() {
     let other = text.replace("kernel First SIZE=32", "kernel Other SIZE=32");
     assert_eq!(
         of("unnamed", &other),
-        "a.compute:13:2: hillis-steele-scan Hillis\u{2013}Steele inclusive scan of 16 uints"
+        "a.compute:13:2: note[hillis-steele-scan]: Hillis\u{2013}Steele inclusive scan of 16 uints"
     );
     // Each build of many.
     let others: Vec<String> = (0..9)
@@ -532,7 +532,7 @@ fn nothing_is_said_of_a_kernel_as_no_build_has_it() {
     let many = text.replace("kernel First SIZE=32", "kernel First SIZE=32 LAST");
     assert_eq!(
         of("built-of-many", &format!("{}{many}", others.concat())),
-        "a.compute:22:2: hillis-steele-scan Hillis\u{2013}Steele inclusive scan of 32 uints (in kernel First)"
+        "a.compute:22:2: note[hillis-steele-scan]: Hillis\u{2013}Steele inclusive scan of 32 uints (in kernel First)"
     );
     // A name that a macro puts together otherwise as the file stands.
     let pasted = text
@@ -544,7 +544,7 @@ fn nothing_is_said_of_a_kernel_as_no_build_has_it() {
         );
     assert_eq!(
         of("pasted", &pasted),
-        "a.compute:18:2: hillis-steele-scan Hillis\u{2013}Steele inclusive scan of 32 uints (in kernel First_32)"
+        "a.compute:18:2: note[hillis-steele-scan]: Hillis\u{2013}Steele inclusive scan of 32 uints (in kernel First_32)"
     );
 }
 
@@ -583,7 +583,7 @@ fn a_file_that_names_its_kernels_has_what_its_engine_defines() {
         folder.said(&["--output-format", "concise"]),
         str![[r#"
 1
-a.compute:9:18: groupshared-race data race on g_Sum[1]
+a.compute:9:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 1 finding in 3 files (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -605,7 +605,7 @@ fn what_another_configuration_leaves_unread_is_said_if_asked_for() {
         said("elsewhere", &text, &[]),
         str![[r#"
 1
-a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D X=1)
+a.hlsl:8:18: error[groupshared-race]: data race on g_Sum[1] (with -D X=1) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -614,7 +614,7 @@ a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D X=1)
         said("elsewhere", &text, &["-v"]),
         str![[r#"
 1
-a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with -D X=1)
+a.hlsl:8:18: error[groupshared-race]: data race on g_Sum[1] (with -D X=1) [unsafe fix]
 warning: cannot find `gone.hlsli` (with -D X=1)
   ┌─ a.hlsl:2:10
   │
@@ -650,7 +650,7 @@ fn a_region_may_hold_no_more_than_a_call() {
         said("calls", text, &[]),
         str![[r#"
 1
-a.hlsl:3:54: groupshared-race data race on g_Last[63] (with -D SECOND=1)
+a.hlsl:3:54: error[groupshared-race]: data race on g_Last[63] (with -D SECOND=1) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -700,7 +700,7 @@ nothing found in 1 file
         said("number", &text("// Number of COUNT.\n#if COUNT == 2"), &[]),
         str![[r#"
 1
-a.hlsl:8:11: groupshared-race data race on g_Last[63] (with -D COUNT=2)
+a.hlsl:8:11: error[groupshared-race]: data race on g_Last[63] (with -D COUNT=2) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -713,7 +713,7 @@ fn what_holds_at_every_size_is_said_of_one_that_the_build_defines() {
         said("sizes", &sum("THREADS"), &[]),
         str![[r#"
 1
-a.hlsl:7:1: hand-rolled-reduction hand-rolled sum of 64 uints (with -D THREADS=64)
+a.hlsl:7:1: warning[hand-rolled-reduction]: hand-rolled sum of 64 uints (with -D THREADS=64)
 1 finding in 1 file; 1 file not understood in full (-v says why)
 
 "#]]
@@ -734,7 +734,7 @@ nothing found in 1 file; 1 file not understood in full (-v says why)
         said("sizes", &text, &[]),
         str![[r#"
 1
-a.hlsl:10:1: hand-rolled-reduction hand-rolled sum of 64 uints (with -D THREADS=64)
+a.hlsl:10:1: warning[hand-rolled-reduction]: hand-rolled sum of 64 uints (with -D THREADS=64)
 1 finding in 1 file
 
 "#]]
@@ -756,7 +756,7 @@ nothing found in 1 file
         said("sizes", &text, &[]),
         str![[r#"
 1
-a.hlsl:8:1: hand-rolled-reduction hand-rolled sum of 32 uints (in kernel main)
+a.hlsl:8:1: warning[hand-rolled-reduction]: hand-rolled sum of 32 uints (in kernel main) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes); 1 file not understood in full (-v says why)
 
 "#]]
@@ -861,7 +861,7 @@ fn what_the_compiler_defines_is_not_tried_out() {
     let rules_of = |test: &str, condition: &str, arguments: &[&str]| {
         let said = said(test, &file(condition), arguments);
         let names = ["groupshared-race", "hillis-steele-scan"];
-        names.map(|name| said.contains(&format!(" {name} ")))
+        names.map(|name| said.contains(&format!("[{name}]")))
     };
     let (of_dxc, of_fxc) = ([true, false], [false, true]);
     for (number, condition) in [
@@ -893,7 +893,7 @@ fn what_the_compiler_defines_is_not_tried_out() {
         assert_eq!(rules_of(test, condition, &["--profile", "cs_5_1"]), none);
     }
     let asked = format!("#pragma target 5.0\n{}", file("!defined(__hlsl_dx_compiler)"));
-    assert!(said("asked", &asked, &[]).contains(" groupshared-race "));
+    assert!(said("asked", &asked, &[]).contains("[groupshared-race]"));
     // Whoever builds may say otherwise.
     let defined = ["-D", "__HLSL_VERSION=2018"];
     assert_eq!(rules_of("defined", "__HLSL_VERSION >= 2021", &defined), of_fxc);
@@ -948,7 +948,7 @@ fn each_choice_of_keywords_is_read() {
             fixable(name, &ladder_that_fancy_reverses(pragma)),
             str![[r#"
 1
-a.hlsl:15:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
+a.hlsl:15:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
 1 finding in 1 file
 
 "#]]
@@ -963,7 +963,7 @@ a.hlsl:15:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
         unasked,
         str![[r#"
 1
-a.hlsl:11:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
+a.hlsl:11:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints [fix]
 1 finding in 1 file (1 fixable with --fix)
 
 "#]]
@@ -986,7 +986,7 @@ a.hlsl:11:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
         ),
         str![[r#"
 1
-a.hlsl:9:18: groupshared-race data race on g_Sum[1] (with keywords B C)
+a.hlsl:9:18: error[groupshared-race]: data race on g_Sum[1] (with keywords B C) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -1015,7 +1015,7 @@ nothing found in 1 file
         ),
         str![[r#"
 1
-a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with keyword BIG)
+a.hlsl:8:18: error[groupshared-race]: data race on g_Sum[1] (with keyword BIG) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -1028,7 +1028,7 @@ a.hlsl:8:18: groupshared-race data race on g_Sum[1] (with keyword BIG)
         ),
         str![[r#"
 1
-a.hlsl:8:18: groupshared-race data race on g_Sum[1]
+a.hlsl:8:18: error[groupshared-race]: data race on g_Sum[1] [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -1044,7 +1044,7 @@ a.hlsl:8:18: groupshared-race data race on g_Sum[1]
         ),
         str![[r#"
 1
-a.hlsl:9:18: groupshared-race data race on g_Sum[1] (in kernel main with keyword FANCY)
+a.hlsl:9:18: error[groupshared-race]: data race on g_Sum[1] (in kernel main with keyword FANCY) [unsafe fix]
 1 finding in 1 file (1 fixable with --fix --unsafe-fixes)
 
 "#]]
@@ -1062,7 +1062,7 @@ fn of_too_many_choices_of_keywords_few_are_read() {
         said("keywords-many", &format!("{pragmas}{used}{LADDER}"), &[]),
         str![[r#"
 1
-a.hlsl:24:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
+a.hlsl:24:2: warning[hillis-steele-scan]: Hillis–Steele inclusive scan of 64 uints
 1 finding in 1 file; 1 file not understood in full (-v says why)
 
 "#]]
@@ -1072,7 +1072,7 @@ a.hlsl:24:2: hillis-steele-scan Hillis–Steele inclusive scan of 64 uints
         said("keywords-many-race", &format!("{pragmas}{used}{racy}"), &[]),
         str![[r#"
 1
-a.hlsl:22:18: groupshared-race data race on g_Sum[1] (with keywords B E)
+a.hlsl:22:18: error[groupshared-race]: data race on g_Sum[1] (with keywords B E)
 1 finding in 1 file; 1 file not understood in full (-v says why)
 
 "#]]
@@ -1089,7 +1089,7 @@ fn what_a_region_expands_to_is_explored() {
         said("macro-region", racy, &[]),
         str![[r#"
 1
-a.hlsl:6:1: groupshared-race data race on g[63] (with -D X=1)
+a.hlsl:6:1: error[groupshared-race]: data race on g[63] (with -D X=1)
 1 finding in 1 file
 
 "#]]

@@ -55,12 +55,18 @@ impl LevelSettings {
     }
 }
 
+/// What the command line calls all rules.
+const ALL: &str = "ALL";
+
 /// The rules that the command line asks for.
 #[derive(Clone, Debug, Default, Args)]
 pub(crate) struct RuleArgs {
-    /// Look for these rules or categories only
+    /// Look for these rules or categories only; ALL is all of them
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames, hide_possible_values = true)]
     pub select: Vec<String>,
+    /// Look for these besides
+    #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames, hide_possible_values = true)]
+    pub extend_select: Vec<String>,
     /// Do not look for these
     #[arg(long, value_name = "RULES", value_delimiter = ',', value_parser = RuleNames, hide_possible_values = true)]
     pub ignore: Vec<String>,
@@ -72,9 +78,9 @@ impl RuleArgs {
         let is_meant = |names: &[String]| {
             names
                 .iter()
-                .any(|name| rule.is_named(name) || *name == rule.category.to_string())
+                .any(|name| name == ALL || rule.is_named(name) || *name == rule.category.to_string())
         };
-        let is_selected = is_meant(&self.select);
+        let is_selected = is_meant(&self.select) || is_meant(&self.extend_select);
         if is_meant(&self.ignore) || !(self.select.is_empty() || is_selected) {
             GivenLevel::OfRule(Level::Off)
         } else if is_selected && configured.level() == Level::Off {
@@ -93,6 +99,9 @@ impl TypedValueParser for RuleNames {
     type Value = String;
 
     fn parse_ref(&self, command: &Command, arg: Option<&Arg>, name: &OsStr) -> Result<String, clap::Error> {
+        if name == ALL {
+            return Ok(ALL.to_owned());
+        }
         rule_or_category.parse_ref(command, arg, name)
     }
 
@@ -100,7 +109,7 @@ impl TypedValueParser for RuleNames {
         let categories = Category::ALL
             .iter()
             .map(|category| PossibleValue::new(category.name()));
-        Some(Box::new(ids().chain(categories)))
+        Some(Box::new(ids().chain(categories).chain([PossibleValue::new(ALL)])))
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a run comes to.
 
+use std::collections::BTreeMap;
+
 use shaderlint_linter::Safety;
 
 use crate::args::CheckArgs;
@@ -36,13 +38,13 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
         format!("; {unseen}")
     };
     let files = counted(number_of(Counted::Looked), "file", "files");
-    let fixed: usize = looked.iter().map(|one| one.fixed.count).sum();
+    let fixed: usize = looked.iter().map(|one| one.fixed.rules.len()).sum();
     let done = match fixed {
         0 => String::new(),
         _ => format!(
             "{} {}; ",
             counted(fixed, "fix", "fixes"),
-            if args.fixes.fix { "made" } else { "to make" }
+            if args.fixes.is_made() { "made" } else { "to make" }
         ),
     };
     let in_part = match looked.iter().filter(|one| one.is_in_part).count() {
@@ -79,4 +81,17 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
         "{done}{} in {files}{fixable}{known}{in_part}{unseen}\n",
         counted(found, "finding", "findings")
     )
+}
+
+/// One line: how many fixes of which rules were made in a file. `None` where there were none.
+pub(crate) fn fixes_made(looked: &Looked) -> Option<String> {
+    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
+    for rule in &looked.fixed.rules {
+        *counts.entry(rule).or_default() += 1;
+    }
+    let counts: Vec<String> = counts
+        .iter()
+        .map(|(rule, count)| format!("{count} {rule}"))
+        .collect();
+    (!counts.is_empty()).then(|| format!("{}: {}\n", looked.path, counts.join(", ")))
 }

@@ -178,8 +178,8 @@ fn concise() {
     assert_data_eq!(
         super::text::concise(&looked(), Style::default()),
         str![[r#"
-scan.hlsl:11:5: hillis-steele-scan hand-rolled inclusive scan of 64 uints (Hillis–Steele)
-scan.hlsl:15:9: groupshared-race data race on g_Scan[1]
+scan.hlsl:11:5: warning[hillis-steele-scan]: hand-rolled inclusive scan of 64 uints (Hillis–Steele) [fix]
+scan.hlsl:15:9: error[groupshared-race]: data race on g_Scan[1]
 
 "#]]
     );

@@ -52,7 +52,7 @@ pub(super) fn full(looked: &Looked, style: Style) -> Result<Vec<u8>> {
     Ok(output)
 }
 
-/// A file's findings, a line each.
+/// A file's findings, a line each: as compilers write it, so that editors find the place, and marked if there is a fix.
 pub(super) fn concise(looked: &Looked, style: Style) -> String {
     let mut output = String::new();
     if looked.report.findings.is_empty() {
@@ -72,19 +72,25 @@ pub(super) fn concise(looked: &Looked, style: Style) -> String {
             continue;
         };
         let start = file.place(place.start);
-        let color = match finding.level {
-            Level::Error => "1;31",
-            Level::Warn => "1;33",
-            Level::Info | Level::Off => "1;32",
+        let (color, level) = match finding.level {
+            Level::Error => ("1;31", "error"),
+            Level::Warn => ("1;33", "warning"),
+            Level::Info | Level::Off => ("1;32", "note"),
+        };
+        let fix = match finding.fix.as_ref().map(|fix| fix.safety) {
+            None => String::new(),
+            Some(Safety::Safe) => paint("1", " [fix]"),
+            Some(Safety::Unsafe) => paint("1", " [unsafe fix]"),
         };
         let _ = writeln!(
             output,
-            "{}:{}:{}: {} {}",
+            "{}:{}:{}: {}: {}{}",
             paint("1", &file.shown_name),
             start.line,
             start.column,
-            paint(color, &id(finding.rule, style)),
-            finding.message
+            paint(color, &format!("{level}[{}]", id(finding.rule, style))),
+            finding.message,
+            fix,
         );
     }
     output

@@ -20,7 +20,7 @@ fn long_kernels() {
             case(
                 "racy-ladder",
                 kernel("", &racy),
-                "racy-ladder.hlsl:9:14: groupshared-race",
+                "racy-ladder.hlsl:9:14: error[groupshared-race]",
             ),
             case(
                 "races",
