@@ -127,7 +127,7 @@ fn one_barrier_is_enough_for_two_races() {
     let settled = settle(racy.as_bytes(), true, lint, |findings| findings);
     let fixed = text.replace("/**/", &format!("{BARRIER}\n    "));
     assert_eq!(String::from_utf8_lossy(&settled.text), fixed);
-    assert_eq!((settled.fixed, settled.last.len()), (1, 0));
+    assert_eq!((settled.fixed.len(), settled.last.len()), (1, 0));
 }
 
 #[test]
