@@ -8,6 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::lexical::Lexed;
 use crate::preprocess::Preprocessed;
+use crate::span::{FileSpan, Span};
 
 /// A hash of what is left of a unit to be read: of the text of its items, of where each stands, and of the regions that are
 /// left out in there, for the same text may come from another arm of an `#if`. `None` where something else may matter.
@@ -25,22 +26,21 @@ pub(crate) fn of(unit: &Preprocessed, text: &[u8], lexed: &Lexed) -> Option<u64>
     }
     (unit.is_refused, unit.version).hash(&mut hasher);
     for gap in &unit.gaps {
-        let gap = crate::Span {
-            start: *gap,
-            end: *gap,
-        };
-        unit.origins.locate(gap)?.hash(&mut hasher);
+        let (start, end) = (*gap, *gap);
+        unit.origins.locate(Span { start, end })?.hash(&mut hasher);
     }
+    let mut left_out: Vec<FileSpan> = unit.inactive.iter().map(|inactive| inactive.region).collect();
+    left_out.sort_unstable();
     for item in &lexed.items {
         let (span, place) = (item.whole(), unit.origins.locate(item.whole())?);
         (span.slice(text), span.slice(&lexed.blank), place).hash(&mut hasher);
         let namespace = lexed.namespaces.get(item.namespace as usize);
         (namespace, item.in_buffer).hash(&mut hasher);
-        let left_out = unit.inactive.iter().map(|inactive| inactive.region);
-        let is_in = |region: &crate::FileSpan| {
-            region.file == place.file && region.start < place.end && place.start < region.end
-        };
-        left_out.filter(is_in).for_each(|region| region.hash(&mut hasher));
+        // The arms of an `#if` within the item begin in it.
+        let first =
+            left_out.partition_point(|region| (region.file, region.start) < (place.file, place.start));
+        let last = left_out.partition_point(|region| (region.file, region.start) < (place.file, place.end));
+        left_out.get(first..last).hash(&mut hasher);
     }
     Some(hasher.finish())
 }

@@ -40,7 +40,7 @@ pub enum MatrixOrder {
 pub struct Shader {
     /// Names of the functions with a wanted word that were left out, since nothing wanted names them.
     pub unread: Vec<String>,
-    /// Of a unit of which not all is read: it is read to the same as others of its file that have the same number.
+    /// A hash of what was to be read, where that is not all. Two units of one file that share it hold the same findings.
     pub likeness: Option<u64>,
     /// Where in the text files would stand that were not found, or not followed.
     pub gaps: Vec<u32>,

@@ -83,7 +83,7 @@ pub(crate) fn summary(args: &CheckArgs, looked: &[Looked]) -> String {
     )
 }
 
-/// One line: how many fixes of which rules were made in a file. `None` where there were none.
+/// A line that counts the fixes made in a file, by rule. `None` if there were none.
 pub(crate) fn fixes_made(looked: &Looked) -> Option<String> {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for rule in &looked.fixed.rules {
