@@ -32,9 +32,9 @@ pub use lexical::declared_words;
 pub use lower::{TextProblem, parse};
 pub use memo::Memo;
 pub use preprocess::{
-    Branch, Definition, Definitions, Directive, Directives, Inactive, KernelVariant, KeywordSet, Origins,
-    Preprocessed, Reach, TARGET_STAGE, Taken, decode, directives, include_guard, is_cpp, keyword_sets,
-    may_spell, predefined, preprocess, unity_defines, without_dead_arms,
+    Branch, Definition, Definitions, Directive, Directives, Extracts, Inactive, KernelVariant, KeywordSet,
+    Origins, Preprocessed, Reach, TARGET_STAGE, Taken, decode, directives, include_guard, is_cpp,
+    keyword_sets, may_spell, predefined, preprocess, unity_defines, without_dead_arms,
 };
 pub use print::outline;
 pub use span::{FileId, FileSpan, Problem, SourceFile, Sources, Span};

@@ -133,9 +133,9 @@ pub struct Diagnostic {
     pub primary: Label<FileSpan>,
     pub secondary: Vec<Label<FileSpan>>,
     pub notes: Vec<String>,
-    /// Every edit lies in the file that was asked for, unless another one was to be edited.
+    /// What would mend the text in the files that have it.
     pub fix: Option<Fix<FileEdit>>,
-    /// As in [`Finding`].
+    /// As in [`Finding`]; and beside a fix why whoever asked for the file does not make it: a part of it is in another one.
     pub no_fix: Option<NoFix<FileSpan>>,
 }
 

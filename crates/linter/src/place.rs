@@ -5,7 +5,7 @@ use shaderlint_hlsl::{FileId, FileSpan, Shader, Span};
 use crate::finding::{At, Diagnostic, Edit, FileEdit, Finding, Fix, Label, NoFix};
 use crate::rule::{Rule, Settings};
 
-/// The file that was asked for; the others came by `#include` and are not edited.
+/// The file that was asked for; the others came by `#include`.
 pub(crate) const MAIN_FILE: FileId = FileId(0);
 
 /// Where a place of the expanded text is in its file.
@@ -26,15 +26,14 @@ pub(crate) fn diagnostic(
     settings: &Settings,
     mut finding: Finding,
 ) -> Option<Diagnostic> {
-    let fix = finding
-        .fix
-        .as_ref()
-        .and_then(|fix| place_fix(shader, settings, fix));
+    let fix = finding.fix.as_ref().and_then(|fix| place_fix(shader, fix));
+    let mut edits = finding.fix.iter().flat_map(|fix| &fix.edits);
+    let reason = edits.find_map(|edit| not_edited(shader, edit));
     if fix.is_none() {
-        let mut edits = finding.fix.iter().flat_map(|fix| &fix.edits);
-        let reason = edits.find_map(|edit| not_edited(shader, settings, edit));
         let text = "what it would change is not written like that in the file";
         finding.withdraw(reason.unwrap_or_else(|| NoFix::new("not-as-written", text)));
+    } else if reason.is_some() {
+        finding.no_fix = reason;
     }
     let locate = |span: Span| locate(shader, span);
     let primary = Label {
@@ -67,8 +66,8 @@ pub(crate) fn diagnostic(
     })
 }
 
-fn place_fix(shader: &Shader, settings: &Settings, fix: &Fix) -> Option<Fix<FileEdit>> {
-    let edits = fix.edits.iter().map(|edit| place_edit(shader, settings, edit));
+fn place_fix(shader: &Shader, fix: &Fix) -> Option<Fix<FileEdit>> {
+    let edits = fix.edits.iter().map(|edit| place_edit(shader, edit));
     Some(Fix {
         title: fix.title.clone(),
         safety: fix.safety,
@@ -78,8 +77,8 @@ fn place_fix(shader: &Shader, settings: &Settings, fix: &Fix) -> Option<Fix<File
     })
 }
 
-/// Why an edit has no place, as far as that is known.
-fn not_edited(shader: &Shader, settings: &Settings, edit: &Edit) -> Option<NoFix> {
+/// Why an edit has no place in the file that was asked for, as far as that is known.
+fn not_edited(shader: &Shader, edit: &Edit) -> Option<NoFix> {
     let span = edit.at.span();
     match shader.origins.editable(span) {
         None if shader.origins.is_cut_from_macro(span) => {
@@ -89,22 +88,14 @@ fn not_edited(shader: &Shader, settings: &Settings, edit: &Edit) -> Option<NoFix
             let text = "a directive stands in the text, or a part of it in another file";
             Some(NoFix::new("directive", text).at(span))
         }
-        Some(place) if is_edited(shader, settings, place) => None,
+        Some(place) if place.file == MAIN_FILE => None,
         Some(_) => Some(NoFix::new("in-include", "the text is in an included file").at(span)),
     }
 }
 
-fn is_edited(shader: &Shader, settings: &Settings, place: FileSpan) -> bool {
-    match (settings.edited, shader.sources.get(place.file)) {
-        (Some(is_edited), Some(file)) => is_edited(&file.path),
-        _ => place.file == MAIN_FILE,
-    }
-}
-
-fn place_edit(shader: &Shader, settings: &Settings, edit: &Edit) -> Option<FileEdit> {
+fn place_edit(shader: &Shader, edit: &Edit) -> Option<FileEdit> {
     let span = edit.at.span();
-    let place = shader.origins.editable(span);
-    let place = place.filter(|place| is_edited(shader, settings, *place))?;
+    let place = shader.origins.editable(span)?;
     let text: &[u8] = &shader.sources.get(place.file)?.text;
     let style = Style::at(text, place.start as usize)?;
     let at = |offset: u32| FileSpan {

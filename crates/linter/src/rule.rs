@@ -189,8 +189,6 @@ pub struct Settings<'a> {
     /// Whether nobody waits for the report any more. This is asked before each entry point and each rule; what is left
     /// then is not looked at, and the report is not to be shown.
     pub is_stopped: &'a dyn Fn() -> bool,
-    /// The file of this path is edited, and not the one that was asked for.
-    pub edited: Option<&'a dyn Fn(&str) -> bool>,
 }
 
 impl Default for Settings<'_> {
@@ -199,7 +197,6 @@ impl Default for Settings<'_> {
             shader_model: None,
             level: &|rule, _| GivenLevel::OfCategory(rule.category.level()),
             is_stopped: &|| false,
-            edited: None,
         }
     }
 }

@@ -9,51 +9,54 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::Result;
-use shaderlint_hlsl::{SourceFile, Text, decode};
-use shaderlint_linter::Diagnostic;
+use shaderlint_hlsl::{SourceFile, Text};
 
 use crate::config::{Definition, shown};
-use crate::includers;
-use crate::includes::{Search, is_same, name_of};
-use crate::lint::{Looked, Options};
+use crate::includers::{self, Unit};
+use crate::includes::{is_same, name_of};
+use crate::lint::Options;
 use crate::scan;
 
-/// Of what was found in the functions `alone`, which nothing in the file calls as it was read, keeps what is in those that
-/// nothing at hand names. `text` is what the file was looked at with.
-pub(crate) fn keep_what_nothing_calls(looked: &mut Looked, alone: &[String], text: &Text, options: &Options) {
-    let report = &looked.report;
-    let allowed = report.allowed.iter().map(|one| &one.finding);
-    let findings = report.findings.iter().chain(allowed);
-    let of_findings = findings.flat_map(|finding| &finding.kernels);
-    let mut left: BTreeSet<String> = of_findings.filter(|name| alone.contains(name)).cloned().collect();
+/// Functions that nothing names, and the files that were searched.
+pub(crate) struct Uncalled {
+    pub functions: BTreeSet<String>,
+    pub searched: Vec<String>,
+}
+
+/// Which of the functions of a header nothing at hand names beside their definition. `text` is what the header was looked
+/// at with.
+///
+/// This holds in every configuration of each file. What a macro expands to is in its definition, in its arguments or in a
+/// definition that the build makes, or is pasted together of parts that are ([`scan::times_named`]). All of these are
+/// searched, be they under an `#if`.
+pub(crate) fn uncalled(
+    mut functions: BTreeSet<String>,
+    path: &Path,
+    text: &Text,
+    options: &Options,
+) -> Uncalled {
     // Once where it is defined.
-    left.retain(|name| scan::times_named(text, name) < 2);
-    let path = Path::new(&looked.path).to_owned();
-    let includers = if left.is_empty() {
+    functions.retain(|name| scan::times_named(text, name) < 2);
+    let mut searched = Vec::new();
+    let includers = if functions.is_empty() {
         BTreeMap::new()
     } else {
-        includers::mentioning(&path, options)
+        includers::mentioning(path, options)
     };
-    for includer in includers.into_keys() {
-        if options.stop.is_set() || left.is_empty() {
+    let others = includers.into_keys().filter(|includer| !is_same(includer, path));
+    for includer in others {
+        if options.stop.is_set() || functions.is_empty() {
             break;
-        }
-        if is_same(&includer, &path) {
-            continue;
         }
         let name = shown(&includer).display().to_string();
         // Of what cannot be read nothing is known.
-        if let Some(named) = named_in(&includer, &name, &path, &left, options).unwrap_or(Some(left.clone())) {
-            left.retain(|name| !named.contains(name));
-            looked.includers.push(name);
+        let named = named_in(&includer, &name, path, &functions, options);
+        if let Some(named) = named.unwrap_or_else(|_| Some(functions.clone())) {
+            functions.retain(|name| !named.contains(name));
+            searched.push(name);
         }
     }
-    let is_told = |finding: &Diagnostic| {
-        let mut kernels = finding.kernels.iter();
-        kernels.all(|name| !alone.contains(name) || left.contains(name))
-    };
-    looked.report.findings.retain(is_told);
-    looked.report.allowed.retain(|one| is_told(&one.finding));
+    Uncalled { functions, searched }
 }
 
 /// Which of the names are in a file, or in another one that it includes, if it includes the one at `path`.
@@ -64,35 +67,31 @@ fn named_in(
     names: &BTreeSet<String>,
     options: &Options,
 ) -> Result<Option<BTreeSet<String>>> {
-    let bytes = options.files.bytes(includer)?;
-    let Some(text) = decode(&bytes) else {
+    let Some(unit) = Unit::read(includer, options)? else {
         return Ok(None);
     };
-    let project = (options.project_of)(includer)?;
-    options.files.allow(project.header_folders());
-    let search = Search::new(&options.files, &project);
     let is_it = |file: &SourceFile| is_same(Path::new(&file.path), path);
     let includes_one = |if_unknown: bool, is_one: &dyn Fn(&SourceFile) -> bool| {
-        scan::includes_one(name, &text, &search, if_unknown, is_one, &|_| false)
+        unit.includes_one(name, options, if_unknown, is_one)
     };
     // What an `#include` has as a macro is named by whoever defines that.
     let file_name = name_of(path).unwrap_or_default();
     let says = |text: &Text| scan::mentioned(text).names.contains(&file_name);
-    let defined: Vec<&Definition> = project.all_definitions().collect();
+    let defined: Vec<&Definition> = unit.project.all_definitions().collect();
+    let defines_it = || {
+        let mut values = defined.iter().map(|(_, value)| value.to_lowercase());
+        values.any(|value| value.contains(&file_name))
+    };
     let includes_it = includes_one(false, &is_it)
         || includes_one(true, &is_it)
-            && (defined
-                .iter()
-                .any(|(_, value)| value.to_lowercase().contains(&file_name))
-                || says(&text)
-                || includes_one(false, &|file| says(&file.text)));
+            && (defines_it() || says(&unit.text) || includes_one(false, &|file| says(&file.text)));
     if !includes_it {
         return Ok(None);
     }
     let is_named = |wanted: &String| {
         let names_it = |text: &[u8]| scan::times_named(text, wanted) > 0;
         defined.iter().any(|(_, value)| names_it(value.as_bytes()))
-            || names_it(&text)
+            || names_it(&unit.text)
             || includes_one(true, &|file| !is_it(file) && names_it(&file.text))
     };
     Ok(Some(

@@ -1,10 +1,4 @@
-//! What the files that include another one make of its fixes, and of its comments.
-//!
-//! A fix is proved of a file as it is read by itself. Whoever includes the file compiles the same text with macros and
-//! beside functions of their own, and there it may be wrong: a group of 64 threads needs more wave totals than the 32
-//! that it was proved for. So a fix stays only if every file of the workspace that includes this one, whether or not it
-//! is to be looked at, has nothing against it in any of its readings ([`Reading::objection`]). Where one includes it only under
-//! definitions that nobody tried, nothing is known, and there is no fix either.
+//! The files of the workspace that include another one, whether or not they are to be looked at, and what they read it to.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -13,17 +7,13 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use shaderlint_hlsl::{Includes, SourceFile, Text, decode, is_cpp, may_spell};
-use shaderlint_linter::{Diagnostic, NoFix, Rule, Settings, Verdict};
 
 use crate::config::{Definition, Project, here, shown};
 use crate::includes::{OfWorkspace, Search, is_same, name_of};
-use crate::lint::{Looked, Options, Role};
+use crate::lint::{Options, Role};
 use crate::scan;
-use crate::variants::{Reading, readings};
+use crate::variants::{self, Reading, Root, Seen};
 use crate::walk;
-
-/// Of a file that more than so many include nothing is fixed.
-const MAX_INCLUDERS: usize = 32;
 
 /// The files of the workspace that may include this one, directly or not: see [`Files::mentioning`](crate::includes::Files).
 pub(crate) fn mentioning(file: &Path, options: &Options) -> BTreeMap<PathBuf, bool> {
@@ -67,135 +57,125 @@ impl OfWorkspace for ByFolder<'_> {
     }
 }
 
-/// What was found in a file has fixes only where all who include it agree, and a comment in it is without need only where
-/// none of them needs it. `text` is what it was looked at with.
-pub(crate) fn keep_what_all_includers_agree_on(looked: &mut Looked, text: &Text, options: &Options) {
-    let is_theirs = |finding: &Diagnostic| finding.fix.is_some() || finding.verdict == Verdict::Unused;
-    if !looked.report.findings.iter().any(is_theirs) {
-        return;
-    }
-    let path = Path::new(&looked.path).to_owned();
-    let is_it = |other: &str| is_same(Path::new(other), &path);
-    for (includer, names_it) in mentioning(&path, options) {
-        // Of all C++ headers with a macro in an `#include` hardly one includes shaders: it has the words of the name then.
-        let spells_it = || {
-            let text = options
-                .files
-                .bytes(&includer)
-                .ok()
-                .and_then(|bytes| decode(&bytes));
-            text.is_some_and(|text| may_spell(&text, &name_of(&path).unwrap_or_default()))
-        };
-        let may_include = || walk::is_shader(&includer) || options.files.is_named(&includer) || spells_it();
-        if options.stop.is_set() || is_same(&includer, &path) || !names_it && !may_include() {
-            continue;
-        }
-        let name = shown(&includer).display().to_string();
-        let at = (&*path, text);
-        let use_of = look((&includer, names_it), &name, at, options, &is_it).unwrap_or(Use::Unknown);
-        if matches!(use_of, Use::None) {
-            continue;
-        }
-        let are_too_many = looked.includers.len() >= MAX_INCLUDERS;
-        looked.report.findings.retain_mut(|finding| match &use_of {
-            _ if are_too_many => {
-                let text = format!("more than {MAX_INCLUDERS} files include this one");
-                finding.withdraw(NoFix::new("many-includers", text));
-                finding.verdict != Verdict::Unused
-            }
-            Use::Read(readings) if finding.verdict == Verdict::Unused => {
-                let place = finding.primary.place;
-                let may_use = |reading: &Reading| reading.is_in_part() || reading.uses(place, &is_it);
-                !readings.iter().any(may_use)
-            }
-            Use::Read(readings) => {
-                let mut readings = readings.iter();
-                if let Some(why) = readings.find_map(|reading| reading.objection(finding, &name, &is_it)) {
-                    finding.withdraw(why);
-                }
-                true
-            }
-            _ => {
-                let text = format!("{name} may include this file under other definitions");
-                finding.withdraw(NoFix::new("unread-includer", text).named(&*name));
-                finding.verdict != Verdict::Unused
-            }
-        });
-        if are_too_many {
-            return;
-        }
-        looked.includers.push(name);
-    }
+/// A file that includes another one, or may.
+pub(crate) struct Includer {
+    pub name: String,
+    pub has: Has,
 }
 
 /// What a file has of another one.
-enum Use {
-    None,
-    /// It includes it in one of these.
-    Read(Vec<Reading>),
+pub(crate) enum Has {
+    /// It takes it in, in one of these readings.
+    Readings(Arc<Seen>),
     /// It includes it under definitions that were not tried.
     Unknown,
 }
 
-/// Looks at a file where it includes the one at `path`, were `text` in that. `names_it` says whether its name is in the file
-/// or in what that includes.
-fn look(
+/// Those who include the file at `path`, were `text` in it, read one by one as they are asked for.
+pub(crate) fn of<'a>(
+    path: &'a Path,
+    text: &'a Text,
+    options: &'a Options,
+) -> impl Iterator<Item = Includer> + 'a {
+    mentioning(path, options)
+        .into_iter()
+        .take_while(|_| !options.stop.is_set())
+        .filter(|(includer, _)| !is_same(includer, path))
+        .filter_map(move |(includer, names_it)| {
+            let name = shown(&includer).display().to_string();
+            // Of what cannot be read nothing is known.
+            let has = has((&includer, names_it), &name, (path, text), options);
+            let has = has.unwrap_or(Some(Has::Unknown))?;
+            Some(Includer { name, has })
+        })
+}
+
+/// What a file has of the one at `path`, were `text` in that. `names_it` says whether its name is in the file or in what that
+/// includes.
+fn has(
     (includer, names_it): (&Path, bool),
     name: &str,
     (path, text): (&Path, &Text),
     options: &Options,
-    is_it: &dyn Fn(&str) -> bool,
-) -> Result<Use> {
-    let Some(own) = options
-        .files
-        .bytes(includer)
-        .ok()
-        .and_then(|bytes| decode(&bytes))
-    else {
-        return Ok(Use::None);
+) -> Result<Option<Has>> {
+    let Some(unit) = Unit::read(includer, options)? else {
+        return Ok(None);
     };
-    // What includes it there is a C++ compiler.
-    if is_cpp(&own) {
-        return Ok(Use::None);
-    }
-    let project = (options.project_of)(includer)?;
-    options.files.allow(project.header_folders());
-    let search = Search::new(&options.files, &project).with(path, text);
-    let includes_it = |if_unknown: bool| {
-        let is_it = |file: &SourceFile| is_it(&file.path);
-        scan::includes_one(name, &own, &search, if_unknown, &is_it, &|_| false)
-    };
-    if !includes_it(true) {
-        return Ok(Use::None);
-    }
-    let level = |rule: &Rule, path: &str| options.level(&project, rule, path);
-    let settings = Settings {
-        shader_model: project.profile,
-        level: &level,
-        is_stopped: &|| options.stop.is_set(),
-        edited: Some(is_it),
-    };
-    // What is found in it is what it allows.
-    let role = if scan::names_entry(&own) {
-        Role::Unit
-    } else {
-        Role::StrayHeader
-    };
-    let readings = readings(name, &own, &project, &search, &settings, role);
-    let includes = readings.iter().any(|reading| !reading.numbers(is_it).is_empty());
-    let given: Vec<Definition> = project.all_definitions().cloned().collect();
     let file_name = name_of(path).unwrap_or_default();
+    // Of all C++ headers with a macro in an `#include` hardly one includes shaders: it has the words of the name then.
+    let may_include =
+        || walk::is_shader(includer) || options.files.is_named(includer) || may_spell(&unit.text, &file_name);
+    // What includes it there is a C++ compiler.
+    if !names_it && !may_include() || is_cpp(&unit.text) {
+        return Ok(None);
+    }
+    let is_it = |other: &str| is_same(Path::new(other), path);
+    let includes_it =
+        |if_unknown: bool| unit.includes_one(name, options, if_unknown, &|file| is_it(&file.path));
+    if !includes_it(true) {
+        return Ok(None);
+    }
+    let root = Root {
+        name,
+        text: &unit.text,
+        project: &unit.project,
+        // What is found in it is what it allows.
+        role: if scan::names_entry(&unit.text) {
+            Role::Unit
+        } else {
+            Role::StrayHeader
+        },
+    };
+    let is_as_read = options.files.read(path).is_some_and(|file| *file.text == **text);
+    let seen = if is_as_read {
+        options.seen.for_other(root, options)
+    } else {
+        Arc::new(variants::read(root, Some((path, text)), options))
+    };
+    let readings = &seen.readings;
+    let includes = readings.iter().any(|reading| !reading.numbers(&is_it).is_empty());
+    let given: Vec<Definition> = unit.project.all_definitions().cloned().collect();
     let may_include = || {
         readings
             .iter()
             .any(|reading| reading.may_include(&file_name, &given))
     };
     Ok(if includes && !readings.iter().any(Reading::is_cut) {
-        Use::Read(readings)
+        Some(Has::Readings(seen))
     } else if includes || names_it || includes_it(false) || may_include() {
         // One that names it may have it by a macro that other definitions make.
-        Use::Unknown
+        Some(Has::Unknown)
     } else {
-        Use::None
+        None
     })
+}
+
+/// A file of the workspace that nobody asked for.
+pub(crate) struct Unit {
+    pub text: Text,
+    pub project: Arc<Project>,
+}
+
+impl Unit {
+    /// `None` where it is no text.
+    pub fn read(path: &Path, options: &Options) -> Result<Option<Unit>> {
+        let Some(text) = decode(&options.files.bytes(path)?) else {
+            return Ok(None);
+        };
+        let project = (options.project_of)(path)?;
+        options.files.allow(project.header_folders());
+        Ok(Some(Unit { text, project }))
+    }
+
+    /// As [`scan::includes_one`].
+    pub fn includes_one(
+        &self,
+        name: &str,
+        options: &Options,
+        if_unknown: bool,
+        is_one: &dyn Fn(&SourceFile) -> bool,
+    ) -> bool {
+        let search = Search::new(&options.files, &self.project);
+        scan::includes_one(name, &self.text, &search, if_unknown, is_one, &|_| false)
+    }
 }

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Component, Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use shaderlint_hlsl::{FileId, FileSpan, Includes, Problem, SourceFile, Sources, Text, decode};
@@ -36,6 +37,8 @@ pub(crate) struct Files {
     /// What is looked at is read in these folders only, too.
     guards_inputs: bool,
     mentions: Mutex<Mentions>,
+    /// Counts up with each change of what is given, or may be on disk.
+    generation: AtomicU64,
 }
 
 impl Files {
@@ -51,6 +54,7 @@ impl Files {
             fence: Mutex::default(),
             guards_inputs: false,
             mentions: Mutex::default(),
+            generation: AtomicU64::new(0),
         };
         files.allow(workspace);
         files
@@ -104,6 +108,12 @@ impl Files {
         let is_other = |file: &SourceFile| here(Path::new(&file.path)) != path;
         lock(&self.read).retain(|_, file| file.as_ref().is_some_and(is_other));
         lock(&self.mentions).change(&path);
+        self.generation.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Another number for each state of the files.
+    pub fn generation(&self) -> u64 {
+        self.generation.load(Ordering::SeqCst)
     }
 
     /// What is on disk may have changed.
@@ -111,6 +121,7 @@ impl Files {
         lock(&self.read).clear();
         lock(&self.listings).clear();
         lock(&self.mentions).forget();
+        self.generation.fetch_add(1, Ordering::SeqCst);
     }
 
     /// What is in the file of exactly this path, which is one to look at.
@@ -251,14 +262,20 @@ impl Files {
 pub(crate) struct Search<'a> {
     files: &'a Files,
     project: &'a Project,
-    choices: RefCell<Vec<Choice>>,
-    refused: RefCell<Vec<Refused>>,
+    lookups: RefCell<Lookups>,
     /// A file with another text, by path from the root of the file system.
     replaced: Option<(PathBuf, Text)>,
 }
 
+/// What there is to say of how the includes of a unit were found.
+#[derive(Clone, Default)]
+pub(crate) struct Lookups {
+    choices: Vec<Choice>,
+    refused: Vec<Refused>,
+}
+
 /// A file that is there and may not be included.
-#[derive(PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 struct Refused {
     from: String,
     written: String,
@@ -266,7 +283,7 @@ struct Refused {
 }
 
 /// Several files could have been meant.
-#[derive(PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 struct Choice {
     from: String,
     written: String,
@@ -274,28 +291,10 @@ struct Choice {
     count: usize,
 }
 
-impl<'a> Search<'a> {
-    pub fn new(files: &'a Files, project: &'a Project) -> Self {
-        Search {
-            files,
-            project,
-            choices: RefCell::default(),
-            refused: RefCell::default(),
-            replaced: None,
-        }
-    }
-
-    /// With `text` in the file `path`.
-    pub fn with(self, path: &Path, text: &Text) -> Self {
-        Search {
-            replaced: Some((here(path), text.clone())),
-            ..self
-        }
-    }
-
+impl Lookups {
     /// Says of what was not found that it is there, and may not be read, where it is so.
     pub fn explain(&self, sources: &Sources, problems: &mut [Problem]) {
-        for refused in self.refused.borrow().iter() {
+        for refused in &self.refused {
             let missing = format!("cannot find `{}`", refused.written);
             let is_in_file = |place: Option<FileSpan>| {
                 let file = place.and_then(|place| sources.get(place.file));
@@ -318,8 +317,7 @@ impl<'a> Search<'a> {
 
     /// Where one of several files was taken.
     pub fn choices(&self, sources: &Sources) -> Vec<Problem> {
-        let choices = self.choices.borrow();
-        let problems = choices.iter().map(|choice| Problem {
+        let problems = self.choices.iter().map(|choice| Problem {
             message: format!(
                 "{} {CALLED} `{}`; taken is the nearest, {}",
                 choice.count,
@@ -329,6 +327,29 @@ impl<'a> Search<'a> {
             place: include_of(sources, choice),
         });
         problems.collect()
+    }
+}
+
+impl<'a> Search<'a> {
+    pub fn new(files: &'a Files, project: &'a Project) -> Self {
+        Search {
+            files,
+            project,
+            lookups: RefCell::default(),
+            replaced: None,
+        }
+    }
+
+    /// With `text` in the file `path`.
+    pub fn with(self, path: &Path, text: &Text) -> Self {
+        Search {
+            replaced: Some((here(path), text.clone())),
+            ..self
+        }
+    }
+
+    pub fn into_lookups(self) -> Lookups {
+        self.lookups.into_inner()
     }
 
     fn nearest_in_trees(&self, from: &str, written: &str, path: &str) -> Option<SourceFile> {
@@ -340,7 +361,7 @@ impl<'a> Search<'a> {
             taken: taken.clone(),
             count: found.len(),
         };
-        let mut choices = self.choices.borrow_mut();
+        let choices = &mut self.lookups.borrow_mut().choices;
         if found.len() > 1 && !choices.contains(&choice) {
             choices.push(choice);
         }
@@ -380,7 +401,7 @@ impl Includes for Search<'_> {
                 written: written.to_owned(),
                 path,
             };
-            let mut known = self.refused.borrow_mut();
+            let known = &mut self.lookups.borrow_mut().refused;
             if !known.contains(&refused) {
                 known.push(refused);
             }

@@ -9,8 +9,8 @@ use shaderlint_hlsl::{FileId, FileSpan, Problem, SourceFile, Sources, Text, deco
 #[cfg(feature = "gpu")]
 use shaderlint_hlsl::{Shader, preprocess, read_preprocessed};
 use shaderlint_linter::{
-    Category, Diagnostic, GivenLevel, Level, Report, Rule, Settings, ShaderModel, Suppression, settle,
-    suppressions, unused_suppressions,
+    Category, Diagnostic, GivenLevel, Level, Report, Rule, ShaderModel, Suppression, settle, suppressions,
+    unused_suppressions,
 };
 use shaderlint_rules::UNUSED_SUPPRESSION;
 
@@ -26,7 +26,7 @@ use crate::includers;
 use crate::includes::{Files, Search};
 use crate::panics;
 use crate::scan;
-use crate::variants::{readings, union};
+use crate::variants::{self, Root, Seen, SeenUnits, leave_out_called, union};
 use crate::walk::{self, Asked, Input};
 use crate::wording;
 use crate::write;
@@ -45,6 +45,7 @@ pub(crate) type ProjectOf = Arc<dyn Fn(&Path) -> Result<Arc<Project>> + Send + S
 /// What holds for every file of a run.
 pub(crate) struct Options {
     pub files: Arc<Files>,
+    pub seen: Arc<SeenUnits>,
     /// What holds for a file that nobody asked for.
     pub project_of: ProjectOf,
     /// The rules that the command line asks for.
@@ -81,6 +82,7 @@ impl Options {
     pub fn with(&self, fix: Option<FixMode>, stop: &Stop) -> Options {
         Options {
             files: Arc::clone(&self.files),
+            seen: Arc::clone(&self.seen),
             project_of: Arc::clone(&self.project_of),
             rules: self.rules.clone(),
             fix,
@@ -118,7 +120,7 @@ pub(crate) struct FixMode {
 }
 
 /// What a file is to the others.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Role {
     /// It may have entry points.
     #[default]
@@ -274,7 +276,7 @@ impl OneFile {
         let (mut unit, problems) = preprocess(&path, text, defines, &search);
         unit.version = self.project.version_of(text, defines);
         let (shader, mut problems) = read_preprocessed(unit, problems, None);
-        search.explain(&shader.sources, &mut problems);
+        search.into_lookups().explain(&shader.sources, &mut problems);
         Unit { shader, problems }
     }
 }
@@ -317,7 +319,7 @@ fn look_unguarded(target: &Target, name: &str, options: &Options, role: Role) ->
         if input.asked != Asked::Named {
             looked.counted = Counted::Looked;
         }
-        includers::keep_what_all_includers_agree_on(&mut looked, text, options);
+        judge_by_includers(&mut looked, text, options);
         looked
     };
     let Some(mode) = options.fix else {
@@ -358,8 +360,7 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
     };
     let (suppressions, misunderstood) = suppressions_of(text);
     let level = |rule: &Rule, path: &str| options.level(project, rule, path);
-    let search = Search::new(&options.files, project);
-    if !scan::needs_parse(name, text, &search) {
+    if !scan::needs_parse(name, text, &Search::new(&options.files, project)) {
         // There is nothing to find in it, whoever includes it.
         looked.is_unit = true;
         looked.report.problems = misunderstood;
@@ -374,13 +375,16 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
         }
         return looked;
     }
-    let settings = Settings {
-        shader_model: project.profile,
-        level: &level,
-        is_stopped: &|| options.stop.is_set(),
-        edited: None,
+    let root = Root {
+        name,
+        text,
+        project,
+        role,
     };
-    let union = union(readings(name, text, project, &search, &settings, role));
+    let Seen {
+        readings, lookups, ..
+    } = Arc::unwrap_or_clone(options.seen.of(root, options));
+    let union = union(readings);
     looked.uncalled = union.uncalled;
     looked.is_in_vain = scan::names_entry(text) && !union.has_entry;
     if role == Role::StrayHeader && !union.has_entry {
@@ -431,11 +435,15 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
     });
     looked.report.problems.extend(misunderstood);
     looked.problems = union.problems;
-    looked.problems.extend(search.choices(&union.sources));
+    looked.problems.extend(lookups.choices(&union.sources));
     looked.elsewhere = union.elsewhere;
-    search.explain(&union.sources, &mut looked.problems);
-    search.explain(&union.sources, &mut looked.elsewhere);
-    callers::keep_what_nothing_calls(&mut looked, &union.alone, text, options);
+    lookups.explain(&union.sources, &mut looked.problems);
+    lookups.explain(&union.sources, &mut looked.elsewhere);
+    leave_out_called(&mut looked.report, &union.alone, |functions| {
+        let uncalled = callers::uncalled(functions, Path::new(name), text, options);
+        looked.includers.extend(uncalled.searched);
+        uncalled.functions
+    });
     if role == Role::Included {
         // What it lacks by itself it has where it is included.
         looked.report.stops.clear();
@@ -451,6 +459,14 @@ fn look_at(name: &str, text: &Text, project: &Project, options: &Options, role: 
         looked.sources = union.sources;
     }
     looked
+}
+
+/// What was found in a file stays as far as all who include it agree. `text` is what it was looked at with.
+fn judge_by_includers(looked: &mut Looked, text: &Text, options: &Options) {
+    let path = Path::new(&looked.path);
+    let includers = includers::of(path, text, options);
+    let asked = variants::judge_by_includers(&mut looked.report.findings, path, includers);
+    looked.includers.extend(asked);
 }
 
 /// Looks at the comments of a header that is looked at where others include it. `used` are the places at which they
@@ -484,7 +500,7 @@ pub(crate) fn look_at_included(
         let used = [used, &of_itself.used].concat();
         looked.report.findings = unused(&name, &suppressions, &used, &level);
         // Not all that include it are in every run.
-        includers::keep_what_all_includers_agree_on(&mut looked, &text, options);
+        judge_by_includers(&mut looked, &text, options);
     }
     for finding in &mut looked.report.findings {
         // To take it out would need a further look at every file that includes this one.

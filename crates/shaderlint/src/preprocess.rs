@@ -38,8 +38,9 @@ pub(crate) fn run(args: &PreprocessArgs) -> Result<Outcome> {
         Some(name) => overlaid(&base, &variant(&file.project, name)?.defines),
     };
     let (unit, mut problems) = shaderlint_hlsl::preprocess(&path, &file.text, &defines, &search);
-    search.explain(&unit.sources, &mut problems);
-    problems.extend(search.choices(&unit.sources));
+    let lookups = search.into_lookups();
+    lookups.explain(&unit.sources, &mut problems);
+    problems.extend(lookups.choices(&unit.sources));
     terminal::print(&if args.origins {
         with_origins(&unit)
     } else {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use shaderlint_hlsl::{Definition, Directive, Directives, Includes, SourceFile, Text, directives};
+use shaderlint_hlsl::{Definition, Derived, Directive, Directives, Includes, SourceFile, Text, directives};
 
 /// A file that contains none of these, nor includes one that does, holds nothing that a rule could find.
 pub(crate) const WORDS: [&[u8]; 9] = [
@@ -28,6 +28,15 @@ pub(crate) fn names_thread(text: &[u8]) -> bool {
 /// Whether the text names the attribute of an entry point.
 pub(crate) fn names_entry(text: &[u8]) -> bool {
     names(text, "numthreads")
+}
+
+/// Whether a text [`names_entry`].
+pub(crate) struct NamesEntry(pub bool);
+
+impl Derived for NamesEntry {
+    fn of(text: &Text) -> Self {
+        NamesEntry(names_entry(text))
+    }
 }
 
 /// Whether the text names a barrier that waits for the group.

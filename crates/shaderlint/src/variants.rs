@@ -1,35 +1,41 @@
 //! Readings of a file: what the rules find in each of its configurations ([`Configurations`]). Findings are the union.
 
 mod repaired;
+mod seen;
 mod sizes;
 mod stray;
 mod union;
 
 use std::cell::LazyCell;
 use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 use shaderlint_hlsl::{
-    Definitions, Directive, Directives, Exploration, FileId, FileSpan, Function, Inactive, Includes, Origins,
-    Preprocessed, Problem, Shader, Sources, Span, Text, Wanted, read_preprocessed,
+    Definitions, Directive, Directives, Exploration, Extracts, FileId, FileSpan, Function, Inactive,
+    Includes, Preprocessed, Problem, Shader, Sources, Span, Text, Wanted, read_preprocessed,
 };
-use shaderlint_linter::{Diagnostic, FileEdit, NoFix, Report, Settings, check_shader};
+use shaderlint_linter::{Diagnostic, Report, Settings, check_shader};
 use shaderlint_rules::RULES;
 
 use crate::config::{Definition, Project};
 use crate::configurations::{Configuration, Configurations, MAX_CONFIGURATIONS, TELLING, is_telling};
 use crate::lint::Role;
-use crate::scan::{self, is_part};
+use crate::scan::{self, NamesEntry, is_part};
 use repaired::Repaired;
-pub(crate) use union::union;
+pub(crate) use seen::{Root, Seen, SeenUnits, read};
+pub(crate) use stray::leave_out_called;
+pub(crate) use union::{judge_by_includers, union};
 
 /// When as much was spent on a file's readings (see [`Report::work`]) no more are looked for: about what one kernel takes
 /// that is too long to be run to its end, a second or two.
 const ENOUGH_WORK: u64 = 10_000_000;
 
 /// A file under one set of definitions. Without the tree, which is much larger than all that.
+#[derive(Clone)]
 pub(crate) struct Reading {
-    /// See [`Shader::likeness`].
+    /// Of readings with the same one, the second would show nothing more. It is [`Shader::likeness`], and what is had of
+    /// other files, whose fixes each reading has a say in.
     likeness: Option<u64>,
     /// Said of a finding that the default reading has not; empty for that one.
     label: String,
@@ -60,8 +66,8 @@ pub(crate) struct Reading {
     alone: Vec<String>,
     /// What the fixes of defects depend on.
     repaired: Repaired,
-    /// The expanded text and where it is from, if it is another file that is edited.
-    expanded: Option<(Vec<u8>, Origins)>,
+    /// What it has of the included files that are looked at by themselves, too.
+    extracts: Vec<(FileId, Extracts)>,
 }
 
 impl Reading {
@@ -78,12 +84,12 @@ impl Reading {
         }
     }
 
-    /// The likeness of readings that would show nothing beside this one. Each has its say on a fix, with names of its own; an
-    /// includer's is asked what it takes in; and what no build compiles here another one may.
+    /// The likeness of readings that would show nothing beside this one. Each has its say on a fix, with names of its own; and
+    /// what no build compiles here another one may.
     fn stands_for(&self) -> Option<u64> {
         let findings = &self.report.findings;
         let has_fix = findings.iter().any(|finding| finding.fix.is_some());
-        let is_plain = !has_fix && self.expanded.is_none() && self.unbuilt.is_empty() && !self.is_of_kernels;
+        let is_plain = !has_fix && self.unbuilt.is_empty() && !self.is_of_kernels;
         self.likeness.filter(|_| is_plain)
     }
 
@@ -92,6 +98,13 @@ impl Reading {
         let files = (0..).zip(&self.sources.files);
         let files = files.filter(|(_, file)| is_it(&file.path));
         files.map(|(number, _)| FileId(number)).collect()
+    }
+
+    /// How often it takes in something between these bytes of an included file: once for each time that it includes it. Of
+    /// a file that is no unit by itself this is not known.
+    fn times_taken(&self, file: FileId, start: u32, end: u32) -> Option<usize> {
+        let known = self.extracts.iter().find(|(known, _)| *known == file);
+        Some(known?.1.times(start, end))
     }
 
     /// Whether something could not be read, or not be run to its end: what is not found may be there.
@@ -120,79 +133,10 @@ impl Reading {
         let mut files = self.sources.files.iter();
         files.any(|file| file.text.derived::<Directives>().iter().any(may_include))
     }
-
-    /// What this reading of the file `name`, which includes that one, has against a fix there. It has nothing against one
-    /// that it comes to as well, or where it takes in nothing of what is between the first and the last place of the fix.
-    /// What it takes in twice may differ in the second.
-    pub fn objection(
-        &self,
-        finding: &Diagnostic,
-        name: &str,
-        is_it: &dyn Fn(&str) -> bool,
-    ) -> Option<NoFix<FileSpan>> {
-        let (fix, (text, origins)) = finding.fix.as_ref().zip(self.expanded.as_ref())?;
-        let places = fix.edits.iter().map(|edit| edit.place);
-        let places = places.chain(
-            [finding.primary.place]
-                .into_iter()
-                .filter(|at| at.file == FileId(0)),
-        );
-        let start = places.clone().map(|place| place.start).min().unwrap_or(0);
-        let end = places.map(|place| place.end).max().unwrap_or(u32::MAX);
-        let numbers = self.numbers(is_it);
-        let taken = numbers.iter().map(|file| {
-            // An insertion stands behind what is on its line.
-            let before = self
-                .sources
-                .get(*file)
-                .and_then(|file| file.text.get(..start as usize));
-            let line = before.and_then(|before| before.iter().rposition(|byte| *byte == b'\n'));
-            let start = line.and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
-            origins.times_taken(
-                text,
-                FileSpan {
-                    file: *file,
-                    start,
-                    end,
-                },
-            )
-        });
-        let is_same = |other: &Diagnostic| {
-            let place = |edit: &FileEdit| (edit.place.start, edit.place.end);
-            let other = other.fix.as_ref().filter(|_| other.rule == finding.rule);
-            other.is_some_and(|other| {
-                other.safety == fix.safety
-                    && other.edits.len() == fix.edits.len()
-                    && other
-                        .edits
-                        .iter()
-                        .zip(&fix.edits)
-                        .all(|(a, b)| place(a) == place(b) && a.text == b.text)
-            })
-        };
-        let reason = || {
-            let is_here = |other: &&Diagnostic| {
-                let (place, own) = (other.primary.place, finding.primary.place);
-                other.rule == finding.rule && numbers.contains(&place.file) && place.start == own.start
-            };
-            let other = self.report.findings.iter().find(is_here)?;
-            Some(other.no_fix.as_ref()?.text())
-        };
-        let text = match taken.sum() {
-            0 => return None,
-            1 if self.report.findings.iter().any(is_same) => return None,
-            1 => match reason() {
-                Some(reason) => format!("where {name} includes this file, {reason}"),
-                None => format!("the same fix is not proved where {name} includes this file"),
-            },
-            _ => format!("{name} includes these lines more than once"),
-        };
-        Some(NoFix::new("other-includer", text).named(name))
-    }
 }
 
 /// The default reading, then the others.
-pub(crate) fn readings(
+fn readings(
     path: &str,
     text: &Text,
     project: &Project,
@@ -318,6 +262,12 @@ fn check(
         ..
     } = configuration;
     let inactive = unit.inactive.clone();
+    let extracts = extracts(&unit);
+    let like = |likeness: u64| {
+        let mut hasher = DefaultHasher::new();
+        (likeness, &extracts).hash(&mut hasher);
+        hasher.finish()
+    };
     let wanted = Wanted {
         file: &|file| file == FileId(0),
         words: if may_be_run(&unit.text, role) {
@@ -325,10 +275,11 @@ fn check(
         } else {
             &[]
         },
-        is_known: &|likeness| known.contains(&likeness),
+        is_known: &|likeness| known.contains(&like(likeness)),
     };
     let (mut shader, problems) = read_preprocessed(unit, problems, Some(&wanted));
-    if shader.likeness.is_some_and(|likeness| known.contains(&likeness)) {
+    let likeness = shader.likeness.map(like);
+    if likeness.is_some_and(|likeness| known.contains(&likeness)) {
         return None;
     }
     let sizes = sizes::to_try(&shader);
@@ -360,13 +311,16 @@ fn check(
         _ => aside(&shader),
     };
     let mut report = check_shader(&shader, RULES, settings);
+    for finding in &mut report.findings {
+        leave_fix_in_header(finding, &extracts);
+    }
     if !strays.is_empty() {
         stray::suppose(&mut report, &strays);
     }
     let repaired = Repaired::of(&shader, &report);
     let alone = strays.into_iter().filter(stray::Stray::is_alone);
     Some(Reading {
-        likeness: shader.likeness,
+        likeness,
         label,
         keywords,
         is_of_kernels: kernels.is_some(),
@@ -383,9 +337,30 @@ fn check(
         uncalled,
         alone: alone.map(|stray| stray.name).collect(),
         repaired,
-        expanded: settings.edited.map(|_| (shader.text, shader.origins)),
+        extracts,
         sources: shader.sources,
     })
+}
+
+/// What a unit has of the files that it includes and that are looked at by themselves, too.
+fn extracts(unit: &Preprocessed) -> Vec<(FileId, Extracts)> {
+    let files = (0..).map(FileId).zip(&unit.sources.files).skip(1);
+    let with_entries = files.filter(|(_, file)| file.text.derived::<NamesEntry>().0);
+    with_entries
+        .map(|(id, _)| (id, unit.origins.extracts(&unit.text, id)))
+        .collect()
+}
+
+/// Takes back a fix that neither this file nor one of the `others` has whole. These are asked for fixes of their own.
+fn leave_fix_in_header(finding: &mut Diagnostic, others: &[(FileId, Extracts)]) {
+    let edits = finding.fix.iter().flat_map(|fix| &fix.edits);
+    let mut files: Vec<FileId> = edits.map(|edit| edit.place.file).collect();
+    files.dedup();
+    match *files {
+        [] | [FileId(0)] => {}
+        [file] if others.iter().any(|(other, _)| *other == file) => {}
+        _ => finding.fix = None,
+    }
 }
 
 /// Whether there is anything to run in a text: a kernel, or a function that may be taken for one.

@@ -29,7 +29,7 @@ use crate::text::Text;
 use crate::{Includes, MatrixOrder};
 
 pub use dead::{is_cpp, without_dead_arms};
-pub use origins::Origins;
+pub use origins::{Extracts, Origins};
 pub(crate) use outline::WordsInCode;
 pub use outline::{
     Definition, Definitions, Directive, Directives, Reach, directives, include_guard, may_spell,

@@ -1,5 +1,7 @@
 //! Where the bytes of the expanded text came from, and how that is written down.
 
+use std::collections::BTreeSet;
+
 use crate::span::{FileId, FileSpan, Span};
 
 use super::text::offset;
@@ -63,11 +65,28 @@ pub struct Origins {
 }
 
 /// A range of the file of an inclusion.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, Hash)]
 struct Range {
     inclusion: u16,
     start: u32,
     end: u32,
+}
+
+/// What an expanded text has of one file.
+#[derive(Clone, Debug, Default, Hash)]
+pub struct Extracts(Vec<Range>);
+
+impl Extracts {
+    /// In how many readings of the file something between these bytes of it is in the expanded text.
+    #[must_use]
+    pub fn times(&self, start: u32, end: u32) -> usize {
+        let ranges = self
+            .0
+            .iter()
+            .filter(|range| range.start < end && start < range.end);
+        let inclusions: BTreeSet<u16> = ranges.map(|range| range.inclusion).collect();
+        inclusions.len()
+    }
 }
 
 impl Origins {
@@ -201,40 +220,31 @@ impl Origins {
         }
     }
 
-    /// In how many readings of its file something of `place` is in the expanded text, which is `text`.
+    /// What the expanded text, which is `text`, has of a file.
     #[must_use]
-    pub fn times_taken(&self, text: &[u8], place: FileSpan) -> usize {
+    pub fn extracts(&self, text: &[u8], file: FileId) -> Extracts {
         let ends = self.segments.iter().skip(1).map(|next| next.at);
         let segments = self.segments.iter().zip(ends.chain([self.length]));
-        let taken = segments.filter_map(|(segment, end)| {
-            let (inclusion, start, end) = match segment.call {
+        let pieces = segments.filter_map(|(segment, end)| {
+            let range = match segment.call {
                 GAP => return None,
                 VERBATIM => {
                     // What was left out leaves the ends of its lines.
-                    let skipped = place.start.saturating_sub(segment.start);
-                    let from = segment.at.saturating_add(skipped).min(end);
-                    let to = segment
-                        .at
-                        .saturating_add(place.end.saturating_sub(segment.start))
-                        .min(end);
-                    let taken = text.get(from as usize..to as usize)?;
-                    let is_blank = taken.iter().all(u8::is_ascii_whitespace);
-                    let length = end.saturating_sub(segment.at);
-                    (!is_blank).then_some((
-                        segment.source,
-                        segment.start,
-                        segment.start.saturating_add(length),
-                    ))?
+                    let piece = text.get(segment.at as usize..end as usize)?;
+                    let first = offset(piece.iter().position(|byte| !byte.is_ascii_whitespace())?);
+                    let length = offset(piece.trim_ascii_end().len());
+                    Range {
+                        inclusion: segment.source,
+                        start: segment.start.saturating_add(first),
+                        end: segment.start.saturating_add(length),
+                    }
                 }
-                call => {
-                    let call = self.calls.get(call as usize)?;
-                    (call.inclusion, call.start, call.end)
-                }
+                _ => self.range(segment, segment.at)?,
             };
-            let file = self.inclusions.get(usize::from(inclusion))?.file;
-            (file == place.file && start < place.end && place.start < end).then_some(inclusion)
+            let inclusion = self.inclusions.get(usize::from(range.inclusion))?;
+            (inclusion.file == file).then_some(range)
         });
-        taken.collect::<std::collections::BTreeSet<u16>>().len()
+        Extracts(pieces.collect())
     }
 
     /// Whether a file is read in the midst of itself, by an `#include` of its own or of a file that it includes.

@@ -14,7 +14,7 @@ use crate::scan::words;
 /// declarations of the variables that a statement names decide what it computes. An `#if` may leave out a region in there,
 /// one that defines a macro or declares something which they name, or one that calls the functions. Each such region is
 /// read in a build of its own: the fix stays if that build has it too.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Repaired {
     /// By path, for other readings number their files otherwise.
     places: Vec<(String, FileSpan)>,

@@ -254,3 +254,29 @@ pub(super) fn suppose(report: &mut Report, strays: &[Stray]) {
     report.findings.retain_mut(is_told);
     report.allowed.retain_mut(|one| is_told(&mut one.finding));
 }
+
+/// Of what was found in functions that were run by themselves, keeps what is in those that nothing calls: `uncalled` says
+/// which of these do so.
+pub(crate) fn leave_out_called(
+    report: &mut Report,
+    alone: &[String],
+    uncalled: impl FnOnce(BTreeSet<String>) -> BTreeSet<String>,
+) {
+    let allowed = report.allowed.iter().map(|one| &one.finding);
+    let kernels = report
+        .findings
+        .iter()
+        .chain(allowed)
+        .flat_map(|finding| &finding.kernels);
+    let found: BTreeSet<String> = kernels.filter(|name| alone.contains(name)).cloned().collect();
+    if found.is_empty() {
+        return;
+    }
+    let left = uncalled(found);
+    let is_told = |finding: &Diagnostic| {
+        let mut kernels = finding.kernels.iter();
+        kernels.all(|name| !alone.contains(name) || left.contains(name))
+    };
+    report.findings.retain(is_told);
+    report.allowed.retain(|one| is_told(&one.finding));
+}

@@ -1,9 +1,16 @@
-//! What several readings of a file show together.
+//! What several readings of a file show together, and those of the files that include it.
+
+use std::path::Path;
 
 use shaderlint_hlsl::{FileId, FileSpan, Inactive, Problem, Sources, Taken};
-use shaderlint_linter::{Allowed, Category, Diagnostic, NoFix, Report};
+use shaderlint_linter::{Allowed, Category, Diagnostic, FileEdit, NoFix, Report, Verdict};
 
 use super::{Reading, contains, file_called, holds, text_of};
+use crate::includers::{Has, Includer};
+use crate::includes::is_same;
+
+/// Of a file that more than so many include nothing is fixed.
+const MAX_INCLUDERS: usize = 32;
 
 /// How the names of wave intrinsics begin.
 const WAVE_INTRINSICS: [&[u8]; 9] = [
@@ -41,7 +48,10 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
     let mut union = Union::default();
     let mut readings: Vec<Reading> = readings
         .into_iter()
-        .map(|reading| moved(reading, &mut union.sources))
+        .map(|mut reading| {
+            leave_fixes_to_other_files(&mut reading.report);
+            moved(reading, &mut union.sources)
+        })
         .collect();
     union.is_cut = readings.first().is_some_and(Reading::is_cut);
     if union.is_cut {
@@ -61,7 +71,7 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
     for mut reading in readings {
         reading.leave_out_unbuilt();
         for allowed in reading.report.allowed {
-            let is_it = |known: &Allowed| is_same(&known.finding, &allowed.finding);
+            let is_it = |known: &Allowed| is_one(&known.finding, &allowed.finding);
             if !union.report.allowed.iter().any(is_it) {
                 union.report.allowed.push(allowed);
             }
@@ -74,7 +84,7 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
             let place = finding.primary.place;
             let is_fallback = fallbacks.iter().any(|region| holds(*region, place));
             let mut known = union.report.findings.iter_mut();
-            if let Some(known) = known.find(|known| is_same(known, &finding)) {
+            if let Some(known) = known.find(|known| is_one(known, &finding)) {
                 known.is_also_in(finding);
                 continue;
             }
@@ -118,8 +128,16 @@ pub(crate) fn union(readings: Vec<Reading>) -> Union {
     union
 }
 
-fn is_same(a: &Diagnostic, b: &Diagnostic) -> bool {
+fn is_one(a: &Diagnostic, b: &Diagnostic) -> bool {
     a.rule == b.rule && a.primary.place == b.primary.place
+}
+
+/// A fix in a file that this one includes is for who looks at that. Why it is none here was said as it was placed.
+fn leave_fixes_to_other_files(report: &mut Report) {
+    let is_elsewhere = |edit: &FileEdit| edit.place.file != FileId(0);
+    for finding in &mut report.findings {
+        finding.fix.take_if(|fix| fix.edits.iter().any(is_elsewhere));
+    }
 }
 
 /// The reading with places in `sources`, which its own files join.
@@ -220,7 +238,7 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<NoFix<FileSpan>>
     let regions: Vec<FileSpan> = left_out.chain(reading.aside.iter().copied()).collect();
     let takes_in = |place: FileSpan| !regions.iter().any(|region| holds(*region, place));
     let mut here = reading.report.findings.iter();
-    let own = here.find(|other| is_same(other, finding));
+    let own = here.find(|other| is_one(other, finding));
     let has_it = own.is_some_and(|own| own.fix == finding.fix);
     let mut all = std::iter::once(finding.primary.place).chain(changed);
     if has_it || !reading.is_built || !all.any(takes_in) {
@@ -235,6 +253,121 @@ fn objection(reading: &Reading, finding: &Diagnostic) -> Option<NoFix<FileSpan>>
         None => format!("the same fix is not proved {which}"),
     };
     Some(NoFix::new("other-variant", text).named(which))
+}
+
+/// Keeps the fixes in the file at `path` that all who include it agree on, and says of a comment there that it is without need only
+/// if none of them needs it. Returns the names of those who were asked.
+///
+/// A fix is proved of a file as it is read by itself. Whoever includes the file compiles the same text with macros and
+/// beside functions of their own, and there it may be wrong: a group of 64 threads needs more wave totals than the 32
+/// that it was proved for. So a fix stays only if no includer has anything against it in any of its readings. Where one
+/// includes the file only under definitions that nobody tried, nothing is known, and there is no fix either.
+pub(crate) fn judge_by_includers(
+    findings: &mut Vec<Diagnostic>,
+    path: &Path,
+    mut includers: impl Iterator<Item = Includer>,
+) -> Vec<String> {
+    let is_it = |other: &str| is_same(Path::new(other), path);
+    let is_open = |finding: &Diagnostic| finding.fix.is_some() || finding.verdict == Verdict::Unused;
+    let mut asked = Vec::new();
+    while findings.iter().any(is_open)
+        && let Some(Includer { name, has }) = includers.next()
+    {
+        let are_too_many = asked.len() >= MAX_INCLUDERS;
+        findings.retain_mut(|finding| {
+            let is_comment = finding.verdict == Verdict::Unused;
+            let may_be_used = match &has {
+                _ if are_too_many => {
+                    let text = format!("more than {MAX_INCLUDERS} files include this one");
+                    finding.withdraw(NoFix::new("many-includers", text));
+                    true
+                }
+                Has::Unknown => {
+                    let text = format!("{name} may include this file under other definitions");
+                    finding.withdraw(NoFix::new("unread-includer", text).named(&*name));
+                    true
+                }
+                Has::Readings(seen) if is_comment => {
+                    let place = finding.primary.place;
+                    let mut readings = seen.readings.iter();
+                    readings.any(|reading| reading.is_in_part() || reading.uses(place, &is_it))
+                }
+                Has::Readings(seen) => {
+                    let mut readings = seen.readings.iter();
+                    let why = readings.find_map(|reading| objection_of(reading, finding, &name, &is_it));
+                    if let Some(why) = why {
+                        finding.withdraw(why);
+                    }
+                    false
+                }
+            };
+            !(is_comment && may_be_used)
+        });
+        asked.push(name);
+    }
+    asked
+}
+
+/// What a reading of the file `name`, which includes that one, has against a fix there. It has nothing against one that it
+/// comes to as well, or where it takes in nothing of what is between the first and the last place of the fix. What it takes
+/// in twice may differ in the second.
+fn objection_of(
+    reading: &Reading,
+    finding: &Diagnostic,
+    name: &str,
+    is_it: &dyn Fn(&str) -> bool,
+) -> Option<NoFix<FileSpan>> {
+    let fix = finding.fix.as_ref()?;
+    let places = fix.edits.iter().map(|edit| edit.place);
+    let places = places.chain(
+        [finding.primary.place]
+            .into_iter()
+            .filter(|at| at.file == FileId(0)),
+    );
+    let start = places.clone().map(|place| place.start).min().unwrap_or(0);
+    let end = places.map(|place| place.end).max().unwrap_or(u32::MAX);
+    let numbers = reading.numbers(is_it);
+    let taken = numbers.iter().map(|file| {
+        // An insertion stands behind what is on its line.
+        let text = reading.sources.get(*file).map(|file| &*file.text);
+        let before = text.and_then(|text| text.get(..start as usize));
+        let line = before.and_then(|before| before.iter().rposition(|byte| *byte == b'\n'));
+        let start = line.and_then(|line| u32::try_from(line).ok()).unwrap_or(0);
+        reading.times_taken(*file, start, end)
+    });
+    let is_same = |other: &Diagnostic| {
+        let other = other.fix.as_ref().filter(|_| other.rule == finding.rule);
+        let is_one = |(other, edit): (&FileEdit, &FileEdit)| {
+            numbers.contains(&other.place.file)
+                && (other.place.start, other.place.end) == (edit.place.start, edit.place.end)
+                && other.text == edit.text
+        };
+        other.is_some_and(|other| {
+            other.safety == fix.safety
+                && other.edits.len() == fix.edits.len()
+                && other.edits.iter().zip(&fix.edits).all(is_one)
+        })
+    };
+    let reason = || {
+        let is_here = |other: &&Diagnostic| {
+            let (place, own) = (other.primary.place, finding.primary.place);
+            other.rule == finding.rule && numbers.contains(&place.file) && place.start == own.start
+        };
+        let other = reading.report.findings.iter().find(is_here)?;
+        // Beside a fix it says whose that is.
+        let no_fix = other.no_fix.as_ref().filter(|_| other.fix.is_none());
+        Some(no_fix?.text())
+    };
+    let text = match taken.sum() {
+        Some(0) => return None,
+        Some(1) if reading.report.findings.iter().any(is_same) => return None,
+        Some(2..) => format!("{name} includes these lines more than once"),
+        _ => match reason() {
+            Some(reason) => format!("where {name} includes this file, {reason}"),
+            None => format!("the same fix is not proved where {name} includes this file"),
+        },
+    };
+    Some(NoFix::new("other-includer", text).named(name))
 }
 
 /// The regions that were taken where another branch of the same `#if` has wave intrinsics, and the condition asks whether
