@@ -113,6 +113,16 @@ fn a_fix_is_withheld_where_an_includer_disagrees() {
         &["sum.hlsl"],
         WITHHELD,
     );
+    // It comes to a fix, and to another one: that name is taken.
+    check(
+        "includers-otherwise",
+        &[(
+            "other.hlsl",
+            "static const uint waveTotal = 1;\n#include \"sum.hlsl\"\n",
+        )],
+        &["."],
+        "hand-rolled-reduction: the same fix is not proved where other.hlsl includes this file",
+    );
     check(
         "includers-guarded",
         &[("other.hlsl", &format!("#define NO_KERNEL\n{other}"))],
