@@ -49,6 +49,7 @@ mod element;
 mod lines;
 mod missing_barrier;
 mod moved;
+mod proved;
 mod races;
 mod repair;
 mod scan;

@@ -44,6 +44,19 @@ impl Shader {
         let inventory = inventory(self);
         Some(inventory.as_ref().as_ref()?.declaring(word).collect())
     }
+
+    /// Where in the expanded text all stands that gives these texts their meaning: the declarations that they may name, those
+    /// that these name in turn, those that do something by being there, and what opens and closes namespaces and buffers.
+    /// In order; `None` as in [`Shader::declaring`].
+    #[must_use]
+    pub fn needed_by(&self, texts: &[&[u8]]) -> Option<Vec<Span>> {
+        let inventory = inventory(self);
+        let inventory = inventory.as_ref().as_ref()?;
+        let mut needed = inventory.needed(&self.text, &[], texts);
+        needed.extend(inventory.between());
+        needed.sort_unstable();
+        Some(needed)
+    }
 }
 
 /// Text that grows, with the parts of it that are to be read.

@@ -33,14 +33,32 @@ pub(crate) fn of(unit: &Preprocessed, text: &[u8], lexed: &Lexed) -> Option<u64>
     left_out.sort_unstable();
     for item in &lexed.items {
         let (span, place) = (item.whole(), unit.origins.locate(item.whole())?);
-        (span.slice(text), span.slice(&lexed.blank), place).hash(&mut hasher);
+        place.hash(&mut hasher);
+        // Of a body that is not read the place is enough: what it holds nothing can call.
+        let mut unread: Vec<FileSpan> = Vec::new();
+        let mut start = span.start;
+        for body in lexed.unread_bodies_in(span) {
+            let part = Span {
+                start,
+                end: body.start,
+            };
+            (part.slice(text), part.slice(&lexed.blank)).hash(&mut hasher);
+            start = body.end;
+            unread.push(unit.origins.locate(*body)?);
+        }
+        let part = Span { start, ..span };
+        (part.slice(text), part.slice(&lexed.blank), &unread).hash(&mut hasher);
         let namespace = lexed.namespaces.get(item.namespace as usize);
         (namespace, item.in_buffer).hash(&mut hasher);
         // The arms of an `#if` within the item begin in it.
         let first =
             left_out.partition_point(|region| (region.file, region.start) < (place.file, place.start));
         let last = left_out.partition_point(|region| (region.file, region.start) < (place.file, place.end));
-        left_out.get(first..last).hash(&mut hasher);
+        for region in left_out.get(first..last).unwrap_or_default() {
+            if !unread.iter().any(|body| body.holds(*region)) {
+                region.hash(&mut hasher);
+            }
+        }
     }
     Some(hasher.finish())
 }

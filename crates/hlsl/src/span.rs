@@ -41,6 +41,12 @@ pub struct FileSpan {
     pub end: u32,
 }
 
+impl FileSpan {
+    pub(crate) fn holds(self, other: FileSpan) -> bool {
+        self.file == other.file && self.start <= other.start && other.end <= self.end
+    }
+}
+
 /// One file of a translation unit, as its bytes were when it was read.
 #[derive(Clone, Debug)]
 pub struct SourceFile {

@@ -6,22 +6,22 @@ mod sizes;
 mod stray;
 mod union;
 
-use std::cell::LazyCell;
+use std::cell::{Cell, LazyCell};
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use shaderlint_hlsl::{
     Definitions, Directive, Directives, Exploration, Extracts, FileId, FileSpan, Function, Inactive,
     Includes, Preprocessed, Problem, Shader, Sources, Span, Text, Wanted, read_preprocessed,
 };
-use shaderlint_linter::{Diagnostic, Report, Settings, check_shader};
+use shaderlint_linter::{Diagnostic, Report, Safety, Settings, check_shader};
 use shaderlint_rules::RULES;
 
 use crate::config::{Definition, Project};
 use crate::configurations::{Configuration, Configurations, MAX_CONFIGURATIONS, TELLING, is_telling};
 use crate::lint::Role;
-use crate::scan::{self, NamesEntry, is_part};
+use crate::scan::{self, NamesEntry, is_part, words};
 use repaired::Repaired;
 pub(crate) use seen::{Root, Seen, SeenUnits, read};
 pub(crate) use stray::leave_out_called;
@@ -30,6 +30,9 @@ pub(crate) use union::{judge_by_includers, union};
 /// When as much was spent on a file's readings (see [`Report::work`]) no more are looked for: about what one kernel takes
 /// that is too long to be run to its end, a second or two.
 const ENOUGH_WORK: u64 = 10_000_000;
+
+/// What readings stand for: see [`Reading::stands_for`].
+type Known = FxHashMap<u64, HashSet<Vec<u8>>>;
 
 /// A file under one set of definitions. Without the tree, which is much larger than all that.
 #[derive(Clone)]
@@ -84,13 +87,24 @@ impl Reading {
         }
     }
 
-    /// The likeness of readings that would show nothing beside this one. Each has its say on a fix, with names of its own; and
-    /// what no build compiles here another one may.
-    fn stands_for(&self) -> Option<u64> {
-        let findings = &self.report.findings;
-        let has_fix = findings.iter().any(|finding| finding.fix.is_some());
-        let is_plain = !has_fix && self.unbuilt.is_empty() && !self.is_of_kernels;
-        self.likeness.filter(|_| is_plain)
+    /// The likeness of readings that would show nothing beside this one, and the words that these declare nothing else by.
+    ///
+    /// The same text is proved to do the same, by the same fix as long as the names in that are nobody else's. Whether the fix
+    /// is safe each reading has its say in, and what no build compiles here another one may.
+    fn stands_for(&self) -> Option<(u64, HashSet<Vec<u8>>)> {
+        let fixes = || {
+            self.report
+                .findings
+                .iter()
+                .filter_map(|finding| finding.fix.as_ref())
+        };
+        let is_safe = fixes().any(|fix| fix.safety == Safety::Safe);
+        if is_safe || !self.unbuilt.is_empty() || self.is_of_kernels {
+            return None;
+        }
+        let edits = fixes().flat_map(|fix| &fix.edits);
+        let names = edits.flat_map(|edit| words(edit.text.as_bytes()));
+        Some((self.likeness?, names.map(<[u8]>::to_vec).collect()))
     }
 
     /// The numbers that the file has here which `is_it` tells by its path.
@@ -145,7 +159,7 @@ fn readings(
     role: Role,
 ) -> Vec<Reading> {
     let (configurations, default) = Configurations::of(path, text, project, includes);
-    let check = |configuration: Configuration, known: &FxHashSet<u64>| {
+    let check = |configuration: Configuration, known: &Known| {
         let defines = configuration.defines.clone();
         let mut reading = check(configuration, settings, role, known)?;
         if !reading.is_of_kernels {
@@ -162,7 +176,7 @@ fn readings(
     };
     let (base, default_text) = (default.defines.clone(), default.unit.text.clone());
     // What is declared is read as declared: it may be about other kernels.
-    let none_known = FxHashSet::default();
+    let none_known = Known::default();
     let Some(mut first) = check(default, &none_known) else {
         return Vec::new();
     };
@@ -207,7 +221,7 @@ fn readings(
     let with_sizes = of_sizes(&readings, &base, &sizes);
     readings.extend(with_sizes);
     let work = |readings: &[Reading]| readings.iter().map(|reading| reading.report.work).sum::<u64>();
-    let mut known: FxHashSet<u64> = readings.iter().filter_map(Reading::stands_for).collect();
+    let mut known: Known = readings.iter().filter_map(Reading::stands_for).collect();
     let mut like_others = 0;
     while readings.len() + like_others <= MAX_CONFIGURATIONS
         && work(&readings) < ENOUGH_WORK
@@ -247,20 +261,16 @@ fn unbuilt(reading: &Reading, configurations: &Configurations, defines: &[Defini
 
 /// In a configuration of some kernels the others are no entry points: they are never compiled so. `None` if it is read to the
 /// same as one whose [`Reading::likeness`] is known.
-fn check(
-    configuration: Configuration,
-    settings: &Settings,
-    role: Role,
-    known: &FxHashSet<u64>,
-) -> Option<Reading> {
+fn check(configuration: Configuration, settings: &Settings, role: Role, known: &Known) -> Option<Reading> {
     let Configuration {
         label,
         keywords,
         kernels,
+        defines,
         unit,
         problems,
-        ..
     } = configuration;
+    let is_known = Cell::new(false);
     let inactive = unit.inactive.clone();
     let extracts = extracts(&unit);
     let like = |likeness: u64| {
@@ -275,13 +285,22 @@ fn check(
         } else {
             &[]
         },
-        is_known: &|likeness| known.contains(&like(likeness)),
+        is_known: &|likeness, declared| {
+            let is_free = |name: &Vec<u8>| {
+                let is_defined = defines.iter().any(|(known, _)| known.as_bytes() == name);
+                !is_defined && !declared.contains(&**name)
+            };
+            let names = known.get(&like(likeness));
+            let is_it = names.is_some_and(|names| names.iter().all(is_free));
+            is_known.set(is_it);
+            is_it
+        },
     };
     let (mut shader, problems) = read_preprocessed(unit, problems, Some(&wanted));
-    let likeness = shader.likeness.map(like);
-    if likeness.is_some_and(|likeness| known.contains(&likeness)) {
+    if is_known.get() {
         return None;
     }
+    let likeness = shader.likeness.map(like);
     let sizes = sizes::to_try(&shader);
     let uncalled = uncalled(&shader);
     let strays = stray::take_as_entries(&mut shader, role, &uncalled);

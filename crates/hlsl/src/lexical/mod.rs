@@ -87,6 +87,8 @@ pub(crate) struct Lexed {
     /// For every bracket token the other one; `u32::MAX` for what has none.
     pub partner: Vec<u32>,
     pub items: Vec<Item>,
+    /// Bodies of methods that are left out, braces and all, in order.
+    pub unread_bodies: Vec<Span>,
     /// Full names with a trailing `::`; the first is the empty one.
     pub namespaces: Vec<Vec<u8>>,
     /// Start of a name → the semantic that follows it.
@@ -110,6 +112,16 @@ pub(crate) struct Lexed {
     /// Start of an attribute's arguments → their edited text.
     pub kept: FxHashMap<u32, Vec<u8>>,
     pub problems: Vec<(&'static str, Span)>,
+}
+
+impl Lexed {
+    /// The bodies in this place that are left out.
+    pub fn unread_bodies_in(&self, place: Span) -> &[Span] {
+        let bodies = &self.unread_bodies;
+        let first = bodies.partition_point(|body| body.start < place.start);
+        let end = bodies.partition_point(|body| body.start < place.end);
+        bodies.get(first..end).unwrap_or_default()
+    }
 }
 
 /// State of the pass.
@@ -146,6 +158,7 @@ pub(crate) fn lex_parts(text: &[u8], parts: &[Span]) -> Lexed {
             tokens,
             partner,
             items: Vec::new(),
+            unread_bodies: Vec::new(),
             namespaces: vec![Vec::new()],
             semantics: FxHashMap::default(),
             directions: FxHashMap::default(),

@@ -15,8 +15,9 @@ pub(crate) struct WantedText<'a> {
     pub is_root: &'a dyn Fn(Span) -> bool,
     /// Parts of words.
     pub words: &'a [&'a [u8]],
-    /// Whether what stays needs not be read, as its like was read before.
-    pub is_known: &'a dyn Fn(&[u8], &Lexed) -> bool,
+    /// Whether what stays needs not be read, as its like was read before. The last argument has the words that what does
+    /// not stay may declare.
+    pub is_known: &'a dyn Fn(&[u8], &Lexed, &FxHashSet<&[u8]>) -> bool,
 }
 
 impl WantedText<'_> {
@@ -27,21 +28,28 @@ impl WantedText<'_> {
 }
 
 /// What is not read.
-pub(crate) struct LeftOut {
+pub(crate) struct LeftOut<'t> {
     /// There is none of the words in all that is wanted.
     pub is_all: bool,
     /// Names of functions that have one, or words that stand where their names would.
     pub functions: Vec<String>,
+    /// The words that it may declare.
+    pub declared: FxHashSet<&'t [u8]>,
 }
 
 /// Leaves out the items that no other item names, but for those that `wanted` takes by their place.
 ///
 /// An item is known by every word that it may declare, and stays if any token of an item that stays is one of these.
 /// Overloads and methods share a name, so they stay together. That is more than can be reached: a word may mean
-/// something else.
-pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedText<'_>) -> LeftOut {
+/// something else. So it is with the bodies of a struct's methods: a kernel that has a light needs its members, and few of
+/// the ways to light with it.
+pub(crate) fn leave_out_unnamed<'t>(
+    lexed: &mut Lexed,
+    text: &'t [u8],
+    wanted: &WantedText<'_>,
+) -> LeftOut<'t> {
     let functions = functions(lexed, text);
-    let mut by_name: FxHashMap<&[u8], Vec<usize>> = FxHashMap::default();
+    let mut by_name: FxHashMap<&'t [u8], Vec<usize>> = FxHashMap::default();
     let mut stays = Vec::with_capacity(lexed.items.len());
     let mut open = Vec::new();
     for (at, item) in lexed.items.iter().enumerate() {
@@ -59,15 +67,45 @@ pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedT
             by_name.entry(name).or_default().push(at);
         }
     }
+    let is_root = stays.clone();
     let mut is_telling = false;
     let mut seen: FxHashSet<&[u8]> = FxHashSet::default();
-    while let Some(item) = open.pop().and_then(|at| lexed.items.get(at)) {
-        for token in tokens(lexed, item.span) {
+    let mut bodies: FxHashMap<&[u8], Vec<Span>> = FxHashMap::default();
+    let mut texts: Vec<Span> = Vec::new();
+    loop {
+        while let Some(at) = open.pop() {
+            let Some(item) = lexed.items.get(at) else { continue };
+            let mut rest = item.span;
+            let methods = if is_root.get(at) == Some(&false) {
+                methods(lexed, text, item)
+            } else {
+                Vec::new()
+            };
+            for method in methods {
+                for (start, end) in [
+                    (rest.start, method.name.start),
+                    (method.name.end, method.body.start),
+                ] {
+                    texts.push(Span { start, end });
+                }
+                rest.start = method.body.end;
+                let name = method.name.slice(text);
+                if seen.contains(name) {
+                    texts.push(method.body);
+                } else {
+                    bodies.entry(name).or_default().push(method.body);
+                }
+            }
+            texts.push(rest);
+        }
+        let Some(span) = texts.pop() else { break };
+        for token in tokens(lexed, span) {
             let word = token.word(text);
             if word.is_empty() || !seen.insert(word) {
                 continue;
             }
             is_telling |= wanted.is_in(word);
+            texts.extend(bodies.remove(word).unwrap_or_default());
             for named in by_name.remove(word).unwrap_or_default() {
                 if let Some(stays) = stays.get_mut(named)
                     && !std::mem::replace(stays, true)
@@ -92,7 +130,16 @@ pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedT
         .map(|name| String::from_utf8_lossy(name).into_owned());
     let unread = unread.collect();
     let mut stays = stays.into_iter();
+    lexed.unread_bodies = bodies.into_values().flatten().collect();
+    lexed.unread_bodies.sort_unstable();
     let blank = &mut lexed.blank;
+    for body in &lexed.unread_bodies {
+        blank_range(blank, body.start as usize, body.end as usize);
+        // Now it is only declared.
+        if let Some(brace) = blank.get_mut(body.start as usize) {
+            *brace = b';';
+        }
+    }
     lexed.items.retain(|item| {
         let stays = stays.next().unwrap_or(true);
         if !stays {
@@ -103,7 +150,68 @@ pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedT
     LeftOut {
         is_all: !is_telling,
         functions: unread,
+        declared: by_name.into_keys().collect(),
     }
+}
+
+/// A method that a struct has with its body.
+struct Method {
+    name: Span,
+    /// With its braces.
+    body: Span,
+}
+
+/// The methods of a struct, in order; maybe not all.
+fn methods(lexed: &Lexed, text: &[u8], item: &Item) -> Vec<Method> {
+    let first = lexed
+        .tokens
+        .partition_point(|token| token.start < item.span.start);
+    let end = lexed.tokens.partition_point(|token| token.start < item.span.end);
+    let token = |at: usize| lexed.tokens.get(at);
+    let is = |at: usize, punct: u8| token(at).is_some_and(|token| token.is(punct));
+    let word = |at: usize| token(at).map_or(&[][..], |token| token.word(text));
+    let partner = |at: usize| {
+        let other = lexed.partner.get(at).filter(|other| **other != u32::MAX);
+        other.map(|other| *other as usize)
+    };
+    let brace = (first..end).find(|at| is(*at, b'{') || is(*at, b'('));
+    let is_struct = |brace: &usize| {
+        item.kind == ItemKind::Declaration
+            && is(*brace, b'{')
+            && (first..*brace).any(|at| matches!(word(at), b"struct" | b"class"))
+    };
+    let mut at = brace.filter(is_struct).map_or(end, |brace| brace + 1);
+    let mut found = Vec::new();
+    while at < end {
+        let is_body = is(at, b'{') && is(at - 1, b')');
+        let name = partner(at - 1)
+            .filter(|_| is_body)
+            .and_then(|open| open.checked_sub(1));
+        let name = name.filter(|name| word(name.saturating_sub(1)) != b"operator");
+        let is_bracket = is(at, b'{') || is(at, b'(') || is(at, b'[');
+        let Some(close) = partner(at).filter(|_| is_bracket) else {
+            at += 1;
+            continue;
+        };
+        if let Some((name, open, close)) =
+            name.and_then(|name| Some((token(name)?, token(at)?, token(close)?)))
+            && !matches!(name.word(text), b"" | b"operator")
+            && lexed.blank.get(open.start as usize) == Some(&b'{')
+        {
+            found.push(Method {
+                name: Span {
+                    start: name.start,
+                    end: name.end,
+                },
+                body: Span {
+                    start: open.start,
+                    end: close.end,
+                },
+            });
+        }
+        at = close + 1;
+    }
+    found
 }
 
 /// The words that the items of a text may declare, maybe more. It may be any part of a file.

@@ -1,0 +1,97 @@
+//! Forms of atomics that were proved before.
+//!
+//! A file is read in several configurations, and its text in those of others that include it: most proofs are made many
+//! times. What [`serves_alike`](shaderlint_simt::serves_alike) proves is about two statements alone. Whatever else the
+//! kernel does, these mean the same where
+//! - their texts are the same,
+//! - the local variables that they name have the same types; each value of these is tried, whatever it was before,
+//! - the declarations that they name are the same, and those that these name in turn ([`Shader::needed_by`]),
+//! - nothing else gives their words a meaning: no type that the function declares, no member of a struct that has the
+//!   function as its method.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::{LazyLock, Mutex, PoisonError};
+
+use rustc_hash::FxHashSet;
+use shaderlint_hlsl::{Function, Shader, Type};
+use shaderlint_simt::{Claim, Parts};
+
+use crate::unit::words;
+
+/// How many proofs are kept, before all are forgotten.
+const MAX_KNOWN: usize = 1 << 14;
+
+static KNOWN: LazyLock<Mutex<FxHashSet<u64>>> = LazyLock::new(Mutex::default);
+
+/// What a proof is about; `None` where more than that may matter.
+#[derive(Clone, Copy)]
+pub(crate) struct Subject(u64);
+
+impl Subject {
+    /// Of the statement of a claim's call, and the text that is to take its place in the expanded text.
+    pub fn of(shader: &Shader, claim: &Claim, parts: &Parts, form: &str) -> Option<Subject> {
+        let function = shader.functions.get(claim.function.0 as usize)?;
+        let is_plain = shader.gaps.is_empty() && shader.matrix_orders.is_empty();
+        if !is_plain
+            || function.name.contains("::")
+            || function.is_instance
+            || declares_type(shader, function)
+        {
+            return None;
+        }
+        let statement = parts.statement.slice(&shader.text);
+        let texts = [statement, form.as_bytes()];
+        let named: FxHashSet<&[u8]> = texts.into_iter().flat_map(words).collect();
+        let mut hasher = DefaultHasher::new();
+        (shader.version, texts, parts.is_alone).hash(&mut hasher);
+        let mut locals = FxHashSet::default();
+        for (number, local) in (0..).zip(&function.locals) {
+            if local.span.start >= parts.statement.start || !named.contains(local.name.as_bytes()) {
+                continue;
+            }
+            // Which one is meant hangs on where they are declared.
+            let is_global = shader
+                .globals
+                .iter()
+                .any(|global| global.own_name() == local.name);
+            if is_global || !locals.insert(&local.name) || !is_built_in(&local.ty) {
+                return None;
+            }
+            let is_unused = parts.unused.is_some_and(|unused| unused.0 == number);
+            (&local.name, format!("{:?}", local.ty), is_unused).hash(&mut hasher);
+        }
+        for span in shader.needed_by(&texts)? {
+            span.slice(&shader.text).hash(&mut hasher);
+        }
+        Some(Subject(hasher.finish()))
+    }
+
+    pub fn is_proved(self) -> bool {
+        KNOWN
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains(&self.0)
+    }
+
+    pub fn note_proof(self) {
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.len() >= MAX_KNOWN {
+            known.clear();
+        }
+        known.insert(self.0);
+    }
+}
+
+fn declares_type(shader: &Shader, function: &Function) -> bool {
+    let mut words = words(function.span.slice(&shader.text));
+    words.any(|word| matches!(word, b"struct" | b"class" | b"enum" | b"typedef" | b"using"))
+}
+
+fn is_built_in(ty: &Type) -> bool {
+    match ty {
+        Type::Array(element, _) => is_built_in(element),
+        Type::Resource(_, element) => element.as_ref().is_none_or(|element| is_built_in(element)),
+        Type::Scalar(_) | Type::Vector(..) | Type::Matrix(..) => true,
+        _ => false,
+    }
+}
