@@ -95,3 +95,85 @@ fn is_built_in(ty: &Type) -> bool {
         _ => false,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use shaderlint_hlsl::parse;
+    use shaderlint_simt::analyze;
+
+    use super::*;
+
+    const KERNEL: &str =
+        "RWStructuredBuffer<uint> Count; RWStructuredBuffer<uint> Out; static const uint K = 3;
+uint Other(uint x) { return x; } uint Twice(uint x) { return x + x; }
+[numthreads(64, 1, 1)] void main(uint id : SV_DispatchThreadID)
+{
+    uint a = id; uint slot;
+    if (a > 3) { InterlockedAdd(Count[0], Twice(a), slot); Out[slot] = a; }
+}";
+    const CALL: &str = "InterlockedAdd(Count[0], Twice(a), slot);";
+
+    /// What a proof of the kernel's atomic is about, were this form to take its place.
+    fn subject(text: &str, form: &str) -> Option<u64> {
+        let (shader, problems) = parse(text.into());
+        assert!(problems.is_empty(), "{text}");
+        let (entry, _) = shader.entry_points().next()?;
+        let analysis = analyze(&shader, entry);
+        let claim = analysis.claims.first()?;
+        Some(Subject::of(&shader, claim, claim.parts.as_ref().ok()?, form)?.0)
+    }
+
+    #[test]
+    fn the_rest_of_the_kernel_is_no_matter() {
+        let known = subject(KERNEL, "f(a);");
+        assert!(known.is_some());
+        for (old, new) in [
+            ("a > 3", "a > 4"),
+            ("= a; }", "= a + K; }"),
+            ("uint a = id;", "uint b = 1; uint a = id + b;"),
+            ("return x; }", "return x + 1; }"),
+        ] {
+            assert_eq!(subject(&KERNEL.replacen(old, new, 1), "f(a);"), known, "{new}");
+        }
+    }
+
+    #[test]
+    fn all_that_the_statements_mean_is() {
+        let known = subject(KERNEL, "f(a);");
+        assert_ne!(subject(KERNEL, "f(slot);"), known);
+        for (old, new) in [
+            (CALL, "InterlockedAdd(Count[1], Twice(a), slot);"),
+            ("return x + x;", "return x + x + K;"),
+            ("return x + x;", "return Other(x);"),
+            ("uint a = id;", "uint2 a = id;"),
+            ("RWStructuredBuffer<uint> Count;", "RWBuffer<uint> Count;"),
+            (CALL, "{ InterlockedAdd(Count[0], Twice(a), slot); }"),
+            // Nobody uses it.
+            ("Out[slot] = a;", ""),
+        ] {
+            assert_ne!(subject(&KERNEL.replacen(old, new, 1), "f(a);"), known, "{new}");
+        }
+        // By way of what is named.
+        let through = KERNEL.replace("return x + x;", "return Other(x);");
+        let other = through.replace("return x; }", "return x + 1; }");
+        assert_ne!(subject(&through, "f(a);"), subject(&other, "f(a);"));
+        // What the form alone names.
+        let other = KERNEL.replace("return x; }", "return x + 1; }");
+        assert_ne!(subject(KERNEL, "Other(a);"), subject(&other, "Other(a);"));
+    }
+
+    #[test]
+    fn what_a_name_means_may_hang_on_more() {
+        for (old, new) in [
+            ("uint a = id;", "{ float a = 1; } uint a = id;"),
+            ("uint a = id;", "typedef uint T; T a = id;"),
+            (
+                "static const uint K",
+                "static const uint a = 2; static const uint K",
+            ),
+            ("uint slot;", "uint slot; struct { uint a; } s;"),
+        ] {
+            assert_eq!(subject(&KERNEL.replacen(old, new, 1), "f(a);"), None, "{new}");
+        }
+    }
+}

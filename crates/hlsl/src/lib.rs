@@ -7,8 +7,6 @@
 
 use std::cell::Cell;
 
-use rustc_hash::FxHashSet;
-
 mod edited;
 mod explore;
 mod intrinsic;
@@ -82,9 +80,8 @@ pub struct Wanted<'a> {
     pub file: &'a dyn Fn(FileId) -> bool,
     /// Unless a word of all that contains one of these, nothing is wanted.
     pub words: &'a [&'a [u8]],
-    /// What is wanted is not read either if it is like that of another unit, told by [`Shader::likeness`]. The second argument
-    /// has the words that all the rest of the unit may declare.
-    pub is_known: &'a dyn Fn(u64, &FxHashSet<&[u8]>) -> bool,
+    /// What is wanted is not read either if it is like that of another unit, told by [`Shader::likeness`].
+    pub is_known: &'a dyn Fn(u64) -> bool,
 }
 
 /// The second half of [`read`], for callers that have a use for what [`preprocess`] tells beside the text, or that do
@@ -105,10 +102,10 @@ pub fn read_preprocessed(
         place.is_none_or(|place| wanted.is_none_or(|wanted| (wanted.file)(place.file)))
     };
     let likeness = Cell::new(None);
-    let is_known = |text: &[u8], lexed: &lexical::Lexed, declared: &FxHashSet<&[u8]>| {
+    let is_known = |text: &[u8], lexed: &lexical::Lexed| {
         likeness.set(likeness::of(&unit, text, lexed));
         let known = likeness.get().zip(wanted);
-        known.is_some_and(|(likeness, wanted)| (wanted.is_known)(likeness, declared))
+        known.is_some_and(|(likeness, wanted)| (wanted.is_known)(likeness))
     };
     let wanted = wanted.map(|wanted| lexical::WantedText {
         is_root: &is_root,

@@ -155,6 +155,40 @@ fn a_kernel_with_nothing_to_find_is_not_read() {
     }
 }
 
+/// A struct's members are read with it, and of its methods those that may be called.
+#[test]
+fn methods_that_nothing_names_are_only_declared() {
+    let helpers = "uint Helper(uint x) { return x; } uint Other(uint x) { return x; } static uint s_Count;";
+    let of = |methods: &str, value: &str| {
+        let make = "S Make(uint v) { S s; s.v = v; return s; }";
+        let header = format!("{helpers} struct S {{ uint v; {methods} uint w; }}; {make}");
+        let (shader, problems) = read(&header, value);
+        assert_eq!(problems, [""; 0], "{methods}");
+        assert_eq!(shader.structs[0].fields.len(), 2, "{methods}");
+        let functions = shader.functions.iter();
+        let functions = functions.filter(|function| function.body.is_some() && function.name != "main");
+        let mut names: Vec<String> = functions.map(|function| function.name.clone()).collect();
+        names.sort();
+        names.join(" ")
+    };
+    let two = "uint Get() { return Helper(v); } uint Else() { return Other(v); }";
+    assert_eq!(of(two, "Make(i).Get()"), "Helper Make S::Get");
+    assert_eq!(of(two, "Make(i).Else()"), "Make Other S::Else");
+    assert_eq!(of(two, "Make(i).v"), "Make");
+    // By way of each other, in either order.
+    let calls = "uint A() { return B(); } uint B() { return Helper(v); } uint C() { return A(); }";
+    assert_eq!(of(calls, "Make(i).A()"), "Helper Make S::A S::B");
+    let back = "uint B() { return Helper(v); } uint A() { return B(); }";
+    assert_eq!(of(back, "Make(i).A()"), "Helper Make S::A S::B");
+    // All of one name, and those of operators.
+    let overloads = "uint F(uint x) { return x; } uint F() { return Helper(v); }";
+    assert_eq!(of(overloads, "Make(i).F()"), "Helper Make S::F S::F");
+    let operator = "uint operator[](uint x) { return Helper(x); } uint Else() { return Other(v); }";
+    assert!(of(operator, "Make(i)[1]").starts_with("Helper Make S::operator"));
+    let marked = "static uint Get() { return Helper(1); } uint Else() : SV_Target { return Other(v); }";
+    assert_eq!(of(marked, "S::Get()"), "Helper Other S::Else S::Get");
+}
+
 /// What is left out is not complained of; what is wanted is.
 #[test]
 fn only_what_is_wanted_is_complained_of() {
@@ -179,7 +213,15 @@ fn what_is_read_to_the_same_is_known() {
             .replace("uint Other(uint x)", "namespace N { uint Other(uint x)")
             .replace("return x;\n}", "return x;\n} }")
     ));
+    let method = "struct S { uint v;\n uint Get() { return v; }\n uint Else()\n{\n#ifdef X\n v++;\n#endif\n return v;\n} uint w; };\n\
+         uint Twice(uint x) { S s; s.v = x; return s.Get(); }\n";
+    assert!(is_same(method));
     for header in [
+        &method.replace("s.Get()", "s.Else()"),
+        &method.replace("return v; }", "return Else(); }"),
+        // Another member.
+        &method.replace("} uint w;", "}\n#ifdef X\n uint u;\n#endif\n uint w;"),
+        &method.replace("} uint w;", "}\n#ifdef X\n uint w;\n#else\n uint w;\n#endif\n"),
         // Needed.
         &unneeded.replace("x + x", "Other(x)"),
         // Other arms of the same text.

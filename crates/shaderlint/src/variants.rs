@@ -87,10 +87,11 @@ impl Reading {
         }
     }
 
-    /// The likeness of readings that would show nothing beside this one, and the words that these declare nothing else by.
+    /// The likeness of readings that would show nothing beside this one, and the words of its fixes.
     ///
-    /// The same text is proved to do the same, by the same fix as long as the names in that are nobody else's. Whether the fix
-    /// is safe each reading has its say in, and what no build compiles here another one may.
+    /// What has the same text is proved to do the same, and by the same fix: its names are free there as here, but for what
+    /// that reading defines. Whether a fix is safe each reading has its say in; and what no build compiles here another
+    /// one may.
     fn stands_for(&self) -> Option<(u64, HashSet<Vec<u8>>)> {
         let fixes = || {
             self.report
@@ -103,8 +104,8 @@ impl Reading {
             return None;
         }
         let edits = fixes().flat_map(|fix| &fix.edits);
-        let names = edits.flat_map(|edit| words(edit.text.as_bytes()));
-        Some((self.likeness?, names.map(<[u8]>::to_vec).collect()))
+        let words = edits.flat_map(|edit| words(edit.text.as_bytes()));
+        Some((self.likeness?, words.map(<[u8]>::to_vec).collect()))
     }
 
     /// The numbers that the file has here which `is_it` tells by its path.
@@ -285,15 +286,14 @@ fn check(configuration: Configuration, settings: &Settings, role: Role, known: &
         } else {
             &[]
         },
-        is_known: &|likeness, declared| {
-            let is_free = |name: &Vec<u8>| {
-                let is_defined = defines.iter().any(|(known, _)| known.as_bytes() == name);
-                !is_defined && !declared.contains(&**name)
+        is_known: &|likeness| {
+            let words = known.get(&like(likeness));
+            let is_defined = |words: &HashSet<Vec<u8>>| {
+                let mut names = defines.iter().map(|(name, _)| name.as_bytes());
+                names.any(|name| words.contains(name))
             };
-            let names = known.get(&like(likeness));
-            let is_it = names.is_some_and(|names| names.iter().all(is_free));
-            is_known.set(is_it);
-            is_it
+            is_known.set(words.is_some_and(|words| !is_defined(words)));
+            is_known.get()
         },
     };
     let (mut shader, problems) = read_preprocessed(unit, problems, Some(&wanted));

@@ -15,9 +15,8 @@ pub(crate) struct WantedText<'a> {
     pub is_root: &'a dyn Fn(Span) -> bool,
     /// Parts of words.
     pub words: &'a [&'a [u8]],
-    /// Whether what stays needs not be read, as its like was read before. The last argument has the words that what does
-    /// not stay may declare.
-    pub is_known: &'a dyn Fn(&[u8], &Lexed, &FxHashSet<&[u8]>) -> bool,
+    /// Whether what stays needs not be read, as its like was read before.
+    pub is_known: &'a dyn Fn(&[u8], &Lexed) -> bool,
 }
 
 impl WantedText<'_> {
@@ -28,13 +27,11 @@ impl WantedText<'_> {
 }
 
 /// What is not read.
-pub(crate) struct LeftOut<'t> {
+pub(crate) struct LeftOut {
     /// There is none of the words in all that is wanted.
     pub is_all: bool,
     /// Names of functions that have one, or words that stand where their names would.
     pub functions: Vec<String>,
-    /// The words that it may declare.
-    pub declared: FxHashSet<&'t [u8]>,
 }
 
 /// Leaves out the items that no other item names, but for those that `wanted` takes by their place.
@@ -43,13 +40,9 @@ pub(crate) struct LeftOut<'t> {
 /// Overloads and methods share a name, so they stay together. That is more than can be reached: a word may mean
 /// something else. So it is with the bodies of a struct's methods: a kernel that has a light needs its members, and few of
 /// the ways to light with it.
-pub(crate) fn leave_out_unnamed<'t>(
-    lexed: &mut Lexed,
-    text: &'t [u8],
-    wanted: &WantedText<'_>,
-) -> LeftOut<'t> {
+pub(crate) fn leave_out_unnamed(lexed: &mut Lexed, text: &[u8], wanted: &WantedText<'_>) -> LeftOut {
     let functions = functions(lexed, text);
-    let mut by_name: FxHashMap<&'t [u8], Vec<usize>> = FxHashMap::default();
+    let mut by_name: FxHashMap<&[u8], Vec<usize>> = FxHashMap::default();
     let mut stays = Vec::with_capacity(lexed.items.len());
     let mut open = Vec::new();
     for (at, item) in lexed.items.iter().enumerate() {
@@ -150,7 +143,6 @@ pub(crate) fn leave_out_unnamed<'t>(
     LeftOut {
         is_all: !is_telling,
         functions: unread,
-        declared: by_name.into_keys().collect(),
     }
 }
 

@@ -165,7 +165,7 @@ pub(crate) fn parse_wanted(
         let left_out = leave_out_unnamed(&mut lexed, &text, wanted);
         shader.unread = left_out.functions;
         // Asked first, and of each text: what is left has its likeness also where it is not read.
-        if (wanted.is_known)(&text, &lexed, &left_out.declared) || left_out.is_all {
+        if (wanted.is_known)(&text, &lexed) || left_out.is_all {
             shader.text = text;
             return (shader, Vec::new());
         }
